@@ -1,0 +1,182 @@
+"""Field errors: what is wrong with one field of an object, as data (k8s.io/apimachinery, package ``util/validation/field``).
+
+A validator returns a list of FieldError. `apiserver.errors.Invalid` turns the list into a Status with one cause each.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any
+
+
+class FieldPath(str):
+    """A path as clients read it: ``spec.containers[0].name``, ``metadata.labels[app]``. A plain string with three ways to go on."""
+
+    __slots__ = ()
+
+    def child(self, *names: str) -> FieldPath:
+        tail = ".".join(names)
+        return FieldPath(f"{self}.{tail}" if self else tail)
+
+    def index(self, i: int) -> FieldPath:
+        return FieldPath(f"{self}[{i}]")
+
+    def key(self, k: object) -> FieldPath:
+        return FieldPath(f"{self}[{k}]")
+
+
+class ErrorType(Enum):
+    """value: the cause's ``reason``; label: how the message begins."""
+
+    NOT_FOUND = "FieldValueNotFound"
+    REQUIRED = "FieldValueRequired"
+    DUPLICATE = "FieldValueDuplicate"
+    INVALID = "FieldValueInvalid"
+    NOT_SUPPORTED = "FieldValueNotSupported"
+    FORBIDDEN = "FieldValueForbidden"
+    TOO_LONG = "FieldValueTooLong"
+    TOO_MANY = "FieldValueTooMany"
+    INTERNAL = "InternalError"
+    TYPE_INVALID = "FieldValueTypeInvalid"
+
+    @property
+    def label(self) -> str:
+        return _LABELS[self]
+
+
+_LABELS = {
+    ErrorType.NOT_FOUND: "Not found",
+    ErrorType.REQUIRED: "Required value",
+    ErrorType.DUPLICATE: "Duplicate value",
+    ErrorType.INVALID: "Invalid value",
+    ErrorType.NOT_SUPPORTED: "Unsupported value",
+    ErrorType.FORBIDDEN: "Forbidden",
+    ErrorType.TOO_LONG: "Too long",
+    ErrorType.TOO_MANY: "Too many",
+    ErrorType.INTERNAL: "Internal error",
+    ErrorType.TYPE_INVALID: "Invalid value",
+}
+
+_WITHOUT_VALUE = {ErrorType.REQUIRED, ErrorType.FORBIDDEN, ErrorType.TOO_LONG, ErrorType.INTERNAL}
+
+
+class GoSyntax(str):
+    """A bad value that prints as it is, where kube-apiserver prints Go syntax that JSON cannot express."""
+
+
+def format_value(value: Any) -> str:
+    """A bad value as the message quotes it: strings as Go's %q, numbers and booleans bare, everything else as compact JSON."""
+    if isinstance(value, GoSyntax):
+        return str(value)
+    if isinstance(value, str):
+        return go_quote(value)
+    if value is None:
+        return "null"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, int | float):
+        return go_number(value)
+    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, sort_keys=True)
+
+
+def go_number(value: float) -> str:
+    """A number as Go's %v prints it (1e+06 from 21 digits on, no trailing .0)."""
+    if isinstance(value, int):
+        return str(value)
+    if value == int(value) and abs(value) < 1e21:
+        return str(int(value))
+    text = repr(value)
+    if "e" in text:
+        mantissa, exponent = text.split("e")
+        sign = "-" if exponent.startswith("-") else "+"
+        return f"{mantissa}e{sign}{exponent.lstrip('+-').zfill(2)}"
+    return text
+
+
+_ESCAPES = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v", "\\": "\\\\", '"': '\\"'}
+
+
+def go_quote(s: str) -> str:
+    """Go's strconv.Quote: double quotes, escapes for what does not print."""
+    if s.isascii() and s.isprintable() and '"' not in s and "\\" not in s:
+        return f'"{s}"'
+    out = []
+    for c in s:
+        if c in _ESCAPES:
+            out.append(_ESCAPES[c])
+        elif c.isprintable():
+            out.append(c)
+        elif ord(c) < 0x80:
+            out.append(f"\\x{ord(c):02x}")
+        elif ord(c) < 0x10000:
+            out.append(f"\\u{ord(c):04x}")
+        else:
+            out.append(f"\\U{ord(c):08x}")
+    return '"' + "".join(out) + '"'
+
+
+@dataclass(slots=True)
+class FieldError:
+    """type, path of the field (``<nil>`` prints for an empty path), the value found, and what would be right."""
+
+    type: ErrorType
+    path: str
+    value: Any = None
+    detail: str = ""
+
+    def body(self) -> str:
+        """The message without its path: what a Status cause carries."""
+        label = self.type.label
+        if self.type in _WITHOUT_VALUE:
+            text = label
+        else:
+            text = f"{label}: {format_value(self.value)}"
+        return f"{text}: {self.detail}" if self.detail else text
+
+    def __str__(self) -> str:
+        return f"{self.path or '<nil>'}: {self.body()}"
+
+
+FieldErrors = list[FieldError]
+
+
+def required(path: str, detail: str = "") -> FieldError:
+    return FieldError(ErrorType.REQUIRED, path, None, detail)
+
+
+def invalid(path: str, value: Any, detail: str) -> FieldError:
+    return FieldError(ErrorType.INVALID, path, value, detail)
+
+
+def type_invalid(path: str, value: Any, detail: str) -> FieldError:
+    return FieldError(ErrorType.TYPE_INVALID, path, value, detail)
+
+
+def not_supported(path: str, value: Any, supported: list[str]) -> FieldError:
+    """``supported`` in the order in which kube-apiserver lists them (most validators sort)."""
+    detail = f"supported values: {', '.join(go_quote(s) for s in supported)}" if supported else ""
+    return FieldError(ErrorType.NOT_SUPPORTED, path, value, detail)
+
+
+def forbidden(path: str, detail: str) -> FieldError:
+    return FieldError(ErrorType.FORBIDDEN, path, None, detail)
+
+
+def duplicate(path: str, value: Any) -> FieldError:
+    return FieldError(ErrorType.DUPLICATE, path, value)
+
+
+def not_found(path: str, value: Any) -> FieldError:
+    return FieldError(ErrorType.NOT_FOUND, path, value)
+
+
+def too_long(path: str, max_bytes: int) -> FieldError:
+    detail = f"may not be more than {max_bytes} byte{'' if max_bytes == 1 else 's'}" if max_bytes >= 0 else "value is too long"
+    return FieldError(ErrorType.TOO_LONG, path, None, detail)
+
+
+def too_many(path: str, actual: int, maximum: int) -> FieldError:
+    detail = f"must have at most {maximum} item{'' if maximum == 1 else 's'}" if maximum >= 0 else "has too many items"
+    return FieldError(ErrorType.TOO_MANY, path, actual if actual >= 0 else GoSyntax(""), detail)

@@ -1,0 +1,215 @@
+"""Kind: what is particular to one kind. Every hook has a default that suits most kinds; a kind's own file overrides what differs.
+
+Objects are JSON dictionaries in one version of the kind, decoded, pruned and defaulted from their schema before any hook sees them.
+Hooks are pure: no I/O, no clock but ``context.now``. What needs other objects (allocation of IPs, quota) is admission or registry.
+The order for create: default → prepare_create → (admission) → validate → warnings. For update: default → prepare_update → (admission)
+→ validate → validate_update → warnings. Source of the order: k8s.io/apiserver ``registry/rest`` BeforeCreate and BeforeUpdate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from apiserver.fielderrors import FieldErrors
+from apiserver.meta.gvk import GroupKind, GroupResource, GroupVersionKind
+from apiserver.schema.types import Schema
+
+Object = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class WriteContext:
+    """What a hook may know of the request: the version the object is in, UTC now, the subresource ("" for the object itself),
+    the user's name, groups and uid, and whether anything will be stored."""
+
+    version: str
+    now: datetime
+    subresource: str = ""
+    user: str = ""
+    groups: tuple[str, ...] = ()
+    user_uid: str = ""
+    dry_run: bool = False
+    field_manager: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One column of a Table: name, OpenAPI type and format, description, and priority (0 shows without ``-o wide``)."""
+
+    name: str
+    type: str = "string"
+    format: str = ""
+    description: str = ""
+    priority: int = 0
+
+
+class Kind:
+    """Defaults, strategy, validation and columns of one kind; one instance serves all its versions.
+
+    allow_unconditional_update: PUT without resourceVersion overwrites; otherwise it is an error.
+    allow_create_on_update: PUT of an absent object creates it.
+    generation: whether metadata.generation counts changes (of anything but metadata and status).
+    status: whether "status" is kept apart: dropped on create, ignored on update, writable through /status.
+    name_rule: checks metadata.name (see apiserver.meta.names); None uses DNS subdomains.
+    default_orphan: deletion without a policy orphans dependents (only some old versions did).
+    """
+
+    group: str = ""
+    kind: str = ""
+    allow_unconditional_update = True
+    allow_create_on_update = False
+    generation = True
+    status = False
+    name_rule: Callable[[str, bool], list[str]] | None = None
+
+    # --- defaults and strategy -------------------------------------------------------------------------------------------------
+    def default(self, obj: Object, version: str) -> None:
+        """Defaults that the schema cannot express; in place. Also runs on objects read from storage."""
+
+    def prepare_create(self, obj: Object, context: WriteContext) -> None:
+        """Clears and sets fields before create; the base drops status and sets generation."""
+        if self.status:
+            obj.pop("status", None)
+        if self.generation:
+            obj["metadata"]["generation"] = 1
+
+    def prepare_update(self, obj: Object, old: Object, context: WriteContext) -> None:
+        """Keeps what a client may not change through the object itself; the base keeps status and counts generation."""
+        if self.status:
+            if "status" in old:
+                obj["status"] = old["status"]
+            else:
+                obj.pop("status", None)
+        if self.generation:
+            self.count_generation(obj, old)
+
+    def prepare_status_update(self, obj: Object, old: Object, context: WriteContext) -> None:
+        """For /status: everything but status (and, for most kinds, metadata apart from labels, annotations...) stays as it was."""
+        metadata, status = obj["metadata"], obj.get("status")
+        kept = {k: v for k, v in old.items() if k not in ("metadata", "status")}
+        obj.clear()
+        obj.update(kept)
+        obj["metadata"] = metadata
+        if status is not None:
+            obj["status"] = status
+
+    def prepare_subresource_update(self, subresource: str, obj: Object, old: Object, context: WriteContext) -> None:
+        """For other subresources that take the whole object (ephemeralcontainers, resize, approval, finalize)."""
+        raise NotImplementedError(f"{self.kind}/{subresource}")
+
+    def count_generation(self, obj: Object, old: Object) -> None:
+        def desired(o: Object) -> Object:
+            return {k: v for k, v in o.items() if k not in ("metadata", "status", "apiVersion", "kind")}
+
+        generation = old["metadata"].get("generation", 0)
+        obj["metadata"]["generation"] = generation + (desired(obj) != desired(old))
+        if not obj["metadata"]["generation"]:
+            del obj["metadata"]["generation"]
+
+    def canonicalize(self, obj: Object) -> None:
+        """Last change before an object is stored, after validation (sorting, trimming)."""
+
+    # --- validation ------------------------------------------------------------------------------------------------------------
+    def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
+        """All but metadata (apiserver.registry checks that for every kind)."""
+        return []
+
+    def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+        """What only a comparison with the stored object shows; runs beside validate()."""
+        return []
+
+    def validate_status_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+        return []
+
+    def validate_subresource_update(self, subresource: str, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+        return []
+
+    def validate_delete(self, obj: Object, context: WriteContext) -> FieldErrors:
+        return []
+
+    def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
+        """Texts for Warning headers."""
+        return []
+
+    # --- reading ---------------------------------------------------------------------------------------------------------------
+    def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
+        """One Table row, as many cells as the resource's columns. The default suits kinds with Name and Age (or Created At)."""
+        metadata = obj.get("metadata", {})
+        return [metadata.get("name", ""), metadata.get("creationTimestamp")]
+
+    def fields(self, obj: Object) -> Mapping[str, str]:
+        """Selectable fields beside metadata.name and metadata.namespace, by their names in field selectors, as strings.
+
+        The same names must come for every object, with "" for what is not set."""
+        return {}
+
+    def field_alias(self, version: str, name: str) -> str:
+        """A field selector's name in the storage version; "" when that version does not know it."""
+        return name
+
+    # --- versions --------------------------------------------------------------------------------------------------------------
+    def convert(self, obj: Object, to: str) -> Object:
+        """A copy in version ``to``; must round-trip without loss. The base only changes apiVersion."""
+        gv = f"{self.group}/{to}" if self.group else to
+        return {**obj, "apiVersion": gv}
+
+    # --- deletion --------------------------------------------------------------------------------------------------------------
+    def grace_period(self, obj: Object, requested: int | None) -> int | None:
+        """Seconds of graceful deletion, or None where the kind deletes at once (all but pods)."""
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class Subresource:
+    """name: "status", "scale", ...; kind: what it takes and gives; verbs as in discovery."""
+
+    name: str
+    kind: GroupVersionKind
+    verbs: tuple[str, ...]
+
+
+@dataclass(slots=True, eq=False)
+class ServedVersion:
+    """One version of a resource. deprecated: text of the Warning header ("" when not deprecated)."""
+
+    version: str
+    schema: Schema
+    verbs: tuple[str, ...]
+    subresources: Mapping[str, Subresource] = field(default_factory=dict)
+    columns: tuple[Column, ...] = ()
+    deprecated: str = ""
+    served: bool = True
+
+
+@dataclass(slots=True, eq=False)
+class Resource:
+    """A served collection, built in or custom. ``versions`` in order of preference; ``storage`` names where its objects are kept
+    (core events and events.k8s.io events share one place)."""
+
+    group: str
+    resource: str
+    kind: str
+    list_kind: str
+    singular: str
+    namespaced: bool
+    versions: Mapping[str, ServedVersion]
+    storage_version: str
+    hooks: Kind
+    short_names: tuple[str, ...] = ()
+    categories: tuple[str, ...] = ()
+    storage: GroupResource = GroupResource("", "")
+    custom: bool = False
+
+    @property
+    def group_resource(self) -> GroupResource:
+        return GroupResource(self.group, self.resource)
+
+    @property
+    def group_kind(self) -> GroupKind:
+        return GroupKind(self.group, self.kind)
+
+    def gvk(self, version: str) -> GroupVersionKind:
+        return GroupVersionKind(self.group, version, self.kind)

@@ -1,0 +1,71 @@
+"""What storage can say beside success. The registry translates these into Status errors, at one place."""
+
+from __future__ import annotations
+
+
+class StorageError(Exception):
+    """Base of everything below."""
+
+
+class KeyExists(StorageError):
+    """Create of a key that is there."""
+
+
+class KeyMissing(StorageError):
+    """Update or delete of a key that is not there."""
+
+
+class Stale(StorageError):
+    """Compare-and-swap failed; ``current`` is the stored resourceVersion."""
+
+    def __init__(self, current: int) -> None:
+        super().__init__(f"stored resourceVersion is {current}")
+        self.current = current
+
+
+class Compacted(StorageError):
+    """The resourceVersion asked for is below the floor."""
+
+    def __init__(self, floor: int) -> None:
+        super().__init__(f"compacted below {floor}")
+        self.floor = floor
+
+
+class TooLarge(StorageError):
+    """The resourceVersion asked for has not been reached; ``current`` is the head."""
+
+    def __init__(self, current: int) -> None:
+        super().__init__(f"head is {current}")
+        self.current = current
+
+
+class QuotaExceeded(StorageError):
+    """The tenant's own limit of objects or bytes. ``what`` is "objects" or "bytes"."""
+
+    def __init__(self, what: str, limit: int) -> None:
+        super().__init__(f"tenant is limited to {limit} {what}")
+        self.what = what
+        self.limit = limit
+
+
+class TenantGone(StorageError):
+    """The tenant was deleted or is being deleted."""
+
+
+class InvalidText(StorageError):
+    """The object holds a NUL character, which PostgreSQL cannot store."""
+
+
+class Unavailable(StorageError):
+    """The database cannot be reached, or the connection broke; ``unknown`` when a write may have been committed."""
+
+    def __init__(self, message: str, *, unknown: bool = False) -> None:
+        super().__init__(message)
+        self.unknown = unknown
+
+
+class ChainBroken(StorageError):
+    """A reader found a gap in the log: always a bug, never ignored."""
+
+    def __init__(self, tenant: int, expected: int, found: int) -> None:
+        super().__init__(f"tenant {tenant}: event after {expected} names {found} as its predecessor")

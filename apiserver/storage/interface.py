@@ -1,0 +1,119 @@
+"""The contract of storage. Implementations stay quiet; what they must hold is said here and checked by tests/storage.
+
+Every method takes the tenant's number (``tenancy.Tenant.id``); nothing crosses tenants. Errors: apiserver.storage.errors only.
+Objects are JSON text in UTF-8 that begins ``{"kind":...,"apiVersion":...,"metadata":{`` and holds no metadata.resourceVersion: that is
+the record's own column and is put in by `Record.json`, because it is not known before the write transaction draws it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from dataclasses import dataclass
+from typing import Literal, NamedTuple, Protocol
+
+from apiserver.meta.gvk import GroupResource
+
+
+class ObjectKey(NamedTuple):
+    """namespace "" for cluster-scoped objects."""
+
+    group: str
+    resource: str
+    namespace: str
+    name: str
+
+    @property
+    def group_resource(self) -> GroupResource:
+        return GroupResource(self.group, self.resource)
+
+
+_METADATA = b'"metadata":{'
+
+
+def splice_resource_version(data: bytes, resource_version: int) -> bytes:
+    """The object's JSON with its resourceVersion put first into metadata."""
+    at = data.index(_METADATA) + len(_METADATA)
+    comma = b"" if data[at : at + 1] == b"}" else b","
+    return b'%b"resourceVersion":"%d"%b%b' % (data[:at], resource_version, comma, data[at:])
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """One object at one resourceVersion; ``data`` without that version."""
+
+    key: ObjectKey
+    uid: str
+    resource_version: int
+    data: bytes
+
+    @property
+    def json(self) -> bytes:
+        return splice_resource_version(self.data, self.resource_version)
+
+
+EventType = Literal["ADDED", "MODIFIED", "DELETED"]
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One entry of the log. previous: the tenant's resourceVersion before this one (0 at the start of the log): the chain.
+    key_previous: resourceVersion of the key's event before this one, 0 for ADDED. A DELETED event carries the object's last state."""
+
+    type: EventType
+    record: Record
+    previous: int
+    key_previous: int
+
+
+@dataclass(slots=True)
+class Write:
+    """One conditional write. create: the key must be absent. update, delete: the stored resourceVersion must equal ``expected``
+    (``data`` of a delete is the final state that watchers see). The columns are what SQL users, quotas and garbage collection filter by."""
+
+    operation: Literal["create", "update", "delete"]
+    key: ObjectKey
+    uid: str
+    data: bytes
+    expected: int = 0
+    owner_uids: tuple[str, ...] = ()
+    finalizers: tuple[str, ...] = ()
+    deleting: bool = False
+
+
+class Page(NamedTuple):
+    """records in key order; at: the resourceVersion that they are the state of; more: whether keys remain; remaining: how many."""
+
+    records: Sequence[Record]
+    at: int
+    more: bool
+    remaining: int
+
+
+class Reader(Protocol):
+    async def head(self, tenant: int) -> int:
+        """The tenant's last committed resourceVersion, not older than the call. Readers that wait at one moment share one query."""
+
+    async def floor(self, tenant: int) -> int:
+        """The compaction floor: state and events at or above it can be read."""
+
+    async def get(self, tenant: int, key: ObjectKey) -> Record | None:
+        """The current state, from the database."""
+
+    async def list(
+        self, tenant: int, resource: GroupResource, *, namespace: str = "", at: int = 0, after: tuple[str, str] | None = None, limit: int = 0
+    ) -> Page:
+        """Records in (namespace, name) order. at 0: now, head and records from one snapshot. Otherwise exactly the state at that
+        resourceVersion: Compacted below the floor, TooLarge above the head. after: (namespace, name) that the last page ended with."""
+
+    def snapshot(self, tenant: int, resource: GroupResource) -> AsyncIterator[tuple[int, Sequence[Record]]]:
+        """(head, batch of records) of one snapshot, in key order, streamed; at least one item, possibly with no records."""
+
+    async def events(self, tenant: int, after: int, *, resource: GroupResource | None = None, limit: int = 1000) -> Sequence[Event]:
+        """Events above ``after`` in order. Compacted when ``after`` is below the floor."""
+
+
+class Store(Reader, Protocol):
+    async def write(self, tenant: int, write: Write) -> int:
+        """Commits and returns the new resourceVersion; batched with other writes of the tenant in this process.
+
+        Raises KeyExists, KeyMissing, Stale (with the current resourceVersion), QuotaExceeded, TenantGone, Unavailable (outcome unknown)."""
