@@ -20,7 +20,7 @@ class FieldPath(str):
         tail = ".".join(names)
         return FieldPath(f"{self}.{tail}" if self else tail)
 
-    def index(self, i: int) -> FieldPath:
+    def at(self, i: int) -> FieldPath:
         return FieldPath(f"{self}[{i}]")
 
     def key(self, k: object) -> FieldPath:
