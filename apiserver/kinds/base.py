@@ -156,6 +156,20 @@ class Kind:
         gv = f"{self.group}/{to}" if self.group else to
         return {**obj, "apiVersion": gv}
 
+    def to_storage(self, obj: Object, to: str) -> Object:
+        """A copy in the storage version ``to``. Differs from convert() only where two groups share a storage (events), and then
+        convert() also takes the stored form."""
+        return self.convert(obj, to)
+
+    # --- scale -----------------------------------------------------------------------------------------------------------------
+    def scale_of(self, obj: Object) -> Object:
+        """The autoscaling/v1 Scale of an object, for kinds with a scale subresource."""
+        raise NotImplementedError(f"{self.kind}/scale")
+
+    def set_scale(self, obj: Object, replicas: int) -> None:
+        """Writes spec.replicas of a Scale into the object; in place."""
+        raise NotImplementedError(f"{self.kind}/scale")
+
     # --- deletion --------------------------------------------------------------------------------------------------------------
     def grace_period(self, obj: Object, requested: int | None) -> int | None:
         """Seconds of graceful deletion, or None where the kind deletes at once (all but pods)."""

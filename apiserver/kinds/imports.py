@@ -1,0 +1,1 @@
+"""Every file that registers a kind, one line each, sorted by group: the only place that imports them."""
