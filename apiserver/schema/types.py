@@ -47,6 +47,8 @@ class Schema:
     patch_strategy: strategic merge: subset of {"merge", "replace", "retainKeys"}; patch_merge_key: its key.
     go_type: what Go's decoder calls the type in errors: "string", "int32", "bool", "v1.ServiceSpec", "[]v1.Container", "map[string]string".
     go_struct: short Go name of a struct ("ServiceSpec"), "" for custom types.
+    go_pointer: the Go field is a pointer, so that a zero value is told from an absent one and written as it is.
+    go_omit: when Go leaves the field out: "" never, "e" omitempty, "z" omitzero, "ez" both. For members of built-in structs.
     definition: name of the OpenAPI definition the node was made from ("io.k8s.api.core.v1.ServiceSpec"), "" for inline nodes.
     special: "", "quantity", "int-or-string", "time", "microtime", "duration", "fields-v1", "raw-extension", "json", "bytes".
     builtin: whether Go decodes this type (case-insensitive member names, null equals absent, typed errors).
@@ -67,6 +69,8 @@ class Schema:
     builtin: bool = False
     go_type: str = ""
     go_struct: str = ""
+    go_pointer: bool = False
+    go_omit: str = ""
     definition: str = ""
     description: str = ""
     default: Any = MISSING
