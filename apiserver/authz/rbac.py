@@ -1,0 +1,129 @@
+"""RBAC: a pure authorizer over Roles, ClusterRoles and their bindings (kubernetes ``plugin/pkg/auth/authorizer/rbac``).
+
+It opens nothing: a reader hands it the objects of one tenant. Rules only ever add up, so a role that cannot be found never refuses
+what another one allows; it only shows in the reason of a refusal.
+"""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Any, NamedTuple, Protocol
+
+from apiserver.authz.attributes import Attributes, Decision
+from apiserver.authz.rules import Rule, rule_allows
+from apiserver.errors import aggregate
+from apiserver.fielderrors import go_quote
+from apiserver.user import MASTERS, User, service_account_name
+
+Object = dict[str, Any]
+
+GROUP = "rbac.authorization.k8s.io"
+
+
+class Reader(Protocol):
+    """Objects of rbac.authorization.k8s.io/v1 of one tenant; lists in name order; None for what does not exist."""
+
+    async def cluster_role_bindings(self) -> Sequence[Object]: ...
+    async def role_bindings(self, namespace: str) -> Sequence[Object]: ...
+    async def cluster_role(self, name: str) -> Object | None: ...
+    async def role(self, namespace: str, name: str) -> Object | None: ...
+
+
+class RuleSource(NamedTuple):
+    """The rules that one binding gives to the user and where they come from, or what kept them from being found."""
+
+    rules: Sequence[Rule]
+    source: str = ""
+    error: str = ""
+
+
+class UserRules(NamedTuple):
+    """All rules of a user, complete unless ``errors`` says which roles could not be found."""
+
+    rules: list[Rule]
+    errors: list[str]
+
+
+async def authorize(attributes: Attributes, reader: Reader) -> Decision:
+    """Allowed with "RBAC: allowed by ..." by the first rule that fits; for system:masters allowed without looking."""
+    if MASTERS in attributes.user.groups:
+        return Decision(True)
+    errors: list[str] = []
+    async for found in _sources(attributes.user, attributes.namespace if attributes.is_resource else "", reader):
+        if found.error:
+            errors.append(found.error)
+        elif any(rule_allows(rule, attributes) for rule in found.rules):
+            return Decision(True, f"RBAC: allowed by {found.source}")
+    return Decision(False, f"RBAC: {aggregate(errors)}" if errors else "")
+
+
+async def rules_for(user: User, namespace: str, reader: Reader) -> UserRules:
+    """Every rule that holds for the user cluster-wide and, where ``namespace`` is not "", in that namespace."""
+    out = UserRules([], [])
+    async for found in _sources(user, namespace, reader):
+        if found.error:
+            out.errors.append(found.error)
+        out.rules.extend(found.rules)
+    return out
+
+
+async def role_rules(role_ref: Object, namespace: str, reader: Reader) -> RuleSource:
+    """Rules of the role that a binding of ``namespace`` ("" for a ClusterRoleBinding) refers to."""
+    kind, name = role_ref.get("kind", ""), role_ref.get("name", "")
+    if kind == "Role":
+        role = await reader.role(namespace, name)
+    elif kind == "ClusterRole":
+        role = await reader.cluster_role(name)
+    else:
+        return RuleSource((), error=f"unsupported role reference kind: {go_quote(kind)}")
+    if role is None:
+        return RuleSource((), error=f"{kind.lower()}.{GROUP} {go_quote(name)} not found")
+    return RuleSource(role.get("rules") or ())
+
+
+async def _sources(user: User, namespace: str, reader: Reader) -> AsyncIterator[RuleSource]:
+    for binding in await reader.cluster_role_bindings():
+        subject = _subject_of(user, binding, "")
+        if subject is not None:
+            yield await _source(binding, subject, "", reader)
+    if namespace:
+        for binding in await reader.role_bindings(namespace):
+            subject = _subject_of(user, binding, namespace)
+            if subject is not None:
+                yield await _source(binding, subject, namespace, reader)
+
+
+async def _source(binding: Object, subject: Object, namespace: str, reader: Reader) -> RuleSource:
+    role_ref = binding["roleRef"]
+    found = await role_rules(role_ref, namespace, reader)
+    if found.error:
+        return found
+    name = binding["metadata"]["name"]
+    kind, label = ("RoleBinding", f"{name}/{namespace}") if namespace else ("ClusterRoleBinding", name)
+    to = subject["name"]
+    if subject["kind"] == "ServiceAccount":
+        to = f"{to}/{subject.get('namespace') or namespace}"
+    role = f"{role_ref['kind']} {go_quote(role_ref['name'])}"
+    return RuleSource(found.rules, f"{kind} {go_quote(label)} of {role} to {subject['kind']} {go_quote(to)}")
+
+
+def _subject_of(user: User, binding: Object, namespace: str) -> Object | None:
+    """The first subject of the binding that the user is."""
+    for subject in binding.get("subjects") or ():
+        if subject_applies(user, subject, namespace):
+            found: Object = subject
+            return found
+    return None
+
+
+def subject_applies(user: User, subject: Object, namespace: str) -> bool:
+    """``namespace``: of the binding; a ServiceAccount without one means an account there."""
+    kind, name = subject.get("kind"), subject.get("name", "")
+    if kind == "User":
+        return bool(user.name == name)
+    if kind == "Group":
+        return name in user.groups
+    if kind == "ServiceAccount":
+        of = subject.get("namespace") or namespace
+        return bool(of) and user.name == service_account_name(of, name)
+    return False
