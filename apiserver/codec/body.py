@@ -1,0 +1,72 @@
+"""Bodies of create, update and delete: bytes to a JSON value and the kind that it claims to be.
+
+Source: k8s.io/apimachinery ``runtime/serializer/json`` and k8s.io/apiserver ``endpoints/handlers/rest.go`` (transformDecodeError).
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from apiserver.codec import json, yaml
+from apiserver.errors import BadRequest
+
+WRONG_KIND = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+_NO_KIND = "couldn't get version/kind; json parse error: "
+
+
+class BodyError(ValueError):
+    """A body that does not even show its kind; `unrecognized` makes the answer of it."""
+
+
+def decode_text(data: bytes, *, is_yaml: bool, merge: bool = False) -> tuple[Any, list[str]]:
+    """(value, strict errors) of a JSON or YAML body. ``merge`` as for apiserver.codec.json.loads. An empty YAML body is an empty object.
+
+    Raises BodyError."""
+    try:
+        value, errors = yaml.loads(data) if is_yaml else json.loads(data, merge=merge)
+    except json.JSONError as e:
+        raise BodyError(f"{_NO_KIND}{e}") from None
+    except yaml.YAMLError as e:
+        raise BodyError(str(e)) from None
+    if value is None:
+        value = {}
+    read_kind(value)
+    return value, errors
+
+
+def read_kind(value: Any) -> tuple[str, str]:
+    """(apiVersion, kind) as written, "" where absent. Raises BodyError where they are no strings or ``value`` is no object."""
+    if not isinstance(value, dict):
+        raise BodyError(f"{_NO_KIND}json: cannot unmarshal {json_kind(value)} into Go value of type {WRONG_KIND}")
+    found = []
+    for name in ("apiVersion", "kind"):
+        member = value.get(name)
+        if member is not None and not isinstance(member, str):
+            raise BodyError(f"{_NO_KIND}json: cannot unmarshal {json_kind(member)} into Go struct field .{name} of type string")
+        found.append(member or "")
+    return found[0], found[1]
+
+
+def unrecognized(why: object, wanted: str, data: bytes) -> BadRequest:
+    """400 for a body whose kind cannot be told. ``wanted``: kind of the endpoint."""
+    return BadRequest(f"the object provided is unrecognized (must be of type {wanted}): {why} ({summarize(data)})")
+
+
+def summarize(data: bytes, size: int = 30) -> str:
+    """The beginning of a body: JSON as it is, anything else in hexadecimal."""
+    if not data:
+        return "<empty>"
+    more = " ..." if len(data) > size else ""
+    head = data[:size]
+    return (head.decode(errors="replace") if head[:1] == b"{" else head.hex()) + more
+
+
+def json_kind(value: Any) -> str:
+    """What Go calls a JSON value in its errors."""
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, int | float):
+        return "number"
+    if isinstance(value, str):
+        return "string"
+    return "array" if isinstance(value, list) else "object"

@@ -1,0 +1,204 @@
+"""JSON as kube-apiserver reads and writes it (encoding/json and sigs.k8s.io/json).
+
+Reading: CPython's C scanner does the work and reports repeated member names through its pairs hook; only a body that has some is
+walked again for their paths. Text that is no JSON is scanned once more by `gojson_syntax` for the words that Go's decoder uses.
+Writing: orjson, with the few spellings in which Go's encoder differs (HTML characters, floats) corrected afterwards.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from decimal import Decimal
+from typing import Any
+
+import orjson
+
+from apiserver.codec.gojson_syntax import MAX_DEPTH_EXCEEDED, syntax_error
+
+MAX_STRICT_ERRORS = 100
+_INT64 = range(-(2**63), 2**63)
+_LONG_NUMBER = re.compile(rb"[0-9]{19}")
+_GO_FLOAT = re.compile(rb"[0-9](?:\.0|[eE][-+]?[0-9]+)[,}\]]|^[-0-9.eE+]+$")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_FIRST = ("kind", "apiVersion", "metadata")
+
+
+class JSONError(ValueError):
+    """The bytes are not JSON; the text is Go's."""
+
+
+class _Pairs(list[tuple[str, Any]]):
+    """An object that repeats a member name, as it was written."""
+
+
+class _Hook:
+    """Builds dictionaries; objects with repeated names stay lists of pairs for a second pass."""
+
+    __slots__ = ("repeated",)
+
+    def __init__(self) -> None:
+        self.repeated = False
+
+    def __call__(self, pairs: list[tuple[str, Any]]) -> Any:
+        made = dict(pairs)
+        if len(made) != len(pairs):
+            self.repeated = True
+            return _Pairs(pairs)
+        return made
+
+
+def loads(data: bytes, *, merge: bool = False) -> tuple[Any, list[str]]:
+    """(value, strict errors) of one JSON document.
+
+    Errors name members that occur twice in one object: ``duplicate field "spec.foo"``, in order of appearance, each once, at most 100.
+    ``merge``: what Go does when it decodes into a type: objects and lists given twice are merged member by member; otherwise, as with
+    unstructured content, the last one wins. Integers beyond 64 bits become floats. Raises JSONError.
+    """
+    hook = _Hook()
+    value = _parse(data, hook)
+    if not hook.repeated:
+        return value, []
+    errors: dict[str, None] = {}
+    _find_duplicates(value, "", errors)
+    return _resolve(value, merge), list(errors)[:MAX_STRICT_ERRORS]
+
+
+def _parse(data: bytes, hook: _Hook) -> Any:
+    try:
+        text = data.decode()
+    except UnicodeDecodeError:
+        text = data.decode(errors="replace")
+    options: dict[str, Any] = {"parse_int": _parse_int} if _LONG_NUMBER.search(data) else {}
+    try:
+        value = json.loads(text, object_pairs_hook=hook, parse_constant=_refuse_constant, **options)
+    except RecursionError:
+        raise JSONError(MAX_DEPTH_EXCEEDED) from None
+    except ValueError:
+        raise JSONError(syntax_error(data)) from None
+    if b"\\ud" in data or b"\\uD" in data:
+        value = _replace_surrogates(value)
+    return value
+
+
+def _parse_int(digits: str) -> int | float:
+    if len(digits) <= 20:
+        number = int(digits)
+        if number in _INT64:
+            return number
+    return float(digits)
+
+
+def _refuse_constant(name: str) -> Any:
+    raise ValueError(name)
+
+
+def _replace_surrogates(value: Any) -> Any:
+    """A lone surrogate becomes U+FFFD, as Go decodes it."""
+    if isinstance(value, str):
+        return _SURROGATE.sub("\ufffd", value)
+    if isinstance(value, _Pairs):
+        return _Pairs((_SURROGATE.sub("\ufffd", k), _replace_surrogates(v)) for k, v in value)
+    if isinstance(value, dict):
+        return {_SURROGATE.sub("\ufffd", k): _replace_surrogates(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_replace_surrogates(v) for v in value]
+    return value
+
+
+def _find_duplicates(value: Any, path: str, errors: dict[str, None]) -> None:
+    if isinstance(value, _Pairs | dict):
+        seen = set()
+        for name, member in value if isinstance(value, _Pairs) else value.items():
+            where = f"{path}.{name}" if path else name
+            if name in seen:
+                errors[f'duplicate field "{where}"'] = None
+            seen.add(name)
+            _find_duplicates(member, where, errors)
+    elif isinstance(value, list):
+        for i, item in enumerate(value):
+            _find_duplicates(item, f"{path}[{i}]", errors)
+
+
+def _resolve(value: Any, merge: bool) -> Any:
+    if isinstance(value, _Pairs):
+        made: dict[str, Any] = {}
+        for name, member in value:
+            member = _resolve(member, merge)
+            made[name] = _merged(made[name], member) if merge and name in made else member
+        return made
+    if isinstance(value, dict):
+        return {k: _resolve(v, merge) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_resolve(v, merge) for v in value]
+    return value
+
+
+def _merged(old: Any, new: Any) -> Any:
+    if isinstance(old, dict) and isinstance(new, dict):
+        return {**old, **{k: _merged(old[k], v) if k in old else v for k, v in new.items()}}
+    if isinstance(old, list) and isinstance(new, list):
+        return [_merged(old[i], v) if i < len(old) else v for i, v in enumerate(new)]
+    return new
+
+
+def dumps(obj: Any) -> bytes:
+    """Compact JSON with ``kind, apiVersion, metadata`` first, ended by a newline: what a plain answer and a watch frame carry."""
+    return encode(obj) + b"\n"
+
+
+def dumps_pretty(obj: Any) -> bytes:
+    """Two spaces of indentation, no newline at the end: what ``?pretty=true`` and browsers get."""
+    return _encode(_kind_first(obj), orjson.OPT_INDENT_2)
+
+
+def encode(obj: Any) -> bytes:
+    """Like `dumps` without the newline, for parts of larger answers."""
+    return _encode(_kind_first(obj), 0)
+
+
+def _kind_first(obj: Any) -> Any:
+    if not isinstance(obj, dict) or "kind" not in obj:
+        return obj
+    made = {k: obj[k] for k in _FIRST if k in obj}
+    made.update(obj)
+    return made
+
+
+def _encode(obj: Any, options: int) -> bytes:
+    try:
+        out = orjson.dumps(obj, option=options)
+    except TypeError:  # nested deeper than orjson goes
+        text = json.dumps(
+            obj, ensure_ascii=False, indent=2 if options else None, separators=None if options else (",", ":"), allow_nan=False
+        )
+        out = text.encode()
+    if _GO_FLOAT.search(out):
+        out = orjson.dumps(_go_floats(obj), option=options)
+    if b"<" in out or b">" in out or b"&" in out:
+        out = out.replace(b"<", b"\\u003c").replace(b">", b"\\u003e").replace(b"&", b"\\u0026")
+    if b"\xe2\x80" in out:
+        out = out.replace(b"\xe2\x80\xa8", b"\\u2028").replace(b"\xe2\x80\xa9", b"\\u2029")
+    return out
+
+
+def _go_floats(value: Any) -> Any:
+    if isinstance(value, float):
+        return orjson.Fragment(go_float(value))
+    if isinstance(value, dict):
+        return {k: _go_floats(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_go_floats(v) for v in value]
+    return value
+
+
+def go_float(value: float) -> str:
+    """A float64 as encoding/json writes it: shortest form, no ``.0``, exponents from 1e21 up and below 1e-6."""
+    if not math.isfinite(value):
+        raise ValueError(f"json: unsupported value: {value}")
+    size = abs(value)
+    if size != 0 and (size < 1e-6 or size >= 1e21):
+        mantissa, _, exponent = repr(value).partition("e")
+        return f"{mantissa.removesuffix('.0')}e{int(exponent):+d}"
+    return format(Decimal(repr(value)), "f").removesuffix(".0")

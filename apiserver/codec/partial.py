@@ -1,0 +1,28 @@
+"""PartialObjectMetadata and its list: any object reduced to apiVersion, kind and metadata."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+Object = dict[str, Any]
+
+
+def partial_object(obj: Object, version: str = "v1") -> Object:
+    """``obj``: any object with metadata; ``version``: "v1" or "v1beta1" of meta.k8s.io."""
+    return {"kind": "PartialObjectMetadata", "apiVersion": f"meta.k8s.io/{version}", "metadata": obj.get("metadata", {})}
+
+
+def partial_list(items: Iterable[Object], metadata: Object, version: str = "v1") -> Object:
+    """``metadata``: of the list; only its resourceVersion, continue and remainingItemCount are kept. No items print as null."""
+    return {
+        "kind": "PartialObjectMetadataList",
+        "apiVersion": f"meta.k8s.io/{version}",
+        "metadata": list_metadata(metadata),
+        "items": [partial_object(item, version) for item in items] or None,
+    }
+
+
+def list_metadata(metadata: Object) -> Object:
+    """ListMeta as a typed list prints it: what is empty is left out."""
+    return {k: metadata[k] for k in ("resourceVersion", "continue", "remainingItemCount") if metadata.get(k) not in (None, "")}

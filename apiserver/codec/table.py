@@ -1,0 +1,77 @@
+"""Table (meta.k8s.io/v1 and v1beta1): what kubectl prints.
+
+Knows nothing of kinds: the caller gives columns and a function from an object to its cells.
+Source: k8s.io/apiserver ``endpoints/handlers/response.go`` and ``registry/rest/table.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Protocol
+
+from apiserver.codec.partial import list_metadata, partial_object
+from apiserver.errors import BadRequest
+from apiserver.fielderrors import invalid
+
+Object = dict[str, Any]
+INITIAL_EVENTS_END = "k8s.io/initial-events-end"
+
+
+class ColumnLike(Protocol):
+    """Shape of a column; apiserver.kinds.base.Column is one."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def type(self) -> str: ...
+    @property
+    def format(self) -> str: ...
+    @property
+    def description(self) -> str: ...
+    @property
+    def priority(self) -> int: ...
+
+
+def check_include_object(value: str) -> str:
+    """The query parameter includeObject: "", "None", "Metadata" or "Object". Raises BadRequest."""
+    if value not in ("", "None", "Metadata", "Object"):
+        wrong = invalid("includeObject", value, "must be 'Metadata', 'Object', 'None', or empty")
+        raise BadRequest(f"Unable to convert to Table as requested: {wrong}")
+    return value
+
+
+def column_definitions(columns: Sequence[ColumnLike]) -> list[Object]:
+    return [{"name": c.name, "type": c.type, "format": c.format, "description": c.description, "priority": c.priority} for c in columns]
+
+
+def table_row(obj: Object, cells: Sequence[Any], include: str, version: str = "v1") -> Object:
+    """``include``: from `check_include_object`. The bookmark that ends initial events keeps its metadata whatever was asked for."""
+    shown: Object | None
+    if include == "Object":
+        shown = obj
+    elif include == "None" and INITIAL_EVENTS_END not in (obj.get("metadata", {}).get("annotations") or {}):
+        shown = None
+    else:
+        shown = partial_object(obj, version)
+    return {"cells": list(cells), "object": shown}
+
+
+def table(
+    objects: Iterable[Object],
+    columns: Sequence[ColumnLike],
+    cells: Callable[[Object], Sequence[Any]],
+    *,
+    metadata: Object,
+    include: str = "",
+    version: str = "v1",
+    headers: bool = True,
+) -> Object:
+    """A Table of one object or of a list. ``metadata``: the list's, or the object's (its resourceVersion is kept); ``headers``: False
+    leaves the columns out, as every event of a watch after the first does."""
+    return {
+        "kind": "Table",
+        "apiVersion": f"meta.k8s.io/{version}",
+        "metadata": list_metadata(metadata),
+        "columnDefinitions": column_definitions(columns) if headers else None,
+        "rows": [table_row(obj, cells(obj), include, version) for obj in objects],
+    }
