@@ -1,0 +1,129 @@
+"""Django's settings, all from the environment (names: docs/operations.md). The API itself does not read them: see wiring.py."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from controlplane import environment
+from controlplane.database import parse_database_url
+from controlplane.datadir import DataDir
+from controlplane.embedded.server import database_settings
+from controlplane.secretkey import secret_key
+
+BASE_DIR = environment.REPOSITORY
+POLYPLANE_DATA_DIR: Path = environment.data_dir()
+POLYPLANE_BIND = environment.text("BIND", "127.0.0.1")
+POLYPLANE_PORT = environment.number("PORT", 6443, least=1, most=65535)
+POLYPLANE_DATABASE_URL = environment.secret("DATABASE_URL")
+
+SECRET_KEY = environment.secret("POLYPLANE_SECRET_KEY") or secret_key(DataDir(POLYPLANE_DATA_DIR))
+DEBUG = environment.flag("DEBUG")
+ALLOWED_HOSTS = environment.words("ALLOWED_HOSTS") or ["*"]  # the API answers under any name that its certificate or a proxy's carries
+CSRF_TRUSTED_ORIGINS = environment.words("CSRF_TRUSTED_ORIGINS")
+
+INSTALLED_APPS = [
+    "unfold",
+    "unfold.contrib.filters",
+    "django.contrib.admin",
+    "django.contrib.auth",
+    "django.contrib.contenttypes",
+    "django.contrib.sessions",
+    "django.contrib.messages",
+    "django.contrib.staticfiles",
+    "rest_framework",
+    "channels",
+    "django_filters",
+    "apiserver.storage",
+    "controlplane.tenancy",
+    "controlplane.console",
+]
+MIDDLEWARE = [
+    "django.middleware.security.SecurityMiddleware",
+    "controlplane.console.security.ContentSecurityPolicyMiddleware",
+    "django.contrib.sessions.middleware.SessionMiddleware",
+    "django.middleware.common.CommonMiddleware",
+    "django.middleware.csrf.CsrfViewMiddleware",
+    "django.contrib.auth.middleware.AuthenticationMiddleware",
+    "django.contrib.messages.middleware.MessageMiddleware",
+    "django.middleware.clickjacking.XFrameOptionsMiddleware",
+]
+ROOT_URLCONF = "controlplane.urls"
+ASGI_APPLICATION = "controlplane.asgi.application"
+TEMPLATES: list[dict[str, Any]] = [
+    {
+        "BACKEND": "django.template.backends.django.DjangoTemplates",
+        "DIRS": [BASE_DIR / "templates"],
+        "APP_DIRS": True,
+        "OPTIONS": {
+            "context_processors": [
+                "django.template.context_processors.request",
+                "django.contrib.auth.context_processors.auth",
+                "django.contrib.messages.context_processors.messages",
+            ]
+        },
+    }
+]
+
+DATABASES = {
+    "default": parse_database_url(POLYPLANE_DATABASE_URL) if POLYPLANE_DATABASE_URL else database_settings(DataDir(POLYPLANE_DATA_DIR))
+}
+DATABASES["default"]["DISABLE_SERVER_SIDE_CURSORS"] = True  # PgBouncer in transaction mode has no session to hold them
+DATABASES["default"]["OPTIONS"].setdefault("application_name", "polyplane-django")
+DEFAULT_AUTO_FIELD = "django.db.models.BigAutoField"
+
+AUTH_PASSWORD_VALIDATORS = [
+    {"NAME": "django.contrib.auth.password_validation.UserAttributeSimilarityValidator"},
+    {"NAME": "django.contrib.auth.password_validation.MinimumLengthValidator", "OPTIONS": {"min_length": 12}},
+    {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
+]
+LOGIN_URL = "admin:login"
+
+# Everything is served over TLS, by Polyplane or by a proxy before it.
+SESSION_COOKIE_SECURE = CSRF_COOKIE_SECURE = True
+SESSION_COOKIE_HTTPONLY = CSRF_COOKIE_HTTPONLY = True
+SESSION_COOKIE_SAMESITE = "Lax"
+CSRF_COOKIE_SAMESITE = "Strict"
+SESSION_COOKIE_NAME = "polyplane_session"
+CSRF_COOKIE_NAME = "polyplane_csrf"
+SESSION_COOKIE_AGE = 8 * 3600  # seconds
+SECURE_CONTENT_TYPE_NOSNIFF = True
+SECURE_REFERRER_POLICY = "same-origin"
+X_FRAME_OPTIONS = "DENY"
+# The listener speaks TLS only, so there is nothing to redirect; HSTS would bind a browser's 127.0.0.1 to a private CA.
+SECURE_SSL_REDIRECT = False
+SECURE_HSTS_SECONDS = environment.number("HSTS_SECONDS", 0)
+SILENCED_SYSTEM_CHECKS = ["security.W004", "security.W008"]
+
+STATIC_URL = "/static/"
+STATICFILES_FINDERS = ["django.contrib.staticfiles.finders.AppDirectoriesFinder"]
+LANGUAGE_CODE = "en-us"
+USE_I18N = False
+USE_TZ = True
+TIME_ZONE = "UTC"
+
+# Messages carry names and counts, never request bodies, tokens or query strings.
+LOGGING: dict[str, Any] = {
+    "version": 1,
+    "disable_existing_loggers": False,
+    "formatters": {"plain": {"format": "%(asctime)s %(levelname)s %(process)d %(name)s: %(message)s"}},
+    "handlers": {"stderr": {"class": "logging.StreamHandler", "formatter": "plain"}},
+    "root": {"handlers": ["stderr"], "level": environment.text("LOG_LEVEL", "WARNING").upper()},
+    "loggers": {"django.db.backends": {"level": "WARNING"}, "polyplane": {"level": environment.text("LOG_LEVEL", "INFO").upper()}},
+}
+
+REST_FRAMEWORK: dict[str, Any] = {
+    # Authentication, authorization and negotiation follow Kubernetes and happen before and in the views (apiserver/endpoints).
+    "DEFAULT_AUTHENTICATION_CLASSES": [],
+    "DEFAULT_PERMISSION_CLASSES": [],
+    "UNAUTHENTICATED_USER": None,
+}
+
+UNFOLD: dict[str, Any] = {
+    "SITE_TITLE": "Polyplane",
+    "SITE_HEADER": "Polyplane",
+    "SITE_SUBHEADER": "Kubernetes APIs for many tenants",
+    "SITE_URL": None,
+    "SITE_SYMBOL": "layers",
+    "SHOW_VIEW_ON_SITE": False,
+}

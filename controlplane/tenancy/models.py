@@ -1,0 +1,70 @@
+"""Tenants and bearer tokens. Written by service.py and tokens.py only; the request path reads both through directory.py."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.contrib.postgres.fields import ArrayField
+from django.core.validators import RegexValidator
+from django.db import models
+
+DNS_LABEL = RegexValidator(
+    r"\A[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\Z",
+    "A tenant's name is a DNS label: at most 63 lower-case letters, digits and '-', beginning and ending with a letter or digit.",
+)
+
+
+class Tenant(models.Model):
+    """One control plane. Its objects, events and sequence belong to apiserver.storage, keyed by ``id``. A quota that is null does not limit."""
+
+    class State(models.TextChoices):
+        ACTIVE = "active"
+        SUSPENDED = "suspended"
+        DELETING = "deleting"
+
+    id = models.BigAutoField(primary_key=True)
+    name = models.CharField(max_length=63, unique=True, validators=[DNS_LABEL], db_collation="C")
+    display_name = models.CharField(max_length=200, blank=True, default="")
+    state = models.CharField(max_length=16, choices=State.choices, default=State.ACTIVE)
+    created_at = models.DateTimeField(auto_now_add=True)
+    max_objects = models.PositiveBigIntegerField(null=True, blank=True, help_text="stored objects")
+    max_bytes = models.PositiveBigIntegerField(null=True, blank=True, help_text="bytes of stored objects")
+    max_watches = models.PositiveIntegerField(null=True, blank=True, help_text="open watches")
+    max_inflight = models.PositiveIntegerField(null=True, blank=True, help_text="requests at a time")
+    retention_seconds = models.PositiveIntegerField(null=True, blank=True, help_text="how long superseded events are kept")
+
+    objects: ClassVar[models.Manager[Tenant]]
+
+    class Meta:
+        ordering: ClassVar = ["name"]
+        constraints: ClassVar = [
+            models.CheckConstraint(condition=models.Q(name__regex=r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"), name="tenant_name_dns_label"),
+            models.CheckConstraint(condition=models.Q(state__in=["active", "suspended", "deleting"]), name="tenant_state_known"),
+        ]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+class ApiToken(models.Model):
+    """A bearer token: SHA-256 of the secret and who it stands for. tenant null: valid in every tenant."""
+
+    id = models.BigAutoField(primary_key=True)
+    hash = models.BinaryField(max_length=32, unique=True, editable=False)
+    description = models.CharField(max_length=200, blank=True, default="")
+    user = models.CharField(max_length=253)
+    uid = models.CharField(max_length=253, blank=True, default="")
+    groups = ArrayField(models.CharField(max_length=253), default=list, blank=True)
+    tenant = models.ForeignKey(Tenant, null=True, blank=True, on_delete=models.CASCADE, related_name="tokens")
+    created_at = models.DateTimeField(auto_now_add=True)
+    expires_at = models.DateTimeField(null=True, blank=True)
+    revoked_at = models.DateTimeField(null=True, blank=True)
+    last_used = models.DateTimeField(null=True, blank=True, help_text="to the hour")
+
+    objects: ClassVar[models.Manager[ApiToken]]
+
+    class Meta:
+        ordering: ClassVar = ["id"]
+
+    def __str__(self) -> str:
+        return f"{self.user} #{self.pk}"
