@@ -87,7 +87,7 @@ class _Reader:
 
     def value(self, event: Any) -> Any:
         if isinstance(event, yaml.AliasEvent):
-            return self.alias(event.anchor)
+            return self.alias(str(event.anchor))
         self.decoded += 1
         anchor, before = event.anchor, self.decoded
         if anchor:

@@ -1,7 +1,7 @@
 """JSON merge patch: RFC 7386 as evanphx/json-patch v4 does it.
 
-Differences from the RFC, both visible to clients: null inside objects inside a replacing list is dropped when the old value was no
-object, and an object that replaces a list or a scalar loses its nulls at any depth (as the RFC says) including those in lists.
+It departs from the RFC in one point that clients can see: nulls in objects inside a replacing list are dropped, unless the list
+replaces an object.
 """
 
 from __future__ import annotations
