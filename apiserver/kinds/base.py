@@ -54,6 +54,7 @@ class Kind:
     generation: whether metadata.generation counts changes (of anything but metadata and status).
     status: whether "status" is kept apart: dropped on create, ignored on update, writable through /status.
     name_rule: checks metadata.name (see apiserver.meta.names); None uses DNS subdomains.
+    returns_deleted: DELETE answers with the object instead of a Status.
     default_orphan: deletion without a policy orphans dependents (only some old versions did).
     """
 
@@ -63,6 +64,7 @@ class Kind:
     allow_create_on_update = False
     generation = True
     status = False
+    returns_deleted = False
     name_rule: Callable[[str, bool], list[str]] | None = None
 
     # --- defaults and strategy -------------------------------------------------------------------------------------------------
@@ -224,6 +226,10 @@ class Resource:
     @property
     def group_kind(self) -> GroupKind:
         return GroupKind(self.group, self.kind)
+
+    def selectable(self, version: str) -> frozenset[str]:
+        """Names of the fields that this resource's field selectors know, beside metadata.name and metadata.namespace."""
+        return frozenset(self.hooks.fields({"metadata": {}}))
 
     def gvk(self, version: str) -> GroupVersionKind:
         return GroupVersionKind(self.group, version, self.kind)

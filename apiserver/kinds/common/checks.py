@@ -1,0 +1,148 @@
+"""Field checks that every kind uses: a value and its path in, field errors out.
+
+All functions are generators, so that a validator is a list of ``yield from``; Kind hooks collect them with list().
+Source of rules and texts: k8s.io/apimachinery ``api/validation`` and k8s.io/kubernetes ``apis/core/validation``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any
+
+from apiserver.fielderrors import FieldError, FieldPath, duplicate, forbidden, invalid, not_supported, required, too_long
+from apiserver.kinds.common import formats
+from apiserver.meta import names
+
+Errors = Iterator[FieldError]
+NEGATIVE = "must be greater than or equal to 0"
+NOT_POSITIVE = "must be greater than zero"
+IMMUTABLE = "field is immutable"
+MAX_ANNOTATIONS = 256 * 1024
+
+
+def root(*names: str) -> FieldPath:
+    return FieldPath(".".join(names))
+
+
+def rule(value: Any, path: FieldPath, check: Callable[[Any], Iterable[str]]) -> Errors:
+    """One Invalid error for each text that ``check`` finds."""
+    for text in check(value):
+        yield invalid(path, value, text)
+
+
+def name(value: str, path: FieldPath, check: Callable[[str, bool], list[str]] = names.dns_subdomain, prefix: bool = False) -> Errors:
+    """A reference to an object by name; ``check`` as in Kind.name_rule."""
+    for text in check(value, prefix):
+        yield invalid(path, value, text)
+
+
+def dns_label(value: str, path: FieldPath) -> Errors:
+    return name(value, path, names.dns_label)
+
+
+def dns_subdomain(value: str, path: FieldPath) -> Errors:
+    return name(value, path, names.dns_subdomain)
+
+
+def qualified_name(value: str, path: FieldPath) -> Errors:
+    """Label keys, condition types, finalizers: an optional DNS prefix, "/" and a name."""
+    return rule(value, path, names.qualified_name)
+
+
+def label_value(value: str, path: FieldPath) -> Errors:
+    return rule(value, path, names.label_value)
+
+
+def labels(values: Mapping[str, str] | None, path: FieldPath) -> Errors:
+    """Keys and values of labels or of a simple selector; errors name the map, not the key."""
+    for key, value in sorted((values or {}).items()):
+        yield from qualified_name(key, path)
+        yield from label_value(value, path)
+
+
+def annotations(values: Mapping[str, str] | None, path: FieldPath) -> Errors:
+    size = 0
+    for key, value in sorted((values or {}).items()):
+        for text in names.qualified_name(key.lower()):
+            yield invalid(path, key, text)
+        size += len(key.encode()) + len(value.encode())
+    if size > MAX_ANNOTATIONS:
+        yield too_long(path, MAX_ANNOTATIONS)
+
+
+def non_negative(value: int | None, path: FieldPath) -> Errors:
+    if value is not None and value < 0:
+        yield invalid(path, value, NEGATIVE)
+
+
+def positive(value: int | None, path: FieldPath) -> Errors:
+    if value is not None and value <= 0:
+        yield invalid(path, value, NOT_POSITIVE)
+
+
+def non_negatives(obj: Mapping[str, Any], path: FieldPath, *fields: str) -> Errors:
+    for field in fields:
+        yield from non_negative(obj.get(field), path.child(field))
+
+
+def one_of(value: Any, path: FieldPath, supported: Sequence[str], *, empty: bool = False) -> Errors:
+    """``supported`` in the order in which it is shown. "" is Required, unless ``empty`` says that it is a value like others."""
+    if not value and not empty:
+        yield required(path)
+    elif value not in supported:
+        yield not_supported(path, value or "", list(supported))
+
+
+def optional_one_of(value: Any, path: FieldPath, supported: Sequence[str]) -> Errors:
+    """For pointers: None is fine, anything else must be one of ``supported`` ("" included)."""
+    if value is not None and value not in supported:
+        yield not_supported(path, value, list(supported))
+
+
+def port_number(value: int, path: FieldPath) -> Errors:
+    return rule(value, path, formats.port_number)
+
+
+def port(value: int | str, path: FieldPath) -> Errors:
+    """An IntOrString port: a number or the name of a port."""
+    return rule(value, path, formats.port_number if isinstance(value, int) else formats.port_name)
+
+
+def immutable(new: Any, old: Any, path: FieldPath) -> Errors:
+    """null and absent are equal, as in Go."""
+    if (new if new is not None else None) != old:
+        yield invalid(path, new, IMMUTABLE)
+
+
+def immutable_when_set(new: Mapping[str, Any], old: Mapping[str, Any], *fields: str) -> Errors:
+    """ConfigMaps and Secrets with ``immutable: true``: the flag stays, the data stays."""
+    if not old.get("immutable"):
+        return
+    why = "field is immutable when `immutable` is set"
+    if not new.get("immutable"):
+        yield forbidden(root("immutable"), why)
+    for field in fields:
+        if (new.get(field) or {}) != (old.get(field) or {}):
+            yield forbidden(root(field), why)
+
+
+def unique(values: Iterable[str], path: FieldPath, *tail: str) -> Errors:
+    """Duplicate errors at path[i].tail for values seen before; "" never repeats."""
+    seen: set[str] = set()
+    for i, value in enumerate(values):
+        if value and value in seen:
+            yield duplicate(path.at(i).child(*tail) if tail else path.at(i), value)
+        seen.add(value)
+
+
+def percent_or_number(value: int | str | None, path: FieldPath) -> Errors:
+    """An IntOrString that counts pods: not negative, or a percentage."""
+    if isinstance(value, str):
+        yield from rule(value, path, formats.percent)
+    elif value is not None:
+        yield from non_negative(value, path)
+
+
+def not_above_100_percent(value: int | str | None, path: FieldPath) -> Errors:
+    if isinstance(value, str) and not formats.percent(value) and int(value[:-1]) > 100:
+        yield invalid(path, value, "must not be greater than 100%")

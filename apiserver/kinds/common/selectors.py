@@ -1,0 +1,102 @@
+"""Label selectors as objects carry them: validation, matching and how tables show them.
+
+Sources: k8s.io/apimachinery ``apis/meta/v1/validation``, ``apis/meta/v1/helpers.go``, ``labels``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from apiserver.fielderrors import FieldPath, forbidden, invalid, required
+from apiserver.kinds.common import checks
+
+Selector = Mapping[str, Any]
+
+
+def validate(selector: Selector | None, path: FieldPath, *, check_values: bool = True) -> checks.Errors:
+    """``check_values``: also the values of expressions must be label values (only old objects may break that)."""
+    if selector is None:
+        return
+    yield from checks.labels(selector.get("matchLabels"), path.child("matchLabels"))
+    for i, requirement in enumerate(selector.get("matchExpressions") or ()):
+        yield from validate_requirement(requirement, path.child("matchExpressions").at(i), check_values=check_values)
+
+
+def validate_requirement(requirement: Mapping[str, Any], path: FieldPath, *, check_values: bool = True) -> checks.Errors:
+    values = requirement.get("values") or []
+    match requirement.get("operator", ""):
+        case "In" | "NotIn":
+            if not values:
+                yield required(path.child("values"), "must be specified when `operator` is 'In' or 'NotIn'")
+        case "Exists" | "DoesNotExist":
+            if values:
+                yield forbidden(path.child("values"), "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
+        case operator:
+            yield invalid(path.child("operator"), operator, "not a valid selector operator")
+    yield from checks.qualified_name(requirement.get("key", ""), path.child("key"))
+    if check_values:
+        for i, value in enumerate(values):
+            yield from checks.label_value(value, path.child("values").at(i))
+
+
+def is_empty(selector: Selector | None) -> bool:
+    """Selects everything (or, where it is absent, nothing)."""
+    return not selector or not (selector.get("matchLabels") or selector.get("matchExpressions"))
+
+
+def problem(selector: Selector | None) -> bool:
+    """Whether the selector cannot be turned into a matcher: the condition of ``invalid label selector``."""
+    return selector is not None and any(True for _ in validate(selector, FieldPath("")))
+
+
+def matches(selector: Selector | None, labels: Mapping[str, str] | None) -> bool:
+    """An absent selector matches nothing, an empty one everything."""
+    if selector is None:
+        return False
+    labels = labels or {}
+    if any(labels.get(k) != v for k, v in (selector.get("matchLabels") or {}).items()):
+        return False
+    return all(_requirement_matches(r, labels) for r in selector.get("matchExpressions") or ())
+
+
+def _requirement_matches(requirement: Mapping[str, Any], labels: Mapping[str, str]) -> bool:
+    key, values = requirement.get("key", ""), requirement.get("values") or ()
+    match requirement.get("operator"):
+        case "In":
+            return key in labels and labels[key] in values
+        case "NotIn":
+            return labels.get(key) not in values or key not in labels
+        case "Exists":
+            return key in labels
+        case _:
+            return key not in labels
+
+
+def show_labels(labels: Mapping[str, str] | None) -> str:
+    """``a=b,c=d``, sorted, ``<none>`` when empty."""
+    return ",".join(f"{k}={v}" for k, v in sorted((labels or {}).items())) or "<none>"
+
+
+def show(selector: Selector | None) -> str:
+    """A selector as tables show it (metav1.FormatLabelSelector)."""
+    if selector is None:
+        return "<none>"
+    if problem(selector):
+        return "<error>"
+    parts = [(k, f"{k}={v}") for k, v in (selector.get("matchLabels") or {}).items()]
+    parts += [(r.get("key", ""), _show_requirement(r)) for r in selector.get("matchExpressions") or ()]
+    return ",".join(text for _, text in sorted(parts, key=lambda p: p[0])) or "<none>"
+
+
+def _show_requirement(requirement: Mapping[str, Any]) -> str:
+    key, values = requirement.get("key", ""), ",".join(sorted(requirement.get("values") or ()))
+    match requirement.get("operator"):
+        case "In":
+            return f"{key} in ({values})"
+        case "NotIn":
+            return f"{key} notin ({values})"
+        case "Exists":
+            return f"{key}"
+        case _:
+            return f"!{key}"

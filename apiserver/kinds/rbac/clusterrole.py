@@ -1,0 +1,34 @@
+"""ClusterRole: rules everywhere, for cluster-scoped objects and URLs; may gather the rules of others by labels."""
+
+from __future__ import annotations
+
+from apiserver.fielderrors import FieldErrors, FieldPath, required
+from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.kinds.common import checks as c
+from apiserver.kinds.common import selectors
+from apiserver.kinds.rbac.rules import GROUP, rule_errors
+from apiserver.kinds.registration import register
+from apiserver.meta import names
+
+
+@register(GROUP, "ClusterRole")
+class ClusterRole(Kind):
+    allow_create_on_update = True
+    generation = False
+    name_rule = staticmethod(names.path_segment)
+
+    def default(self, obj: Object, version: str) -> None:
+        obj["rules"] = obj.get("rules") or None
+
+    def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
+        return [*rule_errors(obj.get("rules"), namespaced=False), *_aggregation(obj.get("aggregationRule"))]
+
+
+def _aggregation(rule: Object | None) -> c.Errors:
+    if rule is None:
+        return
+    path = FieldPath("aggregationRule.clusterRoleSelectors")
+    if not rule.get("clusterRoleSelectors"):
+        yield required(path, "at least one clusterRoleSelector required if aggregationRule is non-nil")
+    for i, selector in enumerate(rule.get("clusterRoleSelectors") or []):
+        yield from selectors.validate(selector, path.at(i))
