@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
+from apiserver.meta.gotext import go_quote as go_quote
+
 
 class FieldPath(str):
     """A path as clients read it: ``spec.containers[0].name``, ``metadata.labels[app]``. A plain string with three ways to go on."""
@@ -93,28 +95,6 @@ def go_number(value: float) -> str:
         sign = "-" if exponent.startswith("-") else "+"
         return f"{mantissa}e{sign}{exponent.lstrip('+-').zfill(2)}"
     return text
-
-
-_ESCAPES = {"\a": "\\a", "\b": "\\b", "\f": "\\f", "\n": "\\n", "\r": "\\r", "\t": "\\t", "\v": "\\v", "\\": "\\\\", '"': '\\"'}
-
-
-def go_quote(s: str) -> str:
-    """Go's strconv.Quote: double quotes, escapes for what does not print."""
-    if s.isascii() and s.isprintable() and '"' not in s and "\\" not in s:
-        return f'"{s}"'
-    out = []
-    for c in s:
-        if c in _ESCAPES:
-            out.append(_ESCAPES[c])
-        elif c.isprintable():
-            out.append(c)
-        elif ord(c) < 0x80:
-            out.append(f"\\x{ord(c):02x}")
-        elif ord(c) < 0x10000:
-            out.append(f"\\u{ord(c):04x}")
-        else:
-            out.append(f"\\U{ord(c):08x}")
-    return '"' + "".join(out) + '"'
 
 
 @dataclass(slots=True)

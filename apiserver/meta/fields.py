@@ -1,0 +1,111 @@
+"""Field selectors: ``metadata.name=a,status.phase!=Running`` (k8s.io/apimachinery, package ``fields``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from typing import NamedTuple
+
+Transform = Callable[[str, str], tuple[str, str]]
+
+
+class FieldSelectorError(ValueError):
+    """The text is kube-apiserver's."""
+
+
+class FieldRequirement(NamedTuple):
+    """operator: "=" or "!=" (a selector's "==" reads as "=")."""
+
+    field: str
+    operator: str
+    value: str
+
+    def matches(self, fields: Mapping[str, str]) -> bool:
+        return (fields.get(self.field, "") == self.value) == (self.operator == "=")
+
+    def __str__(self) -> str:
+        return f"{self.field}{self.operator}{escape(self.value)}"
+
+
+class FieldSelector(NamedTuple):
+    """All requirements must hold; none selects everything."""
+
+    requirements: tuple[FieldRequirement, ...] = ()
+
+    @property
+    def empty(self) -> bool:
+        return not self.requirements
+
+    def matches(self, fields: Mapping[str, str]) -> bool:
+        """``fields``: selectable field → value; a field that is not there counts as ""."""
+        return all(r.matches(fields) for r in self.requirements)
+
+    def exact(self, field: str) -> str | None:
+        """The value that the selector demands of a field, if it demands one."""
+        return next((r.value for r in self.requirements if r.field == field and r.operator == "="), None)
+
+    def transform(self, change: Transform) -> FieldSelector:
+        """With each (field, value) changed; a pair of empty strings drops the requirement. What ``change`` raises passes through."""
+        changed = ((change(r.field, r.value), r.operator) for r in self.requirements)
+        return FieldSelector(tuple(FieldRequirement(f, op, v) for (f, v), op in changed if f or v))
+
+    def __str__(self) -> str:
+        return ",".join(map(str, self.requirements))
+
+
+EVERYTHING = FieldSelector()
+
+
+def escape(value: str) -> str:
+    return value.replace("\\", "\\\\").replace(",", "\\,").replace("=", "\\=")
+
+
+def parse_field_selector(text: str) -> FieldSelector:
+    """Terms are sorted, as upstream does before it reads them. Raises FieldSelectorError."""
+    requirements = []
+    for term in sorted(_terms(text)):
+        if not term:
+            continue
+        split = _split(term)
+        if split is None:
+            raise FieldSelectorError(f"invalid selector: '{text}'; can't understand '{term}'")
+        field, operator, value = split
+        requirements.append(FieldRequirement(field, operator, _unescape(value)))
+    return FieldSelector(tuple(requirements))
+
+
+def _terms(text: str) -> Iterator[str]:
+    start, escaped = 0, False
+    for i, c in enumerate(text):
+        if escaped:
+            escaped = False
+        elif c == "\\":
+            escaped = True
+        elif c == ",":
+            yield text[start:i]
+            start = i + 1
+    yield text[start:]
+
+
+def _split(term: str) -> tuple[str, str, str] | None:
+    for i, c in enumerate(term):
+        if term.startswith("!=", i):
+            return term[:i], "!=", term[i + 2 :]
+        if c == "=":
+            return term[:i], "=", term[i + 2 :] if term.startswith("==", i) else term[i + 1 :]
+    return None
+
+
+def _unescape(value: str) -> str:
+    out = []
+    chars = iter(value)
+    for c in chars:
+        if c == "\\":
+            following = next(chars, "")
+            if following not in ("\\", ",", "="):
+                raise FieldSelectorError(f"invalid field selector: invalid escape sequence: \\{following}")
+            out.append(following)
+        elif c in ",=":
+            raise FieldSelectorError(f"invalid field selector: unescaped character in value: {ord(c)}")
+        else:
+            out.append(c)
+    return "".join(out)
