@@ -40,7 +40,7 @@ class TooLarge(StorageError):
 
 
 class QuotaExceeded(StorageError):
-    """The tenant's own limit of objects or bytes. ``what`` is "objects" or "bytes"."""
+    """The tenant's own limit of objects or bytes. ``what`` is "objects" or "bytes"; ``limit`` is what the write transaction saw."""
 
     def __init__(self, what: str, limit: int) -> None:
         super().__init__(f"tenant is limited to {limit} {what}")
@@ -53,7 +53,7 @@ class TenantGone(StorageError):
 
 
 class InvalidText(StorageError):
-    """The object holds a NUL character, which PostgreSQL cannot store."""
+    """The object holds what PostgreSQL cannot store as JSON: a NUL character, half a surrogate pair, a number beyond its range."""
 
 
 class Unavailable(StorageError):

@@ -27,6 +27,11 @@ class ObjectKey(NamedTuple):
         return GroupResource(self.group, self.resource)
 
 
+def key_order(namespace: str, name: str) -> tuple[str, str]:
+    """The sort key of an object among its resource: namespace + "/", then name, in byte order, as etcd's keys sort ("a-b" before "a")."""
+    return namespace + "/", name
+
+
 _METADATA = b'"metadata":{'
 
 
@@ -56,13 +61,15 @@ EventType = Literal["ADDED", "MODIFIED", "DELETED"]
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One entry of the log. previous: the tenant's resourceVersion before this one (0 at the start of the log): the chain.
-    key_previous: resourceVersion of the key's event before this one, 0 for ADDED. A DELETED event carries the object's last state."""
+    """One entry of the log. previous: the tenant's resourceVersion before this one: the chain. key_previous: resourceVersion of the
+    key's event before this one, 0 for ADDED. A DELETED event carries the object's last state. old: what the record replaced, where the
+    reader asked for it."""
 
     type: EventType
     record: Record
     previous: int
     key_previous: int
+    old: Record | None = None
 
 
 @dataclass(slots=True)
@@ -89,6 +96,14 @@ class Page(NamedTuple):
     remaining: int
 
 
+class EventPage(NamedTuple):
+    """A part of the log: all events (of the resource asked for) above ``after`` up to and including ``through``. The log has been read
+    to its end when through did not grow."""
+
+    events: Sequence[Event]
+    through: int
+
+
 class Reader(Protocol):
     async def head(self, tenant: int) -> int:
         """The tenant's last committed resourceVersion, not older than the call. Readers that wait at one moment share one query."""
@@ -100,16 +115,26 @@ class Reader(Protocol):
         """The current state, from the database."""
 
     async def list(
-        self, tenant: int, resource: GroupResource, *, namespace: str = "", at: int = 0, after: tuple[str, str] | None = None, limit: int = 0
+        self,
+        tenant: int,
+        resource: GroupResource,
+        *,
+        namespace: str = "",
+        at: int = 0,
+        after: tuple[str, str] | None = None,
+        limit: int = 0,
     ) -> Page:
-        """Records in (namespace, name) order. at 0: now, head and records from one snapshot. Otherwise exactly the state at that
+        """Records in key order (`key_order`). at 0: now, head and records from one snapshot. Otherwise exactly the state at that
         resourceVersion: Compacted below the floor, TooLarge above the head. after: (namespace, name) that the last page ended with."""
 
     def snapshot(self, tenant: int, resource: GroupResource) -> AsyncIterator[tuple[int, Sequence[Record]]]:
         """(head, batch of records) of one snapshot, in key order, streamed; at least one item, possibly with no records."""
 
-    async def events(self, tenant: int, after: int, *, resource: GroupResource | None = None, limit: int = 1000) -> Sequence[Event]:
-        """Events above ``after`` in order. Compacted when ``after`` is below the floor."""
+    async def events(
+        self, tenant: int, after: int, *, resource: GroupResource | None = None, with_old: bool = False, limit: int = 1000
+    ) -> EventPage:
+        """The next ``limit`` entries of the log above ``after``, in order, of which those of the resource come back. Raises Compacted when
+        ``after`` is below the floor, ChainBroken when an entry is missing."""
 
 
 class Store(Reader, Protocol):

@@ -1,0 +1,78 @@
+"""A batch of writes as one call of `pp_commit`, and each write's own outcome out of its rows. No policy: no retries, no batching."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from apiserver.storage.errors import InvalidText, KeyExists, KeyMissing, QuotaExceeded, Stale, StorageError, TenantGone
+from apiserver.storage.interface import Event, EventType, Record, Write
+from apiserver.storage.pool import BigintArray, BooleanArray, Connection, TextArray
+
+_CALL = "SELECT status, version, before, current FROM pp_commit(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
+OPERATIONS = {"create": b"A", "update": b"M", "delete": b"D"}
+EVENT_TYPES: dict[str, EventType] = {"create": "ADDED", "update": "MODIFIED", "delete": "DELETED"}
+_NUL = re.compile(rb"\x00|(?<!\\)(?:\\\\)*\\u0000")
+
+Outcome = Event | StorageError
+
+
+class Prepared(NamedTuple):
+    """A write and the text that the tables get, made once: an encryption differs each time."""
+
+    write: Write
+    stored: bytes
+
+
+def check_text(write: Write) -> None:
+    """jsonb has no NUL, neither plain nor as an escape. Raises InvalidText."""
+    if (b"\x00" in write.data or b"u0000" in write.data) and _NUL.search(write.data):
+        raise InvalidText("the object contains a NUL character (\\u0000), which cannot be stored")
+
+
+async def commit(connection: Connection, tenant: int, batch: Sequence[Prepared]) -> list[Outcome]:
+    """One transaction: what was committed, and why the others were not, in the order of ``batch``. Raises psycopg's errors."""
+    cursor = connection.cursor(binary=True)
+    await cursor.execute(_CALL, _parameters(tenant, batch))
+    rows = await cursor.fetchall()
+    return [_outcome(item.write, *row) for item, row in zip(batch, rows, strict=True)]
+
+
+def _parameters(tenant: int, batch: Sequence[Prepared]) -> list[Any]:
+    writes = [item.write for item in batch]
+    return [
+        tenant,
+        TextArray.of([OPERATIONS[w.operation] for w in writes]),
+        TextArray.of([w.key.group.encode() for w in writes]),
+        TextArray.of([w.key.resource.encode() for w in writes]),
+        TextArray.of([w.key.namespace.encode() for w in writes]),
+        TextArray.of([w.key.name.encode() for w in writes]),
+        TextArray.of([w.uid.encode() for w in writes]),
+        TextArray.of([item.stored for item in batch]),
+        BigintArray.of([w.expected for w in writes]),
+        TextArray.of([_words(w.owner_uids) for w in writes]),
+        TextArray.of([_words(w.finalizers) for w in writes]),
+        BooleanArray.of([w.deleting for w in writes]),
+    ]
+
+
+def _words(words: tuple[str, ...]) -> bytes | None:
+    return json.dumps(words).encode() if words else None
+
+
+def _outcome(write: Write, status: str, version: int, before: int, current: int) -> Outcome:
+    match status:
+        case "done":
+            record = Record(write.key, write.uid, version, write.data)
+            return Event(EVENT_TYPES[write.operation], record, before, current)
+        case "exists":
+            return KeyExists(write.key.name)
+        case "missing":
+            return KeyMissing(write.key.name)
+        case "stale":
+            return Stale(current)
+        case "gone":
+            return TenantGone("the tenant is gone")
+    return QuotaExceeded(status, current)

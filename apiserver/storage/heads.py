@@ -1,0 +1,73 @@
+"""The tenants' heads, asked for by everybody and queried once: callers that come while a query is under way share the next one.
+
+A query that was already under way when a caller came may have looked before that caller's past, so it never answers it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from typing import NamedTuple
+
+from apiserver.storage.errors import StorageError, TenantGone
+from apiserver.storage.pool import Connection, Database
+
+_QUERY = "SELECT tenant_id, head, floor FROM tenant_heads WHERE tenant_id = ANY(%s)"
+
+
+class Head(NamedTuple):
+    head: int
+    floor: int
+
+
+class Heads:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+        self._waiting: dict[int, asyncio.Future[Head]] = {}
+        self._task: asyncio.Task[None] | None = None
+
+    async def of(self, tenant: int) -> Head:
+        """Not older than the call. Raises TenantGone, Unavailable."""
+        future = self._waiting.get(tenant)
+        if future is None:
+            future = self._waiting[tenant] = asyncio.get_running_loop().create_future()
+            if self._task is None:
+                self._task = asyncio.create_task(self._run())
+        return await asyncio.shield(future)
+
+    async def of_all(self, tenants: list[int]) -> dict[int, Head]:
+        """Those that exist, in one query."""
+
+        async def query(connection: Connection) -> list[tuple[int, int, int]]:
+            cursor = connection.cursor(binary=True)
+            await cursor.execute(_QUERY, [tenants])
+            return await cursor.fetchall()
+
+        return {tenant: Head(head, floor) for tenant, head, floor in await self._database.read(query)}
+
+    async def _run(self) -> None:
+        try:
+            while self._waiting:
+                asked, self._waiting = self._waiting, {}
+                await self._answer(asked)
+        finally:
+            self._task = None
+
+    async def _answer(self, asked: dict[int, asyncio.Future[Head]]) -> None:
+        error: BaseException | None = None
+        found: dict[int, Head] = {}
+        try:
+            found = await self.of_all(list(asked))
+        except StorageError as e:
+            error = e
+        except BaseException as e:
+            for future in asked.values():
+                future.cancel()
+            raise e
+        for tenant, future in asked.items():
+            if future.done():
+                continue
+            if tenant in found:
+                future.set_result(found[tenant])
+            else:
+                future.set_exception(error or TenantGone(f"tenant {tenant} is gone"))
+                future.exception()  # a caller that was cancelled does not come for it

@@ -1,0 +1,123 @@
+"""The tables of storage; apiserver/storage/models.py says what they hold."""
+
+import django.contrib.postgres.fields
+import django.contrib.postgres.indexes
+from django.db import migrations, models
+
+import apiserver.storage.models
+
+
+class Migration(migrations.Migration):
+    initial = True
+
+    dependencies = []
+
+    operations = [
+        migrations.CreateModel(
+            name="Lease",
+            fields=[
+                ("name", models.TextField(primary_key=True, serialize=False)),
+                ("holder", models.TextField()),
+                ("expires_at", models.DateTimeField()),
+            ],
+            options={
+                "db_table": "leases",
+            },
+        ),
+        migrations.CreateModel(
+            name="TenantHead",
+            fields=[
+                ("tenant_id", models.BigIntegerField(primary_key=True, serialize=False)),
+                ("head", models.BigIntegerField()),
+                ("floor", models.BigIntegerField()),
+                ("compacted", models.BigIntegerField()),
+                ("object_count", models.BigIntegerField(default=0)),
+                ("bytes", models.BigIntegerField(default=0)),
+                ("max_objects", models.BigIntegerField(blank=True, null=True)),
+                ("max_bytes", models.BigIntegerField(blank=True, null=True)),
+                ("retention", models.DurationField(blank=True, null=True)),
+            ],
+            options={
+                "db_table": "tenant_heads",
+            },
+        ),
+        migrations.CreateModel(
+            name="EventRow",
+            fields=[
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "tenant_id", "resource_version", blank=True, editable=False, primary_key=True, serialize=False
+                    ),
+                ),
+                ("tenant_id", models.BigIntegerField()),
+                ("resource_version", models.BigIntegerField()),
+                ("previous", models.BigIntegerField()),
+                ("api_group", models.TextField(db_collation="C")),
+                ("resource", models.TextField(db_collation="C")),
+                ("namespace", models.TextField(db_collation="C")),
+                ("name", models.TextField(db_collation="C")),
+                ("uid", models.UUIDField()),
+                ("type", models.CharField(choices=[("A", "ADDED"), ("M", "MODIFIED"), ("D", "DELETED")], max_length=1)),
+                ("data", apiserver.storage.models.JsonTextField()),
+                ("key_previous", models.BigIntegerField()),
+                ("at", models.DateTimeField()),
+            ],
+            options={
+                "db_table": "events",
+                "ordering": ["tenant_id", "resource_version"],
+                "indexes": [
+                    models.Index(
+                        models.F("tenant_id"),
+                        models.F("api_group"),
+                        models.F("resource"),
+                        models.F("namespace"),
+                        models.F("name"),
+                        models.OrderBy(models.F("resource_version"), descending=True),
+                        name="events_by_key",
+                    )
+                ],
+            },
+        ),
+        migrations.CreateModel(
+            name="ObjectRow",
+            fields=[
+                (
+                    "pk",
+                    models.CompositePrimaryKey(
+                        "tenant_id",
+                        "api_group",
+                        "resource",
+                        "namespace",
+                        "name",
+                        blank=True,
+                        editable=False,
+                        primary_key=True,
+                        serialize=False,
+                    ),
+                ),
+                ("tenant_id", models.BigIntegerField()),
+                ("api_group", models.TextField(db_collation="C")),
+                ("resource", models.TextField(db_collation="C")),
+                ("namespace", models.TextField(db_collation="C")),
+                ("name", models.TextField(db_collation="C")),
+                ("uid", models.UUIDField()),
+                ("resource_version", models.BigIntegerField()),
+                ("data", models.JSONField()),
+                ("owner_uids", django.contrib.postgres.fields.ArrayField(base_field=models.TextField(), default=list, size=None)),
+                ("finalizers", django.contrib.postgres.fields.ArrayField(base_field=models.TextField(), default=list, size=None)),
+                ("deleting", models.BooleanField(default=False)),
+                ("created_at", models.DateTimeField()),
+                ("size", models.IntegerField()),
+            ],
+            options={
+                "db_table": "objects",
+                "ordering": ["tenant_id", "api_group", "resource", "namespace", "name"],
+                "indexes": [
+                    django.contrib.postgres.indexes.GinIndex(
+                        condition=models.Q(("owner_uids", []), _negated=True), fields=["owner_uids"], name="objects_owner_uids"
+                    )
+                ],
+            },
+        ),
+    ]

@@ -1,0 +1,134 @@
+"""The tables, for migrations, the console and SQL users. Only `pp_commit`, tenants.py and compact.py write them; the request path
+reads them through reader.py with SQL of its own. Every key begins with the tenant, so that tables can be distributed by it.
+
+An object's text is stored once, in its event: jsonb (``objects.data``) does not keep the order of members, so readers take the text from
+``events`` by the object's resourceVersion. Compaction never removes an object's newest event.
+"""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
+from django.db import models
+
+
+class JsonTextField(models.JSONField):
+    """PostgreSQL's ``json``: unlike jsonb it keeps the text as it was written."""
+
+    def db_type(self, connection: Any) -> str:
+        return "json"
+
+    def from_db_value(self, value: Any, expression: Any, connection: Any) -> Any:
+        return super().from_db_value(value, expression, connection) if isinstance(value, str) else value
+
+
+class ObjectRow(models.Model):
+    """The current state of one object. size: bytes of its JSON text; deleting: metadata.deletionTimestamp is set."""
+
+    pk = models.CompositePrimaryKey("tenant_id", "api_group", "resource", "namespace", "name")
+    tenant_id = models.BigIntegerField()
+    api_group = models.TextField(db_collation="C")
+    resource = models.TextField(db_collation="C")
+    namespace = models.TextField(db_collation="C")
+    name = models.TextField(db_collation="C")
+    uid = models.UUIDField()
+    resource_version = models.BigIntegerField()
+    data = models.JSONField()
+    owner_uids = ArrayField(models.TextField(), default=list)
+    finalizers = ArrayField(models.TextField(), default=list)
+    deleting = models.BooleanField(default=False)
+    created_at = models.DateTimeField()
+    size = models.IntegerField()
+
+    objects: ClassVar[models.Manager[ObjectRow]]
+
+    class Meta:
+        db_table = "objects"
+        ordering: ClassVar = ["tenant_id", "api_group", "resource", "namespace", "name"]
+        indexes: ClassVar = [
+            # most objects have no owner: they cost this index nothing
+            GinIndex(fields=["owner_uids"], name="objects_owner_uids", condition=~models.Q(owner_uids=[])),
+        ]
+
+    def __str__(self) -> str:
+        return "/".join(p for p in (self.api_group, self.resource, self.namespace, self.name) if p)
+
+
+class EventRow(models.Model):
+    """One entry of a tenant's log. previous: the tenant's resourceVersion before it; key_previous: that of the same object's event
+    before it, 0 for an object that was not there; data: the object after the change, or its last state."""
+
+    class Type(models.TextChoices):
+        ADDED = "A", "ADDED"
+        MODIFIED = "M", "MODIFIED"
+        DELETED = "D", "DELETED"
+
+    pk = models.CompositePrimaryKey("tenant_id", "resource_version")
+    tenant_id = models.BigIntegerField()
+    resource_version = models.BigIntegerField()
+    previous = models.BigIntegerField()
+    api_group = models.TextField(db_collation="C")
+    resource = models.TextField(db_collation="C")
+    namespace = models.TextField(db_collation="C")
+    name = models.TextField(db_collation="C")
+    uid = models.UUIDField()
+    type = models.CharField(max_length=1, choices=Type.choices)
+    data = JsonTextField()
+    key_previous = models.BigIntegerField()
+    at = models.DateTimeField()
+
+    objects: ClassVar[models.Manager[EventRow]]
+
+    class Meta:
+        db_table = "events"
+        ordering: ClassVar = ["tenant_id", "resource_version"]
+        indexes: ClassVar = [
+            models.Index(
+                "tenant_id", "api_group", "resource", "namespace", "name", models.F("resource_version").desc(), name="events_by_key"
+            ),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.resource_version} {self.get_type_display()} {self.resource} {self.namespace}/{self.name}"
+
+
+class TenantHead(models.Model):
+    """What is true of a tenant as a whole. head: last committed resourceVersion; floor: the oldest version whose state can be read;
+    compacted: up to where superseded events are removed; object_count and bytes: exact, of current objects; a limit or retention
+    that is null does not bind, or is the default."""
+
+    tenant_id = models.BigIntegerField(primary_key=True)
+    head = models.BigIntegerField()
+    floor = models.BigIntegerField()
+    compacted = models.BigIntegerField()
+    object_count = models.BigIntegerField(default=0)
+    bytes = models.BigIntegerField(default=0)
+    max_objects = models.BigIntegerField(null=True, blank=True)
+    max_bytes = models.BigIntegerField(null=True, blank=True)
+    retention = models.DurationField(null=True, blank=True)
+
+    objects: ClassVar[models.Manager[TenantHead]]
+
+    class Meta:
+        db_table = "tenant_heads"
+
+    def __str__(self) -> str:
+        return f"tenant {self.tenant_id} at {self.head}"
+
+
+class Lease(models.Model):
+    """Who does a duty of the whole installation at the moment; a row and not an advisory lock, because those belong to a session."""
+
+    name = models.TextField(primary_key=True)
+    holder = models.TextField()
+    expires_at = models.DateTimeField()
+
+    objects: ClassVar[models.Manager[Lease]]
+
+    class Meta:
+        db_table = "leases"
+
+    def __str__(self) -> str:
+        return f"{self.name}: {self.holder}"

@@ -1,0 +1,190 @@
+"""Connections to PostgreSQL, and the one boundary where psycopg's errors become storage errors.
+
+Pooled connections keep no session state (autocommit, no prepared statements, no SET, no session locks), so PgBouncer may stand between in
+transaction mode. A connection that broke is thrown away; the first failure makes the pool test the rest, so that one restart of
+PostgreSQL costs one failure and not one per connection.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import struct
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import asynccontextmanager
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg.adapt import AdaptersMap, Buffer, Dumper, Loader
+from psycopg.pq import Format
+from psycopg_pool import AsyncConnectionPool, PoolTimeout
+
+from apiserver.storage.errors import StorageError, Unavailable
+
+log = logging.getLogger("polyplane.storage")
+
+Connection = psycopg.AsyncConnection[tuple[Any, ...]]
+T = TypeVar("T")
+
+_LIVENESS: dict[str, Any] = {
+    "connect_timeout": 5,
+    "keepalives_idle": 10,
+    "keepalives_interval": 5,
+    "keepalives_count": 3,
+    "tcp_user_timeout": 20_000,
+}
+_TEXT, _TEXT_ARRAY, _INT8, _INT8_ARRAY, _BOOL, _BOOL_ARRAY = 25, 1009, 20, 1016, 16, 1000
+_NULL = b"\xff\xff\xff\xff"
+
+
+class _Array(bytes):
+    """An array in PostgreSQL's binary format, made here because psycopg's general dumpers cost more than the write itself."""
+
+    __slots__ = ()
+
+
+class TextArray(_Array):
+    """From UTF-8 values; None is NULL."""
+
+    @classmethod
+    def of(cls, values: Sequence[bytes | None]) -> TextArray:
+        parts = [struct.pack("!IIIII", 1, 1, _TEXT, len(values), 1)]
+        for value in values:
+            if value is None:
+                parts.append(_NULL)
+            else:
+                parts += (len(value).to_bytes(4, "big"), value)
+        return cls(b"".join(parts))
+
+
+class BigintArray(_Array):
+    @classmethod
+    def of(cls, values: Sequence[int]) -> BigintArray:
+        head = struct.pack("!IIIII", 1, 0, _INT8, len(values), 1)
+        return cls(head + b"".join(b"\0\0\0\x08" + v.to_bytes(8, "big", signed=True) for v in values))
+
+
+class BooleanArray(_Array):
+    @classmethod
+    def of(cls, values: Sequence[bool]) -> BooleanArray:
+        head = struct.pack("!IIIII", 1, 0, _BOOL, len(values), 1)
+        return cls(head + b"".join(b"\0\0\0\x01\x01" if v else b"\0\0\0\x01\x00" for v in values))
+
+
+class _ArrayDumper(Dumper):
+    format = Format.BINARY
+
+    def dump(self, obj: _Array) -> Buffer | None:
+        return obj
+
+
+class _TextArrayDumper(_ArrayDumper):
+    oid = _TEXT_ARRAY
+
+
+class _BigintArrayDumper(_ArrayDumper):
+    oid = _INT8_ARRAY
+
+
+class _BooleanArrayDumper(_ArrayDumper):
+    oid = _BOOL_ARRAY
+
+
+class _RawJson(Loader):
+    """The json type as the bytes that were written."""
+
+    format = Format.BINARY
+
+    def load(self, data: Buffer) -> bytes:
+        return bytes(data)
+
+
+def _adapters() -> AdaptersMap:
+    adapters = AdaptersMap(psycopg.adapters)
+    adapters.register_dumper(TextArray, _TextArrayDumper)
+    adapters.register_dumper(BigintArray, _BigintArrayDumper)
+    adapters.register_dumper(BooleanArray, _BooleanArrayDumper)
+    adapters.register_loader("json", _RawJson)
+    return adapters
+
+
+ADAPTERS = _adapters()
+
+
+class Database:
+    """A pool, and the ways to use it. patience: seconds for which readers wait for a database that went away before Unavailable."""
+
+    def __init__(self, conninfo: str, *, size: int = 8, patience: float = 10.0) -> None:
+        self.conninfo = conninfo
+        self.patience = patience
+        self._tested = 0.0
+        self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
+            conninfo,
+            min_size=1,
+            max_size=size,
+            open=False,
+            timeout=2.0,
+            reconnect_timeout=0.5,
+            max_idle=300.0,
+            name="polyplane-storage",
+            kwargs={"autocommit": True, "prepare_threshold": None, "context": ADAPTERS, "application_name": "polyplane", **_LIVENESS},
+        )
+
+    async def open(self) -> None:
+        await self._pool.open(wait=True, timeout=30.0)
+
+    async def close(self) -> None:
+        await self._pool.close()
+
+    @asynccontextmanager
+    async def connection(self) -> AsyncIterator[Connection]:
+        """One connection in autocommit. Raises psycopg's errors: use `read`, or translate."""
+        async with self._pool.connection() as connection:
+            yield connection
+
+    async def read(self, query: Callable[[Connection], Awaitable[T]]) -> T:
+        """Runs a query that may be repeated, again and again with jitter until it works or patience ends (Unavailable)."""
+        deadline = time.monotonic() + self.patience
+        pause = 0.02
+        while True:
+            try:
+                async with self._pool.connection() as connection:
+                    return await query(connection)
+            except psycopg.Error as error:
+                if not is_connection_loss(error) or time.monotonic() + pause > deadline:
+                    raise translate(error) from error
+            await self.recover()
+            await asyncio.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311
+            pause = min(pause * 2, 0.5)
+
+    async def recover(self) -> None:
+        """After a connection was lost: throws away the others that are broken too; at most once in 50 ms."""
+        now = time.monotonic()
+        if now - self._tested < 0.05:
+            return
+        self._tested = now
+        try:
+            await self._pool.check()
+        except psycopg.Error as error:
+            log.debug("testing pooled connections: %s", error)
+
+    async def dedicated(self, conninfo: str = "") -> Connection:
+        """A connection outside the pool, in autocommit, that the caller closes."""
+        return await psycopg.AsyncConnection.connect(
+            conninfo or self.conninfo, autocommit=True, prepare_threshold=None, application_name="polyplane-hints", **_LIVENESS
+        )
+
+
+def is_connection_loss(error: psycopg.Error) -> bool:
+    """Whether the server or the way to it failed, and not the statement: class 57 (shutdown), 08 (connection), or no SQLSTATE at all."""
+    if not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError | PoolTimeout):
+        return False
+    return error.sqlstate is None or error.sqlstate[:2] in ("08", "57") or error.sqlstate == "53300"
+
+
+def translate(error: psycopg.Error) -> StorageError:
+    """A failure of the database that no client can help."""
+    first = str(error).strip().split("\n", 1)[0]
+    return Unavailable(first or type(error).__name__)

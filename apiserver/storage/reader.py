@@ -1,0 +1,143 @@
+"""Reads: get, list at a version, snapshot, events. All from the database; apiserver.watch keeps what is read often."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from typing import Any
+
+import psycopg
+
+from apiserver.meta.gvk import GroupResource
+from apiserver.storage import statements
+from apiserver.storage.errors import ChainBroken, Compacted, TenantGone, TooLarge
+from apiserver.storage.heads import Head, Heads
+from apiserver.storage.interface import Event, EventPage, EventType, ObjectKey, Page, Record
+from apiserver.storage.pool import Connection, Database, translate
+from apiserver.storage.transform import Identity, Transformer
+
+_TYPES: dict[str, EventType] = {"A": "ADDED", "M": "MODIFIED", "D": "DELETED"}
+_SNAPSHOT_BATCH = 500  # rows of one FETCH
+
+Row = tuple[Any, ...]
+
+
+class PostgresReader:
+    """interface.Reader over a Database."""
+
+    def __init__(self, database: Database, transformer: Transformer | None = None) -> None:
+        self.database = database
+        self.transformer = transformer or Identity()
+        self._heads = Heads(database)
+
+    async def head(self, tenant: int) -> int:
+        return (await self._heads.of(tenant)).head
+
+    async def floor(self, tenant: int) -> int:
+        return (await self._heads.of(tenant)).floor
+
+    async def heads(self, tenants: list[int]) -> dict[int, Head]:
+        """Head and floor of many tenants in one query; those that are gone are left out."""
+        return await self._heads.of_all(tenants) if tenants else {}
+
+    async def get(self, tenant: int, key: ObjectKey) -> Record | None:
+        rows = await self._query(statements.GET, {"tenant": tenant, **key._asdict()})
+        if not rows:
+            raise TenantGone(f"tenant {tenant} is gone")
+        uid, version, data = rows[0]
+        return self._record(tenant, key, uid, version, data) if version is not None else None
+
+    async def list(
+        self,
+        tenant: int,
+        resource: GroupResource,
+        *,
+        namespace: str = "",
+        at: int = 0,
+        after: tuple[str, str] | None = None,
+        limit: int = 0,
+    ) -> Page:
+        statement = statements.list_statement(past=at > 0, namespaced=bool(namespace), after=after is not None, limited=limit > 0)
+        parameters: dict[str, Any] = {"tenant": tenant, "group": resource.group, "resource": resource.resource}
+        parameters |= {"namespace": namespace, "at": at, "limit": limit}
+        if after is not None:
+            parameters |= {"after_namespace": after[0], "after_name": after[1]}
+        rows = await self._query(statement, parameters)
+        if not rows:
+            raise TenantGone(f"tenant {tenant} is gone")
+        head, floor, keys = rows[0][:3]
+        if at and at < floor:
+            raise Compacted(floor)
+        if at > head:
+            raise TooLarge(head)
+        records = [self._listed(tenant, resource, row[3:]) for row in rows if row[3] is not None]
+        remaining = (keys or 0) - len(records)
+        return Page(records, at or head, remaining > 0, remaining)
+
+    async def snapshot(self, tenant: int, resource: GroupResource) -> AsyncIterator[tuple[int, Sequence[Record]]]:
+        """One REPEATABLE READ transaction; a connection that breaks in the middle is Unavailable, and the caller starts anew."""
+        parameters = {"tenant": tenant, "group": resource.group, "resource": resource.resource}
+        head = await self.head(tenant)  # waits for a database that is away; the value is read again below
+        try:
+            async with self.database.connection() as connection:
+                await connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+                try:
+                    head = await self._head_within(connection, tenant)
+                    async with connection.cursor("snapshot", binary=True) as cursor:
+                        await cursor.execute(statements.SNAPSHOT, parameters)
+                        rows = await cursor.fetchmany(_SNAPSHOT_BATCH)
+                        yield head, [self._listed(tenant, resource, row) for row in rows]
+                        while len(rows) == _SNAPSHOT_BATCH:
+                            rows = await cursor.fetchmany(_SNAPSHOT_BATCH)
+                            yield head, [self._listed(tenant, resource, row) for row in rows]
+                finally:
+                    if not connection.broken:
+                        await connection.execute("ROLLBACK")
+        except psycopg.Error as error:
+            raise translate(error) from error
+
+    async def events(
+        self, tenant: int, after: int, *, resource: GroupResource | None = None, with_old: bool = False, limit: int = 1000
+    ) -> EventPage:
+        parameters: dict[str, Any] = {"tenant": tenant, "after": after, "limit": limit}
+        if resource is not None:
+            parameters |= {"group": resource.group, "resource": resource.resource}
+        rows = await self._query(statements.events_statement(resource=resource is not None, with_old=with_old), parameters)
+        if not rows:
+            raise TenantGone(f"tenant {tenant} is gone")
+        if after < rows[0][0]:
+            raise Compacted(rows[0][0])
+        if rows[0][1] is None:
+            return EventPage([], after)
+        for _, version, previous, prior, *_rest in rows:
+            if (prior != previous) if prior is not None else (previous > after):
+                raise ChainBroken(tenant, after if prior is None else prior, previous if prior is None else version)
+        return EventPage([self._event(tenant, row) for row in rows if row[4]], rows[-1][1])
+
+    async def _query(self, statement: str, parameters: dict[str, Any]) -> Sequence[Row]:
+        async def query(connection: Connection) -> Sequence[Row]:
+            cursor = connection.cursor(binary=True)
+            await cursor.execute(statement, parameters)
+            return await cursor.fetchall()
+
+        return await self.database.read(query)
+
+    async def _head_within(self, connection: Connection, tenant: int) -> int:
+        row = await (await connection.execute(statements.HEAD, {"tenant": tenant})).fetchone()
+        if row is None:
+            raise TenantGone(f"tenant {tenant} is gone")
+        return int(row[0])
+
+    def _listed(self, tenant: int, resource: GroupResource, row: Row) -> Record:
+        namespace, name, uid, version, data = row
+        return self._record(tenant, ObjectKey(resource.group, resource.resource, namespace, name), uid, version, data)
+
+    def _record(self, tenant: int, key: ObjectKey, uid: str, version: int, data: bytes) -> Record:
+        return Record(key, uid, version, self.transformer.decode(tenant, key, data))
+
+    def _event(self, tenant: int, row: Row) -> Event:
+        _floor, version, previous, _prior, _matched, kind, group, resource, namespace, name, uid, data, key_previous, old_uid, old_data = (
+            row
+        )
+        key = ObjectKey(group, resource, namespace, name)
+        old = self._record(tenant, key, old_uid, key_previous, old_data) if old_data is not None else None
+        return Event(_TYPES[kind], self._record(tenant, key, uid, version, data), previous, key_previous, old)

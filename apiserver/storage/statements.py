@@ -1,0 +1,86 @@
+"""The SQL of the readers. One statement is one snapshot: head, floor and rows of an answer belong together.
+
+State at a past version A needs no scan of the log: it is the objects that did not change since (resource_version <= A), and of those that
+did, what their first event after A replaced (that event's key_previous, when it is not above A). Compaction keeps all of these rows for
+every A at or above the floor.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+HEAD = "SELECT head, floor FROM tenant_heads WHERE tenant_id = %(tenant)s"
+
+GET = """
+SELECT o.uid::text, o.resource_version, e.data FROM tenant_heads h
+LEFT JOIN objects o ON o.tenant_id = h.tenant_id AND o.api_group = %(group)s AND o.resource = %(resource)s
+    AND o.namespace = %(namespace)s AND o.name = %(name)s
+LEFT JOIN events e ON e.tenant_id = h.tenant_id AND e.resource_version = o.resource_version
+WHERE h.tenant_id = %(tenant)s
+"""
+
+SNAPSHOT = """
+SELECT o.namespace, o.name, o.uid::text, o.resource_version, e.data FROM objects o
+JOIN events e ON e.tenant_id = o.tenant_id AND e.resource_version = o.resource_version
+WHERE o.tenant_id = %(tenant)s AND o.api_group = %(group)s AND o.resource = %(resource)s
+ORDER BY o.namespace || '/' COLLATE "C", o.name
+"""
+
+_NOW = """
+SELECT o.namespace, o.name, o.resource_version FROM objects o
+WHERE o.tenant_id = %(tenant)s AND o.api_group = %(group)s AND o.resource = %(resource)s {within}
+"""
+
+_PAST = """
+SELECT o.namespace, o.name, o.resource_version FROM objects o
+WHERE o.tenant_id = %(tenant)s AND o.api_group = %(group)s AND o.resource = %(resource)s AND o.resource_version <= %(at)s {within}
+UNION ALL
+SELECT e.namespace, e.name, e.key_previous FROM events e
+WHERE e.tenant_id = %(tenant)s AND e.resource_version > %(at)s AND e.api_group = %(group)s AND e.resource = %(resource)s
+    AND e.key_previous BETWEEN 1 AND %(at)s {within}
+"""
+
+_LIST = """
+WITH live (namespace, name, resource_version) AS ({live}), page AS (
+    SELECT *, count(*) OVER () AS keys FROM live {after} ORDER BY namespace || '/' COLLATE "C", name {limit}
+)
+SELECT h.head, h.floor, p.keys, p.namespace, p.name, e.uid::text, p.resource_version, e.data
+FROM tenant_heads h LEFT JOIN page p ON true
+LEFT JOIN events e ON e.tenant_id = h.tenant_id AND e.resource_version = p.resource_version
+WHERE h.tenant_id = %(tenant)s ORDER BY p.namespace || '/' COLLATE "C", p.name
+"""
+
+_AFTER = """WHERE (namespace || '/' COLLATE "C", name) > (%(after_namespace)s || '/' COLLATE "C", %(after_name)s)"""
+
+
+@cache
+def list_statement(*, past: bool, namespaced: bool, after: bool, limited: bool) -> str:
+    """Columns: head, floor, number of keys from here on, then namespace to data of each record (NULL when there is none)."""
+    live = (_PAST if past else _NOW).format(within="AND namespace = %(namespace)s" if namespaced else "")
+    return _LIST.format(live=live, after=_AFTER if after else "", limit="LIMIT %(limit)s" if limited else "")
+
+
+_EVENTS = """
+SELECT h.floor, e.resource_version, e.previous, e.prior, e.matched, e.type, e.api_group, e.resource, e.namespace, e.name,
+    e.uid::text, e.data, e.key_previous, {old}
+FROM tenant_heads h LEFT JOIN LATERAL (
+    SELECT *, lag(resource_version) OVER (ORDER BY resource_version) AS prior, max(resource_version) OVER () AS through,
+        {matched} AS matched
+    FROM (
+        SELECT * FROM events WHERE tenant_id = %(tenant)s AND resource_version > %(after)s ORDER BY resource_version LIMIT %(limit)s
+    ) AS scanned
+) e ON e.matched OR e.prior IS DISTINCT FROM e.previous OR e.resource_version = e.through
+{join}
+WHERE h.tenant_id = %(tenant)s ORDER BY e.resource_version
+"""
+
+
+@cache
+def events_statement(*, resource: bool, with_old: bool) -> str:
+    """The next entries of the log; of those that are not of the resource only the last, and such whose predecessor is missing."""
+    join = "LEFT JOIN events p ON e.matched AND p.tenant_id = h.tenant_id AND p.resource_version = nullif(e.key_previous, 0)"
+    return _EVENTS.format(
+        matched="(api_group = %(group)s AND resource = %(resource)s)" if resource else "true",
+        old="p.uid::text, p.data" if with_old else "NULL, NULL",
+        join=join if with_old else "",
+    )
