@@ -1,0 +1,41 @@
+"""Sets that were written when a field was owned in its parts, after its type became atomic.
+
+A list or map that is atomic now is owned as a whole by whoever owned a part of it. (The other way, from atomic to granular, the owner
+of the whole keeps owning just that.) Source: structured-merge-diff ``typed/reconcile_schema.go``.
+"""
+
+from __future__ import annotations
+
+from apiserver.fieldmanager.fieldpath import LEAF, FieldSet
+from apiserver.fieldmanager.types import Type
+
+
+def reconcile(t: Type, fields: FieldSet) -> FieldSet:
+    """The set under the type as it is now; the identical set when nothing changes."""
+    result: FieldSet = {}
+    changed = False
+    for element, node in fields.items():
+        made = node
+        if node:
+            below = _below(t, element)
+            if below is not None:
+                made = _node(below, node)
+                changed = changed or made is not node
+        result[element] = made
+    return result if changed else fields
+
+
+def _node(t: Type, node: FieldSet) -> FieldSet:
+    if t.map is not None:
+        if t.map.deduced:
+            return node
+        return LEAF if t.map.atomic else reconcile(t, node)
+    if t.scalar or t.list is None:
+        return node
+    return LEAF if t.list.atomic else reconcile(t, node)
+
+
+def _below(t: Type, element: str) -> Type | None:
+    if t.map is not None:
+        return t.map.member(element[2:]) if element[0] == "f" else t.map.element
+    return t.list.element if t.list is not None else None

@@ -1,0 +1,273 @@
+"""Values with a type: validation, and the set of fields that a value mentions.
+
+Source: structured-merge-diff ``typed/validate.go``, ``typed/tofieldset.go``, ``typed/helpers.go``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from apiserver.fieldmanager.fieldpath import LEAF, FieldSet, as_member, element_text, key_element, value_element
+from apiserver.fieldmanager.types import ListType, MapType, Type
+from apiserver.fieldmanager.values import Value, verb_sharp_v, verb_t, verb_v
+
+Problems = list[tuple[str, str]]
+"""(path, what is wrong) pairs."""
+
+SCALARS = frozenset({str, int, float, bool})
+MAP, LIST, SCALAR = "map", "list", "scalar"
+
+
+class TypedError(ValueError):
+    """A value does not fit its type."""
+
+    def __init__(self, problems: Problems) -> None:
+        self.problems = problems
+        lines = [f"{path}: {text}" if path else text for path, text in problems]
+        super().__init__(lines[0] if len(lines) == 1 else "\n  ".join(["errors:", *lines]))
+
+
+class ElementError(ValueError):
+    """A list item has no path element."""
+
+
+def form(t: Type, value: Value) -> str:
+    """As what the type takes the value. A null or misfit is taken as the first form that the type has."""
+    cls = value.__class__
+    if cls is dict:
+        if t.map is not None:
+            return MAP
+    elif cls is list:
+        if t.list is not None:
+            return LIST
+    elif cls in SCALARS and t.scalar:
+        return SCALAR
+    if t.map is not None:
+        return MAP
+    return SCALAR if t.scalar else LIST
+
+
+def element_of(t: ListType, item: Value) -> str:
+    """The path element of an item of an associative list. Raises ElementError."""
+    if not t.keys:
+        return _set_element(item)
+    if item.__class__ is not dict:
+        if item is None:
+            raise ElementError("associative list with keys may not have a null element")
+        raise ElementError("associative list with keys may not have non-map elements")
+    fields = []
+    for name in t.sorted_keys:
+        if name in item:
+            fields.append((name, item[name]))
+        else:
+            default = t.key_default(name)
+            if default is not None:
+                fields.append((name, default))
+    if not fields:
+        names = " ".join(f'"{name}"' for name in t.keys)
+        raise ElementError(
+            f"associative list with keys has an element that omits all key fields [{names}]"
+            " (and doesn't have default values for any key fields)"
+        )
+    return key_element(fields)
+
+
+def _set_element(item: Value) -> str:
+    cls = item.__class__
+    if cls is dict:
+        raise ElementError("associative list without keys has an element that's a map type")
+    if cls is list:
+        raise ElementError("not supported: associative list with lists as elements")
+    if item is None:
+        raise ElementError("associative list without keys has an element that's an explicit null")
+    return value_element(item)
+
+
+# --- validation ------------------------------------------------------------------------------------------------------------------
+def validate(t: Type, value: Value, *, allow_duplicates: bool = False) -> None:
+    """Raises TypedError with every misfit. allow_duplicates: sets and associative lists may hold equal items."""
+    problems: Problems = []
+    _validate(t, value, allow_duplicates, "", problems)
+    if problems:
+        raise TypedError(problems)
+
+
+def _validate(t: Type, value: Value, duplicates: bool, path: str, problems: Problems) -> None:
+    if value is None:
+        return
+    kind = form(t, value)
+    if kind is MAP:
+        if value.__class__ is not dict:
+            problems.append((path, f"expected map, got &{{{verb_v(value)}}}"))
+        else:
+            assert t.map is not None
+            _validate_map(t.map, value, duplicates, path, problems)
+    elif kind is LIST:
+        if value.__class__ is not list:
+            problems.append((path, f"expected list, got &{{{verb_v(value)}}}"))
+        else:
+            assert t.list is not None
+            _validate_list(t.list, value, duplicates, path, problems)
+    else:
+        text = scalar_problem(t.scalar, value)
+        if text:
+            problems.append((path, text))
+
+
+def scalar_problem(scalar: str, value: Value) -> str:
+    """What is wrong with a value that is not null where a scalar is wanted, "" when nothing."""
+    cls = value.__class__
+    if scalar == "string":
+        return "" if cls is str else f"expected string, got &value.valueUnstructured{{Value:{verb_sharp_v(value)}}}"
+    if scalar == "numeric":
+        return "" if cls is int or cls is float else f"expected numeric (int or float), got {verb_t(value)}"
+    if scalar == "boolean":
+        return "" if cls is bool else f"expected boolean, got &{{{verb_v(value)}}}"
+    return "" if cls in SCALARS else f"expected any scalar, got &{{{verb_v(value)}}}"
+
+
+def _validate_map(t: MapType, value: dict[str, Any], duplicates: bool, path: str, problems: Problems) -> None:
+    known = t.known
+    for name, item in value.items():
+        below = known.get(name) or t.member(name)
+        if below is None:
+            problems.append((f"{path}.{name}", "field not declared in schema"))
+            return
+        if item is None or (item.__class__ is str and below.scalar == "string"):
+            continue
+        _validate(below, item, duplicates, f"{path}.{name}", problems)
+
+
+def _validate_list(t: ListType, value: list[Any], duplicates: bool, path: str, problems: Problems) -> None:
+    element = t.element
+    if t.atomic:
+        for i, item in enumerate(value):
+            _validate(element, item, duplicates, f"{path}[{i}]", problems)
+        return
+    seen: set[str] = set()
+    for i, item in enumerate(value):
+        try:
+            name = element_of(t, item)
+        except ElementError as error:
+            problems.append((path, f"element {i}: {error}"))
+            return
+        if name in seen and not duplicates:
+            problems.append((path, f"duplicate entries for key {element_text(name)}"))
+        seen.add(name)
+        _validate(element, item, duplicates, path + element_text(name), problems)
+
+
+# --- sets of fields --------------------------------------------------------------------------------------------------------------
+def field_set(t: Type, value: Value) -> FieldSet:
+    """Every leaf field and list item that a valid value mentions: what an applier owns."""
+    return _node(t, value) or {}
+
+
+def _node(t: Type, value: Value) -> FieldSet | None:
+    """The node to put where the value stands, None for none."""
+    kind = form(t, value)
+    if kind is MAP:
+        assert t.map is not None
+        if t.map.atomic:
+            return LEAF
+        return _map_node(t.map, value) if value.__class__ is dict else None
+    if kind is LIST:
+        assert t.list is not None
+        if t.list.atomic:
+            return LEAF
+        return _list_node(t.list, value) if value.__class__ is list else None
+    return LEAF
+
+
+def _map_node(t: MapType, value: dict[str, Any]) -> FieldSet | None:
+    result: FieldSet = {}
+    known = t.known
+    for name, item in value.items():
+        below = known.get(name) or t.field(name)
+        if below is not None:
+            node = _node(below, item)
+            if item is None or (item.__class__ is dict and not item):
+                node = as_member(node)
+        else:
+            element = t.element
+            if element is None:
+                continue
+            node = as_member(_node(element, item))
+        if node is not None:
+            result[f"f:{name}"] = node
+    return result or None
+
+
+def _list_node(t: ListType, value: list[Any]) -> FieldSet | None:
+    result: FieldSet = {}
+    repeated: set[str] = set()
+    element = t.element
+    for item in value:
+        try:
+            name = element_of(t, item)
+        except ElementError:
+            continue
+        if name in result:
+            repeated.add(name)
+        else:
+            result[name] = as_member(_node(element, item))
+    for name in repeated:  # equal items are owned together, without what lies below them
+        result[name] = LEAF
+    return result or None
+
+
+def presence_set(t: Type, value: Value) -> FieldSet:
+    """The fields of a value that was not there before (or is not there any more): its leaves and every container above them."""
+    return {name: node for name, node in presence_node(t, value).items() if name != "."}
+
+
+def presence_node(t: Type, value: Value) -> FieldSet:
+    if value.__class__ is dict and value and t.map is not None and not t.map.atomic:
+        result: FieldSet = {".": LEAF}
+        for name, item in value.items():
+            below = t.map.member(name)
+            if below is not None:
+                result[f"f:{name}"] = presence_node(below, item)
+        return result
+    if value.__class__ is list and value and t.list is not None and not t.list.atomic:
+        result = {".": LEAF}
+        repeated: set[str] = set()
+        element = t.list.element
+        for item in value:
+            name = element_of(t.list, item)
+            if name in result:
+                repeated.add(name)
+            else:
+                result[name] = presence_node(element, item)
+        for name in repeated:
+            result[name] = LEAF
+        return result
+    return LEAF
+
+
+def named_fields_as_members(t: Type | None, fields: FieldSet) -> FieldSet:
+    """The set with every declared member of a struct that leads to a member of the set (Set.EnsureNamedFieldsAreMembers)."""
+    result: FieldSet = {}
+    changed = False
+    for element, node in fields.items():
+        if not node:
+            result[element] = node
+            continue
+        below, declared = _below(t, element)
+        made = named_fields_as_members(below, node)
+        if declared:
+            made = as_member(made)
+        changed = changed or made is not node
+        result[element] = made
+    return result if changed else fields
+
+
+def _below(t: Type | None, element: str) -> tuple[Type | None, bool]:
+    if t is None:
+        return None, False
+    if element[0] == "f" and t.map is not None:
+        declared = t.map.field(element[2:])
+        return (declared, True) if declared is not None else (t.map.element, False)
+    if element[0] == "k" and t.list is not None:
+        return t.list.element, False
+    return None, False

@@ -1,0 +1,200 @@
+"""Update and Apply over managed sets: who gains and loses fields, what conflicts, what is pruned.
+
+Pure bookkeeping over typed objects; names, times and metadata are managed.py's and manager.py's business.
+Source: structured-merge-diff ``merge/update.go``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any, Generic, NamedTuple, TypeVar
+
+from apiserver.fieldmanager.combine import combine
+from apiserver.fieldmanager.compare import Comparison, compare
+from apiserver.fieldmanager.fieldpath import FieldSet, Filter, Path, difference, intersection, members, union
+from apiserver.fieldmanager.reconcile import reconcile
+from apiserver.fieldmanager.remove import remove
+from apiserver.fieldmanager.typed import field_set, named_fields_as_members, validate
+from apiserver.fieldmanager.types import Type
+from apiserver.fieldmanager.values import same
+
+Object = dict[str, Any]
+Name = TypeVar("Name", bound=Hashable)
+
+
+class MissingVersion(Exception):
+    """The object's kind has no such version (any more): its managers are dropped."""
+
+
+class Owned(NamedTuple):
+    """What one manager owns, in the terms of one apiVersion; applied: by Apply, else by Update."""
+
+    fields: FieldSet
+    version: str
+    applied: bool
+
+
+class Conflict(NamedTuple, Generic[Name]):
+    """A field that another manager owns with another value."""
+
+    manager: Name
+    path: Path
+
+
+class Conflicts(Exception, Generic[Name]):
+    """Raised by apply without force."""
+
+    def __init__(self, conflicts: list[Conflict[Name]]) -> None:
+        super().__init__(f"{len(conflicts)} conflicts")
+        self.conflicts = conflicts
+
+
+class Updater(Generic[Name]):
+    """types: apiVersion → Type (None: no such version). convert: an object to an apiVersion; raises MissingVersion or ValueError.
+    filters: apiVersion → filter of fields that may be owned at all. Managers are known by any hashable name."""
+
+    def __init__(
+        self, types: Callable[[str], Type | None], convert: Callable[[Object, str], Object], filters: Mapping[str, Filter]
+    ) -> None:
+        self._types = types
+        self._convert = convert
+        self._filters = filters
+
+    def type(self, version: str) -> Type:
+        found = self._types(version)
+        if found is None:
+            raise MissingVersion(version)
+        return found
+
+    def convert(self, obj: Object, version: str) -> Object:
+        """Raises MissingVersion, or ValueError when conversion fails or its result does not fit its type."""
+        if obj.get("apiVersion") == version:
+            return obj
+        converted = self._convert(obj, version)
+        validate(self.type(version), converted)
+        return converted
+
+    def update(self, live: Object, new: Object, version: str, managers: dict[Name, Owned], manager: Name) -> dict[Name, Owned]:
+        """The managers after ``manager`` wrote ``new`` over ``live``. Takes what it changed from all others; never conflicts."""
+        managers = self.reconciled(live, managers)
+        managers, changes = self._transfer(live, new, version, managers, manager, force=True)
+        mine = managers.get(manager)
+        fields = difference(mine.fields, changes.removed) if mine is not None else {}
+        fields = union(union(fields, changes.modified), changes.added)
+        keep = self._filters.get(version)
+        if keep is not None:
+            fields = keep(fields)
+        managers[manager] = Owned(fields, version, False)
+        if not fields:
+            del managers[manager]
+        return managers
+
+    def apply(
+        self, live: Object, intent: Object, version: str, managers: dict[Name, Owned], manager: Name, *, force: bool
+    ) -> tuple[Object | None, dict[Name, Owned]]:
+        """(the merged object, None when it equals ``live``; the managers). Raises Conflicts, TypedError, ValueError."""
+        managers = self.reconciled(live, managers)
+        t = self.type(version)
+        merged: Object = combine(t, live, intent)
+        last = managers.get(manager)
+        fields = field_set(t, intent)
+        keep = self._filters.get(version)
+        if keep is not None:
+            fields = keep(fields)
+        managers[manager] = Owned(fields, version, True)
+        merged = self._prune(merged, managers, manager, last)
+        managers, _ = self._transfer(live, merged, version, managers, manager, force=force)
+        return (None if same(live, merged) else merged), managers
+
+    def reconciled(self, live: Object, managers: Mapping[Name, Owned]) -> dict[Name, Owned]:
+        """The managers under today's types; those of versions that are gone are left out."""
+        result: dict[Name, Owned] = {}
+        for name, owned in managers.items():
+            try:
+                self.convert(live, owned.version)
+                fields = reconcile(self.type(owned.version), owned.fields)
+            except MissingVersion:
+                continue
+            result[name] = owned if fields is owned.fields else owned._replace(fields=fields)
+        return result
+
+    # --- changes of ownership ----------------------------------------------------------------------------------------------------
+    def _transfer(
+        self, live: Object, new: Object, version: str, managers: dict[Name, Owned], manager: Name, *, force: bool
+    ) -> tuple[dict[Name, Owned], Comparison]:
+        """Others lose what changed or went. Without force, what changed under another's hands is raised as Conflicts."""
+        changes = compare(self.type(version), live, new).filtered(self._filters.get(version))
+        by_version = {version: changes}
+        taken: dict[Name, FieldSet] = {}
+        result = dict(managers)
+        for name, owned in managers.items():
+            if name == manager:
+                continue
+            found = by_version.get(owned.version)
+            if found is None:
+                try:
+                    found = self._compare_at(live, new, owned.version)
+                except MissingVersion:
+                    del result[name]
+                    continue
+                by_version[owned.version] = found
+            conflict = intersection(owned.fields, union(found.modified, found.added))
+            if conflict:
+                taken[name] = conflict
+            if conflict or found.removed:
+                result[name] = owned._replace(fields=difference(difference(owned.fields, conflict), found.removed))
+        if taken and not force:
+            raise Conflicts([Conflict(name, path) for name, fields in taken.items() for path in members(fields)])
+        return {name: owned for name, owned in result.items() if owned.fields}, changes
+
+    def _compare_at(self, live: Object, new: Object, version: str) -> Comparison:
+        changes = compare(self.type(version), self.convert(live, version), self.convert(new, version))
+        return changes.filtered(self._filters.get(version))
+
+    # --- pruning -----------------------------------------------------------------------------------------------------------------
+    def _prune(self, merged: Object, managers: dict[Name, Owned], manager: Name, last: Owned | None) -> Object:
+        """Removes what ``manager`` applied last time, does not apply now, and nobody else owns."""
+        if last is None or not last.fields:
+            return merged
+        now = managers[manager]
+        if last.version == now.version and not difference(last.fields, now.fields):
+            return merged  # nothing was given up
+        try:
+            merged = self.convert(merged, last.version)
+        except MissingVersion:
+            return merged
+        t = self.type(last.version)
+        given_up = named_fields_as_members(t, last.fields)
+        pruned = remove(t, merged, given_up)
+        pruned = self._add_back_owned(merged, pruned, last.version, managers)
+        pruned = self._add_back_unowned(merged, pruned, last.version, given_up)
+        return self.convert(pruned, now.version)
+
+    def _add_back_owned(self, merged: Object, pruned: Object, version: str, managers: Mapping[Name, Owned]) -> Object:
+        """What any manager owns comes back; the version that was pruned goes first."""
+        by_version: dict[str, FieldSet] = {}
+        for owned in managers.values():
+            by_version[owned.version] = union(by_version.get(owned.version, {}), owned.fields)
+        for at in sorted(by_version, key=lambda v: (v != version, v)):
+            try:
+                merged_at, pruned_at = self.convert(merged, at), self.convert(pruned, at)
+            except MissingVersion:
+                continue
+            merged, t = merged_at, self.type(at)
+            there = named_fields_as_members(t, field_set(t, merged))
+            kept = named_fields_as_members(t, field_set(t, pruned_at))
+            kept = union(kept, named_fields_as_members(t, by_version[at]))
+            pruned = remove(t, merged, difference(there, kept))
+        return pruned
+
+    def _add_back_unowned(self, merged: Object, pruned: Object, version: str, given_up: FieldSet) -> Object:
+        """Only what the manager owned itself may go."""
+        t = self.type(version)
+        try:
+            pruned = self.convert(pruned, version)
+        except MissingVersion:
+            return merged
+        kept = named_fields_as_members(t, field_set(t, pruned))
+        there = named_fields_as_members(t, field_set(t, merged))
+        result: Object = remove(t, merged, intersection(difference(there, kept), given_up))
+        return result
