@@ -10,18 +10,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from apiserver.fielderrors import FieldError, FieldPath, duplicate, forbidden, invalid, not_supported, required, too_long
-from apiserver.kinds.common import formats
 from apiserver.meta import names
 
 Errors = Iterator[FieldError]
 NEGATIVE = "must be greater than or equal to 0"
 NOT_POSITIVE = "must be greater than zero"
 IMMUTABLE = "field is immutable"
-MAX_ANNOTATIONS = 256 * 1024
 
 
-def root(*names: str) -> FieldPath:
-    return FieldPath(".".join(names))
+def root(*members: str) -> FieldPath:
+    return FieldPath(".".join(members))
 
 
 def rule(value: Any, path: FieldPath, check: Callable[[Any], Iterable[str]]) -> Errors:
@@ -30,18 +28,17 @@ def rule(value: Any, path: FieldPath, check: Callable[[Any], Iterable[str]]) -> 
         yield invalid(path, value, text)
 
 
-def name(value: str, path: FieldPath, check: Callable[[str, bool], list[str]] = names.dns_subdomain, prefix: bool = False) -> Errors:
-    """A reference to an object by name; ``check`` as in Kind.name_rule."""
-    for text in check(value, prefix):
-        yield invalid(path, value, text)
+def name(value: str, path: FieldPath, validate: names.Validator = names.dns1123_subdomain) -> Errors:
+    """A reference to another object by name."""
+    return rule(value, path, validate)
 
 
 def dns_label(value: str, path: FieldPath) -> Errors:
-    return name(value, path, names.dns_label)
+    return rule(value, path, names.dns1123_label)
 
 
 def dns_subdomain(value: str, path: FieldPath) -> Errors:
-    return name(value, path, names.dns_subdomain)
+    return rule(value, path, names.dns1123_subdomain)
 
 
 def qualified_name(value: str, path: FieldPath) -> Errors:
@@ -60,14 +57,14 @@ def labels(values: Mapping[str, str] | None, path: FieldPath) -> Errors:
         yield from label_value(value, path)
 
 
-def annotations(values: Mapping[str, str] | None, path: FieldPath) -> Errors:
+def annotation_map(values: Mapping[str, str] | None, path: FieldPath) -> Errors:
     size = 0
     for key, value in sorted((values or {}).items()):
         for text in names.qualified_name(key.lower()):
             yield invalid(path, key, text)
         size += len(key.encode()) + len(value.encode())
-    if size > MAX_ANNOTATIONS:
-        yield too_long(path, MAX_ANNOTATIONS)
+    if size > names.MAX_ANNOTATIONS_BYTES:
+        yield too_long(path, names.MAX_ANNOTATIONS_BYTES)
 
 
 def non_negative(value: int | None, path: FieldPath) -> Errors:
@@ -100,12 +97,12 @@ def optional_one_of(value: Any, path: FieldPath, supported: Sequence[str]) -> Er
 
 
 def port_number(value: int, path: FieldPath) -> Errors:
-    return rule(value, path, formats.port_number)
+    return rule(value, path, names.port_number)
 
 
 def port(value: int | str, path: FieldPath) -> Errors:
     """An IntOrString port: a number or the name of a port."""
-    return rule(value, path, formats.port_number if isinstance(value, int) else formats.port_name)
+    return rule(value, path, names.port_number if isinstance(value, int) else names.port_name)
 
 
 def immutable(new: Any, old: Any, path: FieldPath) -> Errors:
@@ -138,11 +135,11 @@ def unique(values: Iterable[str], path: FieldPath, *tail: str) -> Errors:
 def percent_or_number(value: int | str | None, path: FieldPath) -> Errors:
     """An IntOrString that counts pods: not negative, or a percentage."""
     if isinstance(value, str):
-        yield from rule(value, path, formats.percent)
+        yield from rule(value, path, names.percent)
     elif value is not None:
         yield from non_negative(value, path)
 
 
 def not_above_100_percent(value: int | str | None, path: FieldPath) -> Errors:
-    if isinstance(value, str) and not formats.percent(value) and int(value[:-1]) > 100:
+    if isinstance(value, str) and not names.percent(value) and int(value[:-1]) > 100:
         yield invalid(path, value, "must not be greater than 100%")

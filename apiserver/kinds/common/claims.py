@@ -7,7 +7,6 @@ from typing import Any
 
 from apiserver.fielderrors import FieldPath, forbidden, invalid, not_supported, required
 from apiserver.kinds.common import checks, resources, selectors
-from apiserver.meta import names
 
 Object = Mapping[str, Any]
 
@@ -19,7 +18,7 @@ def template(value: Object, path: FieldPath) -> checks.Errors:
     """A claim template: metadata with nothing but labels and annotations, and a spec."""
     metadata = value.get("metadata") or {}
     at = path.child("metadata")
-    yield from checks.annotations(metadata.get("annotations"), at.child("annotations"))
+    yield from checks.annotation_map(metadata.get("annotations"), at.child("annotations"))
     yield from checks.labels(metadata.get("labels"), at.child("labels"))
     for field, content in metadata.items():
         if field not in ("annotations", "labels") and content:
@@ -60,7 +59,7 @@ def _data_sources(spec: Object, path: FieldPath) -> checks.Errors:
         if value is not None:
             yield from _data_source(value, path.child(field))
     if ref is not None and ref.get("namespace"):
-        yield from checks.name(ref["namespace"], path.child("dataSourceRef", "namespace"), names.dns_label)
+        yield from checks.dns_label(ref["namespace"], path.child("dataSourceRef", "namespace"))
     if source is None or ref is None:
         return
     if ref.get("namespace"):

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from apiserver.fielderrors import FieldPath, duplicate, forbidden, invalid, not_found, required
-from apiserver.kinds.common import checks, env, formats, mounts, podresources, probes, resources, security
+from apiserver.kinds.common import checks, env, mounts, podresources, probes, resources, security
+from apiserver.meta import names
 
 Object = Mapping[str, Any]
 
@@ -128,7 +129,7 @@ def _ports(ports: Sequence[Object], path: FieldPath) -> checks.Errors:
     for i, port in enumerate(ports):
         at, name = path.at(i), port.get("name", "")
         if name:
-            wrong = list(checks.rule(name, at.child("name"), formats.port_name))
+            wrong = list(checks.rule(name, at.child("name"), names.port_name))
             yield from wrong
             if not wrong and name in seen:
                 yield duplicate(at.child("name"), name)
@@ -196,5 +197,3 @@ def _restart_rule(rule: Object, path: FieldPath) -> checks.Errors:
         yield invalid(at, [], "must have at least one value")
     elif len(values) > 255:
         yield invalid(at, list(values), "must not have more than 255 values")
-
-

@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from apiserver.fielderrors import FieldPath, invalid, not_supported, required
-from apiserver.kinds.common import checks, formats, paths
-from apiserver.meta.quantity import Quantity
+from apiserver.kinds.common import checks, paths
+from apiserver.meta import names
+from apiserver.meta.quantity import parse_quantity
 
 Object = Mapping[str, Any]
 
@@ -32,7 +33,7 @@ def variables(env: Sequence[Object], path: FieldPath, file_volumes: frozenset[st
         if not name:
             yield required(at.child("name"))
         else:
-            yield from checks.rule(name, at.child("name"), formats.env_name)
+            yield from checks.rule(name, at.child("name"), names.relaxed_env_var_name)
         if variable.get("valueFrom") is not None:
             yield from _source(variable, at.child("valueFrom"), file_volumes)
 
@@ -66,14 +67,14 @@ def _key_ref(ref: Object, path: FieldPath) -> checks.Errors:
     if not ref.get("key"):
         yield required(path.child("key"))
     else:
-        yield from checks.rule(ref["key"], path.child("key"), formats.config_key)
+        yield from checks.rule(ref["key"], path.child("key"), names.config_map_key)
 
 
 def _file_key(ref: Object, path: FieldPath, volumes: frozenset[str]) -> checks.Errors:
     if not ref.get("key"):
         yield required(path.child("key"))
     else:
-        yield from checks.rule(ref["key"], path.child("key"), formats.env_name)
+        yield from checks.rule(ref["key"], path.child("key"), names.relaxed_env_var_name)
     if not ref.get("volumeName"):
         yield required(path.child("volumeName"))
     else:
@@ -125,7 +126,7 @@ def resource_ref(ref: Object, path: FieldPath, *, needs_container: bool = False)
 
 
 def _divisor(resource: str, divisor: str, path: FieldPath) -> checks.Errors:
-    if Quantity.parse(divisor).is_zero():
+    if parse_quantity(divisor).is_zero:
         return
     kind = resource.partition(".")[2]
     if kind == "cpu" and divisor not in ("1m", "1"):
@@ -139,14 +140,14 @@ def sources(env_from: Sequence[Object], path: FieldPath) -> checks.Errors:
     """envFrom. Errors about which source is meant name the whole list, as kube-apiserver's do."""
     for i, source in enumerate(env_from):
         if source.get("prefix"):
-            yield from checks.rule(source["prefix"], path.at(i).child("prefix"), formats.env_name)
+            yield from checks.rule(source["prefix"], path.at(i).child("prefix"), names.relaxed_env_var_name)
         found = [m for m in ("configMapRef", "secretRef") if source.get(m) is not None]
         for member in found:
             at = path.at(i).child(member, "name")
             if not source[member].get("name"):
                 yield required(at)
             else:
-                yield from checks.name(source[member]["name"], at, prefix=True)
+                yield from checks.rule(source[member]["name"], at, names.in_prefix(names.dns1123_subdomain))
         if not found:
             yield invalid(path, "", "must specify one of: `configMapRef` or `secretRef`")
         elif len(found) > 1:

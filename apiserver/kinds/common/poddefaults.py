@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from apiserver.kinds.common import podresources
-from apiserver.meta.quantity import Quantity
+from apiserver.meta.quantity import Quantity, parse_quantity
 
 Object = dict[str, Any]
 
@@ -147,9 +147,16 @@ def _round_requirements(requirements: Object) -> None:
 
 
 def _round(amounts: dict[str, str]) -> None:
-    """Amounts below a thousandth are rounded up to it."""
+    """Amounts are rounded up to thousandths."""
     for name, value in amounts.items():
-        amounts[name] = str(Quantity.parse(value).round_up_milli())
+        amounts[name] = _at_least_milli(value)
+
+
+def _at_least_milli(value: str) -> str:
+    quantity = parse_quantity(value)
+    if quantity.exponent >= -3 or quantity.scaled(-3) * 10 ** (-3 - quantity.exponent) == quantity.unscaled:
+        return value
+    return str(Quantity(quantity.scaled(-3), -3, quantity.format))
 
 
 def _requests_from_limits(requirements: Object) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from apiserver.kinds.common import resources
-from apiserver.meta.quantity import Quantity
+from apiserver.meta.quantity import Quantity, parse_quantity
 
 Spec = Mapping[str, Any]
 Amounts = dict[str, Quantity]
@@ -24,7 +24,7 @@ def is_sidecar(container: Mapping[str, Any]) -> bool:
 def amounts(container: Mapping[str, Any], kind: str) -> Amounts:
     """``kind``: "requests" or "limits"."""
     listed = (container.get("resources") or {}).get(kind) or {}
-    return {name: Quantity.parse(value) for name, value in listed.items()}
+    return {name: parse_quantity(value) for name, value in listed.items()}
 
 
 def total(spec: Spec, kind: str) -> Amounts:
@@ -80,9 +80,7 @@ def default_pod_level(spec: dict[str, Any]) -> None:
         for name, value in limits.items():
             if is_pod_level(name):
                 requests.setdefault(name, value)
-    for name, value in (("limits", limits), ("requests", requests)):
-        if value:
-            given[name] = value
+    given.update({kind: listed for kind, listed in (("limits", limits), ("requests", requests)) if listed})
 
 
 def qos_class(spec: Spec) -> str:
@@ -94,8 +92,8 @@ def qos_class(spec: Spec) -> str:
     limits: Amounts = {}
     guaranteed = True
     for part in parts:
-        requested = {k: v for k, v in amounts(part, "requests").items() if k in _QOS and not v.is_zero()}
-        limited = {k: v for k, v in amounts(part, "limits").items() if k in _QOS and not v.is_zero()}
+        requested = {k: v for k, v in amounts(part, "requests").items() if k in _QOS and not v.is_zero}
+        limited = {k: v for k, v in amounts(part, "limits").items() if k in _QOS and not v.is_zero}
         _add(requests, requested)
         _add(limits, limited)
         guaranteed = guaranteed and limited.keys() == set(_QOS)

@@ -7,7 +7,8 @@ from typing import Any
 
 from apiserver.fielderrors import FieldPath, duplicate, forbidden, invalid, required
 from apiserver.kinds.common import checks, containers, formats, gostruct, podresources, resources, scheduling, security, volumes
-from apiserver.meta.quantity import Quantity
+from apiserver.meta import names
+from apiserver.meta.quantity import parse_quantity
 
 Object = Mapping[str, Any]
 
@@ -88,7 +89,7 @@ def _hostname_override(spec: Object, path: FieldPath) -> checks.Errors:
     at = path.child("hostnameOverride")
     yield from checks.dns_subdomain(override, at)
     if len(override) > 64:
-        yield invalid(at, override, formats.max_length(64))
+        yield invalid(at, override, names.max_length_error(64))
     if spec.get("setHostnameAsFQDN"):
         yield forbidden(path.child("setHostnameAsFQDN"), "may not be specified when hostnameOverride is set")
     if spec.get("hostNetwork"):
@@ -126,11 +127,13 @@ def _pod_level_resources(spec: Object, path: FieldPath, claims: Sequence[str]) -
     requests, limits = given.get("requests") or {}, given.get("limits") or {}
     for name, needed in sorted(podresources.total(spec, "requests").items()):
         own = requests.get(name, "0")
-        if needed > Quantity.parse(own):
-            yield invalid(path.child("requests").key(name), own, f"must be greater than or equal to aggregate container requests of {needed}")
+        if needed > parse_quantity(own):
+            yield invalid(
+                path.child("requests").key(name), own, f"must be greater than or equal to aggregate container requests of {needed}"
+            )
     for i, container in enumerate(spec.get("containers") or ()):
         for name, limit in sorted(podresources.amounts(container, "limits").items()):
-            if name in limits and limit > Quantity.parse(limits[name]):
+            if name in limits and limit > parse_quantity(limits[name]):
                 at = path.child("containers").at(i).key(name).child("limits")
                 yield invalid(at, str(limit), f"must be less than or equal to pod limits of {limits[name]}")
 
@@ -169,9 +172,7 @@ def _dns_config(spec: Object, path: FieldPath) -> checks.Errors:
         yield invalid(path.child("searches"), searches, "must not have more than 2048 characters (including spaces) in the search list")
     for i, search in enumerate(searches):
         if search != ".":
-            yield from checks.rule(search.removesuffix("."), path.child("searches").at(i), formats.dns_subdomain_with_underscores)
+            yield from checks.rule(search.removesuffix("."), path.child("searches").at(i), names.dns1123_subdomain_with_underscore)
     for i, option in enumerate(config.get("options") or ()):
         if not option.get("name"):
             yield required(path.child("options").at(i), "must not be empty")
-
-

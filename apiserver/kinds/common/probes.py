@@ -6,7 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from apiserver.fielderrors import FieldPath, forbidden, invalid, required
-from apiserver.kinds.common import checks, formats
+from apiserver.kinds.common import checks
+from apiserver.meta import names
 
 Object = Mapping[str, Any]
 
@@ -63,7 +64,7 @@ def _action(kind: str, action: Object, path: FieldPath, grace: int | None) -> ch
             yield from checks.port(action.get("port", 0), path.child("port"))
             yield from checks.one_of(action.get("scheme", ""), path.child("scheme"), ("HTTP", "HTTPS"), empty=True)
             for header in action.get("httpHeaders") or ():
-                yield from checks.rule(header.get("name", ""), path.child("httpHeaders"), formats.http_header)
+                yield from checks.rule(header.get("name", ""), path.child("httpHeaders"), names.http_header_name)
         case "sleep":
             seconds = action.get("seconds", 0)
             if grace is not None and not 0 <= seconds <= grace:

@@ -11,7 +11,7 @@ from typing import Any
 from apiserver.fielderrors import FieldPath, GoSyntax, duplicate, forbidden, invalid, not_found, not_supported, required
 from apiserver.kinds.common import checks
 from apiserver.meta import names
-from apiserver.meta.quantity import Quantity
+from apiserver.meta.quantity import parse_quantity
 
 ResourceList = Mapping[str, str]
 HUGEPAGES = "hugepages-"
@@ -93,15 +93,15 @@ def quota_resource_name(name: str, path: FieldPath) -> checks.Errors:
 
 def amount(name: str, value: str, path: FieldPath) -> checks.Errors:
     """A quantity of ``name``: not negative, whole where only whole numbers make sense."""
-    quantity = Quantity.parse(value)
-    if quantity < Quantity.parse("0"):
+    quantity = parse_quantity(value)
+    if quantity.sign < 0:
         yield invalid(path, value, checks.NEGATIVE)
-    if is_integer(name) and not quantity.is_integer():
+    if is_integer(name) and quantity.scaled(-3) % 1000:
         yield invalid(path, GoSyntax(f'"{value}"'), "must be an integer")
 
 
 def positive_amount(value: str, path: FieldPath) -> checks.Errors:
-    if Quantity.parse(value) <= Quantity.parse("0"):
+    if parse_quantity(value).sign <= 0:
         yield invalid(path, value, checks.NOT_POSITIVE)
 
 
@@ -135,9 +135,9 @@ def _request_within_limit(name: str, request: str, limits: ResourceList, path: F
             yield required(path.child("limits"), "Limit must be set for non overcommitable resources")
         return
     limit = limits[name]
-    if Quantity.parse(request) != Quantity.parse(limit) and not may_overcommit(name):
+    if parse_quantity(request) != parse_quantity(limit) and not may_overcommit(name):
         yield invalid(path.child("requests"), request, f"must be equal to {name} limit of {limit}")
-    elif Quantity.parse(request) > Quantity.parse(limit):
+    elif parse_quantity(request) > parse_quantity(limit):
         yield invalid(path.child("requests"), request, f"must be less than or equal to {name} limit of {limit}")
 
 
@@ -145,10 +145,10 @@ def _hugepages_multiple(name: str, value: str, path: FieldPath) -> checks.Errors
     if not is_hugepages(name):
         return
     try:
-        page = Quantity.parse(name.removeprefix(HUGEPAGES)).value()
+        page = parse_quantity(name.removeprefix(HUGEPAGES)).scaled(0)
     except ValueError:
         page = 0
-    number = Quantity.parse(value).value()
+    number = parse_quantity(value).scaled(0)
     if not page or number <= 0 or number % page:
         yield invalid(path, value, f"{value} is not positive integer multiple of {name}")
 

@@ -99,7 +99,7 @@ def _pod_term(term: Object, path: FieldPath) -> checks.Errors:
     yield from selectors.validate(selector, path.child("labelSelector"))
     yield from selectors.validate(term.get("namespaceSelector"), path.child("namespaceSelector"))
     for namespace in term.get("namespaces") or ():
-        yield from checks.name(namespace, path.child("namespace"), names.dns_label)
+        yield from checks.dns_label(namespace, path.child("namespace"))
     match_keys, mismatch_keys = term.get("matchLabelKeys") or (), term.get("mismatchLabelKeys") or ()
     for field, keys in (("matchLabelKeys", match_keys), ("mismatchLabelKeys", mismatch_keys)):
         if keys and selector is None:

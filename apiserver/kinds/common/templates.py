@@ -15,7 +15,7 @@ def pod_template(template: Object, path: FieldPath) -> checks.Errors:
     metadata, spec = template.get("metadata") or {}, template.get("spec") or {}
     annotations = metadata.get("annotations")
     yield from checks.labels(metadata.get("labels"), path.child("labels"))
-    yield from checks.annotations(annotations, path.child("annotations"))
+    yield from checks.annotation_map(annotations, path.child("annotations"))
     yield from podannotations.validate(annotations, spec, path.child("annotations"))
     yield from podspec.pod_spec(spec, path.child("spec"))
     yield from podannotations.match_fields(annotations, spec, path.child("spec"))

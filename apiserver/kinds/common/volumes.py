@@ -12,7 +12,7 @@ from typing import Any
 from apiserver.fielderrors import FieldPath, duplicate, forbidden, invalid, required
 from apiserver.kinds.common import checks, claims, projected, volumesources
 from apiserver.kinds.common.projected import config_items
-from apiserver.meta.quantity import Quantity
+from apiserver.meta.quantity import parse_quantity
 
 Object = Mapping[str, Any]
 SourceCheck = Callable[[Object, FieldPath], checks.Errors]
@@ -75,7 +75,7 @@ def _source(volume: Object, path: FieldPath, pod_name: str, in_pod: bool) -> che
 
 def _empty_dir(source: Object, path: FieldPath) -> checks.Errors:
     limit = source.get("sizeLimit")
-    if limit is not None and Quantity.parse(limit) < Quantity.parse("0"):
+    if limit is not None and parse_quantity(limit).sign < 0:
         yield forbidden(path.child("sizeLimit"), "SizeLimit field must be a valid resource quantity")
 
 

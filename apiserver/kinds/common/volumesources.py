@@ -130,7 +130,7 @@ def _fibre_channel(source: Object, path: FieldPath) -> checks.Errors:
     lun = source.get("lun")
     if names_ and lun is None:
         yield required(path.child("lun"), "lun is required if targetWWNs is specified")
-    elif names_ and not 0 <= lun <= 255:
+    elif names_ and lun is not None and not 0 <= lun <= 255:
         yield invalid(path.child("lun"), lun, "must be between 0 and 255, inclusive")
 
 
@@ -170,7 +170,7 @@ def csi_driver_name(name: str, path: FieldPath) -> checks.Errors:
         yield required(path)
     if len(name) > 63:
         yield too_long(path, 63)
-    for text in names.dns_subdomain(name.lower(), False):
+    for text in names.dns1123_subdomain(name.lower()):
         yield invalid(path, name, text)
 
 
