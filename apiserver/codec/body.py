@@ -9,6 +9,7 @@ from typing import Any
 
 from apiserver.codec import json, yaml
 from apiserver.errors import BadRequest
+from apiserver.meta.gvk import GroupVersion
 
 WRONG_KIND = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
 _NO_KIND = "couldn't get version/kind; json parse error: "
@@ -35,7 +36,8 @@ def decode_text(data: bytes, *, is_yaml: bool, merge: bool = False) -> tuple[Any
 
 
 def read_kind(value: Any) -> tuple[str, str]:
-    """(apiVersion, kind) as written, "" where absent. Raises BodyError where they are no strings or ``value`` is no object."""
+    """(apiVersion, kind) as written, "" where absent. Raises BodyError where they are no strings,
+    apiVersion is malformed or ``value`` is no object."""
     if not isinstance(value, dict):
         raise BodyError(f"{_NO_KIND}json: cannot unmarshal {json_kind(value)} into Go value of type {WRONG_KIND}")
     found = []
@@ -44,6 +46,10 @@ def read_kind(value: Any) -> tuple[str, str]:
         if member is not None and not isinstance(member, str):
             raise BodyError(f"{_NO_KIND}json: cannot unmarshal {json_kind(member)} into Go struct field .{name} of type string")
         found.append(member or "")
+    try:
+        GroupVersion.parse(found[0])
+    except ValueError as e:
+        raise BodyError(str(e)) from None
     return found[0], found[1]
 
 

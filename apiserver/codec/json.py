@@ -19,7 +19,7 @@ from apiserver.codec.gojson_syntax import MAX_DEPTH_EXCEEDED, syntax_error
 
 MAX_STRICT_ERRORS = 100
 _INT64 = range(-(2**63), 2**63)
-_LONG_NUMBER = re.compile(rb"[0-9]{19}")
+_LONG_NUMBER = re.compile(rb"[0-9]{19}|[eE]\+?[0-9]{3}")
 _GO_FLOAT = re.compile(rb"[0-9](?:\.0|[eE][-+]?[0-9]+)[,}\]]|^[-0-9.eE+]+$")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _FIRST = ("kind", "apiVersion", "metadata")
@@ -70,9 +70,11 @@ def _parse(data: bytes, hook: _Hook) -> Any:
         text = data.decode()
     except UnicodeDecodeError:
         text = data.decode(errors="replace")
-    options: dict[str, Any] = {"parse_int": _parse_int} if _LONG_NUMBER.search(data) else {}
+    options: dict[str, Any] = {"parse_int": _parse_int, "parse_float": _parse_float} if _LONG_NUMBER.search(data) else {}
     try:
         value = json.loads(text, object_pairs_hook=hook, parse_constant=_refuse_constant, **options)
+    except JSONError:
+        raise
     except RecursionError:
         raise JSONError(MAX_DEPTH_EXCEEDED) from None
     except ValueError:
@@ -87,7 +89,14 @@ def _parse_int(digits: str) -> int | float:
         number = int(digits)
         if number in _INT64:
             return number
-    return float(digits)
+    return _parse_float(digits)
+
+
+def _parse_float(digits: str) -> float:
+    number = float(digits)
+    if math.isinf(number):
+        raise JSONError(f"json: cannot unmarshal number {digits} into Go value of type float64")
+    return number
 
 
 def _refuse_constant(name: str) -> Any:

@@ -74,7 +74,8 @@ def delete_scalars(original: Items, unwanted: Items) -> Items:
 
 def in_order(merged: Items, patch_order: Items, live_order: Items, key: str, of_maps: bool) -> Items:
     """``merged`` in its final order. ``key``: merge key, "" for scalars."""
-    named, others = [], []
+    named: Items = []
+    others: Items = []
     for item in merged:
         if key and not isinstance(item, dict):
             raise wrong_type({}, item)

@@ -1,0 +1,57 @@
+from apiserver.codec import strict
+from apiserver.meta.gvk import GroupVersionKind
+
+DEPLOYMENT = GroupVersionKind("apps", "v1", "Deployment")
+
+
+def test_warnings_take_yaml_errors_apart() -> None:
+    errors = [
+        'error converting YAML to JSON: yaml: unmarshal errors:\n  line 7: key "a" already set in map\n  line 9: x',
+        'unknown field "b"',
+    ]
+    assert strict.warnings_of(errors) == ['line 7: key "a" already set in map', "line 9: x", 'unknown field "b"']
+
+
+def test_headers_are_quoted_and_given_once() -> None:
+    assert strict.warning_headers(['unknown field "a\\b"', "", "x", "x", "bad\ttext"]) == [
+        '299 - "unknown field \\"a\\\\b\\""',
+        '299 - "x"',
+    ]
+
+
+def test_too_many_warnings_are_cut_and_then_dropped() -> None:
+    texts = [f"{i:04}" + "x" * 396 for i in range(40)]
+    headers = strict.warning_headers(texts)
+    assert all(len(h) == len('299 - ""') + 256 for h in headers)
+    assert len(headers) == 16  # 16 * 256 = 4096 characters
+    assert strict.warning_headers(texts[:10]) == [f'299 - "{t}"' for t in texts[:10]]
+
+
+def test_a_single_overlong_warning_is_cut() -> None:
+    assert strict.warning_headers(["y" * 5000]) == ['299 - "' + "y" * 256 + '"']
+
+
+def test_rejections() -> None:
+    e = strict.reject_strict(['unknown field "extra"', 'duplicate field "a"'], DEPLOYMENT)
+    assert e.message == (
+        'Deployment in version "v1" cannot be handled as a Deployment: strict decoding error: unknown field "extra", duplicate field "a"'
+    )
+    status = strict.reject_patch(['unknown field "extra"'], "map[extra:1]").to_status()
+    assert status["message"] == ' "" is invalid: patch: Invalid value: "map[extra:1]": strict decoding error: unknown field "extra"'
+    assert status["details"] == {
+        "causes": [
+            {
+                "reason": "FieldValueInvalid",
+                "message": 'Invalid value: "map[extra:1]": strict decoding error: unknown field "extra"',
+                "field": "patch",
+            }
+        ]
+    }
+
+
+def test_levels() -> None:
+    assert strict.directive("") == "Warn"
+    assert strict.check_field_validation("Strict") == []
+    assert [str(e) for e in strict.check_field_validation("Loud")] == [
+        'fieldValidation: Unsupported value: "Loud": supported values: "", "Ignore", "Strict", "Warn"'
+    ]
