@@ -1,0 +1,74 @@
+"""What decoding of built-in types keeps track of: where it stands, what went wrong, and how Go says it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from apiserver.meta.gotext import go_quote
+
+Path = tuple[Any, str | int, str | None] | None
+"""(parent, member name, name of the Go struct), (parent, key of a map, None) or (parent, index, None)."""
+
+Decoder = Callable[[Any, "Run", Path], Any]
+
+_MAX_STRICT_ERRORS = 100
+
+
+class DecodeError(ValueError):
+    """The text is what Go's decoder says, without the "... cannot be handled as ..." that the request adds."""
+
+
+class Run:
+    """The state of one decoding."""
+
+    __slots__ = ("error", "prefix", "strict")
+
+    def __init__(self, prefix: str) -> None:
+        self.prefix = prefix
+        self.error = ""
+        self.strict: dict[str, None] = {}
+
+    def unknown(self, path: Path, name: str) -> None:
+        if len(self.strict) < _MAX_STRICT_ERRORS:
+            self.strict[f"unknown field {go_quote(strict_path((path, name, None), self.prefix))}"] = None
+
+    def save(self, text: str) -> None:
+        self.error = self.error or text
+
+
+def _steps(path: Path) -> list[tuple[str | int, str | None]]:
+    steps = []
+    while path is not None:
+        path, step, struct = path
+        steps.append((step, struct))
+    steps.reverse()
+    return steps
+
+
+def strict_path(path: Path, prefix: str) -> str:
+    out = prefix
+    for step, _ in _steps(path):
+        out = f"{out}[{step}]" if isinstance(step, int) else f"{out}.{step}" if out else step
+    return out
+
+
+def type_error(value: str, go_type: str, path: Path) -> str:
+    """``value``: what was found: "string", "number 1.5", "object" ... List indexes and map keys do not show in Go's field names."""
+    fields = [(step, struct) for step, struct in _steps(path) if struct is not None]
+    if not fields:
+        return f"json: cannot unmarshal {value} into Go value of type {go_type}"
+    names = ".".join(str(step) for step, _ in fields)
+    return f"json: cannot unmarshal {value} into Go struct field {fields[-1][1]}.{names} of type {go_type}"
+
+
+def kind_of(value: Any, *, number: bool = False) -> str:
+    """How Go calls a JSON value; ``number``: with its digits, for a number that does not fit a numeric type."""
+    if isinstance(value, bool):
+        return "bool"
+    if isinstance(value, int | float):
+        return f"number {value!r}" if number else "number"
+    return _KINDS.get(type(value), "null")
+
+
+_KINDS: dict[type, str] = {str: "string", list: "array", dict: "object"}

@@ -1,0 +1,134 @@
+"""Decoding of the Go types that read and write themselves: Time, MicroTime, Duration, Quantity, IntOrString, []byte and raw JSON.
+
+An error of these types ends the decoding at once (DecodeError); only base64 is read by the JSON library itself and waits for the end.
+"""
+
+from __future__ import annotations
+
+import binascii
+from base64 import b64decode
+from typing import Any
+
+from apiserver.meta.quantity import QuantityError, canonical_quantity
+from apiserver.meta.times import TimeError, canonical_micro_time, canonical_time, format_duration, parse_duration
+from apiserver.schema.decode_errors import DecodeError, Decoder, Path, Run, kind_of, type_error
+
+ZERO_SPECIAL: dict[str, Any] = {"quantity": "0", "int-or-string": 0, "duration": "0s"}
+"""What the zero value of each looks like in JSON; null for the others."""
+
+
+def anything(value: Any, run: Run, path: Path) -> Any:
+    """Raw JSON, taken as it is."""
+    return value
+
+
+def _text(value: Any, path: Path) -> str:
+    """The string inside a type with its own decoding."""
+    if type(value) is str:
+        return value
+    raise DecodeError(type_error(kind_of(value), "string", path))
+
+
+def _time(value: Any, run: Run, path: Path) -> Any:
+    if value is None:
+        return None
+    try:
+        moment = canonical_time(_text(value, path))
+    except TimeError as e:
+        raise DecodeError(str(e)) from None
+    return None if moment == "0001-01-01T00:00:00Z" else moment
+
+
+def _micro_time(value: Any, run: Run, path: Path) -> Any:
+    if value is None:
+        return None
+    try:
+        moment = canonical_micro_time(_text(value, path))
+    except TimeError as e:
+        raise DecodeError(str(e)) from None
+    return None if moment == "0001-01-01T00:00:00.000000Z" else moment
+
+
+def _duration(value: Any, run: Run, path: Path) -> Any:
+    if value is None:
+        raise DecodeError('time: invalid duration ""')
+    try:
+        return format_duration(parse_duration(_text(value, path)))
+    except TimeError as e:
+        raise DecodeError(str(e)) from None
+
+
+def _quantity(value: Any, run: Run, path: Path) -> Any:
+    if value is None:
+        return "0"
+    if type(value) is not str:
+        value = repr(value) if type(value) in (int, float) else "not a quantity"
+    try:
+        return canonical_quantity(value)
+    except QuantityError as e:
+        raise DecodeError(str(e)) from None
+
+
+def _int_or_string(value: Any, run: Run, path: Path) -> Any:
+    if type(value) is str or (type(value) is int and -(2**31) <= value < 2**31):
+        return value
+    if value is None:
+        return 0
+    raise DecodeError(type_error(kind_of(value, number=True), "int32", path))
+
+
+def _bytes(value: Any, run: Run, path: Path) -> Any:
+    if type(value) is not str:
+        if value is not None:
+            run.save(type_error(kind_of(value), "[]uint8", path))
+        return None
+    text = value.replace("\r", "").replace("\n", "") if "\n" in value or "\r" in value else value
+    try:
+        b64decode(text, validate=True)
+    except (binascii.Error, ValueError):
+        run.save(f"illegal base64 data at input byte {_base64_fault(value)}")
+    return text
+
+
+_BASE64 = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
+
+
+def _base64_fault(value: str) -> int:
+    """The offset that Go's decoder complains about: the first character that cannot stand where it does."""
+    count = 0
+    for i, c in enumerate(value):
+        if c in "\r\n":
+            continue
+        if c == "=":
+            return _padding_fault(value, i, count % 4)
+        if c not in _BASE64:
+            return i
+        count += 1
+    return len(value) - count % 4 if count % 4 else len(value)
+
+
+def _padding_fault(value: str, at: int, used: int) -> int:
+    """``used``: characters of the last quantum before its padding."""
+    if used < 2:
+        return at
+    rest = [(i, c) for i, c in enumerate(value[at + 1 :], at + 1) if c not in "\r\n"]
+    if used == 2:
+        if not rest:
+            return len(value)
+        if rest[0][1] != "=":
+            return rest[0][0]
+        rest = rest[1:]
+    return rest[0][0] if rest else at
+
+
+SPECIAL: dict[str, Decoder] = {
+    "quantity": _quantity,
+    "int-or-string": _int_or_string,
+    "time": _time,
+    "microtime": _micro_time,
+    "duration": _duration,
+    "bytes": _bytes,
+    "fields-v1": anything,
+    "raw-extension": anything,
+    "json": anything,
+}
