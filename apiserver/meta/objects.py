@@ -83,3 +83,12 @@ def dig(value: Any, *path: str) -> Any:
 def controller_of(obj: Mapping[str, Any]) -> dict[str, Any] | None:
     """The owner reference with ``controller: true``, of which there is at most one."""
     return next((ref for ref in owner_references_of(obj) if ref.get("controller")), None)
+
+
+def copy_json(value: Any) -> Any:
+    """A deep copy of a JSON value, several times faster than copy.deepcopy."""
+    if type(value) is dict:
+        return {k: copy_json(v) if type(v) in (dict, list) else v for k, v in value.items()}
+    if type(value) is list:
+        return [copy_json(v) if type(v) in (dict, list) else v for v in value]
+    return value

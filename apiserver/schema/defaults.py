@@ -1,0 +1,98 @@
+"""Defaults of custom resources, as structural schemas define them (k8s.io/apiextensions-apiserver ``schema/defaulting``).
+
+A default fills a member that is missing, and one that is null where the schema does not allow null. Each node is compiled once; a subtree
+without defaults compiles to nothing and is never walked. Built-in types get their defaults from ``apiserver.kinds``, not from here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from apiserver.meta.objects import copy_json
+from apiserver.schema.types import MISSING, Schema
+
+_Defaulter = Callable[[Any], None]
+
+
+def apply_defaults(schema: Schema, obj: Any) -> None:
+    """Fill in the defaults of a custom schema, in place. Whatever does not fit the schema is left as it is for validation to reject."""
+    fill = _defaulter(schema)
+    if fill is not None:
+        fill(obj)
+
+
+def has_defaults(schema: Schema) -> bool:
+    """Whether the schema or anything below it has a default."""
+    return _defaulter(schema) is not None
+
+
+def _defaulter(schema: Schema) -> _Defaulter | None:
+    if "defaults" not in schema.cache:
+        schema.cache["defaults"] = _compile(schema)
+    found: _Defaulter | None = schema.cache["defaults"]
+    return found
+
+
+def _compile(schema: Schema) -> _Defaulter | None:
+    if schema.properties is not None or schema.additional is not None:
+        return _object(schema)
+    return _array(schema.items) if schema.items is not None else None
+
+
+def _default(schema: Schema) -> Any:
+    """The default; None for none, because a default of null fills nothing in."""
+    return None if schema.default is MISSING else schema.default
+
+
+def _object(schema: Schema) -> _Defaulter | None:
+    members = {}
+    for name, member in (schema.properties or {}).items():
+        default, below = _default(member), _defaulter(member)
+        if default is not None or below is not None:
+            members[name] = (default, member.nullable, below)
+    additional = schema.additional
+    value_default = _default(additional) if additional is not None else None
+    value_below = _defaulter(additional) if additional is not None else None
+    if not members and value_default is None and value_below is None:
+        return None
+    nullable = additional is not None and additional.nullable
+    properties = schema.properties or {}
+
+    def fill(obj: Any) -> None:
+        if type(obj) is not dict:
+            return
+        for name, (default, may_be_null, below) in members.items():
+            value = obj.get(name)
+            if value is None and default is not None and not (may_be_null and name in obj):
+                value = obj[name] = copy_json(default)
+            if below is not None and value is not None:
+                below(value)
+        if value_default is None and value_below is None:
+            return
+        for name, value in obj.items():
+            if name in properties:
+                continue
+            if value is None and value_default is not None and not nullable:
+                value = obj[name] = copy_json(value_default)
+            if value_below is not None and value is not None:
+                value_below(value)
+
+    return fill
+
+
+def _array(items: Schema) -> _Defaulter | None:
+    default, below = _default(items), _defaulter(items)
+    if default is None and below is None:
+        return None
+
+    def fill(value: Any) -> None:
+        if type(value) is not list:
+            return
+        for i, item in enumerate(value):
+            if item is None and default is not None and not items.nullable:
+                item = value[i] = copy_json(default)
+            if below is not None and item is not None:
+                below(item)
+
+    return fill
