@@ -8,6 +8,7 @@ The order for create: default → prepare_create → (admission) → validate �
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -54,6 +55,7 @@ class Kind:
     generation: whether metadata.generation counts changes (of anything but metadata and status).
     status: whether "status" is kept apart: dropped on create, ignored on update, writable through /status.
     name_rule: checks metadata.name (see apiserver.meta.names); None uses DNS subdomains.
+    zero_status: version → the status that Go writes for an object that has none yet; the catalog fills it in.
     returns_deleted: DELETE answers with the object instead of a Status.
     default_orphan: deletion without a policy orphans dependents (only some old versions did).
     """
@@ -67,14 +69,17 @@ class Kind:
     returns_deleted = False
     name_rule: Callable[[str, bool], list[str]] | None = None
 
+    def __init__(self) -> None:
+        self.zero_status: dict[str, Object] = {}
+
     # --- defaults and strategy -------------------------------------------------------------------------------------------------
     def default(self, obj: Object, version: str) -> None:
         """Defaults that the schema cannot express; in place. Also runs on objects read from storage."""
 
     def prepare_create(self, obj: Object, context: WriteContext) -> None:
-        """Clears and sets fields before create; the base drops status and sets generation."""
+        """Clears and sets fields before create; the base empties status and sets generation."""
         if self.status:
-            obj.pop("status", None)
+            obj["status"] = copy.deepcopy(self.zero_status.get(context.version, {}))
         if self.generation:
             obj["metadata"]["generation"] = 1
 
@@ -119,6 +124,10 @@ class Kind:
         """All but metadata (apiserver.registry checks that for every kind)."""
         return []
 
+    def validate_create(self, obj: Object, context: WriteContext) -> FieldErrors:
+        """What is asked of new objects alone; runs beside validate()."""
+        return []
+
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
         """What only a comparison with the stored object shows; runs beside validate()."""
         return []
@@ -154,14 +163,10 @@ class Kind:
 
     # --- versions --------------------------------------------------------------------------------------------------------------
     def convert(self, obj: Object, to: str) -> Object:
-        """A copy in version ``to``; must round-trip without loss. The base only changes apiVersion."""
+        """A copy in version ``to``; must round-trip without loss. The base only changes apiVersion. Where two groups share a storage
+        (events), each takes the other's form."""
         gv = f"{self.group}/{to}" if self.group else to
         return {**obj, "apiVersion": gv}
-
-    def to_storage(self, obj: Object, to: str) -> Object:
-        """A copy in the storage version ``to``. Differs from convert() only where two groups share a storage (events), and then
-        convert() also takes the stored form."""
-        return self.convert(obj, to)
 
     # --- scale -----------------------------------------------------------------------------------------------------------------
     def scale_of(self, obj: Object) -> Object:

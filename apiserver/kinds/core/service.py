@@ -11,11 +11,12 @@ from typing import Any
 
 from apiserver.fielderrors import FieldErrors, FieldPath, forbidden
 from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.kinds.common import namerules
 from apiserver.kinds.core import service_fields as f
 from apiserver.kinds.core.service_validation import load_balancer_status_errors, service_errors, service_update_errors
 from apiserver.kinds.core.service_warnings import service_warnings
 from apiserver.kinds.registration import register
-from apiserver.meta import names
+from apiserver.meta.times import age
 
 
 @register("", "Service")
@@ -23,7 +24,7 @@ class Service(Kind):
     allow_create_on_update = True
     generation = False
     status = True
-    name_rule = staticmethod(names.dns1035_label)
+    name_rule = staticmethod(namerules.dns_1035_label)
 
     # --- defaults ----------------------------------------------------------------------------------------------------------------
     def default(self, obj: Object, version: str) -> None:
@@ -94,7 +95,7 @@ class Service(Kind):
             ips[0] if ips else "<none>",
             _external_ip(obj),
             ports or "<none>",
-            metadata.get("creationTimestamp"),
+            age(metadata.get("creationTimestamp"), now),
             selector or "<none>",
         ]
 

@@ -5,14 +5,13 @@ Runs after defaulting and allocation, so that what those set is required here. `
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import Any
 
 from apiserver.fielderrors import FieldError, FieldPath, GoSyntax, duplicate, forbidden, invalid, not_supported, required
 from apiserver.kinds.common import checks as c
 from apiserver.kinds.core import service_fields as f
 from apiserver.kinds.networking.addresses import cidr_errors, endpoint_ip_errors, family, ip_errors, parse_ip
-from apiserver.meta.names import dns_subdomain
 
 Object = dict[str, Any]
 Errors = Iterator[FieldError]
@@ -60,9 +59,9 @@ def service_update_errors(service: Object, old: Object) -> Errors:
         new_class = service["spec"].get("loadBalancerClass")
         if new_class != old["spec"].get("loadBalancerClass"):
             yield invalid(SPEC.child("loadBalancerClass"), new_class, _ONCE)
-    if f.needs_health_check(service) and f.needs_health_check(old):
-        if service["spec"].get("healthCheckNodePort") != old["spec"].get("healthCheckNodePort"):
-            yield forbidden(SPEC.child("healthCheckNodePort"), "field is immutable")
+    check = "healthCheckNodePort"
+    if f.needs_health_check(service) and f.needs_health_check(old) and service["spec"].get(check) != old["spec"].get(check):
+        yield forbidden(SPEC.child(check), "field is immutable")
 
 
 def _topology_annotations(service: Object) -> Errors:
@@ -300,9 +299,9 @@ def load_balancer_status_errors(status: Object | None, old: Object | None, path:
         yield from hostname_errors(ingress.get("hostname", ""), at.child("hostname"))
 
 
-def hostname_errors(hostname: str, path: FieldPath, check: Callable[[str, bool], list[str]] = dns_subdomain) -> Errors:
+def hostname_errors(hostname: str, path: FieldPath) -> Errors:
     """A DNS name that is no IP address; "" passes."""
     if hostname:
-        yield from c.name(hostname, path, check)
+        yield from c.dns_subdomain(hostname, path)
         if parse_ip(hostname) is not None:
             yield invalid(path, hostname, "must be a DNS name, not an IP address")

@@ -5,17 +5,16 @@ from __future__ import annotations
 from apiserver.fielderrors import FieldErrors, FieldPath, required
 from apiserver.kinds.base import Kind, Object, WriteContext
 from apiserver.kinds.common import checks as c
-from apiserver.kinds.common import selectors
+from apiserver.kinds.common import namerules, selectors
 from apiserver.kinds.rbac.rules import GROUP, rule_errors
 from apiserver.kinds.registration import register
-from apiserver.meta import names
 
 
 @register(GROUP, "ClusterRole")
 class ClusterRole(Kind):
     allow_create_on_update = True
     generation = False
-    name_rule = staticmethod(names.path_segment)
+    name_rule = staticmethod(namerules.path_segment)
 
     def default(self, obj: Object, version: str) -> None:
         obj["rules"] = obj.get("rules") or None

@@ -7,16 +7,17 @@ from typing import Any
 
 from apiserver.fielderrors import FieldErrors
 from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.kinds.common import namerules
 from apiserver.kinds.rbac.rules import GROUP, binding_errors, binding_update_errors, default_binding, subject_cells
 from apiserver.kinds.registration import register
-from apiserver.meta import names
+from apiserver.meta.times import age
 
 
 @register(GROUP, "ClusterRoleBinding")
 class ClusterRoleBinding(Kind):
     allow_create_on_update = True
     generation = False
-    name_rule = staticmethod(names.path_segment)
+    name_rule = staticmethod(namerules.path_segment)
 
     def default(self, obj: Object, version: str) -> None:
         default_binding(obj)
@@ -30,4 +31,4 @@ class ClusterRoleBinding(Kind):
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         metadata, ref = obj["metadata"], obj["roleRef"]
         role = f"{ref.get('kind', '')}/{ref.get('name', '')}"
-        return [metadata["name"], role, metadata.get("creationTimestamp"), *subject_cells(obj)]
+        return [metadata["name"], role, age(metadata.get("creationTimestamp"), now), *subject_cells(obj)]

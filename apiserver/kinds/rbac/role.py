@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from apiserver.fielderrors import FieldErrors
 from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.kinds.common import namerules
 from apiserver.kinds.rbac.rules import GROUP, rule_errors
 from apiserver.kinds.registration import register
-from apiserver.meta import names
 
 
 @register(GROUP, "Role")
 class Role(Kind):
     allow_create_on_update = True
     generation = False
-    name_rule = staticmethod(names.path_segment)
+    name_rule = staticmethod(namerules.path_segment)
 
     def default(self, obj: Object, version: str) -> None:
         obj["rules"] = obj.get("rules") or None

@@ -1,0 +1,182 @@
+"""PersistentVolumeClaim. Its protection finalizer and default class come from admission.
+
+Sources: kubernetes ``pkg/apis/core`` (defaults, ValidatePersistentVolumeClaimUpdate), ``pkg/registry/core/persistentvolumeclaim``,
+``pkg/api/persistentvolumeclaim`` (data sources, warnings).
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from apiserver.fielderrors import FieldErrors, FieldPath, forbidden, go_quote, invalid
+from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.kinds.common import checks as c
+from apiserver.kinds.common.claims import claim_spec
+from apiserver.kinds.core.volume_cells import CLASS_ANNOTATION, modes_cell, storage_class
+from apiserver.kinds.registration import register
+from apiserver.kinds.storage.go_diff import go_diff
+from apiserver.meta.quantity import Quantity, canonical_quantity, parse_quantity
+from apiserver.meta.times import age
+
+_STORAGE = FieldPath("spec.resources.requests.storage")
+
+
+@register("", "PersistentVolumeClaim")
+class PersistentVolumeClaim(Kind):
+    generation = False
+    status = True
+
+    def default(self, obj: Object, version: str) -> None:
+        spec = obj.setdefault("spec", {})
+        if spec.get("volumeMode") is None:
+            spec["volumeMode"] = "Filesystem"
+        status = obj.setdefault("status", {})
+        status["phase"] = status.get("phase") or "Pending"
+
+    def prepare_create(self, obj: Object, context: WriteContext) -> None:
+        super().prepare_create(obj, context)
+        obj["status"] = {"phase": "Pending"}
+        _link_data_sources(obj["spec"])
+
+    def prepare_update(self, obj: Object, old: Object, context: WriteContext) -> None:
+        super().prepare_update(obj, old, context)
+        _link_data_sources(obj["spec"])
+
+    def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
+        return list(claim_spec(obj["spec"], FieldPath("spec")))
+
+    def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+        return list(_changes(obj, old))
+
+    def validate_status_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+        errors: FieldErrors = []
+        for member in ("capacity", "allocatedResources"):
+            for name, amount in sorted(((obj.get("status") or {}).get(member) or {}).items()):
+                number = parse_quantity(amount).scaled(0)
+                if number < 0:
+                    errors.append(invalid(FieldPath("status").child(member).key(name), number, "must be a valid resource quantity"))
+        return errors
+
+    def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
+        if context.subresource:
+            return []
+        out = []
+        if CLASS_ANNOTATION in (obj["metadata"].get("annotations") or {}):
+            why = 'deprecated since v1.8; use "storageClassName" attribute instead'
+            out.append(f"metadata.annotations[{CLASS_ANNOTATION}]: {why}")
+        for member in ("requests", "limits"):
+            amount = ((obj["spec"].get("resources") or {}).get(member) or {}).get("storage")
+            if amount is not None and parse_quantity(amount).scaled(-3) % 1000:
+                text = go_quote(canonical_quantity(amount))
+                out.append(f"spec.resources.{member}[storage]: fractional byte value {text} is invalid, must be an integer")
+        return out
+
+    def fields(self, obj: Object) -> Mapping[str, str]:
+        return {"name": obj["metadata"].get("name", "")}
+
+    def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
+        metadata, spec, status = obj["metadata"], obj.get("spec", {}), obj.get("status") or {}
+        bound = bool(spec.get("volumeName"))
+        return [
+            metadata["name"],
+            "Terminating" if metadata.get("deletionTimestamp") else status.get("phase", ""),
+            spec.get("volumeName", ""),
+            (status.get("capacity") or {}).get("storage", "0") if bound else "",
+            modes_cell(status.get("accessModes") or []) if bound else "",
+            storage_class(obj),
+            spec.get("volumeAttributesClassName") or "<unset>",
+            age(metadata.get("creationTimestamp"), now),
+            spec.get("volumeMode") or "<unset>",
+        ]
+
+
+def _link_data_sources(spec: Object) -> None:
+    """dataSource and dataSourceRef say the same, unless the reference goes to another namespace."""
+    source, ref = spec.get("dataSource"), spec.get("dataSourceRef")
+    if source is not None and ref is None:
+        spec["dataSourceRef"] = dict(source)
+    elif ref is not None and source is None and not ref.get("namespace"):
+        spec["dataSource"] = {k: v for k, v in ref.items() if k != "namespace"}
+
+
+def _size(claim: Object, *path: str) -> Quantity:
+    value: Any = claim
+    for name in path:
+        value = (value or {}).get(name)
+    return parse_quantity(value or "0")
+
+
+def _changes(obj: Object, old: Object) -> c.Errors:
+    new_spec, old_spec = copy.deepcopy(obj["spec"]), copy.deepcopy(old["spec"])
+    yield from _class_change(obj, old, new_spec)
+    if not old_spec.get("volumeName"):
+        # The volume controller sets it once.
+        _take(old_spec, new_spec, "volumeName")
+    if (obj.get("status") or {}).get("phase") == "Bound":
+        requests = (new_spec.get("resources") or {}).get("requests")
+        if requests is not None:
+            _take(requests, ((old_spec.get("resources") or {}).get("requests") or {}), "storage")
+        if new_spec.get("volumeAttributesClassName") is not None:
+            _take(new_spec, old_spec, "volumeAttributesClassName")
+    if _comparable(new_spec) != _comparable(old_spec):
+        why = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
+        yield forbidden("spec", f"{why}\n{go_diff(_go(old_spec), _go(new_spec))}")
+    new_size = _size(obj, "spec", "resources", "requests", "storage")
+    if new_size < _size(old, "spec", "resources", "requests", "storage") and new_size <= _size(old, "status", "capacity", "storage"):
+        yield forbidden(_STORAGE, "field can not be less than status.capacity")
+    yield from c.immutable(obj["spec"].get("volumeMode"), old["spec"].get("volumeMode"), FieldPath("volumeMode"))
+
+
+def _take(into: Object, source: Object, name: str) -> None:
+    if source.get(name) is None:
+        into.pop(name, None)
+    else:
+        into[name] = source[name]
+
+
+def _class_change(obj: Object, old: Object, new_spec: Object) -> c.Errors:
+    """A claim without class may get one, and the old annotation may become the field; nothing else."""
+    new_note = (obj["metadata"].get("annotations") or {}).get(CLASS_ANNOTATION, "")
+    old_note = (old["metadata"].get("annotations") or {}).get(CLASS_ANNOTATION, "")
+    new_class, old_class = obj["spec"].get("storageClassName"), old["spec"].get("storageClassName")
+    if old_note and not new_note and old_class is None and new_class == old_note:
+        new_spec.pop("storageClassName", None)
+        return
+    if new_note != old_note:
+        yield invalid(FieldPath("metadata.annotations").key(CLASS_ANNOTATION), new_note, "field is immutable")
+    if old_class is None and not old_note and new_class is not None:
+        new_spec.pop("storageClassName", None)
+
+
+def _comparable(spec: Object) -> Any:
+    """Quantities compare by value; null and absent are one."""
+
+    def plain(value: Any, amounts: bool = False) -> Any:
+        if isinstance(value, dict):
+            return {k: plain(v, k in ("requests", "limits") or amounts) for k, v in value.items() if v not in (None, {}, [])}
+        return canonical_quantity(value) if amounts and isinstance(value, str) else value
+
+    return plain(spec)
+
+
+def _go(spec: Object) -> Object:
+    """The spec with the members of Go's internal type, in its order."""
+    resources, source, ref = spec.get("resources") or {}, spec.get("dataSource"), spec.get("dataSourceRef")
+    return {
+        "AccessModes": spec.get("accessModes"),
+        "Selector": spec.get("selector"),
+        "Resources": {"Limits": resources.get("limits"), "Requests": resources.get("requests")},
+        "VolumeName": spec.get("volumeName", ""),
+        "StorageClassName": spec.get("storageClassName"),
+        "VolumeMode": spec.get("volumeMode"),
+        "DataSource": _go_reference(source) if source is not None else None,
+        "DataSourceRef": {**_go_reference(ref), "Namespace": ref.get("namespace")} if ref is not None else None,
+        "VolumeAttributesClassName": spec.get("volumeAttributesClassName"),
+    }
+
+
+def _go_reference(ref: Object) -> Object:
+    return {"APIGroup": ref.get("apiGroup"), "Kind": ref.get("kind", ""), "Name": ref.get("name", "")}

@@ -1,0 +1,79 @@
+"""Ingress."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from apiserver.fielderrors import FieldErrors, FieldPath, invalid
+from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.kinds.core.service_validation import hostname_errors
+from apiserver.kinds.networking.address_warnings import ip_warnings
+from apiserver.kinds.networking.addresses import ip_errors
+from apiserver.kinds.networking.ingress_rules import spec_errors
+from apiserver.kinds.registration import register
+from apiserver.meta.times import age
+
+_CLASS = "kubernetes.io/ingress.class"
+
+
+@register("networking.k8s.io", "Ingress")
+class Ingress(Kind):
+    status = True
+
+    def prepare_create(self, obj: Object, context: WriteContext) -> None:
+        super().prepare_create(obj, context)
+        obj["status"] = {"loadBalancer": {}}
+
+    def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
+        return list(spec_errors(obj.get("spec") or {}, None, FieldPath("spec")))
+
+    def validate_create(self, obj: Object, context: WriteContext) -> FieldErrors:
+        note, name = (obj["metadata"].get("annotations") or {}).get(_CLASS), (obj.get("spec") or {}).get("ingressClassName")
+        if note is None or name is None or note == name:
+            return []
+        return [invalid(FieldPath("annotations").child(_CLASS), note, "must match `ingressClassName` when both are specified")]
+
+    def validate_status_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+        path = FieldPath("status.loadBalancer.ingress")
+        known = [x["ip"] for x in _ingress(old) if x.get("ip")]
+        errors: FieldErrors = []
+        for i, ingress in enumerate(_ingress(obj)):
+            if ingress.get("ip"):
+                errors += ip_errors(path.at(i).child("ip"), ingress["ip"], known)
+            errors += hostname_errors(ingress.get("hostname", ""), path.at(i).child("hostname"))
+        return errors
+
+    def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
+        if context.subresource:
+            return [w for i, x in enumerate(_ingress(obj)) for w in ip_warnings(f"status.loadBalancer.ingress[{i}].ip", x.get("ip", ""))]
+        notes, before = obj["metadata"].get("annotations") or {}, ((old or {}).get("metadata") or {}).get("annotations") or {}
+        if _CLASS in notes and _CLASS not in before:
+            return [f"annotation \"{_CLASS}\" is deprecated, please use 'spec.ingressClassName' instead"]
+        return []
+
+    def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
+        metadata, spec = obj["metadata"], obj.get("spec") or {}
+        name = spec.get("ingressClassName")
+        if name is None:
+            name = (metadata.get("annotations") or {}).get(_CLASS, "<none>")
+        return [
+            metadata["name"],
+            name,
+            _hosts(spec.get("rules") or []),
+            ",".join(x.get("ip") or x.get("hostname", "") for x in _ingress(obj)),
+            "80, 443" if spec.get("tls") else "80",
+            age(metadata.get("creationTimestamp"), now),
+        ]
+
+
+def _ingress(obj: Object) -> list[Object]:
+    return ((obj.get("status") or {}).get("loadBalancer") or {}).get("ingress") or []
+
+
+def _hosts(rules: list[Object]) -> str:
+    hosts = [r["host"] for r in rules if r.get("host")]
+    shown = ",".join(hosts[:3])
+    if len(hosts) > 3:
+        shown += f" + {len(hosts) - 3} more..."
+    return shown or "*"

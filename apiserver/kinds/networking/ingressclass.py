@@ -1,0 +1,83 @@
+"""IngressClass."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import Any
+
+from apiserver.fielderrors import FieldErrors, FieldPath, forbidden, invalid, not_supported, required, too_long
+from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.kinds.common import checks as c
+from apiserver.kinds.networking.ingress_rules import reference_errors
+from apiserver.kinds.registration import register
+from apiserver.meta import names
+from apiserver.meta.times import age
+
+_SPEC = FieldPath("spec")
+_PATH = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
+_SCOPES = ["Cluster", "Namespace"]
+
+
+@register("networking.k8s.io", "IngressClass")
+class IngressClass(Kind):
+    def default(self, obj: Object, version: str) -> None:
+        parameters = (obj.get("spec") or {}).get("parameters")
+        if parameters is not None and parameters.get("scope") is None:
+            parameters["scope"] = "Cluster"
+
+    def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
+        spec = obj.get("spec") or {}
+        return [*_controller(spec.get("controller", "")), *_parameters(spec.get("parameters"), _SPEC.child("parameters"))]
+
+    def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+        new, before = ((o.get("spec") or {}).get("controller", "") for o in (obj, old))
+        return list(c.immutable(new, before, _SPEC.child("controller")))
+
+    def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
+        metadata, spec = obj["metadata"], obj.get("spec") or {}
+        parameters, shown = spec.get("parameters"), "<none>"
+        if parameters is not None:
+            group = f".{parameters['apiGroup']}" if parameters.get("apiGroup") is not None else ""
+            shown = f"{parameters.get('kind', '')}{group}/{parameters.get('name', '')}"
+        return [metadata["name"], spec.get("controller", ""), shown, age(metadata.get("creationTimestamp"), now)]
+
+
+def _controller(value: str) -> c.Errors:
+    path = _SPEC.child("controller")
+    if not value:
+        yield required(path)
+        return
+    if len(value.encode()) > 250:
+        yield too_long(path, 250)
+    yield from domain_prefixed_path(value, path)
+
+
+def domain_prefixed_path(value: str, path: FieldPath) -> c.Errors:
+    """``example.com/anything``."""
+    domain, slash, rest = value.partition("/")
+    if not slash or not domain or not rest:
+        yield invalid(path, value, 'must be a domain-prefixed path (such as "acme.io/foo")')
+        return
+    for text in names.dns1123_subdomain(domain):
+        yield invalid(path, domain, text)
+    if not _PATH.fullmatch(rest):
+        yield invalid(path, rest, f"Invalid path (regex used for validation is '{_PATH.pattern}')")
+
+
+def _parameters(value: Object | None, path: FieldPath) -> c.Errors:
+    if value is None:
+        return
+    yield from reference_errors(value, path)
+    scope, namespace = value.get("scope"), value.get("namespace")
+    if scope is None:
+        yield required(path.child("scope"))
+    elif scope not in _SCOPES:
+        yield not_supported(path.child("scope"), scope, _SCOPES)
+    elif scope == "Cluster":
+        if namespace is not None:
+            yield forbidden(path.child("namespace"), "`parameters.scope` is set to 'Cluster'")
+    elif namespace is None:
+        yield required(path.child("namespace"), "`parameters.scope` is set to 'Namespace'")
+    else:
+        yield from c.dns_label(namespace, path.child("namespace"))

@@ -1,0 +1,64 @@
+"""IPAddress: that an address is taken, and by what. Its name is the address."""
+
+from __future__ import annotations
+
+import ipaddress
+from datetime import datetime
+from typing import Any
+
+from apiserver.fielderrors import FieldErrors, FieldPath, go_quote, required
+from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.kinds.common import checks as c
+from apiserver.kinds.registration import register
+from apiserver.meta import names
+
+_REF = FieldPath("spec.parentRef")
+
+
+def strict_ip(value: str, prefix: bool = False) -> list[str]:
+    """As names of IPAddresses: canonical, no leading zeros, no IPv4 in IPv6."""
+    try:
+        found = ipaddress.ip_address(value) if "%" not in value else None
+    except ValueError:
+        found = None
+    if found is None:
+        return ["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"]
+    if isinstance(found, ipaddress.IPv6Address) and found.ipv4_mapped:
+        return ["must not be an IPv4-mapped IPv6 address"]
+    return [] if str(found) == value else [f"must be in canonical form ({go_quote(str(found))})"]
+
+
+@register("networking.k8s.io", "IPAddress")
+class IPAddress(Kind):
+    generation = False
+    name_rule = staticmethod(strict_ip)
+
+    def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
+        return list(_reference((obj.get("spec") or {}).get("parentRef")))
+
+    def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+        new, before = ((o.get("spec") or {}).get("parentRef") for o in (obj, old))
+        return list(c.immutable(new, before, _REF))
+
+    def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
+        ref = (obj.get("spec") or {}).get("parentRef")
+        shown = "<none>"
+        if ref is not None:
+            parts = [p for p in (ref.get("resource"), ref.get("group")) if p]
+            where = [p for p in (ref.get("namespace"), ref.get("name")) if p]
+            shown = "/".join([".".join(parts), *where])
+        return [obj["metadata"]["name"], shown]
+
+
+def _reference(ref: Object | None) -> c.Errors:
+    if ref is None:
+        yield required(_REF)
+        return
+    if ref.get("group"):
+        yield from c.dns_subdomain(ref["group"], _REF.child("group"))
+    for member in ("resource", "name"):
+        if not ref.get(member):
+            yield required(_REF.child(member))
+    for member in ("resource", "name", "namespace"):
+        if ref.get(member):
+            yield from c.name(ref[member], _REF.child(member), names.path_segment)

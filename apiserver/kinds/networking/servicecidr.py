@@ -1,0 +1,77 @@
+"""ServiceCIDR: a range that cluster IPs come from."""
+
+from __future__ import annotations
+
+import ipaddress
+from datetime import datetime
+from typing import Any
+
+from apiserver.fielderrors import FieldErrors, FieldPath, go_quote, invalid, required
+from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.kinds.common import checks as c
+from apiserver.kinds.common.gostruct import show
+from apiserver.kinds.networking.addresses import parse_cidr
+from apiserver.kinds.registration import register
+from apiserver.meta.times import age
+
+_CIDRS = FieldPath("spec.cidrs")
+
+
+@register("networking.k8s.io", "ServiceCIDR")
+class ServiceCIDR(Kind):
+    generation = False
+    status = True
+
+    def prepare_create(self, obj: Object, context: WriteContext) -> None:
+        super().prepare_create(obj, context)
+        obj["status"] = {}
+
+    def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
+        return list(_cidrs_errors(obj))
+
+    def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+        new, before = _cidrs(obj), _cidrs(old)
+        if not (len(new) == len(before) or (len(before) == 1 and len(new) == 2)):
+            return [invalid(_CIDRS, new or None, c.IMMUTABLE)]
+        return [invalid(_CIDRS.at(i), x, c.IMMUTABLE) for i, (x, y) in enumerate(zip(new, before, strict=False)) if x != y]
+
+    def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
+        metadata = obj["metadata"]
+        return [metadata["name"], ",".join(_cidrs(obj)), age(metadata.get("creationTimestamp"), now)]
+
+
+def _cidrs(obj: Object) -> list[str]:
+    return (obj.get("spec") or {}).get("cidrs") or []
+
+
+def _cidrs_errors(obj: Object) -> c.Errors:
+    cidrs = _cidrs(obj)
+    if not cidrs:
+        yield required(_CIDRS, "at least one CIDR required")
+        return
+    if len(cidrs) > 2:
+        yield invalid(_CIDRS, show(obj["spec"], ("cidrs",), {"cidrs": "CIDRs"}), "may only hold up to 2 values")
+        return
+    for i, text in enumerate(cidrs):
+        yield from _strict_cidr(text, _CIDRS.at(i))
+    networks = [parse_cidr(text) for text in cidrs]
+    if len(networks) == 2 and networks[0] and networks[1] and networks[0].version == networks[1].version:
+        why = "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64"
+        yield invalid(_CIDRS, cidrs, why)
+
+
+def _strict_cidr(text: str, path: FieldPath) -> c.Errors:
+    """Canonical: no host bits, no leading zeros, no IPv4 in IPv6."""
+    network = parse_cidr(text)
+    if network is None:
+        yield invalid(path, text, "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)")
+        return
+    address, _, bits = text.partition("/")
+    if ":" in address and ipaddress.ip_address(address).version == 6 and network.version == 4:
+        yield invalid(path, text, "must not have an IPv4-mapped IPv6 address")
+        return
+    host = str(parse_cidr(f"{address}/{network.max_prefixlen}")).partition("/")[0]
+    if host != str(network.network_address):
+        yield invalid(path, text, "must not have bits set beyond the prefix length")
+    elif f"{host}/{int(bits)}" != text:
+        yield invalid(path, text, f"must be in canonical form ({go_quote(str(network))})")
