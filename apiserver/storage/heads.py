@@ -6,17 +6,12 @@ A query that was already under way when a caller came may have looked before tha
 from __future__ import annotations
 
 import asyncio
-from typing import NamedTuple
 
 from apiserver.storage.errors import StorageError, TenantGone
+from apiserver.storage.interface import Head
 from apiserver.storage.pool import Connection, Database
 
 _QUERY = "SELECT tenant_id, head, floor FROM tenant_heads WHERE tenant_id = ANY(%s)"
-
-
-class Head(NamedTuple):
-    head: int
-    floor: int
 
 
 class Heads:

@@ -7,7 +7,7 @@ the record's own column and is put in by `Record.json`, because it is not known 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
@@ -104,12 +104,26 @@ class EventPage(NamedTuple):
     through: int
 
 
+class Head(NamedTuple):
+    """head: the last committed resourceVersion; floor: the oldest whose state and later events can be read."""
+
+    head: int
+    floor: int
+
+
+Observer = Callable[[int, Sequence[Event]], None]
+Listener = Callable[[int, int], None]
+
+
 class Reader(Protocol):
     async def head(self, tenant: int) -> int:
         """The tenant's last committed resourceVersion, not older than the call. Readers that wait at one moment share one query."""
 
     async def floor(self, tenant: int) -> int:
         """The compaction floor: state and events at or above it can be read."""
+
+    async def heads(self, tenants: list[int]) -> dict[int, Head]:
+        """Of many tenants in one query; those that are gone are left out."""
 
     async def get(self, tenant: int, key: ObjectKey) -> Record | None:
         """The current state, from the database."""
@@ -142,3 +156,11 @@ class Store(Reader, Protocol):
         """Commits and returns the new resourceVersion; batched with other writes of the tenant in this process.
 
         Raises KeyExists, KeyMissing, Stale (with the current resourceVersion), QuotaExceeded, TenantGone, Unavailable (outcome unknown)."""
+
+    def observe(self, observer: Observer) -> None:
+        """``observer(tenant, events)`` is called, in the event loop, with all that this process commits, in the order of the log and
+        before the writers get their answers."""
+
+    def listen(self, listener: Listener) -> None:
+        """``listener(tenant, resource_version)`` is called, in the event loop, when some process committed. A hint: it may be lost,
+        late, repeated, or about this process's own writes."""

@@ -10,8 +10,8 @@ import psycopg
 from apiserver.meta.gvk import GroupResource
 from apiserver.storage import statements
 from apiserver.storage.errors import ChainBroken, Compacted, TenantGone, TooLarge
-from apiserver.storage.heads import Head, Heads
-from apiserver.storage.interface import Event, EventPage, EventType, ObjectKey, Page, Record
+from apiserver.storage.heads import Heads
+from apiserver.storage.interface import Event, EventPage, EventType, Head, ObjectKey, Page, Record
 from apiserver.storage.pool import Connection, Database, translate
 from apiserver.storage.transform import Identity, Transformer
 
@@ -36,7 +36,6 @@ class PostgresReader:
         return (await self._heads.of(tenant)).floor
 
     async def heads(self, tenants: list[int]) -> dict[int, Head]:
-        """Head and floor of many tenants in one query; those that are gone are left out."""
         return await self._heads.of_all(tenants) if tenants else {}
 
     async def get(self, tenant: int, key: ObjectKey) -> Record | None:

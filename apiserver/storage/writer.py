@@ -11,13 +11,13 @@ import logging
 import random
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 
 import psycopg
 
 from apiserver.storage.commit import Outcome, Prepared, check_text, commit
 from apiserver.storage.errors import InvalidText, KeyExists, KeyMissing, Stale, StorageError, Unavailable
-from apiserver.storage.interface import Event, Write
+from apiserver.storage.interface import Event, Observer, Write
 from apiserver.storage.pool import Database, is_connection_loss, translate
 from apiserver.storage.resolve import find_committed
 from apiserver.storage.transform import Transformer
@@ -27,7 +27,6 @@ log = logging.getLogger("polyplane.storage")
 MAX_BATCH = 64  # writes; more gains nothing (measured: 13,900 writes/s on one connection)
 MAX_BATCH_BYTES = 4 * 2**20  # a batch holds the tenant's lock while it is being sent and parsed
 
-Observer = Callable[[int, Sequence[Event]], None]
 _Pending = tuple[Prepared, "asyncio.Future[int]"]
 
 

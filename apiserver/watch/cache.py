@@ -1,0 +1,127 @@
+"""The current state of one resource of one tenant, in key order, and a window of its recent changes.
+
+The window lets watches start at a version of the recent past without a query; older ones read the log.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+from apiserver.meta.gvk import GroupResource
+from apiserver.storage.interface import Event, ObjectKey, Record, key_order
+from apiserver.watch.entry import Change, Entry, Index
+
+WINDOW_CHANGES = 4096
+WINDOW_SECONDS = 300.0
+
+
+class Clock(Protocol):
+    """Up to where the tenant's log has been applied."""
+
+    position: int
+
+
+class Cache:
+    """Belongs to one event loop: reads between two awaits see one state."""
+
+    def __init__(self, resource: GroupResource, index: Index, clock: Clock) -> None:
+        self.resource = resource
+        self._index = index
+        self._clock = clock
+        self._loaded = 0
+        self._keys: list[tuple[str, str]] = []
+        self._entries: list[Entry] = []
+        self._by_key: dict[tuple[str, str], Entry] = {}
+        self._selected: dict[str, Sequence[Entry]] = {}
+        self._window: list[Change] = []
+        self._window_after = 0
+
+    @property
+    def resource_version(self) -> int:
+        """The state is exactly that of this version."""
+        return max(self._loaded, self._clock.position)
+
+    @property
+    def window_after(self) -> int:
+        """All changes above this version are in the window."""
+        return self._window_after
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    def get(self, key: ObjectKey) -> Entry | None:
+        return self._by_key.get((key.namespace + "/", key.name))
+
+    def select(self, namespace: str = "") -> Sequence[Entry]:
+        """All entries, or those of a namespace, in key order. The sequence never changes; asking again is free until the next change."""
+        selected = self._selected.get(namespace)
+        if selected is None:
+            if namespace:
+                prefix = namespace + "/"
+                entries = self._entries[bisect_left(self._keys, (prefix, "")) : bisect_left(self._keys, (prefix + "\0", ""))]
+            else:
+                entries = self._entries
+            selected = self._selected[namespace] = tuple(entries)
+        return selected
+
+    def changes_after(self, resource_version: int) -> Sequence[Change]:
+        """From the window; the caller has compared with `window_after`."""
+        return self._window[bisect_right(self._window, resource_version, key=lambda c: c.resource_version) :]
+
+    # --- filled by the tail ----------------------------------------------------------------------------------------------------
+    def load(self, records: Iterable[Record]) -> None:
+        """One batch of the first snapshot, in key order."""
+        for record in records:
+            entry = Entry.of(self.resource, record, self._index)
+            order = self._order(entry.namespace, entry.name)
+            self._keys.append(order)
+            self._entries.append(entry)
+            self._by_key[order] = entry
+
+    def loaded(self, resource_version: int) -> None:
+        self._loaded = self._window_after = resource_version
+
+    def apply(self, event: Event) -> Change | None:
+        """The next event of the log that is about this resource; None for one that the snapshot already held."""
+        if event.record.resource_version <= self._loaded:
+            return None
+        new = Entry.of(self.resource, event.record, self._index)
+        order = self._order(new.namespace, new.name)
+        old = self._by_key.get(order)
+        at = bisect_left(self._keys, order)
+        deleted = event.type == "DELETED"
+        if deleted:
+            if old is not None:
+                del self._keys[at], self._entries[at], self._by_key[order]
+        else:
+            if old is None:
+                self._keys.insert(at, order)
+                self._entries.insert(at, new)
+            else:
+                self._entries[at] = new
+            self._by_key[order] = new
+        self._selected.pop("", None)
+        self._selected.pop(new.namespace, None)
+        change = Change(old, new, deleted)
+        self._window.append(change)
+        if len(self._window) > 2 * WINDOW_CHANGES:
+            self._forget(len(self._window) - WINDOW_CHANGES)
+        return change
+
+    def forget_old(self) -> None:
+        """Drops changes that are older than the window's age."""
+        limit = time.monotonic() - WINDOW_SECONDS
+        self._forget(bisect_left(self._window, limit, key=lambda c: c.at))
+
+    def _forget(self, count: int) -> None:
+        if count:
+            self._window_after = self._window[count - 1].resource_version
+            del self._window[:count]
+
+    def _order(self, namespace: str, name: str) -> tuple[str, str]:
+        prefix, name = key_order(namespace, name)
+        return sys.intern(prefix), name

@@ -1,0 +1,204 @@
+"""The tail of one tenant's log in this process: applies every event once, in order, to the caches that exist.
+
+Events come from two sides: this process's own commits, handed over directly, and the log, read when a hint, a waiting reader or the
+clock says that there may be more. Both only ever move `position` forward along the chain of `previous` versions; what the direct side
+cannot attach is left to the log, and a hole in the log itself is a bug that is reported, never skipped.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import logging
+import random
+import time
+from collections.abc import Iterable, Sequence
+from itertools import count
+
+from apiserver.meta.gvk import GroupResource
+from apiserver.storage.errors import ChainBroken, Compacted, StorageError, TenantGone, TooLarge, Unavailable
+from apiserver.storage.interface import Event, Store
+from apiserver.watch.cache import Cache
+from apiserver.watch.entry import Index
+from apiserver.watch.errors import WatchClosed
+from apiserver.watch.hub import Hub
+
+log = logging.getLogger("polyplane.watch")
+
+
+class Channel:
+    """One resource: its cache and its watchers. used: time.monotonic() of the last reader."""
+
+    __slots__ = ("cache", "hub", "used")
+
+    def __init__(self, cache: Cache) -> None:
+        self.cache = cache
+        self.hub = Hub()
+        self.used = time.monotonic()
+
+
+class Tail:
+    """Ends (``closed``) when the log can no longer be followed; whoever needs the tenant then starts a new one."""
+
+    def __init__(self, store: Store, tenant: int, position: int, index: Index) -> None:
+        self.tenant = tenant
+        self.position = position
+        self.closed = False
+        self.channels: dict[GroupResource, Channel] = {}
+        self._store = store
+        self._index = index
+        self._loading: dict[GroupResource, tuple[asyncio.Task[Channel], list[Event]]] = {}
+        self._waiters: list[tuple[int, int, asyncio.Future[None]]] = []
+        self._order = count()
+        self._wake = asyncio.Event()
+        self._task = asyncio.create_task(self._follow())
+
+    @property
+    def idle(self) -> bool:
+        return not self.channels and not self._loading and not self._waiters
+
+    # --- caches ----------------------------------------------------------------------------------------------------------------
+    async def channel(self, resource: GroupResource) -> Channel:
+        """Loaded at its first use. Raises StorageError, WatchClosed when the tail ended meanwhile."""
+        channel = self.channels.get(resource)
+        if channel is None:
+            loading = self._loading.get(resource)
+            if loading is None:
+                events: list[Event] = []
+                loading = self._loading[resource] = (asyncio.create_task(self._load(resource, events)), events)
+            await asyncio.wait([loading[0]])
+            if loading[0].cancelled() or (self.channels.get(resource) is None and loading[0].exception() is None):
+                raise WatchClosed("the cache was dropped while it was loaded")
+            channel = loading[0].result()
+        channel.used = time.monotonic()
+        return channel
+
+    def drop(self, resource: GroupResource, error: Exception) -> None:
+        channel = self.channels.pop(resource, None)
+        if channel is not None:
+            channel.hub.close(error)
+        loading = self._loading.pop(resource, None)
+        if loading is not None:
+            loading[0].cancel()
+
+    async def _load(self, resource: GroupResource, meanwhile: list[Event]) -> Channel:
+        """The snapshot is from after the tail's position of now, so nothing falls between it and the events that arrive from here on."""
+        try:
+            cache = Cache(resource, self._index, self)
+            version = 0
+            async for version, records in self._store.snapshot(self.tenant, resource):  # noqa: B007
+                cache.load(records)
+                await asyncio.sleep(0)
+            cache.loaded(version)
+            for event in meanwhile:
+                cache.apply(event)
+            channel = self.channels[resource] = Channel(cache)
+            return channel
+        finally:
+            if resource in self._loading and self._loading[resource][1] is meanwhile:
+                del self._loading[resource]
+
+    # --- following the log -----------------------------------------------------------------------------------------------------
+    def committed(self, events: Sequence[Event]) -> None:
+        """This process's own commits, or what a query found."""
+        self._apply(events)
+        if events[-1].record.resource_version > self.position:
+            self._wake.set()
+
+    def hint(self, resource_version: int) -> None:
+        if resource_version > self.position:
+            self._wake.set()
+
+    async def reach(self, resource_version: int, seconds: float) -> None:
+        """Waits until the log has been applied up to that version. Raises TooLarge after ``seconds``, WatchClosed when the tail ends."""
+        if resource_version <= self.position:
+            return
+        self._wake.set()
+        future: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        waiter = (resource_version, next(self._order), future)
+        heapq.heappush(self._waiters, waiter)
+        try:
+            async with asyncio.timeout(seconds):
+                await future
+        except TimeoutError:
+            raise TooLarge(self.position) from None
+        finally:
+            if waiter in self._waiters:
+                self._waiters.remove(waiter)
+                heapq.heapify(self._waiters)
+
+    def _apply(self, events: Iterable[Event]) -> None:
+        """Those that attach to the position; stops before one that does not."""
+        for event in events:
+            version = event.record.resource_version
+            if version <= self.position:
+                continue
+            if event.previous != self.position:
+                break
+            self.position = version
+            resource = event.record.key.group_resource
+            if resource in self.channels:
+                self._pass_on(resource, event)
+            elif resource in self._loading:
+                self._loading[resource][1].append(event)
+        while self._waiters and self._waiters[0][0] <= self.position:
+            future = heapq.heappop(self._waiters)[2]
+            if not future.done():
+                future.set_result(None)
+
+    def _pass_on(self, resource: GroupResource, event: Event) -> None:
+        channel = self.channels[resource]
+        try:
+            change = channel.cache.apply(event)
+            if change is not None:
+                channel.hub.send(change)
+        except Exception as error:  # a cache that missed an event must not be served
+            log.exception("%s of tenant %s at %s", resource, self.tenant, event.record.resource_version)
+            self.drop(resource, WatchClosed(f"internal error: {error}"))
+
+    async def _follow(self) -> None:
+        pause = 0.05
+        while not self.closed:
+            await self._wake.wait()
+            self._wake.clear()
+            try:
+                await self._catch_up()
+                pause = 0.05
+            except Unavailable as error:
+                log.debug("tail of tenant %s: %s", self.tenant, error)
+                self._wake.set()
+                await asyncio.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311
+                pause = min(pause * 2, 1.0)
+            except (TenantGone, Compacted) as error:
+                self.close(error)
+            except ChainBroken as error:
+                log.critical("the log has a hole: %s", error)
+                self.close(error)
+            except Exception as error:
+                log.exception("tail of tenant %s", self.tenant)
+                self.close(error)
+
+    async def _catch_up(self) -> None:
+        while not self.closed:
+            before = self.position
+            page = await self._store.events(self.tenant, before)
+            self._apply(page.events)
+            if page.through > self.position:
+                event = next(e for e in page.events if e.record.resource_version > self.position)
+                raise ChainBroken(self.tenant, self.position, event.previous)
+            if page.through == before:
+                return
+
+    def close(self, error: Exception) -> None:
+        """Ends all that depends on it: watchers get the error, readers that wait get WatchClosed or, for a tenant that is gone, that."""
+        if self.closed:
+            return
+        self.closed = True
+        for resource in [*self.channels, *self._loading]:
+            self.drop(resource, error)
+        for _, _, future in self._waiters:
+            if not future.done():
+                future.set_exception(error if isinstance(error, StorageError) else WatchClosed(str(error)))
+        self._waiters.clear()
+        if asyncio.current_task() is not self._task:
+            self._task.cancel()

@@ -1,0 +1,240 @@
+"""The public face of caches and watches in one process; one per worker, on its event loop.
+
+Nothing is kept for a tenant that nobody reads: its tail begins with the first reader and ends some minutes after the last.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import time
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+
+from apiserver.meta.gvk import GroupResource
+from apiserver.storage.errors import StorageError, TenantGone, Unavailable
+from apiserver.storage.interface import Event, Record, Store
+from apiserver.watch.cache import Cache
+from apiserver.watch.entry import Change, Entry, Index, Predicate
+from apiserver.watch.errors import WatchClosed
+from apiserver.watch.subscription import Subscription, initial_state, replay
+from apiserver.watch.tail import Channel, Tail
+
+log = logging.getLogger("polyplane.watch")
+
+POLL = 1.0  # seconds between looks at the heads, in case hints were lost
+SWEEP = 5.0  # seconds between looks for idle caches and stalled watchers
+REACH = 3.0  # seconds to wait for a version that is not there yet, as kube-apiserver does
+
+
+class Watches:
+    """index: labels and selectable fields of an object's JSON; idle: seconds after which a cache without readers is dropped."""
+
+    def __init__(self, store: Store, index: Index, *, idle: float = 300.0) -> None:
+        self._store = store
+        self._index = index
+        self._idle = idle
+        self._tails: dict[int, Tail] = {}
+        self._starting: dict[int, asyncio.Task[Tail]] = {}
+        self._tasks: list[asyncio.Task[None]] = []
+        store.observe(self.committed)
+        store.listen(self._hint)
+
+    async def start(self) -> None:
+        self._tasks = [asyncio.create_task(self._every(POLL, self._poll)), asyncio.create_task(self._every(SWEEP, self._sweep))]
+
+    async def stop(self) -> None:
+        """Ends every subscription with WatchClosed."""
+        for task in [*self._tasks, *self._starting.values()]:
+            task.cancel()
+        for tail in self._tails.values():
+            tail.close(WatchClosed("the server stops"))
+        self._tails.clear()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+
+    # --- reading ---------------------------------------------------------------------------------------------------------------
+    async def cache(self, tenant: int, resource: GroupResource) -> Cache:
+        """Loaded, and consistent at its own resource_version, which may be a moment old. Raises TenantGone, Unavailable."""
+        return (await self._channel(tenant, resource)).cache
+
+    def peek(self, tenant: int, resource: GroupResource) -> Cache | None:
+        """The cache if it is there already; counts as use."""
+        tail = self._tails.get(tenant)
+        channel = tail.channels.get(resource) if tail is not None else None
+        if channel is None:
+            return None
+        channel.used = time.monotonic()
+        return channel.cache
+
+    async def fresh(self, tenant: int, resource: GroupResource) -> Cache:
+        """Not older than the call: asks the database for the head and waits until the cache has it."""
+        cache = await self.cache(tenant, resource)
+        head = await self._store.head(tenant)
+        return cache if cache.resource_version >= head else await self.wait_for(tenant, resource, head)
+
+    async def wait_for(self, tenant: int, resource: GroupResource, resource_version: int, seconds: float = REACH) -> Cache:
+        """The cache at that version or a later one. Raises TooLarge after ``seconds``."""
+        deadline = time.monotonic() + seconds
+        while True:
+            cache = await self.cache(tenant, resource)
+            if cache.resource_version >= resource_version:
+                return cache
+            try:
+                await (await self._tail(tenant)).reach(resource_version, max(deadline - time.monotonic(), 0))
+            except WatchClosed:
+                await asyncio.sleep(0)
+
+    # --- watching --------------------------------------------------------------------------------------------------------------
+    async def subscribe(
+        self,
+        tenant: int,
+        resource: GroupResource,
+        *,
+        after: int | None,
+        initial: bool = False,
+        namespace: str = "",
+        name: str = "",
+        predicate: Predicate | None = None,
+    ) -> Subscription:
+        """after None: the most recent state as ADDED events, then changes; 0: the same from whatever state the cache has; otherwise the
+        changes after that version, or, with ``initial``, a state that is not older than it, then changes. A version of the future is
+        waited for, silently. Equal predicates are evaluated once. The caller must cancel() the subscription.
+
+        Raises Compacted for a version below the floor, TooLarge (initial only), TenantGone, Unavailable."""
+        if after is None:
+            await self.fresh(tenant, resource)
+        elif initial and after:
+            await self.wait_for(tenant, resource, after)
+        channel = await self._channel(tenant, resource)
+        cache = channel.cache
+        now = cache.resource_version
+        matches = _matches(namespace, name)
+        if initial or not after:
+            chosen = predicate
+
+            def selected(entry: Entry) -> bool:
+                return matches(entry) and (chosen is None or chosen(entry.labels, entry.fields))
+
+            subscription = Subscription(now, lambda: cache.resource_version, initial_state(cache.select(namespace), selected))
+            channel.hub.join(subscription, namespace, name, predicate)
+            return subscription
+        subscription = Subscription(after, lambda: cache.resource_version)
+        channel.hub.join(subscription, namespace, name, predicate)
+        if after >= cache.window_after:
+            subscription.resume_with(replay(_one_page(cache.changes_after(after)), matches, predicate))
+        else:
+            subscription.after = now
+            pages = _from_log(self._store, tenant, resource, after, now, self._index)
+            first: Iterable[Change]
+            try:
+                first = await anext(pages, ())
+            except BaseException:
+                subscription.cancel()
+                raise
+            subscription.resume_with(replay(_then(first, pages), matches, predicate))
+        return subscription
+
+    def drop(self, tenant: int, resource: GroupResource) -> None:
+        """Forgets a cache whose labels or fields are indexed in another way now, or whose resource is gone; its watchers end."""
+        tail = self._tails.get(tenant)
+        if tail is not None:
+            tail.drop(resource, WatchClosed(f"{resource} is served in another way now"))
+
+    def committed(self, tenant: int, events: Sequence[Event]) -> None:
+        """What this process wrote; called by the store."""
+        tail = self._tails.get(tenant)
+        if tail is not None and not tail.closed:
+            tail.committed(events)
+
+    # --- tails -----------------------------------------------------------------------------------------------------------------
+    async def _channel(self, tenant: int, resource: GroupResource) -> Channel:
+        while True:
+            try:
+                return await (await self._tail(tenant)).channel(resource)
+            except WatchClosed:
+                await asyncio.sleep(0)
+
+    async def _tail(self, tenant: int) -> Tail:
+        tail = self._tails.get(tenant)
+        if tail is not None and not tail.closed:
+            return tail
+        if tenant not in self._starting:
+            self._starting[tenant] = asyncio.create_task(self._start_tail(tenant))
+        return await asyncio.shield(self._starting[tenant])
+
+    async def _start_tail(self, tenant: int) -> Tail:
+        try:
+            tail = self._tails[tenant] = Tail(self._store, tenant, await self._store.head(tenant), self._index)
+            return tail
+        finally:
+            del self._starting[tenant]
+
+    def _hint(self, tenant: int, resource_version: int) -> None:
+        tail = self._tails.get(tenant)
+        if tail is not None:
+            tail.hint(resource_version)
+
+    async def _every(self, seconds: float, duty: Callable[[], object]) -> None:
+        while True:
+            await asyncio.sleep(seconds)
+            try:
+                result = duty()
+                if asyncio.iscoroutine(result):
+                    await result
+            except Unavailable as error:
+                log.debug("%s", error)
+            except Exception:
+                log.exception("a duty of the watches failed")
+
+    async def _poll(self) -> None:
+        asked = list(self._tails)
+        heads = await self._store.heads(asked)
+        for tenant in asked:
+            tail = self._tails.get(tenant)
+            if tail is not None and tenant in heads:
+                tail.hint(heads[tenant].head)
+            elif tail is not None:
+                tail.close(TenantGone(f"tenant {tenant} is gone"))
+
+    def _sweep(self) -> None:
+        limit = time.monotonic() - self._idle
+        for tenant, tail in list(self._tails.items()):
+            for resource, channel in list(tail.channels.items()):
+                channel.hub.check_stalls()
+                channel.cache.forget_old()
+                if not len(channel.hub) and channel.used < limit:
+                    tail.drop(resource, WatchClosed("idle"))
+            if tail.idle:
+                tail.close(WatchClosed("idle"))
+            if tail.closed:
+                del self._tails[tenant]
+
+
+def _matches(namespace: str, name: str) -> Callable[[Entry], bool]:
+    return lambda entry: (not namespace or entry.namespace == namespace) and (not name or entry.name == name)
+
+
+async def _one_page(changes: Iterable[Change]) -> AsyncIterator[Iterable[Change]]:
+    yield changes
+
+
+async def _then(first: Iterable[Change], rest: AsyncIterator[Iterable[Change]]) -> AsyncIterator[Iterable[Change]]:
+    yield first
+    async for page in rest:
+        yield page
+
+
+async def _from_log(
+    store: Store, tenant: int, resource: GroupResource, after: int, through: int, index: Index
+) -> AsyncIterator[Iterable[Change]]:
+    """Changes above ``after`` up to ``through``, page by page."""
+
+    def entry(record: Record) -> Entry:
+        return Entry.of(resource, record, index)
+
+    while after < through:
+        page = await store.events(tenant, after, resource=resource, with_old=True)
+        if page.through == after:
+            raise StorageError(f"the log of tenant {tenant} ends at {after}, before {through}")
+        events = [event for event in page.events if event.record.resource_version <= through]
+        yield [Change(entry(e.old) if e.old else None, entry(e.record), e.type == "DELETED") for e in events]
+        after = page.through
