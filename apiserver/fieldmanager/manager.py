@@ -35,8 +35,8 @@ from apiserver.fieldmanager.typed import TypedError, validate
 from apiserver.fieldmanager.types import Type, object_type
 from apiserver.fieldmanager.updater import Conflict, Conflicts, MissingVersion, Object, Owned, Updater
 from apiserver.fieldmanager.values import copy, same
-from apiserver.fieldmanager.zero import zero_object
 from apiserver.meta.gvk import GroupVersion
+from apiserver.schema.decode import zero
 from apiserver.schema.types import Schema
 
 _UNKNOWN = "unknown"
@@ -245,10 +245,12 @@ class FieldManager:
         return obj if obj.get("apiVersion") == version else self._convert(obj, version)
 
     def _empty(self, version: str) -> Object:
+        """What a create is compared with. A built-in object is a Go value, which always has its structs and what is never omitted, so a
+        create owns what it puts into those, not themselves; a custom object starts with nothing."""
         schema = self._schemas(version)
         if schema is None:
             raise MissingVersion(version)
-        return zero_object(schema, version, self._kind)
+        return {**(zero(schema) if schema.builtin else {}), "kind": self._kind, "apiVersion": version}
 
 
 # --- texts -------------------------------------------------------------------------------------------------------------------------

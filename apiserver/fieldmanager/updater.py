@@ -6,7 +6,8 @@ Source: structured-merge-diff ``merge/update.go``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable, Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from apiserver.fieldmanager.combine import combine
@@ -47,6 +48,15 @@ class Conflicts(Exception, Generic[Name]):
     def __init__(self, conflicts: list[Conflict[Name]]) -> None:
         super().__init__(f"{len(conflicts)} conflicts")
         self.conflicts = conflicts
+
+
+@contextmanager
+def failing(what: str) -> Iterator[None]:
+    """Puts before a ValueError what was being done, as Go's wrapped errors have it."""
+    try:
+        yield
+    except ValueError as error:
+        raise ValueError(f"{what}: {error}") from error
 
 
 class Updater(Generic[Name]):
@@ -102,7 +112,8 @@ class Updater(Generic[Name]):
         if keep is not None:
             fields = keep(fields)
         managers[manager] = Owned(fields, version, True)
-        merged = self._prune(merged, managers, manager, last)
+        with failing("failed to prune fields"):
+            merged = self._prune(merged, managers, manager, last)
         managers, _ = self._transfer(live, merged, version, managers, manager, force=force)
         return (None if same(live, merged) else merged), managers
 
@@ -148,8 +159,11 @@ class Updater(Generic[Name]):
         return {name: owned for name, owned in result.items() if owned.fields}, changes
 
     def _compare_at(self, live: Object, new: Object, version: str) -> Comparison:
-        changes = compare(self.type(version), self.convert(live, version), self.convert(new, version))
-        return changes.filtered(self._filters.get(version))
+        with failing("failed to convert old object"):
+            live = self.convert(live, version)
+        with failing("failed to convert new object"):
+            new = self.convert(new, version)
+        return compare(self.type(version), live, new).filtered(self._filters.get(version))
 
     # --- pruning -----------------------------------------------------------------------------------------------------------------
     def _prune(self, merged: Object, managers: dict[Name, Owned], manager: Name, last: Owned | None) -> Object:
@@ -160,7 +174,8 @@ class Updater(Generic[Name]):
         if last.version == now.version and not difference(last.fields, now.fields):
             return merged  # nothing was given up
         try:
-            merged = self.convert(merged, last.version)
+            with failing("failed to convert merged object to last applied version"):
+                merged = self.convert(merged, last.version)
         except MissingVersion:
             return merged
         t = self.type(last.version)
@@ -177,7 +192,10 @@ class Updater(Generic[Name]):
             by_version[owned.version] = union(by_version.get(owned.version, {}), owned.fields)
         for at in sorted(by_version, key=lambda v: (v != version, v)):
             try:
-                merged_at, pruned_at = self.convert(merged, at), self.convert(pruned, at)
+                with failing(f"failed add back owned items: failed to convert merged object at version {at}"):
+                    merged_at = self.convert(merged, at)
+                with failing(f"failed add back owned items: failed to convert pruned object at version {at}"):
+                    pruned_at = self.convert(pruned, at)
             except MissingVersion:
                 continue
             merged, t = merged_at, self.type(at)
@@ -191,7 +209,8 @@ class Updater(Generic[Name]):
         """Only what the manager owned itself may go."""
         t = self.type(version)
         try:
-            pruned = self.convert(pruned, version)
+            with failing("failed add back dangling items: failed to convert pruned object to last applied version"):
+                pruned = self.convert(pruned, version)
         except MissingVersion:
             return merged
         kept = named_fields_as_members(t, field_set(t, pruned))
