@@ -6,7 +6,7 @@ An error of these types ends the decoding at once (DecodeError); only base64 is 
 from __future__ import annotations
 
 import binascii
-from base64 import b64decode
+from base64 import b64decode, b64encode
 from typing import Any
 
 from apiserver.meta.quantity import QuantityError, canonical_quantity
@@ -78,47 +78,59 @@ def _int_or_string(value: Any, run: Run, path: Path) -> Any:
 
 
 def _bytes(value: Any, run: Run, path: Path) -> Any:
+    if type(value) is list:
+        return _byte_list(value, run, path)
     if type(value) is not str:
         if value is not None:
             run.save(type_error(kind_of(value), "[]uint8", path))
         return None
-    text = value.replace("\r", "").replace("\n", "") if "\n" in value or "\r" in value else value
     try:
-        b64decode(text, validate=True)
+        decoded = b64decode(value.replace("\r", "").replace("\n", ""), validate=True)
     except (binascii.Error, ValueError):
-        run.save(f"illegal base64 data at input byte {_base64_fault(value)}")
-    return text
+        run.save(f"illegal base64 data at input byte {_base64_fault(value.encode())}")
+        return None
+    return b64encode(decoded).decode()
 
 
-_BASE64 = frozenset("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
+def _byte_list(value: list[Any], run: Run, path: Path) -> Any:
+    """Go reads a list of small numbers as bytes, too."""
+    for i, item in enumerate(value):
+        if type(item) is not int or not 0 <= item < 256:
+            run.save(type_error(kind_of(item, number=True), "uint8", (path, i, None)))
+            return None
+    return b64encode(bytes(value)).decode()
 
 
-def _base64_fault(value: str) -> int:
-    """The offset that Go's decoder complains about: the first character that cannot stand where it does."""
+_BASE64 = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
+_NEWLINES = b"\r\n"
+
+
+def _base64_fault(value: bytes) -> int:
+    """The offset that Go's base64 decoder complains about in text that is no base64."""
     count = 0
     for i, c in enumerate(value):
-        if c in "\r\n":
+        if c in _NEWLINES:
             continue
-        if c == "=":
+        if c == ord("="):
             return _padding_fault(value, i, count % 4)
         if c not in _BASE64:
             return i
         count += 1
-    return len(value) - count % 4 if count % 4 else len(value)
+    return len(value) - count % 4
 
 
-def _padding_fault(value: str, at: int, used: int) -> int:
-    """``used``: characters of the last quantum before its padding."""
+def _padding_fault(value: bytes, at: int, used: int) -> int:
+    """``at``: the first ``=``; ``used``: characters of the last group before it. A lone second ``=`` is missed one byte early."""
+    rest = [i for i, c in enumerate(value[at + 1 :], at + 1) if c not in _NEWLINES]
     if used < 2:
         return at
-    rest = [(i, c) for i, c in enumerate(value[at + 1 :], at + 1) if c not in "\r\n"]
     if used == 2:
         if not rest:
             return len(value)
-        if rest[0][1] != "=":
-            return rest[0][0]
+        if value[rest[0]] != ord("="):
+            return rest[0] - 1
         rest = rest[1:]
-    return rest[0][0] if rest else at
+    return rest[0] if rest else at
 
 
 SPECIAL: dict[str, Decoder] = {
