@@ -5,7 +5,9 @@ import os
 import sys
 from contextlib import AbstractContextManager, nullcontext
 
-WITHOUT_DATABASE = frozenset({"check", "help", "version", "up", "makemigrations", "collectstatic", "--help", "-h", "--version"})
+WITHOUT_DATABASE = frozenset(
+    {"check", "help", "version", "up", "reset", "kubeconfig_merge", "makemigrations", "collectstatic", "--help", "-h", "--version"}
+)
 
 
 def database_for(arguments: list[str]) -> AbstractContextManager[None]:

@@ -16,8 +16,11 @@ POLYPLANE_DATA_DIR: Path = environment.data_dir()
 POLYPLANE_BIND = environment.text("BIND", "127.0.0.1")
 POLYPLANE_PORT = environment.number("PORT", 6443, least=1, most=65535)
 POLYPLANE_DATABASE_URL = environment.secret("DATABASE_URL")
+# Where to listen for hints of new events when DATABASE_URL leads through PgBouncer, which cannot LISTEN; "": the same database.
+POLYPLANE_HINTS_DSN = environment.secret("POLYPLANE_HINTS_URL")
 
 SECRET_KEY = environment.secret("POLYPLANE_SECRET_KEY") or secret_key(DataDir(POLYPLANE_DATA_DIR))
+POLYPLANE_ALLOW_UNSAFE_DATABASE = environment.flag("ALLOW_UNSAFE_DATABASE")  # fsync=off, for tests
 DEBUG = environment.flag("DEBUG")
 ALLOWED_HOSTS = environment.words("ALLOWED_HOSTS") or ["*"]  # the API answers under any name that its certificate or a proxy's carries
 CSRF_TRUSTED_ORIGINS = environment.words("CSRF_TRUSTED_ORIGINS")
@@ -35,6 +38,7 @@ INSTALLED_APPS = [
     "channels",
     "django_filters",
     "apiserver.storage",
+    "controlplane",
     "controlplane.tenancy",
     "controlplane.console",
 ]

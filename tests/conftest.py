@@ -17,9 +17,10 @@ import pytest
 _WORKER = os.environ.get("PYTEST_XDIST_WORKER", "main")
 _ROOT = Path(tempfile.mkdtemp(prefix=f"polyplane-test-{_WORKER}-"))
 atexit.register(shutil.rmtree, _ROOT, ignore_errors=True)
-for _name in [n for n in os.environ if n.startswith("POLYPLANE_") or n.startswith("DATABASE_URL")]:
+for _name in [n for n in os.environ if n.startswith(("POLYPLANE_", "DATABASE_URL"))]:
     del os.environ[_name]
 os.environ["POLYPLANE_DATA_DIR"] = str(_ROOT / "data")
+os.environ["POLYPLANE_ALLOW_UNSAFE_DATABASE"] = "true"
 os.environ["DJANGO_SETTINGS_MODULE"] = "controlplane.settings"
 
 import django  # noqa: E402

@@ -81,7 +81,7 @@ def _initdb(data: DataDir, account: Account | None, durable: bool) -> None:
     command = [str(binaries() / "initdb"), "-D", str(data.cluster), "-U", USER, "--encoding=UTF8", "--locale=C"]
     command += ["--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--auth-local=trust", "--auth-host=reject"]
     command += [] if durable else ["--no-sync"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd="/", preexec_fn=become(account), env=environment())  # noqa: S603, PLW1509
+    done = subprocess.run(command, capture_output=True, text=True, cwd="/", preexec_fn=become(account), env=environment())  # noqa: S603
     if done.returncode:
         shutil.rmtree(data.cluster, ignore_errors=True)
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]

@@ -60,7 +60,7 @@ class EmbeddedServer:
         return self._process.pid if self._process else None
 
     def start(self, timeout: float = 120.0) -> None:
-        """Returns when the server accepts connections and the database exists; recovery after a crash counts towards ``timeout`` seconds."""
+        """Returns when the server accepts connections and the database exists; ``timeout`` seconds include recovery after a crash."""
         account = cluster.prepare(self.data, durable=self.durable)
         stop_stray(self.data)
         log = self.data.log / "postgresql.log"
@@ -76,7 +76,7 @@ class EmbeddedServer:
                 cwd="/",
                 env=cluster.environment(),
                 start_new_session=True,  # Ctrl-C at the terminal reaches the supervisor, which decides the order
-                preexec_fn=become(account, signal.SIGINT),  # noqa: PLW1509
+                preexec_fn=become(account, signal.SIGINT),
             )
         self._wait(time.monotonic() + timeout, log, begin)
         self._create_database()

@@ -15,7 +15,7 @@ DNS_LABEL = RegexValidator(
 
 
 class Tenant(models.Model):
-    """One control plane. Its objects, events and sequence belong to apiserver.storage, keyed by ``id``. A quota that is null does not limit."""
+    """One control plane. Its objects, events and sequence belong to apiserver.storage, keyed by ``id``. A null quota does not limit."""
 
     class State(models.TextChoices):
         ACTIVE = "active"

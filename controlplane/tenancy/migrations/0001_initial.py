@@ -25,7 +25,7 @@ class Migration(migrations.Migration):
                         validators=[
                             django.core.validators.RegexValidator(
                                 "\\A[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\\Z",
-                                "A tenant's name is a DNS label: at most 63 lower-case letters, digits and '-', beginning and ending with a letter or digit.",
+                                "A tenant's name is a DNS label: at most 63 lower-case letters, digits and '-', beginning and ending with a letter or digit.",  # noqa: E501
                             )
                         ],
                     ),

@@ -1,0 +1,60 @@
+# Everything a contributor or operator types. `make run` and `make test` need python3 and make only.
+.DEFAULT_GOAL := help
+PYTHON ?= python3
+VENV := .venv
+PY := $(VENV)/bin/python
+MANAGE := $(PY) manage.py
+DATA := $(or $(POLYPLANE_DATA_DIR),.data)
+WORKERS ?= 2
+
+.PHONY: help run test check format lint types contracts bench reset kubeconfig-merge install install-dev
+
+help: ## this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
+
+run: install ## install, start PostgreSQL, migrate, serve; Ctrl-C stops
+	@exec $(MANAGE) up --with-parent
+
+install: $(VENV)/.runtime
+install-dev: $(VENV)/.dev
+
+$(PY):
+	@echo "polyplane: creating $(VENV)" >&2
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; try: make run PYTHON=python3.12")'
+	@$(PYTHON) -m venv $(VENV) || { echo "error: the venv module is missing\n  fix: apt-get install python3-venv" >&2; exit 1; }
+
+$(VENV)/.runtime: requirements.lock | $(PY)
+	@echo "polyplane: installing requirements.lock" >&2
+	@$(PY) -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	@touch $@
+
+$(VENV)/.dev: requirements-dev.lock | $(PY)
+	@echo "polyplane: installing requirements-dev.lock" >&2
+	@$(PY) -m pip install --quiet --disable-pip-version-check -r requirements-dev.lock
+	@touch $@ $(VENV)/.runtime
+
+test: install-dev ## all tests
+	$(PY) -m pytest -n $(WORKERS)
+
+check: format lint types contracts test ## format, lint, types, import contracts, tests
+
+format: install-dev ## is every file formatted?
+	$(VENV)/bin/ruff format --check .
+
+lint: install-dev ## ruff's rules
+	$(VENV)/bin/ruff check .
+
+types: install-dev ## mypy, strict
+	$(VENV)/bin/mypy
+
+contracts: install-dev ## who may import whom
+	$(VENV)/bin/lint-imports
+
+bench: install-dev ## benchmarks, each beside its yardstick
+	$(PY) -m tests.benchmarks
+
+reset: ## remove all state of this clone (database, keys, kubeconfig)
+	@$(MANAGE) reset
+
+kubeconfig-merge: ## add the contexts default and demo to ~/.kube/config
+	@$(MANAGE) kubeconfig_merge

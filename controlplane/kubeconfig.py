@@ -1,0 +1,42 @@
+"""kubeconfig files: one context per tenant, the server's CA inside, a bearer token as the user."""
+
+from __future__ import annotations
+
+import base64
+from collections.abc import Sequence
+from typing import Any
+
+import yaml
+
+from controlplane.tenancy.service import DEFAULT
+
+
+def tenant_url(base: str, tenant: str) -> str:
+    """The address of a tenant's API: the default tenant has no prefix."""
+    return base if tenant == DEFAULT else f"{base}/clusters/{tenant}"
+
+
+def kubeconfig(base: str, ca_pem: bytes, tenants: Sequence[str], user: str, token: str) -> str:
+    """YAML text; the first tenant is the current context. ``ca_pem`` empty: the system's trust store decides."""
+    ca = {"certificate-authority-data": base64.b64encode(ca_pem).decode()} if ca_pem else {}
+    config = {
+        "apiVersion": "v1",
+        "kind": "Config",
+        "clusters": [{"name": f"polyplane-{t}", "cluster": {"server": tenant_url(base, t), **ca}} for t in tenants],
+        "users": [{"name": f"polyplane-{user}", "user": {"token": token}}],
+        "contexts": [{"name": t, "context": {"cluster": f"polyplane-{t}", "user": f"polyplane-{user}"}} for t in tenants],
+        "current-context": tenants[0],
+    }
+    return yaml.safe_dump(config, sort_keys=False)
+
+
+def merge(theirs: dict[str, Any], ours: dict[str, Any]) -> dict[str, Any]:
+    """``theirs`` with our clusters, users and contexts added or replaced; contexts get the prefix ``polyplane-``, so that none of
+    theirs is lost, and the current context stays."""
+    contexts = [{**c, "name": f"polyplane-{c['name']}"} for c in ours["contexts"]]
+    merged = {"apiVersion": "v1", "kind": "Config", **theirs}
+    for part, entries in (("clusters", ours["clusters"]), ("users", ours["users"]), ("contexts", contexts)):
+        names = {e["name"] for e in entries}
+        merged[part] = [e for e in merged.get(part) or [] if e["name"] not in names] + entries
+    merged["current-context"] = merged.get("current-context") or contexts[0]["name"]
+    return merged

@@ -1,0 +1,34 @@
+"""manage.py kubeconfig_merge: the administrator's contexts into the user's own kubeconfig."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import yaml
+from django.core.management.base import BaseCommand
+
+from controlplane.datadir import DataDir
+from controlplane.errors import OperatorError
+from controlplane.kubeconfig import merge
+from controlplane.supervisor.initialise import KUBECONFIG
+
+
+class Command(BaseCommand):
+    help = "Add contexts polyplane-default and polyplane-demo to the first file of $KUBECONFIG, or to ~/.kube/config."
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        source = DataDir.from_environment().file(KUBECONFIG)
+        if not source.exists():
+            raise OperatorError(f"{source} does not exist.", "`make run` makes it.")
+        target = Path(os.environ.get("KUBECONFIG", "").split(os.pathsep)[0] or Path.home() / ".kube" / "config")
+        ours = yaml.safe_load(source.read_text())
+        theirs = yaml.safe_load(target.read_text()) if target.exists() else None
+        target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        new = target.with_name(target.name + ".new")
+        fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
+        with os.fdopen(fd, "w") as f:
+            yaml.safe_dump(merge(theirs or {}, ours), f, sort_keys=False)
+        os.replace(new, target)
+        self.stdout.write(f"{target}: contexts {', '.join('polyplane-' + c['name'] for c in ours['contexts'])}")

@@ -1,0 +1,117 @@
+"""Tenants and tokens for the request path: asynchronous, without Django's ORM, remembered for at most two seconds.
+
+Readers that miss at the same moment share one query. What does not exist is remembered too, so that a client with a wrong token costs
+one query in two seconds; the memory is bounded, because clients choose what is asked for.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any, Generic, TypeVar
+
+from apiserver.user import User
+from controlplane.tenancy.tokens import token_hash
+
+Fetch = Callable[[str, Sequence[Any]], Awaitable[Sequence[tuple[Any, ...]]]]
+"""Runs one SQL statement with ``%s`` parameters and returns all rows."""
+
+REMEMBERED = 2.0  # seconds
+_MOST = 10_000
+_USED_EVERY = timedelta(hours=1)
+
+K = TypeVar("K")
+V = TypeVar("V")
+
+
+@dataclass(frozen=True, slots=True)
+class TenantInfo:
+    """max_watches, max_inflight: None does not limit."""
+
+    id: int
+    name: str
+    state: str
+    max_watches: int | None = None
+    max_inflight: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Token:
+    """tenant_id None: valid in every tenant."""
+
+    id: int
+    user: User
+    tenant_id: int | None
+    expires_at: datetime | None
+
+
+class _Remembered(Generic[K, V]):
+    """key → value for two seconds, one load per key at a time."""
+
+    def __init__(self, load: Callable[[K], Awaitable[V]], clock: Callable[[], float]) -> None:
+        self._load, self._clock = load, clock
+        self._known: dict[K, tuple[float, V]] = {}
+        self._loading: dict[K, asyncio.Future[V]] = {}
+
+    async def get(self, key: K) -> V:
+        known = self._known.get(key)
+        if known is not None and known[0] > self._clock():
+            return known[1]
+        loading = self._loading.get(key)
+        if loading is None:
+            loading = self._loading[key] = asyncio.ensure_future(self._fill(key))
+        return await asyncio.shield(loading)  # a client that leaves must not fail the others that wait
+
+    async def _fill(self, key: K) -> V:
+        began = self._clock()
+        try:
+            value = await self._load(key)
+        finally:
+            del self._loading[key]
+        if len(self._known) >= _MOST:
+            self._known.clear()
+        self._known[key] = (began + REMEMBERED, value)
+        return value
+
+
+class Directory:
+    """``fetch`` runs the queries; see `apiserver.endpoints.server.Directory` for the contract."""
+
+    def __init__(self, fetch: Fetch, clock: Callable[[], float] = time.monotonic) -> None:
+        self._fetch = fetch
+        self._tenants: _Remembered[str, TenantInfo | None] = _Remembered(self._load_tenant, clock)
+        self._tokens: _Remembered[bytes, _Token | None] = _Remembered(self._load_token, clock)
+
+    async def tenant(self, name: str) -> TenantInfo | None:
+        """The tenant of that name in any state; None when there is none."""
+        return await self._tenants.get(name)
+
+    async def token(self, secret: str, tenant_id: int) -> User | None:
+        """Whom the token stands for in that tenant; None when it is unknown, expired, revoked or another tenant's."""
+        token = await self._tokens.get(token_hash(secret))
+        if token is None or token.tenant_id not in (None, tenant_id):
+            return None
+        if token.expires_at is not None and token.expires_at <= datetime.now(UTC):
+            return None
+        return token.user
+
+    async def _load_tenant(self, name: str) -> TenantInfo | None:
+        if "\0" in name:
+            return None
+        rows = await self._fetch("SELECT id, name, state, max_watches, max_inflight FROM tenancy_tenant WHERE name = %s", [name])
+        return TenantInfo(*rows[0]) if rows else None
+
+    async def _load_token(self, digest: bytes) -> _Token | None:
+        rows = await self._fetch(
+            'SELECT id, "user", uid, groups, tenant_id, expires_at, last_used FROM tenancy_apitoken WHERE hash = %s AND revoked_at IS NULL',
+            [digest],
+        )
+        if not rows:
+            return None
+        number, user, uid, groups, tenant_id, expires_at, last_used = rows[0]
+        if last_used is None or last_used < datetime.now(UTC) - _USED_EVERY:
+            await self._fetch("UPDATE tenancy_apitoken SET last_used = now() WHERE id = %s RETURNING id", [number])
+        return _Token(number, User(user, uid, tuple(groups)), tenant_id, expires_at)
