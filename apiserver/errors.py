@@ -25,6 +25,8 @@ class ApiError(Exception):
         super().__init__(message)
         self.message = message
         self.details = details
+        self.metadata: dict[str, Any] = {}
+        """Status.metadata; only an expired list has something to say there (how to go on)."""
         if code is not None:
             self.code = code
         if reason is not None:
@@ -36,7 +38,9 @@ class ApiError(Exception):
         return int((self.details or {}).get("retryAfterSeconds", 0))
 
     def to_status(self) -> Status:
-        status: Status = {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Failure", "message": self.message}
+        status: Status = {"kind": "Status", "apiVersion": "v1", "metadata": self.metadata, "status": "Failure"}
+        if self.message:
+            status["message"] = self.message
         if self.reason:
             status["reason"] = self.reason
         if self.details is not None:

@@ -1,0 +1,125 @@
+"""Request bodies: from bytes to a decoded, defaulted object of the kind that the endpoint takes.
+
+Source: k8s.io/apiserver ``endpoints/handlers/{create,update,rest}.go`` (transformDecodeError), k8s.io/apimachinery ``runtime/serializer``.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from apiserver.codec import body, cbor, negotiate, protobuf, strict
+from apiserver.endpoints.request import ApiRequest
+from apiserver.errors import BadRequest
+from apiserver.kinds.base import Object, Resource
+from apiserver.meta.gvk import GroupVersion, GroupVersionKind
+from apiserver.registry.typing import type_object
+from apiserver.registry.scope import Scope
+from apiserver.schema import builtin
+from apiserver.schema.decode import DecodeError, decode
+
+SCHEME = "pkg/api/legacyscheme/scheme.go:30"
+
+
+async def read_object(request: ApiRequest, scope: Scope, validation: str) -> Object:
+    """The body of a create or an update. Warnings go to ``scope``. Raises BadRequest, UnsupportedMediaType, RequestEntityTooLarge."""
+    supported = negotiate.CUSTOM if scope.resource.custom else negotiate.ALL
+    media_type = negotiate.body_type(request.header(b"content-type"), supported)
+    data = await request.read_body()
+    kind = body_kind(scope)
+    if media_type == negotiate.PROTOBUF:
+        value, duplicates = _protobuf(data, kind), list[str]()
+    else:
+        value, duplicates = _value(media_type, data, kind)
+    gvk = identify(value, data, kind, scope.resource)
+    try:
+        obj, unknown = decode_value(scope, value)
+    except DecodeError as e:
+        raise strict.cannot_handle(str(e), gvk, kind.kind) from None
+    report(scope, [*duplicates, *unknown], validation, gvk, kind.kind)
+    return obj
+
+
+def body_kind(scope: Scope) -> GroupVersionKind:
+    """The kind that this endpoint takes: a subresource may have its own (Scale)."""
+    if scope.subresource:
+        sub = scope.served.subresources[scope.subresource].kind
+        if sub.version:
+            return sub
+        if sub.kind != scope.resource.kind:
+            return GroupVersionKind(sub.group, scope.version, sub.kind)
+    return scope.gvk
+
+
+def decode_value(scope: Scope, value: Any) -> tuple[Object, list[str]]:
+    """Decodes into the endpoint's kind. Raises DecodeError."""
+    kind = body_kind(scope)
+    if kind == scope.gvk:
+        return type_object(scope.resource, scope.served, value)
+    decoded = decode(builtin.schema_for(kind), value)
+    obj = decoded.value
+    obj.setdefault("metadata", {})
+    obj["kind"], obj["apiVersion"] = kind.kind, kind.api_version
+    return obj, decoded.strict
+
+
+def _value(media_type: str, data: bytes, kind: GroupVersionKind) -> tuple[Any, list[str]]:
+    """(value, duplicate errors) of a body in any encoding but protobuf."""
+    try:
+        if media_type == negotiate.CBOR:
+            value = cbor.loads(data)
+            body.read_kind(value)
+            return value, []
+        return body.decode_text(data, is_yaml=media_type == negotiate.YAML, merge=True)
+    except (body.BodyError, cbor.CBORError) as e:
+        raise body.unrecognized(e, kind.kind, data) from None
+
+
+def _protobuf(data: bytes, kind: GroupVersionKind) -> Any:
+    try:
+        return protobuf.decode(data, default=kind)
+    except protobuf.ProtobufError as e:
+        raise body.unrecognized(e, kind.kind, data) from None
+
+
+def identify(value: dict[str, Any], data: bytes, wanted: GroupVersionKind, resource: Resource) -> GroupVersionKind:
+    """The body's kind, with what it leaves out taken from ``wanted``. Raises BadRequest where it is another kind."""
+    api_version, kind = body.read_kind(value)
+    try:
+        gv = GroupVersion.parse(api_version)
+    except ValueError as e:
+        raise body.unrecognized(e, wanted.kind, data) from None
+    if not gv.version:
+        gv = wanted.group_version
+    found = GroupVersionKind(gv.group, gv.version, kind or wanted.kind)
+    if found != wanted:
+        _refuse(found, wanted, resource)
+    return found
+
+
+def _refuse(found: GroupVersionKind, wanted: GroupVersionKind, resource: Resource) -> None:
+    """A body of another kind or version. Another served version of the endpoint's own kind passes for built-in kinds."""
+    if resource.custom:
+        if found.api_version != wanted.api_version:
+            text = f"the API version in the data ({found.api_version}) does not match the expected API version ({wanted.api_version})"
+        else:
+            text = f"{found.kind} in version {found.version!r} cannot be handled as a {wanted.kind}: unrecognized kind".replace("'", '"')
+        raise BadRequest(text)
+    if found not in builtin.kinds():
+        text = f'no kind "{found.kind}" is registered for version "{found.api_version}" in scheme "{SCHEME}"'
+        raise strict.cannot_handle(text, found, wanted.kind)
+    if found.kind == wanted.kind and found.group == wanted.group:
+        gv = GroupVersion(wanted.group, wanted.version)
+        raise BadRequest(f"the API version in the data ({found.api_version}) does not match the expected API version ({gv})")
+    package = wanted.group.split(".")[0] or "core"
+    text = f"converting ({found.version}.{found.kind}) to ({package}.{wanted.kind}): unknown conversion"
+    raise strict.cannot_handle(text, found, wanted.kind)
+
+
+def report(scope: Scope, errors: list[str], validation: str, gvk: GroupVersionKind, wanted: str) -> None:
+    """Unknown and duplicate fields: nothing under Ignore, Warning headers under Warn, BadRequest under Strict."""
+    if not errors or validation == strict.IGNORE:
+        return
+    if validation == strict.STRICT:
+        raise strict.reject_strict(errors, gvk, wanted)
+    for text in strict.warnings_of(errors):
+        scope.warn(text)

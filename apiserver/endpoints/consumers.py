@@ -1,0 +1,209 @@
+"""Watch streams as Channels consumers: chunked HTTP for clients of Kubernetes, WebSocket for browsers.
+
+A stream ends when its time is up, the client leaves, the server stops, or the client does not read for a minute. The response waits for
+the transport (``await send``), so a slow reader holds up nobody but itself; what piles up behind it is bounded by its subscription.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import logging
+import random
+import time
+from collections.abc import AsyncIterator
+from typing import Any
+
+from channels.generic.http import AsyncHttpConsumer
+from channels.generic.websocket import AsyncWebsocketConsumer
+
+from apiserver.codec import negotiate
+from apiserver.codec.table import check_include_object
+from apiserver.endpoints.metrics import WATCH_EVENTS
+from apiserver.endpoints.request import ApiRequest, Message, Receive, Send
+from apiserver.endpoints.respond import common_headers
+from apiserver.endpoints.server import Server
+from apiserver.endpoints.watch_frames import Frames
+from apiserver.errors import ApiError, Expired, InternalError, TooManyRequests
+from apiserver.registry import watching
+from apiserver.registry.options import ListOptions, first
+from apiserver.registry.scope import Scope
+from apiserver.registry.selection import Selection
+from apiserver.registry.watching import Watching
+from apiserver.storage.errors import Compacted, StorageError
+from apiserver.watch.errors import TooSlow, WatchClosed
+from apiserver.watch.subscription import Subscription
+
+log = logging.getLogger("polyplane.watch")
+
+MIN_TIMEOUT = 1800
+"""Seconds; a watch without timeoutSeconds lasts between one and two of these."""
+BOOKMARK_EVERY = 60.0
+STALLED_AFTER = 60.0
+
+
+class Stream:
+    """Frames of one watch, independent of the transport."""
+
+    def __init__(self, server: Server, scope: Scope, frames: Frames, found: Watching, timeout: float) -> None:
+        self._server, self._scope, self._frames, self._found = server, scope, frames, found
+        self._deadline = time.monotonic() + timeout
+        self._labels = (scope.resource.group, scope.version, scope.resource.resource)
+
+    async def batches(self) -> AsyncIterator[bytes]:
+        """Bytes to send, each some whole frames; ends when the stream does."""
+        subscription = self._found.subscription
+        try:
+            while self._found.initial_bookmark and not subscription.synced:
+                yield self._join(await subscription.next())
+            if self._found.initial_bookmark:
+                yield self._frames.bookmark(max(subscription.start, self._found.not_before), initial=True)
+            async for frames in self._changes(subscription):
+                yield frames
+        except Compacted as e:
+            yield self._frames.error(Expired(f"too old resource version: {subscription.position()} ({e.floor})"))
+        except TooSlow as e:
+            log.info("watch of %s dropped: %s", self._scope.resource.resource, e)
+        except WatchClosed:
+            return
+        except StorageError as e:
+            yield self._frames.error(InternalError(str(e)))
+        finally:
+            subscription.cancel()
+
+    async def _changes(self, subscription: Subscription) -> AsyncIterator[bytes]:
+        bookmarks = self._found.bookmarks
+        next_bookmark = time.monotonic() + BOOKMARK_EVERY * random.uniform(0.9, 1.0)  # noqa: S311  spread, not secrecy
+        while not self._server.stopping:
+            now = time.monotonic()
+            if now >= self._deadline:
+                break
+            events = await subscription.next(max(min(self._deadline, next_bookmark) - now, 0.001))
+            if events:
+                yield self._join(events)
+            elif time.monotonic() >= next_bookmark:
+                next_bookmark = time.monotonic() + BOOKMARK_EVERY
+                if bookmarks:
+                    yield self._frames.bookmark(subscription.position())
+
+    def _join(self, events: Any) -> bytes:
+        if events:
+            WATCH_EVENTS.add(self._labels, len(events))
+        return b"".join([self._frames.event(e) for e in events])
+
+
+async def open_stream(server: Server, request: ApiRequest, scope: Scope, options: ListOptions, selection: Selection) -> tuple[Stream, str]:
+    """(stream, its Content-Type). Raises ApiError before anything is sent."""
+    standard = negotiate.CUSTOM if scope.resource.custom else negotiate.ALL
+    has_table = bool(scope.served.columns) or scope.resource.custom
+    kind = negotiate.negotiate_stream(request.header(b"accept"), negotiate.allow_resource(standard, table=has_table), negotiate.ALL)
+    include = check_include_object(first(request.query, "includeObject")) if kind.convert is not None and kind.convert.kind == "Table" else ""
+    if server.stopping:
+        raise TooManyRequests("the server is shutting down", 1)
+    timeout = float(options.timeout_seconds or 0) or MIN_TIMEOUT * random.uniform(1, 2)  # noqa: S311  spread, not secrecy
+    found = await watching.watch(server.registry, scope, options, selection)
+    return Stream(server, scope, Frames(server.registry, scope, kind, include), found, timeout), kind.stream_type
+
+
+class WatchConsumer(AsyncHttpConsumer):  # type: ignore[misc]  # Channels has no types
+    """Sends a Stream as chunked HTTP."""
+
+    def __init__(self, stream: Stream, request: ApiRequest, content_type: str) -> None:
+        super().__init__()
+        self._stream, self._request, self._content_type = stream, request, content_type
+        self._writing: asyncio.Task[None] | None = None
+
+    async def http_request(self, message: Message) -> None:
+        """The body of a GET is of no interest; streaming begins, while disconnects still arrive here."""
+        if self._writing is None:
+            self._writing = asyncio.create_task(self._write())
+            self._writing.add_done_callback(lambda _: self._finished.set())
+
+    async def http_disconnect(self, message: Message) -> None:
+        if self._writing is not None:
+            self._writing.cancel()
+        self._finished.set()
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        """Channels' own dispatch ends only with the connection; this one ends with the stream as well."""
+        self.scope, self.base_send = scope, send
+        self._finished = asyncio.Event()
+        await self.http_request({"type": "http.request"})
+        reading = asyncio.create_task(self._read(receive))
+        try:
+            await self._finished.wait()
+        finally:
+            reading.cancel()
+            if self._writing is not None:
+                self._writing.cancel()
+                with contextlib.suppress(asyncio.CancelledError):
+                    await self._writing
+
+    async def _read(self, receive: Receive) -> None:
+        while True:
+            message = await receive()
+            if message["type"] == "http.disconnect":
+                await self.http_disconnect(message)
+                return
+
+    async def _write(self) -> None:
+        headers = [(b"content-type", self._content_type.encode()), *common_headers(self._request)]
+        await self.send_headers(status=200, headers=headers)
+        await self.send_body(b"", more_body=True)
+        async for batch in self._stream.batches():
+            async with asyncio.timeout(STALLED_AFTER):
+                await self.send_body(batch, more_body=True)
+        await self.send_body(b"", more_body=False)
+
+
+async def serve_watch(
+    server: Server, request: ApiRequest, scope: Scope, options: ListOptions, selection: Selection, send: Send
+) -> None:
+    stream, content_type = await open_stream(server, request, scope, options, selection)
+    await WatchConsumer(stream, request, content_type)(request.scope, request.receive, send)
+
+
+class WatchSocket(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channels has no types
+    """Sends a Stream as WebSocket messages, one event each."""
+
+    def __init__(self, stream: Stream, protocol: str | None) -> None:
+        super().__init__()
+        self._stream, self._protocol = stream, protocol
+        self._writing: asyncio.Task[None] | None = None
+
+    async def connect(self) -> None:
+        await self.accept(self._protocol)
+        self._writing = asyncio.create_task(self._write())
+
+    async def disconnect(self, code: int) -> None:
+        if self._writing is not None:
+            self._writing.cancel()
+
+    async def _write(self) -> None:
+        async for batch in self._stream.batches():
+            for line in batch.splitlines():
+                async with asyncio.timeout(STALLED_AFTER):
+                    await self.send(text_data=line.decode())
+        await self.close()
+
+
+async def watch_socket(server: Server, request: ApiRequest, scope: Message, receive: Receive, send: Send) -> None:
+    """A watch over WebSocket: the same URL and query, JSON only."""
+    from apiserver.endpoints.views.resource import find_scope
+    from apiserver.registry import selection as selections
+
+    offered = [p.strip() for p in request.header(b"sec-websocket-protocol").split(",") if p.strip()]
+    protocol = next((p for p in offered if not p.startswith("base64url.bearer.")), None)
+    request.raw_headers[b"accept"] = negotiate.JSON.encode()
+    try:
+        found = find_scope(server, request)
+        if found is None:
+            raise ApiError("the server could not find the requested resource", code=404)
+        options = ListOptions.parse(request.query)
+        chosen = selections.parse(found.resource, found.version, options)
+        stream, _ = await open_stream(server, request, found, options, chosen)
+    except ApiError as e:
+        await receive()
+        await send({"type": "websocket.close", "code": 4000 + e.code, "reason": e.message[:120]})
+        return
+    await WatchSocket(stream, protocol)(scope, receive, send)

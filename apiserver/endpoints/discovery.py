@@ -1,0 +1,148 @@
+"""Discovery documents as data: API groups, resource lists, and the aggregated form (apidiscovery.k8s.io/v2).
+
+Sources: "Discovery API" in the Kubernetes API concepts, k8s.io/apiserver ``endpoints/discovery``. Pure functions of the tenant's resources.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import orjson
+
+from apiserver.kinds.base import Resource, ServedVersion
+
+Document = dict[str, Any]
+
+
+def groups(resources: Sequence[Resource]) -> dict[str, list[str]]:
+    """Group → versions in order of preference, groups in order of appearance, without the core group."""
+    found: dict[str, list[str]] = {}
+    for resource in resources:
+        if resource.group:
+            versions = found.setdefault(resource.group, [])
+            versions += [v for v, served in resource.versions.items() if served.served and v not in versions]
+    return {group: sorted(versions, key=version_priority) for group, versions in found.items() if versions}
+
+
+def version_priority(version: str) -> tuple[int, int, int, str]:
+    """Sorts v2 before v1 before v2beta1 before v1alpha1, and names that are no versions last, alphabetically."""
+    import re
+
+    m = re.fullmatch(r"v(\d+)(?:(alpha|beta)(\d+))?", version)
+    if m is None:
+        return (3, 0, 0, version)
+    stage = {None: 0, "beta": 1, "alpha": 2}[m[2]]
+    return (stage, -int(m[1]), -int(m[3] or 0), "")
+
+
+def api_versions(server_address: str) -> Document:
+    return {
+        "kind": "APIVersions",
+        "versions": ["v1"],
+        "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": server_address}],
+    }
+
+
+def api_group(group: str, versions: Sequence[str], *, alone: bool = True) -> Document:
+    """``alone``: a document of its own, with kind and apiVersion."""
+    listed = [{"groupVersion": f"{group}/{v}", "version": v} for v in versions]
+    head = {"kind": "APIGroup", "apiVersion": "v1"} if alone else {}
+    return {**head, "name": group, "versions": listed, "preferredVersion": listed[0]}
+
+
+def api_group_list(resources: Sequence[Resource]) -> Document:
+    listed = [api_group(g, versions, alone=False) for g, versions in groups(resources).items()]
+    return {"kind": "APIGroupList", "apiVersion": "v1", "groups": listed}
+
+
+def api_resource_list(resources: Iterable[Resource], group: str, version: str) -> Document | None:
+    """None when the group has no such version."""
+    rows: list[Document] = []
+    found = custom = False
+    for resource in resources:
+        served = resource.versions.get(version)
+        if resource.group == group and served is not None and served.served:
+            found = True
+            rows += _rows(resource, served)
+            custom = custom or resource.custom
+    if not found:
+        return None
+    head = {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": f"{group}/{version}" if group else version}
+    return {**head, "resources": rows if custom else sorted(rows, key=lambda row: row["name"])}
+
+
+def _rows(resource: Resource, served: ServedVersion) -> list[Document]:
+    row: Document = {
+        "name": resource.resource,
+        "singularName": resource.singular,
+        "namespaced": resource.namespaced,
+        "kind": resource.kind,
+        "verbs": list(served.verbs),
+    }
+    if resource.short_names:
+        row["shortNames"] = list(resource.short_names)
+    if resource.categories:
+        row["categories"] = list(resource.categories)
+    rows = [row]
+    for name, sub in served.subresources.items():
+        entry: Document = {
+            "name": f"{resource.resource}/{name}",
+            "singularName": "",
+            "namespaced": resource.namespaced,
+            "kind": sub.kind.kind,
+            "verbs": list(sub.verbs),
+        }
+        if (sub.kind.group, sub.kind.version) not in (("", ""), (resource.group, served.version)):
+            entry = {"group": sub.kind.group, "version": sub.kind.version, **entry}
+        rows.append(entry)
+    return rows
+
+
+def aggregated(resources: Sequence[Resource], *, core: bool) -> Document:
+    """APIGroupDiscoveryList of the core group (``/api``) or of all others (``/apis``)."""
+    wanted = {"": ["v1"]} if core else groups(resources)
+    items = [_aggregated_group(resources, group, versions) for group, versions in wanted.items()]
+    return {"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": items}
+
+
+def _aggregated_group(resources: Sequence[Resource], group: str, versions: Sequence[str]) -> Document:
+    out = []
+    for version in versions:
+        listed = [
+            _aggregated_resource(r, r.versions[version])
+            for r in resources
+            if r.group == group and version in r.versions and r.versions[version].served
+        ]
+        out.append({"version": version, "resources": sorted(listed, key=lambda r: r["resource"]), "freshness": "Current"})
+    return {"metadata": {"name": group} if group else {}, "versions": out}
+
+
+def _aggregated_resource(resource: Resource, served: ServedVersion) -> Document:
+    def kind(group: str, version: str, name: str) -> Document:
+        return {"group": group, "version": version, "kind": name}
+
+    own = kind(resource.group, served.version, resource.kind) if resource.custom else kind("", "", resource.kind)
+    entry: Document = {
+        "resource": resource.resource,
+        "responseKind": own,
+        "scope": "Namespaced" if resource.namespaced else "Cluster",
+        "singularResource": resource.singular,
+        "verbs": list(served.verbs),
+    }
+    if resource.short_names:
+        entry["shortNames"] = list(resource.short_names)
+    if resource.categories:
+        entry["categories"] = list(resource.categories)
+    if served.subresources:
+        entry["subresources"] = [
+            {"subresource": name, "responseKind": kind(*sub.kind), "verbs": list(sub.verbs)}
+            for name, sub in sorted(served.subresources.items())
+        ]
+    return entry
+
+
+def etag(document: Document) -> str:
+    """A quoted hash of the document's content."""
+    return '"' + hashlib.sha512(orjson.dumps(document, option=orjson.OPT_SORT_KEYS)).hexdigest().upper() + '"'

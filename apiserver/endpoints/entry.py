@@ -1,0 +1,119 @@
+"""The ASGI entry: one coroutine from a connection to an answer, without thread hops.
+
+The order of the filters is here and nowhere else: tenant → authenticate → impersonate → authorize → view or consumer. Authentication comes
+before DRF's own negotiation, as in kube-apiserver. Whatever a view raises becomes a Status in `failure`.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Awaitable, Callable
+
+import orjson
+from django.http import HttpResponse
+
+from apiserver.endpoints.filters.authentication import authenticate, impersonate
+from apiserver.endpoints.filters.authorization import authorize
+from apiserver.endpoints.filters.tenancy import find_tenant
+from apiserver.endpoints.request import ApiRequest, ClientGone, Message, Receive, Send
+from apiserver.endpoints.respond import send_response
+from apiserver.endpoints.routes import View, find_view
+from apiserver.endpoints.server import Server
+from apiserver.errors import ApiError, Unauthorized
+
+log = logging.getLogger("polyplane.api")
+
+Application = Callable[[Message, Receive, Send], Awaitable[None]]
+
+CONSOLE_PREFIXES = ("/admin", "/static/", "/favicon.ico")
+
+
+class Entry:
+    """``server``: called at the first request, because it needs a running event loop; ``console``: Django's own ASGI application."""
+
+    def __init__(self, make_server: Callable[[], Awaitable[Server]], stop: Callable[[Server], Awaitable[None]], console: Application) -> None:
+        self._make, self._stop, self._console = make_server, stop, console
+        self.server: Server | None = None
+
+    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+        kind = scope["type"]
+        if kind == "lifespan":
+            await self._lifespan(receive, send)
+        elif scope["path"].startswith(CONSOLE_PREFIXES):
+            await self._console(scope, receive, send)
+        elif kind == "http":
+            await self._http(await self._ready(), scope, receive, send)
+        elif kind == "websocket":
+            await self._websocket(await self._ready(), scope, receive, send)
+
+    async def _ready(self) -> Server:
+        """Servers without lifespan events (Daphne) start at the first request."""
+        if self.server is None:
+            self.server = await self._make()
+        return self.server
+
+    async def _lifespan(self, receive: Receive, send: Send) -> None:
+        while True:
+            message = await receive()
+            if message["type"] == "lifespan.startup":
+                try:
+                    await self._ready()
+                except Exception as e:
+                    log.exception("the server cannot start")
+                    await send({"type": "lifespan.startup.failed", "message": str(e)})
+                    return
+                await send({"type": "lifespan.startup.complete"})
+            elif message["type"] == "lifespan.shutdown":
+                if self.server is not None:
+                    await self._stop(self.server)
+                await send({"type": "lifespan.shutdown.complete"})
+                return
+
+    async def _http(self, server: Server, scope: Message, receive: Receive, send: Send) -> None:
+        request = ApiRequest(scope, receive)
+        try:
+            view = await self._filters(server, request)
+            response = await view(server, request, send)
+        except ClientGone:
+            return
+        except Exception as e:
+            response = failure(request, e)
+        if response is not None:
+            await send_response(request, response, send)
+
+    async def _filters(self, server: Server, request: ApiRequest) -> View:
+        request.tenant = await find_tenant(server, request)
+        user = await authenticate(server, request)
+        request.user = await impersonate(server, request, user)
+        await authorize(server, request)
+        return find_view(server, request)
+
+    async def _websocket(self, server: Server, scope: Message, receive: Receive, send: Send) -> None:
+        from apiserver.endpoints.consumers import watch_socket
+
+        request = ApiRequest({**scope, "method": "GET"}, receive)
+        try:
+            await self._filters(server, request)
+        except Exception as e:
+            status = failure(request, e).status_code
+            await receive()
+            await send({"type": "websocket.close", "code": 4000 + status})
+            return
+        await watch_socket(server, request, scope, receive, send)
+
+
+def failure(request: ApiRequest, error: Exception) -> HttpResponse:
+    """Any exception as a Status. What nobody foresaw is logged with the audit id and tells the client nothing else."""
+    if not isinstance(error, ApiError):
+        log.error("request failed: audit-id=%s %s %s", request.audit_id, request.method, request.path, exc_info=error)
+        error = ApiError(
+            f"an error on the server prevented the request from succeeding (audit id {request.audit_id})", reason="InternalError", code=500
+        )
+    response = HttpResponse(orjson.dumps(error.to_status()) + b"\n", content_type="application/json", status=error.code)
+    if error.retry_after:
+        response["Retry-After"] = str(error.retry_after)
+    if isinstance(error, Unauthorized):
+        response["WWW-Authenticate"] = 'Bearer realm="polyplane"'
+    return response
+
+

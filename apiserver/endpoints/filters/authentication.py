@@ -1,0 +1,58 @@
+"""Who sends the request: a bearer token's user, or system:anonymous; then whom the request acts as (impersonation)."""
+
+from __future__ import annotations
+
+from apiserver.authn.impersonation import read_headers
+from apiserver.authz.attributes import Attributes, forbidden
+from apiserver.endpoints.request import ApiRequest
+from apiserver.endpoints.server import Server
+from apiserver.errors import Unauthorized
+from apiserver.user import ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED, User
+
+_ANONYMOUS = User(ANONYMOUS, groups=(UNAUTHENTICATED,))
+_PROTOCOL = "base64url.bearer.authorization.k8s.io."
+
+
+async def authenticate(server: Server, request: ApiRequest) -> User:
+    """Raises Unauthorized for a token that is not known; nobody is silently made anonymous."""
+    secret = bearer_token(request)
+    if not secret:
+        if server.anonymous:
+            return _ANONYMOUS
+        raise Unauthorized
+    user = await server.directory.token(secret, request.tenant.id)
+    if user is None:
+        raise Unauthorized
+    if AUTHENTICATED not in user.groups:
+        user = User(user.name, user.uid, (*user.groups, AUTHENTICATED), user.extra)
+    return user
+
+
+def bearer_token(request: ApiRequest) -> str:
+    """From the Authorization header, or from the WebSocket subprotocol that browsers can set. "" when there is none."""
+    scheme, _, value = request.header(b"authorization").strip().partition(" ")
+    if scheme.lower() == "bearer" and value.strip():
+        return value.strip()
+    for protocol in request.header(b"sec-websocket-protocol").split(","):
+        if protocol.strip().startswith(_PROTOCOL):
+            import base64
+
+            encoded = protocol.strip()[len(_PROTOCOL) :]
+            return base64.urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)).decode("latin-1")
+    return ""
+
+
+async def impersonate(server: Server, request: ApiRequest, user: User) -> User:
+    """The user that Impersonate-* headers name, once ``user`` may act as them. Raises Forbidden, BadRequest."""
+    if b"impersonate-user" not in request.raw_headers and not any(n.startswith(b"impersonate-") for n in request.raw_headers):
+        return user
+    pairs = [(n.decode("latin-1"), v.decode("latin-1")) for n, v in request.scope["headers"] if n.startswith(b"impersonate-")]
+    wanted = read_headers(pairs)
+    if wanted is None:
+        return user
+    for check in wanted.checks:
+        attributes = Attributes(user, "impersonate", check.group, check.version, check.resource, check.subresource, check.namespace, check.name)
+        decision = await server.authorizer.authorize(request.tenant, attributes)
+        if not decision.allowed:
+            raise forbidden(attributes, decision.reason)
+    return wanted.user

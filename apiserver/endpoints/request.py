@@ -1,0 +1,130 @@
+"""ApiRequest: Django's HttpRequest, made thin - headers and query are read when somebody asks for them, the body is awaited."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Awaitable, Callable, MutableMapping
+from io import BytesIO
+from typing import Any
+from urllib.parse import parse_qs
+
+from django.http import HttpRequest
+
+from apiserver.errors import ApiError, RequestEntityTooLarge
+from apiserver.registry.scope import Tenant
+from apiserver.request import RequestInfo, parse_request
+from apiserver.user import User
+
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+Send = Callable[[Message], Awaitable[None]]
+
+MAX_BODY = 3 * 1024 * 1024
+"""Bytes; kube-apiserver's limit of a request body."""
+
+
+class ClientGone(Exception):
+    """The client closed the connection before its request was complete."""
+
+
+class ApiRequest(HttpRequest):
+    """info, tenant, user and audit_id are set on the way through the filters; ``warnings`` become Warning headers."""
+
+    info: RequestInfo
+    tenant: Tenant
+    user: User  # type: ignore[assignment]  # Django's own users live in the console only
+
+    def __init__(self, scope: Message, receive: Receive) -> None:
+        # HttpRequest.__init__ builds a dozen dictionaries that no API view looks at
+        self.scope = scope
+        self.receive = receive
+        self.method = scope["method"]
+        self.raw_headers: dict[bytes, bytes] = {}
+        for name, value in scope["headers"]:
+            if name in self.raw_headers and name != b"content-type":
+                value = self.raw_headers[name] + b"," + value
+            self.raw_headers[name] = value
+        self.path = self.path_info = scope["path"]
+        self.query: dict[str, list[str]] = {}
+        if scope.get("query_string"):
+            self.query = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True, encoding="utf-8")
+        self.warnings: list[str] = []
+        self.response_headers: list[tuple[bytes, bytes]] = []
+        self.audit_id = self.header(b"audit-id") or str(uuid.uuid4())
+        self.resolver_match = None
+        self.content_type = None
+        self.content_params = None
+        self.info = parse_request(
+            self.method, raw_path(scope), watch=_asks_to_watch(self.query), field_name=_selected_name(self.query)
+        )
+
+    def header(self, name: bytes) -> str:
+        """A request header by its lower-case name; "" where it is absent."""
+        value = self.raw_headers.get(name)
+        return "" if value is None else value.decode("latin-1")
+
+    @property
+    def META(self) -> dict[str, Any]:  # type: ignore[override]
+        """Built at first use, for Django and DRF code that wants it."""
+        meta = self.__dict__.get("_meta")
+        if meta is None:
+            meta = {"REQUEST_METHOD": self.method, "PATH_INFO": self.path, "SERVER_NAME": "polyplane", "SERVER_PORT": "443"}
+            for name, value in self.raw_headers.items():
+                key = name.decode("latin-1").upper().replace("-", "_")
+                meta[key if key in ("CONTENT_TYPE", "CONTENT_LENGTH") else f"HTTP_{key}"] = value.decode("latin-1")
+            self.__dict__["_meta"] = meta
+        return meta  # type: ignore[no-any-return]
+
+    @property
+    def GET(self) -> dict[str, list[str]]:  # type: ignore[override]
+        return self.query
+
+    async def read_body(self, limit: int = MAX_BODY) -> bytes:
+        """The whole body. Raises RequestEntityTooLarge."""
+        length = self.header(b"content-length")
+        if length.isdigit() and int(length) > limit:
+            raise too_large(limit)
+        chunks: list[bytes] = []
+        size = 0
+        while True:
+            message = await self.receive()
+            if message["type"] == "http.disconnect":
+                raise ClientGone
+            chunk = message.get("body", b"")
+            size += len(chunk)
+            if size > limit:
+                raise too_large(limit)
+            chunks.append(chunk)
+            if not message.get("more_body"):
+                body = b"".join(chunks)
+                self._stream = BytesIO(body)
+                return body
+
+
+def too_large(limit: int) -> ApiError:
+    return RequestEntityTooLarge(f"Request entity too large: limit is {limit}")
+
+
+def raw_path(scope: Message) -> str:
+    """The path as sent, still percent-encoded, without the query."""
+    raw: bytes | None = scope.get("raw_path")
+    if raw is None:
+        from urllib.parse import quote
+
+        return quote(scope["path"])
+    return raw.split(b"?", 1)[0].decode("latin-1")
+
+
+def _asks_to_watch(query: dict[str, list[str]]) -> bool:
+    values = query.get("watch")
+    return values is not None and not (values[0] == "0" or values[0].lower() == "false")
+
+
+def _selected_name(query: dict[str, list[str]]) -> str:
+    """The name in a field selector that picks exactly one object, which authorization then sees as the request's name."""
+    for selector in query.get("fieldSelector", ())[:1]:
+        for term in selector.split(","):
+            name, sign, value = term.partition("=")
+            if sign and name == "metadata.name" and not name.endswith("!"):
+                return value.removeprefix("=")
+    return ""

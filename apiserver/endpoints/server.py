@@ -1,0 +1,54 @@
+"""Server: what the endpoints work with; `controlplane.wiring` puts it together once per process."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Protocol
+
+from apiserver.authz.attributes import Attributes, Decision
+from apiserver.authz.rbac import UserRules
+from apiserver.registry.core import Registry
+from apiserver.registry.scope import Tenant
+from apiserver.registry.seeding import Seeder
+from apiserver.user import User
+
+
+class TenantInfo(Protocol):
+    """state: "active", "suspended" or "deleting"."""
+
+    @property
+    def id(self) -> int: ...
+    @property
+    def name(self) -> str: ...
+    @property
+    def state(self) -> str: ...
+
+
+class Directory(Protocol):
+    """Tenants and bearer tokens, cached for at most two seconds."""
+
+    async def tenant(self, name: str) -> TenantInfo | None: ...
+
+    async def token(self, secret: str, tenant_id: int) -> User | None:
+        """Who the token is for, None when it is unknown, expired, revoked, or not for this tenant."""
+
+
+class Authorizer(Protocol):
+    async def authorize(self, tenant: Tenant, attributes: Attributes) -> Decision: ...
+
+    async def rules_for(self, tenant: Tenant, user: User, namespace: str) -> UserRules: ...
+
+
+@dataclass(slots=True)
+class Server:
+    """git_version: as /version prints it; stopping: set when the process has been told to stop."""
+
+    registry: Registry
+    directory: Directory
+    authorizer: Authorizer
+    seeder: Seeder
+    git_version: str
+    anonymous: bool = True
+    stopping: bool = False
+    started: bool = False
+    inflight: dict[str, int] = field(default_factory=dict)

@@ -1,0 +1,82 @@
+"""/api, /apis, /apis/GROUP, /apis/GROUP/VERSION, and / (all paths)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+from django.http import HttpResponse
+from django.http.response import HttpResponseBase
+
+from apiserver.codec import negotiate
+from apiserver.endpoints import discovery, encode
+from apiserver.endpoints.request import ApiRequest, Send
+from apiserver.endpoints.routes import not_found
+from apiserver.endpoints.server import Server
+from apiserver.errors import MethodNotAllowed, UnknownResource
+from apiserver.meta.gvk import GroupVersionKind
+
+_AGGREGATED = GroupVersionKind("apidiscovery.k8s.io", "v2", "APIGroupDiscoveryList")
+_PARAMETERS = ";g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
+
+
+def _aggregated_or_plain(media_type: str, target: GroupVersionKind | None) -> bool:
+    return target is None or target == _AGGREGATED
+
+
+async def dispatch(server: Server, request: ApiRequest, send: Send) -> HttpResponseBase:
+    if request.method != "GET":
+        raise MethodNotAllowed
+    parts = [p for p in request.info.path.split("/") if p]
+    resources = server.registry.catalog.all(request.tenant)
+    if len(parts) == 1:
+        return _root(request, parts[0], list(resources))
+    document: Any = None
+    if parts[0] == "api" and len(parts) == 2:
+        document = discovery.api_resource_list(resources, "", parts[1])
+        if document is None:
+            raise UnknownResource
+    elif parts[0] == "apis" and len(parts) in (2, 3):
+        groups = discovery.groups(resources)
+        if parts[1] not in groups:
+            return await not_found(server, request, send)
+        if len(parts) == 2:
+            document = discovery.api_group(parts[1], groups[parts[1]])
+        else:
+            document = discovery.api_resource_list(resources, parts[1], parts[2])
+            custom = any(r.custom for r in resources if r.group == parts[1])
+            if document is None and custom:
+                return await not_found(server, request, send)
+    if document is None:
+        raise UnknownResource
+    kind = negotiate.negotiate(request.header(b"accept"), negotiate.allow_plain, negotiate.DISCOVERY)
+    return encode.respond(document, kind)
+
+
+def _root(request: ApiRequest, root: str, resources: list[Any]) -> HttpResponse:
+    """/api and /apis, plain or aggregated."""
+    kind = negotiate.negotiate(request.header(b"accept"), _aggregated_or_plain, negotiate.DISCOVERY)
+    if kind.convert is None:
+        address = request.header(b"host") or "127.0.0.1:6443"
+        plain = discovery.api_versions(address) if root == "api" else discovery.api_group_list(resources)
+        return encode.respond(plain, kind)
+    document = discovery.aggregated(resources, core=root == "api")
+    tag = discovery.etag(document)
+    if request.header(b"if-none-match") == tag:
+        response = HttpResponse(status=304)
+    else:
+        response = encode.respond(document, kind)
+        response["Content-Type"] = kind.media_type + _PARAMETERS
+    response["ETag"] = tag
+    response["Vary"] = "Accept"
+    return response
+
+
+async def paths(server: Server, request: ApiRequest, send: Send) -> HttpResponseBase:
+    """Every path that leads somewhere."""
+    found = {"/api", "/api/v1", "/apis", "/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3"}
+    found |= {"/readyz", "/version"}
+    for group, versions in discovery.groups(server.registry.catalog.all(request.tenant)).items():
+        found.add(f"/apis/{group}")
+        found |= {f"/apis/{group}/{v}" for v in versions}
+    return HttpResponse(orjson.dumps({"paths": sorted(found)}, option=orjson.OPT_INDENT_2), content_type="application/json")

@@ -1,0 +1,62 @@
+"""Reviews: create-only resources that answer a question and store nothing."""
+
+from __future__ import annotations
+
+from django.http.response import HttpResponseBase
+
+from apiserver.authz import reviews
+from apiserver.authz.attributes import Attributes, Decision
+from apiserver.authz.rbac import UserRules
+from apiserver.codec import strict
+from apiserver.endpoints import bodies, encode
+from apiserver.endpoints.views.resource import ResourceView
+from apiserver.kinds.base import Object
+from apiserver.meta.times import format_time
+from apiserver.registry.options import WriteOptions
+from apiserver.registry.result import Stored
+from apiserver.user import User
+
+
+class ReviewView(ResourceView):
+    async def post(self) -> HttpResponseBase | None:
+        options = WriteOptions.parse(self.request.query, "CreateOptions")
+        kind = encode.accepted(self.request, self.scope)
+        review = await bodies.read_object(self.request, self.scope, strict.directive(options.field_validation))
+        answer = await self._answer(review)
+        return encode.object_response(self.request, self.scope, kind, Stored.of_object(answer), 201)
+
+    async def _answer(self, review: Object) -> Object:
+        resource, user = self.scope.resource.resource, self.scope.user
+        if resource == "subjectaccessreviews":
+            return await reviews.subject_access_review(review, self._authorize)
+        if resource == "localsubjectaccessreviews":
+            return await reviews.local_subject_access_review(review, self.scope.namespace, self._authorize)
+        if resource == "selfsubjectaccessreviews":
+            return await reviews.self_subject_access_review(review, user, self._authorize)
+        if resource == "selfsubjectrulesreviews":
+            return await reviews.self_subject_rules_review(review, user, self._rules)
+        if resource == "selfsubjectreviews":
+            return {**review, "metadata": {"creationTimestamp": format_time(self.scope.now)}, "status": {"userInfo": user_info(user)}}
+        return await self._token_review(review)
+
+    async def _authorize(self, attributes: Attributes) -> Decision:
+        return await self.server.authorizer.authorize(self.request.tenant, attributes)
+
+    async def _rules(self, user: User, namespace: str) -> UserRules:
+        return await self.server.authorizer.rules_for(self.request.tenant, user, namespace)
+
+    async def _token_review(self, review: Object) -> Object:
+        user = await self.server.directory.token(review.get("spec", {}).get("token", ""), self.request.tenant.id)
+        status: Object = {"user": {}} if user is None else {"authenticated": True, "user": user_info(user)}
+        return {**review, "status": status}
+
+
+def user_info(user: User) -> Object:
+    info: Object = {"username": user.name}
+    if user.uid:
+        info["uid"] = user.uid
+    if user.groups:
+        info["groups"] = list(user.groups)
+    if user.extra:
+        info["extra"] = {k: list(v) for k, v in user.extra.items()}
+    return info

@@ -1,0 +1,36 @@
+"""DELETE on a collection: what the selectors select is deleted one by one and returned as a list."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import orjson
+
+from apiserver.errors import NotFound
+from apiserver.registry import reading
+from apiserver.registry.core import Registry
+from apiserver.registry.deletion import delete
+from apiserver.registry.options import DeleteOptions, ListOptions
+from apiserver.registry.reading import Listing
+from apiserver.registry.scope import Scope
+from apiserver.registry.selection import Selection
+
+
+@dataclass(frozen=True, slots=True)
+class _Shown:
+    json: bytes
+
+
+async def delete_collection(
+    registry: Registry, scope: Scope, list_options: ListOptions, selection: Selection, options: DeleteOptions
+) -> Listing:
+    """The list of what was selected, as it was before its deletion."""
+    listing = await reading.list_(registry, scope, list_options, selection)
+    for item in listing.items:
+        metadata = orjson.loads(item.json)["metadata"]
+        one = replace(scope, name=metadata["name"], namespace=metadata.get("namespace", ""))
+        try:
+            await delete(registry, one, options)
+        except NotFound:
+            continue  # somebody else was faster
+    return listing

@@ -1,0 +1,99 @@
+"""Continue tokens: where a list goes on, at which resourceVersion (k8s.io/apiserver ``storage/continue.go``).
+
+The form is upstream's (base64 of JSON with v, rv and start), plus ``sig``: a signature over tenant, version and key. A token of another
+tenant is refused; a token that carries no signature is read as upstream reads it, because its key is always looked up inside the request's
+own tenant and resource and can reach nothing else.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import hmac
+from collections.abc import Callable
+from typing import NamedTuple
+
+import orjson
+
+from apiserver.errors import BadRequest
+
+_VERSION = "meta.k8s.io/v1"
+Sign = Callable[[bytes], bytes]
+
+
+class Position(NamedTuple):
+    """resource_version -1: go on at the latest state (an inconsistent list). after: (namespace, name) of the last object shown."""
+
+    resource_version: int
+    after: tuple[str, str]
+
+
+def encode(position: Position, tenant: int, namespace: str, sign: Sign) -> str:
+    """``namespace``: of the list, "" for a list across namespaces or of cluster-scoped objects."""
+    ns, name = position.after
+    key = (name if namespace or not ns else f"{ns}/{name}") + "\0"
+    signature = base64.urlsafe_b64encode(sign(_signed(tenant, position.resource_version, key))[:12]).decode()
+    token = {"v": _VERSION, "rv": position.resource_version, "start": key, "sig": signature}
+    return base64.urlsafe_b64encode(orjson.dumps(token)).decode().rstrip("=")
+
+
+def _signed(tenant: int, rv: int, key: str) -> bytes:
+    return f"continue\0{tenant}\0{rv}\0{key}".encode()
+
+
+def decode(token: str, tenant: int, namespace: str, *, namespaced: bool, sign: Sign) -> Position:
+    """Raises BadRequest with upstream's texts."""
+    value = _read(token)
+    if value.get("v") != _VERSION:
+        raise _invalid(f"server does not recognize this encoded version {value.get('v', '')}")
+    rv, start = value.get("rv") or 0, value.get("start") or ""
+    if not isinstance(rv, int) or not isinstance(start, str):
+        raise _invalid("json: cannot unmarshal into Go value of type storage.continueToken")
+    if rv == 0:
+        raise _invalid("incorrect encoded start resourceVersion (version meta.k8s.io/v1)")
+    if not start:
+        raise _invalid("encoded start key empty (version meta.k8s.io/v1)")
+    if _cleaned(start) != "/" + start.lstrip("/"):
+        raise _invalid(start)
+    if "sig" in value:
+        wanted = base64.urlsafe_b64encode(sign(_signed(tenant, rv, start))[:12]).decode()
+        if not hmac.compare_digest(wanted, str(value["sig"])):
+            raise _invalid("the token was not issued for this tenant")
+    return Position(rv, _after(start, namespace, namespaced))
+
+
+def _after(start: str, namespace: str, namespaced: bool) -> tuple[str, str]:
+    """A key ends with NUL when the list goes on behind it; without, it begins there, which is behind its predecessor."""
+    key = start.rstrip("\0") if start.endswith("\0") else start[:-1] + chr(ord(start[-1]) - 1) + "\U0010ffff"
+    if namespace or not namespaced:
+        return namespace, key
+    ns, _, name = key.partition("/")
+    return ns, name
+
+
+def _cleaned(start: str) -> str:
+    import posixpath
+
+    cleaned = posixpath.normpath("/" + start)
+    return cleaned + "/" if start.endswith("/") and cleaned != "/" else cleaned
+
+
+def _read(token: str) -> dict[str, object]:
+    try:
+        raw = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
+    except (binascii.Error, ValueError):
+        at = next((i for i, c in enumerate(token) if not (c.isascii() and (c.isalnum() or c in "-_"))), 0)
+        raise _invalid(f"illegal base64 data at input byte {at}") from None
+    try:
+        value = orjson.loads(raw)
+    except orjson.JSONDecodeError:
+        from apiserver.codec.gojson_syntax import syntax_error
+
+        raise _invalid(syntax_error(raw)) from None
+    if not isinstance(value, dict):
+        raise _invalid("json: cannot unmarshal into Go value of type storage.continueToken")
+    return value
+
+
+def _invalid(why: str) -> BadRequest:
+    return BadRequest(f"invalid continue token: continue key is not valid: {why}")

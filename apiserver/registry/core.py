@@ -1,0 +1,154 @@
+"""Registry: the parts that every operation works with, and what they share - reading, materializing and encoding objects."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import orjson
+
+from admission.attributes import Attributes, Object, Operation
+from admission.chain import Chain
+from apiserver.fieldmanager.manager import FieldManager
+from apiserver.kinds.base import Resource
+from apiserver.meta.gvk import GroupResource, GroupVersionResource
+from apiserver.registry.scope import Scope, Tenant
+from apiserver.schema.decode import DecodeError
+from apiserver.schema.defaults import apply_defaults
+from apiserver.schema.prune import decode_custom
+from apiserver.storage.interface import ObjectKey, Store, Write
+from apiserver.watch.entry import Index
+from apiserver.watch.watches import Watches
+
+
+class State(Protocol):
+    """One object at one version: a storage Record or a cache's Entry."""
+
+    @property
+    def json(self) -> bytes: ...
+    @property
+    def resource_version(self) -> int: ...
+
+
+class Catalog(Protocol):
+    """The resources of one tenant: built-in ones and those of its CustomResourceDefinitions."""
+
+    def find(self, tenant: Tenant, group: str, resource: str) -> Resource | None: ...
+
+    def all(self, tenant: Tenant) -> Sequence[Resource]: ...
+
+
+class Hook(Protocol):
+    """What a kind needs of other objects around its writes (IP allocation, role escalation ...). Raises ApiError to refuse."""
+
+    async def before_write(self, registry: Registry, scope: Scope, obj: Object, old: Object | None, *, dry_run: bool) -> None: ...
+
+
+@dataclass(slots=True)
+class Registry:
+    """hooks: by storage GroupResource; manager: the FieldManager of a resource; sign: keyed hash of a message; index: labels and selectable
+    fields of a stored object."""
+
+    store: Store
+    watches: Watches
+    chain: Chain
+    catalog: Catalog
+    manager: Callable[[Resource], FieldManager]
+    hooks: Mapping[GroupResource, Hook]
+    sign: Callable[[bytes], bytes]
+    index: Index
+
+    # --- objects ---------------------------------------------------------------------------------------------------------------
+    def materialize(self, scope: Scope, record: State) -> Object:
+        """A private copy of the stored object in the request's version, with its resourceVersion."""
+        obj: Object = orjson.loads(record.json)
+        return self.to_version(scope.resource, obj, scope.version)
+
+    def to_version(self, resource: Resource, obj: Object, version: str) -> Object:
+        wanted = resource.gvk(version).api_version
+        if obj.get("apiVersion") != wanted or obj.get("kind") != resource.kind:
+            obj = resource.hooks.convert(obj, version)
+            obj["kind"] = resource.kind
+        if resource.custom:
+            served = resource.versions[version]
+            decode_custom(served.schema, obj)
+            apply_defaults(served.schema, obj)
+        return obj
+
+    def encode(self, resource: Resource, obj: Object) -> bytes:
+        """The object as storage keeps it: storage version, no resourceVersion, kind, apiVersion and metadata first."""
+        storage_version = resource.gvk(resource.storage_version)
+        if obj.get("apiVersion") != storage_version.api_version:
+            obj = resource.hooks.convert(obj, resource.storage_version)
+        metadata = {k: v for k, v in obj["metadata"].items() if k != "resourceVersion"}
+        ordered = {"kind": resource.kind, "apiVersion": storage_version.api_version, "metadata": metadata}
+        for name, value in obj.items():
+            if name not in ordered:
+                ordered[name] = value
+        return orjson.dumps(ordered)
+
+    # --- reading ---------------------------------------------------------------------------------------------------------------
+    async def current(self, scope: Scope, key: ObjectKey) -> tuple[State | None, bool]:
+        """The state to start a write from, and whether it is known to be the latest (a cache may lag by a moment)."""
+        cache = self.watches.peek(scope.tenant.id, key.group_resource)
+        entry = cache.get(key) if cache is not None else None
+        if entry is not None:
+            return entry, False
+        return await self.store.get(scope.tenant.id, key), True
+
+    def lookup(self, tenant: Tenant) -> CacheLookup:
+        return CacheLookup(self, tenant)
+
+    def attributes(self, scope: Scope, operation: Operation, name: str, obj: Object | None, old: Object | None, **more: Any) -> Attributes:
+        return Attributes(
+            tenant=scope.tenant.id,
+            operation=operation,
+            kind=scope.gvk,
+            resource=GroupVersionResource(scope.resource.group, scope.version, scope.resource.resource),
+            subresource=scope.subresource,
+            namespace=scope.namespace,
+            name=name,
+            object=obj,
+            old=old,
+            user=scope.user,
+            warnings=scope.warnings,
+            namespaced=scope.resource.namespaced,
+            **more,
+        )
+
+
+class CacheLookup:
+    """admission.Lookup over the watch caches of one tenant."""
+
+    def __init__(self, registry: Registry, tenant: Tenant) -> None:
+        self._registry, self._tenant = registry, tenant
+
+    async def get(self, resource: GroupResource, namespace: str, name: str, *, fresh: bool = False) -> Object | None:
+        if not fresh:
+            cache = await self._registry.watches.cache(self._tenant.id, resource)
+            entry = cache.get(ObjectKey(*resource, namespace, name))
+            return None if entry is None else entry.shared
+        record = await self._registry.store.get(self._tenant.id, ObjectKey(*resource, namespace, name))
+        return None if record is None else orjson.loads(record.json)
+
+    async def list(self, resource: GroupResource, namespace: str = "") -> Sequence[Object]:
+        cache = await self._registry.watches.cache(self._tenant.id, resource)
+        return [entry.shared for entry in cache.select(namespace)]
+
+
+def write_of(operation: str, key: ObjectKey, obj: Object, data: bytes, expected: int = 0) -> Write:
+    metadata = obj["metadata"]
+    return Write(
+        operation=operation,  # type: ignore[arg-type]  # callers pass one of the three literals
+        key=key,
+        uid=metadata.get("uid", ""),
+        data=data,
+        expected=expected,
+        owner_uids=tuple(o.get("uid", "") for o in metadata.get("ownerReferences") or ()),
+        finalizers=tuple(metadata.get("finalizers") or ()),
+        deleting=bool(metadata.get("deletionTimestamp")),
+    )
+
+
+__all__ = ["CacheLookup", "Catalog", "DecodeError", "Hook", "Registry", "write_of"]

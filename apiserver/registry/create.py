@@ -1,0 +1,101 @@
+"""Create: POST, and PUT or apply of an absent object where the kind allows that."""
+
+from __future__ import annotations
+
+import copy
+
+from admission.attributes import Object
+from apiserver.errors import AlreadyExists, Invalid, PlainError
+from apiserver.registry import objectmeta
+from apiserver.registry.core import Registry, write_of
+from apiserver.registry.result import Stored
+from apiserver.registry.scope import Scope
+from apiserver.registry.translate import storage_errors
+from apiserver.storage.errors import KeyExists
+
+GENERATE_ATTEMPTS = 8
+
+
+async def create(registry: Registry, scope: Scope, obj: Object, *, dry_run: bool, manager: str, admitted: bool = False) -> Stored:
+    """``obj``: decoded and defaulted. ``admitted``: mutating admission and field management have been done by the caller."""
+    metadata = obj["metadata"]
+    if metadata.get("resourceVersion") and not admitted:
+        raise PlainError("resourceVersion should not be set on objects to be created")
+    generated = bool(metadata.get("generateName")) and not metadata.get("name")
+    for attempt in range(GENERATE_ATTEMPTS):
+        candidate = copy.deepcopy(obj) if generated else obj
+        try:
+            return await _create_once(registry, scope, candidate, dry_run=dry_run, manager=manager, admitted=admitted)
+        except AlreadyExists:
+            if not generated or attempt == GENERATE_ATTEMPTS - 1:
+                raise
+    raise AssertionError("unreachable")
+
+
+async def _create_once(registry: Registry, scope: Scope, obj: Object, *, dry_run: bool, manager: str, admitted: bool) -> Stored:
+    metadata = obj["metadata"]
+    if metadata.get("generateName") and not metadata.get("name"):
+        from apiserver.meta.names import generate_name
+
+        metadata["name"] = generate_name(metadata["generateName"])
+    name = metadata.get("name", "")
+    lookup = registry.lookup(scope.tenant)
+    attributes = registry.attributes(scope, "CREATE", name, obj, None, dry_run=dry_run)
+    if not admitted:
+        field_manager = registry.manager(scope.resource)
+        obj = field_manager.update(None, obj, manager, api_version=scope.gvk.api_version, subresource=scope.subresource, now=scope.now)
+        attributes.object = obj
+        await registry.chain.admit(attributes, lookup)
+        obj = attributes.object
+    await before_create(registry, scope, obj, dry_run=dry_run, manager=manager)
+    attributes.object, attributes.name = obj, obj["metadata"].get("name", "")
+    await registry.chain.validate(attributes, lookup)
+    return await _store(registry, scope, obj, dry_run=dry_run)
+
+
+async def before_create(registry: Registry, scope: Scope, obj: Object, *, dry_run: bool, manager: str) -> None:
+    """System fields, the kind's strategy and all validation, in place. Raises Invalid."""
+    hooks, metadata = scope.resource.hooks, obj["metadata"]
+    context = scope.context(dry_run=dry_run, field_manager=manager)
+    objectmeta.fill_system_fields(metadata, scope.now)
+    if not scope.resource.namespaced:
+        metadata.pop("namespace", None)
+    hooks.prepare_create(obj, context)
+    hook = registry.hooks.get(scope.resource.storage)
+    errors = objectmeta.validate(obj, namespaced=scope.resource.namespaced, name_rule=hooks.name_rule)
+    errors += hooks.validate(obj, context) + hooks.validate_create(obj, context)
+    if errors:
+        raise Invalid(scope.resource.group_kind, metadata.get("name", ""), errors)
+    errors = objectmeta.path_segment_errors(obj)
+    if errors:
+        raise Invalid(scope.resource.group_kind, metadata.get("name", ""), errors)
+    if hook is not None:
+        await hook.before_write(registry, scope, obj, None, dry_run=dry_run)
+    for text in hooks.warnings(obj, None, context):
+        scope.warn(text)
+    hooks.canonicalize(obj)
+
+
+async def _store(registry: Registry, scope: Scope, obj: Object, *, dry_run: bool) -> Stored:
+    key = scope.key(obj["metadata"]["name"])
+    resource = scope.resource
+    data = registry.encode(resource, obj)
+    if dry_run:
+        if await registry.store.get(scope.tenant.id, key) is not None:
+            raise await _already_exists(registry, scope, key.name)
+        return Stored.of_object(obj)
+    with storage_errors(scope, key.name):
+        try:
+            rv = await registry.store.write(scope.tenant.id, write_of("create", key, obj, data))
+        except KeyExists:
+            raise await _already_exists(registry, scope, key.name) from None
+    obj["metadata"]["resourceVersion"] = str(rv)
+    return Stored.of_write(resource, scope.version, key, obj, data, rv)
+
+
+async def _already_exists(registry: Registry, scope: Scope, name: str) -> AlreadyExists:
+    record = await registry.store.get(scope.tenant.id, scope.key(name))
+    error = AlreadyExists(scope.resource.group_resource, name)
+    if record is not None and b'"deletionTimestamp"' in record.data and registry.materialize(scope, record)["metadata"].get("deletionTimestamp"):
+        error.message = f"object is being deleted: {error.message}"
+    return error

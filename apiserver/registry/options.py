@@ -1,0 +1,232 @@
+"""Request options: the query (or a DeleteOptions body) read as Go's conversion does and validated as kube-apiserver validates it.
+
+Sources: k8s.io/apimachinery ``meta/v1`` conversion and validation, ``meta/internalversion/validation``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from apiserver.errors import BadRequest, Invalid
+from apiserver.fielderrors import FieldErrors, forbidden, go_quote, invalid, not_supported, required, too_long
+from apiserver.meta.gvk import GroupKind
+
+Query = Mapping[str, Sequence[str]]
+
+_INT64 = 2**63
+
+
+def parse_int(text: str) -> int:
+    """strconv.ParseInt(text, 10, 64); BadRequest with Go's text."""
+    digits = text[1:] if text[:1] in "+-" else text
+    if not digits.isascii() or not digits.isdigit():
+        raise BadRequest(f"strconv.ParseInt: parsing {go_quote(text)}: invalid syntax")
+    value = int(text)
+    if not -_INT64 <= value < _INT64:
+        raise BadRequest(f"strconv.ParseInt: parsing {go_quote(text)}: value out of range")
+    return value
+
+
+def parse_bool(text: str) -> bool:
+    """A query's boolean: only "false" in any case and "0" are false; even an empty value is true."""
+    return not (text == "0" or text.lower() == "false")
+
+
+def first(query: Query, name: str) -> str:
+    values = query.get(name)
+    return values[0] if values else ""
+
+
+def _optional_int(query: Query, name: str) -> int | None:
+    return parse_int(query[name][0]) if query.get(name) else None
+
+
+def _optional_bool(query: Query, name: str) -> bool | None:
+    return parse_bool(query[name][0]) if query.get(name) else None
+
+
+@dataclass(slots=True)
+class ListOptions:
+    label_selector: str = ""
+    field_selector: str = ""
+    limit: int = 0
+    continue_token: str = ""
+    resource_version: str = ""
+    resource_version_match: str = ""
+    timeout_seconds: int | None = None
+    watch: bool = False
+    allow_watch_bookmarks: bool = False
+    send_initial_events: bool | None = None
+
+    @classmethod
+    def parse(cls, query: Query) -> ListOptions:
+        return cls(
+            label_selector=first(query, "labelSelector"),
+            field_selector=first(query, "fieldSelector"),
+            limit=max(_optional_int(query, "limit") or 0, 0),
+            continue_token=first(query, "continue"),
+            resource_version=first(query, "resourceVersion"),
+            resource_version_match=first(query, "resourceVersionMatch"),
+            timeout_seconds=_optional_int(query, "timeoutSeconds"),
+            watch=_optional_bool(query, "watch") or False,
+            allow_watch_bookmarks=_optional_bool(query, "allowWatchBookmarks") or False,
+            send_initial_events=_optional_bool(query, "sendInitialEvents"),
+        )
+
+    def validate(self, *, watch: bool) -> None:
+        """Raises Invalid. ``watch``: whether the request is a watch (by its query or its verb)."""
+        errors = self._watch_errors() if watch else self._list_errors()
+        if errors:
+            raise Invalid(GroupKind("meta.k8s.io", "ListOptions"), "", errors)
+
+    def _watch_errors(self) -> FieldErrors:
+        errors: FieldErrors = []
+        match, path = self.resource_version_match, "resourceVersionMatch"
+        if self.send_initial_events is not None and not match:
+            errors.append(forbidden(path, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"))
+        if match:
+            if self.send_initial_events is None:
+                errors.append(forbidden(path, "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"))
+            if match != "NotOlderThan":
+                errors.append(not_supported(path, match, ["NotOlderThan"]))
+        if self.continue_token:
+            errors.append(forbidden(path, "resourceVersionMatch is forbidden when continue is provided"))
+        return errors
+
+    def _list_errors(self) -> FieldErrors:
+        errors: FieldErrors = []
+        match, path = self.resource_version_match, "resourceVersionMatch"
+        if self.send_initial_events is not None:
+            errors.append(forbidden("sendInitialEvents", "sendInitialEvents is forbidden for list"))
+        if not match:
+            return errors
+        if not self.resource_version:
+            errors.append(forbidden(path, "resourceVersionMatch is forbidden unless resourceVersion is provided"))
+        if self.continue_token:
+            errors.append(forbidden(path, "resourceVersionMatch is forbidden when continue is provided"))
+        if match not in ("Exact", "NotOlderThan"):
+            errors.append(not_supported(path, match, ["Exact", "NotOlderThan", ""]))
+        if match == "Exact" and self.resource_version == "0":
+            errors.append(forbidden(path, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'))
+        return errors
+
+
+@dataclass(slots=True)
+class WriteOptions:
+    """CreateOptions, UpdateOptions and PatchOptions in one; ``force`` counts for patches."""
+
+    dry_run: bool = False
+    field_manager: str = ""
+    field_validation: str = ""
+    force: bool | None = None
+
+    @classmethod
+    def parse(cls, query: Query, kind: str, *, apply: bool = False) -> WriteOptions:
+        """kind: "CreateOptions", "UpdateOptions" or "PatchOptions", which errors name. Raises Invalid."""
+        dry_run = list(query.get("dryRun", ()))
+        options = cls(
+            dry_run=bool(dry_run),
+            field_manager=first(query, "fieldManager"),
+            field_validation=first(query, "fieldValidation"),
+            force=_optional_bool(query, "force") if kind == "PatchOptions" else None,
+        )
+        errors: FieldErrors = []
+        if kind == "PatchOptions":
+            if apply and not options.field_manager:
+                errors.append(required("fieldManager", "is required for apply patch"))
+            if not apply and options.force is not None:
+                errors.append(forbidden("force", "may not be specified for non-apply patch"))
+        errors += field_manager_errors(options.field_manager)
+        errors += dry_run_errors(dry_run)
+        if options.field_validation not in ("", "Ignore", "Strict", "Warn"):
+            errors.append(not_supported("fieldValidation", options.field_validation, ["", "Ignore", "Strict", "Warn"]))
+        if errors:
+            raise Invalid(GroupKind("meta.k8s.io", kind), "", errors)
+        return options
+
+
+def field_manager_errors(name: str) -> FieldErrors:
+    errors: FieldErrors = []
+    if len(name.encode()) > 128:
+        errors.append(too_long("fieldManager", 128))
+    for i, c in enumerate(name):
+        if not c.isprintable():
+            position = len(name[:i].encode())
+            errors.append(invalid("fieldManager", name, f"invalid character U+{ord(c):04X} (at position {position})"))
+    return errors
+
+
+def dry_run_errors(dry_run: Sequence[str]) -> FieldErrors:
+    if any(v != "All" for v in dry_run):
+        return [not_supported("dryRun", list(dry_run), ["All"])]
+    return []
+
+
+@dataclass(slots=True)
+class DeleteOptions:
+    """grace_period None where nobody asked; dry_run as given; unsafe: ignoreStoreReadErrorWithClusterBreakingPotential."""
+
+    dry_run_values: tuple[str, ...] = ()
+    grace_period: int | None = None
+    propagation_policy: str | None = None
+    orphan_dependents: bool | None = None
+    precondition_uid: str | None = None
+    precondition_resource_version: str | None = None
+    has_preconditions: bool = False
+    unsafe: bool | None = None
+
+    @property
+    def dry_run(self) -> bool:
+        return bool(self.dry_run_values)
+
+    @classmethod
+    def from_query(cls, query: Query) -> DeleteOptions:
+        return cls(
+            dry_run_values=tuple(query.get("dryRun", ())),
+            grace_period=_optional_int(query, "gracePeriodSeconds"),
+            propagation_policy=first(query, "propagationPolicy") if query.get("propagationPolicy") else None,
+            orphan_dependents=_optional_bool(query, "orphanDependents"),
+            unsafe=_optional_bool(query, "ignoreStoreReadErrorWithClusterBreakingPotential"),
+        )
+
+    @classmethod
+    def from_body(cls, body: Mapping[str, Any]) -> DeleteOptions:
+        """``body``: a decoded DeleteOptions object."""
+        preconditions = body.get("preconditions")
+        return cls(
+            dry_run_values=tuple(body.get("dryRun") or ()),
+            grace_period=body.get("gracePeriodSeconds"),
+            propagation_policy=body.get("propagationPolicy"),
+            orphan_dependents=body.get("orphanDependents"),
+            precondition_uid=(preconditions or {}).get("uid"),
+            precondition_resource_version=(preconditions or {}).get("resourceVersion"),
+            has_preconditions=preconditions is not None,
+            unsafe=body.get("ignoreStoreReadErrorWithClusterBreakingPotential"),
+        )
+
+    def validate(self) -> None:
+        """Raises Invalid."""
+        errors: FieldErrors = []
+        policy = self.propagation_policy
+        if policy is not None and self.orphan_dependents is not None:
+            errors.append(invalid("propagationPolicy", policy, "orphanDependents and deletionPropagation cannot be both set"))
+        if policy is not None and policy not in ("Foreground", "Background", "Orphan"):
+            errors.append(not_supported("propagationPolicy", policy, ["Foreground", "Background", "Orphan", "nil"]))
+        errors += dry_run_errors(self.dry_run_values)
+        if self.unsafe:
+            set_together = {
+                ".dryRun": bool(self.dry_run_values),
+                ".propagationPolicy": policy is not None,
+                ".orphanDependents": self.orphan_dependents is not None,
+                ".gracePeriodSeconds": self.grace_period is not None,
+                ".preconditions": self.has_preconditions,
+            }
+            for name, present in set_together.items():
+                if present:
+                    errors.append(
+                        invalid("ignoreStoreReadErrorWithClusterBreakingPotential", True, f"cannot be set together with {name}")
+                    )
+        if errors:
+            raise Invalid(GroupKind("meta.k8s.io", "DeleteOptions"), "", errors)

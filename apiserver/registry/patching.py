@@ -1,0 +1,117 @@
+"""PATCH: JSON patch, merge patch, strategic merge patch and apply, each a change under the update loop.
+
+Source: k8s.io/apiserver ``endpoints/handlers/patch.go``.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from typing import Any
+
+from admission.attributes import Object
+from apiserver.codec import json as json_codec
+from apiserver.codec import cbor, negotiate, patches, strict
+from apiserver.errors import NotFound
+from apiserver.patch.jsonpatch import apply_json_patch
+from apiserver.patch.merge import apply_merge_patch
+from apiserver.patch.govalue import go_value
+from apiserver.patch.strategic import apply_strategic_patch
+from apiserver.registry.core import DecodeError, Registry
+from apiserver.registry.options import WriteOptions
+from apiserver.registry.result import Stored
+from apiserver.registry.scope import Scope
+from apiserver.registry.update import Change, Request, update
+
+@dataclass(slots=True)
+class Patch:
+    """media_type: of the patch; body: as sent."""
+
+    media_type: str
+    body: bytes
+    manager: str
+    options: WriteOptions
+
+
+async def patch(registry: Registry, scope: Scope, wanted: Patch, *, before_create: Callable[[], Awaitable[None]]) -> Stored:
+    if wanted.media_type in (negotiate.APPLY_YAML, negotiate.APPLY_CBOR):
+        return await _apply(registry, scope, wanted, before_create)
+    change = _merging(registry, scope, wanted)
+    return await update(registry, scope, change, Request(manager=wanted.manager, dry_run=wanted.options.dry_run))
+
+
+def _merging(registry: Registry, scope: Scope, wanted: Patch) -> Change:
+    """A change that patches the live object; the patch itself is decoded once."""
+    validation = strict.directive(wanted.options.field_validation)
+    apply, duplicates = _prepared(scope, wanted, check=validation != strict.IGNORE)
+
+    async def change(old: Object | None) -> Object:
+        if old is None:
+            raise NotFound(scope.resource.group_resource, scope.name)
+        patched, shown = apply(old)
+        try:
+            new, unknown = scope.decode(patched)
+        except DecodeError as e:
+            raise strict.patch_invalid(shown(), str(e)) from None
+        problems = [*duplicates, *unknown]
+        if problems and validation == strict.STRICT:
+            raise strict.reject_patch(problems, shown())
+        if problems and validation == strict.WARN:
+            for text in strict.warnings_of(problems):
+                scope.warn(text)
+        return new
+
+    return change
+
+
+Apply = Callable[[Object], tuple[Any, Callable[[], str]]]
+"""From the live object to the patched one and to the text that errors show."""
+
+
+def _prepared(scope: Scope, wanted: Patch, *, check: bool) -> tuple[Apply, list[str]]:
+    if wanted.media_type == negotiate.STRATEGIC_PATCH:
+        patch, errors = patches.decode_strategic_patch(wanted.body, check=check)
+        return lambda old: _strategic(old, patch, scope), errors
+    if wanted.media_type == negotiate.MERGE_PATCH:
+        patch, errors = patches.decode_merge_patch(wanted.body, check=check)
+        return lambda old: _with_text(apply_merge_patch(old, patch)), errors
+    operations, errors = patches.decode_json_patch(wanted.body, check=check)
+    return lambda old: _with_text(apply_json_patch(old, operations)), errors
+
+
+def _strategic(old: Object, patch: Object, scope: Scope) -> tuple[Any, Callable[[], str]]:
+    patched, rest = apply_strategic_patch(old, patch, scope.schema)
+    return patched, lambda: go_value(rest)
+
+
+def _with_text(patched: Any) -> tuple[Any, Callable[[], str]]:
+    return patched, lambda: json_codec.encode(patched).decode()
+
+
+async def _apply(registry: Registry, scope: Scope, wanted: Patch, before_create: Callable[[], Awaitable[None]]) -> Stored:
+    manager = registry.manager(scope.resource)
+    options = wanted.options
+    if wanted.media_type == negotiate.APPLY_CBOR:
+        applied, strict_error = cbor.decode_apply_patch(wanted.body), ""
+    else:
+        applied, strict_error = patches.decode_apply_patch(wanted.body)
+
+    async def change(old: Object | None) -> Object:
+        merged = manager.apply(
+            copy.deepcopy(old) if old is not None else {},
+            copy.deepcopy(applied),
+            wanted.manager,
+            force=bool(options.force),
+            api_version=scope.gvk.api_version,
+            subresource=scope.subresource,
+            now=scope.now,
+        )
+        if strict_error:
+            raise patches.reject_apply(strict_error)
+        return scope.decode(merged)[0]
+
+    request = Request(
+        manager=wanted.manager, dry_run=options.dry_run, allow_create=not scope.subresource, before_create=before_create, managed=True
+    )
+    return await update(registry, scope, change, request)

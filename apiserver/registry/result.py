@@ -1,0 +1,45 @@
+"""Stored: the outcome of an operation on one object, as bytes where they are at hand and as a dictionary where that is needed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+
+from apiserver.kinds.base import Object, Resource
+from apiserver.storage.interface import ObjectKey, Record
+
+
+class Stored:
+    """``json`` are the object's bytes in the request's version, or None where only the dictionary is there."""
+
+    __slots__ = ("_json", "_object", "created", "deleted")
+
+    def __init__(self, obj: Object | None, json: bytes | None, *, created: bool = False) -> None:
+        self._object, self._json, self.created, self.deleted = obj, json, created, True
+
+    @classmethod
+    def of_object(cls, obj: Object, *, created: bool = False) -> Stored:
+        return cls(obj, None, created=created)
+
+    @classmethod
+    def of_json(cls, json: bytes) -> Stored:
+        return cls(None, json)
+
+    @classmethod
+    def of_write(cls, resource: Resource, version: str, key: ObjectKey, obj: Object, data: bytes, rv: int) -> Stored:
+        if version == resource.storage_version and not resource.custom:
+            return cls(obj, Record(key, "", rv, data).json)
+        return cls(obj, None)
+
+    @property
+    def json(self) -> bytes:
+        if self._json is None:
+            self._json = orjson.dumps(self._object)
+        return self._json
+
+    @property
+    def object(self) -> Any:
+        if self._object is None:
+            self._object = orjson.loads(self._json or b"null")
+        return self._object

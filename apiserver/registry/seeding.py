@@ -1,0 +1,74 @@
+"""What every tenant has from its first request on: system namespaces, default roles and bindings, flow control, priority classes.
+
+A tenant is seeded when it is first used, so that creating one takes milliseconds and an unused one costs nothing. Seeding again creates what
+is missing and changes nothing else; the last object written marks that all is there.
+"""
+
+from __future__ import annotations
+
+import asyncio
+
+from apiserver.codec.json import encode
+from apiserver.errors import AlreadyExists, Conflict
+from apiserver.kinds.bootstrap import bootstrap_objects
+from apiserver.meta.gvk import GroupVersion
+from apiserver.registry.core import Registry
+from apiserver.registry.create import create
+from apiserver.registry.objectmeta import METADATA
+from apiserver.registry.scope import Scope, Tenant
+from apiserver.storage.interface import ObjectKey
+from apiserver.user import MASTERS, User
+
+SYSTEM = User("system:apiserver", groups=(MASTERS,))
+_MARK = ObjectKey("", "namespaces", "", "kube-node-lease")
+
+
+class Seeder:
+    """Remembers which tenants this process knows to be seeded."""
+
+    def __init__(self, registry: Registry) -> None:
+        self._registry = registry
+        self._done: set[int] = set()
+        self._running: dict[int, asyncio.Task[None]] = {}
+
+    async def ensure(self, tenant: Tenant) -> None:
+        if tenant.id in self._done:
+            return
+        task = self._running.get(tenant.id)
+        if task is None:
+            task = self._running[tenant.id] = asyncio.create_task(self._seed(tenant))
+        await asyncio.shield(task)
+
+    async def _seed(self, tenant: Tenant) -> None:
+        try:
+            if await self._registry.store.get(tenant.id, _MARK) is None:
+                await seed(self._registry, tenant)
+            self._done.add(tenant.id)
+        finally:
+            del self._running[tenant.id]
+
+    def forget(self, tenant_id: int) -> None:
+        self._done.discard(tenant_id)
+
+
+async def seed(registry: Registry, tenant: Tenant) -> None:
+    objects = bootstrap_objects()
+    last = [o for o in objects if o["kind"] == "Namespace" and o["metadata"]["name"] == _MARK.name]
+    namespaces = [o for o in objects if o["kind"] == "Namespace" and o not in last]
+    rest = [o for o in objects if o["kind"] != "Namespace"]
+    for group in (namespaces, rest, last):
+        await asyncio.gather(*(_create(registry, tenant, obj) for obj in group))
+
+
+async def _create(registry: Registry, tenant: Tenant, obj: dict[str, object]) -> None:
+    gv = GroupVersion.parse(str(obj["apiVersion"]))
+    resource = next(r for r in registry.catalog.all(tenant) if r.group == gv.group and r.kind == obj["kind"])
+    served = resource.versions[gv.version]
+    metadata = obj["metadata"]
+    assert isinstance(metadata, dict), f"{encode(obj)!r} has no {METADATA}"
+    scope = Scope(tenant=tenant, resource=resource, served=served, user=SYSTEM, namespace=metadata.get("namespace", ""), user_agent="polyplane")
+    decoded, _ = scope.decode(obj)
+    try:
+        await create(registry, scope, decoded, dry_run=False, manager="polyplane")
+    except (AlreadyExists, Conflict):
+        return

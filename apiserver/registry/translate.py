@@ -1,0 +1,43 @@
+"""Storage errors become Status errors here, and only here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from apiserver.errors import AlreadyExists, ApiError, BadRequest, Conflict, Expired, Forbidden, NotFound, ServiceUnavailable, TimedOut
+from apiserver.registry.scope import Scope
+from apiserver.storage import errors
+
+TOO_LARGE = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
+
+
+def too_large(wanted: int, current: int) -> ApiError:
+    return TimedOut(f"Too large resource version: {wanted}, current: {current}", retry_after=1, causes=[TOO_LARGE])
+
+
+@contextmanager
+def storage_errors(scope: Scope, name: str = "", wanted: int = 0) -> Iterator[None]:
+    """name: the object concerned; wanted: the resourceVersion that was asked for."""
+    resource = scope.resource.group_resource
+    try:
+        yield
+    except errors.KeyExists:
+        raise AlreadyExists(resource, name) from None
+    except errors.KeyMissing:
+        raise NotFound(resource, name) from None
+    except errors.Stale:
+        raise Conflict(resource, name) from None
+    except errors.TooLarge as e:
+        raise too_large(wanted, e.current) from None
+    except errors.Compacted as e:
+        raise Expired(f"The provided resource version is too old: {wanted} ({e.floor})") from None
+    except errors.QuotaExceeded as e:
+        raise Forbidden(resource, name, f"exceeded quota: tenant {scope.tenant.name} is limited to {e.limit} {e.what}") from None
+    except errors.TenantGone:
+        raise ServiceUnavailable(f"tenant {scope.tenant.name} is being deleted") from None
+    except errors.InvalidText:
+        raise BadRequest("a string in the object contains a NUL character, which cannot be stored") from None
+    except errors.Unavailable as e:
+        text = "the database did not confirm the write; it may have been committed" if e.unknown else "the database cannot be reached"
+        raise ServiceUnavailable(text) from None

@@ -1,0 +1,222 @@
+"""Update: one read-change-write loop under PUT, PATCH and apply, for the object and its subresources.
+
+A write starts from the cached object where there is one. If it then fails, or changes nothing, the answer counts only when that object was
+the latest; otherwise the loop starts again from the database (k8s.io/apiserver ``storage/etcd3`` GuaranteedUpdate does the same).
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+import orjson
+
+from admission.attributes import Object
+from apiserver.errors import ApiError, Conflict, Invalid, NotFound, PlainError
+from apiserver.fielderrors import invalid
+from apiserver.meta.gvk import GroupKind
+from apiserver.registry import objectmeta
+from apiserver.registry.core import Registry, State, write_of
+from apiserver.registry.create import create
+from apiserver.registry.result import Stored
+from apiserver.registry.scope import Scope
+from apiserver.registry.translate import storage_errors
+from apiserver.storage.errors import KeyMissing, Stale
+from apiserver.storage.interface import ObjectKey
+
+Change = Callable[[Object | None], Awaitable[Object]]
+"""From the live object (None: absent) to the wanted one. Must not change its argument; raises ApiError to refuse."""
+
+
+@dataclass(slots=True)
+class Request:
+    """allow_create: a missing object may be created (apply, and PUT of kinds that allow it). before_create: called first then (the second
+    authorization). uid: precondition. manager: field manager. unconditional: no resourceVersion is needed even where the kind wants one."""
+
+    manager: str
+    dry_run: bool = False
+    allow_create: bool = False
+    before_create: Callable[[], Awaitable[None]] | None = None
+    managed: bool = False
+    """The change has set managedFields itself (apply)."""
+
+
+async def update(registry: Registry, scope: Scope, change: Change, request: Request) -> Stored:
+    key = scope.key()
+    record, fresh = await registry.current(scope, key)
+    while True:
+        try:
+            result = await _attempt(registry, scope, key, record, change, request, fresh=fresh)
+        except ApiError:
+            if fresh:
+                raise
+            result = None
+        except (Stale, KeyMissing):
+            result = None
+        if result is not None:
+            return result
+        latest = await registry.store.get(scope.tenant.id, key)
+        record, fresh = latest, True
+
+
+async def _attempt(
+    registry: Registry, scope: Scope, key: ObjectKey, record: State | None, change: Change, request: Request, *, fresh: bool
+) -> Stored | None:
+    """None: start again from a fresh read."""
+    if record is None:
+        return await _create(registry, scope, change, request)
+    old = registry.materialize(scope, record)
+    new = await change(old)
+    _check_uid(scope, new, old, dry_run=request.dry_run)
+    if not request.managed:
+        field_manager = registry.manager(scope.resource)
+        new = field_manager.update(
+            old, new, request.manager, api_version=scope.gvk.api_version, subresource=scope.subresource, now=scope.now
+        )
+    attributes = registry.attributes(scope, "UPDATE", scope.name, new, old, dry_run=request.dry_run)
+    lookup = registry.lookup(scope.tenant)
+    await registry.chain.admit(attributes, lookup)
+    new = attributes.object or new
+    _check_resource_version(scope, new, old)
+    await _before_update(registry, scope, new, old, request)
+    attributes.object = new
+    await registry.chain.validate(attributes, lookup)
+    if _finished(new, old):
+        return await _delete(registry, scope, key, record, new, request)
+    if _same(new, old):
+        return Stored.of_object(new) if fresh else None
+    data = registry.encode(scope.resource, new)
+    if request.dry_run:
+        return Stored.of_object(new) if fresh else None
+    with storage_errors_except_stale(scope):
+        rv = await registry.store.write(scope.tenant.id, write_of("update", key, new, data, record.resource_version))
+    new["metadata"]["resourceVersion"] = str(rv)
+    return Stored.of_write(scope.resource, scope.version, key, new, data, rv)
+
+
+def storage_errors_except_stale(scope: Scope) -> _Translated:
+    return _Translated(scope)
+
+
+class _Translated:
+    """storage_errors(), but Stale and KeyMissing pass: the loop starts again on them."""
+
+    def __init__(self, scope: Scope) -> None:
+        self._inner = storage_errors(scope, scope.name)
+
+    def __enter__(self) -> None:
+        self._inner.__enter__()
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> bool:
+        if isinstance(error, Stale | KeyMissing):
+            return False
+        return bool(self._inner.__exit__(kind, error, trace))  # type: ignore[arg-type]  # contextlib's own types
+
+
+async def _create(registry: Registry, scope: Scope, change: Change, request: Request) -> Stored:
+    if not (request.allow_create or scope.resource.hooks.allow_create_on_update) or scope.subresource:
+        raise NotFound(scope.resource.group_resource, scope.name)
+    new = await change(None)
+    if uid := new["metadata"].get("uid"):
+        raise Conflict(scope.resource.group_resource, scope.name, _uid_text(scope, uid, "", dry_run=request.dry_run))
+    if request.before_create is not None:
+        await request.before_create()
+    new["metadata"].pop("resourceVersion", None)
+    if not request.managed:
+        manager = registry.manager(scope.resource)
+        new = manager.update(None, new, request.manager, api_version=scope.gvk.api_version, subresource="", now=scope.now)
+    attributes = registry.attributes(scope, "CREATE", scope.name, new, None, dry_run=request.dry_run)
+    await registry.chain.admit(attributes, registry.lookup(scope.tenant))
+    stored = await create(registry, scope, attributes.object or new, dry_run=request.dry_run, manager=request.manager, admitted=True)
+    stored.created = True
+    return stored
+
+
+def _uid_text(scope: Scope, wanted: str, found: str, *, dry_run: bool) -> str:
+    storage = scope.resource.storage
+    parts = [storage.resource] if not storage.group or not scope.resource.custom else [storage.group, storage.resource]
+    path = "/".join([*([] if dry_run else ["/registry"]), *parts, *([scope.namespace] if scope.namespace else []), scope.name])
+    path = path if path.startswith("/") else f"/{path}"
+    return (
+        f"StorageError: invalid object, Code: 4, Key: {path}, ResourceVersion: 0, AdditionalErrorMsg: "
+        f"Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}"
+    )
+
+
+def _check_uid(scope: Scope, new: Object, old: Object, *, dry_run: bool) -> None:
+    wanted, found = new["metadata"].get("uid"), old["metadata"].get("uid", "")
+    if wanted and wanted != found:
+        raise Conflict(scope.resource.group_resource, scope.name, _uid_text(scope, wanted, found, dry_run=dry_run))
+
+
+def _check_resource_version(scope: Scope, new: Object, old: Object) -> None:
+    metadata, stored = new["metadata"], old["metadata"]["resourceVersion"]
+    wanted = metadata.get("resourceVersion", "")
+    if wanted in ("", "0"):
+        if not scope.resource.hooks.allow_unconditional_update:
+            kind = GroupKind(scope.resource.group, scope.resource.resource)
+            raise Invalid(kind, scope.name, [invalid("metadata.resourceVersion", 0, "must be specified for an update")])
+        metadata["resourceVersion"] = stored
+    elif not wanted.isdigit():
+        raise PlainError(f'strconv.ParseUint: parsing "{wanted}": invalid syntax')
+    elif wanted != stored:
+        raise Conflict(scope.resource.group_resource, scope.name)
+
+
+async def _before_update(registry: Registry, scope: Scope, new: Object, old: Object, request: Request) -> None:
+    """The kind's strategy and all validation, in place (k8s.io/apiserver ``registry/rest`` BeforeUpdate)."""
+    hooks, metadata = scope.resource.hooks, new["metadata"]
+    context = scope.context(dry_run=request.dry_run, field_manager=request.manager)
+    objectmeta.keep_generation(metadata, old["metadata"])
+    before = copy.deepcopy(old)
+    whole = scope.subresource in ("", "scale")
+    if whole:
+        hooks.prepare_update(new, before, context)
+    elif scope.subresource == "status":
+        hooks.prepare_status_update(new, before, context)
+    else:
+        hooks.prepare_subresource_update(scope.subresource, new, before, context)
+    objectmeta.inherit(metadata := new["metadata"], old["metadata"])
+    errors = objectmeta.validate_update(new, old)
+    errors += errors  # kube-apiserver checks metadata once for every kind and once more in the kind's own update validation
+    if whole:
+        errors += hooks.validate(new, context) + hooks.validate_update(new, old, context)
+    elif scope.subresource == "status":
+        errors += hooks.validate_status_update(new, old, context)
+    else:
+        errors += hooks.validate_subresource_update(scope.subresource, new, old, context)
+    if errors:
+        raise Invalid(scope.resource.group_kind, metadata.get("name", ""), errors)
+    hook = registry.hooks.get(scope.resource.storage)
+    if hook is not None and whole:
+        await hook.before_write(registry, scope, new, old, dry_run=request.dry_run)
+    for text in hooks.warnings(new, old, context):
+        scope.warn(text)
+    hooks.canonicalize(new)
+
+
+def _finished(new: Object, old: Object) -> bool:
+    """Whether the update took off the last finalizer of an object that is being deleted."""
+    metadata = new["metadata"]
+    if not metadata.get("deletionTimestamp") or metadata.get("finalizers") or metadata.get("deletionGracePeriodSeconds"):
+        return False
+    return not new.get("spec", {}).get("finalizers") if new.get("kind") == "Namespace" else bool(old["metadata"].get("deletionTimestamp"))
+
+
+async def _delete(registry: Registry, scope: Scope, key: ObjectKey, record: State, new: Object, request: Request) -> Stored:
+    if not request.dry_run:
+        data = registry.encode(scope.resource, new)
+        with storage_errors_except_stale(scope):
+            rv = await registry.store.write(scope.tenant.id, write_of("delete", key, new, data, record.resource_version))
+        new["metadata"]["resourceVersion"] = str(rv)
+    return Stored.of_object(new)
+
+
+def copy_of(obj: Object) -> Object:
+    return copy.deepcopy(obj)
+
+
+def _same(new: Object, old: Object) -> bool:
+    """Whether nothing would change. Python holds True equal to 1, JSON does not: equal dictionaries are compared as JSON again."""
+    return new == old and orjson.dumps(new, option=orjson.OPT_SORT_KEYS) == orjson.dumps(old, option=orjson.OPT_SORT_KEYS)

@@ -1,0 +1,50 @@
+"""Watch: from request options to a subscription that knows where to begin.
+
+The table of "Resource versions" for watch: unset is "get state and start at most recent", "0" any state, another value exactly after that
+version; sendInitialEvents asks for the state first whatever the version, which is then a lower bound.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from apiserver.errors import PlainError
+from apiserver.registry.core import Registry
+from apiserver.registry.options import ListOptions
+from apiserver.registry.reading import parse_version
+from apiserver.registry.scope import Scope
+from apiserver.registry.selection import Selection
+from apiserver.registry.translate import storage_errors
+from apiserver.watch.subscription import Subscription
+
+
+@dataclass(slots=True)
+class Watching:
+    """initial_bookmark: the initial events are to be ended by one; not_before: a version that it must not be older than."""
+
+    subscription: Subscription
+    initial_bookmark: bool
+    bookmarks: bool
+    not_before: int
+
+
+async def watch(registry: Registry, scope: Scope, options: ListOptions, selection: Selection) -> Watching:
+    """Raises Invalid for options that do not go together, PlainError for a version that is no number, Expired (410)."""
+    options.validate(watch=True)
+    rv = options.resource_version
+    try:
+        wanted = parse_version(rv) if rv else 0
+    except ValueError as e:
+        raise PlainError(str(e)) from None
+    initial = bool(options.send_initial_events)
+    with storage_errors(scope, wanted=wanted):
+        subscription = await registry.watches.subscribe(
+            scope.tenant.id,
+            scope.resource.storage,
+            after=wanted if rv else None,
+            initial=initial,
+            namespace=scope.namespace,
+            name=scope.name or selection.name,
+            predicate=None if selection.everything else selection.matches,
+        )
+    return Watching(subscription, initial and options.allow_watch_bookmarks, options.allow_watch_bookmarks, wanted)

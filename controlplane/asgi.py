@@ -1,0 +1,18 @@
+"""The ASGI application: the API through its thin entry, the console through Django's own handler."""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings")
+
+from django.core.asgi import get_asgi_application
+
+console = get_asgi_application()  # sets Django up; the imports below need its settings
+
+from django.contrib.staticfiles.handlers import ASGIStaticFilesHandler  # noqa: E402
+
+from apiserver.endpoints.entry import Entry  # noqa: E402
+from controlplane.wiring import start_server, stop_server  # noqa: E402
+
+application = Entry(start_server, stop_server, ASGIStaticFilesHandler(console))
