@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from apiserver.codec import json, yaml
+from apiserver.codec import cbor, json, yaml
 from apiserver.codec.body import WRONG_KIND, json_kind
 from apiserver.codec.strict import patch_invalid
 from apiserver.errors import BadRequest
@@ -92,6 +92,21 @@ def decode_apply_patch(body: bytes) -> tuple[Object, str]:
         why = _mismatch(value, _MAP)
         raise BadRequest(f"error decoding YAML: error unmarshaling JSON: while decoding JSON: {why}")
     return value, f"error converting YAML to JSON: {errors[0]}" if errors else ""
+
+
+def decode_apply_cbor(body: bytes) -> Object:
+    """An applied configuration in CBOR. Raises BadRequest."""
+    try:
+        value = cbor.loads(body)
+    except cbor.CBORError as e:
+        raise BadRequest(f"error decoding YAML: {e}") from None
+    if value is None:
+        return {}
+    if not isinstance(value, dict):
+        names = {"string": "UTF-8 text string", "number": "positive integer", "bool": "primitives"}
+        found = names.get(json_kind(value), json_kind(value))
+        raise BadRequest(f"error decoding YAML: cbor: cannot unmarshal {found} into Go value of type {_MAP}")
+    return value
 
 
 def reject_apply(strict_error: str) -> BadRequest:

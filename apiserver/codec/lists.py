@@ -1,0 +1,57 @@
+"""Lists and watch events joined from objects that are encoded already, so that no list is held as values and each object is encoded once.
+
+Every function yields parts; their order is the order on the wire. ``items`` are encodings without frame: JSON without newline, CBOR
+without prefix, protobuf messages without envelope.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+from apiserver.codec import cbor, json
+
+_SHORT = 24
+
+
+def json_list(kind: str, api_version: str, metadata: dict[str, Any], items: Iterable[bytes]) -> Iterator[bytes]:
+    """A list as JSON; ends with a newline."""
+    head = json.encode({"kind": kind, "apiVersion": api_version, "metadata": metadata})
+    yield head[:-1] + b',"items":['
+    first = True
+    for item in items:
+        if not first:
+            yield b","
+        first = False
+        yield item
+    yield b"]}\n"
+
+
+def cbor_list(kind: str, api_version: str, metadata: dict[str, Any], items: Sequence[bytes]) -> Iterator[bytes]:
+    """A list as CBOR. Keys come in deterministic order: kind, items, metadata, apiVersion."""
+    yield cbor.PREFIX + b"\xa4" + _pair("kind", kind) + cbor.encode("items") + _head(0x80, len(items))
+    yield from items
+    yield _pair("metadata", metadata) + _pair("apiVersion", api_version)
+
+
+def _pair(key: str, value: Any) -> bytes:
+    return cbor.encode(key) + cbor.encode(value)
+
+
+def _head(major: int, size: int) -> bytes:
+    if size < _SHORT:
+        return bytes([major | size])
+    for code, width in ((24, 1), (25, 2), (26, 4)):
+        if size < 1 << (8 * width):
+            return bytes([major | code]) + size.to_bytes(width, "big")
+    return bytes([major | 27]) + size.to_bytes(8, "big")
+
+
+def json_event(kind: str, obj: bytes) -> bytes:
+    """One event of a JSON watch. ``kind``: ADDED, MODIFIED, DELETED, BOOKMARK or ERROR."""
+    return b'{"type":"%s","object":%s}\n' % (kind.encode(), obj.rstrip(b"\n"))
+
+
+def cbor_event(kind: str, obj: bytes) -> bytes:
+    """One event of an ``application/cbor-seq`` watch."""
+    return cbor.PREFIX + b"\xa2" + _pair("type", kind) + cbor.encode("object") + obj

@@ -1,0 +1,2 @@
+class ProtobufError(ValueError):
+    pass
