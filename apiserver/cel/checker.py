@@ -1,0 +1,341 @@
+"""The type checker (cel-go ``checker/checker.go``): writes types and fitting overloads into the tree, and reports what does not fit.
+
+Its errors read and stand as cel-go's. A tree with errors still gets types (``!error!``, which fits everything), so that several errors of
+one text are found at once, and so that a tree can be evaluated unchecked.
+"""
+
+from __future__ import annotations
+
+from apiserver.cel.ast import Call, Comprehension, Entry, Expr, Ident, ListExpr, Literal, MapExpr, Select, StructExpr
+from apiserver.cel.decls import Overload, candidate_names
+from apiserver.cel.env import Env
+from apiserver.cel.errors import CompileError
+from apiserver.cel.types import (
+    BOOL,
+    DYN,
+    ERROR,
+    INT,
+    STRING,
+    Type,
+    is_dyn_or_error,
+    list_type,
+    map_type,
+    optional_type,
+    param_type,
+    struct_type,
+    unwrap_optional,
+)
+from apiserver.cel.unify import Mapping, is_assignable, is_assignable_list, most_general, substitute
+from apiserver.cel.values import type_of
+
+
+def check(tree: Expr, env: Env) -> list[CompileError]:
+    """Types the tree in place. Type parameters that nothing bound become dyn."""
+    checker = _Checker(env)
+    checker.check(tree)
+    for e in checker.seen:
+        if e.type is not None and e.type.has_params:
+            e.type = substitute(checker.mapping, e.type, params_to_dyn=True)
+    return checker.errors
+
+
+class _Checker:
+    def __init__(self, env: Env) -> None:
+        self.env = env
+        self.errors: list[CompileError] = []
+        self.mapping: Mapping = {}
+        self.scopes: list[dict[str, Type]] = []
+        self.free = 0
+        self.seen: list[Expr] = []
+
+    # --- helpers -----------------------------------------------------------------------------------------------------------------
+    def error(self, pos: int, message: str) -> None:
+        self.errors.append(CompileError(pos, message))
+
+    def undeclared(self, pos: int, name: str) -> None:
+        self.error(pos, f"undeclared reference to '{name}' (in container '{self.env.container}')")
+
+    def mismatch(self, pos: int, expected: Type, actual: Type) -> None:
+        self.error(pos, f"expected type '{expected}' but found '{actual}'")
+
+    def new_type_var(self) -> Type:
+        self.free += 1
+        return param_type(f"_var{self.free - 1}")
+
+    def assignable(self, wanted: Type, given: Type) -> bool:
+        learned = is_assignable(self.mapping, wanted, given)
+        if learned is None:
+            return False
+        self.mapping = learned
+        return True
+
+    def local(self, name: str) -> Type | None:
+        for scope in reversed(self.scopes):
+            if name in scope:
+                return scope[name]
+        return None
+
+    # --- expressions -------------------------------------------------------------------------------------------------------------
+    def check(self, e: Expr) -> Type:
+        if e.type is None:
+            if isinstance(e, Literal):
+                e.type = type_of(e.value)
+            elif isinstance(e, Ident):
+                e.type = self.ident(e)
+            elif isinstance(e, Select):
+                e.type = self.select(e)
+            elif isinstance(e, Call):
+                e.type = self.call(e)
+            elif isinstance(e, ListExpr):
+                e.type = self.list(e)
+            elif isinstance(e, MapExpr):
+                e.type = self.map(e)
+            elif isinstance(e, StructExpr):
+                e.type = self.struct(e)
+            elif isinstance(e, Comprehension):
+                e.type = self.comprehension(e)
+            else:
+                raise AssertionError(e)
+            self.seen.append(e)
+        return e.type
+
+    def ident(self, e: Ident) -> Type:
+        if not e.name.startswith("."):
+            local = self.local(e.name)
+            if local is not None:
+                return local
+        return self.resolve(e, e.name) or self.unknown_ident(e)
+
+    def unknown_ident(self, e: Ident) -> Type:
+        self.undeclared(e.pos, e.name)
+        return ERROR
+
+    def resolve(self, e: Ident, name: str) -> Type | None:
+        """Type of a global name; e becomes the name in full."""
+        for candidate in candidate_names(self.env.container, name):
+            found = self.env.lookup(candidate)
+            if found is not None:
+                type_, denoted, constant = found
+                # the dot keeps the name apart from a comprehension's variable of the same name
+                e.name = "." + candidate
+                e.denoted = denoted
+                e.constant = constant
+                return type_
+        return None
+
+    def select(self, e: Select) -> Type:
+        name = None if e.test else qualified_name(e)
+        if name is not None and (name.startswith(".") or self.local(name.split(".", 1)[0]) is None):
+            whole = Ident(e.pos, name)
+            type_ = self.resolve(whole, name)
+            if type_ is not None:
+                whole.type = type_
+                e.ident = whole
+                return type_
+        found = self.field(e.pos, e.operand, e.field, optional=False)
+        return BOOL if e.test else substitute(self.mapping, found)
+
+    def field(self, pos: int, operand: Expr, name: str, optional: bool) -> Type:
+        type_, is_optional = unwrap_optional(substitute(self.mapping, self.check(operand)))
+        result = ERROR
+        if type_.kind == "map":
+            result = type_.params[1]
+        elif type_.kind == "struct":
+            result = self.struct_field(pos, type_.name, name)
+        elif type_.kind == "param":
+            self.assignable(DYN, type_)
+            result = DYN
+        else:
+            if not is_dyn_or_error(type_):
+                self.error(pos, f"type '{type_}' does not support field selection")
+            result = DYN
+        return optional_type(result) if is_optional or optional else result
+
+    def struct_field(self, pos: int, struct: str, name: str) -> Type:
+        known = self.env.structs.get(struct)
+        if known is None:
+            self.error(pos, f"unexpected failed resolution of '{struct}'")
+            return ERROR
+        found = known.field(name)
+        if found is None:
+            self.error(pos, f"undefined field '{name}'")
+            return ERROR
+        return found.type
+
+    # --- calls -------------------------------------------------------------------------------------------------------------------
+    def call(self, e: Call) -> Type:
+        if e.function == "_?._":
+            field = e.args[1]
+            assert isinstance(field, Literal)  # the parser makes no other
+            field.type = STRING
+            e.overloads = ("select_optional_field",)
+            return substitute(self.mapping, self.field(e.pos, e.args[0], field.value, optional=True))
+        for arg in e.args:
+            self.check(arg)
+        if e.target is None:
+            overloads = self.function(e, e.function)
+            if overloads is None:
+                self.undeclared(e.pos, e.function)
+                return ERROR
+            return self.resolve_overload(e, overloads)
+        prefix = qualified_name(e.target)
+        if prefix is not None:
+            overloads = self.function(e, f"{prefix}.{e.function}")
+            if overloads is not None:
+                e.target = None
+                return self.resolve_overload(e, overloads)
+        self.check(e.target)
+        overloads = self.function(e, e.function)
+        if overloads is None:
+            self.undeclared(e.pos, e.function)
+            return ERROR
+        return self.resolve_overload(e, overloads)
+
+    def function(self, e: Call, name: str) -> tuple[Overload, ...] | None:
+        for candidate in candidate_names(self.env.container, name):
+            found = self.env.functions.get(candidate)
+            if found is not None:
+                e.function = candidate
+                return found
+        return None
+
+    def resolve_overload(self, e: Call, overloads: tuple[Overload, ...]) -> Type:
+        if e.function in ("_&&_", "_||_"):
+            return self.logical(e)
+        args = [a.type or DYN for a in ([e.target, *e.args] if e.target is not None else e.args)]
+        result: Type | None = None
+        fitting: list[str] = []
+        for o in overloads:
+            if o.member != (e.target is not None) or len(o.args) != len(args):
+                continue
+            wanted, returned = o.args, o.result
+            if o.params:
+                fresh = {p: self.new_type_var() for p in o.params}
+                wanted = tuple(substitute(fresh, a) for a in wanted)
+                returned = substitute(fresh, returned)
+            learned = is_assignable_list(self.mapping, args, wanted)
+            if learned is None:
+                continue
+            self.mapping = learned
+            fitting.append(o.id)
+            returned = substitute(learned, returned)
+            if result is None:
+                result = returned
+            elif result.kind != "dyn" and returned != result:
+                result = DYN
+        if result is None:
+            shown = [str(substitute(self.mapping, a, params_to_dyn=True)) for a in args]
+            applied = f"{shown[0]}.({', '.join(shown[1:])})" if e.target is not None else f"({', '.join(shown)})"
+            self.error(e.pos, f"found no matching overload for '{e.function}' applied to '{applied}'")
+            return ERROR
+        e.overloads = tuple(fitting)
+        return result
+
+    def logical(self, e: Call) -> Type:
+        result = BOOL
+        for arg in e.args:
+            if not self.assignable(arg.type or DYN, BOOL):
+                self.mismatch(arg.pos, BOOL, arg.type or DYN)
+                result = ERROR
+        if result is BOOL:
+            e.overloads = ("logical_and" if e.function == "_&&_" else "logical_or",)
+        return result
+
+    # --- aggregates --------------------------------------------------------------------------------------------------------------
+    def join(self, previous: Type | None, current: Type) -> Type:
+        if previous is None:
+            return current
+        return most_general(previous, current) if self.assignable(previous, current) else DYN
+
+    def unwrap(self, e: Expr, optional: bool) -> Type:
+        type_ = self.check(e)
+        if not optional:
+            return type_
+        inner, is_optional = unwrap_optional(type_)
+        if not is_optional and inner.kind != "dyn":
+            self.mismatch(e.pos, optional_type(inner), inner)
+        return inner
+
+    def list(self, e: ListExpr) -> Type:
+        item: Type | None = None
+        for i, element in enumerate(e.elements):
+            item = self.join(item, self.unwrap(element, i in e.optionals))
+        return list_type(item or self.new_type_var())
+
+    def map(self, e: MapExpr) -> Type:
+        key: Type | None = None
+        value: Type | None = None
+        for entry in e.entries:
+            key = self.join(key, self.check(entry.key))
+            value = self.join(value, self.unwrap(entry.value, entry.optional))
+        return map_type(key or self.new_type_var(), value or self.new_type_var())
+
+    def struct(self, e: StructExpr) -> Type:
+        for candidate in candidate_names(self.env.container, e.name):
+            denoted = self.env.type_named(candidate)
+            if denoted is not None:
+                e.name = candidate
+                break
+        else:
+            self.undeclared(e.pos, e.name)
+            return ERROR
+        result = denoted
+        if denoted.name not in self.env.structs:
+            self.error(e.pos, f"'{denoted.name}' is not a message type")
+            result = ERROR
+        for field in e.fields:
+            self.struct_entry(denoted, field)
+        return struct_type(denoted.name) if result is not ERROR else ERROR
+
+    def struct_entry(self, struct: Type, field: Entry) -> None:
+        given = self.check(field.value)
+        wanted = self.struct_field(field.pos, struct.name, field.key)
+        if field.optional:
+            given = self.unwrap(field.value, optional=True)
+        if not self.assignable(wanted, given):
+            self.error(field.pos, f"expected type of field '{field.key}' is '{wanted}' but provided type is '{given}'")
+
+    # --- comprehensions ----------------------------------------------------------------------------------------------------------
+    def comprehension(self, e: Comprehension) -> Type:
+        self.check(e.range)
+        accu = self.check(e.init)
+        range_ = substitute(self.mapping, e.range.type or DYN)
+        self.scopes.append({e.accu_var: accu})
+        self.scopes.append(self.iteration(e, range_))
+        self.wants(e.condition, BOOL)
+        self.wants(e.step, accu)
+        self.scopes.pop()
+        result = self.check(e.result)
+        self.scopes.pop()
+        return substitute(self.mapping, result)
+
+    def wants(self, e: Expr, type_: Type) -> None:
+        found = self.check(e)
+        if not self.assignable(type_, found):
+            self.mismatch(e.pos, type_, found)
+
+    def iteration(self, e: Comprehension, range_: Type) -> dict[str, Type]:
+        if range_.kind == "list":
+            first, second = (INT, range_.params[0]) if e.iter_var2 else (range_.params[0], DYN)
+        elif range_.kind == "map":
+            first, second = range_.params
+        elif range_.kind in ("dyn", "any", "error", "param"):
+            self.assignable(DYN, range_)
+            first = second = DYN
+        else:
+            message = f"expression of type '{range_}' cannot be range of a comprehension (must be list, map, or dynamic)"
+            self.error(e.range.pos, message)
+            first = second = ERROR
+        return {e.iter_var: first, e.iter_var2: second} if e.iter_var2 else {e.iter_var: first}
+
+
+def qualified_name(e: Expr) -> str | None:
+    """``a.b.c`` written as one name, None for anything else."""
+    parts: list[str] = []
+    while isinstance(e, Select) and not e.test:
+        parts.append(e.field)
+        e = e.operand
+    if not isinstance(e, Ident):
+        return None
+    parts.append(e.name)
+    return ".".join(reversed(parts))

@@ -1,0 +1,146 @@
+"""What a call costs at run time (cel-go ``interpreter/runtimecost.go``; Kubernetes' ``pkg/cel/library/cost.go``).
+
+Costs that depend on nothing but the call are numbers and are charged in bulk; the rest are functions of the arguments and the result.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from math import ceil
+from typing import Any, Final
+
+from apiserver.cel.values import Optional, size
+
+SELECT: Final = 1
+NEW_LIST: Final = 10
+NEW_MAP: Final = 30
+NEW_STRUCT: Final = 40
+
+DynamicCost = Callable[[tuple[Any, ...], Any], int]
+
+
+def _tenth(n: int) -> int:
+    """ceil(n * 0.1) as float arithmetic gives it."""
+    return ceil(n * 0.1)
+
+
+def _first(args: tuple[Any, ...], _result: Any) -> int:
+    return _tenth(size(args[0]))
+
+
+def _both(args: tuple[Any, ...], _result: Any) -> int:
+    return _tenth(size(args[0]) + size(args[1]))
+
+
+def smaller(args: tuple[Any, ...], _result: Any) -> int:
+    """Of comparing two values."""
+    if getattr(args[0], "cel_unit_equality", False):
+        return 1
+    return _tenth(min(size(args[0]), size(args[1])))
+
+
+def _regex(args: tuple[Any, ...], _result: Any) -> int:
+    return ceil((1.0 + size(args[0])) * 0.1) * ceil(size(args[1]) * 0.25)
+
+
+def _contains(args: tuple[Any, ...], _result: Any) -> int:
+    return _tenth(size(args[0])) * _tenth(size(args[1]))
+
+
+def _twice(args: tuple[Any, ...], _result: Any) -> int:
+    return ceil(size(args[0]) * 2 * 0.1)
+
+
+def _twice_result(_args: tuple[Any, ...], result: Any) -> int:
+    return ceil(size(result) * 2 * 0.1)
+
+
+def traversal(value: Any) -> int:
+    """Of walking through a value once."""
+    kind = type(value)
+    if kind is str or kind is bytes:
+        return int(len(value if kind is bytes else value.encode()) * 0.1)
+    if isinstance(value, list):
+        return sum(map(traversal, value))
+    if isinstance(value, Mapping):
+        return sum(traversal(k) + traversal(v) for k, v in value.items())
+    return 1
+
+
+def _traverse_first(args: tuple[Any, ...], _result: Any) -> int:
+    return traversal(args[0])
+
+
+def _selector(args: tuple[Any, ...], _result: Any) -> int:
+    length = size(args[1])
+    return NEW_LIST + _tenth(length) + ceil(ceil(length * 0.5) * float(NEW_LIST + NEW_STRUCT))
+
+
+def _validate(args: tuple[Any, ...], _result: Any) -> int:
+    return ceil((1.0 + size(args[1])) * 0.1) * ceil(args[0].max_regex_size * 0.25)
+
+
+def _contains_ip(with_text: bool) -> DynamicCost:
+    def cost(args: tuple[Any, ...], _result: Any) -> int:
+        own = size(args[0])
+        return _tenth(own + own) + (_tenth(size(args[1])) if with_text else 0)
+
+    return cost
+
+
+def _contains_cidr(with_text: bool) -> DynamicCost:
+    def cost(args: tuple[Any, ...], _result: Any) -> int:
+        own = size(args[0])
+        return _tenth(own + own) + _tenth(own) + 1 + (_tenth(size(args[1])) if with_text else 0)
+
+    return cost
+
+
+def _size_of_second(args: tuple[Any, ...], _result: Any) -> int:
+    return size(args[1])
+
+
+def optional_size(value: Any) -> int:
+    return size(value.value) if isinstance(value, Optional) and value.present else size(value)
+
+
+_ONE = frozenset(
+    "serviceAccount path group resource subresource namespace name allowed reason error errored masked prefixLength family isUnspecified"
+    " isLoopback isLinkLocalMulticast isLinkLocalUnicast isGlobalUnicast format.named sign asInteger isInteger asApproximateFloat"
+    " isGreaterThan isLessThan compareTo add sub major minor patch getScheme getHostname getHost getPort getEscapedPath getQuery".split()
+)
+_BY_FUNCTION: Final[dict[str, int | DynamicCost]] = {
+    "check": 350_000,
+    **dict.fromkeys(_ONE, 1),
+    **dict.fromkeys(("fieldSelector", "labelSelector"), _selector),
+    **dict.fromkeys(("isSorted", "sum", "max", "min", "indexOf", "lastIndexOf", "includes"), _traverse_first),
+    **dict.fromkeys(("url", "lowerAscii", "upperAscii", "substring", "trim", "jsonpatch.escapeKey"), _first),
+    **dict.fromkeys(("replace", "split"), _twice),
+    "join": _twice_result,
+    **dict.fromkeys(("find", "findAll"), _regex),
+    **dict.fromkeys(("cidr", "isIP", "isCIDR", "ip", "quantity", "isQuantity", "semver", "isSemver"), _first),
+    "ip.isCanonical": _twice,
+    "validate": _validate,
+}
+_BY_OVERLOAD: Final[dict[str, int | DynamicCost]] = {
+    **dict.fromkeys(("starts_with_string", "ends_with_string", "string_to_bytes", "bytes_to_string", "strings_quote", "string_format"), _first),
+    "in_list": _size_of_second,
+    **{f"{order}_{kind}": smaller for order in ("less", "less_equals", "greater", "greater_equals") for kind in ("string", "bytes")},
+    "add_string": _both,
+    "add_bytes": _both,
+    "matches_string": _regex,
+    "contains_string": _contains,
+    "cidr_ip": 1,
+    "cidr_contains_ip_string": _contains_ip(True),
+    "cidr_contains_ip_ip": _contains_ip(False),
+    "cidr_contains_cidr_string": _contains_cidr(True),
+    "cidr_contains_cidr": _contains_cidr(False),
+}
+
+
+def call_cost(function: str, overload: str) -> int | DynamicCost:
+    """Of a call without its arguments; ``overload`` "" when only the run time tells."""
+    known = _BY_OVERLOAD.get(overload)
+    if known is None:
+        known = _BY_FUNCTION.get(function)
+    return 1 if known is None else known

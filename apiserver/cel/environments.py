@@ -1,0 +1,24 @@
+"""The environments that programs are compiled in: the standard language, and Kubernetes' (k8s.io/apiserver ``pkg/cel/environment``)."""
+
+from __future__ import annotations
+
+from typing import Final
+
+from apiserver.cel import macros
+from apiserver.cel.decls import merge
+from apiserver.cel.env import Env
+from apiserver.cel.library.collections import KUBERNETES_LISTS, LIST_MACROS, LISTS, MAP_INSERT, SETS
+from apiserver.cel.library.optionals import OPTIONALS
+from apiserver.cel.library.standard import STANDARD
+from apiserver.cel.library.strings import STRINGS_V2
+from apiserver.cel.types import DYN, optional_type
+
+TYPE_NAMES: Final = {"optional_type": optional_type(DYN)}
+
+BASE: Final = Env(
+    functions=merge(STANDARD, KUBERNETES_LISTS, OPTIONALS, STRINGS_V2, SETS, MAP_INSERT, LISTS),
+    macros={**macros.STANDARD, **macros.OPTIONAL, **macros.TWO_VARIABLES, **LIST_MACROS},
+    type_names=TYPE_NAMES,
+    validators=True,
+)
+"""What every expression of Kubernetes may use, without variables."""

@@ -1,0 +1,95 @@
+"""Errors of CEL: what a source text gets wrong (CompileError, positions) and what an evaluation runs into (EvalError).
+
+Texts and layout are cel-go's (``common/error.go``): one ``ERROR: <input>:line:column: message`` each, followed by the line and a caret.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+MAX_ERRORS = 100
+MAX_SNIPPET = 16384
+NO_POSITION = -1
+
+
+class CelError(Exception):
+    """An evaluation has no value. ``message`` as cel-go says it, without the place; ``spent``: cost units until then."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+        self.spent = 0
+
+
+class EvalError(CelError):
+    """An error that && and || absorb."""
+
+
+class BudgetExceeded(CelError):
+    """More cost than the caller allowed; nothing absorbs it."""
+
+    def __init__(self) -> None:
+        super().__init__("operation cancelled: actual cost limit exceeded")
+
+
+def no_such_overload() -> EvalError:
+    return EvalError("no such overload")
+
+
+def no_such_key(key: object) -> EvalError:
+    return EvalError(f"no such key: {key}")
+
+
+@dataclass(slots=True)
+class CompileError:
+    """position: offset in code points (NO_POSITION where there is none); message: without place and snippet."""
+
+    position: int
+    message: str
+
+
+class Source:
+    """A source text and its lines, for turning offsets into places."""
+
+    __slots__ = ("_starts", "text")
+
+    def __init__(self, text: str) -> None:
+        self.text = text
+        self._starts = [0] + [i + 1 for i, c in enumerate(text) if c == "\n"]
+
+    def place(self, position: int) -> tuple[int, int]:
+        """1-based line and 0-based column."""
+        if position < 0:
+            return -1, -1
+        line = bisect_right(self._starts, position)
+        return line, position - self._starts[line - 1]
+
+    def line(self, number: int) -> str | None:
+        if not 1 <= number <= len(self._starts):
+            return None
+        start = self._starts[number - 1]
+        end = self.text.find("\n", start)
+        return self.text[start:] if end < 0 else self.text[start:end]
+
+
+def display(source: Source, errors: Sequence[CompileError]) -> str:
+    """All errors in order of place, at most MAX_ERRORS of them."""
+    shown = sorted(errors[:MAX_ERRORS], key=lambda e: source.place(e.position))
+    lines = [_display_one(source, e) for e in shown]
+    if len(errors) > MAX_ERRORS:
+        lines.append(f"{len(errors) - MAX_ERRORS} more errors were truncated")
+    return "\n".join(lines)
+
+
+def _display_one(source: Source, error: CompileError) -> str:
+    line, column = source.place(error.position)
+    text = f"ERROR: <input>:{line}:{column + 1}: {error.message}"
+    snippet = source.line(line)
+    if snippet is None or len(snippet.encode()) > MAX_SNIPPET:
+        return text
+    snippet = snippet.replace("\t", " ")
+    dots = "".join("." if ord(c) < 0x80 else "\uff0e" for c in snippet[:column])
+    caret = "\uff3e" if column < len(snippet) and ord(snippet[column]) >= 0x80 else "^"
+    return f"{text}\n | {snippet}\n | {dots}{caret}"

@@ -1,0 +1,1 @@
+"""Functions that expressions may call, one module a library: signatures with their implementations."""

@@ -1,0 +1,248 @@
+"""From a checked tree to closures (the counterpart of cel-go's ``interpreter/planner.go``).
+
+A closure takes the frame: ``[cost so far, cost limit, variables..., iteration variables...]`` and gives a Python value or raises EvalError.
+Costs known beforehand are not counted one by one: every node knows its fixed cost (`Code.cost`), and only where the way forks (logic,
+conditionals, loops) is the cost of a branch added to ``frame[0]``. What depends on values is added by the call itself.
+
+`Code.own` is the part of the fixed cost that upstream does not charge where a chain of selections stands as a branch of a conditional or
+as an index, because only the outermost attribute is observed there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from apiserver.cel.ast import Call, Comprehension, Expr, Ident, ListExpr, Literal, MapExpr, Select, StructExpr
+from apiserver.cel.costs import NEW_LIST, NEW_MAP, NEW_STRUCT
+from apiserver.cel.env import Env
+from apiserver.cel.errors import BudgetExceeded, EvalError
+from apiserver.cel.types import DYN, Type
+from apiserver.cel.values import Map, Optional
+
+Frame = list[Any]
+Run = Callable[[Frame], Any]
+
+FIRST_VARIABLE = 2
+UNBOUND: Any = object()
+
+
+class Code:
+    """run: the closure; cost: its fixed cost; own: see the module; attribute: whether it is a chain of selections; constant: (value,)
+    of what is known beforehand; variable: the slot of a plain variable, else 0."""
+
+    __slots__ = ("attribute", "constant", "cost", "own", "run", "variable")
+
+    def __init__(
+        self, run: Run, cost: int = 0, own: int = 0, attribute: bool = False, constant: tuple[Any] | None = None, variable: int = 0
+    ) -> None:
+        self.run = run
+        self.cost = cost
+        self.own = own
+        self.attribute = attribute
+        self.constant = constant
+        self.variable = variable
+
+
+def constant(value: Any) -> Code:
+    return Code(lambda _f: value, constant=(value,))
+
+
+def failing(message: str) -> Code:
+    """Code of what the checker would have refused, for trees evaluated unchecked."""
+
+    def run(_f: Frame) -> Any:
+        raise EvalError(message)
+
+    return Code(run)
+
+
+def charged(run: Run, cost: int) -> Run:
+    """``run``, paying ``cost`` first."""
+    if not cost:
+        return run
+
+    def pay(f: Frame) -> Any:
+        f[0] += cost
+        return run(f)
+
+    return pay
+
+
+def check_budget(f: Frame) -> None:
+    if f[0] > f[1]:
+        raise BudgetExceeded
+
+
+class Planner:
+    """Plans one tree. slots: where the frame keeps each variable that the tree uses; careful: some variable may be unbound."""
+
+    def __init__(self, env: Env, careful: bool = False) -> None:
+        self.env = env
+        self.careful = careful
+        self.slots: dict[str, int] = {}
+        self.locals: list[dict[str, int]] = []
+        self.local_count = 0
+        self.planned: dict[int, Code] = {}
+
+    def plan(self, e: Expr) -> Code:
+        known = self.planned.get(id(e))
+        if known is None:
+            known = self.planned[id(e)] = self._plan(e)
+        return known
+
+    def _plan(self, e: Expr) -> Code:
+        if isinstance(e, Literal):
+            return constant(e.value)
+        if isinstance(e, Ident):
+            return self.ident(e)
+        if isinstance(e, Select):
+            from apiserver.cel.plan_access import plan_select
+
+            return plan_select(self, e)
+        if isinstance(e, Call):
+            from apiserver.cel.plan_calls import plan_call
+
+            return plan_call(self, e)
+        if isinstance(e, ListExpr):
+            return self.list(e)
+        if isinstance(e, MapExpr):
+            return self.map(e)
+        if isinstance(e, StructExpr):
+            return self.struct(e)
+        from apiserver.cel.plan_folds import plan_fold
+
+        assert isinstance(e, Comprehension)
+        return plan_fold(self, e)
+
+    # --- variables ---------------------------------------------------------------------------------------------------------------
+    def new_local(self) -> int:
+        """A frame slot for an iteration variable, counted from the end of the frame."""
+        self.local_count += 1
+        return -self.local_count
+
+    def ident(self, e: Ident) -> Code:
+        name = e.name
+        if not name.startswith("."):
+            for scope in reversed(self.locals):
+                if name in scope:
+                    return self.read(scope[name])
+            return failing(f"no such attribute(s): {name}")
+        if e.constant is not None:
+            return constant(e.constant[1])
+        if e.denoted is not None:
+            return constant(e.denoted)
+        name = name[1:]
+        if name not in self.env.variables:
+            return failing(f"no such attribute(s): {name}")
+        slot = self.slots.setdefault(name, FIRST_VARIABLE + len(self.slots))
+        return self.read_careful(slot, name) if self.careful else self.read(slot)
+
+    def read(self, slot: int) -> Code:
+        return Code(lambda f: f[slot], cost=1, own=1, attribute=True, variable=slot)
+
+    def read_careful(self, slot: int, name: str) -> Code:
+        def run(f: Frame) -> Any:
+            value = f[slot]
+            if value is UNBOUND:
+                raise EvalError(f"no such attribute(s): {name}")
+            return value
+
+        return Code(run, cost=1, own=1, attribute=True)
+
+    # --- aggregates --------------------------------------------------------------------------------------------------------------
+    def list(self, e: ListExpr) -> Code:
+        items = [self.plan(x) for x in e.elements]
+        if e.optionals:
+            return self.list_with_optionals(items, e.optionals)
+        if all(c.constant is not None for c in items):
+            return constant([c.constant[0] for c in items if c.constant is not None])
+        cost = NEW_LIST + sum(c.cost for c in items)
+        runs = [c.run for c in items]
+        if len(runs) == 1:
+            only = runs[0]
+            return Code(lambda f: [only(f)], cost=cost)
+        return Code(lambda f: [run(f) for run in runs], cost=cost)
+
+    def list_with_optionals(self, items: list[Code], optionals: frozenset[int]) -> Code:
+        runs = [(c.run, i in optionals) for i, c in enumerate(items)]
+
+        def run(f: Frame) -> Any:
+            made = []
+            for item, optional in runs:
+                value = item(f)
+                if not optional:
+                    made.append(value)
+                elif optional_of(value).present:
+                    made.append(value.value)
+            return made
+
+        return Code(run, cost=NEW_LIST + sum(c.cost for c in items))
+
+    def map(self, e: MapExpr) -> Code:
+        keys = [self.plan(x.key) for x in e.entries]
+        values = [self.plan(x.value) for x in e.entries]
+        entries = [(k.run, v.run, x.optional) for k, v, x in zip(keys, values, e.entries, strict=True)]
+
+        def run(f: Frame) -> Any:
+            return build_map((k(f), v(f), optional) for k, v, optional in entries)
+
+        parts = [*keys, *values]
+        if all(c.constant is not None for c in parts) and not any(x.optional for x in e.entries):
+            try:
+                return constant(run([]))
+            except EvalError as error:
+                return failing(error.message)
+        return Code(run, cost=NEW_MAP + sum(c.cost for c in parts))
+
+    def struct(self, e: StructExpr) -> Code:
+        known = self.env.structs.get(e.name)
+        if known is None:
+            return failing(f"unknown type '{e.name}'")
+        fields = [(x.key, self.plan(x.value), x.optional) for x in e.fields]
+        runs = [(key, c.run, optional) for key, c, optional in fields]
+        make = known.make
+
+        def run(f: Frame) -> Any:
+            made: dict[str, Any] = {}
+            for key, value, optional in runs:
+                v = value(f)
+                if not optional:
+                    made[key] = v
+                elif optional_of(v).present:
+                    made[key] = v.value
+            return make(made)
+
+        return Code(run, cost=NEW_STRUCT + sum(c.cost for _, c, _ in fields))
+
+
+def optional_of(value: Any) -> Optional:
+    if isinstance(value, Optional):
+        return value
+    raise EvalError(f"cannot initialize optional list element from non-optional value {value}")
+
+
+def build_map(entries: Any) -> Any:
+    """A map of (key, value, whether the value is optional); a plain dict when all keys are strings."""
+    made = Map()
+    plain = True
+    for key, value, optional in entries:
+        kind = type(key)
+        if kind is not str:
+            plain = False
+            if not isinstance(key, int):
+                raise EvalError(f"unsupported key type: {key}")
+        if optional:
+            if not optional_of(value).present:
+                continue
+            value = value.value
+        if key in made:
+            raise EvalError(f"Failed with repeated key: {key}")
+        made.put(key, value)
+    return dict(made) if plain else made
+
+
+def static_type(e: Expr) -> Type:
+    """What the checker knows of a node; dyn where it found an error."""
+    t = e.type
+    return DYN if t is None or t.kind == "error" else t
