@@ -18,6 +18,7 @@ from apiserver.kinds.base import Column, Resource, ServedVersion, Subresource
 from apiserver.kinds.registration import hooks_for
 from apiserver.meta.gvk import GroupResource, GroupVersionKind
 from apiserver.schema.builtin import schema_for
+from apiserver.schema.decode import zero
 from apiserver.schema.types import Schema
 
 
@@ -59,9 +60,13 @@ def _version(group: str, name: str, kind: str, version: Mapping[str, Any], colum
         sub: Subresource(sub, GroupVersionKind(*facts["kind"].split("/")), tuple(facts["verbs"]))
         for sub, facts in version.get("subresources", {}).items()
     }
+    schema = schema_for(GroupVersionKind(group, name, kind))
+    members = schema.properties or {}
+    if "status" in members:
+        hooks_for(group, kind).zero_status[name] = zero(members["status"])
     return ServedVersion(
         version=name,
-        schema=schema_for(GroupVersionKind(group, name, kind)),
+        schema=schema,
         verbs=tuple(version["verbs"]),
         subresources=subresources,
         columns=columns,

@@ -1,16 +1,3 @@
 """Every file that registers a kind, one line each, sorted by group: the only place that imports them."""
 
-# ruff: noqa: F401
-
-import apiserver.kinds.core.persistentvolume
-import apiserver.kinds.core.persistentvolumeclaim
-import apiserver.kinds.core.service
-import apiserver.kinds.networking.ingress
-import apiserver.kinds.networking.ingressclass
-import apiserver.kinds.networking.ipaddress
-import apiserver.kinds.networking.networkpolicy
-import apiserver.kinds.networking.servicecidr
-import apiserver.kinds.rbac.clusterrole
-import apiserver.kinds.rbac.clusterrolebinding
-import apiserver.kinds.rbac.role
-import apiserver.kinds.rbac.rolebinding
+from __future__ import annotations

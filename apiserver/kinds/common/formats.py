@@ -47,3 +47,14 @@ def cidr(value: str) -> list[str]:
     if parsed is None or not (bits.isascii() and bits.isdigit()) or int(bits) > parsed.max_prefixlen:
         return ["must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)"]
     return []
+
+
+def ip_warnings(value: str, path: str) -> list[str]:
+    """For an address in a spelling that not all programs read alike (GetWarningsForIP)."""
+    parsed = parse_ip(value)
+    if parsed is None or str(parsed) == value:
+        return []
+    if parsed.version == 4 or ":" not in str(parsed):
+        why = f'non-standard IP address "{value}" will be considered invalid in a future Kubernetes release: use "{parsed}"'
+        return [f"{path}: {why}"]
+    return [f'{path}: IPv6 address "{value}" should be in RFC 5952 canonical format ("{parsed}")']

@@ -1,0 +1,35 @@
+"""What many kinds print in tables: ages, container names and images, roles of timestamps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Any
+
+from apiserver.meta.times import age
+
+Object = Mapping[str, Any]
+
+
+def name(obj: Object) -> str:
+    return str(obj["metadata"].get("name", ""))
+
+
+def created(obj: Object, now: datetime) -> str:
+    """The age of an object."""
+    return age(obj["metadata"].get("creationTimestamp"), now)
+
+
+def containers(spec: Object) -> tuple[str, str]:
+    """Names and images of the regular containers, each joined by commas."""
+    listed = spec.get("containers") or ()
+    return ",".join(c.get("name", "") for c in listed), ",".join(c.get("image", "") for c in listed)
+
+
+def joined(values: Sequence[str] | None, nothing: str = "<none>") -> str:
+    return ",".join(values) if values else nothing
+
+
+def truth(value: bool | None) -> str:
+    """Go's %v of an optional flag."""
+    return "<unset>" if value is None else "true" if value else "false"

@@ -1,0 +1,63 @@
+"""Workloads: kinds with a pod template in spec.template. What they all share."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from apiserver.fielderrors import FieldPath, invalid
+from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.kinds.common import checks, poddefaults, podwarnings, scale, selectors
+from apiserver.meta import names
+
+SPEC = checks.root("spec")
+STATUS = checks.root("status")
+ABOVE_REPLICAS = "cannot be greater than status.replicas"
+
+
+class Workload(Kind):
+    """Template defaults and warnings, a status of its own, Scale for those that count replicas."""
+
+    status = True
+
+    def default(self, obj: Object, version: str) -> None:
+        poddefaults.default_pod_spec(template(obj).setdefault("spec", {}))
+
+    def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
+        """About the template, unless an update leaves it as it was."""
+        if old is not None and template(obj) == template(old):
+            return []
+        return podwarnings.template(template(obj), SPEC.child("template"))
+
+    def scale_of(self, obj: Object) -> Object:
+        spec, status = obj.get("spec") or {}, obj.get("status") or {}
+        return scale.scale(obj, status.get("replicas", 0), self.selector_text(spec.get("selector")))
+
+    def selector_text(self, selector: Mapping[str, Any] | None) -> str:
+        """The selector as a query string, "" for one that selects everything or nothing."""
+        shown = selectors.show(selector)
+        return "" if shown in ("<none>", "<error>") else shown
+
+    def set_scale(self, obj: Object, replicas: int) -> None:
+        obj.setdefault("spec", {})["replicas"] = replicas
+
+
+def template(obj: Object) -> Object:
+    """spec.template, made when it is missing."""
+    found: Object = obj.setdefault("spec", {}).setdefault("template", {})
+    return found
+
+
+def name_for_pods(obj: Object) -> list[str]:
+    """A warning for names that make bad host names of pods."""
+    wrong = names.dns1123_label(obj["metadata"].get("name", ""))
+    if not wrong:
+        return []
+    why = "this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended"
+    return [f"metadata.name: {why}: [{' '.join(wrong)}]"]
+
+
+def at_most(status: Mapping[str, Any], field: str, limit: str, path: FieldPath, text: str) -> checks.Errors:
+    """status[field] may not be above status[limit]."""
+    if status.get(field, 0) > status.get(limit, 0):
+        yield invalid(path.child(field), status.get(field, 0), text)

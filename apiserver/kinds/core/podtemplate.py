@@ -1,0 +1,34 @@
+"""PodTemplate."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from apiserver.fielderrors import FieldErrors
+from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.kinds.common import checks, poddefaults, podwarnings, selectors, table, templates
+from apiserver.kinds.registration import register
+
+
+@register("", "PodTemplate")
+class PodTemplate(Kind):
+    returns_deleted = True
+
+    def default(self, obj: Object, version: str) -> None:
+        poddefaults.default_pod_spec(obj.setdefault("template", {}).setdefault("spec", {}))
+
+    def count_generation(self, obj: Object, old: Object) -> None:
+        if obj["template"] != old["template"]:
+            obj["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
+
+    def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
+        return list(templates.pod_template(obj["template"], checks.root("template")))
+
+    def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
+        return podwarnings.template(obj.get("template"), checks.root("template"))
+
+    def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
+        template = obj.get("template") or {}
+        labels = (template.get("metadata") or {}).get("labels")
+        return [table.name(obj), *table.containers(template.get("spec") or {}), selectors.show_labels(labels)]
