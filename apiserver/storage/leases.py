@@ -1,0 +1,35 @@
+"""Duties of the whole installation that one process does at a time: a row that says who, and until when (the database's clock).
+
+Not an advisory lock: one that outlives a transaction belongs to a session, which PgBouncer in transaction mode does not have.
+"""
+
+from __future__ import annotations
+
+from apiserver.storage.pool import Connection, Database
+
+_ACQUIRE = """
+INSERT INTO leases (name, holder, expires_at) VALUES (%(name)s, %(holder)s, now() + make_interval(secs => %(seconds)s))
+ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at
+    WHERE leases.holder = excluded.holder OR leases.expires_at < now()
+RETURNING true
+"""
+_RELEASE = "DELETE FROM leases WHERE name = %(name)s AND holder = %(holder)s"
+
+
+async def acquire(database: Database, name: str, holder: str, seconds: float) -> bool:
+    """Takes or renews the lease; False while another holder's has not run out. Raises Unavailable."""
+
+    async def query(connection: Connection) -> bool:
+        cursor = await connection.execute(_ACQUIRE, {"name": name, "holder": holder, "seconds": seconds})
+        return await cursor.fetchone() is not None
+
+    return await database.read(query)
+
+
+async def release(database: Database, name: str, holder: str) -> None:
+    """Gives it up, if it is held. Raises Unavailable."""
+
+    async def query(connection: Connection) -> None:
+        await connection.execute(_RELEASE, {"name": name, "holder": holder})
+
+    await database.read(query)

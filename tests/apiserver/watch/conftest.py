@@ -1,0 +1,3 @@
+from tests.support.storage import store, tenant
+
+__all__ = ["store", "tenant"]
