@@ -21,6 +21,9 @@ FieldSet = dict[str, Any]
 Path = tuple[str, ...]
 Filter = Callable[[FieldSet], FieldSet]
 
+ANY = "*"
+"""In a pattern: any path element."""
+
 LEAF: FieldSet = {}
 """The node of a member without members below it. Shared: never change it."""
 
@@ -225,21 +228,30 @@ def exclude(fields: FieldSet) -> Filter:
     return lambda found: recursive_difference(found, fields)
 
 
-def include(*names: str) -> Filter:
-    """A filter that keeps only what lies at or below one path of member names."""
-    path = path_of(*names)
+def include(*patterns: Path) -> Filter:
+    """A filter that keeps only what lies on the way to, at or below a pattern: a path in which ANY stands for any element."""
+    wanted: FieldSet = {}
+    for pattern in patterns:
+        level = wanted
+        for element in pattern:
+            level = level.setdefault(element, {})
+    return lambda found: _keep(found, wanted)
 
-    def keep(found: FieldSet) -> FieldSet:
-        node: FieldSet | None = found
-        for element in path:
-            node = node.get(element) if node else None
-        if node is None:
-            return {}
-        for element in reversed(path):
-            node = {element: node}
-        return node or {}
 
-    return keep
+def _keep(fields: FieldSet, wanted: FieldSet) -> FieldSet:
+    if not wanted:
+        return fields
+    result: FieldSet = {}
+    for element, node in fields.items():
+        below = wanted.get(ANY, wanted.get(element))
+        if element == "." or below is None:
+            continue
+        children = _keep(node, below) if node else LEAF
+        if is_member(node):
+            result[element] = as_member(children)
+        elif children:
+            result[element] = children
+    return result
 
 
 # --- FieldsV1 --------------------------------------------------------------------------------------------------------------------
