@@ -11,16 +11,10 @@ from typing import NamedTuple
 
 from apiserver.errors import Forbidden
 from apiserver.fielderrors import go_quote
+from apiserver.meta.fields import FieldRequirement
 from apiserver.meta.gvk import GroupResource
+from apiserver.meta.labels import Requirement
 from apiserver.user import User
-
-
-class Requirement(NamedTuple):
-    """One term of a label or field selector: operator as in labels.Requirement ("in", "=", "!=", "exists" ...)."""
-
-    key: str
-    operator: str
-    values: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,7 +34,7 @@ class Attributes:
     path: str = ""
     is_resource: bool = True
     label_requirements: tuple[Requirement, ...] = ()
-    field_requirements: tuple[Requirement, ...] = ()
+    field_requirements: tuple[FieldRequirement, ...] = ()
 
     @property
     def full_resource(self) -> str:
