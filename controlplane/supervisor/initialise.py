@@ -1,6 +1,8 @@
 """The first start: tenants, superuser, administrator's token, kubeconfig. Every step looks first, so that it can be repeated.
 
-The database says whether an installation exists: a second machine on the same database gets its own kubeconfig and nothing else new.
+The database says whether an installation exists: a second machine on the same database gets its own kubeconfig and nothing else new. The
+file ``first-start`` lies in the data directory from the first step until the banner has been shown, so that a first start that was cut
+short goes on at the next one: with a new password, because nobody has seen the old one.
 """
 
 from __future__ import annotations
@@ -21,6 +23,7 @@ from controlplane.tenancy.models import ApiToken, Tenant
 ADMIN = "admin"
 MASTERS = "system:masters"
 KUBECONFIG = "admin.kubeconfig"
+_PENDING = "first-start"
 _LOCK = 5787  # advisory, of this module
 
 
@@ -38,19 +41,26 @@ def initialise(data: DataDir, base: str, ca_pem: bytes) -> Initialised:
     with transaction.atomic():
         with connection.cursor() as cursor:
             cursor.execute("SELECT pg_advisory_xact_lock(%s)", [_LOCK])
-        first = service.ensure_tenant(service.DEFAULT, display_name="Default")
-        if first:
+        if service.ensure_tenant(service.DEFAULT, display_name="Default"):
+            data.write_secret(_PENDING, b"")
             service.ensure_tenant("demo", display_name="Demo")
-        password = _superuser()
+        first = data.file(_PENDING).exists()
+        password = set_password() if first or not User.objects.exists() else ""
     return Initialised(first, password, write_kubeconfig(data, base, ca_pem))
 
 
-def _superuser() -> str:
-    """Makes the superuser when there is no user at all; returns the new password or ""."""
-    if User.objects.exists():
-        return ""
+def shown(data: DataDir) -> None:
+    """The banner is out: the first start is over."""
+    data.file(_PENDING).unlink(missing_ok=True)
+
+
+def set_password() -> str:
+    """Gives the superuser a new random password, making the account if it is not there; returns the password."""
     password = secrets.token_urlsafe(15)
-    User.objects.create_superuser(ADMIN, email="", password=password)
+    user, _ = User.objects.get_or_create(username=ADMIN)
+    user.is_active = user.is_staff = user.is_superuser = True
+    user.set_password(password)
+    user.save()
     return password
 
 

@@ -27,7 +27,7 @@ from controlplane.datadir import DataDir
 from controlplane.embedded.server import EmbeddedServer
 from controlplane.errors import OperatorError
 from controlplane.supervisor.banner import banner
-from controlplane.supervisor.initialise import initialise
+from controlplane.supervisor.initialise import initialise, shown
 from controlplane.supervisor.listener import bind, listen
 from controlplane.supervisor.readiness import client_context, is_ready
 from controlplane.supervisor.workers import Workers
@@ -86,6 +86,7 @@ class Supervisor:
             load_demo(base, client_context(files), done.kubeconfig)
         sys.stdout.write(banner(done, base, self.workers.count))
         sys.stdout.flush()
+        shown(self.data)
 
     def _take_data_directory(self) -> None:
         self.data.create()
