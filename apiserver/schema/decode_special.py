@@ -5,7 +5,7 @@ An error of these types ends the decoding at once (DecodeError); only base64 is 
 
 from __future__ import annotations
 
-import binascii
+import re
 from base64 import b64decode, b64encode
 from typing import Any
 
@@ -84,12 +84,11 @@ def _bytes(value: Any, run: Run, path: Path) -> Any:
         if value is not None:
             run.save(type_error(kind_of(value), "[]uint8", path))
         return None
-    try:
-        decoded = b64decode(value.replace("\r", "").replace("\n", ""), validate=True)
-    except (binascii.Error, ValueError):
+    text = value.replace("\r", "").replace("\n", "")
+    if not _BASE64.fullmatch(text):
         run.save(f"illegal base64 data at input byte {_base64_fault(value.encode())}")
         return None
-    return b64encode(decoded).decode()
+    return b64encode(b64decode(text)).decode()
 
 
 def _byte_list(value: list[Any], run: Run, path: Path) -> Any:
@@ -101,7 +100,8 @@ def _byte_list(value: list[Any], run: Run, path: Path) -> Any:
     return b64encode(bytes(value)).decode()
 
 
-_BASE64 = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
+_BASE64 = re.compile("(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=)?")
+_ALPHABET = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/")
 _NEWLINES = b"\r\n"
 
 
@@ -113,7 +113,7 @@ def _base64_fault(value: bytes) -> int:
             continue
         if c == ord("="):
             return _padding_fault(value, i, count % 4)
-        if c not in _BASE64:
+        if c not in _ALPHABET:
             return i
         count += 1
     return len(value) - count % 4

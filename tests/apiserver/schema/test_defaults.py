@@ -1,0 +1,54 @@
+from __future__ import annotations
+
+from apiserver.schema.defaults import apply_defaults, has_defaults
+from apiserver.schema.types import Schema
+
+SCHEMA = Schema(
+    type="object",
+    properties={
+        "a": Schema(type="string", default="x"),
+        "null": Schema(type="string", default="x", nullable=True),
+        "object": Schema(type="object", default={}, properties={"b": Schema(type="integer", default=1)}),
+        "bare": Schema(type="object", properties={"b": Schema(type="integer", default=1)}),
+        "list": Schema(type="array", items=Schema(type="object", properties={"c": Schema(type="boolean", default=True)})),
+        "map": Schema(type="object", additional=Schema(type="string", default="v")),
+        "plain": Schema(type="string"),
+    },
+)
+
+
+def test_missing_members_and_forbidden_nulls_are_filled_in() -> None:
+    obj = {"a": None, "null": None, "list": [{}, {"c": False}], "map": {"k": None, "l": "m"}, "plain": None}
+    apply_defaults(SCHEMA, obj)
+    assert obj == {
+        "a": "x", "null": None, "object": {"b": 1}, "list": [{"c": True}, {"c": False}], "map": {"k": "v", "l": "m"}, "plain": None,
+    }  # fmt: skip
+
+
+def test_an_object_that_is_missing_is_not_made_for_the_sake_of_its_members() -> None:
+    obj: dict[str, object] = {}
+    apply_defaults(SCHEMA, obj)
+    assert "bare" not in obj
+    obj = {"bare": {}}
+    apply_defaults(SCHEMA, obj)
+    assert obj["bare"] == {"b": 1}
+
+
+def test_defaults_are_copied() -> None:
+    first: dict[str, dict[str, int]] = {}
+    apply_defaults(SCHEMA, first)
+    first["object"]["b"] = 2
+    second: dict[str, dict[str, int]] = {}
+    apply_defaults(SCHEMA, second)
+    assert second["object"] == {"b": 1}
+
+
+def test_values_of_other_types_are_left_for_validation() -> None:
+    obj = {"object": "text", "list": {}, "map": []}
+    apply_defaults(SCHEMA, obj)
+    assert (obj["object"], obj["list"], obj["map"]) == ("text", {}, [])
+
+
+def test_schemas_without_defaults_compile_to_nothing() -> None:
+    assert has_defaults(SCHEMA)
+    assert not has_defaults(Schema(type="object", properties={"a": Schema(type="array", items=Schema(type="string"))}))
