@@ -14,7 +14,7 @@ from typing import Any
 from apiserver.fielderrors import FieldErrors, FieldPath, forbidden, invalid, not_supported, required
 from apiserver.kinds.base import Kind, Object, WriteContext
 from apiserver.kinds.common import checks as c
-from apiserver.kinds.common import scheduling
+from apiserver.kinds.common import nodelabels, scheduling
 from apiserver.kinds.common.claims import VOLUME_MODES, access_modes
 from apiserver.kinds.common.gostruct import show
 from apiserver.kinds.common.resources import positive_amount
@@ -39,13 +39,6 @@ _SOURCES = (
     "cephfs", "fc", "flocker", "azureFile", "vsphereVolume", "azureDisk", "photonPersistentDisk", "portworxVolume", "scaleIO",
     "local", "storageos", "csi",
 )  # fmt: skip
-_OLD_LABELS = {
-    "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
-    "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
-    "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type",
-    "beta.kubernetes.io/os": "kubernetes.io/os",
-    "beta.kubernetes.io/arch": "kubernetes.io/arch",
-}
 
 
 @register("", "PersistentVolume")
@@ -229,11 +222,7 @@ def _warnings(obj: Object) -> list[str]:
         out.append(f"spec.persistentVolumeReclaimPolicy: {why}")
     terms = ((spec.get("nodeAffinity") or {}).get("required") or {}).get("nodeSelectorTerms") or []
     for i, term in enumerate(terms):
-        for j, expression in enumerate(term.get("matchExpressions") or []):
-            better = _OLD_LABELS.get(expression.get("key", ""))
-            if better:
-                at = f"spec.nodeAffinity.required.nodeSelectorTerms[{i}].matchExpressions[{j}].key"
-                out.append(f'{at}: {expression["key"]} is deprecated since v1.17; use "{better}" instead')
+        out += nodelabels.selector_term(term, SPEC.child("nodeAffinity", "required", "nodeSelectorTerms").at(i))
     for name, since in (("photonPersistentDisk", "1.11"), ("scaleIO", "1.16"), ("storageos", "1.22"), ("glusterfs", "1.25")):
         if spec.get(name) is not None:
             removed = {"photonPersistentDisk": "1.16", "scaleIO": "1.22", "storageos": "1.25", "glusterfs": "1.26"}[name]

@@ -1,0 +1,68 @@
+"""CSINode."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from apiserver.fielderrors import FieldErrors, FieldPath, duplicate, invalid, required
+from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.kinds.common import checks as c
+from apiserver.kinds.common.gostruct import show
+from apiserver.kinds.common.volumesources import csi_driver_name
+from apiserver.kinds.registration import register
+from apiserver.meta.times import age
+
+_DRIVERS = FieldPath("spec.drivers")
+
+
+@register("storage.k8s.io", "CSINode")
+class CSINode(Kind):
+    generation = False
+
+    def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
+        seen: set[str] = set()
+        return [e for i, driver in enumerate(_drivers(obj)) for e in _driver(driver, _DRIVERS.at(i), seen)]
+
+    def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+        """Drivers come and go, but do not change (their allocatable may)."""
+        before = {d.get("name"): _fixed(d) for d in _drivers(old)}
+        errors: FieldErrors = []
+        for driver in _drivers(obj):
+            if driver.get("name") in before and before[driver.get("name")] != _fixed(driver):
+                shown = show(driver, ("name", "nodeID", "topologyKeys", "allocatable"))
+                errors.append(invalid("CSINodeDriver", shown, c.IMMUTABLE))
+        return errors
+
+    def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
+        metadata = obj["metadata"]
+        return [metadata["name"], len(_drivers(obj)), age(metadata.get("creationTimestamp"), now)]
+
+
+def _drivers(obj: Object) -> list[Object]:
+    return (obj.get("spec") or {}).get("drivers") or []
+
+
+def _fixed(driver: Object) -> Object:
+    return {k: v for k, v in driver.items() if k != "allocatable"}
+
+
+def _driver(driver: Object, path: FieldPath, seen: set[str]) -> c.Errors:
+    name, node, keys = driver.get("name", ""), driver.get("nodeID", ""), driver.get("topologyKeys") or []
+    yield from csi_driver_name(name, path.child("name"))
+    if not node:
+        yield required(path.child("nodeID"))
+    if len(node.encode()) > 192:
+        yield invalid(path.child("nodeID"), node, "must be 192 characters or less")
+    yield from c.non_negative((driver.get("allocatable") or {}).get("count"), path.child("allocatable", "count"))
+    if name in seen:
+        yield duplicate(path.child("name"), name)
+    seen.add(name)
+    topology = path.child("topologyKeys")
+    for i, key in enumerate(keys):
+        if not key:
+            yield required(topology)
+        elif key in keys[:i]:
+            yield duplicate(topology, key)
+        else:
+            yield from c.qualified_name(key, topology)

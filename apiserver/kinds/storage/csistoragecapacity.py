@@ -1,0 +1,27 @@
+"""CSIStorageCapacity."""
+
+from __future__ import annotations
+
+from apiserver.fielderrors import FieldErrors, FieldPath, invalid
+from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.kinds.common import checks as c
+from apiserver.kinds.common import selectors
+from apiserver.kinds.registration import register
+from apiserver.meta.quantity import parse_quantity
+
+
+@register("storage.k8s.io", "CSIStorageCapacity")
+class CSIStorageCapacity(Kind):
+    generation = False
+
+    def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
+        errors = list(selectors.validate(obj.get("nodeTopology"), FieldPath("nodeTopology")))
+        errors += c.dns_subdomain(obj.get("storageClassName", ""), FieldPath("storageClassName"))
+        for name in ("capacity", "maximumVolumeSize"):
+            amount = obj.get(name)
+            if amount is not None and parse_quantity(amount).sign < 0:
+                errors.append(invalid(name, amount, c.NEGATIVE))
+        return errors
+
+    def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+        return [e for name in ("nodeTopology", "storageClassName") for e in c.immutable(obj.get(name), old.get(name), FieldPath(name))]

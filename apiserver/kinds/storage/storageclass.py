@@ -1,0 +1,102 @@
+"""StorageClass."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from apiserver.fielderrors import FieldErrors, FieldPath, duplicate, invalid, required, too_long
+from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.kinds.common import checks as c
+from apiserver.kinds.common.nodelabels import DEPRECATED
+from apiserver.kinds.registration import register
+from apiserver.meta import names
+from apiserver.meta.times import age
+
+_MODES = ["Immediate", "WaitForFirstConsumer"]
+_IMMUTABLE = ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode")
+
+
+@register("storage.k8s.io", "StorageClass")
+class StorageClass(Kind):
+    generation = False
+
+    def default(self, obj: Object, version: str) -> None:
+        if obj.get("reclaimPolicy") is None:
+            obj["reclaimPolicy"] = "Delete"
+        if obj.get("volumeBindingMode") is None:
+            obj["volumeBindingMode"] = "Immediate"
+
+    def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
+        return list(_errors(obj))
+
+    def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+        return [e for name in _IMMUTABLE for e in c.immutable(obj.get(name) or None, old.get(name) or None, FieldPath(name))]
+
+    def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
+        out = []
+        for i, term in enumerate(obj.get("allowedTopologies") or []):
+            for j, expression in enumerate(term.get("matchLabelExpressions") or []):
+                why = DEPRECATED.get(expression.get("key", ""))
+                if why:
+                    out.append(f"allowedTopologies[{i}].matchLabelExpressions[{j}].key: {why}")
+        return out
+
+    def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
+        metadata = obj["metadata"]
+        default = (metadata.get("annotations") or {}).get("storageclass.kubernetes.io/is-default-class") == "true"
+        beta = (metadata.get("annotations") or {}).get("storageclass.beta.kubernetes.io/is-default-class") == "true"
+        return [
+            f"{metadata['name']} (default)" if default or beta else metadata["name"],
+            obj.get("provisioner", ""),
+            obj.get("reclaimPolicy") or "Delete",
+            obj.get("volumeBindingMode") or "Immediate",
+            bool(obj.get("allowVolumeExpansion")),
+            age(metadata.get("creationTimestamp"), now),
+        ]
+
+
+def _errors(obj: Object) -> c.Errors:
+    provisioner = obj.get("provisioner", "")
+    if not provisioner:
+        yield required("provisioner")
+    else:
+        for text in names.label_key(provisioner.lower()):
+            yield invalid("provisioner", provisioner, text)
+    yield from parameter_errors(obj.get("parameters"), 512)
+    if obj.get("reclaimPolicy"):
+        yield from c.one_of(obj["reclaimPolicy"], FieldPath("reclaimPolicy"), ["Delete", "Retain"])
+    yield from c.one_of(obj.get("volumeBindingMode"), FieldPath("volumeBindingMode"), _MODES, empty=True)
+    yield from _topologies(obj.get("allowedTopologies") or [])
+
+
+def parameter_errors(parameters: Object | None, most: int) -> c.Errors:
+    """``parameters`` of a class: at most ``most``, no empty key, 256 KiB in all."""
+    if not parameters:
+        return
+    if len(parameters) > most:
+        yield too_long("parameters", most)
+        return
+    if "" in parameters:
+        yield invalid("parameters", "", "field can not be empty.")
+    if sum(len(k.encode()) + len(v.encode()) for k, v in parameters.items()) > 256 * 1024:
+        yield too_long("parameters", 256 * 1024)
+
+
+def _topologies(terms: list[Object]) -> c.Errors:
+    seen: list[dict[str, frozenset[str]]] = []
+    for i, term in enumerate(terms):
+        path = FieldPath("allowedTopologies").at(i)
+        found: dict[str, frozenset[str]] = {}
+        for j, expression in enumerate(term.get("matchLabelExpressions") or []):
+            at, key, values = path.child("matchLabelExpressions").at(j), expression.get("key", ""), expression.get("values") or []
+            if not values:
+                yield required(at.child("values"))
+            yield from c.unique(values, at.child("values"))
+            yield from c.qualified_name(key, at.child("key"))
+            if key in found:
+                yield duplicate(at.child("key"), key)
+            found[key] = frozenset(values)
+        if found in seen:
+            yield duplicate(path.child("matchLabelExpressions"), "")
+        seen.append(found)

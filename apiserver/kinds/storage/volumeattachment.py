@@ -1,0 +1,63 @@
+"""VolumeAttachment."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from apiserver.fielderrors import FieldErrors, FieldPath, forbidden, invalid, required
+from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.kinds.common import checks as c
+from apiserver.kinds.common.gostruct import show
+from apiserver.kinds.common.volumesources import csi_driver_name
+from apiserver.kinds.registration import register
+from apiserver.meta.times import age
+
+_SPEC = FieldPath("spec")
+
+
+@register("storage.k8s.io", "VolumeAttachment")
+class VolumeAttachment(Kind):
+    generation = False
+    status = True
+
+    def prepare_create(self, obj: Object, context: WriteContext) -> None:
+        super().prepare_create(obj, context)
+        obj["status"] = {"attached": False}
+
+    def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
+        return list(_errors(obj.get("spec") or {}))
+
+    def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+        spec, before = obj.get("spec") or {}, old.get("spec") or {}
+        if spec == before:
+            return []
+        source = {"persistentVolumeName": None, "inlineVolumeSpec": None, **(spec.get("source") or {})}
+        shown = show({**spec, "source": source}, ("attacher", "source", "nodeName"), attacher="", nodeName="")
+        return [invalid(_SPEC, shown, c.IMMUTABLE)]
+
+    def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
+        metadata, spec = obj["metadata"], obj.get("spec") or {}
+        return [
+            metadata["name"],
+            spec.get("attacher", ""),
+            (spec.get("source") or {}).get("persistentVolumeName") or "",
+            spec.get("nodeName", ""),
+            bool((obj.get("status") or {}).get("attached")),
+            age(metadata.get("creationTimestamp"), now),
+        ]
+
+
+def _errors(spec: Object) -> c.Errors:
+    yield from csi_driver_name(spec.get("attacher", ""), _SPEC.child("attacher"))
+    source, path = spec.get("source") or {}, _SPEC.child("source")
+    name, inline = source.get("persistentVolumeName"), source.get("inlineVolumeSpec")
+    if name is None and inline is None:
+        yield required(path, "must specify exactly one of inlineVolumeSpec and persistentVolumeName")
+    elif name is not None and inline is not None:
+        yield forbidden(path, "must specify exactly one of inlineVolumeSpec and persistentVolumeName")
+    elif name is not None and not name:
+        yield required(path.child("persistentVolumeName"), "must specify non empty persistentVolumeName")
+    elif name:
+        yield from c.dns_subdomain(name, path.child("persistentVolumeName"))
+    yield from c.dns_subdomain(spec.get("nodeName", ""), _SPEC.child("nodeName"))
