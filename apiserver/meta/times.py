@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from calendar import monthrange
-from datetime import UTC, datetime, timedelta, timezone
+from datetime import UTC, datetime, timedelta
 
 from apiserver.meta.gotext import go_quote
 
@@ -106,9 +106,13 @@ def _parse(text: str, layout: str) -> datetime:
     if fraction is None and layout == RFC3339_MICRO:
         raise cannot(rest, ".000000")
     rest = rest[fraction.end() :] if fraction else rest
-    zone, left = _zone(rest)
-    if zone is None:
+    offset, left = _zone(rest)
+    if offset is None:
         raise cannot(rest, "Z07:00")
+    if rest[:1] != "Z" and int(rest[1:3]) > 24:
+        raise out_of_range("time zone offset hour")
+    if rest[:1] != "Z" and int(rest[4:6]) > 60:
+        raise out_of_range("time zone offset minute")
     if left:
         raise TimeError(f"parsing time {go_quote(text)}: extra text: {go_quote(left)}")
     year, month, day, hour, minute, second = numbers
@@ -116,19 +120,20 @@ def _parse(text: str, layout: str) -> datetime:
         raise out_of_range("day")
     micros = int(fraction[1][:6].ljust(6, "0")) if fraction else 0
     try:
-        return datetime(year, month, day, hour, minute, second, micros, tzinfo=zone).astimezone(UTC)
+        return datetime(year, month, day, hour, minute, second, micros, tzinfo=UTC) - offset
     except (ValueError, OverflowError):
         raise out_of_range("year") from None
 
 
-def _zone(rest: str) -> tuple[timezone | None, str]:
+def _zone(rest: str) -> tuple[timedelta | None, str]:
+    """Offset from UTC and what follows; None where no zone stands. Offsets out of range are left to the caller."""
     if rest.startswith("Z"):
-        return UTC, rest[1:]
+        return timedelta(), rest[1:]
     found = _ZONE.match(rest)
-    if found is None or int(found[2]) > 23 or int(found[3]) > 59:
+    if found is None:
         return None, rest
     offset = timedelta(hours=int(found[2]), minutes=int(found[3]))
-    return timezone(-offset if found[1] == "-" else offset), rest[found.end() :]
+    return (-offset if found[1] == "-" else offset), rest[found.end() :]
 
 
 _UNITS = {"ns": 1, "us": 1_000, "µs": 1_000, "μs": 1_000, "ms": 1_000_000, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}

@@ -72,7 +72,7 @@ def _compile(schema: Schema) -> Decoder:
         return SPECIAL[schema.special]
     own = _OWN_JSON.get(schema.definition)
     if own is not None:
-        return own(schema)
+        return own
     if schema.properties is not None:
         return _struct(schema).decode
     if schema.additional is not None:
@@ -271,28 +271,20 @@ def _number(schema: Schema) -> Decoder:
 _SCALARS: dict[str, Callable[[Schema], Decoder]] = {"string": _string, "boolean": _boolean, "integer": _integer, "number": _number}
 
 
-def _one_of_schema(fits: Callable[[Any], Any]) -> Callable[[Schema], Decoder]:
+def _schema_or(other: Callable[[Any, Path], Any]) -> Decoder:
     """JSONSchemaPropsOrX: a schema, or X. They decode themselves, without strictness, and their errors show the outer field only."""
 
-    def compile_one(schema: Schema) -> Decoder:
-        from apiserver.schema.builtin import definition
+    def decode_one(value: Any, run: Run, path: Path) -> Any:
+        return _schema_props(value, path) if type(value) is dict else other(value, path)
 
-        def decode_one(value: Any, run: Run, path: Path) -> Any:
-            node = definition(_SCHEMA_PROPS)
-            if type(value) is dict:
-                return _inner(decoder(node), value, path)
-            return (
-                fits(value) if type(value) is not list or fits is not _schemas else [_inner(decoder(node), v, path) for v in value] or None
-            )
-
-        return decode_one
-
-    return compile_one
+    return decode_one
 
 
-def _inner(decode_value: Decoder, value: Any, path: Path) -> Any:
+def _schema_props(value: Any, path: Path) -> Any:
+    from apiserver.schema.builtin import definition
+
     inner = Run("")
-    out = decode_value(value, inner, None)
+    out = decoder(definition(_SCHEMA_PROPS))(value, inner, None)
     if inner.error:
         raise DecodeError(_with_context(inner.error, path))
     return out
@@ -305,24 +297,28 @@ def _with_context(text: str, path: Path) -> str:
     return type_error(found, go_type, path) if found else text
 
 
-def _boolean_or_fault(value: Any) -> Any:
+def _or_boolean(value: Any, path: Path) -> Any:
     if type(value) is bool:
         return value
     raise DecodeError("boolean or JSON schema expected")
 
 
-def _schemas(value: Any) -> Any:
-    return None
+def _or_schemas(value: Any, path: Path) -> Any:
+    return [_schema_props(item, path) for item in value] or None if type(value) is list else None
 
 
-def _strings(value: Any) -> Any:
-    return value if type(value) is list and value else None
+def _or_strings(value: Any, path: Path) -> Any:
+    if type(value) is not list:
+        return None
+    for item in value:
+        if type(item) is not str and item is not None:
+            raise DecodeError(type_error(kind_of(item), "string", path))
+    return ["" if item is None else item for item in value] or None
 
 
-_APIEXTENSIONS = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1."
-_SCHEMA_PROPS = f"{_APIEXTENSIONS}JSONSchemaProps"
-_OWN_JSON: dict[str, Callable[[Schema], Decoder]] = {
-    f"{_SCHEMA_PROPS}OrBool": _one_of_schema(_boolean_or_fault),
-    f"{_SCHEMA_PROPS}OrArray": _one_of_schema(_schemas),
-    f"{_SCHEMA_PROPS}OrStringArray": _one_of_schema(_strings),
+_SCHEMA_PROPS = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"
+_OWN_JSON: dict[str, Decoder] = {
+    f"{_SCHEMA_PROPS}OrBool": _schema_or(_or_boolean),
+    f"{_SCHEMA_PROPS}OrArray": _schema_or(_or_schemas),
+    f"{_SCHEMA_PROPS}OrStringArray": _schema_or(_or_strings),
 }

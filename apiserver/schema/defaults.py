@@ -35,6 +35,8 @@ def _defaulter(schema: Schema) -> _Defaulter | None:
 
 
 def _compile(schema: Schema) -> _Defaulter | None:
+    if schema.builtin:
+        return None
     if schema.properties is not None or schema.additional is not None:
         return _object(schema)
     return _array(schema.items) if schema.items is not None else None

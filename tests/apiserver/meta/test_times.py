@@ -33,6 +33,7 @@ def test_times(text: str, canonical: str) -> None:
         ("2020-13-01T00:00:00Z", '"2020-13-01T00:00:00Z": month out of range'),
         ("2021-02-29T00:00:00Z", '"2021-02-29T00:00:00Z": day out of range'),
         ("2020-01-01T24:00:00Z", '"2020-01-01T24:00:00Z": hour out of range'),
+        ("2020-01-01T00:00:00+25:00", '"2020-01-01T00:00:00+25:00": time zone offset hour out of range'),
         ("2020-01-01T00:00:00Zx", '"2020-01-01T00:00:00Zx": extra text: "x"'),
     ],
 )

@@ -146,9 +146,18 @@ def test_types_that_are_a_schema_or_something_else() -> None:
     assert result.value["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["a"] == {
         "items": {"type": "string"}, "additionalProperties": False, "enum": [None, 1], "maximum": 5,
     }  # fmt: skip
+    assert error(crd({"dependencies": {"a": [5]}})).endswith("properties.dependencies of type string")
     assert error(crd({"additionalProperties": 5})) == "boolean or JSON schema expected"
     where = "JSONSchemaProps.spec.versions.schema.openAPIV3Schema.properties.items"
     assert error(crd({"items": {"type": 5}})) == STRUCT.format("number", where, "string")
+
+
+def test_endless_nesting_is_refused() -> None:
+    nested: dict[str, Any] = {}
+    for _ in range(5000):
+        nested = {"not": nested}
+    with pytest.raises(DecodeError, match="exceeded max depth"):
+        decode(definition("io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"), nested)
 
 
 def test_a_part_of_an_object_can_be_decoded_alone() -> None:

@@ -12,7 +12,7 @@ import pytest
 import yaml
 
 from apiserver.meta.gvk import GroupVersion, GroupVersionKind
-from apiserver.schema.builtin import schema_for
+from apiserver.schema.builtin import raw_definitions, schema_for
 from apiserver.schema.decode import DecodeError, decode
 from apiserver.schema.types import Schema
 
@@ -174,3 +174,24 @@ def test_what_was_refused_is_refused_in_the_same_words(recorded: list[Exchange])
             wrong.append((exchange.name, said, expected))
     assert wrong == []
     assert seen > 15
+
+
+def without_descriptions(node: Any) -> Any:
+    if isinstance(node, dict):
+        return {k: without_descriptions(v) for k, v in node.items() if k != "description" or not isinstance(v, str)}
+    return [without_descriptions(v) for v in node] if isinstance(node, list) else node
+
+
+def test_definitions_are_the_published_ones(shared: Path) -> None:
+    seen = 0
+    for entry in json.loads((shared / "conformance/scenarios/surface/openapi-v2.recorded.json").read_text()):
+        for pointer, published in (entry["answer"].get("body") or {}).items():
+            if not pointer.startswith("/definitions/io.k8s."):
+                continue
+            name, *path = pointer.split("/")[2:]
+            found: Any = raw_definitions()[name]
+            for step in path:
+                found = found[step]
+            assert without_descriptions(found) == without_descriptions(published), pointer
+            seen += 1
+    assert seen > 5

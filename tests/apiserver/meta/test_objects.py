@@ -1,0 +1,82 @@
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from apiserver.meta.gotext import go_quote
+from apiserver.meta.gvk import GroupVersionKind
+from apiserver.meta.objects import (
+    controller_of,
+    copy_json,
+    dig,
+    ensure_metadata,
+    finalizers_of,
+    gvk_of,
+    is_deleting,
+    labels_of,
+    metadata,
+    name_of,
+)
+
+
+def test_reading_an_object_that_lacks_everything() -> None:
+    for obj in ({}, {"metadata": None}, {"metadata": {"labels": None, "name": None, "finalizers": None}}, {"metadata": []}):
+        assert (name_of(obj), labels_of(obj), finalizers_of(obj), is_deleting(obj), controller_of(obj)) == ("", {}, [], False, None)
+
+
+def test_missing_metadata_is_made_only_on_demand() -> None:
+    obj: dict[str, Any] = {}
+    metadata(obj)["name"] = "lost"
+    assert obj == {}
+    ensure_metadata(obj)["name"] = "kept"
+    assert name_of(obj) == "kept"
+
+
+def test_kind_and_version() -> None:
+    assert gvk_of({"apiVersion": "apps/v1", "kind": "Deployment"}) == GroupVersionKind("apps", "v1", "Deployment")
+    assert gvk_of({"apiVersion": "v1"}) == GroupVersionKind("", "v1", "")
+    with pytest.raises(ValueError, match="unexpected GroupVersion string: a/b/c"):
+        gvk_of({"apiVersion": "a/b/c"})
+
+
+def test_digging() -> None:
+    assert dig({"a": {"b": 1}}, "a", "b") == 1
+    assert dig({"a": [1]}, "a", "b") is None
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+)
+
+
+@given(json_values)
+def test_copies_are_equal_and_share_no_container(value: Any) -> None:
+    before = copy.deepcopy(value)
+    copied = copy_json(value)
+    assert copied == value
+    _spoil(copied)
+    assert value == before
+
+
+def _spoil(value: Any) -> None:
+    if isinstance(value, dict):
+        for inner in value.values():
+            _spoil(inner)
+        value["spoilt"] = True
+    elif isinstance(value, list):
+        for inner in value:
+            _spoil(inner)
+        value.append("spoilt")
+
+
+@pytest.mark.parametrize(
+    ("text", "quoted"),
+    [("a b", '"a b"'), ('a"\\', r'"a\"\\"'), ("\n\x00ä", r'"\n\x00ä"'), ("\u200b", r'"\u200b"'), ("\U000e0001", r'"\U000e0001"')],
+)
+def test_go_quotes(text: str, quoted: str) -> None:
+    assert go_quote(text) == quoted
