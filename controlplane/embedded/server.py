@@ -1,13 +1,15 @@
 """One running PostgreSQL of a data directory: start, wait until it answers, stop.
 
 Only the holder of the data directory's lock may start one. A postmaster that is still there although nobody holds the lock outlived its
-supervisor (kill -9): it is stopped first. A postmaster.pid whose process is gone, or is something else by now, is PostgreSQL's to clean up;
-it does so when its process id is not in use, so a reused id is cleared here.
+supervisor (kill -9): it is stopped first. A postmaster.pid whose process is gone is PostgreSQL's to clean up: it makes sure that no backend
+of the killed postmaster still has the shared memory, and start() repeats until the last one is gone. A process id that is in use again
+by some other program stops PostgreSQL; it is overwritten here, and the rest of the file, which names the shared memory, stays.
 """
 
 from __future__ import annotations
 
 import os
+import re
 import signal
 import subprocess
 import time
@@ -19,9 +21,10 @@ import psycopg
 from controlplane.database import conninfo
 from controlplane.datadir import DataDir
 from controlplane.embedded import cluster
-from controlplane.embedded.privileges import become
+from controlplane.embedded.privileges import Account, become
 from controlplane.errors import OperatorError
 
+_NO_PROCESS = 2**22  # one above the highest process id of Linux
 _LOG_LIMIT = 10 * 2**20  # bytes; a longer log starts anew
 
 
@@ -63,6 +66,13 @@ class EmbeddedServer:
         """Returns when the server accepts connections and the database exists; ``timeout`` seconds include recovery after a crash."""
         account = cluster.prepare(self.data, durable=self.durable)
         stop_stray(self.data)
+        deadline = time.monotonic() + timeout
+        while not self._attempt(account, deadline):
+            time.sleep(0.1)
+        self._create_database()
+
+    def _attempt(self, account: Account | None, deadline: float) -> bool:
+        """False when backends of a killed postmaster are still ending."""
         log = self.data.log / "postgresql.log"
         if log.exists() and log.stat().st_size > _LOG_LIMIT:
             log.unlink()
@@ -78,18 +88,17 @@ class EmbeddedServer:
                 start_new_session=True,  # Ctrl-C at the terminal reaches the supervisor, which decides the order
                 preexec_fn=become(account, signal.SIGINT),
             )
-        self._wait(time.monotonic() + timeout, log, begin)
-        self._create_database()
-
-    def _wait(self, deadline: float, log: Path, begin: int) -> None:
-        assert self._process is not None
         while not accepts(self.data):
             if self._process.poll() is not None or time.monotonic() > deadline:
                 self.stop()
                 with log.open("rb") as f:
                     f.seek(begin)
-                    raise explain_failure(self.data, f.read().decode(errors="replace"))
+                    messages = f.read().decode(errors="replace")
+                if "pre-existing shared memory block" in messages and time.monotonic() < deadline:
+                    return False
+                raise explain_failure(self.data, messages)
             time.sleep(0.05)
+        return True
 
     def _create_database(self) -> None:
         with psycopg.connect(conninfo(database_settings(self.data, "postgres")), autocommit=True) as connection:
@@ -115,14 +124,14 @@ class EmbeddedServer:
 
 
 def stop_stray(data: DataDir, timeout: float = 60.0) -> None:
-    """Ends a postmaster of this cluster that nobody supervises; clears a postmaster.pid whose process id now belongs to another program."""
+    """Ends a postmaster of this cluster that nobody supervises; takes a process id out of postmaster.pid that is another program's by now."""
     pidfile = data.cluster / "postmaster.pid"
     try:
         pid = int(pidfile.read_text().split("\n", 1)[0])
     except (OSError, ValueError):
         return
     if not _is_postmaster(pid, data.cluster):
-        pidfile.unlink(missing_ok=True)
+        pidfile.write_text(re.sub(r"\A\d+", str(_NO_PROCESS), pidfile.read_text()))
         return
     deadline = time.monotonic() + timeout
     os.kill(pid, signal.SIGINT)

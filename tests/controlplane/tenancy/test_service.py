@@ -1,0 +1,79 @@
+"""Tenants: names, limits that reach storage, states, deletion."""
+
+from __future__ import annotations
+
+import itertools
+from datetime import timedelta
+
+import pytest
+
+from apiserver.storage.models import TenantHead
+from controlplane.errors import OperatorError
+from controlplane.tenancy import service, tokens
+from controlplane.tenancy.models import ApiToken, Tenant
+
+pytestmark = pytest.mark.usefixtures("postgres")
+_numbers = itertools.count()
+
+
+def fresh() -> str:
+    return f"service-{next(_numbers)}"
+
+
+@pytest.mark.parametrize("name", ["", "A", "-a", "a-", "a.b", "a_b", "a" * 64, "a\n", "é"])
+def test_name_is_a_dns_label(name: str) -> None:
+    with pytest.raises(OperatorError, match="cannot be created"):
+        service.create_tenant(name)
+
+
+def test_new_tenant_has_a_head_and_its_limits() -> None:
+    tenant = service.create_tenant(fresh(), max_objects=5, max_bytes=1000, retention_seconds=60)
+    head = TenantHead.objects.get(tenant_id=tenant.pk)
+    assert (head.max_objects, head.max_bytes, head.retention) == (5, 1000, timedelta(seconds=60))
+    service.set_quotas(tenant, max_objects=None)
+    assert TenantHead.objects.get(tenant_id=tenant.pk).max_objects is None
+
+
+def test_taken_name_is_refused_and_leaves_nothing() -> None:
+    name = fresh()
+    service.create_tenant(name)
+    before = TenantHead.objects.count()
+    with pytest.raises(OperatorError, match="already exists"):
+        service.create_tenant(name)
+    assert TenantHead.objects.count() == before
+
+
+def test_suspend_and_resume() -> None:
+    name = fresh()
+    service.create_tenant(name)
+    service.suspend(name)
+    assert service.get_tenant(name).state == "suspended"
+    service.resume(name)
+    assert service.get_tenant(name).state == "active"
+
+
+def test_deletion_removes_the_row_the_head_and_the_tokens() -> None:
+    tenant = service.create_tenant(fresh())
+    token = tokens.create_token("ann", tenant=tenant).token
+    number, name = tenant.pk, tenant.name
+    service.delete_tenant(name)
+    assert not Tenant.objects.filter(name=name).exists()
+    assert not TenantHead.objects.filter(tenant_id=number).exists()
+    assert not ApiToken.objects.filter(pk=token.pk).exists()
+    service.create_tenant(name)
+
+
+def test_deletion_cut_short_can_only_be_finished() -> None:
+    name = fresh()
+    tenant = service.create_tenant(name)
+    tenant.state = Tenant.State.DELETING
+    tenant.save()
+    with pytest.raises(OperatorError, match="is being deleted"):
+        service.resume(name)
+    service.delete_tenant(name)
+
+
+def test_default_stays() -> None:
+    service.ensure_tenant("default")
+    with pytest.raises(OperatorError, match="stays"):
+        service.delete_tenant("default")

@@ -1,0 +1,39 @@
+"""kubeconfig files: tenants become contexts, merging loses nothing of the user's."""
+
+from __future__ import annotations
+
+import base64
+
+import yaml
+
+from controlplane.kubeconfig import kubeconfig, merge
+
+
+def test_one_context_per_tenant_with_the_ca_inside() -> None:
+    config = yaml.safe_load(kubeconfig("https://127.0.0.1:6443", b"PEM", ["default", "demo"], "admin", "secret"))
+    assert [c["cluster"]["server"] for c in config["clusters"]] == ["https://127.0.0.1:6443", "https://127.0.0.1:6443/clusters/demo"]
+    assert {base64.b64decode(c["cluster"]["certificate-authority-data"]) for c in config["clusters"]} == {b"PEM"}
+    assert config["current-context"] == "default"
+    assert config["users"] == [{"name": "polyplane-admin", "user": {"token": "secret"}}]
+
+
+def test_certificate_that_the_system_trusts_needs_no_ca() -> None:
+    config = yaml.safe_load(kubeconfig("https://api.example.com", b"", ["default"], "admin", "secret"))
+    assert config["clusters"][0]["cluster"] == {"server": "https://api.example.com"}
+
+
+def test_merge_keeps_the_users_entries_and_repeats_harmlessly() -> None:
+    ours = yaml.safe_load(kubeconfig("https://127.0.0.1:6443", b"PEM", ["default", "demo"], "admin", "secret"))
+    mine = {
+        "contexts": [{"name": "default", "context": {"cluster": "work"}}],
+        "clusters": None,
+        "current-context": "default",
+        "preferences": {"a": 1},
+    }
+    once = merge(mine, ours)
+    assert [c["name"] for c in once["contexts"]] == ["default", "polyplane-default", "polyplane-demo"]
+    assert once["contexts"][0] == mine["contexts"][0]
+    assert once["current-context"] == "default"
+    assert once["preferences"] == {"a": 1}
+    assert merge(once, ours) == once
+    assert merge({}, ours)["current-context"] == "polyplane-default"
