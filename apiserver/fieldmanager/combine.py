@@ -18,8 +18,8 @@ def combine(t: Type, live: Value, intent: Value) -> Value:
 
     Shares containers with both. Items of associative lists take the order of ``intent`` where it names them; the others stay around
     them. Raises TypedError where ``intent`` repeats an item."""
-    if live is intent:
-        return live
+    if live == intent:
+        return intent
     kind = form(t, intent)
     if kind is MAP and t.map is not None and not t.map.atomic:
         below = live if live.__class__ is dict else {}

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from apiserver.fieldmanager.fieldpath import LEAF, FieldSet, Filter, as_member
-from apiserver.fieldmanager.typed import LIST, MAP, SCALARS, element_of, form, presence_node
+from apiserver.fieldmanager.typed import LIST, MAP, element_of, form, presence_node
 from apiserver.fieldmanager.types import ListType, MapType, Type
 from apiserver.fieldmanager.values import Value, same
 
@@ -88,7 +88,7 @@ class _Walk:
         for name, before in old.items():
             if name in new:
                 after = new[name]
-                if before is after or (before.__class__ is after.__class__ and before.__class__ in SCALARS and before == after):
+                if same(before, after):
                     continue
                 below = t.member(name)
                 if below is not None:
@@ -109,20 +109,21 @@ class _Walk:
         old_items = _by_element(t, old)
         new_items = _by_element(t, new)
         for name, before in old_items.items():
-            self.items(t, name, before, new_items.get(name, ()))
+            self.items(t, name, before, new_items.get(name, []))
         for name, after in new_items.items():
             if name not in old_items:
-                self.items(t, name, (), after)
+                self.items(t, name, [], after)
 
-    def items(self, t: ListType, name: str, old: list[Any] | tuple[()], new: list[Any] | tuple[()]) -> None:
+    def items(self, t: ListType, name: str, old: list[Any], new: list[Any]) -> None:
         """Items of one path element: one of each is compared, equal ones count as one atomic value."""
+        if same(old, new):
+            return
         if len(old) == 1 and len(new) == 1:
             self.path.append(name)
             self.values(t.element, old[0], new[0])
             self.path.pop()
         elif len(old) > 1 and len(new) > 1:
-            if not same(list(old), list(new)):
-                self.put(self.modified, name, LEAF)
+            self.put(self.modified, name, LEAF)
         else:
             if len(new) == 1:
                 self.put(self.added, name, presence_node(t.element, new[0]))

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from functools import lru_cache
+from itertools import chain
 from typing import Any
 
 import orjson
@@ -37,9 +38,17 @@ def value_element(value: Any) -> str:
     return f"v:{to_json(value)}"
 
 
-def key_element(fields: list[tuple[str, Any]]) -> str:
-    """``fields``: the keys that are set, sorted by name."""
-    members = ",".join(f'"{name}":{to_json(value)}' for name, value in fields)
+def key_element(*fields: Any) -> str:
+    """``fields``: names and values of the keys that are set, in turn, sorted by name."""
+    try:
+        return _key_element(*fields)
+    except TypeError:  # a key that is an object or a list
+        return _key_element.__wrapped__(*fields)
+
+
+@lru_cache(maxsize=20_000, typed=True)
+def _key_element(*fields: Any) -> str:
+    members = ",".join(f'"{name}":{to_json(value)}' for name, value in zip(fields[::2], fields[1::2], strict=True))
     return f"k:{{{members}}}"
 
 
@@ -122,7 +131,7 @@ def union(a: FieldSet, b: FieldSet) -> FieldSet:
 
 
 def _union_nodes(a: FieldSet, b: FieldSet) -> FieldSet:
-    if a is b:
+    if a == b:
         return a
     if not a:
         return as_member(b)
@@ -136,6 +145,9 @@ def intersection(a: FieldSet, b: FieldSet) -> FieldSet:
     for element, node in a.items():
         other = b.get(element)
         if other is None or element == ".":
+            continue
+        if node == other:
+            result[element] = node
             continue
         below = intersection(node, other) if node and other else LEAF
         if (not node or "." in node) and (not other or "." in other):
@@ -162,6 +174,9 @@ def _difference(a: FieldSet, b: FieldSet, recursive: bool) -> FieldSet:
         other = b.get(element)
         if other is None or element == ".":
             result[element] = node
+            continue
+        if node == other:
+            changed = True
             continue
         taken = not other or "." in other
         if recursive and taken:
@@ -272,7 +287,7 @@ def _canonical(element: str) -> str | None:
             fields = orjson.loads(text)
             if not isinstance(fields, dict):
                 raise InvalidFields(f"expected an object: {text}")
-            return key_element(sorted(fields.items()))
+            return key_element(*chain.from_iterable(sorted(fields.items())))
         if kind == "i":
             return f"i:{number(int(text))}"
     except InvalidFields:

@@ -115,8 +115,9 @@ class FieldManager:
         if same(live, new):
             return Managed(updater.reconciled(live, managed.fields), managed.times)
         t = updater.type(version)
-        validate(t, new, allow_duplicates=True)
-        validate(t, live, allow_duplicates=True)
+        if not self._decoded(version):
+            validate(t, new, allow_duplicates=True)
+            validate(t, live, allow_duplicates=True)
         fields = updater.update(live, new, version, managed.fields, _SELF)
         times = managed.times
         mine = fields.pop(_SELF, None)
@@ -209,10 +210,11 @@ class FieldManager:
             validate(t, applied)
         except TypedError as error:
             raise PlainError(f"failed to create typed patch object ({_identity(applied)}): {error}") from error
-        try:
-            validate(t, live, allow_duplicates=True)
-        except TypedError as error:
-            raise PlainError(f"failed to create typed live object ({_identity(live)}): {error}") from error
+        if not self._decoded(version):
+            try:
+                validate(t, live, allow_duplicates=True)
+            except TypedError as error:
+                raise PlainError(f"failed to create typed live object ({_identity(live)}): {error}") from error
         return t
 
     def _run(
@@ -237,6 +239,11 @@ class FieldManager:
     def _type(self, version: str) -> Type | None:
         schema = self._schemas(version)
         return None if schema is None else object_type(schema)
+
+    def _decoded(self, version: str) -> bool:
+        """Whether objects of the version fit their type anyway, because they were decoded by a built-in schema."""
+        schema = self._schemas(version)
+        return schema is not None and schema.builtin
 
     def _updater(self, subresource: str) -> Updater[Manager]:
         return self._updaters.get(subresource, self._default_updater)

@@ -9,9 +9,21 @@ from __future__ import annotations
 from apiserver.fieldmanager.fieldpath import LEAF, FieldSet
 from apiserver.fieldmanager.types import Type
 
+_REMEMBERED = 512
+
 
 def reconcile(t: Type, fields: FieldSet) -> FieldSet:
-    """The set under the type as it is now; the identical set when nothing changes."""
+    """The set under the type as it is now; the identical set when nothing changes. Every write asks this of sets that hardly ever
+    change, so each type remembers its answers by the set's identity."""
+    known = t.reconciled.get(id(fields))
+    if known is None:
+        if len(t.reconciled) >= _REMEMBERED:
+            t.reconciled.clear()
+        known = t.reconciled[id(fields)] = (fields, _below_root(t, fields))
+    return known[1]
+
+
+def _below_root(t: Type, fields: FieldSet) -> FieldSet:
     result: FieldSet = {}
     changed = False
     for element, node in fields.items():
@@ -29,10 +41,10 @@ def _node(t: Type, node: FieldSet) -> FieldSet:
     if t.map is not None:
         if t.map.deduced:
             return node
-        return LEAF if t.map.atomic else reconcile(t, node)
+        return LEAF if t.map.atomic else _below_root(t, node)
     if t.scalar or t.list is None:
         return node
-    return LEAF if t.list.atomic else reconcile(t, node)
+    return LEAF if t.list.atomic else _below_root(t, node)
 
 
 def _below(t: Type, element: str) -> Type | None:

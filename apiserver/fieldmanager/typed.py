@@ -14,6 +14,9 @@ from apiserver.fieldmanager.values import Value, verb_sharp_v, verb_t, verb_v
 Problems = list[tuple[str, str]]
 """(path, what is wrong) pairs."""
 
+_Steps = tuple[Any, ...]
+"""A path on the way down, made into text only for an error: () or (steps before, path element or index)."""
+
 SCALARS = frozenset({str, int, float, bool})
 MAP, LIST, SCALAR = "map", "list", "scalar"
 
@@ -55,21 +58,21 @@ def element_of(t: ListType, item: Value) -> str:
         if item is None:
             raise ElementError("associative list with keys may not have a null element")
         raise ElementError("associative list with keys may not have non-map elements")
-    fields = []
+    fields: list[Any] = []
     for name in t.sorted_keys:
         if name in item:
-            fields.append((name, item[name]))
+            fields += (name, item[name])
         else:
             default = t.key_default(name)
             if default is not None:
-                fields.append((name, default))
+                fields += (name, default)
     if not fields:
         names = " ".join(f'"{name}"' for name in t.keys)
         raise ElementError(
             f"associative list with keys has an element that omits all key fields [{names}]"
             " (and doesn't have default values for any key fields)"
         )
-    return key_element(fields)
+    return key_element(*fields)
 
 
 def _set_element(item: Value) -> str:
@@ -87,31 +90,31 @@ def _set_element(item: Value) -> str:
 def validate(t: Type, value: Value, *, allow_duplicates: bool = False) -> None:
     """Raises TypedError with every misfit. allow_duplicates: sets and associative lists may hold equal items."""
     problems: Problems = []
-    _validate(t, value, allow_duplicates, "", problems)
+    _validate(t, value, allow_duplicates, (), problems)
     if problems:
         raise TypedError(problems)
 
 
-def _validate(t: Type, value: Value, duplicates: bool, path: str, problems: Problems) -> None:
+def _validate(t: Type, value: Value, duplicates: bool, path: _Steps, problems: Problems) -> None:
     if value is None:
         return
     kind = form(t, value)
     if kind is MAP:
         if value.__class__ is not dict:
-            problems.append((path, f"expected map, got &{{{verb_v(value)}}}"))
+            problems.append((_text(path), f"expected map, got &{{{verb_v(value)}}}"))
         else:
             assert t.map is not None
             _validate_map(t.map, value, duplicates, path, problems)
     elif kind is LIST:
         if value.__class__ is not list:
-            problems.append((path, f"expected list, got &{{{verb_v(value)}}}"))
+            problems.append((_text(path), f"expected list, got &{{{verb_v(value)}}}"))
         else:
             assert t.list is not None
             _validate_list(t.list, value, duplicates, path, problems)
     else:
         text = scalar_problem(t.scalar, value)
         if text:
-            problems.append((path, text))
+            problems.append((_text(path), text))
 
 
 def scalar_problem(scalar: str, value: Value) -> str:
@@ -126,79 +129,91 @@ def scalar_problem(scalar: str, value: Value) -> str:
     return "" if cls in SCALARS else f"expected any scalar, got &{{{verb_v(value)}}}"
 
 
-def _validate_map(t: MapType, value: dict[str, Any], duplicates: bool, path: str, problems: Problems) -> None:
+def _validate_map(t: MapType, value: dict[str, Any], duplicates: bool, path: _Steps, problems: Problems) -> None:
     known = t.known
     for name, item in value.items():
         below = known.get(name) or t.member(name)
         if below is None:
-            problems.append((f"{path}.{name}", "field not declared in schema"))
+            problems.append((f"{_text(path)}.{name}", "field not declared in schema"))
             return
         if item is None or (item.__class__ is str and below.scalar == "string"):
             continue
-        _validate(below, item, duplicates, f"{path}.{name}", problems)
+        _validate(below, item, duplicates, (path, f"f:{name}"), problems)
 
 
-def _validate_list(t: ListType, value: list[Any], duplicates: bool, path: str, problems: Problems) -> None:
+def _validate_list(t: ListType, value: list[Any], duplicates: bool, path: _Steps, problems: Problems) -> None:
     element = t.element
     if t.atomic:
         for i, item in enumerate(value):
-            _validate(element, item, duplicates, f"{path}[{i}]", problems)
+            _validate(element, item, duplicates, (path, i), problems)
         return
     seen: set[str] = set()
     for i, item in enumerate(value):
         try:
             name = element_of(t, item)
         except ElementError as error:
-            problems.append((path, f"element {i}: {error}"))
+            problems.append((_text(path), f"element {i}: {error}"))
             return
         if name in seen and not duplicates:
-            problems.append((path, f"duplicate entries for key {element_text(name)}"))
+            problems.append((_text(path), f"duplicate entries for key {element_text(name)}"))
         seen.add(name)
-        _validate(element, item, duplicates, path + element_text(name), problems)
+        _validate(element, item, duplicates, (path, name), problems)
+
+
+def _text(path: _Steps) -> str:
+    if not path:
+        return ""
+    before, step = path
+    return _text(before) + (f"[{step}]" if step.__class__ is int else element_text(step))
 
 
 # --- sets of fields --------------------------------------------------------------------------------------------------------------
-def field_set(t: Type, value: Value) -> FieldSet:
-    """Every leaf field and list item that a valid value mentions: what an applier owns."""
-    return _node(t, value) or {}
+def field_set(t: Type, value: Value, *, named: bool = False) -> FieldSet:
+    """Every leaf field and list item that a valid value mentions: what an applier owns.
+
+    named: declared members of structs that lead to a member of the set are members, too (see named_fields_as_members)."""
+    return _node(t, value, named) or {}
 
 
-def _node(t: Type, value: Value) -> FieldSet | None:
+def _node(t: Type, value: Value, named: bool) -> FieldSet | None:
     """The node to put where the value stands, None for none."""
     kind = form(t, value)
     if kind is MAP:
         assert t.map is not None
         if t.map.atomic:
             return LEAF
-        return _map_node(t.map, value) if value.__class__ is dict else None
+        return _map_node(t.map, value, named) if value.__class__ is dict else None
     if kind is LIST:
         assert t.list is not None
         if t.list.atomic:
             return LEAF
-        return _list_node(t.list, value) if value.__class__ is list else None
+        return _list_node(t.list, value, named) if value.__class__ is list else None
     return LEAF
 
 
-def _map_node(t: MapType, value: dict[str, Any]) -> FieldSet | None:
+def _map_node(t: MapType, value: dict[str, Any], named: bool) -> FieldSet | None:
     result: FieldSet = {}
     known = t.known
     for name, item in value.items():
         below = known.get(name) or t.field(name)
         if below is not None:
-            node = _node(below, item)
-            if item is None or (item.__class__ is dict and not item):
+            if below.scalar and item.__class__ in SCALARS:
+                result["f:" + name] = LEAF
+                continue
+            node = _node(below, item, named)
+            if item is None or (item.__class__ is dict and not item) or (named and node):
                 node = as_member(node)
         else:
             element = t.element
             if element is None:
                 continue
-            node = as_member(_node(element, item))
+            node = as_member(_node(element, item, named))
         if node is not None:
-            result[f"f:{name}"] = node
+            result["f:" + name] = node
     return result or None
 
 
-def _list_node(t: ListType, value: list[Any]) -> FieldSet | None:
+def _list_node(t: ListType, value: list[Any], named: bool) -> FieldSet | None:
     result: FieldSet = {}
     repeated: set[str] = set()
     element = t.element
@@ -210,7 +225,7 @@ def _list_node(t: ListType, value: list[Any]) -> FieldSet | None:
         if name in result:
             repeated.add(name)
         else:
-            result[name] = as_member(_node(element, item))
+            result[name] = as_member(_node(element, item, named))
     for name in repeated:  # equal items are owned together, without what lies below them
         result[name] = LEAF
     return result or None

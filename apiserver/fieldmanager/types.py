@@ -26,12 +26,14 @@ from apiserver.schema.types import MISSING, Schema
 class Type:
     """scalar: "", "numeric", "string", "boolean" or "untyped" (any scalar). At least one of scalar, list, map is set."""
 
-    __slots__ = ("list", "map", "scalar")
+    __slots__ = ("list", "map", "reconciled", "scalar")
 
     def __init__(self, scalar: str = "", list: ListType | None = None, map: MapType | None = None) -> None:
         self.scalar = scalar
         self.list = list
         self.map = map
+        self.reconciled: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
+        """What `reconcile` made of a set, by the set's id; holds the set, so that its id stays its own."""
 
 
 class ListType:
@@ -62,15 +64,15 @@ class ListType:
 class MapType:
     """A struct or a map. known: members used so far, by name. element: type of undeclared members, None when there must be none."""
 
-    __slots__ = ("_element", "_inherited", "_schemas", "atomic", "deduced", "known")
+    __slots__ = ("_element", "_free", "_inherited", "_schemas", "atomic", "known")
 
     def __init__(self, atomic: bool, schemas: Mapping[str, Schema], element: Schema | Type | None, inherited: bool) -> None:
         self.atomic = atomic
-        self.deduced = not schemas and element is DEDUCED_REF
         self.known: dict[str, Type] = {}
         self._schemas = schemas
         self._element = element
         self._inherited = inherited
+        self._free = not schemas and (element is DEDUCED_REF or (isinstance(element, Schema) and not element.definition))
 
     @property
     def element(self) -> Type | None:
@@ -79,6 +81,12 @@ class MapType:
         elif self._element is DEDUCED_REF:
             self._element = DEDUCED
         return self._element
+
+    @property
+    def deduced(self) -> bool:
+        """Whether it declares nothing and its values are of no known type; ownership of such a map is never reconciled."""
+        element = self.element if self._free else None
+        return element is not None and element.scalar == "untyped"
 
     def field(self, name: str) -> Type | None:
         """The type of a declared member."""

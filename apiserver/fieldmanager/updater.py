@@ -180,40 +180,34 @@ class Updater(Generic[Name]):
             return merged
         t = self.type(last.version)
         given_up = named_fields_as_members(t, last.fields)
+        there = field_set(t, merged, named=True)
         pruned = remove(t, merged, given_up)
-        pruned = self._add_back_owned(merged, pruned, last.version, managers)
-        pruned = self._add_back_unowned(merged, pruned, last.version, given_up)
-        return self.convert(pruned, now.version)
+        with failing("failed add back owned items"):
+            pruned = self._add_back_owned(merged, there, pruned, last.version, managers)
+        try:
+            with failing("failed add back dangling items: failed to convert pruned object to last applied version"):
+                pruned = self.convert(pruned, last.version)
+        except MissingVersion:
+            return merged
+        # of what is still gone, only what the manager owned itself may go
+        gone = intersection(difference(there, field_set(t, pruned, named=True)), given_up)
+        return self.convert(remove(t, merged, gone), now.version)
 
-    def _add_back_owned(self, merged: Object, pruned: Object, version: str, managers: Mapping[Name, Owned]) -> Object:
-        """What any manager owns comes back; the version that was pruned goes first."""
+    def _add_back_owned(self, merged: Object, there: FieldSet, pruned: Object, version: str, managers: Mapping[Name, Owned]) -> Object:
+        """What any manager owns comes back, in the version that was pruned first. there: the fields of ``merged`` in that version."""
         by_version: dict[str, FieldSet] = {}
         for owned in managers.values():
             by_version[owned.version] = union(by_version.get(owned.version, {}), owned.fields)
         for at in sorted(by_version, key=lambda v: (v != version, v)):
             try:
-                with failing(f"failed add back owned items: failed to convert merged object at version {at}"):
+                with failing(f"failed to convert merged object at version {at}"):
                     merged_at = self.convert(merged, at)
-                with failing(f"failed add back owned items: failed to convert pruned object at version {at}"):
+                with failing(f"failed to convert pruned object at version {at}"):
                     pruned_at = self.convert(pruned, at)
             except MissingVersion:
                 continue
-            merged, t = merged_at, self.type(at)
-            there = named_fields_as_members(t, field_set(t, merged))
-            kept = named_fields_as_members(t, field_set(t, pruned_at))
-            kept = union(kept, named_fields_as_members(t, by_version[at]))
-            pruned = remove(t, merged, difference(there, kept))
+            t = self.type(at)
+            there_at = there if at == version else field_set(t, merged_at, named=True)
+            kept = union(field_set(t, pruned_at, named=True), named_fields_as_members(t, by_version[at]))
+            pruned = remove(t, merged_at, difference(there_at, kept))
         return pruned
-
-    def _add_back_unowned(self, merged: Object, pruned: Object, version: str, given_up: FieldSet) -> Object:
-        """Only what the manager owned itself may go."""
-        t = self.type(version)
-        try:
-            with failing("failed add back dangling items: failed to convert pruned object to last applied version"):
-                pruned = self.convert(pruned, version)
-        except MissingVersion:
-            return merged
-        kept = named_fields_as_members(t, field_set(t, pruned))
-        there = named_fields_as_members(t, field_set(t, merged))
-        result: Object = remove(t, merged, intersection(difference(there, kept), given_up))
-        return result
