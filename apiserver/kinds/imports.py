@@ -2,6 +2,12 @@
 
 # ruff: noqa: F401
 
+import apiserver.kinds.admissionregistration.mutatingadmissionpolicy
+import apiserver.kinds.admissionregistration.mutatingadmissionpolicybinding
+import apiserver.kinds.admissionregistration.mutatingwebhookconfiguration
+import apiserver.kinds.admissionregistration.validatingadmissionpolicy
+import apiserver.kinds.admissionregistration.validatingadmissionpolicybinding
+import apiserver.kinds.admissionregistration.validatingwebhookconfiguration
 import apiserver.kinds.core.persistentvolume
 import apiserver.kinds.core.persistentvolumeclaim
 import apiserver.kinds.core.service

@@ -1,0 +1,26 @@
+"""MutatingAdmissionPolicyBinding (v1 and v1beta1 are alike)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from apiserver.fielderrors import FieldErrors
+from apiserver.kinds.admissionregistration.policies import binding_errors, param_ref_cell
+from apiserver.kinds.admissionregistration.rules import GROUP, default_match_resources
+from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.kinds.registration import register
+from apiserver.meta.times import age
+
+
+@register(GROUP, "MutatingAdmissionPolicyBinding")
+class MutatingAdmissionPolicyBinding(Kind):
+    def default(self, obj: Object, version: str) -> None:
+        default_match_resources((obj.get("spec") or {}).get("matchResources"))
+
+    def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
+        return list(binding_errors(obj.get("spec") or {}))
+
+    def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
+        metadata, spec = obj["metadata"], obj.get("spec") or {}
+        return [metadata["name"], spec.get("policyName", ""), param_ref_cell(spec), age(metadata.get("creationTimestamp"), now)]

@@ -1,0 +1,134 @@
+"""What validating and mutating admission policies and their bindings share."""
+
+from __future__ import annotations
+
+import re
+
+from apiserver.fielderrors import FieldPath, forbidden, invalid, not_supported, required
+from apiserver.kinds.admissionregistration import rules
+from apiserver.kinds.admissionregistration.expressions import Expression
+from apiserver.kinds.admissionregistration.rules import expression_errors
+from apiserver.kinds.base import Object
+from apiserver.kinds.common import checks as c
+from apiserver.kinds.common import selectors
+from apiserver.meta import names
+from apiserver.meta.gvk import GroupVersion
+
+SPEC = FieldPath("spec")
+Variables = tuple[tuple[str, str], ...]
+
+_IDENTIFIER = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*")
+_RESERVED = frozenset(
+    {
+        "true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if",
+        "import", "let", "loop", "package", "namespace", "return", "var", "void", "while",
+    }
+)  # fmt: skip
+_NOT_FOUND_ACTIONS = ["Deny", "Allow"]
+
+
+def default_policy(spec: Object) -> None:
+    if spec.get("failurePolicy") is None:
+        spec["failurePolicy"] = "Fail"
+    rules.default_match_resources(spec.get("matchConstraints"))
+
+
+def policy_errors(spec: Object) -> c.Errors:
+    """failurePolicy, paramKind, matchConstraints, matchConditions and variables."""
+    yield from rules.failure_policy_errors(spec, SPEC)
+    if spec.get("paramKind") is not None:
+        yield from _param_kind(spec["paramKind"], SPEC.child("paramKind"))
+    match, path = spec.get("matchConstraints"), SPEC.child("matchConstraints")
+    if match is None:
+        yield required(path)
+    else:
+        yield from rules.match_resources_errors(match, path)
+        if not match.get("resourceRules"):
+            yield required(path.child("resourceRules"))
+    params = spec.get("paramKind") is not None
+    yield from rules.match_conditions_errors(spec.get("matchConditions"), SPEC.child("matchConditions"), params=params)
+    yield from _variables(spec, params)
+
+
+def variables_of(spec: Object) -> Variables:
+    return tuple((v.get("name", ""), v.get("expression", "")) for v in spec.get("variables") or [])
+
+
+def _variables(spec: Object, params: bool) -> c.Errors:
+    known = variables_of(spec)
+    for i, (name, source) in enumerate(known):
+        path = SPEC.child("variables").at(i)
+        if not name.strip():
+            yield required(path.child("name"), "name is not specified")
+        elif not _IDENTIFIER.fullmatch(name) or name in _RESERVED:
+            yield invalid(path.child("name"), name, "must be a valid CEL identifier")
+        expression = Expression(source, params=params, variables=known[:i])
+        yield from expression_errors(expression, path.child("expression"), "expression is not specified")
+
+
+def _param_kind(kind: Object, path: FieldPath) -> c.Errors:
+    version, name, at = kind.get("apiVersion", ""), kind.get("kind", ""), path.child("apiVersion")
+    if not version:
+        yield required(at)
+    elif version.count("/") > 1:
+        yield invalid(at, version, f"unexpected GroupVersion string: {version}")
+    else:
+        parsed = GroupVersion.parse(version)
+        yield from _joined(parsed.group, at, names.dns1123_subdomain(parsed.group) if parsed.group else [])
+        if not parsed.version:
+            yield invalid(at, version, "version must be specified")
+        else:
+            yield from _joined(parsed.version, at, names.dns1035_label(parsed.version))
+    if not name:
+        yield required(path.child("kind"))
+    else:
+        wrong = names.dns1035_label(name.lower())
+        if wrong:
+            yield invalid(path.child("kind"), name, f"may have mixed case, but should otherwise match: {','.join(wrong)}")
+
+
+def _joined(value: str, path: FieldPath, wrong: list[str]) -> c.Errors:
+    if wrong:
+        yield invalid(path, value, ",".join(wrong))
+
+
+# --- bindings --------------------------------------------------------------------------------------------------------------------------
+def binding_errors(spec: Object) -> c.Errors:
+    """policyName, paramRef, matchResources (whose path is misspelt upstream too)."""
+    if not spec.get("policyName"):
+        yield required(SPEC.child("policyName"))
+    else:
+        yield from c.dns_subdomain(spec["policyName"], SPEC.child("policyName"))
+    yield from _param_ref(spec.get("paramRef"), SPEC.child("paramRef"))
+    yield from rules.match_resources_errors(spec.get("matchResources"), SPEC.child("matchResouces"))
+
+
+def _param_ref(ref: Object | None, path: FieldPath) -> c.Errors:
+    if ref is None:
+        return
+    name, selector, action = ref.get("name", ""), ref.get("selector"), ref.get("parameterNotFoundAction")
+    if name:
+        yield from c.name(name, path.child("name"), names.path_segment)
+    yield from selectors.validate(selector, path.child("selector"))
+    if name and selector is not None:
+        yield forbidden(path.child("name"), "name and selector are mutually exclusive")
+        yield forbidden(path.child("selector"), "name and selector are mutually exclusive")
+    elif not name and selector is None:
+        yield required(path, "one of name or selector must be specified")
+    at = path.child("parameterNotFoundAction")
+    if not action:
+        yield required(at)
+    elif action not in _NOT_FOUND_ACTIONS:
+        yield not_supported(at, action, _NOT_FOUND_ACTIONS)
+
+
+def param_kind_cell(spec: Object) -> str:
+    kind = spec.get("paramKind")
+    return f"{kind.get('apiVersion', '')}/{kind.get('kind', '')}" if kind is not None else "<unset>"
+
+
+def param_ref_cell(spec: Object) -> str:
+    ref = spec.get("paramRef")
+    if ref is None:
+        return "<unset>"
+    return f"{ref['namespace']}/{ref.get('name', '')}" if ref.get("namespace") else str(ref.get("name", ""))

@@ -1,0 +1,92 @@
+"""ValidatingAdmissionPolicy."""
+
+from __future__ import annotations
+
+import re
+from datetime import datetime
+from typing import Any
+
+from apiserver.fielderrors import FieldErrors, FieldPath, duplicate, invalid, required
+from apiserver.kinds.admissionregistration.expressions import Expression
+from apiserver.kinds.admissionregistration.policies import SPEC, default_policy, param_kind_cell, policy_errors, variables_of
+from apiserver.kinds.admissionregistration.rules import GROUP, expression_errors
+from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.kinds.common import checks as c
+from apiserver.kinds.registration import register
+from apiserver.meta.times import age
+
+_REASONS = ["Forbidden", "Invalid", "RequestEntityTooLarge"]
+_MISSING = "validations or auditAnnotations must contain at least one item"
+_LONGEST_VALUE = 5 * 1024
+
+
+@register(GROUP, "ValidatingAdmissionPolicy")
+class ValidatingAdmissionPolicy(Kind):
+    status = True
+
+    def default(self, obj: Object, version: str) -> None:
+        default_policy(obj.setdefault("spec", {}))
+        obj.setdefault("status", {})
+
+    def prepare_create(self, obj: Object, context: WriteContext) -> None:
+        super().prepare_create(obj, context)
+        obj["status"] = {}
+
+    def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
+        spec = obj.get("spec") or {}
+        return [*policy_errors(spec), *_outcomes(spec, obj["metadata"].get("name", ""))]
+
+    def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
+        metadata, spec = obj["metadata"], obj.get("spec") or {}
+        return [metadata["name"], len(spec.get("validations") or []), param_kind_cell(spec), age(metadata.get("creationTimestamp"), now)]
+
+
+def _outcomes(spec: Object, name: str) -> c.Errors:
+    validations, annotations = spec.get("validations") or [], spec.get("auditAnnotations") or []
+    if not validations and not annotations:
+        yield required(SPEC.child("validations"), _MISSING)
+        yield required(SPEC.child("auditAnnotations"), _MISSING)
+    for i, validation in enumerate(validations):
+        yield from _validation(validation, spec, SPEC.child("validations").at(i))
+    path = SPEC.child("auditAnnotations")
+    if len(annotations) > 20:
+        yield invalid(path, annotations, "must not have more than 20 auditAnnotations")
+    seen: set[str] = set()
+    for i, annotation in enumerate(annotations):
+        key = annotation.get("key", "")
+        yield from _annotation(annotation, spec, name, path.at(i))
+        if key in seen:
+            yield duplicate(path.at(i).child("key"), key)
+        seen.add(key)
+
+
+def _validation(validation: Object, spec: Object, path: FieldPath) -> c.Errors:
+    params, known = spec.get("paramKind") is not None, variables_of(spec)
+    main = Expression(validation.get("expression", ""), ("bool",), params=params, variables=known)
+    yield from expression_errors(main, path.child("expression"), "expression is not specified")
+    text = validation.get("messageExpression", "")
+    if text and not text.strip():
+        yield invalid(path.child("messageExpression"), text, "must be non-empty if specified")
+    elif text:
+        source = Expression(text, ("string",), params=params, authorizer=False, variables=known)
+        yield from expression_errors(source, path.child("messageExpression"), "")
+    message = validation.get("message", "")
+    if message and not message.strip():
+        yield invalid(path.child("message"), message, "message must be non-empty if specified")
+    elif re.search(r"[\n\r]", message.strip()):
+        yield invalid(path.child("message"), message, "message must not contain line breaks")
+    yield from c.optional_one_of(validation.get("reason"), path.child("reason"), _REASONS)
+
+
+def _annotation(annotation: Object, spec: Object, name: str, path: FieldPath) -> c.Errors:
+    if name:
+        yield from c.qualified_name(f"{name}/{annotation.get('key', '')}", path.child("key"))
+    else:
+        yield invalid(path.child("key"), annotation.get("key", ""), "requires metadata.name be non-empty")
+    source, at = annotation.get("valueExpression", ""), path.child("valueExpression")
+    if len(source.strip().encode()) > _LONGEST_VALUE:
+        yield required(at, f"must not exceed {_LONGEST_VALUE} bytes in length")
+        return
+    params = spec.get("paramKind") is not None
+    expression = Expression(source.strip(), ("string", "null_type"), params=params, variables=variables_of(spec))
+    yield from expression_errors(expression, at, "valueExpression is not specified")

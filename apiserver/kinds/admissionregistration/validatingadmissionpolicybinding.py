@@ -1,0 +1,44 @@
+"""ValidatingAdmissionPolicyBinding."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from apiserver.fielderrors import FieldErrors, duplicate, invalid, not_supported, required
+from apiserver.kinds.admissionregistration.policies import SPEC, binding_errors, param_ref_cell
+from apiserver.kinds.admissionregistration.rules import GROUP, default_match_resources
+from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.kinds.common import checks as c
+from apiserver.kinds.registration import register
+from apiserver.meta.times import age
+
+_ACTIONS = ["Audit", "Deny", "Warn"]
+_BOTH = "must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)"
+
+
+@register(GROUP, "ValidatingAdmissionPolicyBinding")
+class ValidatingAdmissionPolicyBinding(Kind):
+    def default(self, obj: Object, version: str) -> None:
+        default_match_resources((obj.get("spec") or {}).get("matchResources"))
+
+    def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
+        spec = obj.get("spec") or {}
+        return [*binding_errors(spec), *_actions(spec.get("validationActions") or [])]
+
+    def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
+        metadata, spec = obj["metadata"], obj.get("spec") or {}
+        return [metadata["name"], spec.get("policyName", ""), param_ref_cell(spec), age(metadata.get("creationTimestamp"), now)]
+
+
+def _actions(actions: list[str]) -> c.Errors:
+    path = SPEC.child("validationActions")
+    for i, action in enumerate(actions):
+        if action not in _ACTIONS:
+            yield not_supported(path.at(i), action, _ACTIONS)
+        if action in actions[:i]:
+            yield duplicate(path.at(i), action)
+    if "Deny" in actions and "Warn" in actions:
+        yield invalid(path, actions, _BOTH)
+    if not actions:
+        yield required(path, "at least one validation action is required")

@@ -1,0 +1,12 @@
+"""ValidatingWebhookConfiguration."""
+
+from __future__ import annotations
+
+from apiserver.kinds.admissionregistration.rules import GROUP
+from apiserver.kinds.admissionregistration.webhooks import WebhookConfiguration
+from apiserver.kinds.registration import register
+
+
+@register(GROUP, "ValidatingWebhookConfiguration")
+class ValidatingWebhookConfiguration(WebhookConfiguration):
+    mutating = False
