@@ -164,7 +164,7 @@ def equal(a: Any, b: Any) -> bool:
     if ta is tb and ta in _PLAIN:
         return bool(a == b)
     if ta in _NUMBERS and tb in _NUMBERS:
-        return bool(a == b)
+        return float(a) == float(b) if ta is float or tb is float else bool(a == b)
     if isinstance(a, list):
         return isinstance(b, list) and _equal_lists(a, b)
     if isinstance(a, Mapping):

@@ -31,7 +31,6 @@ _ORDERS = {"less": ("_<_", operator.lt), "less_equals": ("_<=_", operator.le), "
 _ORDERED = ("bool", "int64", "int64_double", "int64_uint64", "uint64", "uint64_double", "uint64_int64", "double", "double_int64",
             "double_uint64", "string", "bytes", "timestamp", "duration")  # fmt: skip
 _SHORT = {"int64": "int", "uint64": "uint"}
-CROSS_TYPE = frozenset(f"{order}_{types}" for order in _ORDERS for types in _ORDERED if "_" in types)
 
 
 def _orders() -> list[Overload]:
@@ -39,8 +38,14 @@ def _orders() -> list[Overload]:
     for name, (symbol, impl) in _ORDERS.items():
         for types in _ORDERED:
             parts = [_SHORT.get(t, t) for t in types.split("_")]
-            made.append(overload(f"{name}_{types}", f"{symbol}({parts[0]}, {parts[-1]}) -> bool", impl))
+            lossy = "_" in types and "double" in types
+            made.append(overload(f"{name}_{types}", f"{symbol}({parts[0]}, {parts[-1]}) -> bool", _as_doubles(impl) if lossy else impl))
     return made
+
+
+def _as_doubles(order: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
+    """An integer and a double are compared as doubles, so that large integers lose their last digits."""
+    return lambda a, b: order(float(a), float(b))
 
 
 def add_lists(a: list[Any], b: list[Any]) -> list[Any]:
