@@ -1,4 +1,4 @@
-"""Which message and schema a kind has in protobuf, including the kinds of meta.k8s.io and apidiscovery that no OpenAPI document defines."""
+"""Which message and schema a kind has in protobuf, including v1beta1 of meta.k8s.io and apidiscovery, which no OpenAPI document defines."""
 
 from __future__ import annotations
 
@@ -13,8 +13,6 @@ from apiserver.schema.types import Schema
 _META = "apimachinery.pkg.apis.meta.v1."
 _DISCOVERY = "api.apidiscovery.v2."
 _STRUCTS: dict[str, dict[str, str]] = {
-    "PartialObjectMetadata": {"metadata": "ObjectMeta"},
-    "PartialObjectMetadataList": {"metadata": "ListMeta", "items": "[]PartialObjectMetadata"},
     "APIGroupDiscoveryList": {"metadata": "ListMeta", "items": "[]APIGroupDiscovery"},
     "APIGroupDiscovery": {"metadata": "ObjectMeta", "versions": "[]APIVersionDiscovery"},
     "APIVersionDiscovery": {"version": "string", "resources": "[]APIResourceDiscovery", "freshness": "string"},
@@ -42,7 +40,7 @@ _STRUCTS: dict[str, dict[str, str]] = {
 def find_kind(gvk: GroupVersionKind) -> tuple[str, Schema]:
     """(message, schema) of a kind. Raises KeyError where it has no protobuf form."""
     if gvk.group == "meta.k8s.io" and gvk.version in ("v1", "v1beta1") and gvk.kind.startswith("PartialObjectMetadata"):
-        return _META + gvk.kind, _struct(gvk.kind)
+        return _META + gvk.kind, builtin.schema_for(GroupVersionKind("meta.k8s.io", "v1", gvk.kind))
     if gvk == GroupVersionKind("apidiscovery.k8s.io", "v2", "APIGroupDiscoveryList"):
         return _DISCOVERY + gvk.kind, _struct(gvk.kind)
     schema = builtin.schema_for(gvk)
