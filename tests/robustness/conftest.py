@@ -1,3 +1,3 @@
-from tests.support.storage import store, tenant
+from tests.support.fixtures import store
 
-__all__ = ["store", "tenant"]
+__all__ = ["store"]

@@ -1,26 +1,17 @@
-"""Objects and tenants for tests of storage and watch; the fixtures are taken over by the conftest.py of each of these folders."""
+"""Objects, and the writes that make them, for tests of storage and watch. Free of Django: writers in other processes use it too."""
 
 from __future__ import annotations
 
-import asyncio
 import itertools
 import json
 import os
 import time
-from collections.abc import AsyncIterator, Callable, Iterator, Mapping
-from typing import Any, TypeVar
+from collections.abc import Mapping
+from typing import Any
 from uuid import uuid4
 
-import pytest
-import pytest_asyncio
-from django.db import connections
-
 from apiserver.meta.gvk import GroupResource
-from apiserver.storage import tenants
 from apiserver.storage.interface import ObjectKey, Record, Write
-from apiserver.storage.postgres import PostgresStore
-
-T = TypeVar("T")
 
 CONFIGMAPS = GroupResource("", "configmaps")
 LEASES = GroupResource("coordination.k8s.io", "leases")
@@ -58,32 +49,3 @@ def stored(write: Write, resource_version: int) -> Record:
 def index(resource: GroupResource, data: bytes) -> tuple[Mapping[str, str], Mapping[str, str]]:
     obj = json.loads(data)
     return obj["metadata"].get("labels", {}), {"value": obj["value"]}
-
-
-async def in_thread(call: Callable[[], T]) -> T:
-    """Runs what uses Django's connection, which belongs to a thread, and closes that connection."""
-
-    def run() -> T:
-        try:
-            return call()
-        finally:
-            connections.close_all()
-
-    return await asyncio.to_thread(run)
-
-
-@pytest.fixture
-def tenant(postgres: str) -> Iterator[int]:
-    """A tenant of storage only, empty; its first version is small."""
-    number = next(numbers)
-    tenants.create(number)
-    yield number
-    tenants.drop(number)
-
-
-@pytest_asyncio.fixture
-async def store(postgres: str) -> AsyncIterator[PostgresStore]:
-    opened = PostgresStore(postgres, size=4)
-    await opened.open()
-    yield opened
-    await opened.close()

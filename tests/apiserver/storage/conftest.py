@@ -1,3 +1,3 @@
-from tests.support.storage import store, tenant
+from tests.support.fixtures import store, tenant
 
 __all__ = ["store", "tenant"]

@@ -16,7 +16,8 @@ from apiserver.storage.errors import TenantGone, TooLarge
 from apiserver.storage.interface import Record
 from apiserver.storage.models import EventRow
 from apiserver.storage.postgres import PostgresStore
-from tests.support.storage import create, delete, in_thread, key, stored, update
+from tests.support.fixtures import in_thread
+from tests.support.storage import create, delete, key, stored, update
 
 
 async def _history(store: PostgresStore, tenant: int, name: str, updates: int) -> Record:

@@ -11,7 +11,8 @@ from apiserver.storage.errors import KeyExists, KeyMissing, Stale, TenantGone
 from apiserver.storage.interface import Write
 from apiserver.storage.models import ObjectRow
 from apiserver.storage.postgres import PostgresStore
-from tests.support.storage import CONFIGMAPS, create, delete, in_thread, key, stored, text, update
+from tests.support.fixtures import in_thread
+from tests.support.storage import CONFIGMAPS, create, delete, key, stored, text, update
 
 
 async def test_create_update_delete_draw_growing_versions(store: PostgresStore, tenant: int) -> None:

@@ -10,7 +10,8 @@ from apiserver.storage import tenants
 from apiserver.storage.errors import QuotaExceeded
 from apiserver.storage.models import TenantHead
 from apiserver.storage.postgres import PostgresStore
-from tests.support.storage import CONFIGMAPS, create, delete, in_thread, key, stored, update
+from tests.support.fixtures import in_thread
+from tests.support.storage import CONFIGMAPS, create, delete, key, stored, update
 
 
 async def _limit(tenant: int, *, max_objects: int | None = None, max_bytes: int | None = None) -> None:

@@ -11,7 +11,8 @@ from apiserver.storage.errors import ChainBroken
 from apiserver.storage.heads import Heads
 from apiserver.storage.interface import Head
 from apiserver.storage.postgres import PostgresStore
-from tests.support.storage import LEASES, create, in_thread, key
+from tests.support.fixtures import in_thread
+from tests.support.storage import LEASES, create, key
 
 
 async def test_readers_that_wait_share_one_query_but_never_an_older_one(

@@ -10,7 +10,8 @@ from apiserver.storage import tenants
 from apiserver.storage.errors import Compacted, TenantGone
 from apiserver.storage.models import EventRow, ObjectRow
 from apiserver.storage.postgres import PostgresStore
-from tests.support.storage import CONFIGMAPS, create, in_thread, key, numbers
+from tests.support.fixtures import in_thread
+from tests.support.storage import CONFIGMAPS, create, key, numbers
 
 
 async def test_a_new_tenant_is_empty_at_a_version_above_zero(store: PostgresStore, tenant: int) -> None:

@@ -4,7 +4,8 @@ import pytest_asyncio
 
 from apiserver.storage.postgres import PostgresStore
 from apiserver.watch.watches import Watches
-from tests.support.storage import index, store, tenant
+from tests.support.fixtures import store, tenant
+from tests.support.storage import index
 
 __all__ = ["store", "tenant"]
 

@@ -12,7 +12,8 @@ from apiserver.storage.errors import Compacted, TenantGone, TooLarge
 from apiserver.storage.postgres import PostgresStore
 from apiserver.watch import cache as cache_module
 from apiserver.watch.watches import Watches
-from tests.support.storage import CONFIGMAPS, LEASES, create, delete, in_thread, key, stored, update
+from tests.support.fixtures import in_thread
+from tests.support.storage import CONFIGMAPS, LEASES, create, delete, key, stored, update
 from tests.support.watch import Label, nothing, read, short
 
 

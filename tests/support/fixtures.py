@@ -1,0 +1,46 @@
+"""Fixtures of tests of storage and watch; the conftest.py of each folder takes over what it needs."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterator
+from typing import TypeVar
+
+import pytest
+import pytest_asyncio
+from django.db import connections
+
+from apiserver.storage import tenants
+from apiserver.storage.postgres import PostgresStore
+from tests.support.storage import numbers
+
+T = TypeVar("T")
+
+
+async def in_thread(call: Callable[[], T]) -> T:
+    """Runs what uses Django's connection, which belongs to a thread, and closes that connection."""
+
+    def run() -> T:
+        try:
+            return call()
+        finally:
+            connections.close_all()
+
+    return await asyncio.to_thread(run)
+
+
+@pytest.fixture
+def tenant(postgres: str) -> Iterator[int]:
+    """A tenant of storage only, empty; its first version is small."""
+    number = next(numbers)
+    tenants.create(number)
+    yield number
+    tenants.drop(number)
+
+
+@pytest_asyncio.fixture
+async def store(postgres: str) -> AsyncIterator[PostgresStore]:
+    opened = PostgresStore(postgres, size=4)
+    await opened.open()
+    yield opened
+    await opened.close()
