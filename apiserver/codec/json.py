@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
+from collections.abc import Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -60,9 +61,7 @@ def loads(data: bytes, *, merge: bool = False) -> tuple[Any, list[str]]:
     value = _parse(data, hook)
     if not hook.repeated:
         return value, []
-    errors: dict[str, None] = {}
-    _find_duplicates(value, "", errors)
-    return _resolve(value, merge), list(errors)[:MAX_STRICT_ERRORS]
+    return _resolve(value, merge), Duplicates(value)
 
 
 def _parse(data: bytes, hook: _Hook) -> Any:
@@ -116,18 +115,36 @@ def _replace_surrogates(value: Any) -> Any:
     return value
 
 
-def _find_duplicates(value: Any, path: str, errors: dict[str, None]) -> None:
+class Duplicates(list[str]):
+    """Errors for members given twice, which can be joined with errors for unknown members in the order in which Go meets both."""
+
+    def __init__(self, tree: Any) -> None:
+        self._tree = tree
+        super().__init__(self.joined([]))
+
+    def joined(self, unknown: Sequence[str]) -> list[str]:
+        """``unknown``: texts like ``unknown field "spec.foo"``. What stands below an unknown member is not looked at."""
+        errors: dict[str, None] = {}
+        _walk(self._tree, "", frozenset(unknown), errors)
+        errors.update(dict.fromkeys(unknown))
+        return list(errors)[:MAX_STRICT_ERRORS]
+
+
+def _walk(value: Any, path: str, unknown: frozenset[str], errors: dict[str, None]) -> None:
     if isinstance(value, _Pairs | dict):
         seen = set()
         for name, member in value if isinstance(value, _Pairs) else value.items():
             where = f"{path}.{name}" if path else name
+            if (text := f'unknown field "{where}"') in unknown:
+                errors[text] = None
+                continue
             if name in seen:
                 errors[f'duplicate field "{where}"'] = None
             seen.add(name)
-            _find_duplicates(member, where, errors)
+            _walk(member, where, unknown, errors)
     elif isinstance(value, list):
         for i, item in enumerate(value):
-            _find_duplicates(item, f"{path}[{i}]", errors)
+            _walk(item, f"{path}[{i}]", unknown, errors)
 
 
 def _resolve(value: Any, merge: bool) -> Any:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable, Sequence
 
+from apiserver.codec.json import Duplicates
 from apiserver.errors import BadRequest, Invalid
 from apiserver.fielderrors import FieldErrors, invalid, not_supported
 from apiserver.meta.gvk import GroupKind, GroupVersionKind
@@ -28,6 +29,11 @@ def check_field_validation(value: str) -> FieldErrors:
     if value in ("", IGNORE, WARN, STRICT):
         return []
     return [not_supported("fieldValidation", value, ["", IGNORE, STRICT, WARN])]
+
+
+def join_errors(duplicates: Sequence[str], unknown: Sequence[str]) -> list[str]:
+    """Errors of decoding into a built-in type: for JSON in document order; YAML's one error about repeated keys comes first."""
+    return duplicates.joined(unknown) if isinstance(duplicates, Duplicates) else [*duplicates, *unknown]
 
 
 def strict_text(errors: Sequence[str]) -> str:

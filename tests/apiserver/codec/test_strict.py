@@ -1,4 +1,4 @@
-from apiserver.codec import strict
+from apiserver.codec import json, strict
 from apiserver.meta.gvk import GroupVersionKind
 
 DEPLOYMENT = GroupVersionKind("apps", "v1", "Deployment")
@@ -47,6 +47,20 @@ def test_rejections() -> None:
             }
         ]
     }
+
+
+def test_json_errors_come_in_document_order_and_not_from_below_unknown_members() -> None:
+    body = b'{"a":1,"odd":{"x":1,"x":2},"a":2,"s":{"b":1,"b":2},"more":1}'
+    _, duplicates = json.loads(body)
+    assert duplicates == ['duplicate field "odd.x"', 'duplicate field "a"', 'duplicate field "s.b"']
+    assert strict.join_errors(duplicates, ['unknown field "more"', 'unknown field "odd"']) == [
+        'unknown field "odd"',
+        'duplicate field "a"',
+        'duplicate field "s.b"',
+        'unknown field "more"',
+    ]
+    assert strict.join_errors(["yaml: x"], ['unknown field "a"']) == ["yaml: x", 'unknown field "a"']
+    assert strict.join_errors(json.loads(b"{}")[1], ["u"]) == ["u"]
 
 
 def test_levels() -> None:
