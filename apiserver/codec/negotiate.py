@@ -170,6 +170,20 @@ def not_acceptable(supported: Sequence[str]) -> NotAcceptable:
     return NotAcceptable(f"only the following media types are accepted: {', '.join(supported)}")
 
 
+def check_route(accept: str, *, lists: bool = False, supported: Sequence[str] = ALL, more: Sequence[str] = ()) -> None:
+    """What the router in front of built-in resources (and discovery) refuses before any negotiation; custom resources have none.
+
+    It compares types without parameters and knows no wildcard but ``*/*``. ``lists``: the path also lists and watches; ``more``: what a
+    subresource gives besides (``text/plain`` for logs). Raises NotAcceptable."""
+    produced = [*more, *supported]
+    if lists:
+        produced += [STREAMS[m] for m in supported if m in STREAMS]
+    asked = [part.partition(";")[0].strip(" ") for part in (accept or "*/*").split(",")]
+    if "*/*" in produced or any(a == "*/*" or a in produced for a in asked):
+        return
+    raise NotAcceptable(f"406: Not Acceptable\n\nAvailable representations: {', '.join(produced)}", details={})
+
+
 def _first_match(accept: str, allow: Allow, supported: Sequence[str]) -> Accepted | None:
     if not accept:
         return Accepted(supported[0])

@@ -116,6 +116,22 @@ def test_bodies() -> None:
     )
 
 
+def test_the_router_knows_no_partial_wildcards() -> None:
+    n.check_route("")
+    n.check_route("text/html, */*;q=0.1")
+    n.check_route("application/json;as=Table;g=meta.k8s.io;v=v1")
+    n.check_route("text/plain", more=["text/plain"])
+    with pytest.raises(NotAcceptable) as e:
+        n.check_route("application/*")
+    assert e.value.message == (
+        "406: Not Acceptable\n\nAvailable representations: "
+        "application/json, application/yaml, application/vnd.kubernetes.protobuf, application/cbor"
+    )
+    assert e.value.details == {}
+    with pytest.raises(NotAcceptable, match=r"application/cbor, application/json;stream=watch, .*, application/cbor-seq$"):
+        n.check_route("text/html", lists=True)
+
+
 def test_patches() -> None:
     assert n.patch_type("application/merge-patch+json; charset=utf-8") == n.MERGE_PATCH
     with pytest.raises(UnsupportedMediaType) as e:

@@ -2,7 +2,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from apiserver.codec.partial import partial_list, partial_object
+from apiserver.codec.partial import partial_list, partial_object, refuse_list, refuse_object
 from apiserver.codec.table import check_include_object, table
 from apiserver.errors import BadRequest
 
@@ -61,3 +61,13 @@ def test_partial_objects() -> None:
     assert listed["metadata"] == {"resourceVersion": "7", "remainingItemCount": 3}
     assert [i["kind"] for i in listed["items"]] == ["PartialObjectMetadata"]
     assert partial_list([], {})["items"] is None
+
+
+def test_lists_and_objects_are_not_confused() -> None:
+    assert refuse_list("", "SecretList").message == (
+        "you requested PartialObjectMetadata, but the requested object is a list (*core.SecretList)"
+    )
+    assert refuse_list("example.com", "WidgetList", custom=True).message.endswith("is a list (*unstructured.UnstructuredList)")
+    assert refuse_object("rbac.authorization.k8s.io", "Role").message == (
+        "you requested PartialObjectMetadataList, but the requested object is not a list (*rbac.Role)"
+    )
