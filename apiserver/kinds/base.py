@@ -24,7 +24,7 @@ Object = dict[str, Any]
 @dataclass(frozen=True, slots=True)
 class WriteContext:
     """What a hook may know of the request: the version the object is in, UTC now, the subresource ("" for the object itself),
-    the user's name, groups and uid, and whether anything will be stored."""
+    the user's name, groups, uid and extra, and whether anything will be stored."""
 
     version: str
     now: datetime
@@ -32,6 +32,7 @@ class WriteContext:
     user: str = ""
     groups: tuple[str, ...] = ()
     user_uid: str = ""
+    user_extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     dry_run: bool = False
     field_manager: str = ""
 

@@ -8,9 +8,15 @@ import apiserver.kinds.admissionregistration.mutatingwebhookconfiguration
 import apiserver.kinds.admissionregistration.validatingadmissionpolicy
 import apiserver.kinds.admissionregistration.validatingadmissionpolicybinding
 import apiserver.kinds.admissionregistration.validatingwebhookconfiguration
+import apiserver.kinds.core.binding
+import apiserver.kinds.core.componentstatus
+import apiserver.kinds.core.endpoints
+import apiserver.kinds.core.limitrange
 import apiserver.kinds.core.persistentvolume
 import apiserver.kinds.core.persistentvolumeclaim
+import apiserver.kinds.core.resourcequota
 import apiserver.kinds.core.service
+import apiserver.kinds.discovery.endpointslice
 import apiserver.kinds.networking.ingress
 import apiserver.kinds.networking.ingressclass
 import apiserver.kinds.networking.ipaddress

@@ -14,7 +14,7 @@ from apiserver.kinds.registration import register
 from apiserver.meta.times import age
 
 _ACTIONS = ["Audit", "Deny", "Warn"]
-_BOTH = "must not contain both Deny and Warn (repeating the same validation failure information in the API response and headers serves no purpose)"
+_POINTLESS = "repeating the same validation failure information in the API response and headers serves no purpose"
 
 
 @register(GROUP, "ValidatingAdmissionPolicyBinding")
@@ -39,6 +39,6 @@ def _actions(actions: list[str]) -> c.Errors:
         if action in actions[:i]:
             yield duplicate(path.at(i), action)
     if "Deny" in actions and "Warn" in actions:
-        yield invalid(path, actions, _BOTH)
+        yield invalid(path, actions, f"must not contain both Deny and Warn ({_POINTLESS})")
     if not actions:
         yield required(path, "at least one validation action is required")

@@ -1,0 +1,53 @@
+"""ResourceQuota."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from apiserver.fielderrors import FieldErrors, FieldPath, invalid
+from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.kinds.common import checks as c
+from apiserver.kinds.common.resources import amount, quota_resource_name
+from apiserver.kinds.core.quota_scopes import scope_selector_errors, scopes_errors
+from apiserver.kinds.registration import register
+from apiserver.meta.times import age
+
+
+@register("", "ResourceQuota")
+class ResourceQuota(Kind):
+    generation = False
+    status = True
+
+    def default(self, obj: Object, version: str) -> None:
+        obj.setdefault("status", {})
+
+    def prepare_create(self, obj: Object, context: WriteContext) -> None:
+        super().prepare_create(obj, context)
+        obj["status"] = {}
+
+    def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
+        spec = obj.get("spec") or {}
+        return [*_amounts(spec.get("hard"), FieldPath("spec.hard")), *scopes_errors(spec), *scope_selector_errors(spec)]
+
+    def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+        new, before = ((o.get("spec") or {}).get("scopes") or [] for o in (obj, old))
+        return [] if set(new) == set(before) else [invalid("spec.scopes", new or None, c.IMMUTABLE)]
+
+    def validate_status_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+        status, path = obj.get("status") or {}, FieldPath("status")
+        return [e for member in ("hard", "used") for e in _amounts(status.get(member), path.child(member))]
+
+    def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
+        metadata, status = obj["metadata"], obj.get("status") or {}
+        used: dict[str, str] = status.get("used") or {}
+        columns: dict[bool, list[str]] = {True: [], False: []}
+        for name, hard in sorted((status.get("hard") or {}).items()):
+            columns[name.startswith("limits.")].append(f"{name}: {used.get(name, '0')}/{hard}")
+        return [metadata["name"], ", ".join(columns[False]), ", ".join(columns[True]), age(metadata.get("creationTimestamp"), now)]
+
+
+def _amounts(amounts: dict[str, str] | None, path: FieldPath) -> c.Errors:
+    for name, value in sorted((amounts or {}).items()):
+        yield from quota_resource_name(name, path.key(name))
+        yield from amount(name, value, path.key(name))
