@@ -33,7 +33,7 @@ from apiserver.fieldmanager.managed import (
 )
 from apiserver.fieldmanager.typed import TypedError, validate
 from apiserver.fieldmanager.types import Type, object_type
-from apiserver.fieldmanager.updater import Conflict, Conflicts, MissingVersion, Object, Owned, Updater
+from apiserver.fieldmanager.updater import Conflict, Conflicts, MissingVersion, Object, Owned, Updater, failing
 from apiserver.fieldmanager.values import copy, same
 from apiserver.meta.gvk import GroupVersion
 from apiserver.schema.decode import zero
@@ -116,9 +116,12 @@ class FieldManager:
             return Managed(updater.reconciled(live, managed.fields), managed.times)
         t = updater.type(version)
         if not self._decoded(version):
-            validate(t, new, allow_duplicates=True)
-            validate(t, live, allow_duplicates=True)
-        fields = updater.update(live, new, version, managed.fields, _SELF)
+            with failing(f"failed to convert new object ({_identity(new)}) to smd typed"):
+                validate(t, new, allow_duplicates=True)
+            with failing(f"failed to convert live object ({_identity(live)}) to smd typed"):
+                validate(t, live, allow_duplicates=True)
+        with failing(f"failed to update ManagedFields ({_identity(new)})"):
+            fields = updater.update(live, new, version, managed.fields, _SELF)
         times = managed.times
         mine = fields.pop(_SELF, None)
         if mine is not None:
