@@ -31,5 +31,5 @@ def joined(values: Sequence[str] | None, nothing: str = "<none>") -> str:
 
 
 def truth(value: bool | None) -> str:
-    """Go's %v of an optional flag."""
-    return "<unset>" if value is None else "true" if value else "false"
+    """An optional flag."""
+    return "<unset>" if value is None else str(bool(value))

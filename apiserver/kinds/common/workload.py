@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from apiserver.fielderrors import FieldPath, invalid
 from apiserver.kinds.base import Kind, Object, WriteContext
 from apiserver.kinds.common import checks, poddefaults, podwarnings, scale, selectors
 from apiserver.meta import names
 
 SPEC = checks.root("spec")
 STATUS = checks.root("status")
-ABOVE_REPLICAS = "cannot be greater than status.replicas"
 
 
 class Workload(Kind):
@@ -55,9 +53,3 @@ def name_for_pods(obj: Object) -> list[str]:
         return []
     why = "this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended"
     return [f"metadata.name: {why}: [{' '.join(wrong)}]"]
-
-
-def at_most(status: Mapping[str, Any], field: str, limit: str, path: FieldPath, text: str) -> checks.Errors:
-    """status[field] may not be above status[limit]."""
-    if status.get(field, 0) > status.get(limit, 0):
-        yield invalid(path.child(field), status.get(field, 0), text)

@@ -1,0 +1,113 @@
+"""DaemonSet. Its template generation lives on in an annotation (k8s.io/kubernetes ``registry/apps/daemonset``, ``apis/apps/v1``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from apiserver.fielderrors import FieldErrors, invalid, not_supported, required
+from apiserver.kinds.base import Object, WriteContext
+from apiserver.kinds.common import checks, gostruct, rollout, selectors, table, templates
+from apiserver.kinds.common.workload import SPEC, STATUS, Workload
+from apiserver.kinds.registration import register
+
+TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
+_UPDATE = SPEC.child("updateStrategy")
+_COUNTED = (
+    "currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady", "observedGeneration",
+    "updatedNumberScheduled", "numberAvailable", "numberUnavailable", "collisionCount",
+)  # fmt: skip
+
+
+@register("apps", "DaemonSet")
+class DaemonSet(Workload):
+    def default(self, obj: Object, version: str) -> None:
+        super().default(obj, version)
+        spec = obj["spec"]
+        strategy = spec.setdefault("updateStrategy", {})
+        strategy["type"] = strategy.get("type") or "RollingUpdate"
+        if strategy["type"] == "RollingUpdate":
+            rolling = strategy["rollingUpdate"] = strategy.get("rollingUpdate") or {}
+            for field, value in (("maxUnavailable", 1), ("maxSurge", 0)):
+                if rolling.get(field) is None:
+                    rolling[field] = value
+        if spec.get("revisionHistoryLimit") is None:
+            spec["revisionHistoryLimit"] = 10
+
+    def prepare_create(self, obj: Object, context: WriteContext) -> None:
+        super().prepare_create(obj, context)
+        _set_template_generation(obj, 1)
+
+    def prepare_update(self, obj: Object, old: Object, context: WriteContext) -> None:
+        super().prepare_update(obj, old, context)
+        changed = obj["spec"].get("template") != old["spec"].get("template")
+        _set_template_generation(obj, _template_generation(old) + changed)
+
+    def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
+        spec = obj["spec"]
+        selector, template, path = spec.get("selector"), spec.get("template") or {}, SPEC.child("template")
+        errors = list(selectors.validate(selector, SPEC.child("selector")))
+        labels = (template.get("metadata") or {}).get("labels")
+        if not selectors.problem(selector) and not selectors.matches(selector, labels):
+            errors.append(invalid(path.child("metadata", "labels"), labels, "`selector` does not match template `labels`"))
+        if selector is not None and selectors.is_empty(selector):
+            errors.append(invalid(SPEC.child("selector"), selector, "empty selector is invalid for daemonset"))
+        errors += templates.pod_template(template, path)
+        errors += templates.always_running(template, path, "DaemonSet")
+        errors += checks.non_negative(spec.get("minReadySeconds"), SPEC.child("minReadySeconds"))
+        errors += _update_strategy(spec["updateStrategy"])
+        return errors + list(checks.non_negative(spec.get("revisionHistoryLimit"), SPEC.child("revisionHistoryLimit")))
+
+    def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+        return list(checks.immutable(obj["spec"].get("selector"), old["spec"].get("selector"), SPEC.child("selector")))
+
+    def validate_status_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+        status = obj.get("status") or {}
+        errors = list(checks.non_negatives(status, STATUS, *_COUNTED))
+        return errors + list(rollout.not_decremented(status, old.get("status") or {}, STATUS))
+
+    def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
+        spec, status = obj["spec"], obj.get("status") or {}
+        counted = ("desiredNumberScheduled", "currentNumberScheduled", "numberReady", "updatedNumberScheduled", "numberAvailable")
+        pods = (spec.get("template") or {}).get("spec") or {}
+        nodes = selectors.show_labels(pods.get("nodeSelector"))
+        shown = selectors.show(spec.get("selector"))
+        return [table.name(obj), *(status.get(f, 0) for f in counted), nodes, table.created(obj, now), *table.containers(pods), shown]
+
+
+def _template_generation(obj: Object) -> int:
+    text = (obj["metadata"].get("annotations") or {}).get(TEMPLATE_GENERATION, "")
+    return int(text) if text.isascii() and text.isdigit() else 0
+
+
+def _set_template_generation(obj: Object, generation: int) -> None:
+    obj["metadata"]["annotations"] = {**(obj["metadata"].get("annotations") or {}), TEMPLATE_GENERATION: str(generation)}
+
+
+def _update_strategy(strategy: Mapping[str, Any]) -> checks.Errors:
+    rolling = strategy.get("rollingUpdate")
+    match strategy.get("type"):
+        case "OnDelete":
+            return
+        case "RollingUpdate":
+            if rolling is None:
+                yield required(_UPDATE.child("rollingUpdate"))
+            else:
+                yield from _rolling(rolling)
+        case _:
+            shown = gostruct.show(strategy, ("type", "rollingUpdate"), type="")
+            yield not_supported(_UPDATE, shown, ["RollingUpdate", "OnDelete"])
+
+
+def _rolling(rolling: Mapping[str, Any]) -> checks.Errors:
+    """Either extra pods or missing ones, never both."""
+    path = _UPDATE.child("rollingUpdate")
+    for check in (checks.percent_or_number, checks.not_above_100_percent):
+        for field in ("maxUnavailable", "maxSurge"):
+            yield from check(rolling.get(field), path.child(field))
+    unavailable, surge = rollout.value_of(rolling.get("maxUnavailable")), rollout.value_of(rolling.get("maxSurge"))
+    if unavailable and surge:
+        yield invalid(path.child("maxSurge"), rolling.get("maxSurge"), "may not be set when maxUnavailable is non-zero")
+    if not unavailable and not surge:
+        yield required(path.child("maxUnavailable"), "cannot be 0 when maxSurge is 0")

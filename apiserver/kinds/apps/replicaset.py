@@ -1,0 +1,51 @@
+"""ReplicaSet (k8s.io/kubernetes ``registry/apps/replicaset``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from apiserver.fielderrors import FieldErrors
+from apiserver.kinds.apps.selected import replica_set_template, required_selector
+from apiserver.kinds.base import Object, WriteContext
+from apiserver.kinds.common import checks, rollout, selectors, table
+from apiserver.kinds.common.workload import SPEC, STATUS, Workload, name_for_pods
+from apiserver.kinds.registration import register
+
+
+@register("apps", "ReplicaSet")
+class ReplicaSet(Workload):
+    def default(self, obj: Object, version: str) -> None:
+        super().default(obj, version)
+        if obj["spec"].get("replicas") is None:
+            obj["spec"]["replicas"] = 1
+
+    def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
+        spec = obj["spec"]
+        errors = list(checks.non_negatives(spec, SPEC, "replicas", "minReadySeconds"))
+        # The message names the wrong kind upstream, too.
+        errors += required_selector(spec.get("selector"), "empty selector is invalid for deployment")
+        return errors + list(replica_set_template(spec))
+
+    def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+        return list(checks.immutable(obj["spec"].get("selector"), old["spec"].get("selector"), SPEC.child("selector")))
+
+    def validate_status_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+        status = obj.get("status") or {}
+        counted = ("fullyLabeledReplicas", "readyReplicas", "availableReplicas")
+        errors = list(checks.non_negatives(status, STATUS, "replicas", *counted, "observedGeneration", "terminatingReplicas"))
+        return errors + list(rollout.counters(status, STATUS, *counted))
+
+    def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
+        texts = name_for_pods(obj) if old is None else []
+        return texts + super().warnings(obj, old, context)
+
+    def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
+        spec, status = obj["spec"], obj.get("status") or {}
+        pods = table.containers((spec.get("template") or {}).get("spec") or {})
+        counts = [spec.get("replicas", 0), status.get("replicas", 0), status.get("readyReplicas", 0)]
+        return [table.name(obj), *counts, table.created(obj, now), *pods, selectors.show(spec.get("selector"))]
+
+    def fields(self, obj: Object) -> Mapping[str, str]:
+        return {"status.replicas": str((obj.get("status") or {}).get("replicas", 0))}

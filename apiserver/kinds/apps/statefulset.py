@@ -1,0 +1,142 @@
+"""StatefulSet (k8s.io/kubernetes ``registry/apps/statefulset``, ``apis/apps/v1/defaults.go``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from apiserver.fielderrors import FieldErrors, FieldPath, forbidden, invalid, not_supported
+from apiserver.kinds.apps.selected import required_selector
+from apiserver.kinds.base import Object, WriteContext
+from apiserver.kinds.common import checks, gostruct, namerules, podannotations, podwarnings, rollout, selectors, table, templates
+from apiserver.kinds.common.workload import SPEC, STATUS, Workload
+from apiserver.kinds.registration import register
+
+_UPDATE = SPEC.child("updateStrategy")
+_COUNTED = ("readyReplicas", "currentReplicas", "updatedReplicas", "availableReplicas")
+_MUTABLE = (
+    "replicas", "ordinals", "template", "updateStrategy", "revisionHistoryLimit", "persistentVolumeClaimRetentionPolicy", "minReadySeconds",
+)  # fmt: skip
+_FIXED = (
+    "updates to statefulset spec for fields other than 'replicas', 'ordinals', 'template', 'updateStrategy', 'revisionHistoryLimit', "
+    "'persistentVolumeClaimRetentionPolicy' and 'minReadySeconds' are forbidden"
+)
+
+
+@register("apps", "StatefulSet")
+class StatefulSet(Workload):
+    name_rule = staticmethod(namerules.dns_label)
+
+    def default(self, obj: Object, version: str) -> None:
+        super().default(obj, version)
+        spec = obj["spec"]
+        spec["podManagementPolicy"] = spec.get("podManagementPolicy") or "OrderedReady"
+        strategy = spec.setdefault("updateStrategy", {})
+        if not strategy.get("type"):
+            strategy["type"] = "RollingUpdate"
+            if strategy.get("rollingUpdate") is None:
+                strategy["rollingUpdate"] = {"partition": 0}
+        rolling = strategy.get("rollingUpdate")
+        if strategy["type"] == "RollingUpdate" and rolling is not None and rolling.get("partition") is None:
+            rolling["partition"] = 0
+        policy = spec["persistentVolumeClaimRetentionPolicy"] = spec.get("persistentVolumeClaimRetentionPolicy") or {}
+        for field in ("whenDeleted", "whenScaled"):
+            policy[field] = policy.get(field) or "Retain"
+        for field, value in (("replicas", 1), ("revisionHistoryLimit", 10)):
+            if spec.get(field) is None:
+                spec[field] = value
+        for claim in spec.get("volumeClaimTemplates") or ():
+            _default_claim(claim)
+
+    def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
+        spec = obj["spec"]
+        errors = list(_policies(spec))
+        errors += checks.non_negatives(spec, SPEC, "replicas", "minReadySeconds", "revisionHistoryLimit")
+        errors += checks.non_negative((spec.get("ordinals") or {}).get("start"), SPEC.child("ordinals.start"))
+        errors += required_selector(spec.get("selector"), "empty selector is invalid for statefulset")
+        return errors + list(_template(spec))
+
+    def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+        def fixed(o: Object) -> Object:
+            return {k: v for k, v in o["spec"].items() if k not in _MUTABLE}
+
+        return [] if fixed(obj) == fixed(old) else [forbidden(SPEC, _FIXED)]
+
+    def validate_status_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+        status = obj.get("status") or {}
+        errors = list(checks.non_negatives(status, STATUS, "replicas", *_COUNTED, "observedGeneration", "collisionCount"))
+        errors += rollout.counters(status, STATUS, *_COUNTED, ready="cannot be greater than status.readyReplicas")
+        return errors + list(rollout.not_decremented(status, old.get("status") or {}, STATUS))
+
+    def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
+        spec = obj["spec"]
+        texts = super().warnings(obj, old, context)
+        for i, claim in enumerate(spec.get("volumeClaimTemplates") or ()):
+            texts += podwarnings.claim_amounts(claim.get("spec") or {}, SPEC.child("volumeClaimTemplates").at(i).child("Spec"))
+        if spec.get("revisionHistoryLimit") is not None and spec["revisionHistoryLimit"] < 0:
+            texts.append("spec.revisionHistoryLimit: a negative value retains all historical revisions; a value >= 0 is recommended")
+        return texts
+
+    def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
+        spec, status = obj["spec"], obj.get("status") or {}
+        ready = f"{status.get('readyReplicas', 0)}/{spec.get('replicas', 0)}"
+        return [table.name(obj), ready, table.created(obj, now), *table.containers((spec.get("template") or {}).get("spec") or {})]
+
+
+def _default_claim(claim: Object) -> None:
+    """A claim template is a whole object: its kind is always written, its status begins."""
+    claim["kind"], claim["apiVersion"] = "PersistentVolumeClaim", "v1"
+    claim.setdefault("metadata", {})
+    spec = claim.setdefault("spec", {})
+    spec["volumeMode"] = spec.get("volumeMode") or "Filesystem"
+    status = claim.setdefault("status", {})
+    status["phase"] = status.get("phase") or "Pending"
+
+
+def _policies(spec: Mapping[str, Any]) -> checks.Errors:
+    management, strategy = spec.get("podManagementPolicy"), spec.get("updateStrategy") or {}
+    if management not in ("OrderedReady", "Parallel"):
+        yield invalid(SPEC.child("podManagementPolicy"), management, "must be 'OrderedReady' or 'Parallel'")
+    rolling, path = strategy.get("rollingUpdate"), _UPDATE.child("rollingUpdate")
+    shown_rolling = gostruct.show(rolling or {}, ("partition", "maxUnavailable"), partition=0)
+    match strategy.get("type"):
+        case "OnDelete":
+            if rolling is not None:
+                yield invalid(path, shown_rolling, "only allowed for updateStrategy 'RollingUpdate'")
+        case "RollingUpdate":
+            if rolling is not None:
+                yield from _rolling(rolling, path)
+        case _:
+            shown = gostruct.show(strategy, ("type", "rollingUpdate"), type="")
+            yield invalid(_UPDATE, shown, "must be 'RollingUpdate' or 'OnDelete'")
+    policy, at = spec.get("persistentVolumeClaimRetentionPolicy") or {}, SPEC.child("persistentVolumeClaimRetentionPolicy")
+    for field in ("whenDeleted", "whenScaled"):
+        if policy.get(field) not in ("Retain", "Delete"):
+            yield not_supported(at.child(field), policy.get(field), ["Retain", "Delete"])
+
+
+def _rolling(rolling: Mapping[str, Any], path: FieldPath) -> checks.Errors:
+    yield from checks.non_negative(rolling.get("partition"), path.child("partition"))
+    unavailable, at = rolling.get("maxUnavailable"), path.child("maxUnavailable")
+    if unavailable is None:
+        return
+    yield from checks.percent_or_number(unavailable, at)
+    if not rollout.value_of(unavailable):
+        yield invalid(at, unavailable, "cannot be 0")
+    yield from checks.not_above_100_percent(unavailable, at)
+
+
+def _template(spec: Mapping[str, Any]) -> checks.Errors:
+    """Less than other workloads': its volumes come from claims that are not known here, so the pod spec itself is not checked."""
+    template, selector, path = spec.get("template") or {}, spec.get("selector"), SPEC.child("template")
+    metadata, pod = template.get("metadata") or {}, template.get("spec") or {}
+    if selectors.problem(selector):
+        yield invalid(SPEC.child("selector"), dict(selector or {}), "")
+    else:
+        if not selectors.matches(selector, metadata.get("labels")) and not (selector is not None and selectors.is_empty(selector)):
+            yield invalid(path.child("metadata", "labels"), metadata.get("labels"), "`selector` does not match template `labels`")
+        yield from checks.labels(metadata.get("labels"), path.child("labels"))
+        yield from checks.annotation_map(metadata.get("annotations"), path.child("annotations"))
+        yield from podannotations.validate(metadata.get("annotations"), pod, path.child("annotations"))
+    yield from templates.always_running(template, path, "StatefulSet")

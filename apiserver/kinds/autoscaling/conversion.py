@@ -1,0 +1,221 @@
+"""HorizontalPodAutoscaler v1 and v2. v1 has one number for cpu; everything else of v2 travels in annotations, as JSON.
+
+Source: k8s.io/kubernetes ``apis/autoscaling/v1/conversion.go``. The member order inside the annotations is that of the Go types, because
+clients compare annotations as text. ``behavior`` is written with the member names of the internal type, which has no JSON tags.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+Object = dict[str, Any]
+
+METRICS = "autoscaling.alpha.kubernetes.io/metrics"
+CURRENT = "autoscaling.alpha.kubernetes.io/current-metrics"
+CONDITIONS = "autoscaling.alpha.kubernetes.io/conditions"
+BEHAVIOR = "autoscaling.alpha.kubernetes.io/behavior"
+ANNOTATIONS = frozenset({METRICS, CURRENT, CONDITIONS, BEHAVIOR})
+
+_MEMBERS = ("object", "pods", "resource", "containerResource", "external")
+_CONDITION = ("type", "status", "lastTransitionTime", "reason", "message", "observedGeneration")
+_REFERENCE = ("kind", "name", "apiVersion")
+_POLICY = (("Type", "type"), ("Value", "value"), ("PeriodSeconds", "periodSeconds"))
+
+
+def to_v1(obj: Object) -> Object:
+    spec, status = obj.get("spec") or {}, obj.get("status") or {}
+    annotations = dict(obj["metadata"].get("annotations") or {})
+    metrics = spec.get("metrics") or []
+    others = [m for m in metrics if not _is_cpu_utilization(m)]
+    if others:
+        annotations[METRICS] = _dump([_metric_v1(m, "target") for m in others])
+    if spec.get("behavior") is not None:
+        annotations[BEHAVIOR] = _dump(_behavior_v1(spec["behavior"]))
+    if status.get("currentMetrics"):
+        annotations[CURRENT] = _dump([_metric_v1(m, "current") for m in status["currentMetrics"]])
+    if status.get("conditions"):
+        annotations[CONDITIONS] = _dump([{k: c[k] for k in _CONDITION if k in c} for c in status["conditions"]])
+    new_spec = {k: v for k, v in spec.items() if k not in ("metrics", "behavior")}
+    cpu = next((m["resource"]["target"]["averageUtilization"] for m in metrics if _is_cpu_utilization(m)), None)
+    if cpu is not None:
+        new_spec["targetCPUUtilizationPercentage"] = cpu
+    new_status = {k: v for k, v in status.items() if k not in ("currentMetrics", "conditions")}
+    new_status.setdefault("currentReplicas", 0)
+    current = next((_utilization(m) for m in status.get("currentMetrics") or () if _utilization(m) is not None), None)
+    if current is not None:
+        new_status["currentCPUUtilizationPercentage"] = current
+    return _rebuilt(obj, "autoscaling/v1", annotations, new_spec, new_status)
+
+
+def to_v2(obj: Object) -> Object:
+    spec, status = obj.get("spec") or {}, obj.get("status") or {}
+    annotations = dict(obj["metadata"].get("annotations") or {})
+    new_spec = {k: v for k, v in spec.items() if k != "targetCPUUtilizationPercentage"}
+    metrics = [_metric_v2(m, "target") for m in _load(annotations, METRICS, list) or ()]
+    cpu = spec.get("targetCPUUtilizationPercentage")
+    if cpu is not None:
+        target = {"type": "Utilization", "averageUtilization": cpu}
+        metrics.append({"type": "Resource", "resource": {"name": "cpu", "target": target}})
+    if metrics:
+        new_spec["metrics"] = metrics
+    behavior = _load(annotations, BEHAVIOR, dict)
+    if behavior is not None:
+        new_spec["behavior"] = _behavior_v2(behavior)
+    new_status = {k: v for k, v in status.items() if k != "currentCPUUtilizationPercentage"}
+    current = [_metric_v2(m, "current") for m in _load(annotations, CURRENT, list) or ()]
+    used = status.get("currentCPUUtilizationPercentage")
+    if used is not None and not current:
+        current = [{"type": "Resource", "resource": {"name": "cpu", "current": {"averageUtilization": used}}}]
+    new_status["currentMetrics"] = current or None
+    conditions = _load(annotations, CONDITIONS, list)
+    if conditions:
+        new_status["conditions"] = conditions
+    if not new_status.get("currentReplicas"):
+        new_status.pop("currentReplicas", None)
+    new_status.setdefault("desiredReplicas", 0)
+    kept = {k: v for k, v in annotations.items() if k not in ANNOTATIONS}
+    return _rebuilt(obj, "autoscaling/v2", kept, new_spec, new_status)
+
+
+def _rebuilt(obj: Object, api_version: str, annotations: Mapping[str, str], spec: Object, status: Object) -> Object:
+    metadata = {k: v for k, v in obj["metadata"].items() if k != "annotations"}
+    if annotations:
+        metadata["annotations"] = dict(annotations)
+    return {**obj, "apiVersion": api_version, "metadata": metadata, "spec": spec, "status": status}
+
+
+def _dump(value: Any) -> str:
+    """Go's json.Marshal: compact, and HTML's special characters escaped."""
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
+    return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
+
+
+def _load(annotations: Mapping[str, str], key: str, kind: type) -> Any:
+    """The annotation's value; None where it is missing or not what it should be."""
+    try:
+        value = json.loads(annotations.get(key, "null"))
+    except ValueError:
+        return None
+    return value if isinstance(value, kind) else None
+
+
+def _is_cpu_utilization(metric: Mapping[str, Any]) -> bool:
+    resource = metric.get("resource") or {}
+    return (
+        metric.get("type") == "Resource"
+        and resource.get("name") == "cpu"
+        and (resource.get("target") or {}).get("averageUtilization") is not None
+    )
+
+
+def _utilization(metric: Mapping[str, Any]) -> int | None:
+    """The current cpu utilization that a metric's status tells."""
+    resource = metric.get("resource") or {}
+    if metric.get("type") != "Resource" or resource.get("name") != "cpu":
+        return None
+    found: int | None = (resource.get("current") or {}).get("averageUtilization")
+    return found
+
+
+def _metric_v1(metric: Mapping[str, Any], part: str) -> Object:
+    """``part``: "target" in specs, "current" in statuses."""
+    out: Object = {"type": metric.get("type", "")}
+    for member in _MEMBERS:
+        if metric.get(member) is not None:
+            out[member] = _source_v1(member, metric[member], part)
+    return out
+
+
+def _source_v1(member: str, source: Mapping[str, Any], part: str) -> Object:
+    numbers, metric = source.get(part) or {}, source.get("metric") or {}
+    average, value = f"{part}AverageValue", f"{part}Value"
+    name, selector = metric.get("name", ""), metric.get("selector")
+    rows: Sequence[tuple[str, Any]]
+    if member == "object":
+        ref = source.get("describedObject") or {}
+        target = {k: ref[k] for k in _REFERENCE if ref.get(k)}
+        rows = (
+            ("target", target), ("metricName", name), (value, numbers.get("value", "0")), ("selector", selector),
+            ("averageValue", numbers.get("averageValue")),
+        )  # fmt: skip
+    elif member == "pods":
+        rows = (("metricName", name), (average, numbers.get("averageValue", "0")), ("selector", selector))
+    elif member == "external":
+        rows = (
+            ("metricName", name), ("metricSelector", selector), (value, numbers.get("value")), (average, numbers.get("averageValue")),
+        )  # fmt: skip
+    else:
+        utilization = f"{part}AverageUtilization"
+        rows = (
+            ("name", source.get("name", "")), (utilization, numbers.get("averageUtilization")), (average, numbers.get("averageValue")),
+            ("container", source.get("container")),
+        )  # fmt: skip
+    return {k: v for k, v in rows if v is not None}
+
+
+def _metric_v2(metric: Mapping[str, Any], part: str) -> Object:
+    out: Object = {"type": metric.get("type", "")}
+    for member in _MEMBERS:
+        if metric.get(member) is not None:
+            out[member] = _source_v2(member, metric[member], part)
+    return out
+
+
+def _source_v2(member: str, source: Mapping[str, Any], part: str) -> Object:
+    numbers: Object = {}
+    value, average = source.get(f"{part}Value"), source.get(f"{part}AverageValue")
+    if member == "object":
+        average = source.get("averageValue")
+        value = None if average is not None and value == "0" else value
+    if source.get(f"{part}AverageUtilization") is not None:
+        numbers["averageUtilization"] = source[f"{part}AverageUtilization"]
+    if value is not None:
+        numbers["value"] = value
+    if average is not None:
+        numbers["averageValue"] = average
+    if part == "target":
+        kind = "Utilization" if "averageUtilization" in numbers else "AverageValue" if "averageValue" in numbers else "Value"
+        numbers = {"type": kind, **numbers}
+    if member in ("resource", "containerResource"):
+        own = {k: source[k] for k in ("name", "container") if source.get(k)}
+        return {**own, part: numbers}
+    selector = source.get("metricSelector") if member == "external" else source.get("selector")
+    metric = {"name": source.get("metricName", ""), **({"selector": selector} if selector is not None else {})}
+    described = {"describedObject": source.get("target") or {}} if member == "object" else {}
+    return {**described, "metric": metric, part: numbers}
+
+
+def _behavior_v1(behavior: Mapping[str, Any]) -> Object:
+    return {name: _rules_v1(behavior.get(member)) for name, member in (("ScaleUp", "scaleUp"), ("ScaleDown", "scaleDown"))}
+
+
+def _rules_v1(rules: Mapping[str, Any] | None) -> Object | None:
+    if rules is None:
+        return None
+    policies = rules.get("policies")
+    return {
+        "StabilizationWindowSeconds": rules.get("stabilizationWindowSeconds"),
+        "SelectPolicy": rules.get("selectPolicy"),
+        "Policies": None if policies is None else [{go: p.get(name) for go, name in _POLICY} for p in policies],
+        "Tolerance": rules.get("tolerance"),
+    }
+
+
+def _behavior_v2(behavior: Mapping[str, Any]) -> Object:
+    rules = {member: _rules_v2(behavior.get(name)) for name, member in (("ScaleUp", "scaleUp"), ("ScaleDown", "scaleDown"))}
+    return {k: v for k, v in rules.items() if v is not None}
+
+
+def _rules_v2(rules: Mapping[str, Any] | None) -> Object | None:
+    if rules is None:
+        return None
+    policies = rules.get("Policies")
+    found = {
+        "stabilizationWindowSeconds": rules.get("StabilizationWindowSeconds"),
+        "selectPolicy": rules.get("SelectPolicy"),
+        "policies": None if policies is None else [{name: p.get(go) for go, name in _POLICY} for p in policies],
+        "tolerance": rules.get("Tolerance"),
+    }
+    return {k: v for k, v in found.items() if v is not None}

@@ -1,0 +1,104 @@
+"""HorizontalPodAutoscaler, v1 and v2, stored as v2 (k8s.io/kubernetes ``registry/autoscaling/horizontalpodautoscaler``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from apiserver.fielderrors import FieldErrors, invalid, required
+from apiserver.kinds.autoscaling import behavior, metrics
+from apiserver.kinds.autoscaling.conversion import ANNOTATIONS, METRICS, to_v1, to_v2
+from apiserver.kinds.autoscaling.targets import show_targets
+from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.kinds.common import checks, table
+from apiserver.kinds.registration import register
+
+SPEC, STATUS = checks.root("spec"), checks.root("status")
+_CPU_TARGET = 80
+
+
+@register("autoscaling", "HorizontalPodAutoscaler")
+class HorizontalPodAutoscaler(Kind):
+    status = True
+    generation = False
+
+    def default(self, obj: Object, version: str) -> None:
+        spec = obj.setdefault("spec", {})
+        if spec.get("minReplicas") is None:
+            spec["minReplicas"] = 1
+        if version == "v1":
+            return
+        if not spec.get("metrics"):
+            spec["metrics"] = [_cpu_metric()]
+        if spec.get("behavior") is not None:
+            behavior.default(spec["behavior"])
+
+    def prepare_create(self, obj: Object, context: WriteContext) -> None:
+        super().prepare_create(obj, context)
+        _complete_v1(obj, context)
+        _drop_status_annotations(obj, context)
+
+    def prepare_update(self, obj: Object, old: Object, context: WriteContext) -> None:
+        super().prepare_update(obj, old, context)
+        _complete_v1(obj, context)
+
+    def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
+        return list(_spec(self.convert(obj, "v2")["spec"]))
+
+    def validate_status_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+        return list(checks.non_negatives(obj.get("status") or {}, STATUS, "currentReplicas", "desiredReplicas"))
+
+    def convert(self, obj: Object, to: str) -> Object:
+        if obj.get("apiVersion") == f"autoscaling/{to}":
+            return {**obj}
+        return to_v1(obj) if to == "v1" else to_v2(obj)
+
+    def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
+        hpa = self.convert(obj, "v2")
+        spec, status = hpa["spec"], hpa.get("status") or {}
+        ref = spec.get("scaleTargetRef") or {}
+        low = spec.get("minReplicas")
+        return [
+            table.name(obj),
+            f"{ref.get('kind', '')}/{ref.get('name', '')}",
+            show_targets(spec.get("metrics") or (), status.get("currentMetrics") or ()),
+            "<unset>" if low is None else str(low),
+            spec.get("maxReplicas", 0),
+            status.get("currentReplicas", 0),
+            table.created(obj, now),
+        ]
+
+
+def _cpu_metric() -> Object:
+    return {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": _CPU_TARGET}}}
+
+
+def _complete_v1(obj: Object, context: WriteContext) -> None:
+    """What storing as v2 and reading back as v1 adds: v2's default metric."""
+    annotations = obj["metadata"].get("annotations") or {}
+    if context.version == "v1" and METRICS not in annotations and obj["spec"].get("targetCPUUtilizationPercentage") is None:
+        obj["spec"]["targetCPUUtilizationPercentage"] = _CPU_TARGET
+
+
+def _drop_status_annotations(obj: Object, context: WriteContext) -> None:
+    """A new object has no status, also not in v1's annotations."""
+    annotations = obj["metadata"].get("annotations") or {}
+    stale = {k for k in ANNOTATIONS & annotations.keys() if k.endswith(("current-metrics", "conditions"))}
+    if context.version == "v1" and stale:
+        obj["metadata"]["annotations"] = {k: v for k, v in annotations.items() if k not in stale}
+
+
+def _spec(spec: Mapping[str, Any]) -> checks.Errors:
+    low, high = spec.get("minReplicas"), spec.get("maxReplicas", 0)
+    if low is not None and low < 1:
+        yield invalid(SPEC.child("minReplicas"), low, "must be greater than or equal to 1")
+    if not high:
+        yield required(SPEC.child("maxReplicas"), "must be set and greater than 0")
+    elif high < 1:
+        yield invalid(SPEC.child("maxReplicas"), high, "must be greater than 0")
+    if low is not None and high < low:
+        yield invalid(SPEC.child("maxReplicas"), high, "must be greater than or equal to `minReplicas`")
+    yield from metrics.reference(spec.get("scaleTargetRef") or {}, SPEC.child("scaleTargetRef"))
+    yield from metrics.validate(spec.get("metrics") or (), SPEC.child("metrics"), low)
+    yield from behavior.validate(spec.get("behavior"), SPEC.child("behavior"))

@@ -1,0 +1,198 @@
+"""Job: its selector comes from its uid, and most of it never changes (k8s.io/kubernetes ``registry/batch/job``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from apiserver.fielderrors import FieldErrors, invalid, required
+from apiserver.kinds.base import Object, WriteContext
+from apiserver.kinds.batch.jobspec import INDEXED, job_spec
+from apiserver.kinds.common import checks, selectors, table
+from apiserver.kinds.common.workload import SPEC, STATUS, Workload, name_for_pods, template
+from apiserver.kinds.registration import register
+from apiserver.meta import names
+from apiserver.meta.times import human_duration, parse_time
+
+UID, NAME = "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name"
+_OLD_UID, _OLD_NAME = "controller-uid", "job-name"
+_LABELS = SPEC.child("template", "metadata", "labels")
+_IMMUTABLE = ("completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy")
+_SHOWN = ("Complete", "Failed", "Suspended", "FailureTarget", "SuccessCriteriaMet")
+_SCHEDULING = ("nodeSelector", "affinity", "tolerations", "schedulingGates")
+MAX_INT32 = 0x7FFFFFFF
+
+
+@register("batch", "Job")
+class Job(Workload):
+    returns_deleted = False
+
+    def default(self, obj: Object, version: str) -> None:
+        super().default(obj, version)
+        default_spec(obj["spec"])
+        _labels_from_template(obj)
+
+    def prepare_create(self, obj: Object, context: WriteContext) -> None:
+        super().prepare_create(obj, context)
+        _generate_selector(obj)
+        # Reading it back applies the defaults once more, and by then the template has labels.
+        _labels_from_template(obj)
+
+    def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
+        spec = obj["spec"]
+        errors = list(_generated(obj)) + list(job_spec(spec, SPEC)) + list(_selector(spec))
+        if obj["metadata"].get("resourceVersion"):
+            return errors
+        completions, name = spec.get("completions"), obj["metadata"].get("name", "")
+        host = f"{name}-{(completions or 0) - 1}"
+        if spec.get("completionMode") == INDEXED and completions and names.dns1123_label(host):
+            why = f"will not able to create pod with invalid DNS label: {host}"
+            errors.append(invalid(checks.root("metadata", "name"), name, why))
+        return errors
+
+    def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+        new, before = obj["spec"], old["spec"]
+        errors = list(_completions(new, before))
+        errors += checks.immutable(new.get("selector"), before.get("selector"), SPEC.child("selector"))
+        errors += checks.immutable(_fixed_template(obj, old), before.get("template"), SPEC.child("template"))
+        for field in _IMMUTABLE:
+            errors += checks.immutable(new.get(field), before.get(field), SPEC.child(field))
+        return errors
+
+    def validate_status_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+        return list(checks.non_negatives(obj.get("status") or {}, STATUS, "active", "succeeded", "failed", "ready", "terminating"))
+
+    def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
+        texts = name_for_pods(obj) if old is None else []
+        spec = obj["spec"]
+        if spec.get("completionMode") == INDEXED and (spec.get("completions") or 0) > 10**5 and (spec.get("parallelism") or 0) > 10**4:
+            texts.append(
+                "spec.completions: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, "
+                "Kubernetes might not be able to track completionIndexes when a big number of indexes fail"
+            )
+        return texts + super().warnings(obj, old, context)
+
+    def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
+        spec, status = obj["spec"], obj.get("status") or {}
+        pods = table.containers((spec.get("template") or {}).get("spec") or {})
+        shown = [_state(obj), _progress(spec, status), _duration(status, now)]
+        return [table.name(obj), *shown, table.created(obj, now), *pods, selectors.show(spec.get("selector"))]
+
+    def fields(self, obj: Object) -> Mapping[str, str]:
+        return {"status.successful": str((obj.get("status") or {}).get("succeeded", 0))}
+
+
+def default_spec(spec: Object) -> None:
+    if spec.get("completions") is None and spec.get("parallelism") is None:
+        spec["completions"] = 1
+    if spec.get("parallelism") is None:
+        spec["parallelism"] = 1
+    if spec.get("backoffLimit") is None:
+        spec["backoffLimit"] = 6 if spec.get("backoffLimitPerIndex") is None else MAX_INT32
+    if spec.get("completionMode") is None:
+        spec["completionMode"] = "NonIndexed"
+    if spec.get("suspend") is None:
+        spec["suspend"] = False
+    policy = spec.get("podFailurePolicy")
+    for rule in (policy or {}).get("rules") or ():
+        for condition in rule.get("onPodConditions") or ():
+            condition["status"] = condition.get("status") or "True"
+    if spec.get("podReplacementPolicy") is None:
+        spec["podReplacementPolicy"] = "TerminatingOrFailed" if policy is None else "Failed"
+
+
+def _labels_from_template(obj: Object) -> None:
+    labels = (template(obj).get("metadata") or {}).get("labels")
+    if labels and not obj["metadata"].get("labels"):
+        obj["metadata"]["labels"] = dict(labels)
+
+
+def _generate_selector(obj: Object) -> None:
+    """Labels that the client wrote stay; if they are wrong, validation refuses them."""
+    spec, metadata = obj["spec"], obj["metadata"]
+    if spec.get("manualSelector"):
+        return
+    labels = dict((template(obj).get("metadata") or {}).get("labels") or {})
+    for keys, value in (((_OLD_NAME, NAME), metadata.get("name", "")), ((_OLD_UID, UID), metadata.get("uid", ""))):
+        for key in keys:
+            labels.setdefault(key, value)
+    spec["template"]["metadata"] = {**(spec["template"].get("metadata") or {}), "labels": labels}
+    selector = spec["selector"] = spec.get("selector") or {}
+    selector["matchLabels"] = {UID: metadata.get("uid", ""), **(selector.get("matchLabels") or {})}
+
+
+def _generated(obj: Object) -> checks.Errors:
+    """What the server generates must be what it would generate."""
+    spec, metadata = obj["spec"], obj["metadata"]
+    if spec.get("manualSelector") or spec.get("selector") is None:
+        return
+    if not metadata.get("uid"):
+        yield required(checks.root("metadata", "uid"))
+    uid, name = metadata.get("uid", ""), metadata.get("name", "")
+    labels = (template(obj).get("metadata") or {}).get("labels") or {}
+    expected = {_OLD_UID: uid, _OLD_NAME: name, UID: uid, NAME: name}
+    for key, value in expected.items():
+        if key not in labels:
+            yield required(_LABELS.key(key), f"must be '{value}'")
+        elif labels[key] != value:
+            yield invalid(_LABELS.key(key), labels, f"must be '{value}'")
+    if not selectors.problem(spec["selector"]) and not selectors.matches(spec["selector"], expected):
+        yield invalid(SPEC.child("selector"), spec["selector"], "`selector` not auto-generated")
+
+
+def _selector(spec: Object) -> checks.Errors:
+    selector = spec.get("selector")
+    if selector is None:
+        yield required(SPEC.child("selector"))
+    else:
+        yield from selectors.validate(selector, SPEC.child("selector"))
+    labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
+    if not selectors.problem(selector) and not selectors.matches(selector, labels):
+        yield invalid(_LABELS, labels, "`selector` does not match template `labels`")
+
+
+def _completions(new: Object, old: Object) -> checks.Errors:
+    """Elastic indexed jobs change completions together with parallelism (KEP-3715)."""
+    now, was, path = new.get("completions"), old.get("completions"), SPEC.child("completions")
+    if new.get("completionMode") != INDEXED or now is None or was is None:
+        yield from checks.immutable(now, was, path)
+    elif now != was and now != new.get("parallelism"):
+        yield invalid(path, now, f"can only be modified in tandem with {SPEC.child('parallelism')}")
+
+
+def _fixed_template(obj: Object, old: Object) -> Object:
+    """The new template with what a suspended job that has not started may change put back (KEP-2926)."""
+    new, before = obj["spec"].get("template") or {}, old["spec"].get("template") or {}
+    if not old["spec"].get("suspend") or (old.get("status") or {}).get("startTime"):
+        return new
+    return {**new, **_with(new, before, "metadata", ("labels", "annotations")), **_with(new, before, "spec", _SCHEDULING)}
+
+
+def _with(new: Object, before: Object, part: str, fields: tuple[str, ...]) -> Object:
+    now, was = new.get(part) or {}, before.get(part) or {}
+    kept = {k: v for k, v in now.items() if k not in fields} | {k: was[k] for k in fields if k in was}
+    return {part: kept} if kept or part in before else {}
+
+
+def _state(obj: Object) -> str:
+    found = {c.get("type") for c in (obj.get("status") or {}).get("conditions") or () if c.get("status") == "True"}
+    if "Complete" in found or "Failed" in found:
+        return "Complete" if "Complete" in found else "Failed"
+    if obj["metadata"].get("deletionTimestamp"):
+        return "Terminating"
+    return next((name for name in _SHOWN if name in found), "Running")
+
+
+def _progress(spec: Object, status: Object) -> str:
+    done, parallelism = status.get("succeeded", 0), spec.get("parallelism") or 0
+    if spec.get("completions") is not None:
+        return f"{done}/{spec['completions']}"
+    return f"{done}/1 of {parallelism}" if parallelism > 1 else f"{done}/1"
+
+
+def _duration(status: Object, now: datetime) -> str:
+    if not status.get("startTime"):
+        return ""
+    end = parse_time(status["completionTime"]) if status.get("completionTime") else now
+    return human_duration((end - parse_time(status["startTime"])).total_seconds())

@@ -1,0 +1,73 @@
+"""ReplicationController: ReplicaSet's ancestor, with a plain map as selector (k8s.io/kubernetes ``apis/core/validation``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from apiserver.fielderrors import FieldErrors, invalid, required
+from apiserver.kinds.base import Object, WriteContext
+from apiserver.kinds.common import checks, rollout, selectors, table, templates
+from apiserver.kinds.common.workload import SPEC, STATUS, Workload, name_for_pods
+from apiserver.kinds.registration import register
+
+_TEMPLATE = SPEC.child("template")
+
+
+@register("", "ReplicationController")
+class ReplicationController(Workload):
+    def default(self, obj: Object, version: str) -> None:
+        spec = obj.setdefault("spec", {})
+        if spec.get("template") is not None:
+            super().default(obj, version)
+            labels = (spec["template"].get("metadata") or {}).get("labels")
+            if labels:
+                spec["selector"] = spec.get("selector") or dict(labels)
+                obj["metadata"]["labels"] = obj["metadata"].get("labels") or dict(labels)
+        if spec.get("replicas") is None:
+            spec["replicas"] = 1
+
+    def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
+        spec = obj["spec"]
+        errors = list(checks.non_negative(spec.get("minReadySeconds"), SPEC.child("minReadySeconds")))
+        if not spec.get("selector"):
+            errors.append(required(SPEC.child("selector")))
+        errors += checks.non_negative(spec.get("replicas"), SPEC.child("replicas"))
+        return errors + list(_template(spec))
+
+    def validate_status_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+        status = obj.get("status") or {}
+        counted = ("fullyLabeledReplicas", "readyReplicas", "availableReplicas")
+        errors = list(checks.non_negatives(status, STATUS, "replicas", *counted, "observedGeneration"))
+        return errors + list(rollout.counters(status, STATUS, *counted))
+
+    def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
+        if obj["spec"].get("template") is None:
+            return []
+        texts = name_for_pods(obj) if old is None else []
+        return texts + super().warnings(obj, old, context)
+
+    def selector_text(self, selector: Mapping[str, Any] | None) -> str:
+        return "" if not selector else selectors.show_labels(selector)
+
+    def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
+        spec, status = obj["spec"], obj.get("status") or {}
+        pods = table.containers((spec.get("template") or {}).get("spec") or {})
+        counts = [spec.get("replicas", 0), status.get("replicas", 0), status.get("readyReplicas", 0)]
+        return [table.name(obj), *counts, table.created(obj, now), *pods, selectors.show_labels(spec.get("selector"))]
+
+    def fields(self, obj: Object) -> Mapping[str, str]:
+        return {"status.replicas": str((obj.get("status") or {}).get("replicas", 0))}
+
+
+def _template(spec: Mapping[str, Any]) -> checks.Errors:
+    template, selector = spec.get("template"), spec.get("selector") or {}
+    if template is None:
+        yield required(_TEMPLATE)
+        return
+    labels = (template.get("metadata") or {}).get("labels") or {}
+    if any(labels.get(k) != v for k, v in selector.items()):
+        yield invalid(_TEMPLATE.child("metadata", "labels"), labels, "`selector` does not match template `labels`")
+    yield from templates.pod_template(template, _TEMPLATE)
+    yield from templates.always_running(template, _TEMPLATE, "ReplicationController")
