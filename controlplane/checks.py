@@ -53,7 +53,7 @@ def check_certificate(**_: Any) -> list[CheckMessage]:
     return [Warning(f"The serving certificate ends at {ends:%Y-%m-%d}.", hint="restart: `up` renews it.", id="polyplane.W002")]
 
 
-@register(Tags.database)
+@register(Tags.database)  # type: ignore[type-var]  # Django passes databases as a keyword; the stubs do not say so
 def check_database(databases: list[str] | None = None, **_: Any) -> list[CheckMessage]:
     """Runs where Django runs database checks (migrate, check --database)."""
     found: list[CheckMessage] = []

@@ -5,6 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from django.urls import reverse_lazy
+
 from controlplane import environment
 from controlplane.database import parse_database_url
 from controlplane.datadir import DataDir
@@ -130,4 +132,24 @@ UNFOLD: dict[str, Any] = {
     "SITE_URL": None,
     "SITE_SYMBOL": "layers",
     "SHOW_VIEW_ON_SITE": False,
+    "SIDEBAR": {
+        "show_search": True,
+        "navigation": [
+            {
+                "title": "Control planes",
+                "items": [
+                    {"title": "Tenants", "icon": "dns", "link": reverse_lazy("admin:tenancy_tenant_changelist")},
+                    {"title": "Objects", "icon": "data_object", "link": reverse_lazy("admin:console_storedobject_changelist")},
+                    {"title": "Events", "icon": "history", "link": reverse_lazy("admin:console_storedevent_changelist")},
+                ],
+            },
+            {
+                "title": "Access",
+                "items": [
+                    {"title": "API tokens", "icon": "key", "link": reverse_lazy("admin:tenancy_apitoken_changelist")},
+                    {"title": "Console users", "icon": "person", "link": reverse_lazy("admin:auth_user_changelist")},
+                ],
+            },
+        ],
+    },
 }

@@ -1,7 +1,6 @@
-"""The console's Content-Security-Policy: everything from this server, nothing inline except what Alpine (in unfold) needs.
+"""The console's Content-Security-Policy: everything from this server, and no inline script.
 
-unfold's Alpine build evaluates the expressions in its attributes, hence ``unsafe-eval``; its templates set ``style`` attributes and small
-inline scripts, the latter get a nonce (see `ContentSecurityPolicyMiddleware`).
+unfold's build of Alpine evaluates the expressions in its attributes, hence ``unsafe-eval``; its templates set styles inline.
 """
 
 from __future__ import annotations

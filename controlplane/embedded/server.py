@@ -124,7 +124,7 @@ class EmbeddedServer:
 
 
 def stop_stray(data: DataDir, timeout: float = 60.0) -> None:
-    """Ends a postmaster of this cluster that nobody supervises; takes a process id out of postmaster.pid that is another program's by now."""
+    """Ends a postmaster of this cluster that nobody supervises, or takes another program's process id out of postmaster.pid."""
     pidfile = data.cluster / "postmaster.pid"
     try:
         pid = int(pidfile.read_text().split("\n", 1)[0])

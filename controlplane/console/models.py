@@ -1,0 +1,68 @@
+"""Storage's tables as the console lists them.
+
+Django's admin cannot register models with a composite key, so these unmanaged twins of `apiserver.storage.models` name one column as key
+for form's sake; the admin finds rows by the real key (see storedobjects.py). They are never written.
+"""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from django.contrib.postgres.fields import ArrayField
+from django.db import models
+
+
+class StoredObject(models.Model):
+    """One object's current state."""
+
+    tenant_id = models.BigIntegerField("tenant")
+    api_group = models.TextField("group")
+    resource = models.TextField()
+    namespace = models.TextField()
+    name = models.TextField()
+    uid = models.UUIDField(primary_key=True)
+    resource_version = models.BigIntegerField("version")
+    data = models.JSONField()
+    finalizers = ArrayField(models.TextField())
+    deleting = models.BooleanField()
+    created_at = models.DateTimeField("created")
+    size = models.IntegerField("bytes")
+
+    objects: ClassVar[models.Manager[StoredObject]]
+
+    class Meta:
+        managed = False
+        db_table = "objects"
+        verbose_name = "stored object"
+        ordering: ClassVar = ["tenant_id", "api_group", "resource", "namespace", "name"]
+        unique_together: ClassVar = [("tenant_id", "api_group", "resource", "namespace", "name")]
+
+    def __str__(self) -> str:
+        return (
+            f"{self.resource}{'.' + self.api_group if self.api_group else ''} {self.namespace + '/' if self.namespace else ''}{self.name}"
+        )
+
+
+class StoredEvent(models.Model):
+    """One entry of a tenant's log."""
+
+    tenant_id = models.BigIntegerField("tenant")
+    resource_version = models.BigIntegerField("version", primary_key=True)
+    api_group = models.TextField("group")
+    resource = models.TextField()
+    namespace = models.TextField()
+    name = models.TextField()
+    type = models.CharField(max_length=1, choices=[("A", "ADDED"), ("M", "MODIFIED"), ("D", "DELETED")])
+    at = models.DateTimeField()
+
+    objects: ClassVar[models.Manager[StoredEvent]]
+
+    class Meta:
+        managed = False
+        db_table = "events"
+        verbose_name = "event"
+        ordering: ClassVar = ["-tenant_id", "-resource_version"]
+        unique_together: ClassVar = [("tenant_id", "resource_version")]
+
+    def __str__(self) -> str:
+        return f"{self.resource_version} {self.get_type_display()} {self.name}"

@@ -1,0 +1,109 @@
+"""Lists of stored objects and events, and the page of one object. Rows are addressed by the tables' real key."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from django.contrib import admin
+from django.contrib.admin.utils import quote, unquote
+from django.contrib.admin.views.main import ChangeList
+from django.db.models import Model
+from django.http import Http404, HttpRequest, HttpResponse
+from django.template.response import TemplateResponse
+from django.urls import reverse
+
+from controlplane.console.filters import DeletingFilter, FinalizersFilter, GroupFilter, NamespaceFilter, ResourceFilter, TenantFilter
+from controlplane.console.models import StoredEvent, StoredObject
+from controlplane.console.presentation import as_yaml, finalizers, managers
+from controlplane.console.readonly import ReadOnlyAdmin, tenant_names, with_tenant_names
+
+_HISTORY = 50  # events on an object's page
+
+
+def object_key(row: Any) -> str:
+    """The key of an object or of an event's object, as one path segment that JSON keeps apart."""
+    return json.dumps([row.tenant_id, row.api_group, row.resource, row.namespace, row.name], separators=(",", ":"))
+
+
+def object_url(row: Any) -> str:
+    return reverse("admin:console_storedobject_change", args=[quote(object_key(row))])
+
+
+class _ByKey(ChangeList):
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        with_tenant_names(self.result_list)
+
+    def url_for_result(self, result: Model) -> str:
+        return object_url(result)
+
+
+class _StoredAdmin(ReadOnlyAdmin):
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return _ByKey
+
+    @admin.display(description="tenant")
+    def tenant(self, row: Any) -> str:
+        return str(row.tenant_name)
+
+    @admin.display(description="resource", ordering="resource")
+    def kind(self, row: Any) -> str:
+        return f"{row.resource}.{row.api_group}" if row.api_group else str(row.resource)
+
+
+@admin.register(StoredObject)
+class StoredObjectAdmin(_StoredAdmin):
+    list_display = ("name", "namespace", "kind", "tenant", "resource_version", "deleting", "finalizer_count", "size", "created_at")
+    list_filter = (TenantFilter, GroupFilter, ResourceFilter, NamespaceFilter, DeletingFilter, FinalizersFilter)
+    search_fields = ("name",)
+
+    def get_queryset(self, request: HttpRequest) -> Any:
+        return super().get_queryset(request).defer("data")
+
+    @admin.display(description="finalizers")
+    def finalizer_count(self, row: StoredObject) -> str:
+        return ", ".join(row.finalizers) or "-"
+
+    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> StoredObject | None:
+        try:
+            tenant_id, group, resource, namespace, name = json.loads(object_id)
+            key = {"tenant_id": int(tenant_id), "api_group": group, "resource": resource, "namespace": namespace, "name": name}
+            return StoredObject.objects.filter(**key).first()
+        except (ValueError, TypeError):
+            return None
+
+    def changeform_view(
+        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
+    ) -> HttpResponse:
+        row = self.get_object(request, unquote(object_id or ""))
+        if row is None or not self.has_view_permission(request, row):
+            raise Http404("no such object")
+        tenant = tenant_names({row.tenant_id}).get(row.tenant_id, f"#{row.tenant_id}")
+        key = {k: getattr(row, k) for k in ("tenant_id", "api_group", "resource", "namespace", "name")}
+        history = StoredEvent.objects.filter(**key).order_by("-resource_version")[:_HISTORY]
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": str(row),
+            "row": row,
+            "tenant": tenant,
+            "yaml": as_yaml(row.data),
+            "managers": managers(row.data),
+            "finalizers": finalizers(row.data),
+            "owners": row.data.get("metadata", {}).get("ownerReferences", []),
+            "history": history,
+        }
+        return TemplateResponse(request, "console/object.html", context)
+
+
+@admin.register(StoredEvent)
+class StoredEventAdmin(_StoredAdmin):
+    """The log, newest first within a tenant; each line leads to the object's page."""
+
+    list_display = ("resource_version", "change", "name", "namespace", "kind", "tenant", "at")
+    list_filter = (TenantFilter, GroupFilter, ResourceFilter, NamespaceFilter)
+
+    @admin.display(description="change")
+    def change(self, row: StoredEvent) -> str:
+        return row.get_type_display()

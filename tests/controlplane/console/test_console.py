@@ -1,0 +1,179 @@
+"""The console: needs a login, lists everything, changes nothing, shows no secret, loads nothing from elsewhere."""
+
+from __future__ import annotations
+
+import base64
+import re
+import uuid
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from django.contrib.auth.models import User
+from django.test import Client
+
+from apiserver.storage.models import EventRow, ObjectRow
+from controlplane.console.security import POLICY
+from controlplane.console.storedobjects import object_url
+from controlplane.tenancy import service, tokens
+from controlplane.tenancy.models import Tenant
+
+LISTS = ["tenancy/tenant", "tenancy/apitoken", "console/storedobject", "console/storedevent", "auth/user"]
+
+
+def store(tenant: Tenant, resource: str, obj: dict[str, Any], version: int) -> ObjectRow:
+    metadata = obj["metadata"]
+    key = {"tenant_id": tenant.pk, "api_group": "", "resource": resource, "namespace": metadata["namespace"], "name": metadata["name"]}
+    now, uid = datetime.now(UTC), uuid.uuid4()
+    EventRow.objects.create(**key, resource_version=version, previous=0, uid=uid, type="A", data=obj, key_previous=0, at=now)
+    return ObjectRow.objects.create(
+        **key,
+        uid=uid,
+        resource_version=version,
+        data=obj,
+        finalizers=metadata.get("finalizers", []),
+        deleting="deletionTimestamp" in metadata,
+        created_at=now,
+        size=1,
+    )
+
+
+@pytest.fixture(scope="module")
+def rows(postgres: str) -> tuple[ObjectRow, ObjectRow]:
+    """(a Secret, a ConfigMap that waits on a finalizer) in tenant ``console``."""
+    tenant = service.create_tenant("console", display_name="For the console")
+    tokens.create_token("console-user", tenant=tenant)
+    secret = {
+        "apiVersion": "v1",
+        "kind": "Secret",
+        "metadata": {"name": "login", "namespace": "shop", "annotations": {"kubectl.kubernetes.io/last-applied-configuration": "hunter2"}},
+        "data": {"password": base64.b64encode(b"hunter2").decode()},
+    }
+    stuck = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {
+            "name": "st<b>uck",
+            "namespace": "shop",
+            "finalizers": ["example.com/wait"],
+            "deletionTimestamp": "2026-01-01T00:00:00Z",
+            "managedFields": [
+                {
+                    "manager": "helm",
+                    "operation": "Apply",
+                    "apiVersion": "v1",
+                    "fieldsV1": {"f:metadata": {"f:finalizers": {'v:"example.com/wait"': {}}}, "f:data": {".": {}, "f:a": {}}},
+                }
+            ],
+        },
+        "data": {"a": "1"},
+    }
+    return store(tenant, "secrets", secret, 1), store(tenant, "configmaps", stuck, 2)
+
+
+@pytest.fixture
+def client(rows: object) -> Client:
+    user, _ = User.objects.get_or_create(username="tester", defaults={"is_staff": True, "is_superuser": True})
+    client = Client()
+    client.force_login(user)
+    return client
+
+
+def get(client: Client, path: str) -> str:
+    response = client.get(path, secure=True)
+    assert response.status_code == 200, response.status_code
+    return response.content.decode()
+
+
+@pytest.mark.parametrize("page", ["", *(f"{name}/" for name in LISTS)])
+def test_pages_open_and_take_every_asset_from_here(client: Client, page: str) -> None:
+    html = get(client, f"/admin/{page}")
+    for url in re.findall(r'<(?:script|link|img)[^>]*?(?:src|href)="([^"]+)"', html):
+        assert url.startswith(("/static/", "/admin/")), url
+    assert re.findall(r"<script(?![^>]*\bsrc=)(?![^>]*application/json)[^>]*>", html) == []
+
+
+@pytest.mark.parametrize("page", ["", *(f"{name}/" for name in LISTS)])
+def test_nothing_opens_without_a_login(rows: object, page: str) -> None:
+    response = Client().get(f"/admin/{page}", secure=True)
+    assert response.status_code == 302 and response["Location"].startswith("/admin/login/")
+
+
+def test_policy_cookies_and_frames(client: Client) -> None:
+    response = Client().get("/admin/login/", secure=True)
+    assert response["Content-Security-Policy"] == POLICY and "'unsafe-inline'" not in POLICY.split("script-src")[1].split(";")[0]
+    assert response["X-Frame-Options"] == "DENY"
+    assert response.cookies["polyplane_csrf"]["secure"] and response.cookies["polyplane_csrf"]["httponly"]
+
+
+@pytest.mark.parametrize("path", ["console/storedobject/add/", "console/storedevent/add/", "tenancy/tenant/add/", "tenancy/apitoken/add/"])
+def test_nothing_can_be_added(client: Client, path: str) -> None:
+    assert client.get(f"/admin/{path}", secure=True).status_code in (403, 404)
+
+
+def test_object_cannot_be_changed_or_deleted(client: Client, rows: tuple[ObjectRow, ObjectRow]) -> None:
+    url = object_url(rows[1])
+    before = ObjectRow.objects.values_list("data", flat=True).get(tenant_id=rows[1].tenant_id, resource="configmaps")
+    client.post(url, {"name": "other", "data": "{}"}, secure=True)
+    assert client.post(url.replace("/change/", "/delete/"), {"post": "yes"}, secure=True).status_code == 403
+    assert ObjectRow.objects.values_list("data", flat=True).get(tenant_id=rows[1].tenant_id, resource="configmaps") == before
+
+
+@pytest.mark.parametrize(
+    ("query", "shown"),
+    [
+        ("tenant=console", {"login", "uck"}),
+        ("tenant=nobody", set()),
+        ("tenant=console&group=core&resource=secrets", {"login"}),
+        ("tenant=console&group=apps", set()),
+        ("tenant=console&namespace=elsewhere", set()),
+        ("tenant=console&deleting=yes", {"uck"}),
+        ("tenant=console&deleting=no", {"login"}),
+        ("tenant=console&finalizers=yes", {"uck"}),
+        ("tenant=console&finalizers=no", {"login"}),
+        ("tenant=console&q=logi", {"login"}),
+    ],
+)
+def test_filters(client: Client, query: str, shown: set[str]) -> None:
+    html = get(client, f"/admin/console/storedobject/?{query}")
+    links = re.findall(r"/admin/console/storedobject/[^\"/]+/change/", html)
+    assert {name for name in ("login", "uck") if any(name in link for link in links)} == shown
+
+
+def test_object_page_shows_finalizers_with_their_owner_and_escapes_names(client: Client, rows: tuple[ObjectRow, ObjectRow]) -> None:
+    html = get(client, object_url(rows[1]))
+    assert "example.com/wait" in html and "set by helm" in html
+    assert ".data.a" in html
+    assert "managedFields" not in html
+    assert "being deleted" in html
+    assert "st<b>uck" not in html and "st&lt;b&gt;uck" in html
+    assert "ADDED" in html
+
+
+def test_secrets_show_their_length_only(client: Client, rows: tuple[ObjectRow, ObjectRow]) -> None:
+    html = get(client, object_url(rows[0]))
+    assert "(7 bytes, not shown)" in html
+    assert "hunter2" not in html and base64.b64encode(b"hunter2").decode() not in html
+
+
+def test_unknown_object_is_not_found(client: Client) -> None:
+    for key in ("nonsense", "_5B1_5D", "_5B1_2C_22_22_2C_22pods_22_2C_22a_22_2C_22b_22_5D"):
+        assert client.get(f"/admin/console/storedobject/{key}/change/", secure=True).status_code == 404
+
+
+def test_lists_do_not_ask_per_row(client: Client, rows: object) -> None:
+    from django.db import connection
+    from django.test.utils import CaptureQueriesContext
+
+    for name in LISTS[:4]:
+        with CaptureQueriesContext(connection) as queries:
+            get(client, f"/admin/{name}/")
+        assert len(queries) <= 9, [q["sql"] for q in queries]
+
+
+def test_token_list_shows_no_hash(client: Client) -> None:
+    from controlplane.tenancy.models import ApiToken
+
+    html = get(client, "/admin/tenancy/apitoken/")
+    assert "console-user" in html
+    assert not [t for t in ApiToken.objects.all() if bytes(t.hash).hex() in html]
