@@ -125,7 +125,7 @@ class Database:
             min_size=1,
             max_size=size,
             open=False,
-            timeout=2.0,
+            timeout=min(2.0, patience),
             reconnect_timeout=0.5,
             max_idle=300.0,
             name="polyplane-storage",
@@ -133,7 +133,17 @@ class Database:
         )
 
     async def open(self) -> None:
-        await self._pool.open(wait=True, timeout=30.0)
+        """Connects, within the patience of readers. Raises Unavailable."""
+        await self._pool.open(wait=False)
+
+        async def query(connection: Connection) -> None:
+            await connection.execute("SELECT 1")
+
+        try:
+            await self.read(query)
+        except BaseException:
+            await self._pool.close()
+            raise
 
     async def close(self) -> None:
         await self._pool.close()
@@ -178,10 +188,10 @@ class Database:
 
 
 def is_connection_loss(error: psycopg.Error) -> bool:
-    """Whether the server or the way to it failed, and not the statement: class 57 (shutdown), 08 (connection), or no SQLSTATE at all."""
+    """Whether the server or the way to it failed, and not the statement: classes 57P (shutdown) and 08 (connection), or no SQLSTATE."""
     if not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError | PoolTimeout):
         return False
-    return error.sqlstate is None or error.sqlstate[:2] in ("08", "57") or error.sqlstate == "53300"
+    return error.sqlstate is None or error.sqlstate.startswith(("08", "57P")) or error.sqlstate == "53300"
 
 
 def translate(error: psycopg.Error) -> StorageError:

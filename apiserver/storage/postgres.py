@@ -26,7 +26,7 @@ class PostgresStore(PostgresReader):
         self._hints = Hints(self.database, hints_conninfo)
 
     async def open(self) -> None:
-        """Connects; waits up to 30 s for the database."""
+        """Connects, within ``patience``. Raises Unavailable."""
         await self.database.open()
         self._hints.start()
         self.observe(self._hints.committed)

@@ -1,0 +1,361 @@
+"""Replays the recorded scenarios through the kinds alone: decode → default → prepare → validate → warnings, with a dictionary as storage.
+
+Admission is played by a few lines here (what ServiceAccount, Priority, DefaultTolerationSeconds and TaintNodesByCondition add), metadata is
+left to the registry's tests. A step that needs more than that (other subresources, refusals by admission or authorization) is passed over.
+Run as a program it prints, for each kind, how many steps agree, and every difference.
+"""
+
+from __future__ import annotations
+
+import copy
+import json
+import re
+import sys
+import uuid
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from apiserver.fielderrors import FieldErrors
+from apiserver.kinds.base import Resource, WriteContext
+from apiserver.kinds.catalog import resources
+from apiserver.meta.gvk import GroupResource
+from apiserver.patch.json import apply_json_patch
+from apiserver.patch.merge import apply_merge_patch
+from apiserver.patch.strategic import apply_strategic_patch
+from apiserver.schema.decode import decode
+
+NS = "replay-abcdefgh"
+NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
+_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+_WARNING = re.compile(r'299 - "((?:[^"\\]|\\.)*)"')
+_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
+_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
+_METADATA = re.compile(r"metadata\.(name|generateName|namespace|uid|labels|annotations|finalizers|ownerReferences|resourceVersion)\b(?!\[)")
+_SERVER_SET = ("name", "namespace", "uid", "creationTimestamp", "resourceVersion", "managedFields", "generateName", "finalizers",
+               "deletionTimestamp", "deletionGracePeriodSeconds")  # fmt: skip
+
+
+@dataclass(slots=True)
+class Outcome:
+    """One step: whom it is about and what differs from the recording (empty: nothing)."""
+
+    scenario: str
+    step: str
+    kind: str
+    differences: list[str]
+
+    @property
+    def id(self) -> str:
+        return f"{self.scenario}/{self.step}"
+
+
+@dataclass(slots=True)
+class Target:
+    resource: Resource
+    version: str
+    namespace: str
+    name: str
+    subresource: str
+
+
+@dataclass(slots=True)
+class Result:
+    obj: dict[str, Any]
+    errors: FieldErrors
+    warnings: list[str] = field(default_factory=list)
+
+
+def scenarios(shared: Path) -> list[Path]:
+    return sorted((shared / "conformance" / "scenarios").glob("*/*.yaml"))
+
+
+def replay(path: Path) -> Iterator[Outcome]:
+    """The outcomes of the steps of one scenario that kinds alone can answer."""
+    recorded = {s["id"]: s["answer"] for s in json.loads(path.with_suffix("").with_suffix(".recorded.json").read_text()) if "answer" in s}
+    text = path.read_text()
+    if len(text) > 2_000_000:
+        return
+    scenario = yaml.load(text, _LOADER)  # noqa: S506  the safe loader
+    world = _World()
+    for number, raw in enumerate(scenario["steps"]):
+        step = _substitute(raw)
+        sid = step.get("id", str(number))
+        answer = recorded.get(sid)
+        target = _target(step.get("path", "") or "")
+        if answer is None or target is None or "status" not in answer or target.subresource not in ("", "status"):
+            continue
+        outcome = world.play(step, target, answer)
+        if outcome is not None:
+            yield Outcome(f"{path.parent.name}/{path.stem}", sid, target.resource.kind, outcome)
+
+
+def _substitute(value: Any) -> Any:
+    if isinstance(value, str):
+        return value.replace("${ns}", NS)
+    if isinstance(value, list):
+        return [_substitute(v) for v in value]
+    if isinstance(value, dict):
+        return {_substitute(k): _substitute(v) for k, v in value.items()}
+    return value
+
+
+def _target(path: str) -> Target | None:
+    parts = path.strip("/").split("/")
+    if parts[:1] == ["api"] and len(parts) > 2:
+        group, version, rest = "", parts[1], parts[2:]
+    elif parts[:1] == ["apis"] and len(parts) > 3:
+        group, version, rest = parts[1], parts[2], parts[3:]
+    else:
+        return None
+    namespace = ""
+    if rest[0] == "namespaces" and len(rest) > 2 and rest[2] not in ("status", "finalize"):
+        namespace, rest = rest[1], rest[2:]
+    resource = resources().get(GroupResource(group, rest[0]))
+    if resource is None or version not in resource.versions or "get" not in resource.versions[version].verbs:
+        return None
+    return Target(resource, version, namespace, rest[1] if len(rest) > 1 else "", rest[2] if len(rest) > 2 else "")
+
+
+class _World:
+    """Objects by (storage, namespace, name), each in the version in which it was written last."""
+
+    def __init__(self) -> None:
+        self.objects: dict[tuple[GroupResource, str, str], dict[str, Any]] = {}
+
+    def play(self, step: Mapping[str, Any], target: Target, answer: Mapping[str, Any]) -> list[str] | None:
+        status, method = answer["status"], step.get("method", "GET")
+        dry_run = "dryRun" in (step.get("query") or {})
+        if method == "DELETE" and target.name:
+            self.objects.pop(self._key(target, target.name), None)
+            return None
+        if method == "GET" and target.name and not target.subresource and status == 200:
+            return self._get(step, target, answer)
+        if method not in ("POST", "PUT", "PATCH") or status not in (200, 201, 422):
+            return None
+        try:
+            result = self._write(step, target, method, status)
+        except _Unplayable:
+            self.objects.pop(self._key(target, target.name), None)
+            return None
+        if not result.errors and not dry_run:
+            self.objects[self._key(target, result.obj["metadata"].get("name", ""))] = result.obj
+        return _compare(result, target, step, answer)
+
+    def _key(self, target: Target, name: str) -> tuple[GroupResource, str, str]:
+        return target.resource.storage, target.namespace, name
+
+    def _live(self, target: Target, name: str) -> dict[str, Any] | None:
+        stored = self.objects.get(self._key(target, name))
+        if stored is None:
+            return None
+        wanted = target.resource.gvk(target.version).api_version
+        obj = copy.deepcopy(stored)
+        return obj if obj["apiVersion"] == wanted else target.resource.hooks.convert(obj, target.version)
+
+    def _get(self, step: Mapping[str, Any], target: Target, answer: Mapping[str, Any]) -> list[str] | None:
+        live = self._live(target, target.name)
+        if live is None or (step.get("headers") or {}).get("Accept"):
+            return None
+        return _compare(Result(live, []), target, step, answer)
+
+    def _write(self, step: Mapping[str, Any], target: Target, method: str, status: int) -> Result:
+        body = step.get("body")
+        media = (step.get("headers") or {}).get("Content-Type", "application/json")
+        live = self._live(target, target.name) if target.name else None
+        if method == "PATCH":
+            if live is None or "apply" in media:
+                raise _Unplayable
+            body = _patched(live, step, media, target)
+        elif not isinstance(body, dict):
+            raise _Unplayable
+        if method == "PUT" and live is None and (status == 200 or not target.resource.hooks.allow_create_on_update):
+            raise _Unplayable
+        obj = _decoded(target, body)
+        context = WriteContext(version=target.version, now=NOW, subresource=target.subresource)
+        return _created(target, obj, context) if live is None else _updated(target, obj, live, context)
+
+
+class _Unplayable(Exception):
+    """The step needs something that this replay does not have."""
+
+
+def _patched(live: dict[str, Any], step: Mapping[str, Any], media: str, target: Target) -> Any:
+    patch = step["body"] if "body" in step else yaml.load(step["bodyText"], _LOADER)  # noqa: S506  the safe loader
+    if "strategic" in media:
+        return apply_strategic_patch(target.resource.versions[target.version].schema, live, patch)
+    if "json-patch" in media:
+        return apply_json_patch(live, patch)
+    return apply_merge_patch(live, patch)
+
+
+def _decoded(target: Target, body: Any) -> dict[str, Any]:
+    served = target.resource.versions[target.version]
+    try:
+        obj: dict[str, Any] = decode(served.schema, copy.deepcopy(body)).value
+    except ValueError as e:
+        raise _Unplayable from e
+    obj.setdefault("metadata", {})
+    obj["kind"], obj["apiVersion"] = target.resource.kind, target.resource.gvk(target.version).api_version
+    target.resource.hooks.default(obj, target.version)
+    return obj
+
+
+def _created(target: Target, obj: dict[str, Any], context: WriteContext) -> Result:
+    hooks, metadata = target.resource.hooks, obj["metadata"]
+    if target.namespace:
+        metadata["namespace"] = target.namespace
+    metadata.setdefault("name", metadata.get("generateName", "") + "abcde" if metadata.get("generateName") else "")
+    metadata.update(uid=str(uuid.uuid5(uuid.NAMESPACE_OID, metadata["name"])), creationTimestamp="2026-01-02T03:04:05Z")
+    _admit(target.resource.kind, obj)
+    hooks.prepare_create(obj, context)
+    errors = hooks.validate(obj, context)
+    warnings = [] if errors else hooks.warnings(obj, None, context)
+    hooks.canonicalize(obj)
+    return Result(obj, errors, warnings)
+
+
+def _updated(target: Target, obj: dict[str, Any], live: dict[str, Any], context: WriteContext) -> Result:
+    hooks, metadata = target.resource.hooks, obj["metadata"]
+    for name in ("uid", "creationTimestamp", "namespace", "generation"):
+        metadata.pop(name, None)
+        if name in live["metadata"]:
+            metadata[name] = live["metadata"][name]
+    metadata["resourceVersion"] = "1"
+    old = copy.deepcopy(live)
+    _admit(target.resource.kind, obj, update=True)
+    if target.subresource == "status":
+        hooks.prepare_status_update(obj, old, context)
+        errors = hooks.validate_status_update(obj, live, context)
+    else:
+        hooks.prepare_update(obj, old, context)
+        errors = hooks.validate(obj, context) + hooks.validate_update(obj, live, context)
+    warnings = [] if errors else hooks.warnings(obj, live, context)
+    hooks.canonicalize(obj)
+    return Result(obj, errors, warnings)
+
+
+def _admit(kind: str, obj: dict[str, Any], *, update: bool = False) -> None:
+    """What mutating admission adds to pods and nodes."""
+    if kind == "Node" and not update:
+        obj["spec"]["taints"] = [*(obj["spec"].get("taints") or ()), {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}]
+    if kind != "Pod" or update:
+        return
+    spec = obj["spec"]
+    account = spec.get("serviceAccountName") or "default"
+    spec.update(serviceAccountName=account, serviceAccount=account)
+    spec.setdefault("priority", 0)
+    spec.setdefault("preemptionPolicy", "PreemptLowerPriority")
+    for key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"):
+        added = {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
+        spec["tolerations"] = [*(spec.get("tolerations") or ()), added]
+
+
+# --- comparison ----------------------------------------------------------------------------------------------------------------------
+def _plain(value: Any) -> Any:
+    """Volatile values under one name each, as in the recordings but not numbered."""
+    text = json.dumps(value).replace(NS, "<ns>")
+    text = _TIME.sub("<time>", _UUID.sub("<uid>", text))
+    return json.loads(re.sub(r"<(uid|rv|gen)\d*>", r"<\1>", text))
+
+
+def _compare(result: Result, target: Target, step: Mapping[str, Any], answer: Mapping[str, Any]) -> list[str]:
+    body, status = answer["body"], answer["status"]
+    if status == 422:
+        return _compare_errors(result, step, body)
+    if result.errors:
+        return [f"unexpected error {e}" for e in result.errors]
+    found = _plain(result.obj)
+    found["metadata"].pop("resourceVersion", None)
+    differences = list(_compare_object(found, body, step))
+    if step.get("method", "GET") != "GET":
+        differences += _compare_warnings(result, answer)
+    return differences
+
+
+def _compare_object(found: Any, body: Any, step: Mapping[str, Any]) -> Iterator[str]:
+    if step.get("only"):
+        for path, wanted in body.items():
+            if path.startswith("/metadata/") and path.split("/")[2] in _SERVER_SET or path in ("/metadata", "/code", "/reason", "/message"):
+                continue
+            got = _pointer(found, path)
+            if got != _plain(wanted):
+                yield f"{path}: got {json.dumps(got)[:300]}, want {json.dumps(wanted)[:300]}"
+        return
+    wanted = _plain(body)
+    for side in (wanted, found):
+        for name in _SERVER_SET:
+            side.get("metadata", {}).pop(name, None)
+    yield from _walk(wanted, found, "")
+
+
+def _pointer(doc: Any, path: str) -> Any:
+    for part in [p.replace("~1", "/").replace("~0", "~") for p in path.split("/")[1:]]:
+        try:
+            doc = doc[int(part)] if isinstance(doc, list) else doc[part]
+        except (KeyError, IndexError, TypeError, ValueError):
+            return "<absent>"
+    return doc
+
+
+def _walk(wanted: Any, got: Any, at: str) -> Iterator[str]:
+    if isinstance(wanted, dict) and isinstance(got, dict):
+        for key in sorted(wanted.keys() | got.keys()):
+            if key not in got:
+                yield f"{at}/{key}: missing, want {json.dumps(wanted[key])[:200]}"
+            elif key not in wanted:
+                yield f"{at}/{key}: unexpected {json.dumps(got[key])[:200]}"
+            else:
+                yield from _walk(wanted[key], got[key], f"{at}/{key}")
+    elif isinstance(wanted, list) and isinstance(got, list) and len(wanted) == len(got):
+        for i, (a, b) in enumerate(zip(wanted, got, strict=True)):
+            yield from _walk(a, b, f"{at}/{i}")
+    elif wanted != got:
+        yield f"{at}: got {json.dumps(got)[:300]}, want {json.dumps(wanted)[:300]}"
+
+
+def _compare_errors(result: Result, step: Mapping[str, Any], body: Any) -> list[str]:
+    ours = [(e.path, e.type.value, e.body()) for e in result.errors]
+    if step.get("only"):
+        first = body.get("/details/causes/0/field")
+        fields = [path for path, _, _ in ours]
+        if first is None or _METADATA.match(first):
+            return []
+        return [] if first in fields else [f"no error for {first}: {fields}"]
+    causes = [(c.get("field"), c.get("reason"), c.get("message")) for c in (body.get("details") or {}).get("causes", [])]
+    wanted = Counter(json.dumps(_plain(c)) for c in causes if not _METADATA.match(c[0] or ""))
+    got = Counter(json.dumps(_plain(c)) for c in ours if not _METADATA.match(c[0]))
+    return [f"missing {c}" for c in (wanted - got).elements()] + [f"unexpected {c}" for c in (got - wanted).elements()]
+
+
+def _compare_warnings(result: Result, answer: Mapping[str, Any]) -> list[str]:
+    header = (answer.get("headers") or {}).get("warning", "")
+    texts = [m.replace('\\"', '"').replace("\\\\", "\\") for m in _WARNING.findall(header)]
+    wanted = Counter(t for t in texts if not re.match(r"unknown field|duplicate field|line \d|Validation failed|v1 ", t))
+    got = Counter(json.loads(json.dumps(w).replace(NS, "<ns>")) for w in result.warnings)
+    return [f"missing warning {w}" for w in (wanted - got).elements()] + [f"unexpected warning {w}" for w in (got - wanted).elements()]
+
+
+def main(shared: Path, wanted: set[str]) -> None:
+    equal: Counter[str] = Counter()
+    total: Counter[str] = Counter()
+    for path in scenarios(shared):
+        for outcome in replay(path):
+            if wanted and outcome.kind not in wanted:
+                continue
+            total[outcome.kind] += 1
+            equal[outcome.kind] += not outcome.differences
+            for difference in outcome.differences:
+                print(f"{outcome.kind} {outcome.id}: {difference[:600]}")
+    for kind in sorted(total):
+        print(f"{kind}: {equal[kind]} of {total[kind]} equal")
+    print(f"all: {equal.total()} of {total.total()} equal")
+
+
+if __name__ == "__main__":
+    main(Path(__file__).resolve().parents[3] / "shared", set(sys.argv[1:]))
