@@ -1,10 +1,102 @@
-"""Objects that every tenant begins with."""
+"""What a new tenant holds before anybody writes to it: what kube-apiserver makes by itself at its first start.
+
+The data is in ``data/bootstrap.json`` (facts of Kubernetes 1.36); labels and annotations that all objects of a kind share are added here.
+The rules of aggregated ClusterRoles are filled in, as a controller would do. Sources: kubernetes ``plugin/pkg/auth/authorizer/rbac/
+bootstrappolicy``, ``apis/flowcontrol/bootstrap``, ``registry/scheduling/rest``, ``controlplane/controller`` (system namespaces, the
+``kubernetes`` service, the default ServiceCIDR).
+"""
 
 from __future__ import annotations
 
+import json
+from datetime import datetime
+from functools import cache
+from importlib.resources import files
+
 from apiserver.kinds.base import Object
+from apiserver.kinds.core.service_allocation import CLUSTER_RANGE
+from apiserver.kinds.rbac.aggregation import aggregate_all
+from apiserver.meta.times import format_time
+
+NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
+API_SERVICE_IP = str(CLUSTER_RANGE.network_address + 1)
+
+_RBAC, _APF = "rbac.authorization.k8s.io", "flowcontrol.apiserver.k8s.io"
+_KINDS = {
+    "clusterroles": (f"{_RBAC}/v1", "ClusterRole"),
+    "clusterrolebindings": (f"{_RBAC}/v1", "ClusterRoleBinding"),
+    "roles": (f"{_RBAC}/v1", "Role"),
+    "rolebindings": (f"{_RBAC}/v1", "RoleBinding"),
+    "prioritylevelconfigurations": (f"{_APF}/v1", "PriorityLevelConfiguration"),
+    "flowschemas": (f"{_APF}/v1", "FlowSchema"),
+    "priorityclasses": ("scheduling.k8s.io/v1", "PriorityClass"),
+}
 
 
-def bootstrap_objects() -> list[Object]:
-    names = ("default", "kube-system", "kube-public", "kube-node-lease")
-    return [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in names]
+def bootstrap_objects(now: datetime, *, secure_port: int = 6443) -> list[Object]:
+    """Objects without server-set metadata, in an order in which they can be created: namespaces first. ``now``: for conditions;
+    ``secure_port``: where the API server listens. Each call makes new objects."""
+    objects = [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in NAMESPACES]
+    objects += _from_data()
+    return [*objects, _service_cidr(now), _api_service(secure_port)]
+
+
+def _from_data() -> list[Object]:
+    made: list[Object] = []
+    data: dict[str, list[Object]] = json.loads(_data())
+    for resource, (api_version, kind) in _KINDS.items():
+        for obj in data[resource]:
+            _mark(obj["metadata"], api_version)
+            made.append({"apiVersion": api_version, "kind": kind, **obj})
+    aggregate_all([obj for obj in made if obj["kind"] == "ClusterRole"])
+    return made
+
+
+def _mark(metadata: Object, api_version: str) -> None:
+    """Upstream brings marked objects up to date at each start."""
+    if api_version.startswith(_RBAC):
+        metadata["labels"] = {"kubernetes.io/bootstrapping": "rbac-defaults", **metadata.get("labels", {})}
+        metadata["annotations"] = {"rbac.authorization.kubernetes.io/autoupdate": "true", **metadata.get("annotations", {})}
+    elif api_version.startswith(_APF):
+        metadata["annotations"] = {"apf.kubernetes.io/autoupdate-spec": "true"}
+
+
+@cache
+def _data() -> bytes:
+    return (files("apiserver.kinds") / "data" / "bootstrap.json").read_bytes()
+
+
+def _service_cidr(now: datetime) -> Object:
+    ready = {
+        "type": "Ready",
+        "status": "True",
+        "reason": "",
+        "message": "Kubernetes default Service CIDR is ready",
+        "lastTransitionTime": format_time(now),
+    }
+    return {
+        "apiVersion": "networking.k8s.io/v1",
+        "kind": "ServiceCIDR",
+        "metadata": {"name": "kubernetes"},
+        "spec": {"cidrs": [str(CLUSTER_RANGE)]},
+        "status": {"conditions": [ready]},
+    }
+
+
+def _api_service(secure_port: int) -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "metadata": {"name": "kubernetes", "namespace": "default", "labels": {"component": "apiserver", "provider": "kubernetes"}},
+        "spec": {
+            "clusterIP": API_SERVICE_IP,
+            "clusterIPs": [API_SERVICE_IP],
+            "internalTrafficPolicy": "Cluster",
+            "ipFamilies": ["IPv4"],
+            "ipFamilyPolicy": "SingleStack",
+            "ports": [{"name": "https", "port": 443, "protocol": "TCP", "targetPort": secure_port}],
+            "sessionAffinity": "None",
+            "type": "ClusterIP",
+        },
+        "status": {"loadBalancer": {}},
+    }
