@@ -25,12 +25,12 @@ $(PY):
 
 $(VENV)/.runtime: requirements.lock | $(PY)
 	@echo "polyplane: installing requirements.lock" >&2
-	@$(PY) -m pip install --quiet --disable-pip-version-check -r requirements.lock
+	@$(PY) -m pip install -qq --disable-pip-version-check -r requirements.lock
 	@touch $@
 
 $(VENV)/.dev: requirements-dev.lock | $(PY)
 	@echo "polyplane: installing requirements-dev.lock" >&2
-	@$(PY) -m pip install --quiet --disable-pip-version-check -r requirements-dev.lock
+	@$(PY) -m pip install -qq --disable-pip-version-check -r requirements-dev.lock
 	@touch $@ $(VENV)/.runtime
 
 test: install-dev ## all tests

@@ -20,7 +20,8 @@ from pathlib import Path
 from controlplane import environment
 from controlplane.errors import OperatorError
 
-_PR_SET_PDEATHSIG, _PR_SET_KEEPCAPS, _PR_CAPBSET_READ, _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_RAISE = 1, 8, 23, 47, 2
+_PR_SET_PDEATHSIG, _PR_CAPBSET_READ, _PR_SET_SECUREBITS, _PR_CAP_AMBIENT, _PR_CAP_AMBIENT_RAISE = 1, 23, 28, 47, 2
+_SECBIT_NO_SETUID_FIXUP = 4  # setuid keeps capabilities, and access(2), by which initdb looks for postgres, counts them
 _CAP_DAC_OVERRIDE, _CAP_DAC_READ_SEARCH = 1, 2
 _CAPABILITY_VERSION_3 = 0x20080522
 
@@ -107,7 +108,7 @@ def become(account: Account | None, parent_death_signal: signal.Signals | None =
             os.setgroups([])
             os.setgid(account.gid)
             if account.capability >= 0:
-                libc.prctl(_PR_SET_KEEPCAPS, 1, 0, 0, 0)
+                libc.prctl(_PR_SET_SECUREBITS, _SECBIT_NO_SETUID_FIXUP, 0, 0, 0)
             os.setuid(account.uid)
             if account.capability >= 0:
                 _keep_only(libc, account.capability)

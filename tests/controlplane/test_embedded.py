@@ -167,3 +167,19 @@ def test_root_only_directory_costs_one_capability(tmp_path: Path) -> None:
     assert account is not None and account.uid != 0 and account.capability == -1
     assert privileges.with_capability(account, [Path("/usr/bin/env")]).capability == -1
     assert privileges.with_capability(account, [tmp_path / "inside"]).capability in (1, 2)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root closes a directory to the account of PostgreSQL")
+def test_starts_inside_a_directory_that_only_root_may_enter(tmp_path: Path) -> None:
+    """A clone in /root: data directory and binaries are both out of reach of the account."""
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o700)
+    server = EmbeddedServer(DataDir(closed / "data"), durable=False)
+    server.start()
+    try:
+        assert query(server.data, "SELECT 1") == 1
+        assert server.pid is not None
+        status = Path(f"/proc/{server.pid}/status").read_text()
+        assert int(status.split("CapEff:")[1].split()[0], 16).bit_count() == 1
+    finally:
+        server.stop()
