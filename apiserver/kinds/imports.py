@@ -38,6 +38,8 @@ import apiserver.kinds.core.service
 import apiserver.kinds.core.serviceaccount
 import apiserver.kinds.discovery.endpointslice
 import apiserver.kinds.events.event
+import apiserver.kinds.flowcontrol.flowschema
+import apiserver.kinds.flowcontrol.prioritylevelconfiguration
 import apiserver.kinds.networking.ingress
 import apiserver.kinds.networking.ingressclass
 import apiserver.kinds.networking.ipaddress

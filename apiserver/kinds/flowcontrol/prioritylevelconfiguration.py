@@ -1,0 +1,128 @@
+"""PriorityLevelConfiguration (kubernetes ``pkg/apis/flowcontrol``)."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from apiserver.fielderrors import FieldErrors, FieldPath, forbidden, invalid, not_supported, required
+from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.kinds.common import checks as c
+from apiserver.kinds.flowcontrol.conditions import condition_errors
+from apiserver.kinds.flowcontrol.flowschema import GROUP
+from apiserver.kinds.registration import register
+from apiserver.meta.times import age
+
+_SPEC = FieldPath("spec")
+_QUEUING = {"queues": 64, "handSize": 8, "queueLengthLimit": 50}
+_MOST_QUEUES = 10_000_000
+_ENTROPY_BITS = 60
+
+
+@register(GROUP, "PriorityLevelConfiguration")
+class PriorityLevelConfiguration(Kind):
+    status = True
+
+    def default(self, obj: Object, version: str) -> None:
+        spec = obj.setdefault("spec", {})
+        if spec.get("exempt") is not None:
+            for member in ("nominalConcurrencyShares", "lendablePercent"):
+                if spec["exempt"].get(member) is None:
+                    spec["exempt"][member] = 0
+        limited = spec.get("limited")
+        if limited is not None:
+            if limited.get("nominalConcurrencyShares") is None:
+                limited["nominalConcurrencyShares"] = 30
+            if limited.get("lendablePercent") is None:
+                limited["lendablePercent"] = 0
+            queuing = (limited.get("limitResponse") or {}).get("queuing")
+            if queuing is not None:
+                for member, value in _QUEUING.items():
+                    queuing[member] = queuing.get(member) or value
+        obj.setdefault("status", {})
+
+    def prepare_create(self, obj: Object, context: WriteContext) -> None:
+        super().prepare_create(obj, context)
+        obj["status"] = {}
+
+    def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
+        return list(_errors(obj))
+
+    def validate_status_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+        return list(condition_errors(obj))
+
+    def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
+        metadata, spec = obj["metadata"], obj.get("spec") or {}
+        part = spec.get("limited") if spec.get("limited") is not None else spec.get("exempt")
+        shares = (part or {}).get("nominalConcurrencyShares", "<none>")
+        queuing = ((spec.get("limited") or {}).get("limitResponse") or {}).get("queuing") or {}
+        queues = [queuing.get(member, "<none>") for member in ("queues", "handSize", "queueLengthLimit")]
+        return [metadata["name"], spec.get("type", ""), shares, *queues, age(metadata.get("creationTimestamp"), now)]
+
+
+def _errors(obj: Object) -> c.Errors:
+    spec, name = obj.get("spec") or {}, obj["metadata"].get("name", "")
+    kind, limited, exempt = spec.get("type", ""), spec.get("limited"), spec.get("exempt")
+    if (name == "exempt") != (kind == "Exempt"):
+        yield invalid(_SPEC.child("type"), kind, "type must be 'Exempt' if and only if name is 'exempt'")
+    if kind == "Exempt":
+        if limited is not None:
+            yield forbidden(_SPEC.child("limited"), "must be nil if the type is not Limited")
+        if exempt is not None:
+            yield from _shares(exempt, _SPEC.child("exempt"), least=0)
+    elif kind == "Limited":
+        if exempt is not None:
+            yield forbidden(_SPEC.child("exempt"), "must be nil if the type is Limited")
+        if limited is None:
+            yield required(_SPEC.child("limited"), "must not be empty when type is Limited")
+        else:
+            yield from _shares(limited, _SPEC.child("limited"), least=0)
+            yield from _response(limited.get("limitResponse") or {}, _SPEC.child("limited", "limitResponse"))
+            borrowing = limited.get("borrowingLimitPercent")
+            if borrowing is not None and borrowing < 0:
+                at = _SPEC.child("limited", "borrowingLimitPercent")
+                yield invalid(at, borrowing, "if specified, must be a non-negative integer")
+    else:
+        yield not_supported(_SPEC.child("type"), kind, ["Exempt", "Limited"])
+
+
+def _shares(part: Object, path: FieldPath, *, least: int) -> c.Errors:
+    shares, lendable = part.get("nominalConcurrencyShares", 0), part.get("lendablePercent", 0)
+    if shares < least:
+        yield invalid(path.child("nominalConcurrencyShares"), shares, "must be a non-negative integer")
+    if not 0 <= lendable <= 100:
+        yield invalid(path.child("lendablePercent"), lendable, "must be between 0 and 100, inclusive")
+
+
+def _response(response: Object, path: FieldPath) -> c.Errors:
+    kind, queuing = response.get("type", ""), response.get("queuing")
+    if kind == "Reject":
+        if queuing is not None:
+            yield forbidden(path.child("queuing"), "must be nil if limited.limitResponse.type is not Limited")
+    elif kind == "Queue":
+        if queuing is None:
+            yield required(path.child("queuing"), "must not be empty if limited.limitResponse.type is Limited")
+        else:
+            yield from _queues(queuing, path.child("queuing"))
+    else:
+        yield not_supported(path.child("type"), kind, ["Queue", "Reject"])
+
+
+def _queues(queuing: Object, path: FieldPath) -> c.Errors:
+    queues, hand, length = (queuing.get(m, 0) for m in ("queues", "handSize", "queueLengthLimit"))
+    if length <= 0:
+        yield invalid(path.child("queueLengthLimit"), length, "must be positive")
+    if queues <= 0:
+        yield invalid(path.child("queues"), queues, "must be positive")
+        return
+    if hand <= 0:
+        yield invalid(path.child("handSize"), hand, "must be positive")
+    elif hand > queues:
+        yield invalid(path.child("handSize"), hand, f"should not be greater than queues ({queues})")
+    else:
+        bits = hand * (queues - 1).bit_length()
+        if bits > _ENTROPY_BITS:
+            why = f"required entropy bits of deckSize {queues} and handSize {hand} should not be greater than {_ENTROPY_BITS}"
+            yield invalid(path.child("handSize"), hand, why)
+    if queues > _MOST_QUEUES:
+        yield invalid(path.child("queues"), queues, f"must not be greater than {_MOST_QUEUES}")
