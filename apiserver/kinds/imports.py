@@ -51,6 +51,10 @@ import apiserver.kinds.rbac.clusterrole
 import apiserver.kinds.rbac.clusterrolebinding
 import apiserver.kinds.rbac.role
 import apiserver.kinds.rbac.rolebinding
+import apiserver.kinds.resource.deviceclass
+import apiserver.kinds.resource.resourceclaim
+import apiserver.kinds.resource.resourceclaimtemplate
+import apiserver.kinds.resource.resourceslice
 import apiserver.kinds.scheduling.priorityclass
 import apiserver.kinds.storage.csidriver
 import apiserver.kinds.storage.csinode

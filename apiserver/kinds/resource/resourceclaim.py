@@ -1,0 +1,42 @@
+"""ResourceClaim."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from apiserver.fielderrors import FieldErrors, FieldPath
+from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.kinds.common import checks as c
+from apiserver.kinds.registration import register
+from apiserver.kinds.resource.requests import claim_errors, default_claim
+from apiserver.meta.times import age
+
+
+@register("resource.k8s.io", "ResourceClaim")
+class ResourceClaim(Kind):
+    generation = False
+    status = True
+
+    def default(self, obj: Object, version: str) -> None:
+        default_claim(obj.setdefault("spec", {}))
+        obj.setdefault("status", {})
+
+    def prepare_create(self, obj: Object, context: WriteContext) -> None:
+        super().prepare_create(obj, context)
+        obj["status"] = {}
+
+    def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
+        return list(claim_errors(obj.get("spec") or {}, FieldPath("spec")))
+
+    def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+        return list(c.immutable(obj.get("spec"), old.get("spec"), FieldPath("spec")))
+
+    def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
+        metadata, status = obj["metadata"], obj.get("status") or {}
+        states = ["deleted"] if metadata.get("deletionTimestamp") else []
+        if status.get("allocation") is not None:
+            states += ["allocated", "reserved"] if status.get("reservedFor") else ["allocated"]
+        elif not states:
+            states = ["pending"]
+        return [metadata["name"], ",".join(states), age(metadata.get("creationTimestamp"), now)]

@@ -1,0 +1,31 @@
+"""ResourceClaimTemplate."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import Any
+
+from apiserver.fielderrors import FieldErrors, FieldPath
+from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.kinds.common import checks as c
+from apiserver.kinds.registration import register
+from apiserver.kinds.resource.requests import claim_errors, default_claim
+from apiserver.meta.times import age
+
+
+@register("resource.k8s.io", "ResourceClaimTemplate")
+class ResourceClaimTemplate(Kind):
+    generation = False
+
+    def default(self, obj: Object, version: str) -> None:
+        default_claim(obj.setdefault("spec", {}).setdefault("spec", {}))
+
+    def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
+        return list(claim_errors((obj.get("spec") or {}).get("spec") or {}, FieldPath("spec.spec")))
+
+    def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+        return list(c.immutable(obj.get("spec"), old.get("spec"), FieldPath("spec")))
+
+    def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
+        metadata = obj["metadata"]
+        return [metadata["name"], age(metadata.get("creationTimestamp"), now)]
