@@ -21,7 +21,8 @@ from apiserver.codec.gojson_syntax import MAX_DEPTH_EXCEEDED, syntax_error
 MAX_STRICT_ERRORS = 100
 _INT64 = range(-(2**63), 2**63)
 _LONG_NUMBER = re.compile(rb"[0-9]{19}|[eE]\+?[0-9]{3}")
-_GO_FLOAT = re.compile(rb"[0-9](?:\.0|[eE][-+]?[0-9]+)[,}\]]|^[-0-9.eE+]+$")
+_WHOLE_FLOAT = re.compile(rb"\.0[,}\]]")  # both may match inside strings, which only costs time
+_EXPONENT = re.compile(rb"e-?[0-9]+[,}\]]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _FIRST = ("kind", "apiVersion", "metadata")
 
@@ -200,7 +201,7 @@ def _encode(obj: Any, options: int) -> bytes:
             obj, ensure_ascii=False, indent=2 if options else None, separators=None if options else (",", ":"), allow_nan=False
         )
         out = text.encode()
-    if _GO_FLOAT.search(out):
+    if _WHOLE_FLOAT.search(out) or _EXPONENT.search(out) or isinstance(obj, float):
         out = orjson.dumps(_go_floats(obj), option=options)
     if b"<" in out or b">" in out or b"&" in out:
         out = out.replace(b"<", b"\\u003c").replace(b">", b"\\u003e").replace(b"&", b"\\u0026")

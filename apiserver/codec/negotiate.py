@@ -35,6 +35,8 @@ CUSTOM_PATCHES = (JSON_PATCH, MERGE_PATCH, APPLY_YAML, APPLY_CBOR)
 
 _META_VERSIONS = ("v1", "v1beta1")
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
+_WORD = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
+_CONTENT_TYPE = re.compile(rf'\s*{_WORD}/{_WORD}\s*(;\s*{_WORD}\s*=\s*({_WORD}|"([^"\\]|\\.)*")\s*)*;?\s*')
 _HUMANS = ("curl", "Wget", "Mozilla/5.0")
 _TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 
@@ -220,11 +222,13 @@ def wants_pretty(query: str, user_agent: str) -> bool:
 
 
 def body_type(content_type: str, supported: Sequence[str] = ALL) -> str:
-    """Media type of a request's body; "" means JSON. Raises UnsupportedMediaType."""
+    """Media type of a request's body; "" means JSON; malformed parameters are refused as Go's mime package does.
+
+    Raises UnsupportedMediaType."""
     if not content_type:
         return supported[0]
     media_type = content_type.partition(";")[0].strip().lower()
-    if media_type in supported:
+    if media_type in supported and _CONTENT_TYPE.fullmatch(content_type):
         return media_type
     raise unsupported_media_type(supported)
 

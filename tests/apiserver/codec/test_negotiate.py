@@ -108,6 +108,10 @@ def test_pretty(query: str, agent: str, pretty: bool) -> None:
 def test_bodies() -> None:
     assert n.body_type("") == n.JSON
     assert n.body_type("Application/JSON; charset=utf-8") == n.JSON
+    assert n.body_type('application/yaml; a="b;c";') == n.YAML
+    for malformed in ("application/json; charset", "application/json; =x", "application/json, application/yaml"):
+        with pytest.raises(UnsupportedMediaType):
+            n.body_type(malformed)
     with pytest.raises(UnsupportedMediaType) as e:
         n.body_type("text/yaml")
     assert e.value.message == (
