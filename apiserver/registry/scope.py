@@ -66,6 +66,7 @@ class Scope:
             user=self.user.name,
             groups=self.user.groups,
             user_uid=self.user.uid,
+            user_extra=self.user.extra,
             dry_run=dry_run,
             field_manager=field_manager,
         )
