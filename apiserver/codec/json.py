@@ -22,7 +22,7 @@ MAX_STRICT_ERRORS = 100
 _INT64 = range(-(2**63), 2**63)
 _LONG_NUMBER = re.compile(rb"[0-9]{19}|[eE]\+?[0-9]{3}")
 _WHOLE_FLOAT = re.compile(rb"\.0[,}\]]")  # both may match inside strings, which only costs time
-_EXPONENT = re.compile(rb"e-?[0-9]+[,}\]]")
+_EXPONENT = re.compile(rb"e[-+]?[0-9]+[,}\]]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _FIRST = ("kind", "apiVersion", "metadata")
 
