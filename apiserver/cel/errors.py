@@ -34,6 +34,14 @@ class BudgetExceeded(CelError):
         super().__init__("operation cancelled: actual cost limit exceeded")
 
 
+class InstantiationError(Exception):
+    """A checked expression that cannot be made into a program: a constant part of it has no value."""
+
+    def __init__(self, message: str) -> None:
+        super().__init__(message)
+        self.message = message
+
+
 def no_such_overload() -> EvalError:
     return EvalError("no such overload")
 

@@ -41,7 +41,7 @@ def plan_select(planner: Planner, e: Select) -> Code:
         return _presence(planner, operand, type_, e.field, cost - own)
     if type_.kind in ("map", "struct"):
         key = source_name(planner, type_, e.field)
-        return _plain(operand, key, cost, own)
+        return _member(operand, key, cost, own) if type_.kind == "struct" else _plain(operand, key, cost, own)
     field, source = e.field, operand.run
 
     def select(f: Frame) -> Any:
@@ -68,11 +68,47 @@ def _plain(operand: Code, key: str, cost: int, own: int) -> Code:
     return Code(of_variable if slot else of_value, cost=cost, own=own, attribute=True)
 
 
+def _member(operand: Code, key: str, cost: int, own: int) -> Code:
+    """A field of a struct; null counts as absent."""
+    slot, source = operand.variable, operand.run
+
+    def of_variable(f: Frame) -> Any:
+        try:
+            value = f[slot][key]
+        except (KeyError, TypeError):
+            raise no_such_key(key) from None
+        if value is None:
+            raise no_such_key(key)
+        return value
+
+    def of_value(f: Frame) -> Any:
+        value = source(f)
+        try:
+            value = value[key]
+        except (KeyError, TypeError):
+            raise no_such_key(key) from None
+        if value is None:
+            raise no_such_key(key)
+        return value
+
+    return Code(of_variable if slot else of_value, cost=cost, own=own, attribute=True)
+
+
 def _presence(planner: Planner, operand: Code, type_: Type, field: str, cost: int) -> Code:
     source = operand.run
     strict = planner.env.strict_presence
     if type_.kind in ("map", "struct"):
         key = source_name(planner, type_, field)
+        if type_.kind == "struct":
+
+            def has_field(f: Frame) -> Any:
+                value = source(f)
+                try:
+                    return key in value and value[key] is not None
+                except TypeError:
+                    return False
+
+            return Code(has_field, cost=cost)
 
         def has(f: Frame) -> Any:
             value = source(f)
@@ -103,12 +139,14 @@ def plan_optional_select(planner: Planner, e: Call) -> Code:
     field = e.args[1]
     assert isinstance(field, Literal)
     type_ = static_type(e.args[0])
-    key = source_name(planner, type_.params[0] if is_optional(type_) else type_, field.value)
-    source, strict = operand.run, planner.env.strict_presence
+    inner = type_.params[0] if is_optional(type_) else type_
+    key = source_name(planner, inner, field.value)
+    source, strict, struct = operand.run, planner.env.strict_presence, inner.kind == "struct"
     cost, own = _chain(operand, 0)
 
     def run(f: Frame) -> Any:
-        return if_present(f, source(f), key, strict)
+        found = if_present(f, source(f), key, strict)
+        return NONE if struct and found.value is None else found
 
     return Code(run, cost=cost, own=own, attribute=True)
 

@@ -9,15 +9,18 @@ from typing import Any, Final
 from apiserver.cel.ast import Call
 from apiserver.cel.costs import DynamicCost, call_cost, smaller
 from apiserver.cel.decls import Overload
-from apiserver.cel.errors import BudgetExceeded, EvalError, no_such_overload
+from apiserver.cel.errors import BudgetExceeded, EvalError, InstantiationError, no_such_overload
 from apiserver.cel.plan import Code, Frame, Planner, Run, charged, constant, failing, static_type
 from apiserver.cel.plan_access import plan_index, plan_optional_select
+from apiserver.cel.regex import RegexError, parse_regex
 from apiserver.cel.types import Type
 from apiserver.cel.values import Optional, equal, type_of
 
 _FOLDED: Final = frozenset({"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"})
 _COMPARISONS: Final = {"_<_": operator.lt, "_<=_": operator.le, "_>_": operator.gt, "_>=_": operator.ge}
 _ONE_UNIT_SCALARS: Final = frozenset({"bool", "int", "uint", "double", "timestamp", "duration", "null"})
+
+_PATTERNS: Final = frozenset({"matches", "find", "findAll"})
 
 
 def plan_call(planner: Planner, e: Call) -> Code:
@@ -38,7 +41,12 @@ def plan_call(planner: Planner, e: Call) -> Code:
         try:
             return constant(impl(codes[0].constant[0]))
         except EvalError as error:
-            return failing(error.message)
+            raise InstantiationError(error.message) from None
+    if e.function in _PATTERNS and len(codes) > 1 and codes[1].constant is not None:
+        try:
+            parse_regex(codes[1].constant[0])
+        except RegexError as error:
+            raise InstantiationError(str(error)) from None
     cost = call_cost(e.function, e.overloads[0] if len(e.overloads) == 1 else "")
     fixed = sum(c.cost for c in codes)
     if isinstance(cost, int):

@@ -10,7 +10,7 @@ from typing import Any, Final
 from apiserver.cel.ast import Expr
 from apiserver.cel.checker import check
 from apiserver.cel.env import Env
-from apiserver.cel.errors import BudgetExceeded, CelError, CompileError, EvalError, Source, display
+from apiserver.cel.errors import BudgetExceeded, CelError, CompileError, EvalError, InstantiationError, Source, display
 from apiserver.cel.parser import parse
 from apiserver.cel.plan import UNBOUND, Frame, Planner
 from apiserver.cel.types import Type
@@ -37,15 +37,22 @@ class Program:
         self._plan: _Plan | None = None
         self._careful: _Plan | None = None
 
+    def instantiate(self) -> _Plan:
+        """Makes the closures now instead of at the first evaluation. Raises EvalError when a constant part has no value."""
+        if self._plan is None:
+            try:
+                self._plan = _Plan(self.env, self.tree, careful=False)
+            except InstantiationError as e:
+                raise EvalError(e.message) from None
+        return self._plan
+
     def evaluate(self, bindings: Mapping[str, Any], budget: int = PER_CALL_LIMIT) -> Any:
         """The value, or raises EvalError or BudgetExceeded. ``bindings``: values of the declared variables; budget in cost units."""
         return self.evaluate_with_cost(bindings, budget)[0]
 
     def evaluate_with_cost(self, bindings: Mapping[str, Any], budget: int = PER_CALL_LIMIT) -> tuple[Any, int]:
         """(value or CelError, units spent)."""
-        plan = self._plan
-        if plan is None:
-            plan = self._plan = _Plan(self.env, self.tree, careful=False)
+        plan = self._plan or self.instantiate()
         try:
             frame: Frame = [plan.cost, budget, *[bindings[name] for name in plan.names], *plan.spare]
         except KeyError:

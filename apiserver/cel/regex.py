@@ -20,7 +20,27 @@ _OPTIONS = _options()
 
 
 class RegexError(Exception):
-    """The pattern is no regular expression."""
+    """The pattern is no regular expression; the text is Go's."""
+
+
+_GO_WORDS = {
+    "missing ]": "missing closing ]",
+    "missing )": "missing closing )",
+    "trailing \\": "trailing backslash at end of expression",
+    "no argument for repetition operator": "missing argument to repetition operator",
+    "invalid repetition size": "invalid repeat count",
+    "bad repetition operator": "invalid nested repetition operator",
+    "invalid perl operator": "invalid or unsupported Perl syntax",
+    "invalid named capture group": "invalid named capture",
+}
+
+
+def _go_error(error: Exception) -> RegexError:
+    raw = error.args[0] if error.args else ""
+    text = raw.decode(errors="replace") if isinstance(raw, bytes) else str(raw)
+    what, colon, where = text.partition(": ")
+    what = _GO_WORDS.get(what, what)
+    return RegexError(f"error parsing regexp: {what}: `{where}`" if colon else f"error parsing regexp: {what}: ``")
 
 
 @lru_cache(maxsize=1024)
@@ -29,7 +49,7 @@ def parse_regex(pattern: str) -> Any:
     try:
         return re2.compile(pattern, options=_OPTIONS)
     except (re2.error, UnicodeEncodeError) as e:
-        raise RegexError(str(e)) from None
+        raise _go_error(e) from None
 
 
 def compile_regex(pattern: str) -> Any:
@@ -37,4 +57,4 @@ def compile_regex(pattern: str) -> Any:
     try:
         return parse_regex(pattern)
     except RegexError as e:
-        raise EvalError(f"error parsing regexp: {e}") from None
+        raise EvalError(str(e)) from None

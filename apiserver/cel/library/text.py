@@ -45,7 +45,7 @@ def _compiled(pattern: str):  # type: ignore[no-untyped-def]  # re2 has no types
     try:
         return parse_regex(pattern)
     except RegexError as e:
-        raise EvalError(f"Illegal regex: error parsing regexp: {e}") from None
+        raise EvalError(f"Illegal regex: {e}") from None
 
 
 REGEX = functions(

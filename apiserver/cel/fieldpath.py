@@ -1,0 +1,65 @@
+"""The fieldPath of a rule: ``.spec.containers['a.b']`` (apiextensions ``schema/cel/validation.go``, ValidFieldPath)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from apiserver.fielderrors import FieldPath
+from apiserver.schema.types import Schema
+
+
+class FieldPathError(ValueError):
+    """The path leads to no field of the schema."""
+
+
+_ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "'": "'", "\\": "\\"}
+_TOKEN = re.compile(r"'(?:[^'\\]|\\.)*'|[.\[\]]|[^.\[\]]+", re.DOTALL)
+
+
+def parse_field_path(path: str, schema: Schema) -> tuple[FieldPath, Schema]:
+    """The path as error messages print it, and the schema that it leads to. Raises FieldPathError."""
+    found = FieldPath("")
+    tokens = (m.group() for m in _TOKEN.finditer(path))
+    for token in tokens:
+        if token == "[":
+            name = _quoted(_next(tokens))
+        elif token == ".":
+            name = _next(tokens)
+        else:
+            raise FieldPathError(f"expected [ or . but got: {token}")
+        found, schema = _step(found, schema, name)
+        if token == "[":
+            close = _next(tokens)
+            if close != "]":
+                raise FieldPathError(f"expected ] but got {close}")
+    return found, schema
+
+
+def _next(tokens: Iterator[str]) -> str:
+    token = next(tokens, None)
+    if token is None:
+        raise FieldPathError("unexpected end of JSON path")
+    return token
+
+
+def _quoted(token: str) -> str:
+    if len(token) < 2 or token[0] != "'" or token[-1] != "'":
+        raise FieldPathError(f"expected single quoted string but got {token}")
+
+    def replace(m: re.Match[str]) -> str:
+        if m.group(1) not in _ESCAPES:
+            raise FieldPathError(f"invalid string literal: invalid escape char {m.group()}")
+        return _ESCAPES[m.group(1)]
+
+    return re.sub(r"\\(.)", replace, token[1:-1])
+
+
+def _step(path: FieldPath, schema: Schema, name: str) -> tuple[FieldPath, Schema]:
+    if schema.properties:
+        if name not in schema.properties:
+            raise FieldPathError("does not refer to a valid field")
+        return path.child(name), schema.properties[name]
+    if schema.additional is not None:
+        return path.key(name), schema.additional
+    raise FieldPathError("does not refer to a valid field")
