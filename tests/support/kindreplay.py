@@ -21,11 +21,12 @@ from typing import Any
 
 import yaml
 
+from apiserver.errors import ApiError
 from apiserver.fielderrors import FieldErrors
 from apiserver.kinds.base import Resource, WriteContext
 from apiserver.kinds.catalog import resources
 from apiserver.meta.gvk import GroupResource
-from apiserver.patch.json import apply_json_patch
+from apiserver.patch.jsonpatch import apply_json_patch
 from apiserver.patch.merge import apply_merge_patch
 from apiserver.patch.strategic import apply_strategic_patch
 from apiserver.schema.decode import decode
@@ -36,9 +37,17 @@ _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 _WARNING = re.compile(r'299 - "((?:[^"\\]|\\.)*)"')
 _UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
-_METADATA = re.compile(r"metadata\.(name|generateName|namespace|uid|labels|annotations|finalizers|ownerReferences|resourceVersion)\b(?!\[)")
+_METADATA = re.compile(
+    r"metadata\.(name|generateName|namespace|uid|labels|annotations|ownerReferences|resourceVersion)\b(?!\[)|^metadata\.finalizers"
+)
+_OF_REQUEST = (None, "dryRun", "patch", "fieldManager", "fieldValidation", "force")
+_ANYTHING = ("<gen>", "<rv>", "<ip>", "<port>")
+_OTHER_FORMS = ("PartialObjectMetadata", "Status")
+_AGE = re.compile(r"(\d+[smhdy]){1,2}|<unknown>")
+_ADMITTED = re.compile(r"apply/(vap|map|webhook)-|surface/(quota|limitrange)-enforcement")
+_ALLOCATED = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "nodePort", "healthCheckNodePort")
 _SERVER_SET = ("name", "namespace", "uid", "creationTimestamp", "resourceVersion", "managedFields", "generateName", "finalizers",
-               "deletionTimestamp", "deletionGracePeriodSeconds")  # fmt: skip
+               "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "ownerReferences")  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -79,16 +88,19 @@ def replay(path: Path) -> Iterator[Outcome]:
     """The outcomes of the steps of one scenario that kinds alone can answer."""
     recorded = {s["id"]: s["answer"] for s in json.loads(path.with_suffix("").with_suffix(".recorded.json").read_text()) if "answer" in s}
     text = path.read_text()
-    if len(text) > 2_000_000:
+    if len(text) > 2_000_000 or _ADMITTED.search(str(path)):
         return
-    scenario = yaml.load(text, _LOADER)  # noqa: S506  the safe loader
+    scenario = yaml.load(text, _LOADER)
     world = _World()
     for number, raw in enumerate(scenario["steps"]):
         step = _substitute(raw)
         sid = step.get("id", str(number))
         answer = recorded.get(sid)
         target = _target(step.get("path", "") or "")
-        if answer is None or target is None or "status" not in answer or target.subresource not in ("", "status"):
+        if answer is None or target is None or "status" not in answer:
+            continue
+        if target.subresource not in ("", "status"):
+            world.forget(target)
             continue
         outcome = world.play(step, target, answer)
         if outcome is not None:
@@ -140,12 +152,16 @@ class _World:
             return None
         try:
             result = self._write(step, target, method, status)
-        except _Unplayable:
-            self.objects.pop(self._key(target, target.name), None)
+        except (_Unplayable, ApiError):
+            self.forget(target)
             return None
-        if not result.errors and not dry_run:
+        if not result.errors and not dry_run and status != 422:
             self.objects[self._key(target, result.obj["metadata"].get("name", ""))] = result.obj
         return _compare(result, target, step, answer)
+
+    def forget(self, target: Target) -> None:
+        """A write that is not played here has changed the object, perhaps."""
+        self.objects.pop(self._key(target, target.name), None)
 
     def _key(self, target: Target, name: str) -> tuple[GroupResource, str, str]:
         return target.resource.storage, target.namespace, name
@@ -166,6 +182,8 @@ class _World:
 
     def _write(self, step: Mapping[str, Any], target: Target, method: str, status: int) -> Result:
         body = step.get("body")
+        if "${" in json.dumps([body, step.get("bodyText")]):
+            raise _Unplayable
         media = (step.get("headers") or {}).get("Content-Type", "application/json")
         live = self._live(target, target.name) if target.name else None
         if method == "PATCH":
@@ -177,7 +195,10 @@ class _World:
         if method == "PUT" and live is None and (status == 200 or not target.resource.hooks.allow_create_on_update):
             raise _Unplayable
         obj = _decoded(target, body)
-        context = WriteContext(version=target.version, now=NOW, subresource=target.subresource)
+        if step.get("as") or step.get("token") or any("Impersonate" in name for name in step.get("headers") or {}):
+            raise _Unplayable
+        user = {"user": "admin", "user_uid": "admin-uid", "groups": ("system:masters", "system:authenticated")}
+        context = WriteContext(version=target.version, now=NOW, subresource=target.subresource, **user)
         return _created(target, obj, context) if live is None else _updated(target, obj, live, context)
 
 
@@ -186,9 +207,12 @@ class _Unplayable(Exception):
 
 
 def _patched(live: dict[str, Any], step: Mapping[str, Any], media: str, target: Target) -> Any:
-    patch = step["body"] if "body" in step else yaml.load(step["bodyText"], _LOADER)  # noqa: S506  the safe loader
+    try:
+        patch = step["body"] if "body" in step else json.loads(step["bodyText"])
+    except ValueError:
+        raise _Unplayable from None
     if "strategic" in media:
-        return apply_strategic_patch(target.resource.versions[target.version].schema, live, patch)
+        return apply_strategic_patch(copy.deepcopy(live), patch, target.resource.versions[target.version].schema)[0]
     if "json-patch" in media:
         return apply_json_patch(live, patch)
     return apply_merge_patch(live, patch)
@@ -264,12 +288,20 @@ def _plain(value: Any) -> Any:
     return json.loads(re.sub(r"<(uid|rv|gen)\d*>", r"<\1>", text))
 
 
-def _compare(result: Result, target: Target, step: Mapping[str, Any], answer: Mapping[str, Any]) -> list[str]:
+def _compare(result: Result, target: Target, step: Mapping[str, Any], answer: Mapping[str, Any]) -> list[str] | None:
     body, status = answer["body"], answer["status"]
     if status == 422:
         return _compare_errors(result, step, body)
     if result.errors:
         return [f"unexpected error {e}" for e in result.errors]
+    if not isinstance(body, dict) or body.keys() & {"yaml", "protobuf", "cbor", "text"} or body.get("kind") in _OTHER_FORMS:
+        return None
+    if body.get("kind") == "Table":
+        return _compare_table(result.obj, target, body, bool(step.get("only")))
+    if step.get("only") and {p.split("/")[1] for p in step["only"]} & {"protobuf", "yaml", "cbor", "rows", "columnDefinitions"}:
+        return None
+    if body.get("/kind") in _OTHER_FORMS:
+        return None
     found = _plain(result.obj)
     found["metadata"].pop("resourceVersion", None)
     differences = list(_compare_object(found, body, step))
@@ -278,19 +310,36 @@ def _compare(result: Result, target: Target, step: Mapping[str, Any], answer: Ma
     return differences
 
 
+def _compare_table(obj: dict[str, Any], target: Target, body: Any, partial: bool) -> list[str] | None:
+    """One row: column names and cells."""
+    rows = body.get("rows") or []
+    if partial or len(rows) != 1:
+        return None
+    columns = target.resource.versions[target.version].columns
+    names, wanted_names = [c.name for c in columns], [c["name"] for c in body["columnDefinitions"] or ()]
+    differences = [] if not wanted_names or names == wanted_names else [f"columns {names}, want {wanted_names}"]
+    cells = target.resource.hooks.cells(obj, target.version, NOW)
+    shown = [_plain("<age>" if isinstance(c, str) and _AGE.fullmatch(c) else c) for c in cells]
+    return differences + list(_walk(rows[0]["cells"], shown, "/cells"))
+
+
 def _compare_object(found: Any, body: Any, step: Mapping[str, Any]) -> Iterator[str]:
     if step.get("only"):
         for path, wanted in body.items():
-            if path.startswith("/metadata/") and path.split("/")[2] in _SERVER_SET or path in ("/metadata", "/code", "/reason", "/message"):
+            if path in ("/metadata", "/code", "/reason", "/message") or path.split("/")[1:3][-1] in _SERVER_SET:
                 continue
             got = _pointer(found, path)
-            if got != _plain(wanted):
+            if any(_walk(_plain(wanted), got, "")):
                 yield f"{path}: got {json.dumps(got)[:300]}, want {json.dumps(wanted)[:300]}"
         return
     wanted = _plain(body)
     for side in (wanted, found):
         for name in _SERVER_SET:
             side.get("metadata", {}).pop(name, None)
+        if found["kind"] == "Service":
+            for part in (side.get("spec", {}), *(side.get("spec", {}).get("ports") or ())):
+                for name in _ALLOCATED:
+                    part.pop(name, None)
     yield from _walk(wanted, found, "")
 
 
@@ -315,7 +364,7 @@ def _walk(wanted: Any, got: Any, at: str) -> Iterator[str]:
     elif isinstance(wanted, list) and isinstance(got, list) and len(wanted) == len(got):
         for i, (a, b) in enumerate(zip(wanted, got, strict=True)):
             yield from _walk(a, b, f"{at}/{i}")
-    elif wanted != got:
+    elif wanted != got and wanted not in _ANYTHING:
         yield f"{at}: got {json.dumps(got)[:300]}, want {json.dumps(wanted)[:300]}"
 
 
@@ -327,7 +376,11 @@ def _compare_errors(result: Result, step: Mapping[str, Any], body: Any) -> list[
         if first is None or _METADATA.match(first):
             return []
         return [] if first in fields else [f"no error for {first}: {fields}"]
+    if any(c.get("field") in _OF_REQUEST for c in (body.get("details") or {}).get("causes", [])):
+        return []
     causes = [(c.get("field"), c.get("reason"), c.get("message")) for c in (body.get("details") or {}).get("causes", [])]
+    if any(message is None for _, _, message in causes):
+        causes, ours = [(f, r, None) for f, r, _ in causes], [(f, r, None) for f, r, _ in ours]
     wanted = Counter(json.dumps(_plain(c)) for c in causes if not _METADATA.match(c[0] or ""))
     got = Counter(json.dumps(_plain(c)) for c in ours if not _METADATA.match(c[0]))
     return [f"missing {c}" for c in (wanted - got).elements()] + [f"unexpected {c}" for c in (got - wanted).elements()]

@@ -13,6 +13,8 @@ from apiserver.fielderrors import FieldError, FieldPath, duplicate, forbidden, i
 from apiserver.meta import names
 
 Errors = Iterator[FieldError]
+NOWHERE = FieldPath("[]")
+"""What Go prints for a path that names no field: the error is about the whole object."""
 NEGATIVE = "must be greater than or equal to 0"
 NOT_POSITIVE = "must be greater than zero"
 IMMUTABLE = "field is immutable"

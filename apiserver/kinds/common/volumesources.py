@@ -168,6 +168,7 @@ def _storage_os(source: Object, path: FieldPath) -> checks.Errors:
 def csi_driver_name(name: str, path: FieldPath) -> checks.Errors:
     if not name:
         yield required(path)
+        return
     if len(name) > 63:
         yield too_long(path, 63)
     for text in names.dns1123_subdomain(name.lower()):

@@ -30,7 +30,7 @@ class ConfigMap(Kind):
             errors += checks.rule(key, checks.root("binaryData").key(key), names.config_map_key)
         size = sum(len(v.encode("utf-8", "surrogatepass")) for v in data.values()) + sum(map(decoded_size, binary.values()))
         if size > MAX_BYTES:
-            errors.append(too_long(checks.root(""), MAX_BYTES))
+            errors.append(too_long(checks.NOWHERE, MAX_BYTES))
         return errors
 
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:

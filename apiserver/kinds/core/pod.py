@@ -22,10 +22,11 @@ from apiserver.kinds.common import (
 from apiserver.kinds.core import podresize, podstatus, podtable, podupdate
 from apiserver.kinds.registration import register
 from apiserver.meta import names
+from apiserver.meta.times import format_time
 
 SPEC = checks.root("spec")
 _GATED = {
-    "type": "PodScheduled", "status": "False", "reason": "SchedulingGated", "lastProbeTime": None, "lastTransitionTime": None,
+    "type": "PodScheduled", "status": "False", "reason": "SchedulingGated", "lastProbeTime": None,
     "message": "Scheduling is blocked due to non-empty scheduling gates",
 }  # fmt: skip
 
@@ -39,6 +40,9 @@ class Pod(Kind):
         spec = obj.setdefault("spec", {})
         poddefaults.default_pod_spec(spec)
         poddefaults.default_pod(spec)
+        if spec["terminationGracePeriodSeconds"] < 0:
+            # Only in pods: templates keep what they were given.
+            spec["terminationGracePeriodSeconds"] = 1
         podstatus.default_status(obj.setdefault("status", {}))
 
     def prepare_create(self, obj: Object, context: WriteContext) -> None:
@@ -46,7 +50,7 @@ class Pod(Kind):
         obj["metadata"]["generation"] = 1
         obj["status"] = {"phase": "Pending", "qosClass": podresources.qos_class(spec)}
         if spec.get("schedulingGates"):
-            obj["status"]["conditions"] = [dict(_GATED)]
+            obj["status"]["conditions"] = [{**_GATED, "lastTransitionTime": format_time(context.now)}]
         merge_label_keys(spec, obj["metadata"].get("labels") or {})
         apparmor.fields_from_annotations(obj)
 

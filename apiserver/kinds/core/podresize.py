@@ -36,10 +36,10 @@ def keep_all_but_resources(obj: Object, old: Object) -> None:
 def validate(obj: Object, old: Object) -> checks.Errors:
     new, before = obj["spec"], old["spec"]
     if podannotations.MIRROR in (old["metadata"].get("annotations") or {}):
-        yield forbidden(checks.root(""), "static pods cannot be resized")
+        yield forbidden(checks.NOWHERE, "static pods cannot be resized")
         return
     if (before.get("os") or {}).get("name") == "windows":
-        yield forbidden(checks.root(""), "windows pods cannot be resized")
+        yield forbidden(checks.NOWHERE, "windows pods cannot be resized")
         return
     wrong = list(_changes(obj, old))
     yield from wrong

@@ -154,7 +154,7 @@ def ephemeral_containers(obj: Object, old: Object) -> checks.Errors:
     annotations = obj["metadata"].get("annotations"), old["metadata"].get("annotations")
     yield from podannotations.unchanged(*annotations, checks.root("metadata", "annotations"))
     if podannotations.MIRROR in (annotations[1] or {}):
-        yield forbidden(checks.root(""), "static pods do not support ephemeral containers")
+        yield forbidden(checks.NOWHERE, "static pods do not support ephemeral containers")
         return
     path = SPEC.child("ephemeralContainers")
     now = {c.get("name"): c for c in obj["spec"].get("ephemeralContainers") or ()}
