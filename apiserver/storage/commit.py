@@ -27,7 +27,11 @@ class Prepared(NamedTuple):
 
 
 def check_text(write: Write) -> None:
-    """jsonb has no NUL, neither plain nor as an escape. Raises InvalidText."""
+    """jsonb has no NUL, neither plain nor as an escape; keys must be encodable. Raises InvalidText."""
+    try:
+        "".join(write.key).encode()
+    except UnicodeEncodeError as error:
+        raise InvalidText("the object's key is no Unicode text") from error
     if (b"\x00" in write.data or b"u0000" in write.data) and _NUL.search(write.data):
         raise InvalidText("the object contains a NUL character (\\u0000), which cannot be stored")
 

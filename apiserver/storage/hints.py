@@ -20,6 +20,8 @@ from apiserver.storage.pool import Database
 log = logging.getLogger("polyplane.storage")
 
 _CHANNEL = "polyplane"
+# A hint need not survive a crash. Set for this transaction only: behind PgBouncer the session may be another client's next.
+_NOTIFY = "SELECT set_config('synchronous_commit', 'off', true), pg_notify(%s, %s)"
 _MOST = 400  # tenants of one NOTIFY, whose payload must stay below 8,000 bytes
 _REST = 0.005  # seconds between two NOTIFYs of a process
 
@@ -53,17 +55,18 @@ class Hints:
                     await use(connection)
             except (psycopg.Error, OSError) as error:
                 log.debug("hints: %s", error)
+            except Exception:
+                log.exception("hints")
             await asyncio.sleep(random.uniform(0.2, 0.6))  # noqa: S311
 
     async def _send(self, connection: psycopg.AsyncConnection[tuple[object, ...]]) -> None:
-        await connection.execute("SET synchronous_commit = off")  # a hint need not survive a crash
         while True:
             await self._wake.wait()
             self._wake.clear()
             news, self._news = self._news, {}
             words = [f"{tenant}:{version}" for tenant, version in news.items()]
             for i in range(0, len(words), _MOST):
-                await connection.execute("SELECT pg_notify(%s, %s)", [_CHANNEL, " ".join(words[i : i + _MOST])])
+                await connection.execute(_NOTIFY, [_CHANNEL, " ".join(words[i : i + _MOST])])
             await asyncio.sleep(_REST)
 
     async def _receive(self, connection: psycopg.AsyncConnection[tuple[object, ...]]) -> None:

@@ -118,6 +118,7 @@ class Database:
 
     def __init__(self, conninfo: str, *, size: int = 8, patience: float = 10.0) -> None:
         self.conninfo = conninfo
+        self.size = size
         self.patience = patience
         self._tested = 0.0
         self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
@@ -163,7 +164,7 @@ class Database:
                 async with self._pool.connection() as connection:
                     return await query(connection)
             except psycopg.Error as error:
-                if not is_connection_loss(error) or time.monotonic() + pause > deadline:
+                if not is_connection_loss(error) or time.monotonic() + pause > deadline or self._pool.closed:
                     raise translate(error) from error
             await self.recover()
             await asyncio.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
@@ -21,6 +22,11 @@ _SNAPSHOT_BATCH = 500  # rows of one FETCH
 Row = tuple[Any, ...]
 
 
+def _text(name: str) -> str:
+    """A name out of a URL, with what PostgreSQL's text cannot hold replaced by what no stored name has."""
+    return name.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
+
+
 class PostgresReader:
     """interface.Reader over a Database."""
 
@@ -28,6 +34,7 @@ class PostgresReader:
         self.database = database
         self.transformer = transformer or Identity()
         self._heads = Heads(database)
+        self._snapshots = asyncio.Semaphore(max(database.size // 2, 1))  # long readers leave connections to the others
 
     async def head(self, tenant: int) -> int:
         return (await self._heads.of(tenant)).head
@@ -39,7 +46,7 @@ class PostgresReader:
         return await self._heads.of_all(tenants) if tenants else {}
 
     async def get(self, tenant: int, key: ObjectKey) -> Record | None:
-        rows = await self._query(statements.GET, {"tenant": tenant, **key._asdict()})
+        rows = await self._query(statements.GET, {"tenant": tenant, **{k: _text(v) for k, v in key._asdict().items()}})
         if not rows:
             raise TenantGone(f"tenant {tenant} is gone")
         uid, version, data = rows[0]
@@ -57,9 +64,9 @@ class PostgresReader:
     ) -> Page:
         statement = statements.list_statement(past=at > 0, namespaced=bool(namespace), after=after is not None, limited=limit > 0)
         parameters: dict[str, Any] = {"tenant": tenant, "group": resource.group, "resource": resource.resource}
-        parameters |= {"namespace": namespace, "at": at, "limit": limit}
+        parameters |= {"namespace": _text(namespace), "at": at, "limit": limit}
         if after is not None:
-            parameters |= {"after_namespace": after[0], "after_name": after[1]}
+            parameters |= {"after_namespace": _text(after[0]), "after_name": _text(after[1])}
         rows = await self._query(statement, parameters)
         if not rows:
             raise TenantGone(f"tenant {tenant} is gone")
@@ -77,7 +84,7 @@ class PostgresReader:
         parameters = {"tenant": tenant, "group": resource.group, "resource": resource.resource}
         head = await self.head(tenant)  # waits for a database that is away; the value is read again below
         try:
-            async with self.database.connection() as connection:
+            async with self._snapshots, self.database.connection() as connection:
                 await connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
                 try:
                     head = await self._head_within(connection, tenant)

@@ -46,11 +46,7 @@ class Subscription:
         """At least one event, in order, as many as there are (some hundred at most of a backlog); [] after ``seconds``, or when
         the backlog has ended. Raises why the subscription was closed, once what came before has been returned; TooSlow at once."""
         if self._backlog is not None:
-            async for batch in self._backlog:
-                if batch:
-                    return batch
-            self._backlog = None
-            return []
+            return await self._next_of_backlog()
         if not self._pending and self._error is None:
             await self._wait(seconds)
         if self._pending:
@@ -113,6 +109,20 @@ class Subscription:
             self._leave = None
         if self._waiter is not None and not self._waiter.done():
             self._waiter.set_result(None)
+
+    async def _next_of_backlog(self) -> list[WatchEvent]:
+        assert self._backlog is not None
+        try:
+            async for batch in self._backlog:
+                if batch:
+                    return batch
+        except Exception as error:  # what is pending would come after a gap
+            self.close(error)
+            self._pending.clear()
+            self._backlog = None
+            raise
+        self._backlog = None
+        return []
 
     async def _wait(self, seconds: float | None) -> None:
         self._waiter = asyncio.get_running_loop().create_future()

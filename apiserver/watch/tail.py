@@ -25,6 +25,8 @@ from apiserver.watch.hub import Hub
 
 log = logging.getLogger("polyplane.watch")
 
+PAGE = 250  # events that are applied between two awaits
+
 
 class Channel:
     """One resource: its cache and its watchers. used: time.monotonic() of the last reader."""
@@ -181,7 +183,7 @@ class Tail:
     async def _catch_up(self) -> None:
         while not self.closed:
             before = self.position
-            page = await self._store.events(self.tenant, before)
+            page = await self._store.events(self.tenant, before, limit=PAGE)
             self._apply(page.events)
             if page.through > self.position:
                 event = next(e for e in page.events if e.record.resource_version > self.position)

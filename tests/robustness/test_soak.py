@@ -97,6 +97,7 @@ async def test_nothing_is_missed_reordered_or_doubled(store: PostgresStore, post
     await watches.start()
     mirrors = {tenant: await _mirrors(watches, tenant) for tenant in four}
     verdict = await _soak(postgres, postgres, four, SECONDS)
+    print(verdict)
     assert verdict.clean, verdict
     assert verdict.events > 100 * SECONDS, "writers made progress"
     for tenant in four:
@@ -138,4 +139,5 @@ async def test_without_the_tenant_lock_the_same_check_fails(postgres: str, four:
         verdict = await _soak(mutant, postgres, four, 2)
         if not verdict.clean:
             break
+    print(verdict)
     assert verdict.missed or verdict.broken, f"the checker sees nothing: {verdict}"

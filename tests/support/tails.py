@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
@@ -16,7 +16,8 @@ _TYPES = {"A": "ADDED", "M": "MODIFIED", "D": "DELETED"}
 
 @dataclass
 class Verdict:
-    """Counts over all tenants; acknowledged: versions whose event is absent or another one."""
+    """Counts over all tenants. broken: events that do not name their predecessor; unacknowledged: writers were told of a version whose
+    event is not there, or is of another change."""
 
     events: int = 0
     missed: int = 0
@@ -24,7 +25,6 @@ class Verdict:
     doubled: int = 0
     broken: int = 0
     unacknowledged: int = 0
-    problems: list[str] = field(default_factory=list)
 
     @property
     def clean(self) -> bool:

@@ -80,6 +80,15 @@ async def test_nul_is_refused_before_it_is_sent(store: PostgresStore, tenant: in
     assert batches == []
 
 
+async def test_a_key_that_is_no_text_fails_alone_and_is_never_found(store: PostgresStore, tenant: int) -> None:
+    for name in ("a\x00b", "a\ud800"):
+        write = Write("create", key(name), create(key("a")).uid, create(key("a")).data)
+        results = await asyncio.gather(store.write(tenant, write), store.write(tenant, create(key(name[0]))), return_exceptions=True)
+        assert isinstance(results[0], InvalidText) and not isinstance(results[1], InvalidText)
+        assert await store.get(tenant, key(name)) is None
+        assert (await store.list(tenant, CONFIGMAPS, namespace=name)).records == []
+
+
 async def test_an_escaped_backslash_before_u0000_is_no_nul(store: PostgresStore, tenant: int) -> None:
     data = b'{"kind":"X","apiVersion":"v1","metadata":{},"a":"\\\\u0000"}'
     await store.write(tenant, Write("create", key("a"), create(key("a")).uid, data))
