@@ -84,17 +84,20 @@ def format_value(value: Any) -> str:
 
 
 def go_number(value: float) -> str:
-    """A number as Go's %v prints it (1e+06 from 21 digits on, no trailing .0)."""
+    """A number as Go's %v prints it: an int64 in digits, a float64 with as few as tell it from others, with an exponent below 1e-04 and
+    from 1e+06 on."""
     if isinstance(value, int):
         return str(value)
-    if value == int(value) and abs(value) < 1e21:
-        return str(int(value))
-    text = repr(value)
-    if "e" in text:
-        mantissa, exponent = text.split("e")
-        sign = "-" if exponent.startswith("-") else "+"
-        return f"{mantissa}e{sign}{exponent.lstrip('+-').zfill(2)}"
-    return text
+    mantissa, _, exponent = f"{value:.17e}".partition("e")
+    if mantissa in ("inf", "-inf", "nan"):
+        return {"inf": "+Inf", "-inf": "-Inf", "nan": "NaN"}[mantissa]
+    digits = repr(value).partition("e")[0].replace(".", "").replace("-", "").strip("0") or "0"
+    power = int(exponent)
+    if -4 <= power < 6:
+        return str(int(value)) if value.is_integer() else repr(value)
+    sign = "-" if value < 0 else ""
+    fraction = f".{digits[1:]}" if len(digits) > 1 else ""
+    return f"{sign}{digits[0]}{fraction}e{'-' if power < 0 else '+'}{abs(power):02d}"
 
 
 @dataclass(slots=True)
