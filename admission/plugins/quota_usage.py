@@ -1,0 +1,169 @@
+"""What one object uses of a ResourceQuota's resources, and which of them a quota may count for it.
+
+Source: kubernetes ``pkg/quota/v1/evaluator/core`` (pods, services, claims) and ``k8s.io/apiserver/pkg/quota/v1/generic`` (counts of
+everything else). Pure; ``Usage`` maps quota resource names to amounts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from datetime import datetime, timedelta
+from typing import Any
+
+from apiserver.kinds.common import podresources
+from apiserver.kinds.common.resources import is_extended, is_hugepages
+from apiserver.meta.gvk import GroupResource
+from apiserver.meta.quantity import Quantity, parse_quantity
+from apiserver.meta.times import parse_time
+
+Object = dict[str, Any]
+Usage = dict[str, Quantity]
+
+PODS, SERVICES, CLAIMS = (GroupResource("", r) for r in ("pods", "services", "persistentvolumeclaims"))
+ONE = Quantity(1)
+_COMPUTE = ("cpu", "memory", "ephemeral-storage")
+_REQUIRED = frozenset({"cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"})
+_COUNTED = {
+    GroupResource("", r): r
+    for r in ("configmaps", "secrets", "replicationcontrollers", "resourcequotas", "services", "persistentvolumeclaims")
+}
+_CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
+_CLASS_SUFFIX = ".storageclass.storage.k8s.io/"
+
+
+def count_name(resource: GroupResource) -> str:
+    """``count/deployments.apps``."""
+    return f"count/{resource}"
+
+
+def usage(resource: GroupResource, obj: Object, now: datetime) -> Usage:
+    """Everything that this object uses."""
+    used: Usage = {count_name(resource): ONE}
+    if resource == PODS:
+        if pod_counts(obj, now):
+            used |= {"pods": ONE, **_pod_compute(obj.get("spec") or {})}
+    elif resource in _COUNTED:
+        used[_COUNTED[resource]] = ONE
+    if resource == SERVICES:
+        used |= _service(obj.get("spec") or {})
+    elif resource == CLAIMS:
+        used |= _claim(obj)
+    return used
+
+
+def matching(resource: GroupResource, names: Iterable[str]) -> list[str]:
+    """Those quota resources that an object of ``resource`` can use, sorted."""
+    plain = {count_name(resource), _COUNTED.get(resource)}
+    fits = _FITS.get(resource)
+    return sorted(name for name in names if name in plain or (fits is not None and fits(name)))
+
+
+def _pod_resource(name: str) -> bool:
+    if name in ("pods", *_COMPUTE) or is_hugepages(name):
+        return True
+    kind, _, rest = name.partition(".")
+    if kind == "limits":
+        return rest in _COMPUTE
+    return kind == "requests" and (rest in _COMPUTE or is_hugepages(rest) or is_extended(rest))
+
+
+def _claim_resource(name: str) -> bool:
+    return name == "requests.storage" or _CLASS_SUFFIX in name
+
+
+def _service_resource(name: str) -> bool:
+    return name in ("services.nodeports", "services.loadbalancers")
+
+
+_FITS: Mapping[GroupResource, Callable[[str], bool]] = {
+    PODS: _pod_resource,
+    SERVICES: _service_resource,
+    CLAIMS: _claim_resource,
+}
+
+
+# --- pods ------------------------------------------------------------------------------------------------------------------------------
+def pod_counts(pod: Object, now: datetime) -> bool:
+    """Whether the pod still uses anything: not finished, and not past its grace period."""
+    if (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
+        return False
+    metadata = pod["metadata"]
+    deleted, grace = metadata.get("deletionTimestamp"), metadata.get("deletionGracePeriodSeconds")
+    if deleted is None or grace is None:
+        return True
+    return now <= parse_time(deleted) + timedelta(seconds=grace)
+
+
+def _pod_compute(spec: Object) -> Usage:
+    requests, limits = (_whole_pod(spec, member) for member in ("requests", "limits"))
+    return _compute(requests, limits)
+
+
+def _whole_pod(spec: Object, member: str) -> Usage:
+    """The containers' sum, or what the pod says for itself, and the overhead of its runtime (on limits only where there is one)."""
+    total = {**podresources.total(spec, member), **podresources.amounts(spec, member)}
+    for name, text in (spec.get("overhead") or {}).items():
+        if name in total:
+            total[name] = total[name] + parse_quantity(text)
+        elif member == "requests":
+            total[name] = parse_quantity(text)
+    return total
+
+
+def _compute(requests: Mapping[str, Quantity], limits: Mapping[str, Quantity]) -> Usage:
+    used: Usage = {}
+    for name, amount in requests.items():
+        if name in _COMPUTE or is_hugepages(name):
+            used |= {name: amount, f"requests.{name}": amount}
+        elif is_extended(name):
+            used[f"requests.{name}"] = amount
+    for name, amount in limits.items():
+        if name in _COMPUTE:
+            used[f"limits.{name}"] = amount
+    return used
+
+
+def missing_requirements(pod: Object, names: Iterable[str]) -> str:
+    """A quota on cpu or memory wants every container to say how much: what is not said, or ""."""
+    spec = pod.get("spec") or {}
+    own = set(_compute(*(podresources.amounts(spec, member) for member in ("requests", "limits"))))
+    wanted = (_REQUIRED & set(names)) - own
+    lacking: dict[str, list[str]] = {}
+    for container in [*(spec.get("containers") or []), *(spec.get("initContainers") or [])]:
+        said = _compute(podresources.amounts(container, "requests"), podresources.amounts(container, "limits"))
+        for name in wanted - set(said):
+            lacking.setdefault(name, []).append(container.get("name", ""))
+    if not lacking:
+        return ""
+    return "must specify " + "; ".join(f"{name} for: {','.join(sorted(lacking[name]))}" for name in sorted(lacking))
+
+
+# --- services and claims ---------------------------------------------------------------------------------------------------------------
+def _service(spec: Object) -> Usage:
+    kind, ports = spec.get("type"), spec.get("ports") or []
+    balanced = kind == "LoadBalancer"
+    node_ports = len(ports) if kind == "NodePort" or balanced else 0
+    if balanced and spec.get("allocateLoadBalancerNodePorts") is False:
+        node_ports = sum(1 for port in ports if port.get("nodePort"))
+    return {"services.nodeports": Quantity(node_ports), "services.loadbalancers": Quantity(int(balanced))}
+
+
+def _claim(claim: Object) -> Usage:
+    spec = claim.get("spec") or {}
+    annotated = (claim["metadata"].get("annotations") or {}).get(_CLASS_ANNOTATION)
+    storage_class = annotated if annotated is not None else spec.get("storageClassName") or ""
+    used: Usage = {}
+    if storage_class:
+        used[f"{storage_class}{_CLASS_SUFFIX}persistentvolumeclaims"] = ONE
+    text = ((spec.get("resources") or {}).get("requests") or {}).get("storage")
+    if text is not None:
+        amount = _whole(parse_quantity(text))
+        used["requests.storage"] = amount
+        if storage_class:
+            used[f"{storage_class}{_CLASS_SUFFIX}requests.storage"] = amount
+    return used
+
+
+def _whole(amount: Quantity) -> Quantity:
+    """Fractions of a byte count as one."""
+    return amount if amount.scaled(-3) % 1000 == 0 else Quantity(amount.scaled(0), 0, amount.format)
