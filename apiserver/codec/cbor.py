@@ -20,6 +20,8 @@ from typing import Any
 import cbor2
 
 from apiserver.fielderrors import go_quote
+from apiserver.meta.gvk import GroupVersion, GroupVersionKind
+from apiserver.schema.builtin import schema_for
 from apiserver.schema.types import Schema
 
 PREFIX = b"\xd9\xd9\xf7"
@@ -44,13 +46,23 @@ class CBORError(ValueError):
 
 
 def dumps(obj: Any, schema: Schema | None = None) -> bytes:
-    """One self-described data item. ``schema``: of a built-in kind; tells which strings are base64 of []byte members."""
+    """One self-described data item. ``schema``: tells which strings are base64 of []byte members; by default, that of the object's kind."""
     return PREFIX + encode(obj, schema)
 
 
 def encode(obj: Any, schema: Schema | None = None) -> bytes:
     """Like `dumps` without the prefix, for parts of larger answers."""
-    return bytes(cbor2.dumps(_writable(obj, _bytes_tree(schema)), canonical=True))
+    return bytes(cbor2.dumps(_writable(obj, _bytes_tree(schema or _schema_of(obj))), canonical=True))
+
+
+def _schema_of(obj: Any) -> Schema | None:
+    """The schema of an object that names a built-in kind."""
+    if not isinstance(obj, dict) or "kind" not in obj:
+        return None
+    try:
+        return schema_for(GroupVersionKind(*GroupVersion.parse(obj.get("apiVersion", "")), obj["kind"]))
+    except (KeyError, ValueError):
+        return None
 
 
 def _writable(value: Any, tree: _Tree | None) -> Any:

@@ -12,6 +12,7 @@ from typing import Any
 
 from google.protobuf.message import DecodeError
 
+from apiserver.codec.json import JSONError
 from apiserver.codec.protobuf_kinds import find_kind
 from apiserver.codec.protobuf_messages import message_class
 from apiserver.codec.protobuf_plan import plan_for
@@ -123,7 +124,10 @@ def decode(data: bytes, default: GroupVersionKind | None = None) -> Object:
         name, schema = find_kind(gvk)
     except KeyError:
         raise ProtobufError(f'no kind "{gvk.kind}" is registered for version "{gvk.api_version}" in scheme "{_SCHEME}"') from None
-    made = plan_for(name, schema).read(_parse(name, unknown.raw))
+    try:
+        made = plan_for(name, schema).read(_parse(name, unknown.raw))
+    except (JSONError, OverflowError, UnicodeDecodeError) as e:  # raw JSON that is none, times beyond year 9999, broken text
+        raise ProtobufError(str(e)) from None
     return {"kind": gvk.kind, "apiVersion": gvk.api_version, **made}
 
 

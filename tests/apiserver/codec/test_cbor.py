@@ -36,6 +36,8 @@ def test_byte_members_travel_as_bytes() -> None:
     data = cbor.dumps(secret, schema)
     assert b"\xd6\x42hi" in data and b"aGk=" in data
     assert cbor.loads(data) == secret
+    named = {"apiVersion": "v1", **secret}
+    assert cbor.dumps(named) == cbor.dumps(named, schema)
 
 
 @pytest.mark.parametrize(

@@ -172,6 +172,15 @@ def test_what_is_no_object_is_refused(data: bytes, error: str) -> None:
     assert str(e.value) == error
 
 
+@given(st.binary(max_size=60), st.sampled_from(KINDS))
+def test_no_message_breaks_the_reader(data: bytes, gvk: GroupVersionKind) -> None:
+    envelope = protobuf.encode({"kind": "ConfigMap", "apiVersion": "v1"})[:4] + b"\x12" + bytes([len(data)]) + data
+    try:
+        json_codec.dumps(protobuf.decode(envelope, gvk))
+    except protobuf.ProtobufError:
+        return
+
+
 def test_an_envelope_without_a_kind_takes_the_default() -> None:
     gvk = GroupVersionKind("", "v1", "ConfigMap")
     message = protobuf.encode_message({"metadata": {"name": "a"}}, gvk)
