@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, Protocol
 
-from apiserver.user import User
 from apiserver.meta.gvk import GroupResource, GroupVersionKind, GroupVersionResource
+from apiserver.user import User
 
 Object = dict[str, Any]
 Operation = Literal["CREATE", "UPDATE", "DELETE", "CONNECT"]

@@ -25,6 +25,7 @@ from apiserver.registry.core import Registry
 from apiserver.registry.managers import make_manager
 from apiserver.registry.scope import Tenant
 from apiserver.registry.seeding import Seeder
+from apiserver.registry.services import SERVICES, ServiceHook
 from apiserver.storage.postgres import PostgresStore
 from apiserver.watch.watches import Watches
 from controlplane.database import conninfo
@@ -98,7 +99,7 @@ async def start_server() -> Server:
         chain=Chain([NamespaceLifecycle()]),
         catalog=catalog,
         manager=cache(make_manager),
-        hooks={},
+        hooks={SERVICES: ServiceHook()},
         sign=signer(settings.SECRET_KEY),
         index=index,
     )

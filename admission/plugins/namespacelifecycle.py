@@ -36,6 +36,10 @@ class NamespaceLifecycle:
     def _refuse(self, attributes: Attributes, namespace: dict[str, object]) -> None:
         why = f"unable to create new content in namespace {attributes.namespace} because it is being terminated"
         error = Forbidden(attributes.group_resource, attributes.name, why)
-        cause = {"reason": "NamespaceTerminating", "message": f"namespace {attributes.namespace} is being terminated", "field": "metadata.namespace"}
+        cause = {
+            "reason": "NamespaceTerminating",
+            "message": f"namespace {attributes.namespace} is being terminated",
+            "field": "metadata.namespace",
+        }
         error.details = {**(error.details or {}), "causes": [cause]}
         raise error

@@ -12,8 +12,8 @@ from apiserver.endpoints.request import ApiRequest
 from apiserver.errors import BadRequest
 from apiserver.kinds.base import Object, Resource
 from apiserver.meta.gvk import GroupVersion, GroupVersionKind
-from apiserver.registry.typing import type_object
 from apiserver.registry.scope import Scope
+from apiserver.registry.typing import type_object
 from apiserver.schema import builtin
 from apiserver.schema.decode import DecodeError, decode
 

@@ -97,7 +97,9 @@ async def open_stream(server: Server, request: ApiRequest, scope: Scope, options
     standard = negotiate.CUSTOM if scope.resource.custom else negotiate.ALL
     has_table = bool(scope.served.columns) or scope.resource.custom
     kind = negotiate.negotiate_stream(request.header(b"accept"), negotiate.allow_resource(standard, table=has_table), negotiate.ALL)
-    include = check_include_object(first(request.query, "includeObject")) if kind.convert is not None and kind.convert.kind == "Table" else ""
+    include = (
+        check_include_object(first(request.query, "includeObject")) if kind.convert is not None and kind.convert.kind == "Table" else ""
+    )
     if server.stopping:
         raise TooManyRequests("the server is shutting down", 1)
     timeout = float(options.timeout_seconds or 0) or MIN_TIMEOUT * random.uniform(1, 2)  # noqa: S311  spread, not secrecy
@@ -156,9 +158,7 @@ class WatchConsumer(AsyncHttpConsumer):  # type: ignore[misc]  # Channels has no
         await self.send_body(b"", more_body=False)
 
 
-async def serve_watch(
-    server: Server, request: ApiRequest, scope: Scope, options: ListOptions, selection: Selection, send: Send
-) -> None:
+async def serve_watch(server: Server, request: ApiRequest, scope: Scope, options: ListOptions, selection: Selection, send: Send) -> None:
     stream, content_type = await open_stream(server, request, scope, options, selection)
     await WatchConsumer(stream, request, content_type)(request.scope, request.receive, send)
 

@@ -6,6 +6,7 @@ Sources: "Discovery API" in the Kubernetes API concepts, k8s.io/apiserver ``endp
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
@@ -28,8 +29,6 @@ def groups(resources: Sequence[Resource]) -> dict[str, list[str]]:
 
 def version_priority(version: str) -> tuple[int, int, int, str]:
     """Sorts v2 before v1 before v2beta1 before v1alpha1, and names that are no versions last, alphabetically."""
-    import re
-
     m = re.fullmatch(r"v(\d+)(?:(alpha|beta)(\d+))?", version)
     if m is None:
         return (3, 0, 0, version)
@@ -108,15 +107,19 @@ def aggregated(resources: Sequence[Resource], *, core: bool) -> Document:
 
 
 def _aggregated_group(resources: Sequence[Resource], group: str, versions: Sequence[str]) -> Document:
-    out = []
+    out: list[Document] = []
     for version in versions:
-        listed = [
+        listed: list[Document] = [
             _aggregated_resource(r, r.versions[version])
             for r in resources
             if r.group == group and version in r.versions and r.versions[version].served
         ]
-        out.append({"version": version, "resources": sorted(listed, key=lambda r: r["resource"]), "freshness": "Current"})
+        out.append({"version": version, "resources": sorted(listed, key=_name_of), "freshness": "Current"})
     return {"metadata": {"name": group} if group else {}, "versions": out}
+
+
+def _name_of(row: Document) -> str:
+    return str(row["resource"])
 
 
 def _aggregated_resource(resource: Resource, served: ServedVersion) -> Document:

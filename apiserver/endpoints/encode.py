@@ -32,7 +32,17 @@ def accepted(request: ApiRequest, scope: Scope) -> Accepted:
     standard = negotiate.CUSTOM if scope.resource.custom else negotiate.ALL
     has_table = bool(scope.served.columns) or scope.resource.custom
     pretty = negotiate.wants_pretty(request.scope.get("query_string", b"").decode("latin-1"), request.header(b"user-agent"))
-    return negotiate.negotiate(request.header(b"accept"), negotiate.allow_resource(standard, table=has_table), negotiate.ALL, pretty=pretty)
+    accept = request.header(b"accept")
+    if not scope.resource.custom and accept and not _routed(accept):
+        listed = ", ".join(negotiate.ALL)
+        raise NotAcceptable(f"406: Not Acceptable\n\nAvailable representations: {listed}", details={})
+    return negotiate.negotiate(accept, negotiate.allow_resource(standard, table=has_table), negotiate.ALL, pretty=pretty)
+
+
+def _routed(accept: str) -> bool:
+    """kube-apiserver's router refuses, for built-in types, an Accept header none of whose media types it produces at all."""
+    types = {clause.partition(";")[0].strip() for clause in accept.split(",")}
+    return any(t in types for t in (*negotiate.ALL, *negotiate.STREAMS.values(), "*/*", "application/*", "*"))
 
 
 def encode_value(value: Any, kind: Accepted) -> bytes:
@@ -59,7 +69,9 @@ def object_response(request: ApiRequest, scope: Scope, kind: Accepted, stored: S
     obj = stored.object
     if target.kind == "Table" and obj.get("kind") != "Status":
         include = check_include_object(first(request.query, "includeObject"))
-        value = table([obj], scope.served.columns, cells_of(scope), metadata=obj.get("metadata", {}), include=include, version=target.version)
+        value = table(
+            [obj], scope.served.columns, cells_of(scope), metadata=obj.get("metadata", {}), include=include, version=target.version
+        )
     elif target.kind == "PartialObjectMetadata" and obj.get("kind") != "Status":
         value = partial_object(obj, target.version)
     elif target.kind == "PartialObjectMetadataList":

@@ -9,9 +9,10 @@ from __future__ import annotations
 import logging
 from collections.abc import Awaitable, Callable
 
-import orjson
 from django.http import HttpResponse
 
+from apiserver.codec import negotiate
+from apiserver.endpoints.encode import respond
 from apiserver.endpoints.filters.authentication import authenticate, impersonate
 from apiserver.endpoints.filters.authorization import authorize
 from apiserver.endpoints.filters.tenancy import find_tenant
@@ -31,7 +32,9 @@ CONSOLE_PREFIXES = ("/admin", "/static/", "/favicon.ico")
 class Entry:
     """``server``: called at the first request, because it needs a running event loop; ``console``: Django's own ASGI application."""
 
-    def __init__(self, make_server: Callable[[], Awaitable[Server]], stop: Callable[[Server], Awaitable[None]], console: Application) -> None:
+    def __init__(
+        self, make_server: Callable[[], Awaitable[Server]], stop: Callable[[Server], Awaitable[None]], console: Application
+    ) -> None:
         self._make, self._stop, self._console = make_server, stop, console
         self.server: Server | None = None
 
@@ -109,11 +112,11 @@ def failure(request: ApiRequest, error: Exception) -> HttpResponse:
         error = ApiError(
             f"an error on the server prevented the request from succeeding (audit id {request.audit_id})", reason="InternalError", code=500
         )
-    response = HttpResponse(orjson.dumps(error.to_status()) + b"\n", content_type="application/json", status=error.code)
+    pretty = negotiate.wants_pretty(request.scope.get("query_string", b"").decode("latin-1"), request.header(b"user-agent"))
+    kind = negotiate.negotiate_error(request.header(b"accept"), pretty=pretty)
+    response = respond(error.to_status(), kind, error.code)
     if error.retry_after:
         response["Retry-After"] = str(error.retry_after)
     if isinstance(error, Unauthorized):
         response["WWW-Authenticate"] = 'Bearer realm="polyplane"'
     return response
-
-

@@ -99,14 +99,18 @@ _WHAT = ("verb", "group", "version", "resource", "subresource", "scope")
 
 REGISTRY = Metrics()
 REQUESTS = Counter(
-    "apiserver_request_total", "Requests by verb, dry run, resource and response code.", ("verb", "dry_run", *_WHAT[1:], "component", "code")
+    "apiserver_request_total",
+    "Requests by verb, dry run, resource and response code.",
+    ("verb", "dry_run", *_WHAT[1:], "component", "code"),
 )
 DURATION = Histogram("apiserver_request_duration_seconds", "Response latency in seconds.", (*_WHAT, "component"), _SECONDS)
 SIZES = Histogram("apiserver_response_sizes", "Response size in bytes.", (*_WHAT, "component"), _BYTES)
 INFLIGHT = Gauge("apiserver_current_inflight_requests", "Requests being served, by kind.", ("request_kind",))
 LONG_RUNNING = Gauge("apiserver_longrunning_requests", "Watches and other long-running requests.", (*_WHAT, "component"))
 DEPRECATED = Gauge(
-    "apiserver_requested_deprecated_apis", "Deprecated APIs that have been requested.", ("group", "version", "resource", "subresource", "removed_release")
+    "apiserver_requested_deprecated_apis",
+    "Deprecated APIs that have been requested.",
+    ("group", "version", "resource", "subresource", "removed_release"),
 )
 WATCH_EVENTS = Counter("apiserver_watch_events_total", "Events sent to watch clients.", ("group", "version", "resource"))
 OBJECTS = Gauge("apiserver_resource_objects", "Stored objects in the caches of this process, by resource.", ("group", "resource"))

@@ -54,9 +54,7 @@ class ApiRequest(HttpRequest):
         self.resolver_match = None
         self.content_type = None
         self.content_params = None
-        self.info = parse_request(
-            self.method, raw_path(scope), watch=_asks_to_watch(self.query), field_name=_selected_name(self.query)
-        )
+        self.info = parse_request(self.method, raw_path(scope), watch=_asks_to_watch(self.query), field_name=_selected_name(self.query))
 
     def header(self, name: bytes) -> str:
         """A request header by its lower-case name; "" where it is absent."""
@@ -64,7 +62,7 @@ class ApiRequest(HttpRequest):
         return "" if value is None else value.decode("latin-1")
 
     @property
-    def META(self) -> dict[str, Any]:  # type: ignore[override]
+    def META(self) -> dict[str, Any]:
         """Built at first use, for Django and DRF code that wants it."""
         meta = self.__dict__.get("_meta")
         if meta is None:

@@ -9,6 +9,7 @@ from django.http.response import HttpResponseBase
 
 from apiserver.endpoints.request import ApiRequest, Send
 from apiserver.endpoints.server import Server
+from apiserver.errors import UnknownResource
 
 View = Callable[[Server, ApiRequest, Send], Awaitable[HttpResponseBase | None]]
 """None: the view has sent its answer itself (a stream)."""
@@ -18,7 +19,9 @@ def find_view(server: Server, request: ApiRequest) -> View:
     from apiserver.endpoints.views import discovery, health, metrics, openapi, resource, version
 
     path = request.info.path
-    if "//" in path or (path.endswith("/") and path.rstrip("/").rsplit("/", 1)[-1] in health.ROOTS):
+    if "//" in path:
+        raise UnknownResource
+    if path.endswith("/") and path.rstrip("/").rsplit("/", 1)[-1] in health.ROOTS:
         return not_found
     if request.info.is_resource:
         return resource.dispatch

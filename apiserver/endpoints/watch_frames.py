@@ -8,7 +8,6 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-
 from apiserver.codec import cbor, negotiate, protobuf
 from apiserver.codec import json as json_codec
 from apiserver.codec.negotiate import Accepted
@@ -71,7 +70,13 @@ class Frames:
         scope, headers = self._scope, self._first
         self._first = False
         return table(
-            [obj], scope.served.columns, cells_of(scope), metadata=obj["metadata"], include=self._include, version=target.version, headers=headers
+            [obj],
+            scope.served.columns,
+            cells_of(scope),
+            metadata=obj["metadata"],
+            include=self._include,
+            version=target.version,
+            headers=headers,
         )
 
     def _frame(self, event_type: str, obj: Any) -> bytes:
@@ -82,5 +87,3 @@ class Frames:
             return cbor.dumps({"type": event_type, "object": obj})
         body = protobuf.encode_watch_event(event_type, obj)
         return struct.pack(">I", len(body)) + body
-
-

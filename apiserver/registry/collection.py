@@ -6,10 +6,12 @@ from dataclasses import dataclass, replace
 
 import orjson
 
-from apiserver.errors import NotFound
+from apiserver.errors import Invalid, NotFound
+from apiserver.fielderrors import invalid
+from apiserver.meta.gvk import GroupKind
 from apiserver.registry import reading
 from apiserver.registry.core import Registry
-from apiserver.registry.deletion import delete
+from apiserver.registry.deletion import UNSAFE, delete
 from apiserver.registry.options import DeleteOptions, ListOptions
 from apiserver.registry.reading import Listing
 from apiserver.registry.scope import Scope
@@ -25,6 +27,9 @@ async def delete_collection(
     registry: Registry, scope: Scope, list_options: ListOptions, selection: Selection, options: DeleteOptions
 ) -> Listing:
     """The list of what was selected, as it was before its deletion."""
+    if options.unsafe:
+        text = "is not allowed with DELETECOLLECTION, try again after removing the option"
+        raise Invalid(GroupKind("meta.k8s.io", "DeleteOptions"), "", [invalid(UNSAFE, True, text)])
     listing = await reading.list_(registry, scope, list_options, selection)
     for item in listing.items:
         metadata = orjson.loads(item.json)["metadata"]

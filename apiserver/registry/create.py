@@ -6,6 +6,7 @@ import copy
 
 from admission.attributes import Object
 from apiserver.errors import AlreadyExists, Invalid, PlainError
+from apiserver.meta.names import generate_name
 from apiserver.registry import objectmeta
 from apiserver.registry.core import Registry, write_of
 from apiserver.registry.result import Stored
@@ -35,13 +36,12 @@ async def create(registry: Registry, scope: Scope, obj: Object, *, dry_run: bool
 async def _create_once(registry: Registry, scope: Scope, obj: Object, *, dry_run: bool, manager: str, admitted: bool) -> Stored:
     metadata = obj["metadata"]
     if metadata.get("generateName") and not metadata.get("name"):
-        from apiserver.meta.names import generate_name
-
         metadata["name"] = generate_name(metadata["generateName"])
     name = metadata.get("name", "")
     lookup = registry.lookup(scope.tenant)
     attributes = registry.attributes(scope, "CREATE", name, obj, None, dry_run=dry_run)
     if not admitted:
+        objectmeta.drop_deletion(metadata)
         field_manager = registry.manager(scope.resource)
         obj = field_manager.update(None, obj, manager, api_version=scope.gvk.api_version, subresource=scope.subresource, now=scope.now)
         attributes.object = obj
@@ -62,6 +62,8 @@ async def before_create(registry: Registry, scope: Scope, obj: Object, *, dry_ru
         metadata.pop("namespace", None)
     hooks.prepare_create(obj, context)
     hook = registry.hooks.get(scope.resource.storage)
+    if hook is not None:
+        await hook.before_write(registry, scope, obj, None, dry_run=dry_run)
     errors = objectmeta.validate(obj, namespaced=scope.resource.namespaced, name_rule=hooks.name_rule)
     errors += hooks.validate(obj, context) + hooks.validate_create(obj, context)
     if errors:
@@ -69,8 +71,6 @@ async def before_create(registry: Registry, scope: Scope, obj: Object, *, dry_ru
     errors = objectmeta.path_segment_errors(obj)
     if errors:
         raise Invalid(scope.resource.group_kind, metadata.get("name", ""), errors)
-    if hook is not None:
-        await hook.before_write(registry, scope, obj, None, dry_run=dry_run)
     for text in hooks.warnings(obj, None, context):
         scope.warn(text)
     hooks.canonicalize(obj)
@@ -80,22 +80,30 @@ async def _store(registry: Registry, scope: Scope, obj: Object, *, dry_run: bool
     key = scope.key(obj["metadata"]["name"])
     resource = scope.resource
     data = registry.encode(resource, obj)
+    generated = bool(obj["metadata"].get("generateName"))
     if dry_run:
         if await registry.store.get(scope.tenant.id, key) is not None:
-            raise await _already_exists(registry, scope, key.name)
+            raise await _already_exists(registry, scope, key.name, generated=generated)
         return Stored.of_object(obj)
     with storage_errors(scope, key.name):
         try:
             rv = await registry.store.write(scope.tenant.id, write_of("create", key, obj, data))
         except KeyExists:
-            raise await _already_exists(registry, scope, key.name) from None
+            raise await _already_exists(registry, scope, key.name, generated=generated) from None
     obj["metadata"]["resourceVersion"] = str(rv)
     return Stored.of_write(resource, scope.version, key, obj, data, rv)
 
 
-async def _already_exists(registry: Registry, scope: Scope, name: str) -> AlreadyExists:
+async def _already_exists(registry: Registry, scope: Scope, name: str, *, generated: bool) -> AlreadyExists:
     record = await registry.store.get(scope.tenant.id, scope.key(name))
     error = AlreadyExists(scope.resource.group_resource, name)
-    if record is not None and b'"deletionTimestamp"' in record.data and registry.materialize(scope, record)["metadata"].get("deletionTimestamp"):
+    if generated:
+        error.message += ", the server was not able to generate a unique name for the object"
+        error.details = {**(error.details or {}), "retryAfterSeconds": 1}
+    if (
+        record is not None
+        and b'"deletionTimestamp"' in record.data
+        and registry.materialize(scope, record)["metadata"].get("deletionTimestamp")
+    ):
         error.message = f"object is being deleted: {error.message}"
     return error

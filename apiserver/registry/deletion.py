@@ -24,7 +24,7 @@ from apiserver.registry.translate import storage_errors
 from apiserver.storage.errors import KeyMissing, Stale
 from apiserver.storage.interface import ObjectKey
 
-_UNSAFE = "ignoreStoreReadErrorWithClusterBreakingPotential"
+UNSAFE = "ignoreStoreReadErrorWithClusterBreakingPotential"
 
 
 @dataclass(slots=True)
@@ -39,7 +39,7 @@ async def delete(registry: Registry, scope: Scope, options: DeleteOptions) -> De
     if options.unsafe:
         text = "is exclusively used to delete corrupt object(s), try again by removing this option"
         resource = scope.resource.group_resource
-        raise Invalid(GroupKind(resource.group, resource.resource), scope.name, [invalid(_UNSAFE, True, text)])
+        raise Invalid(GroupKind(resource.group, resource.resource), scope.name, [invalid(UNSAFE, True, text)])
     attributes = registry.attributes(scope, "DELETE", scope.name, None, None, dry_run=options.dry_run)
     lookup = registry.lookup(scope.tenant)
     key = scope.key()
@@ -124,11 +124,13 @@ def mark(scope: Scope, new: Object, old: Object, options: DeleteOptions) -> bool
     grace = scope.resource.hooks.grace_period(new, options.grace_period)
     if grace is not None and grace < 0:
         grace = 1
+    _set_finalizers(new, scope.resource, options)
+    if grace is None and not metadata.get("finalizers") and not _namespace_waits(new):
+        return True  # it goes at once, as it was
     metadata["deletionTimestamp"] = format_time(scope.now + timedelta(seconds=grace or 0))
     metadata["deletionGracePeriodSeconds"] = grace or 0
     if metadata.get("generation", 0) > 0:
         metadata["generation"] += 1
-    _set_finalizers(new, scope.resource, options)
     if new.get("kind") == "Namespace":
         new.setdefault("status", {})["phase"] = "Terminating"
     return True

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from apiserver.fieldmanager import reset
 from apiserver.fieldmanager.manager import FieldManager
 from apiserver.fieldmanager.updater import MissingVersion
 from apiserver.kinds.base import Object, Resource
@@ -31,4 +32,12 @@ def make_manager(resource: Resource) -> FieldManager:
         version = GroupVersion.parse(obj["apiVersion"]).version
         return type_object(resource, resource.versions[version], obj)[0]
 
-    return FieldManager(resource.kind, schemas, convert, filters=None, finish=finish)
+    return FieldManager(resource.kind, schemas, convert, _filters(resource), finish)
+
+
+def _filters(resource: Resource) -> reset.Filters:
+    versions = {resource.gvk(v).api_version: served for v, served in resource.versions.items()}
+    if resource.custom:
+        return reset.custom(v for v, served in versions.items() if "status" in served.subresources)
+    subresources = {name for served in versions.values() for name in served.subresources}
+    return reset.built_in(resource.group_resource, versions, subresources)

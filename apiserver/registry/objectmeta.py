@@ -5,13 +5,14 @@ Sources: k8s.io/apimachinery ``api/validation/objectmeta.go``, k8s.io/apiserver 
 
 from __future__ import annotations
 
+import json
 import uuid
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from typing import Any
 
 from apiserver.errors import BadRequest
-from apiserver.fielderrors import FieldErrors, FieldPath, forbidden, go_quote, invalid, required, too_long
+from apiserver.fielderrors import FieldErrors, FieldPath, GoSyntax, forbidden, go_quote, invalid, required, too_long
 from apiserver.kinds.base import Object
 from apiserver.kinds.common import namerules
 from apiserver.meta import names
@@ -25,10 +26,15 @@ STANDARD_FINALIZERS = frozenset({"kubernetes", ORPHAN, FOREGROUND})
 _FORBIDDEN_OWNERS = {("v1", "Event")}
 
 
-def fill_system_fields(metadata: dict[str, Any], now: datetime) -> None:
-    """Before create: a new uid and creationTimestamp, a generated name, nothing that only deletion sets."""
+def drop_deletion(metadata: dict[str, Any]) -> None:
+    """What only the server sets when it deletes; nobody owns it either."""
     for name in ("deletionTimestamp", "deletionGracePeriodSeconds", "selfLink"):
         metadata.pop(name, None)
+
+
+def fill_system_fields(metadata: dict[str, Any], now: datetime) -> None:
+    """Before create: a new uid and creationTimestamp, a generated name, nothing that only deletion sets."""
+    drop_deletion(metadata)
     metadata["creationTimestamp"] = format_time(now)
     metadata["uid"] = str(uuid.uuid4())
     if metadata.get("generateName") and not metadata.get("name"):
@@ -49,7 +55,7 @@ def validate(obj: Object, *, namespaced: bool, name_rule: NameRule | None, path:
         errors.append(forbidden(path.child("namespace"), "not allowed on this type"))
     if metadata.get("generation", 0) < 0:
         errors.append(invalid(path.child("generation"), metadata["generation"], "must be greater than or equal to 0"))
-    return errors + _shared_errors(metadata, path) + _finalizer_errors(metadata.get("finalizers", ()), path.child("finalizers"))
+    return errors + shared_errors(metadata, path) + _finalizer_errors(metadata.get("finalizers", ()), path.child("finalizers"))
 
 
 def _name_errors(metadata: Mapping[str, Any], rule: NameRule, path: FieldPath) -> FieldErrors:
@@ -70,7 +76,8 @@ def path_segment_errors(obj: Object) -> FieldErrors:
     return [invalid(METADATA.child("name"), name, text) for text in names.path_segment(name)]
 
 
-def _shared_errors(metadata: Mapping[str, Any], path: FieldPath) -> FieldErrors:
+def shared_errors(metadata: Mapping[str, Any], path: FieldPath = METADATA) -> FieldErrors:
+    """Labels, annotations and owner references: what create and update check alike."""
     errors = label_errors(metadata.get("labels") or {}, path.child("labels"))
     errors += _annotation_errors(metadata.get("annotations") or {}, path.child("annotations"))
     errors += _owner_errors(metadata.get("ownerReferences") or (), path.child("ownerReferences"))
@@ -109,23 +116,31 @@ def _owner_errors(owners: Any, path: FieldPath) -> FieldErrors:
                 if name == "apiVersion":
                     errors.append(invalid(here.child("apiVersion"), version, "version must not be empty"))
                 else:
-                    errors.append(invalid(here.child(name), owner.get(name, ""), f"{name} must not be empty"))
+                    errors.append(invalid(here.child(name), owner.get(name, ""), "must not be empty"))
         if (version, owner.get("kind")) in _FORBIDDEN_OWNERS:
             gvk = f"/{version}, Kind={owner['kind']}"
             errors.append(invalid(path, gvk, f"{gvk} is disallowed from being an owner"))
         if owner.get("controller"):
             if controller is not None:
                 text = f'Only one reference can have Controller set to true. Found "true" in references for {controller} and {owner.get("name", "")}'
-                errors.append(invalid(path, owners, text))
+                errors.append(invalid(path, GoSyntax(_in_go_order(owners)), text))
             else:
                 controller = owner.get("name", "")
     return errors
 
 
+_OWNER_MEMBERS = ("apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion")
+
+
+def _in_go_order(owners: Any) -> str:
+    """OwnerReferences as Go's encoder prints the struct."""
+    return json.dumps([{k: owner[k] for k in _OWNER_MEMBERS if k in owner} for owner in owners], separators=(",", ":"))
+
+
 def _finalizer_errors(finalizers: Any, path: FieldPath) -> FieldErrors:
     errors: FieldErrors = []
-    for i, finalizer in enumerate(finalizers or ()):
-        errors += finalizer_name_errors(finalizer, path.at(i))
+    for finalizer in finalizers or ():
+        errors += finalizer_name_errors(finalizer, path)
     if finalizers and ORPHAN in finalizers and FOREGROUND in finalizers:
         text = f"finalizer set cannot be both {ORPHAN} and {FOREGROUND}"
         errors.append(invalid(path, list(finalizers), text))
@@ -178,7 +193,7 @@ def validate_update(obj: Object, old: Object, path: FieldPath = METADATA) -> Fie
     for name in _IMMUTABLE:
         if metadata.get(name) != before.get(name):
             errors.append(invalid(path.child(name), metadata.get(name), "field is immutable"))
-    return errors + _shared_errors(metadata, path)
+    return errors + shared_errors(metadata, path)
 
 
 def ensure_namespace(metadata: dict[str, Any], request_namespace: str) -> None:
@@ -192,3 +207,12 @@ def ensure_namespace(metadata: dict[str, Any], request_namespace: str) -> None:
             del metadata["namespace"]
             return
         raise BadRequest("the namespace of the provided object does not match the namespace sent on the request")
+
+
+def check_name(obj: Object, wanted: str) -> None:
+    """The object's name must be the URL's. Raises BadRequest."""
+    name = obj["metadata"].get("name", "")
+    if not name:
+        raise BadRequest(f"the name of the object ({wanted} based on URL) was undeterminable: name must be provided")
+    if name != wanted:
+        raise BadRequest(f"the name of the object ({name}) does not match the name on the URL ({wanted})")

@@ -225,8 +225,6 @@ class DeleteOptions:
             }
             for name, present in set_together.items():
                 if present:
-                    errors.append(
-                        invalid("ignoreStoreReadErrorWithClusterBreakingPotential", True, f"cannot be set together with {name}")
-                    )
+                    errors.append(invalid("ignoreStoreReadErrorWithClusterBreakingPotential", True, f"cannot be set together with {name}"))
         if errors:
             raise Invalid(GroupKind("meta.k8s.io", "DeleteOptions"), "", errors)

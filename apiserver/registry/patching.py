@@ -6,23 +6,26 @@ Source: k8s.io/apiserver ``endpoints/handlers/patch.go``.
 from __future__ import annotations
 
 import copy
+import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from typing import Any
 
 from admission.attributes import Object
-from apiserver.codec import json as json_codec
 from apiserver.codec import cbor, negotiate, patches, strict
-from apiserver.errors import NotFound
+from apiserver.codec import json as json_codec
+from apiserver.errors import BadRequest, NotFound
+from apiserver.patch.govalue import go_value
 from apiserver.patch.jsonpatch import apply_json_patch
 from apiserver.patch.merge import apply_merge_patch
-from apiserver.patch.govalue import go_value
 from apiserver.patch.strategic import apply_strategic_patch
 from apiserver.registry.core import DecodeError, Registry
+from apiserver.registry.objectmeta import check_name, ensure_namespace
 from apiserver.registry.options import WriteOptions
 from apiserver.registry.result import Stored
 from apiserver.registry.scope import Scope
 from apiserver.registry.update import Change, Request, update
+
 
 @dataclass(slots=True)
 class Patch:
@@ -38,7 +41,8 @@ async def patch(registry: Registry, scope: Scope, wanted: Patch, *, before_creat
     if wanted.media_type in (negotiate.APPLY_YAML, negotiate.APPLY_CBOR):
         return await _apply(registry, scope, wanted, before_create)
     change = _merging(registry, scope, wanted)
-    return await update(registry, scope, change, Request(manager=wanted.manager, dry_run=wanted.options.dry_run))
+    request = Request(manager=wanted.manager, dry_run=wanted.options.dry_run, uid_precondition=False)
+    return await update(registry, scope, change, request)
 
 
 def _merging(registry: Registry, scope: Scope, wanted: Patch) -> Change:
@@ -50,10 +54,12 @@ def _merging(registry: Registry, scope: Scope, wanted: Patch) -> Change:
         if old is None:
             raise NotFound(scope.resource.group_resource, scope.name)
         patched, shown = apply(old)
+        _same_kind(scope, patched, shown)
         try:
             new, unknown = scope.decode(patched)
         except DecodeError as e:
-            raise strict.patch_invalid(shown(), str(e)) from None
+            raise strict.patch_invalid(shown(), _conversion_text(wanted, str(e))) from None
+        check_name_and_namespace(scope, new)
         problems = [*duplicates, *unknown]
         if problems and validation == strict.STRICT:
             raise strict.reject_patch(problems, shown())
@@ -63,6 +69,25 @@ def _merging(registry: Registry, scope: Scope, wanted: Patch) -> Change:
         return new
 
     return change
+
+
+def _same_kind(scope: Scope, patched: Any, shown: Callable[[], str]) -> None:
+    """A patch may not turn the object into one of another kind."""
+    if not isinstance(patched, dict):
+        return
+    found = (patched.get("apiVersion"), patched.get("kind"))
+    if found != (scope.gvk.api_version, scope.gvk.kind):
+        text = f"converting ({found[0]}, Kind={found[1]}) to ({scope.gvk}): unknown conversion"
+        raise strict.patch_invalid(shown(), text)
+
+
+_GO_TYPE = re.compile(r"of type (\S+)$")
+
+
+def _conversion_text(wanted: Patch, text: str) -> str:
+    """Strategic patches are converted from maps, not decoded from JSON: the converter names only the type that it wanted."""
+    found = _GO_TYPE.search(text)
+    return f"unrecognized type: {found[1]}" if wanted.media_type == negotiate.STRATEGIC_PATCH and found else text
 
 
 Apply = Callable[[Object], tuple[Any, Callable[[], str]]]
@@ -92,8 +117,9 @@ def _with_text(patched: Any) -> tuple[Any, Callable[[], str]]:
 async def _apply(registry: Registry, scope: Scope, wanted: Patch, before_create: Callable[[], Awaitable[None]]) -> Stored:
     manager = registry.manager(scope.resource)
     options = wanted.options
+    validation = strict.directive(options.field_validation)
     if wanted.media_type == negotiate.APPLY_CBOR:
-        applied, strict_error = cbor.decode_apply_patch(wanted.body), ""
+        applied, strict_error = _decode_cbor(wanted.body), ""
     else:
         applied, strict_error = patches.decode_apply_patch(wanted.body)
 
@@ -107,11 +133,36 @@ async def _apply(registry: Registry, scope: Scope, wanted: Patch, before_create:
             subresource=scope.subresource,
             now=scope.now,
         )
-        if strict_error:
+        if strict_error and validation == strict.STRICT:
             raise patches.reject_apply(strict_error)
-        return scope.decode(merged)[0]
+        if strict_error and validation == strict.WARN:
+            for text in strict.warnings_of([strict_error]):
+                scope.warn(text)
+        new = scope.decode(merged)[0]
+        check_name_and_namespace(scope, new)
+        return new
 
     request = Request(
-        manager=wanted.manager, dry_run=options.dry_run, allow_create=not scope.subresource, before_create=before_create, managed=True
+        manager=wanted.manager,
+        dry_run=options.dry_run,
+        allow_create=not scope.subresource,
+        before_create=before_create,
+        managed=True,
+        uid_precondition=False,
     )
     return await update(registry, scope, change, request)
+
+
+def _decode_cbor(body: bytes) -> Object:
+    try:
+        value = cbor.loads(body)
+    except cbor.CBORError as e:
+        raise BadRequest(f"error decoding CBOR: {e}") from None
+    if not isinstance(value, dict):
+        raise BadRequest("error decoding CBOR: not a map")
+    return value
+
+
+def check_name_and_namespace(scope: Scope, obj: Object) -> None:
+    ensure_namespace(obj["metadata"], scope.namespace)
+    check_name(obj, scope.name)

@@ -53,10 +53,12 @@ class Listing:
 def parse_version(text: str) -> int:
     """A resourceVersion as a number. Raises ValueError with Go's text."""
     if not (text.isascii() and text.isdigit()):
-        raise ValueError(f'resourceVersion: Invalid value: {go_quote(text)}: strconv.ParseUint: parsing {go_quote(text)}: invalid syntax')
+        raise ValueError(f"resourceVersion: Invalid value: {go_quote(text)}: strconv.ParseUint: parsing {go_quote(text)}: invalid syntax")
     value = int(text)
     if value >= 2**64:
-        raise ValueError(f'resourceVersion: Invalid value: {go_quote(text)}: strconv.ParseUint: parsing {go_quote(text)}: value out of range')
+        raise ValueError(
+            f"resourceVersion: Invalid value: {go_quote(text)}: strconv.ParseUint: parsing {go_quote(text)}: value out of range"
+        )
     return value
 
 
@@ -189,7 +191,7 @@ async def _exact(
             return _cut(registry, scope, selection, shown, at, page.remaining, after)
 
 
-class storage_errors_but_compacted:  # noqa: N801  a context manager reads like a function
+class storage_errors_but_compacted:
     def __init__(self, scope: Scope, wanted: int) -> None:
         self._inner = storage_errors(scope, wanted=wanted)
 

@@ -6,12 +6,12 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from apiserver.user import User
 from apiserver.kinds.base import Object, Resource, ServedVersion, WriteContext
 from apiserver.meta.gvk import GroupVersionKind
 from apiserver.registry.typing import type_object
 from apiserver.schema.types import Schema
 from apiserver.storage.interface import ObjectKey
+from apiserver.user import User
 
 
 class Tenant(NamedTuple):

@@ -1,20 +1,21 @@
-"""What every tenant has from its first request on: system namespaces, default roles and bindings, flow control, priority classes.
+"""What every tenant has from its first request on: system namespaces, default roles, flow control, priority classes.
 
-A tenant is seeded when it is first used, so that creating one takes milliseconds and an unused one costs nothing. Seeding again creates what
-is missing and changes nothing else; the last object written marks that all is there.
+A tenant is seeded when it is first used, so that creating one takes milliseconds and an unused one costs nothing. Seeding again creates
+what is missing and changes nothing else; the last object written marks that all is there.
 """
 
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
-from apiserver.codec.json import encode
 from apiserver.errors import AlreadyExists, Conflict
+from apiserver.kinds.base import Object
 from apiserver.kinds.bootstrap import bootstrap_objects
 from apiserver.meta.gvk import GroupVersion
+from apiserver.meta.times import now
 from apiserver.registry.core import Registry
 from apiserver.registry.create import create
-from apiserver.registry.objectmeta import METADATA
 from apiserver.registry.scope import Scope, Tenant
 from apiserver.storage.interface import ObjectKey
 from apiserver.user import MASTERS, User
@@ -52,7 +53,7 @@ class Seeder:
 
 
 async def seed(registry: Registry, tenant: Tenant) -> None:
-    objects = bootstrap_objects()
+    objects = bootstrap_objects(now())
     last = [o for o in objects if o["kind"] == "Namespace" and o["metadata"]["name"] == _MARK.name]
     namespaces = [o for o in objects if o["kind"] == "Namespace" and o not in last]
     rest = [o for o in objects if o["kind"] != "Namespace"]
@@ -60,13 +61,13 @@ async def seed(registry: Registry, tenant: Tenant) -> None:
         await asyncio.gather(*(_create(registry, tenant, obj) for obj in group))
 
 
-async def _create(registry: Registry, tenant: Tenant, obj: dict[str, object]) -> None:
+async def _create(registry: Registry, tenant: Tenant, obj: Object) -> None:
     gv = GroupVersion.parse(str(obj["apiVersion"]))
     resource = next(r for r in registry.catalog.all(tenant) if r.group == gv.group and r.kind == obj["kind"])
     served = resource.versions[gv.version]
-    metadata = obj["metadata"]
-    assert isinstance(metadata, dict), f"{encode(obj)!r} has no {METADATA}"
-    scope = Scope(tenant=tenant, resource=resource, served=served, user=SYSTEM, namespace=metadata.get("namespace", ""), user_agent="polyplane")
+    metadata: dict[str, Any] = obj["metadata"]
+    namespace = metadata.get("namespace", "")
+    scope = Scope(tenant=tenant, resource=resource, served=served, user=SYSTEM, namespace=namespace, user_agent="polyplane")
     decoded, _ = scope.decode(obj)
     try:
         await create(registry, scope, decoded, dry_run=False, manager="polyplane")

@@ -38,6 +38,8 @@ class Request:
     dry_run: bool = False
     allow_create: bool = False
     before_create: Callable[[], Awaitable[None]] | None = None
+    uid_precondition: bool = True
+    """A uid in the new object must be the stored one's, or there is a conflict; for patches it is a field that may not change."""
     managed: bool = False
     """The change has set managedFields itself (apply)."""
 
@@ -68,7 +70,8 @@ async def _attempt(
         return await _create(registry, scope, change, request)
     old = registry.materialize(scope, record)
     new = await change(old)
-    _check_uid(scope, new, old, dry_run=request.dry_run)
+    if request.uid_precondition:
+        _check_uid(scope, new, old, dry_run=request.dry_run)
     if not request.managed:
         field_manager = registry.manager(scope.resource)
         new = field_manager.update(
@@ -178,19 +181,19 @@ async def _before_update(registry: Registry, scope: Scope, new: Object, old: Obj
     else:
         hooks.prepare_subresource_update(scope.subresource, new, before, context)
     objectmeta.inherit(metadata := new["metadata"], old["metadata"])
-    errors = objectmeta.validate_update(new, old)
-    errors += errors  # kube-apiserver checks metadata once for every kind and once more in the kind's own update validation
+    hook = registry.hooks.get(scope.resource.storage)
+    if hook is not None and whole:
+        await hook.before_write(registry, scope, new, old, dry_run=request.dry_run)
+    # kube-apiserver checks metadata for every kind, and again in the kind's own validation: clients see a cause each time
+    errors = objectmeta.shared_errors(metadata) + objectmeta.validate_update(new, old) * 2
     if whole:
-        errors += hooks.validate(new, context) + hooks.validate_update(new, old, context)
+        errors += objectmeta.shared_errors(metadata) + hooks.validate(new, context) + hooks.validate_update(new, old, context)
     elif scope.subresource == "status":
         errors += hooks.validate_status_update(new, old, context)
     else:
         errors += hooks.validate_subresource_update(scope.subresource, new, old, context)
     if errors:
         raise Invalid(scope.resource.group_kind, metadata.get("name", ""), errors)
-    hook = registry.hooks.get(scope.resource.storage)
-    if hook is not None and whole:
-        await hook.before_write(registry, scope, new, old, dry_run=request.dry_run)
     for text in hooks.warnings(new, old, context):
         scope.warn(text)
     hooks.canonicalize(new)
@@ -208,8 +211,7 @@ async def _delete(registry: Registry, scope: Scope, key: ObjectKey, record: Stat
     if not request.dry_run:
         data = registry.encode(scope.resource, new)
         with storage_errors_except_stale(scope):
-            rv = await registry.store.write(scope.tenant.id, write_of("delete", key, new, data, record.resource_version))
-        new["metadata"]["resourceVersion"] = str(rv)
+            await registry.store.write(scope.tenant.id, write_of("delete", key, new, data, record.resource_version))
     return Stored.of_object(new)
 
 

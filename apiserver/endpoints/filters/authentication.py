@@ -51,7 +51,9 @@ async def impersonate(server: Server, request: ApiRequest, user: User) -> User:
     if wanted is None:
         return user
     for check in wanted.checks:
-        attributes = Attributes(user, "impersonate", check.group, check.version, check.resource, check.subresource, check.namespace, check.name)
+        attributes = Attributes(
+            user, "impersonate", check.group, check.version, check.resource, check.subresource, check.namespace, check.name
+        )
         decision = await server.authorizer.authorize(request.tenant, attributes)
         if not decision.allowed:
             raise forbidden(attributes, decision.reason)

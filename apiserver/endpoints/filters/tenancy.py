@@ -22,5 +22,3 @@ async def find_tenant(server: Server, request: ApiRequest) -> Tenant:
     tenant = Tenant(found.id, found.name)
     await server.seeder.ensure(tenant)
     return tenant
-
-

@@ -49,5 +49,3 @@ async def run(view: type[KubernetesView], server: Server, request: ApiRequest, s
 
 def json_response(body: bytes, status: int = 200, content_type: str = "application/json") -> HttpResponse:
     return HttpResponse(body, status=status, content_type=content_type)
-
-

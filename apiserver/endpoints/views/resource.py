@@ -20,9 +20,10 @@ from apiserver.endpoints.views.base import KubernetesView
 from apiserver.errors import BadRequest, MethodNotAllowed, UnknownResource
 from apiserver.fieldmanager.names import manager_name
 from apiserver.kinds.base import Object
+from apiserver.meta.times import TimeError, parse_duration
 from apiserver.registry import collection, deletion, patching, reading, selection, update
 from apiserver.registry.create import create
-from apiserver.registry.objectmeta import ensure_namespace
+from apiserver.registry.objectmeta import check_name, ensure_namespace
 from apiserver.registry.options import ListOptions, WriteOptions, first
 from apiserver.registry.scope import Scope
 
@@ -30,6 +31,7 @@ _METHOD_VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": 
 
 
 async def dispatch(server: Server, request: ApiRequest, send: Send) -> HttpResponseBase | None:
+    check_timeout(request)
     scope = find_scope(server, request)
     if scope is None:
         return await not_found(server, request, send)
@@ -38,6 +40,17 @@ async def dispatch(server: Server, request: ApiRequest, send: Send) -> HttpRespo
         scope.warn(scope.served.deprecated)
     view = special.view_of(scope) or ResourceView
     return await view(server, request, send, scope).dispatch()
+
+
+def check_timeout(request: ApiRequest) -> None:
+    """The query's ``timeout`` must be a duration. Raises BadRequest."""
+    text = first(request.query, "timeout")
+    if not text:
+        return
+    try:
+        parse_duration(text)
+    except TimeError as e:
+        raise BadRequest(f"invalid timeout specified in the request URL - {e}") from None
 
 
 def find_scope(server: Server, request: ApiRequest) -> Scope | None:
@@ -115,7 +128,8 @@ class ResourceView(KubernetesView):
         scope = self.scope
         chosen = selection.parse(scope.resource, scope.version, options)
         if options.watch or self.request.info.verb == "watch":
-            return await serve_watch(self.server, self.request, scope, options, chosen, self.send)
+            await serve_watch(self.server, self.request, scope, options, chosen, self.send)
+            return None
         kind = encode.accepted(self.request, scope)
         listing = await reading.list_(self.registry, scope, options, chosen)
         return encode.list_response(self.request, self.registry, scope, kind, listing)
@@ -140,7 +154,7 @@ class ResourceView(KubernetesView):
         options = WriteOptions.parse(self.request.query, "UpdateOptions")
         kind = encode.accepted(self.request, self.scope)
         obj = await self._body(options)
-        check_name(self.scope, obj)
+        check_name(obj, self.scope.name)
 
         async def change(old: Object | None) -> Object:
             return update.copy_of(obj)
@@ -182,12 +196,3 @@ class ResourceView(KubernetesView):
         options = await read_delete_options(self.request)
         listing = await collection.delete_collection(self.registry, self.scope, list_options, chosen, options)
         return encode.list_response(self.request, self.registry, self.scope, kind, listing)
-
-
-def check_name(scope: Scope, obj: Object) -> None:
-    """The body's name must be the URL's. Raises BadRequest."""
-    name = obj["metadata"].get("name", "")
-    if not name:
-        raise BadRequest(f"the name of the object ({scope.name} based on URL) was undeterminable: name must be provided")
-    if name != scope.name:
-        raise BadRequest(f"the name of the object ({name}) does not match the name on the URL ({scope.name})")

@@ -6,7 +6,7 @@ from django.http.response import HttpResponseBase
 
 from apiserver.codec import negotiate, patches, strict
 from apiserver.endpoints import bodies, encode
-from apiserver.endpoints.views.resource import ResourceView, check_name
+from apiserver.endpoints.views.resource import ResourceView
 from apiserver.errors import Invalid, UnsupportedMediaType
 from apiserver.fielderrors import invalid
 from apiserver.kinds.base import Object
@@ -15,6 +15,7 @@ from apiserver.patch.jsonpatch import apply_json_patch
 from apiserver.patch.merge import apply_merge_patch
 from apiserver.patch.strategic import apply_strategic_patch
 from apiserver.registry import reading, update
+from apiserver.registry.objectmeta import check_name
 from apiserver.registry.options import WriteOptions, first
 from apiserver.registry.result import Stored
 from apiserver.schema import builtin
@@ -36,7 +37,7 @@ class ScaleView(ResourceView):
         options = WriteOptions.parse(self.request.query, "UpdateOptions")
         kind = encode.accepted(self.request, self.scope)
         scale = await bodies.read_object(self.request, self.scope, strict.directive(options.field_validation))
-        check_name(self.scope, scale)
+        check_name(scale, self.scope.name)
 
         async def change(old: Object | None) -> Object:
             return self._with_scale(old, scale)
