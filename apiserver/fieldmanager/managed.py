@@ -131,6 +131,19 @@ def format_time(now: datetime) -> str:
     return now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
+def warning_after_admission(entries: Sequence[Any] | None) -> str:
+    """The warning for a client whose object came out of mutating admission with managedFields that cannot be decoded, "" when they can.
+    The object then gets back the managedFields that it had before (k8s.io/apiserver ``handlers/fieldmanager/admission.go``)."""
+    try:
+        decode_entries(entries)
+    except InvalidManagedFields as error:
+        return (
+            ".metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating admission "
+            f"controller; please fix your requests: {error}"
+        )
+    return ""
+
+
 def is_reset(entries: Any) -> bool:
     """Whether managedFields say that they want to be cleared: an empty list, or one empty entry."""
     if not isinstance(entries, list):

@@ -15,6 +15,7 @@ from apiserver.fieldmanager.managed import (
     encode_entries,
     is_reset,
     keep_times,
+    warning_after_admission,
 )
 from apiserver.fieldmanager.updater import Owned
 
@@ -136,3 +137,8 @@ def test_times_are_kept_when_nothing_else_differs() -> None:
     assert keep_times(changed, live) is changed
     others = {**later, "metadata": {"managedFields": [entry("m", fields={"f:b": {}}, time="2026-02-02T00:00:00Z")]}}
     assert keep_times(others, live) is others
+
+
+def test_warning_after_admission() -> None:
+    assert warning_after_admission([entry("m")]) == warning_after_admission(None) == ""
+    assert warning_after_admission([entry("m", "Delete")]).endswith("please fix your requests: operation must be `Apply` or `Update`")

@@ -1,0 +1,62 @@
+"""Large real objects: published CustomResourceDefinitions, applied by one manager and again by another."""
+
+from __future__ import annotations
+
+import copy
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from apiserver.errors import ApplyConflict
+from apiserver.fieldmanager import reset
+from apiserver.fieldmanager.fieldpath import decode as decode_fields
+from apiserver.fieldmanager.fieldpath import members, path_of
+from apiserver.fieldmanager.manager import FieldManager
+from apiserver.meta.gvk import GroupResource, GroupVersionKind
+from apiserver.schema.builtin import schema_for
+from apiserver.schema.decode import decode
+
+CRDS = Path(__file__).resolve().parents[4] / "shared" / "crds"
+V1 = "apiextensions.k8s.io/v1"
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+KIND = "CustomResourceDefinition"
+FILES = sorted(CRDS.glob("*/*.yaml")) if CRDS.exists() else []
+
+pytestmark = [pytest.mark.shared, pytest.mark.skipif(not FILES, reason="the definitions (../shared/crds) are not here")]
+
+
+class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
+    """YAML in which "=" is a string."""
+
+
+Loader.add_constructor("tag:yaml.org,2002:value", lambda loader, node: node.value)
+
+
+def definitions(path: Path) -> list[dict[str, Any]]:
+    return [d for d in yaml.load_all(path.read_text(), Loader) if d and d.get("kind") == KIND and d["apiVersion"] == V1]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
+def test_definitions_are_shared_by_two_appliers(path: Path) -> None:
+    schema = schema_for(GroupVersionKind("apiextensions.k8s.io", "v1", KIND))
+    filters = reset.built_in(GroupResource("apiextensions.k8s.io", "customresourcedefinitions"), [V1], ["status"])
+    manager = FieldManager(KIND, lambda v: schema if v == V1 else None, lambda o, _: o, filters, lambda o: decode(schema, o).value)
+
+    def apply(live: dict[str, Any] | None, intent: dict[str, Any], name: str) -> dict[str, Any]:
+        return manager.apply(live, intent, name, force=False, api_version=V1, now=NOW)
+
+    for intent in definitions(path):
+        created = apply(None, intent, "one")
+        created["metadata"]["uid"] = "u"
+        assert apply(created, intent, "one") == created
+        shared = apply(created, intent, "two")
+        owned = {e["manager"]: e["fieldsV1"] for e in shared["metadata"]["managedFields"]}
+        assert owned["one"] == owned["two"]
+        assert path_of("spec", "versions") in set(members(decode_fields(owned["one"])))
+        changed = copy.deepcopy(intent)
+        changed["spec"]["names"]["kind"] = "Other"
+        with pytest.raises(ApplyConflict, match=r"spec\.names\.kind"):
+            apply(shared, changed, "one")
