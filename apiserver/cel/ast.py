@@ -122,7 +122,17 @@ class Comprehension(Expr):
     __slots__ = ("accu_var", "condition", "init", "iter_var", "iter_var2", "macro", "range", "result", "step")
 
     def __init__(
-        self, pos: int, macro: str, range_: Expr, iter_var: str, iter_var2: str, accu_var: str, init: Expr, condition: Expr, step: Expr, result: Expr
+        self,
+        pos: int,
+        macro: str,
+        range_: Expr,
+        iter_var: str,
+        iter_var2: str,
+        accu_var: str,
+        init: Expr,
+        condition: Expr,
+        step: Expr,
+        result: Expr,
     ) -> None:
         super().__init__(pos, max(e.depth for e in (range_, init, condition, step, result)))
         self.macro = macro

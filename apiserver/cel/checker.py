@@ -87,9 +87,9 @@ class _Checker:
             elif isinstance(e, Call):
                 e.type = self.call(e)
             elif isinstance(e, ListExpr):
-                e.type = self.list(e)
+                e.type = self.list_expr(e)
             elif isinstance(e, MapExpr):
-                e.type = self.map(e)
+                e.type = self.map_expr(e)
             elif isinstance(e, StructExpr):
                 e.type = self.struct(e)
             elif isinstance(e, Comprehension):
@@ -256,13 +256,13 @@ class _Checker:
             self.mismatch(e.pos, optional_type(inner), inner)
         return inner
 
-    def list(self, e: ListExpr) -> Type:
+    def list_expr(self, e: ListExpr) -> Type:
         item: Type | None = None
         for i, element in enumerate(e.elements):
             item = self.join(item, self.unwrap(element, i in e.optionals))
         return list_type(item or self.new_type_var())
 
-    def map(self, e: MapExpr) -> Type:
+    def map_expr(self, e: MapExpr) -> Type:
         key: Type | None = None
         value: Type | None = None
         for entry in e.entries:

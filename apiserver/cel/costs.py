@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from math import ceil
 from typing import Any, Final
 
-from apiserver.cel.values import Optional, size
+from apiserver.cel.values import size
 
 SELECT: Final = 1
 NEW_LIST: Final = 10
@@ -77,7 +77,7 @@ def _selector(args: tuple[Any, ...], _result: Any) -> int:
 
 
 def _validate(args: tuple[Any, ...], _result: Any) -> int:
-    return ceil((1.0 + size(args[1])) * 0.1) * ceil(args[0].max_regex_size * 0.25)
+    return ceil((1.0 + size(args[1])) * 0.1) * ceil(int(args[0].max_regex_size) * 0.25)
 
 
 def _contains_ip(with_text: bool) -> DynamicCost:
@@ -100,14 +100,47 @@ def _size_of_second(args: tuple[Any, ...], _result: Any) -> int:
     return size(args[1])
 
 
-def optional_size(value: Any) -> int:
-    return size(value.value) if isinstance(value, Optional) and value.present else size(value)
-
-
 _ONE = frozenset(
-    "serviceAccount path group resource subresource namespace name allowed reason error errored masked prefixLength family isUnspecified"
-    " isLoopback isLinkLocalMulticast isLinkLocalUnicast isGlobalUnicast format.named sign asInteger isInteger asApproximateFloat"
-    " isGreaterThan isLessThan compareTo add sub major minor patch getScheme getHostname getHost getPort getEscapedPath getQuery".split()
+    [
+        "serviceAccount",
+        "path",
+        "group",
+        "resource",
+        "subresource",
+        "namespace",
+        "name",
+        "allowed",
+        "reason",
+        "error",
+        "errored",
+        "masked",
+        "prefixLength",
+        "family",
+        "isUnspecified",
+        "isLoopback",
+        "isLinkLocalMulticast",
+        "isLinkLocalUnicast",
+        "isGlobalUnicast",
+        "format.named",
+        "sign",
+        "asInteger",
+        "isInteger",
+        "asApproximateFloat",
+        "isGreaterThan",
+        "isLessThan",
+        "compareTo",
+        "add",
+        "sub",
+        "major",
+        "minor",
+        "patch",
+        "getScheme",
+        "getHostname",
+        "getHost",
+        "getPort",
+        "getEscapedPath",
+        "getQuery",
+    ]
 )
 _BY_FUNCTION: Final[dict[str, int | DynamicCost]] = {
     "check": 350_000,
@@ -123,7 +156,9 @@ _BY_FUNCTION: Final[dict[str, int | DynamicCost]] = {
     "validate": _validate,
 }
 _BY_OVERLOAD: Final[dict[str, int | DynamicCost]] = {
-    **dict.fromkeys(("starts_with_string", "ends_with_string", "string_to_bytes", "bytes_to_string", "strings_quote", "string_format"), _first),
+    **dict.fromkeys(
+        ("starts_with_string", "ends_with_string", "string_to_bytes", "bytes_to_string", "strings_quote", "string_format"), _first
+    ),
     "in_list": _size_of_second,
     **{f"{order}_{kind}": smaller for order in ("less", "less_equals", "greater", "greater_equals") for kind in ("string", "bytes")},
     "add_string": _both,

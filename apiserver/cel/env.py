@@ -51,9 +51,7 @@ class Env:
 
     def extend(self, variables: Mapping[str, Type] | None = None, structs: Mapping[str, StructType] | None = None) -> Env:
         """A copy that knows more variables and struct types."""
-        return replace(
-            self, variables={**self.variables, **(variables or {})}, structs={**self.structs, **(structs or {})}
-        )
+        return replace(self, variables={**self.variables, **(variables or {})}, structs={**self.structs, **(structs or {})})
 
     def type_named(self, name: str) -> Type | None:
         """The type that a name denotes."""

@@ -26,11 +26,27 @@ from apiserver.cel.types import DYN, optional_type
 
 TYPE_NAMES: Final = {"optional_type": optional_type(DYN), "net.IP": IP_TYPE, "net.CIDR": CIDR_TYPE}
 _OBJECTS = (
-    URL_TYPE, QUANTITY_TYPE, SEMVER_TYPE, FORMAT_TYPE, AUTHORIZER_TYPE, PATH_CHECK_TYPE, GROUP_CHECK_TYPE, RESOURCE_CHECK_TYPE, DECISION_TYPE,
+    URL_TYPE, QUANTITY_TYPE, SEMVER_TYPE, FORMAT_TYPE,
+    AUTHORIZER_TYPE, PATH_CHECK_TYPE, GROUP_CHECK_TYPE, RESOURCE_CHECK_TYPE, DECISION_TYPE,
 )  # fmt: skip
 
 BASE: Final = Env(
-    functions=merge(STANDARD, KUBERNETES_LISTS, OPTIONALS, STRINGS_V2, SETS, MAP_INSERT, LISTS, URLS, REGEX, AUTHORIZER, QUANTITIES, NETWORK, FORMAT_FUNCTIONS, SEMVERS),
+    functions=merge(
+        STANDARD,
+        KUBERNETES_LISTS,
+        OPTIONALS,
+        STRINGS_V2,
+        SETS,
+        MAP_INSERT,
+        LISTS,
+        URLS,
+        REGEX,
+        AUTHORIZER,
+        QUANTITIES,
+        NETWORK,
+        FORMAT_FUNCTIONS,
+        SEMVERS,
+    ),
     macros={**macros.STANDARD, **macros.OPTIONAL, **macros.TWO_VARIABLES, **LIST_MACROS},
     type_names=TYPE_NAMES,
     validators=True,

@@ -163,9 +163,9 @@ class Estimator:
         if isinstance(e, Call):
             return self.call_cost(e)
         if isinstance(e, ListExpr):
-            return self.list(e)
+            return self.list_expr(e)
         if isinstance(e, MapExpr):
-            return self.map(e)
+            return self.map_expr(e)
         if isinstance(e, StructExpr):
             return _sum(self.cost(f.value) for f in e.fields).plus(fixed(40))
         assert isinstance(e, Comprehension)
@@ -188,7 +188,7 @@ class Estimator:
         self.paths[id(e)] = (*self.path(e.operand), e.field)
         return total
 
-    def list(self, e: ListExpr) -> Range:
+    def list_expr(self, e: ListExpr) -> Range:
         total, item = ZERO, Range(MAX if e.elements else 0, 0)
         for element in e.elements:
             total = total.plus(self.cost(element))
@@ -196,7 +196,7 @@ class Estimator:
         self.entries[id(e)] = Entries("list", ONE, item)
         return total.plus(fixed(10))
 
-    def map(self, e: MapExpr) -> Range:
+    def map_expr(self, e: MapExpr) -> Range:
         total = ZERO
         key = value = Range(MAX if e.entries else 0, 0)
         for entry in e.entries:

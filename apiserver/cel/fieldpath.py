@@ -14,45 +14,45 @@ class FieldPathError(ValueError):
 
 
 _ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "'": "'", "\\": "\\"}
-_TOKEN = re.compile(r"'(?:[^'\\]|\\.)*'|[.\[\]]|[^.\[\]]+", re.DOTALL)
+_PART = re.compile(r"'(?:[^'\\]|\\.)*'|[.\[\]]|[^.\[\]]+", re.DOTALL)
 
 
 def parse_field_path(path: str, schema: Schema) -> tuple[FieldPath, Schema]:
     """The path as error messages print it, and the schema that it leads to. Raises FieldPathError."""
     found = FieldPath("")
-    tokens = (m.group() for m in _TOKEN.finditer(path))
-    for token in tokens:
-        if token == "[":
-            name = _quoted(_next(tokens))
-        elif token == ".":
-            name = _next(tokens)
+    parts = (m.group() for m in _PART.finditer(path))
+    for part in parts:
+        if part == "[":
+            name = _quoted(_next(parts))
+        elif part == ".":
+            name = _next(parts)
         else:
-            raise FieldPathError(f"expected [ or . but got: {token}")
+            raise FieldPathError(f"expected [ or . but got: {part}")
         found, schema = _step(found, schema, name)
-        if token == "[":
-            close = _next(tokens)
+        if part == "[":
+            close = _next(parts)
             if close != "]":
                 raise FieldPathError(f"expected ] but got {close}")
     return found, schema
 
 
-def _next(tokens: Iterator[str]) -> str:
-    token = next(tokens, None)
-    if token is None:
+def _next(parts: Iterator[str]) -> str:
+    part = next(parts, None)
+    if part is None:
         raise FieldPathError("unexpected end of JSON path")
-    return token
+    return part
 
 
-def _quoted(token: str) -> str:
-    if len(token) < 2 or token[0] != "'" or token[-1] != "'":
-        raise FieldPathError(f"expected single quoted string but got {token}")
+def _quoted(part: str) -> str:
+    if len(part) < 2 or part[0] != "'" or part[-1] != "'":
+        raise FieldPathError(f"expected single quoted string but got {part}")
 
     def replace(m: re.Match[str]) -> str:
         if m.group(1) not in _ESCAPES:
             raise FieldPathError(f"invalid string literal: invalid escape char {m.group()}")
         return _ESCAPES[m.group(1)]
 
-    return re.sub(r"\\(.)", replace, token[1:-1])
+    return re.sub(r"\\(.)", replace, part[1:-1])
 
 
 def _step(path: FieldPath, schema: Schema, name: str) -> tuple[FieldPath, Schema]:

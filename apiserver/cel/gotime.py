@@ -1,4 +1,4 @@
-"""Go's notions of durations, timestamps and time zones, in nanoseconds (``time.ParseDuration``, RFC 3339, cel-go ``types/timestamp.go``)."""
+"""Durations, timestamps and time zones as Go has them, in nanoseconds (``time.ParseDuration``, RFC 3339, cel-go ``types/timestamp.go``)."""
 
 from __future__ import annotations
 

@@ -159,7 +159,7 @@ def _host(host: str) -> str:
         if zone >= 0:
             return _unescape(host[:zone], "host") + _unescape(host[zone:end], "zone") + _unescape(host[end:], "host")
     else:
-        colon = host.rfind(":")
+        colon = host.find(":")
         if colon >= 0:
             _port(host[colon:])
     return _unescape(host, "host")

@@ -63,9 +63,7 @@ def _exists_one(pos: int, target: Expr | None, names: tuple[str, str], predicate
     return _fold(pos, "exists_one", target, names, Literal(pos, 0), Literal(pos, True), step, result)
 
 
-def _collect(
-    pos: int, macro: str, target: Expr | None, names: tuple[str, str], keep: Expr | None, step: Expr, init: Expr
-) -> Expr:
+def _collect(pos: int, macro: str, target: Expr | None, names: tuple[str, str], keep: Expr | None, step: Expr, init: Expr) -> Expr:
     if keep is not None:
         step = Call(pos, "_?_:_", [keep, step, _accu(pos)])
     return _fold(pos, macro, target, names, init, Literal(pos, True), step, _accu(pos))
@@ -140,9 +138,7 @@ def _transform_map_entry(pos: int, target: Expr | None, args: list[Expr]) -> Exp
 
 
 def _bind(pos: int, name: str, value: Expr, body: Expr) -> Expr:
-    return Comprehension(
-        pos, "bind", ListExpr(pos, []), "#unused", "", name, value, Literal(pos, False), Ident(pos, name), body
-    )
+    return Comprehension(pos, "bind", ListExpr(pos, []), "#unused", "", name, value, Literal(pos, False), Ident(pos, name), body)
 
 
 def _opt_map(flat: bool) -> Expander:

@@ -26,7 +26,29 @@ _FUNCTIONS: Final = {
 }  # fmt: skip
 _CALC_PRECEDENCE: Final = {"*": 2, "/": 2, "%": 2, "+": 1, "-": 1}
 RESERVED: Final = frozenset(
-    "as break const continue else false for function if import in let loop package namespace null return true var void while".split()
+    [
+        "as",
+        "break",
+        "const",
+        "continue",
+        "else",
+        "false",
+        "for",
+        "function",
+        "if",
+        "import",
+        "in",
+        "let",
+        "loop",
+        "package",
+        "namespace",
+        "null",
+        "return",
+        "true",
+        "var",
+        "void",
+        "while",
+    ]
 )
 
 
@@ -223,9 +245,9 @@ class _Parser:
             self.expect(")")
             return e
         if kind == "[":
-            return self.list()
+            return self.list_expr()
         if kind == "{":
-            return self.map()
+            return self.map_expr()
         return self.literal()
 
     def name(self) -> Expr:
@@ -273,7 +295,7 @@ class _Parser:
         self.close("}")
         return StructExpr(brace.pos, name, fields)
 
-    def list(self) -> Expr:
+    def list_expr(self) -> Expr:
         pos = self.next().pos
         elements: list[Expr] = []
         optionals: set[int] = set()
@@ -286,7 +308,7 @@ class _Parser:
         self.close("]")
         return ListExpr(pos, elements, frozenset(optionals))
 
-    def map(self) -> Expr:
+    def map_expr(self) -> Expr:
         pos = self.next().pos
         entries: list[Entry] = []
         while self.kind not in ("}", ","):
@@ -320,7 +342,11 @@ class _Parser:
         token = self.next()
         kind, text = token.kind, token.text
         if kind == "NUM_INT":
-            value = int(sign + (text[2:] if text.startswith("0x") else text), 16 if text.startswith("0x") else 10) if len(text) < 40 else 1 << 64
+            value = (
+                int(sign + (text[2:] if text.startswith("0x") else text), 16 if text.startswith("0x") else 10)
+                if len(text) < 40
+                else 1 << 64
+            )
             return Literal(pos, value) if -(1 << 63) <= value < 1 << 63 else self.error(pos, "invalid int literal")
         if kind == "NUM_UINT":
             text = text[:-1]

@@ -105,9 +105,9 @@ class Planner:
 
             return plan_call(self, e)
         if isinstance(e, ListExpr):
-            return self.list(e)
+            return self.list_expr(e)
         if isinstance(e, MapExpr):
-            return self.map(e)
+            return self.map_expr(e)
         if isinstance(e, StructExpr):
             return self.struct(e)
         from apiserver.cel.plan_folds import plan_fold
@@ -151,7 +151,7 @@ class Planner:
         return Code(run, cost=1, own=1, attribute=True)
 
     # --- aggregates --------------------------------------------------------------------------------------------------------------
-    def list(self, e: ListExpr) -> Code:
+    def list_expr(self, e: ListExpr) -> Code:
         items = [self.plan(x) for x in e.elements]
         if e.optionals:
             return self.list_with_optionals(items, e.optionals)
@@ -179,7 +179,7 @@ class Planner:
 
         return Code(run, cost=NEW_LIST + sum(c.cost for c in items))
 
-    def map(self, e: MapExpr) -> Code:
+    def map_expr(self, e: MapExpr) -> Code:
         keys = [self.plan(x.key) for x in e.entries]
         values = [self.plan(x.value) for x in e.entries]
         entries = [(k.run, v.run, x.optional) for k, v, x in zip(keys, values, e.entries, strict=True)]

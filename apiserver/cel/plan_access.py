@@ -52,6 +52,7 @@ def plan_select(planner: Planner, e: Select) -> Code:
 
 def _plain(operand: Code, key: str, cost: int, own: int) -> Code:
     slot, source = operand.variable, operand.run
+
     def of_variable(f: Frame) -> Any:
         try:
             return f[slot][key]

@@ -50,7 +50,7 @@ def plan_call(planner: Planner, e: Call) -> Code:
     cost = call_cost(e.function, e.overloads[0] if len(e.overloads) == 1 else "")
     fixed = sum(c.cost for c in codes)
     if isinstance(cost, int):
-        return Code(_apply(impl, codes, exact and e.function in _COMPARISONS), cost=fixed + cost)
+        return Code(_apply(impl, codes, exact and impl is _COMPARISONS.get(e.function)), cost=fixed + cost)
     return Code(_costed(impl, codes, cost), cost=fixed)
 
 

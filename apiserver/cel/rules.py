@@ -175,9 +175,7 @@ class _Run:
         for compiled in rules:
             if compiled.error:
                 self.errors.append(invalid(path, schema.type, f"rule compile error: {compiled.error}"))
-            elif compiled.program is not None and not (
-                compiled.uses_old_self and old is None and not compiled.rule.optional_old_self
-            ):
+            elif compiled.program is not None and not (compiled.uses_old_self and old is None and not compiled.rule.optional_old_self):
                 activation = optional if compiled.rule.optional_old_self else plain
                 if not self._holds(compiled, activation, path, schema):
                     self._failed(compiled, plain, path, obj, schema, correlation)
@@ -260,8 +258,6 @@ class _Run:
         text = value.strip() if isinstance(value, str) else ""
         usable = text and len(text.encode("utf-8", "surrogatepass")) <= _MAX_MESSAGE and "\n" not in text
         return (text if usable else None), ""
-
-
 
 
 def _rule_text(rule: Rule) -> str:

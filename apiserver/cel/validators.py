@@ -8,6 +8,7 @@ from typing import Final
 from apiserver.cel.ast import Call, Expr, ListExpr, Literal, MapExpr, children
 from apiserver.cel.env import Env
 from apiserver.cel.errors import CompileError, EvalError
+from apiserver.cel.formatcheck import check_format_calls
 from apiserver.cel.library.conversions import string_to_duration, string_to_timestamp
 from apiserver.cel.regex import RegexError, parse_regex
 from apiserver.cel.types import DYN, Type, unwrap_optional
@@ -20,12 +21,14 @@ def validate_literals(tree: Expr, _env: Env) -> list[CompileError]:
         for e in nodes:
             if isinstance(e, Call) and e.function == function and e.args and isinstance(e.args[0], Literal) and not valid(e.args[0].value):
                 errors.append(CompileError(e.args[0].pos, f"invalid {function} argument"))
+    exempt = _inside_format(nodes)
     for e in nodes:
-        if isinstance(e, ListExpr):
+        if isinstance(e, ListExpr) and id(e) not in exempt:
             _same_items(e, errors)
     for e in nodes:
-        if isinstance(e, MapExpr):
+        if isinstance(e, MapExpr) and id(e) not in exempt:
             _same_entries(e, errors)
+    errors += check_format_calls(nodes)
     return errors
 
 
@@ -40,6 +43,15 @@ def walk(tree: Expr) -> Iterator[Expr]:
         seen.add(id(e))
         yield e
         stack.extend(reversed(children(e)))
+
+
+def _inside_format(nodes: list[Expr]) -> set[int]:
+    """Lists and maps below a call of format may mix types."""
+    found: set[int] = set()
+    for e in nodes:
+        if isinstance(e, Call) and e.function == "format":
+            found.update(id(below) for below in walk(e))
+    return found
 
 
 def _duration(value: object) -> bool:
@@ -104,5 +116,3 @@ def _same_entries(e: MapExpr, errors: list[CompileError]) -> None:
             _mismatch(errors, entry.key, expected[0], key)
         if not _equivalent(expected[1], value):
             _mismatch(errors, entry.value, expected[1], value)
-
-

@@ -37,7 +37,7 @@ class _Nanoseconds:
         self.ns = ns
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) and other.ns == self.ns  # type: ignore[attr-defined]  # same class, checked by type()
+        return type(other) is type(self) and other.ns == self.ns
 
     def __hash__(self) -> int:
         return hash(self.ns)

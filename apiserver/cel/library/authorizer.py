@@ -138,9 +138,7 @@ AUTHORIZER = functions(
     overload("authorizer_group", "Authorizer.group(string) -> GroupCheck", _group, _T),
     overload("authorizer_serviceaccount", "Authorizer.serviceAccount(string, string) -> Authorizer", _service_account, _T),
     overload("groupcheck_resource", "GroupCheck.resource(string) -> ResourceCheck", _resource, _T),
-    overload(
-        "resourcecheck_subresource", "ResourceCheck.subresource(string) -> ResourceCheck", lambda c, s: c.having(subresource=s), _T
-    ),
+    overload("resourcecheck_subresource", "ResourceCheck.subresource(string) -> ResourceCheck", lambda c, s: c.having(subresource=s), _T),
     overload("resourcecheck_namespace", "ResourceCheck.namespace(string) -> ResourceCheck", lambda c, s: c.having(namespace=s), _T),
     overload("resourcecheck_name", "ResourceCheck.name(string) -> ResourceCheck", lambda c, s: c.having(name=s), _T),
     overload("pathcheck_check", "PathCheck.check(string) -> Decision", _Check.check, _T),

@@ -1,7 +1,8 @@
-"""Lists, sets and what comprehensions of two variables need (cel-go ``ext/lists.go``, ``ext/sets.go``; Kubernetes' ``library/lists.go``)."""
+"""Lists, sets, and what two-variable comprehensions need (cel-go ``ext/lists.go``, ``ext/sets.go``; Kubernetes' ``library/lists.go``)."""
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any, Final
 
 from apiserver.cel.ast import Call, Comprehension, Expr, Ident, ListExpr, Literal
@@ -73,9 +74,7 @@ def _sort_by(pos: int, target: Expr | None, args: list[Expr]) -> Expr:
     assert target is not None
     assert keys is not None
     body = Call(pos, "@sortByAssociatedKeys", [keys], Ident(pos, name))
-    return Comprehension(
-        pos, "bind", ListExpr(pos, []), "#unused", "", name, target, Literal(pos, False), Ident(pos, name), body
-    )
+    return Comprehension(pos, "bind", ListExpr(pos, []), "#unused", "", name, target, Literal(pos, False), Ident(pos, name), body)
 
 
 LIST_MACROS: Final[dict[MacroKey, Expander]] = {("sortBy", 2, True): _sort_by}
@@ -122,7 +121,7 @@ MAP_INSERT = functions(
 
 # --- Kubernetes' lists --------------------------------------------------------------------------------------------------------------
 def _is_sorted(items: list[Any]) -> bool:
-    return all(not b < a for a, b in zip(items, items[1:], strict=False))
+    return all(not b < a for a, b in pairwise(items))
 
 
 def _sum(zero: Any) -> Any:

@@ -1,4 +1,4 @@
-"""``string.format``: the clauses %s %d %f %e %b %x %X %o with a precision for %f and %e (cel-go ``ext/formatting.go``, ``formatting_v2.go``).
+"""``string.format``: the clauses %s %d %f %e %b %x %X %o and precisions (cel-go ``ext/formatting.go``, ``formatting_v2.go``).
 
 Kubernetes has the older, localized one (`format_local`): numbers of %f with thousands separators, %e as ``1.2×10⁰³``, strings inside
 lists quoted. The newer one (`format_plain`) is what CEL's conformance data describes.
@@ -22,7 +22,7 @@ from apiserver.fielderrors import go_quote
 DEFAULT_PRECISION = 6
 _CONTEXT = Context(prec=5000)
 _SUPERSCRIPT = str.maketrans("0123456789-", "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u207b")
-_STRINGS = "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps"
+STRING_CLAUSE = "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps"
 
 
 class ClauseError(Exception):
@@ -149,14 +149,14 @@ def simple_string(value: Any) -> str:
         try:
             return bytes(value).decode()
         except UnicodeDecodeError:
-            raise ClauseError("could not convert argument \"invalid UTF-8 in bytes, cannot convert to string\" to string") from None
+            raise ClauseError('could not convert argument "invalid UTF-8 in bytes, cannot convert to string" to string') from None
     if kind is Timestamp:
         return format_timestamp(value)
     if kind is Duration:
         return format_seconds(value)
     if kind is Type:
         return str(value.name)
-    raise _fail(_STRINGS, value)
+    raise _fail(STRING_CLAUSE, value)
 
 
 def _quoted(value: Any) -> str:

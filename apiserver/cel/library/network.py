@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final
 
 from apiserver.cel.decls import functions, merge, overload
-from apiserver.cel.errors import EvalError
+from apiserver.cel.errors import EvalError, no_such_overload
 from apiserver.cel.gonet import Address, AddressError, Prefix, parse_address, parse_prefix
 from apiserver.cel.types import Type, opaque_type
 from apiserver.meta.gotext import go_quote
@@ -99,6 +99,13 @@ def _is_cidr(text: str) -> bool:
     return True
 
 
+def _contains_ip_text(cidr: CIDR, text: str) -> bool:
+    try:
+        return cidr.prefix.contains(_ip(text).address)
+    except EvalError:
+        raise no_such_overload() from None
+
+
 def _contains_cidr(cidr: CIDR, other: CIDR) -> bool:
     return cidr.prefix.overlaps(other.prefix) and cidr.prefix.length <= other.prefix.length
 
@@ -120,7 +127,7 @@ IP_FUNCTIONS = functions(
 
 CIDR_FUNCTIONS = functions(
     overload("string_to_cidr", "cidr(string) -> CIDR", _cidr, _T),
-    overload("cidr_contains_ip_string", "CIDR.containsIP(string) -> bool", lambda c, s: c.prefix.contains(_ip(s).address), _T),
+    overload("cidr_contains_ip_string", "CIDR.containsIP(string) -> bool", _contains_ip_text, _T),
     overload("cidr_contains_ip_ip", "CIDR.containsIP(IP) -> bool", lambda c, i: c.prefix.contains(i.address), _T),
     overload("cidr_contains_cidr_string", "CIDR.containsCIDR(string) -> bool", lambda c, s: _contains_cidr(c, _cidr(s)), _T),
     overload("cidr_contains_cidr", "CIDR.containsCIDR(CIDR) -> bool", _contains_cidr, _T),

@@ -27,7 +27,12 @@ from apiserver.cel.numbers import (
 from apiserver.cel.regex import compile_regex
 from apiserver.cel.values import SpecialList, contains
 
-_ORDERS = {"less": ("_<_", operator.lt), "less_equals": ("_<=_", operator.le), "greater": ("_>_", operator.gt), "greater_equals": ("_>=_", operator.ge)}
+_ORDERS = {
+    "less": ("_<_", operator.lt),
+    "less_equals": ("_<=_", operator.le),
+    "greater": ("_>_", operator.gt),
+    "greater_equals": ("_>=_", operator.ge),
+}
 _ORDERED = ("bool", "int64", "int64_double", "int64_uint64", "uint64", "uint64_double", "uint64_int64", "double", "double_int64",
             "double_uint64", "string", "bytes", "timestamp", "duration")  # fmt: skip
 _SHORT = {"int64": "int", "uint64": "uint"}
@@ -137,4 +142,3 @@ STANDARD = merge(
     CONVERSIONS,
     CLOCK,
 )
-

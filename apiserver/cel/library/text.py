@@ -142,10 +142,10 @@ def _uuid(text: str) -> list[str]:
 
 def _byte(text: str) -> list[str]:
     try:
-        base64.b64decode(text, validate=True)
+        decoded = base64.b64decode(text, validate=True)
     except (binascii.Error, ValueError):
         return ["invalid base64"]
-    return []
+    return [] if decoded else ["invalid base64"]
 
 
 def _is_date(text: str) -> bool:

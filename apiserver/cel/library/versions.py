@@ -56,6 +56,17 @@ def _as_integer(q: Quantity) -> int:
     return value
 
 
+def _as_float(q: Quantity) -> float:
+    """Go keeps large amounts in units of nano; the multiplication back shows in the last digit."""
+    amount = q.amount
+    if not amount.big or amount.exponent < -9:
+        return amount.as_float()
+    try:
+        return float(amount.unscaled * 10 ** (amount.exponent + 9)) * 1e-9
+    except OverflowError:
+        return amount.as_float()
+
+
 def _of_int(value: int) -> Amount:
     return Amount(value)
 
@@ -72,7 +83,7 @@ QUANTITIES = functions(
     overload("quantity_is_greater_than", "Quantity.isGreaterThan(Quantity) -> bool", lambda a, b: _compare(a, b) > 0, _Q),
     overload("quantity_is_less_than", "Quantity.isLessThan(Quantity) -> bool", lambda a, b: _compare(a, b) < 0, _Q),
     overload("quantity_compare_to", "Quantity.compareTo(Quantity) -> int", _compare, _Q),
-    overload("quantity_get_float", "Quantity.asApproximateFloat() -> double", lambda q: q.amount.as_float(), _Q),
+    overload("quantity_get_float", "Quantity.asApproximateFloat() -> double", _as_float, _Q),
     overload("quantity_get_int", "Quantity.asInteger() -> int", _as_integer, _Q),
     overload("quantity_is_integer", "Quantity.isInteger() -> bool", lambda q: q.amount.as_int64() is not None, _Q),
     overload("quantity_add", "Quantity.add(Quantity) -> Quantity", lambda a, b: Quantity(a.amount + b.amount), _Q),

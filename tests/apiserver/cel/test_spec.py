@@ -118,5 +118,3 @@ def test_spec(test: SpecTest) -> None:
         if any(name in test.expr or name in test.container for name in PROTOBUF):
             pytest.skip("needs protobuf messages")
         raise
-
-
