@@ -141,9 +141,7 @@ class PostgresReader:
         return Record(key, uid, version, self.transformer.decode(tenant, key, data))
 
     def _event(self, tenant: int, row: Row) -> Event:
-        _floor, version, previous, _prior, _matched, kind, group, resource, namespace, name, uid, data, key_previous, old_uid, old_data = (
-            row
-        )
+        _floor, version, previous, _prior, _matched, kind, group, resource, namespace, name, uid, data, key_previous, old_data = row
         key = ObjectKey(group, resource, namespace, name)
-        old = self._record(tenant, key, old_uid, key_previous, old_data) if old_data is not None else None
+        old = self._record(tenant, key, uid, key_previous, old_data) if old_data is not None else None
         return Event(_TYPES[kind], self._record(tenant, key, uid, version, data), previous, key_previous, old)

@@ -19,35 +19,41 @@ LEFT JOIN events e ON e.tenant_id = h.tenant_id AND e.resource_version = o.resou
 WHERE h.tenant_id = %(tenant)s
 """
 
-SNAPSHOT = """
-SELECT o.namespace, o.name, o.uid::text, o.resource_version, e.data FROM objects o
-JOIN events e ON e.tenant_id = o.tenant_id AND e.resource_version = o.resource_version
-WHERE o.tenant_id = %(tenant)s AND o.api_group = %(group)s AND o.resource = %(resource)s
-ORDER BY o.namespace || '/' COLLATE "C", o.name
+# The text of each row, by its version. A subquery, because a planner without fresh statistics likes to hash all of a tenant's events;
+# outside the sort (OFFSET 0 keeps it there), because sorting the texts too would spill to disk.
+_DATA = "(SELECT e.data FROM events e WHERE e.tenant_id = %(tenant)s AND e.resource_version = {version})"
+
+_SNAPSHOT = """
+SELECT namespace, name, uid, resource_version, {data} FROM (
+    SELECT namespace, name, uid::text, resource_version FROM objects
+    WHERE tenant_id = %(tenant)s AND api_group = %(group)s AND resource = %(resource)s
+    ORDER BY namespace || '/' COLLATE "C", name OFFSET 0
+) r
 """
+SNAPSHOT = _SNAPSHOT.format(data=_DATA.format(version="r.resource_version"))
 
 _NOW = """
-SELECT o.namespace, o.name, o.resource_version FROM objects o
+SELECT o.namespace, o.name, o.uid, o.resource_version FROM objects o
 WHERE o.tenant_id = %(tenant)s AND o.api_group = %(group)s AND o.resource = %(resource)s {within}
 """
 
 _PAST = """
-SELECT o.namespace, o.name, o.resource_version FROM objects o
+SELECT o.namespace, o.name, o.uid, o.resource_version FROM objects o
 WHERE o.tenant_id = %(tenant)s AND o.api_group = %(group)s AND o.resource = %(resource)s AND o.resource_version <= %(at)s {within}
 UNION ALL
-SELECT e.namespace, e.name, e.key_previous FROM events e
+SELECT e.namespace, e.name, e.uid, e.key_previous FROM events e
 WHERE e.tenant_id = %(tenant)s AND e.resource_version > %(at)s AND e.api_group = %(group)s AND e.resource = %(resource)s
     AND e.key_previous BETWEEN 1 AND %(at)s {within}
 """
 
 _LIST = """
-WITH live (namespace, name, resource_version) AS ({live}), page AS (
+WITH live (namespace, name, uid, resource_version) AS ({live}), page AS (
     SELECT *, count(*) OVER () AS keys FROM live {after} ORDER BY namespace || '/' COLLATE "C", name {limit}
 )
-SELECT h.head, h.floor, p.keys, p.namespace, p.name, e.uid::text, p.resource_version, e.data
-FROM tenant_heads h LEFT JOIN page p ON true
-LEFT JOIN events e ON e.tenant_id = h.tenant_id AND e.resource_version = p.resource_version
-WHERE h.tenant_id = %(tenant)s ORDER BY p.namespace || '/' COLLATE "C", p.name
+SELECT r.*, {data} FROM (
+    SELECT h.head, h.floor, p.keys, p.namespace, p.name, p.uid::text, p.resource_version FROM tenant_heads h LEFT JOIN page p ON true
+    WHERE h.tenant_id = %(tenant)s ORDER BY p.namespace || '/' COLLATE "C", p.name OFFSET 0
+) r
 """
 
 _AFTER = """WHERE (namespace || '/' COLLATE "C", name) > (%(after_namespace)s || '/' COLLATE "C", %(after_name)s)"""
@@ -57,30 +63,32 @@ _AFTER = """WHERE (namespace || '/' COLLATE "C", name) > (%(after_namespace)s ||
 def list_statement(*, past: bool, namespaced: bool, after: bool, limited: bool) -> str:
     """Columns: head, floor, number of keys from here on, then namespace to data of each record (NULL when there is none)."""
     live = (_PAST if past else _NOW).format(within="AND namespace = %(namespace)s" if namespaced else "")
-    return _LIST.format(live=live, after=_AFTER if after else "", limit="LIMIT %(limit)s" if limited else "")
+    return _LIST.format(
+        live=live,
+        after=_AFTER if after else "",
+        limit="LIMIT %(limit)s" if limited else "",
+        data=_DATA.format(version="r.resource_version"),
+    )
 
 
 _EVENTS = """
-SELECT h.floor, e.resource_version, e.previous, e.prior, e.matched, e.type, e.api_group, e.resource, e.namespace, e.name,
-    e.uid::text, e.data, e.key_previous, {old}
+SELECT h.floor, v.resource_version, v.previous, v.prior, v.matched, v.type, v.api_group, v.resource, v.namespace, v.name,
+    v.uid::text, v.data, v.key_previous, {old}
 FROM tenant_heads h LEFT JOIN LATERAL (
     SELECT *, lag(resource_version) OVER (ORDER BY resource_version) AS prior, max(resource_version) OVER () AS through,
         {matched} AS matched
     FROM (
         SELECT * FROM events WHERE tenant_id = %(tenant)s AND resource_version > %(after)s ORDER BY resource_version LIMIT %(limit)s
     ) AS scanned
-) e ON e.matched OR e.prior IS DISTINCT FROM e.previous OR e.resource_version = e.through
-{join}
-WHERE h.tenant_id = %(tenant)s ORDER BY e.resource_version
+) v ON v.matched OR v.prior IS DISTINCT FROM v.previous OR v.resource_version = v.through
+WHERE h.tenant_id = %(tenant)s ORDER BY v.resource_version
 """
 
 
 @cache
 def events_statement(*, resource: bool, with_old: bool) -> str:
     """The next entries of the log; of those that are not of the resource only the last, and such whose predecessor is missing."""
-    join = "LEFT JOIN events p ON e.matched AND p.tenant_id = h.tenant_id AND p.resource_version = nullif(e.key_previous, 0)"
     return _EVENTS.format(
         matched="(api_group = %(group)s AND resource = %(resource)s)" if resource else "true",
-        old="p.uid::text, p.data" if with_old else "NULL, NULL",
-        join=join if with_old else "",
+        old=_DATA.format(version="nullif(v.key_previous, 0)") if with_old else "NULL",
     )
