@@ -55,11 +55,15 @@ class TenantAdmin(ReadOnlyAdmin):
 class ApiTokenAdmin(ReadOnlyAdmin):
     """Who may call the API. Secrets are not stored; their hashes are not shown."""
 
-    list_display = ("id", "user", "tenant", "description", "created_at", "expires_at", "revoked_at", "last_used")
+    list_display = ("id", "user", "group_names", "tenant", "description", "created_at", "expires_at", "revoked_at", "last_used")
     list_filter = (("revoked_at", admin.EmptyFieldListFilter), "tenant")
     list_select_related = ("tenant",)
     search_fields = ("user", "description")
     fields = ("user", "uid", "groups", "tenant", "description", "created_at", "expires_at", "revoked_at", "last_used")
+
+    @admin.display(description="groups")
+    def group_names(self, token: ApiToken) -> str:
+        return ", ".join(token.groups)
 
 
 @admin.register(User)

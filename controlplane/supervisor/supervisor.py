@@ -111,7 +111,7 @@ class Supervisor:
                 raise _Stopped
             if self.workers.failing or time.monotonic() > deadline:
                 raise OperatorError("The workers do not become ready.", "their messages are above; `manage.py serve` starts one alone.")
-            self._stop.wait(0.05)
+            self._stop.wait(0.2)
 
     def _watch(self) -> None:
         while not self._stop.wait(0.2):

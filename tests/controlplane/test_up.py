@@ -2,130 +2,19 @@
 
 from __future__ import annotations
 
-import http.client
-import json
 import os
 import re
 import signal
-import socket
-import ssl
-import subprocess
-import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import suppress
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
 
+from tests.support.installation import Installation, alive, descendants, eventually, free_port
+
 pytestmark = pytest.mark.slow
-
-REPOSITORY = Path(__file__).resolve().parent.parent.parent
-MANAGE = [sys.executable, str(REPOSITORY / "manage.py")]
-
-
-def free_port() -> int:
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return int(s.getsockname()[1])
-
-
-def eventually(what: Callable[[], Any], within: float = 30.0) -> Any:
-    deadline = time.monotonic() + within
-    while True:
-        with suppress(OSError, http.client.HTTPException):
-            if value := what():
-                return value
-        assert time.monotonic() < deadline, f"did not come true within {within} s: {what}"
-        time.sleep(0.05)
-
-
-def alive(pid: int) -> bool:
-    try:
-        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
-    except OSError:
-        return False
-
-
-def descendants(pid: int) -> list[int]:
-    """All processes below ``pid``, by /proc."""
-    parents: dict[int, int] = {}
-    for stat in Path("/proc").glob("[0-9]*/stat"):
-        with suppress(OSError):
-            parents[int(stat.parent.name)] = int(stat.read_text().rpartition(")")[2].split()[1])
-    found, todo = [], [pid]
-    while todo:
-        parent = todo.pop()
-        children = [p for p, q in parents.items() if q == parent]
-        found += children
-        todo += children
-    return found
-
-
-class Installation:
-    """A data directory, a port, and at most one running supervisor."""
-
-    def __init__(self, path: Path) -> None:
-        self.data = path / "data"
-        self.port = free_port()
-        self.env = {k: v for k, v in os.environ.items() if not k.startswith(("POLYPLANE_", "DATABASE_URL"))}
-        self.env |= {
-            "POLYPLANE_DATA_DIR": str(self.data),
-            "POLYPLANE_PORT": str(self.port),
-            "POLYPLANE_WORKERS": "2",
-            "POLYPLANE_SHUTDOWN_SECONDS": "5",
-        }
-        self.log = path / "log"
-        self.process: subprocess.Popen[str] | None = None
-
-    def start(self, ready: bool = True) -> None:
-        with self.log.open("w") as out:
-            self.process = subprocess.Popen([*MANAGE, "up"], env=self.env, stdout=out, stderr=subprocess.STDOUT, text=True)
-        if ready:
-            eventually(lambda: "Ctrl-C stops it" in self.output() or self.process.poll() is not None, 90)
-            assert self.process.poll() is None, self.output()
-
-    def output(self) -> str:
-        return self.log.read_text()
-
-    def stop(self, signum: signal.Signals = signal.SIGTERM) -> int:
-        assert self.process is not None
-        self.process.send_signal(signum)
-        return self.process.wait(60)
-
-    def below(self, word: str) -> list[int]:
-        """Direct and indirect children whose command line has the word."""
-        assert self.process is not None
-        found = []
-        for pid in descendants(self.process.pid):
-            with suppress(OSError):
-                if word.encode() in Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" "):
-                    found.append(pid)
-        return found
-
-    def connect(self, timeout: float = 10.0) -> http.client.HTTPSConnection:
-        context = ssl.create_default_context(cafile=str(self.data / "ca.crt"))
-        return http.client.HTTPSConnection("127.0.0.1", self.port, context=context, timeout=timeout)
-
-    def request(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
-        connection = self.connect()
-        try:
-            headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
-            connection.request(method, path, None if body is None else json.dumps(body), headers)
-            answer = connection.getresponse()
-            text = answer.read()
-            return answer.status, json.loads(text) if text.startswith(b"{") else text.decode()
-        finally:
-            connection.close()
-
-    @property
-    def token(self) -> str:
-        return str(yaml.safe_load((self.data / "admin.kubeconfig").read_text())["users"][0]["user"]["token"])
-
-    def manage(self, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([*MANAGE, *arguments], env=self.env | env, capture_output=True, text=True, timeout=90)
 
 
 @pytest.fixture(scope="module")
