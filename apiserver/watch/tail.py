@@ -186,8 +186,8 @@ class Tail:
             page = await self._store.events(self.tenant, before, limit=PAGE)
             self._apply(page.events)
             if page.through > self.position:
-                event = next(e for e in page.events if e.record.resource_version > self.position)
-                raise ChainBroken(self.tenant, self.position, event.previous)
+                beyond = [e.previous for e in page.events if e.record.resource_version > self.position]
+                raise ChainBroken(self.tenant, self.position, beyond[0] if beyond else page.through)
             if page.through == before:
                 return
 

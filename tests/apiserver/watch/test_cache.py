@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import asyncio
+from typing import Any
 
 import pytest
 
-from apiserver.storage.errors import TooLarge
+from apiserver.storage.errors import ChainBroken, TooLarge
+from apiserver.storage.interface import EventPage
 from apiserver.storage.postgres import PostgresStore
 from apiserver.watch import subscription as subscription_module
 from apiserver.watch import watches as watches_module
@@ -218,3 +220,25 @@ async def test_stop_ends_watches_after_what_is_pending(store: PostgresStore, ten
     assert short(await subscription.next()) == [("ADDED", "a")]
     with pytest.raises(WatchClosed):
         await subscription.next()
+
+
+async def test_a_hole_in_the_log_is_reported_and_ends_the_watches(
+    elsewhere: PostgresStore, watches: Watches, tenant: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    subscription = await watches.subscribe(tenant, CONFIGMAPS, after=None)
+    await nothing(subscription, 0.01)
+    real = watches._store.events
+
+    async def holed(number: int, after: int, **options: Any) -> EventPage:
+        page = await real(number, after, **options)
+        return EventPage(page.events[1:], page.through)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(watches._store, "events", holed)
+        await elsewhere.write(tenant, create(key("lost")))
+        await asyncio.gather(*(elsewhere.write(tenant, create(key(f"n{i}"))) for i in range(3)))
+        with pytest.raises(ChainBroken):
+            while True:
+                await subscription.next(5)
+    assert "the log has a hole" in caplog.text
+    assert len(await watches.fresh(tenant, CONFIGMAPS)) == 4
