@@ -1,0 +1,18 @@
+"""Numbers as Go holds them: what decides between int64 and float64."""
+
+from __future__ import annotations
+
+MAX_INT64 = 2**63 - 1
+MIN_INT64 = -(2**63)
+MAX_FLOAT32 = 3.4028235677973366e38
+"""Values from here on round to infinity."""
+
+
+def is_int64(value: object) -> bool:
+    """Whether Go's JSON decoder makes an int64 of the number (anything larger becomes a float64)."""
+    return type(value) is int and MIN_INT64 <= value <= MAX_INT64
+
+
+def is_integral(value: float) -> bool:
+    """swag.IsFloat64AJSONInteger, near enough: no fraction, and within what a float holds exactly."""
+    return value == value and abs(value) <= 2**53 and (float(value).is_integer() or abs(value - round(value)) < 1e-9 * max(1.0, abs(value)))
