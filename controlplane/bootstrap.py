@@ -68,7 +68,12 @@ class _Client:
             self._base + path,
             method=method,
             data=None if body is None else json.dumps(body).encode(),
-            headers={"Authorization": f"Bearer {self._token}", "Content-Type": "application/json", "Accept": "application/json"},
+            headers={
+                "Authorization": f"Bearer {self._token}",
+                "Content-Type": "application/json",
+                "Accept": "application/json",
+                "User-Agent": "polyplane-demo/1",  # becomes the field manager
+            },
         )
         try:
             with urllib.request.urlopen(request, timeout=30, context=self._context) as response:  # noqa: S310

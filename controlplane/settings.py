@@ -107,6 +107,7 @@ LANGUAGE_CODE = "en-us"
 USE_I18N = False
 USE_TZ = True
 TIME_ZONE = "UTC"
+FORMAT_MODULE_PATH = ["controlplane.formats"]
 
 # Messages carry names and counts, never request bodies, tokens or query strings.
 LOGGING: dict[str, Any] = {

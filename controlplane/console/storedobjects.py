@@ -54,12 +54,16 @@ class _StoredAdmin(ReadOnlyAdmin):
 
 @admin.register(StoredObject)
 class StoredObjectAdmin(_StoredAdmin):
-    list_display = ("name", "namespace", "kind", "tenant", "resource_version", "deleting", "finalizer_count", "size", "created_at")
+    list_display = ("name", "namespace", "kind", "tenant", "resource_version", "deletion", "finalizer_count", "size", "created_at")
     list_filter = (TenantFilter, GroupFilter, ResourceFilter, NamespaceFilter, DeletingFilter, FinalizersFilter)
     search_fields = ("name",)
 
     def get_queryset(self, request: HttpRequest) -> Any:
         return super().get_queryset(request).defer("data")
+
+    @admin.display(description="deletion")
+    def deletion(self, row: StoredObject) -> str:
+        return "being deleted" if row.deleting else "-"
 
     @admin.display(description="finalizers")
     def finalizer_count(self, row: StoredObject) -> str:
