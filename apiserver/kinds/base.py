@@ -19,6 +19,7 @@ from apiserver.meta.gvk import GroupKind, GroupResource, GroupVersionKind
 from apiserver.schema.types import Schema
 
 Object = dict[str, Any]
+OWN_PLACE = GroupResource("", "")
 
 
 @dataclass(frozen=True, slots=True)
@@ -222,7 +223,7 @@ class Resource:
     hooks: Kind
     short_names: tuple[str, ...] = ()
     categories: tuple[str, ...] = ()
-    storage: GroupResource = GroupResource("", "")
+    storage: GroupResource = OWN_PLACE
     custom: bool = False
 
     @property

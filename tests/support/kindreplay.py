@@ -238,7 +238,7 @@ def _created(target: Target, obj: dict[str, Any], context: WriteContext) -> Resu
     metadata.update(uid=str(uuid.uuid5(uuid.NAMESPACE_OID, metadata["name"])), creationTimestamp="2026-01-02T03:04:05Z")
     _admit(target.resource.kind, obj)
     hooks.prepare_create(obj, context)
-    errors = hooks.validate(obj, context)
+    errors = hooks.validate(obj, context) + hooks.validate_create(obj, context)
     warnings = [] if errors else hooks.warnings(obj, None, context)
     hooks.canonicalize(obj)
     return Result(obj, errors, warnings)

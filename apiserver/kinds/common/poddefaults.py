@@ -6,7 +6,7 @@ All functions change the object in place and may run again on their own result.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from apiserver.kinds.common import podresources
@@ -102,14 +102,30 @@ def pull_policy(image: str) -> str:
     return "Always" if tag == "latest" or (not tag and not at) else "IfNotPresent"
 
 
+_SOURCES: Mapping[str, Mapping[str, Any]] = {
+    "azureDisk": {"cachingMode": "ReadWrite", "fsType": "ext4", "kind": "Shared", "readOnly": False},
+    "iscsi": {"iscsiInterface": "default"},
+    "rbd": {"pool": "rbd", "user": "admin", "keyring": "/etc/ceph/keyring"},
+    "scaleIO": {"storageMode": "ThinProvisioned", "fsType": "xfs"},
+}
+
+
+def default_sources(volume: Object) -> None:
+    """Defaults of the sources that volumes of pods and PersistentVolumes share."""
+    for name, defaults in _SOURCES.items():
+        if volume.get(name) is not None:
+            _set(volume[name], **defaults)
+    if volume.get("hostPath") is not None and volume["hostPath"].get("type") is None:
+        volume["hostPath"]["type"] = ""
+
+
 def default_volume(volume: Object) -> None:
     if not any(value is not None for name, value in volume.items() if name != "name"):
         volume["emptyDir"] = {}
     for name in ("secret", "configMap", "downwardAPI", "projected"):
         if volume.get(name) is not None and volume[name].get("defaultMode") is None:
             volume[name]["defaultMode"] = _FILE_MODE
-    if volume.get("hostPath") is not None and volume["hostPath"].get("type") is None:
-        volume["hostPath"]["type"] = ""
+    default_sources(volume)
     _default_items(volume.get("downwardAPI"))
     for source in (volume.get("projected") or {}).get("sources") or ():
         _default_items(source.get("downwardAPI"))

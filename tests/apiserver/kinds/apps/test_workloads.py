@@ -1,0 +1,128 @@
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from tests.support.kindtools import cells, changed, create, resource_of, update, workload
+
+KINDS = ["Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_plain_workload_is_fine(kind: str) -> None:
+    made = create(workload(kind))
+    assert (made.messages, made.warnings) == ([], [])
+    assert made.obj["metadata"]["generation"] == 1
+    assert made.obj["spec"]["template"]["spec"]["dnsPolicy"] == "ClusterFirst"
+
+
+@pytest.mark.parametrize("kind", ["Deployment", "ReplicaSet", "DaemonSet"])
+def test_the_selector_is_fixed(kind: str) -> None:
+    old = create(workload(kind)).obj
+    wanted = changed(old, selector={"matchLabels": {"app": "y"}})
+    wanted["spec"]["template"]["metadata"]["labels"] = {"app": "y"}
+    (message,) = update(wanted, old).messages
+    assert message == 'spec.selector: Invalid value: {"matchLabels":{"app":"y"}}: field is immutable'
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_templates_must_restart_always(kind: str) -> None:
+    messages = create(workload(kind, template_spec={"restartPolicy": "Never"})).messages
+    assert messages == ['spec.template.spec.restartPolicy: Unsupported value: "Never": supported values: "Always"']
+
+
+def test_annotations_count_as_a_new_generation_of_deployments_only() -> None:
+    for kind, generation in (("Deployment", 2), ("ReplicaSet", 1)):
+        old = create(workload(kind)).obj
+        wanted = copy.deepcopy(old)
+        wanted["metadata"]["annotations"] = {"a": "b"}
+        assert update(wanted, old).obj["metadata"]["generation"] == generation
+
+
+def test_daemonsets_count_templates_in_an_annotation() -> None:
+    key = "deprecated.daemonset.template.generation"
+    old = create(workload("DaemonSet")).obj
+    assert old["metadata"]["annotations"] == {key: "1"}
+    assert old["spec"]["updateStrategy"] == {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1, "maxSurge": 0}}
+    wanted = copy.deepcopy(old)
+    wanted["spec"]["template"]["spec"]["containers"][0]["image"] = "i:2"
+    assert update(wanted, old).obj["metadata"]["annotations"] == {key: "2"}
+    assert update(old, old).obj["metadata"]["annotations"] == {key: "1"}
+
+
+def test_daemonset_rolls_either_up_or_down() -> None:
+    def messages(**rolling: Any) -> list[str]:
+        return create(workload("DaemonSet", updateStrategy={"rollingUpdate": rolling})).messages
+
+    path = "spec.updateStrategy.rollingUpdate"
+    assert messages(maxSurge=1) == [f"{path}.maxSurge: Invalid value: 1: may not be set when maxUnavailable is non-zero"]
+    assert messages(maxUnavailable=0) == [f"{path}.maxUnavailable: Required value: cannot be 0 when maxSurge is 0"]
+
+
+def test_statefulset_defaults() -> None:
+    claim = {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}
+    spec = create(workload("StatefulSet", serviceName="s", volumeClaimTemplates=[claim])).obj["spec"]
+    assert spec["podManagementPolicy"] == "OrderedReady"
+    assert spec["updateStrategy"] == {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}}
+    assert spec["persistentVolumeClaimRetentionPolicy"] == {"whenDeleted": "Retain", "whenScaled": "Retain"}
+    made = spec["volumeClaimTemplates"][0]
+    assert (made["kind"], made["apiVersion"], made["status"], made["spec"]["volumeMode"]) == (
+        "PersistentVolumeClaim", "v1", {"phase": "Pending"}, "Filesystem",
+    )  # fmt: skip
+
+
+def test_statefulset_names_are_labels() -> None:
+    rule = resource_of(workload("StatefulSet"))[0].hooks.name_rule
+    assert rule is not None
+    assert rule("a.b", False) == ["must not contain dots"]
+
+
+def test_status_counters() -> None:
+    old = create(workload("ReplicaSet")).obj
+    assert old["status"] == {"replicas": 0}
+    wanted = {**old, "status": {"replicas": 1, "readyReplicas": 2, "availableReplicas": 3}}
+    assert update(wanted, old, "status").messages == [
+        "status.readyReplicas: Invalid value: 2: cannot be greater than status.replicas",
+        "status.availableReplicas: Invalid value: 3: cannot be greater than status.replicas",
+        "status.availableReplicas: Invalid value: 3: cannot be greater than readyReplicas",
+    ]
+
+
+def test_scale() -> None:
+    obj = create(workload("Deployment", replicas=3)).obj
+    obj["status"]["replicas"] = 2
+    hooks = resource_of(obj)[0].hooks
+    scale = hooks.scale_of(obj)
+    assert (scale["spec"], scale["status"]) == ({"replicas": 3}, {"replicas": 2, "selector": "app=x"})
+    hooks.set_scale(obj, 7)
+    assert obj["spec"]["replicas"] == 7
+
+
+def test_tables() -> None:
+    obj = create(workload("Deployment")).obj
+    obj["status"] = {"readyReplicas": 1, "updatedReplicas": 1}
+    row = cells(obj)
+    assert (row["Ready"], row["Up-to-date"], row["Available"], row["Age"], row["Selector"]) == ("1/1", 1, 0, "4m5s", "app=x")
+    assert cells(create(workload("DaemonSet")).obj)["Node Selector"] == "<none>"
+    assert cells(create(workload("StatefulSet")).obj)["Ready"] == "0/1"
+
+
+def test_replication_controllers_take_labels_and_selector_from_the_template() -> None:
+    wanted = workload("ReplicationController", "v1")
+    wanted["spec"].pop("selector")
+    made = create(wanted)
+    assert made.messages == []
+    assert (made.obj["spec"]["selector"], made.obj["metadata"]["labels"]) == ({"app": "x"}, {"app": "x"})
+    assert resource_of(made.obj)[0].hooks.scale_of(made.obj)["status"]["selector"] == "app=x"
+
+
+def test_controller_revisions_keep_their_data() -> None:
+    wanted = {"apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": {"name": "r"}, "revision": 1, "data": {"a": 1}}
+    old = create(wanted).obj
+    (message,) = update({**old, "data": {"a": 2}}, old).messages
+    assert message == 'data: Invalid value: {"a":2}: field is immutable'
+    owner = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web", "controller": True}
+    old["metadata"]["ownerReferences"] = [owner]
+    assert cells(old)["Controller"] == "statefulset.apps/web"

@@ -1,0 +1,88 @@
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from apiserver.kinds.catalog import resources
+from apiserver.kinds.common.eventforms import to_core, to_events
+from apiserver.meta.gvk import GroupResource
+from tests.support.kindtools import cells, create, update
+
+CORE = resources()[GroupResource("", "events")].hooks
+EVENTS = resources()[GroupResource("events.k8s.io", "events")].hooks
+TIMES = st.sampled_from([None, "2026-01-01T00:00:00Z"])
+CORE_EVENTS = st.fixed_dictionaries(
+    {
+        "involvedObject": st.fixed_dictionaries({}, optional={"kind": st.just("Pod"), "namespace": st.just("ns")}),
+        "source": st.fixed_dictionaries({}, optional={"component": st.just("kubelet")}),
+        "firstTimestamp": TIMES,
+        "lastTimestamp": TIMES,
+        "eventTime": TIMES,
+        "reportingComponent": st.sampled_from(["", "x"]),
+        "reportingInstance": st.sampled_from(["", "y"]),
+    },
+    optional={"reason": st.text(min_size=1), "message": st.text(min_size=1), "count": st.integers(1, 9), "type": st.just("Normal")},
+)
+
+
+@given(CORE_EVENTS)
+def test_no_form_loses_anything(members: dict[str, Any]) -> None:
+    event = {"kind": "Event", "apiVersion": "v1", "metadata": {"name": "e"}, **members}
+    before = copy.deepcopy(event)
+    new = to_events(event)
+    assert new["apiVersion"] == "events.k8s.io/v1"
+    assert to_core(new) == event == before
+    assert to_events(to_core(new)) == new
+    assert CORE.fields(event) == EVENTS.fields(new)
+
+
+def new_event(**members: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": "events.k8s.io/v1",
+        "kind": "Event",
+        "metadata": {"name": "e", "namespace": "ns"},
+        "eventTime": "2026-01-02T03:03:05.000000Z",
+        "reportingController": "example.com/c",
+        "reportingInstance": "i",
+        "action": "Sync",
+        "reason": "Synced",
+        "type": "Normal",
+        "regarding": {"kind": "ConfigMap", "name": "cm", "namespace": "ns"},
+        **members,
+    }
+
+
+def test_only_the_series_of_a_new_event_changes() -> None:
+    old = create(new_event()).obj
+    series = {"count": 3, "lastObservedTime": "2026-01-02T03:04:00.000000Z"}
+    assert update({**old, "series": series}, old).messages == []
+    assert update({**old, "note": "other"}, old).messages == ['message: Invalid value: "other": field is immutable']
+
+
+def test_old_style_events_may_change() -> None:
+    event = {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": "e", "namespace": "ns"},
+        "involvedObject": {"kind": "Pod", "name": "p", "namespace": "ns"},
+    }
+    old = create(event).obj
+    assert update({**old, "message": "other", "count": 2}, old).messages == []
+
+
+def test_tables_of_both_forms_agree() -> None:
+    made = create(new_event(note=" all good "))
+    row = cells(made.obj)
+    assert row == cells({**to_core(made.obj)})
+    assert (row["Last Seen"], row["Object"], row["Message"], row["Count"], row["Source"]) == (
+        "60s", "configmap/cm", "all good", 1, "example.com/c, i",
+    )  # fmt: skip
+
+
+def test_field_selectors_use_each_groups_own_names() -> None:
+    assert EVENTS.field_alias("v1", "regarding.name") == "involvedObject.name"
+    assert EVENTS.field_alias("v1", "involvedObject.name") == ""
+    assert CORE.field_alias("v1", "involvedObject.name") == "involvedObject.name"
