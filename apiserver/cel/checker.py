@@ -152,7 +152,7 @@ class _Checker:
         return optional_type(result) if is_optional or optional else result
 
     def struct_field(self, pos: int, struct: str, name: str) -> Type:
-        known = self.env.structs.get(struct)
+        known = self.env.struct(struct)
         if known is None:
             self.error(pos, f"unexpected failed resolution of '{struct}'")
             return ERROR
@@ -280,7 +280,7 @@ class _Checker:
             self.undeclared(e.pos, e.name)
             return ERROR
         result = denoted
-        if denoted.name not in self.env.structs:
+        if self.env.struct(denoted.name) is None:
             self.error(e.pos, f"'{denoted.name}' is not a message type")
             result = ERROR
         for field in e.fields:

@@ -142,6 +142,30 @@ _ONE = frozenset(
         "getQuery",
     ]
 )
+
+
+def _product(factor: int) -> DynamicCost:
+    return lambda args, _result: 1 + size(args[0]) * size(args[1]) * factor
+
+
+def _new_list(_args: tuple[Any, ...], result: Any) -> int:
+    return size(result) + 1 + NEW_LIST
+
+
+def _flatten(args: tuple[Any, ...], _result: Any) -> int:
+    return size(args[0]) * (args[1] if len(args) == 2 else 1) + 1 + NEW_LIST
+
+
+def _self_comparison(index: int) -> DynamicCost:
+    def cost(args: tuple[Any, ...], _result: Any) -> int:
+        items = args[index]
+        factor = 2.1 if items and isinstance(items[0], str | bytes) else 2.0
+        return int(len(items) ** 2 * factor) + 1 + NEW_LIST
+
+    return cost
+
+
+_SORTABLE = ("int", "uint", "double", "bool", "google.protobuf.Duration", "google.protobuf.Timestamp", "string", "bytes")
 _BY_FUNCTION: Final[dict[str, int | DynamicCost]] = {
     "check": 350_000,
     **dict.fromkeys(_ONE, 1),
@@ -156,6 +180,14 @@ _BY_FUNCTION: Final[dict[str, int | DynamicCost]] = {
     "validate": _validate,
 }
 _BY_OVERLOAD: Final[dict[str, int | DynamicCost]] = {
+    "list_sets_contains_list": _product(1),
+    "list_sets_intersects_list": _product(1),
+    "list_sets_equivalent_list": _product(2),
+    **dict.fromkeys(("list_slice", "lists_range", "list_reverse"), _new_list),
+    **dict.fromkeys(("list_flatten", "list_flatten_int"), _flatten),
+    "list_distinct": _self_comparison(0),
+    **{f"list_{kind}_sort": _self_comparison(0) for kind in _SORTABLE},
+    **{f"list_{kind}_sortByAssociatedKeys": _self_comparison(1) for kind in _SORTABLE},
     **dict.fromkeys(
         ("starts_with_string", "ends_with_string", "string_to_bytes", "bytes_to_string", "strings_quote", "string_format"), _first
     ),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -36,7 +36,7 @@ class Env:
 
     quoted_fields: backquoted field names. validators: Kubernetes' checks of
     literal durations, timestamps, regular expressions and aggregates run after the type check. strict_presence: testing what has no
-    members for presence is an error (Kubernetes: absent)."""
+    members for presence is an error (Kubernetes: absent). dynamic_structs: struct types that are made when they are named."""
 
     variables: Mapping[str, Type] = field(default_factory=dict)
     functions: Functions = field(default_factory=dict)
@@ -48,15 +48,21 @@ class Env:
     quoted_fields: bool = False
     validators: bool = False
     strict_presence: bool = False
+    dynamic_structs: Callable[[str], StructType | None] | None = None
 
     def extend(self, variables: Mapping[str, Type] | None = None, structs: Mapping[str, StructType] | None = None) -> Env:
         """A copy that knows more variables and struct types."""
         return replace(self, variables={**self.variables, **(variables or {})}, structs={**self.structs, **(structs or {})})
 
+    def struct(self, name: str) -> StructType | None:
+        """The struct type of a name."""
+        found = self.structs.get(name)
+        return self.dynamic_structs(name) if found is None and self.dynamic_structs is not None else found
+
     def type_named(self, name: str) -> Type | None:
         """The type that a name denotes."""
         found = self.type_names.get(name) or _TYPE_NAMES.get(name)
-        if found is None and name in self.structs:
+        if found is None and self.struct(name) is not None:
             found = struct_type(name)
         return found
 

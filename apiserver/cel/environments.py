@@ -7,28 +7,17 @@ from typing import Final
 from apiserver.cel import macros
 from apiserver.cel.decls import merge
 from apiserver.cel.env import Env
-from apiserver.cel.library.authorizer import (
-    AUTHORIZER,
-    AUTHORIZER_TYPE,
-    DECISION_TYPE,
-    GROUP_CHECK_TYPE,
-    PATH_CHECK_TYPE,
-    RESOURCE_CHECK_TYPE,
-)
+from apiserver.cel.library.authorizer import AUTHORIZER
 from apiserver.cel.library.collections import KUBERNETES_LISTS, LIST_MACROS, LISTS, MAP_INSERT, SETS
 from apiserver.cel.library.network import CIDR_TYPE, IP_TYPE, NETWORK
 from apiserver.cel.library.optionals import OPTIONALS
 from apiserver.cel.library.standard import STANDARD
 from apiserver.cel.library.strings import STRINGS_V2
-from apiserver.cel.library.text import FORMAT_FUNCTIONS, FORMAT_TYPE, REGEX, URL_TYPE, URLS
-from apiserver.cel.library.versions import QUANTITIES, QUANTITY_TYPE, SEMVER_TYPE, SEMVERS
+from apiserver.cel.library.text import FORMAT_FUNCTIONS, REGEX, URLS
+from apiserver.cel.library.versions import QUANTITIES, SEMVERS
 from apiserver.cel.types import DYN, optional_type
 
 TYPE_NAMES: Final = {"optional_type": optional_type(DYN), "net.IP": IP_TYPE, "net.CIDR": CIDR_TYPE}
-_OBJECTS = (
-    URL_TYPE, QUANTITY_TYPE, SEMVER_TYPE, FORMAT_TYPE,
-    AUTHORIZER_TYPE, PATH_CHECK_TYPE, GROUP_CHECK_TYPE, RESOURCE_CHECK_TYPE, DECISION_TYPE,
-)  # fmt: skip
 
 BASE: Final = Env(
     functions=merge(

@@ -196,7 +196,7 @@ class Planner:
         return Code(run, cost=NEW_MAP + sum(c.cost for c in parts))
 
     def struct(self, e: StructExpr) -> Code:
-        known = self.env.structs.get(e.name)
+        known = self.env.struct(e.name)
         if known is None:
             return failing(f"unknown type '{e.name}'")
         fields = [(x.key, self.plan(x.value), x.optional) for x in e.fields]

@@ -17,7 +17,7 @@ _MISSING: Any = object()
 def source_name(planner: Planner, operand: Type, field: str) -> str:
     """A struct's field as the JSON object calls it."""
     if operand.kind == "struct":
-        known = planner.env.structs.get(operand.name)
+        known = planner.env.struct(operand.name)
         found = known.field(field) if known is not None else None
         if found is not None:
             return found.source
