@@ -7,35 +7,43 @@ same value for all of them. Groups are found by namespace and name: a thousand w
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
+from collections.abc import Hashable, Iterator
 
 from apiserver.watch.entry import Change, Predicate
 from apiserver.watch.subscription import Subscription
 
-_Place = tuple[str, str]
-_Groups = dict[Predicate | None, dict[Subscription, None]]
+
+class Group:
+    __slots__ = ("members", "predicate")
+
+    def __init__(self, predicate: Predicate | None) -> None:
+        self.predicate = predicate
+        self.members: dict[Subscription, None] = {}
 
 
 class Hub:
     def __init__(self) -> None:
-        self._places: dict[_Place, _Groups] = {}
+        self._places: dict[tuple[str, str], dict[Hashable, Group]] = {}
 
     def __len__(self) -> int:
         return sum(1 for _ in self._all())
 
-    def join(self, subscription: Subscription, namespace: str, name: str, predicate: Predicate | None) -> None:
-        """Predicates that are equal (==, hash) are taken for the same."""
-        groups = self._places.setdefault((namespace, name), {})
-        groups.setdefault(predicate, {})[subscription] = None
+    def join(self, subscription: Subscription, namespace: str, name: str, predicate: Predicate | None, key: Hashable = None) -> None:
+        """key: equal for predicates that decide alike; without one, predicates that are equal are taken for the same."""
+        if key is None:
+            key = predicate
+        place = self._places.setdefault((namespace, name), {})
+        group = place.get(key)
+        if group is None:
+            group = place[key] = Group(predicate)
+        members = group.members
+        members[subscription] = None
 
         def leave() -> None:
-            members = groups.get(predicate)
-            if members is None or subscription not in members:
-                return
-            del members[subscription]
-            if not members:
-                del groups[predicate]
-                if not groups and self._places.get((namespace, name)) is groups:
+            members.pop(subscription, None)
+            if not members and place.get(key) is group:
+                del place[key]
+                if not place and self._places.get((namespace, name)) is place:
                     del self._places[namespace, name]
 
         subscription.joined(leave)
@@ -44,11 +52,11 @@ class Hub:
         namespace, name = change.new.namespace, change.new.name
         version = change.resource_version
         for place in dict.fromkeys((("", ""), (namespace, ""), ("", name), (namespace, name))):
-            for predicate, members in tuple(self._places.get(place, {}).items()):
-                event = change.seen(predicate)
+            for group in tuple(self._places.get(place, {}).values()):
+                event = change.seen(group.predicate)
                 if event is None:
                     continue
-                for subscription in tuple(members):
+                for subscription in tuple(group.members):
                     if version > subscription.after:
                         subscription.push(event)
 
@@ -63,5 +71,5 @@ class Hub:
 
     def _all(self) -> Iterator[Subscription]:
         for groups in self._places.values():
-            for members in groups.values():
-                yield from members
+            for group in groups.values():
+                yield from group.members

@@ -8,7 +8,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from collections.abc import AsyncIterator, Callable, Hashable, Iterable, Sequence
 
 from apiserver.meta.gvk import GroupResource
 from apiserver.storage.errors import StorageError, TenantGone, Unavailable
@@ -94,10 +94,12 @@ class Watches:
         namespace: str = "",
         name: str = "",
         predicate: Predicate | None = None,
+        selector: Hashable = None,
     ) -> Subscription:
         """after None: the most recent state as ADDED events, then changes; 0: the same from whatever state the cache has; otherwise the
         changes after that version, or, with ``initial``, a state that is not older than it, then changes. A version of the future is
-        waited for, silently. Equal predicates are evaluated once. The caller must cancel() the subscription.
+        waited for, silently. Predicates with equal ``selector`` keys (or, without one, equal predicates) are evaluated once for all.
+        The caller must cancel() the subscription.
 
         Raises Compacted for a version below the floor, TooLarge (initial only), TenantGone, Unavailable."""
         if after is None:
@@ -115,10 +117,10 @@ class Watches:
                 return matches(entry) and (chosen is None or chosen(entry.labels, entry.fields))
 
             subscription = Subscription(now, lambda: cache.resource_version, initial_state(cache.select(namespace), selected))
-            channel.hub.join(subscription, namespace, name, predicate)
+            channel.hub.join(subscription, namespace, name, predicate, selector)
             return subscription
         subscription = Subscription(after, lambda: cache.resource_version)
-        channel.hub.join(subscription, namespace, name, predicate)
+        channel.hub.join(subscription, namespace, name, predicate, selector)
         if after >= cache.window_after:
             subscription.resume_with(replay(_one_page(cache.changes_after(after)), matches, predicate))
         else:

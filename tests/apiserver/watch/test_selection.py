@@ -96,6 +96,23 @@ async def test_equal_selectors_are_evaluated_once_and_share_encodings(store: Pos
     assert events[7].memo == {"table": b"encoded"}
 
 
+async def test_equal_selector_keys_make_one_group_of_different_functions(store: PostgresStore, watches: Watches, tenant: int) -> None:
+    head = await store.head(tenant)
+
+    async def subscribe(value: str) -> Subscription:
+        predicate = Counting("app", value)
+        return await watches.subscribe(
+            tenant, CONFIGMAPS, after=head, predicate=lambda labels, fields: predicate(labels, fields), selector=("app", value)
+        )
+
+    subscriptions = [await subscribe(value) for value in "xxxy"]
+    Counting.calls = 0
+    await store.write(tenant, create(key("a"), labels={"app": "x"}))
+    assert [short(await read(s, 1)) for s in subscriptions[:3]] == [[("ADDED", "a")]] * 3
+    await nothing(subscriptions[3], 0.01)
+    assert Counting.calls == 2
+
+
 async def test_500_watchers_get_one_change_quickly(store: PostgresStore, watches: Watches, tenant: int) -> None:
     head = await store.head(tenant)
     subscriptions = [await watches.subscribe(tenant, CONFIGMAPS, after=head, namespace="default") for _ in range(500)]
