@@ -17,6 +17,7 @@ from apiserver.watch.entry import Change, Entry, Index
 
 WINDOW_CHANGES = 4096
 WINDOW_SECONDS = 300.0
+WINDOW_BYTES = 32 * 2**20
 
 
 class Clock(Protocol):
@@ -39,6 +40,7 @@ class Cache:
         self._selected: dict[str, Sequence[Entry]] = {}
         self._window: list[Change] = []
         self._window_after = 0
+        self._window_bytes = 0
 
     @property
     def resource_version(self) -> int:
@@ -108,8 +110,9 @@ class Cache:
         self._selected.pop(new.namespace, None)
         change = Change(old, new, deleted)
         self._window.append(change)
-        if len(self._window) > 2 * WINDOW_CHANGES:
-            self._forget(len(self._window) - WINDOW_CHANGES)
+        self._window_bytes += len(new.json)
+        if len(self._window) > 2 * WINDOW_CHANGES or self._window_bytes > WINDOW_BYTES:
+            self._shrink()
         return change
 
     def forget_old(self) -> None:
@@ -117,9 +120,19 @@ class Cache:
         limit = time.monotonic() - WINDOW_SECONDS
         self._forget(bisect_left(self._window, limit, key=lambda c: c.at))
 
+    def _shrink(self) -> None:
+        """To half of what is allowed, so that the cost of moving the list is spread over many changes."""
+        count = max(len(self._window) - WINDOW_CHANGES, 0)
+        size = self._window_bytes - sum(len(change.new.json) for change in self._window[:count])
+        while size > WINDOW_BYTES // 2:
+            size -= len(self._window[count].new.json)
+            count += 1
+        self._forget(count)
+
     def _forget(self, count: int) -> None:
         if count:
             self._window_after = self._window[count - 1].resource_version
+            self._window_bytes -= sum(len(change.new.json) for change in self._window[:count])
             del self._window[:count]
 
     def _order(self, namespace: str, name: str) -> tuple[str, str]:

@@ -15,6 +15,7 @@ from apiserver.watch.entry import Change, Entry, Predicate, WatchEvent
 from apiserver.watch.errors import TooSlow
 
 MAX_PENDING = 10_000  # events; they are shared with other watchers, so this bounds what one of them keeps alive
+MAX_PENDING_BYTES = 64 * 2**20
 MAX_STALL = 60.0  # seconds that an event may wait to be read
 
 Backlog = AsyncIterator[list[WatchEvent]]
@@ -24,7 +25,7 @@ class Subscription:
     """Made by Watches.subscribe. start: the version that the initial state is of, or after which changes come. synced: the initial
     state, if one was asked for, has been returned by next() completely (a batch never holds both it and later events)."""
 
-    __slots__ = ("_backlog", "_clock", "_delivered", "_error", "_leave", "_pending", "_stalled", "_waiter", "after", "start")
+    __slots__ = ("_backlog", "_bytes", "_clock", "_delivered", "_error", "_leave", "_pending", "_stalled", "_waiter", "after", "start")
 
     def __init__(self, start: int, clock: Callable[[], int], backlog: Backlog | None = None) -> None:
         self.start = start
@@ -33,6 +34,7 @@ class Subscription:
         self._backlog = backlog
         self._delivered = start
         self._pending: deque[WatchEvent] = deque()
+        self._bytes = 0
         self._stalled = 0.0
         self._waiter: asyncio.Future[None] | None = None
         self._error: Exception | None = None
@@ -52,6 +54,7 @@ class Subscription:
         if self._pending:
             events = list(self._pending)
             self._pending.clear()
+            self._bytes = 0
             self._delivered = events[-1].resource_version
             return events
         if self._error is not None:
@@ -83,10 +86,11 @@ class Subscription:
         pending = self._pending
         if not pending:
             self._stalled = time.monotonic()
-        elif len(pending) >= MAX_PENDING:
+        elif len(pending) >= MAX_PENDING or self._bytes > MAX_PENDING_BYTES:
             self.drop_slow()
             return
         pending.append(event)
+        self._bytes += len(event.entry.json)
         waiter = self._waiter
         if waiter is not None and not waiter.done():
             waiter.set_result(None)

@@ -14,7 +14,7 @@ from apiserver.watch import subscription as subscription_module
 from apiserver.watch import watches as watches_module
 from apiserver.watch.errors import TooSlow, WatchClosed
 from apiserver.watch.watches import Watches
-from tests.support.storage import CONFIGMAPS, LEASES, create, delete, index, key, stored, update
+from tests.support.storage import CONFIGMAPS, LEASES, create, delete, index, key, stored, text, update
 from tests.support.watch import nothing, read, short
 
 
@@ -176,10 +176,11 @@ async def test_an_object_that_cannot_be_indexed_ends_watches_rather_than_be_skip
     await watches.stop()
 
 
-async def test_a_watcher_that_does_not_read_is_dropped_by_number(
-    store: PostgresStore, watches: Watches, tenant: int, monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize(("limit", "value"), [("MAX_PENDING", 10), ("MAX_PENDING_BYTES", 9 * len(text(key("n0"))))])
+async def test_a_watcher_that_does_not_read_is_dropped_by_number_and_size(
+    store: PostgresStore, watches: Watches, tenant: int, monkeypatch: pytest.MonkeyPatch, limit: str, value: int
 ) -> None:
-    monkeypatch.setattr(subscription_module, "MAX_PENDING", 10)
+    monkeypatch.setattr(subscription_module, limit, value)
     head = await store.head(tenant)
     slow = await watches.subscribe(tenant, CONFIGMAPS, after=head)
     quick = await watches.subscribe(tenant, CONFIGMAPS, after=head)
@@ -242,3 +243,17 @@ async def test_a_hole_in_the_log_is_reported_and_ends_the_watches(
                 await subscription.next(5)
     assert "the log has a hole" in caplog.text
     assert len(await watches.fresh(tenant, CONFIGMAPS)) == 4
+
+
+async def test_the_window_is_bounded_in_bytes_and_older_watches_read_the_log(
+    store: PostgresStore, watches: Watches, tenant: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("apiserver.watch.cache.WINDOW_BYTES", 20_000)
+    cache = await watches.cache(tenant, CONFIGMAPS)
+    start = cache.resource_version
+    for i in range(30):
+        await store.write(tenant, create(key(f"n{i:02}"), "x" * 1000))
+        assert sum(len(c.new.json) for c in cache.changes_after(cache.window_after)) <= 20_000
+    assert cache.window_after > start
+    subscription = await watches.subscribe(tenant, CONFIGMAPS, after=start)
+    assert [name for _, name in short(await read(subscription, 30))] == [f"n{i:02}" for i in range(30)]
