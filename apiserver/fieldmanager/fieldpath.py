@@ -10,9 +10,9 @@ Source: structured-merge-diff, package ``fieldpath`` (set.go, element.go, serial
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from functools import lru_cache
+from functools import lru_cache, wraps
 from itertools import chain
-from typing import Any
+from typing import Any, TypeVar
 
 import orjson
 
@@ -33,6 +33,16 @@ class InvalidFields(ValueError):
     """FieldsV1 that is no field set."""
 
 
+_MAX_REMEMBERED = 200
+Answer = TypeVar("Answer")
+
+
+def _remember_short(function: Callable[[str], Answer]) -> Callable[[str], Answer]:
+    """A cache that passes over long texts, which one client could otherwise fill memory with."""
+    cached = lru_cache(maxsize=20_000)(function)
+    return wraps(function)(lambda text: cached(text) if len(text) <= _MAX_REMEMBERED else function(text))
+
+
 # --- path elements ---------------------------------------------------------------------------------------------------------------
 def value_element(value: Any) -> str:
     return f"v:{to_json(value)}"
@@ -40,19 +50,22 @@ def value_element(value: Any) -> str:
 
 def key_element(*fields: Any) -> str:
     """``fields``: names and values of the keys that are set, in turn, sorted by name."""
-    try:
-        return _key_element(*fields)
-    except TypeError:  # a key that is an object or a list
-        return _key_element.__wrapped__(*fields)
+    for value in fields[1::2]:
+        cls = value.__class__
+        if cls is dict or cls is list or (cls is str and len(value) > _MAX_REMEMBERED):
+            return _key_element(*fields)
+    return _remembered_key_element(*fields)
 
 
-@lru_cache(maxsize=20_000, typed=True)
 def _key_element(*fields: Any) -> str:
     members = ",".join(f'"{name}":{to_json(value)}' for name, value in zip(fields[::2], fields[1::2], strict=True))
     return f"k:{{{members}}}"
 
 
-@lru_cache(maxsize=20_000)
+_remembered_key_element = lru_cache(maxsize=20_000, typed=True)(_key_element)
+
+
+@_remember_short
 def order(element: str) -> tuple[Any, ...]:
     """A sort key with the order of PathElement.Compare: names, keys, values, indexes."""
     kind, text = element[:1], element[2:]
@@ -65,7 +78,7 @@ def order(element: str) -> tuple[Any, ...]:
     return (3, int(text))
 
 
-@lru_cache(maxsize=20_000)
+@_remember_short
 def element_text(element: str) -> str:
     """How a person reads it: ``.name``, ``[name="x"]``, ``[="x"]``, ``[0]``."""
     kind, text = element[:1], element[2:]
@@ -270,7 +283,7 @@ def _keep(fields: FieldSet, wanted: FieldSet) -> FieldSet:
 
 
 # --- FieldsV1 --------------------------------------------------------------------------------------------------------------------
-@lru_cache(maxsize=20_000)
+@_remember_short
 def _canonical(element: str) -> str | None:
     """A path element as this module writes it, None for a kind that is not known. Raises InvalidFields."""
     if len(element) < 2:
@@ -297,10 +310,13 @@ def _canonical(element: str) -> str | None:
     return None
 
 
-@lru_cache(maxsize=4_096)
 def _decode_text(text: bytes) -> FieldSet:
     fields: FieldSet = _decode_node(orjson.loads(text))[0] or {}
     return fields
+
+
+_MAX_TEXT = 8_192
+_remembered_text = lru_cache(maxsize=2_048)(_decode_text)
 
 
 def decode(fields_v1: Any) -> FieldSet:
@@ -308,9 +324,10 @@ def decode(fields_v1: Any) -> FieldSet:
     if fields_v1 is None:
         return LEAF
     try:
-        return _decode_text(orjson.dumps(fields_v1))
+        text = orjson.dumps(fields_v1)
     except TypeError as error:
         raise InvalidFields(str(error)) from error
+    return _remembered_text(text) if len(text) <= _MAX_TEXT else _decode_text(text)
 
 
 def _decode_node(raw: Any) -> tuple[FieldSet | None, bool]:

@@ -37,8 +37,9 @@ def owned_through(t: Type, live: Object) -> FieldSet | None:
         return None
     try:
         applied = orjson.loads(text)
-        if not isinstance(applied, dict) or applied.get("apiVersion") != live.get("apiVersion"):
+        if not isinstance(applied, dict) or any(applied.get(name) != live.get(name) for name in ("apiVersion", "kind")):
             return None
+        validate(t, live)
         validate(t, applied)
         changes = compare(t, applied, live)
     except (ValueError, TypedError):

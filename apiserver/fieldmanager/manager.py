@@ -113,7 +113,8 @@ class FieldManager:
         updater = self._updater(subresource)
         new = self._versioned(new, version)
         if same(live, new):
-            return Managed(updater.reconciled(live, managed.fields), managed.times)
+            kept = updater.reconciled(live, managed.fields)
+            return Managed({manager: owned for manager, owned in kept.items() if owned.fields}, managed.times)
         t = updater.type(version)
         if not self._decoded(version):
             with failing(f"failed to convert new object ({_identity(new)}) to smd typed"):

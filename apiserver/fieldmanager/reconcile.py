@@ -9,18 +9,20 @@ from __future__ import annotations
 from apiserver.fieldmanager.fieldpath import LEAF, FieldSet
 from apiserver.fieldmanager.types import Type
 
-_REMEMBERED = 512
+_MAX_REMEMBERED = 2_000
+_remembered: dict[tuple[int, int], tuple[Type, FieldSet, FieldSet]] = {}
+"""(id of type, id of set) → type, set, answer. Holding both keeps their ids their own."""
 
 
 def reconcile(t: Type, fields: FieldSet) -> FieldSet:
-    """The set under the type as it is now; the identical set when nothing changes. Every write asks this of sets that hardly ever
-    change, so each type remembers its answers by the set's identity."""
-    known = t.reconciled.get(id(fields))
+    """The set under the type as it is now; the identical set when nothing changes. Every write asks this, of sets that hardly ever change
+    (see fieldpath.decode), so recent answers are remembered."""
+    known = _remembered.get((id(t), id(fields)))
     if known is None:
-        if len(t.reconciled) >= _REMEMBERED:
-            t.reconciled.clear()
-        known = t.reconciled[id(fields)] = (fields, _below_root(t, fields))
-    return known[1]
+        if len(_remembered) >= _MAX_REMEMBERED:
+            _remembered.clear()
+        known = _remembered[id(t), id(fields)] = (t, fields, _below_root(t, fields))
+    return known[2]
 
 
 def _below_root(t: Type, fields: FieldSet) -> FieldSet:

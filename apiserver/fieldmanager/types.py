@@ -26,14 +26,12 @@ from apiserver.schema.types import MISSING, Schema
 class Type:
     """scalar: "", "numeric", "string", "boolean" or "untyped" (any scalar). At least one of scalar, list, map is set."""
 
-    __slots__ = ("list", "map", "reconciled", "scalar")
+    __slots__ = ("list", "map", "scalar")
 
     def __init__(self, scalar: str = "", list: ListType | None = None, map: MapType | None = None) -> None:
         self.scalar = scalar
         self.list = list
         self.map = map
-        self.reconciled: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
-        """What `reconcile` made of a set, by the set's id; holds the set, so that its id stays its own."""
 
 
 class ListType:
