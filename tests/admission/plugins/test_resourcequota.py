@@ -1,0 +1,203 @@
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from admission.attributes import Attributes
+from admission.plugins.quota_usage import CLAIMS, PODS, SERVICES, usage
+from admission.plugins.resourcequota import Charges, ResourceQuota, charge
+from apiserver.errors import Conflict, Forbidden
+from apiserver.meta.gvk import GroupResource, GroupVersionKind, GroupVersionResource
+from apiserver.user import User
+
+Object = dict[str, Any]
+NOW = datetime(2026, 1, 1, tzinfo=UTC)
+HARD = {"pods": "2", "requests.cpu": "1", "requests.memory": "1Gi"}
+NONE = {"pods": "0", "requests.cpu": "0", "requests.memory": "0"}
+
+
+def quota(hard: Object, used: Object, name: str = "compute", **spec: Any) -> Object:
+    return {"metadata": {"name": name}, "spec": {"hard": hard, **spec}, "status": {"hard": hard, "used": used}}
+
+
+def pod(cpu: str = "", memory: str = "", **spec: Any) -> Object:
+    requests = {k: v for k, v in (("cpu", cpu), ("memory", memory)) if v}
+    return {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "resources": {"requests": requests}}], **spec}}
+
+
+def spend(quotas: Sequence[Object], obj: Object, old: Object | None = None, resource: GroupResource = PODS) -> Charges:
+    return charge(quotas, resource, obj, old, NOW, "p")
+
+
+def refusal(quotas: Sequence[Object], obj: Object) -> str:
+    with pytest.raises(Forbidden) as refused:
+        spend(quotas, obj)
+    return refused.value.message
+
+
+def test_what_fits_is_charged() -> None:
+    ((_, used),) = spend([quota(HARD, NONE)], pod("600m", "256Mi"))
+    assert used == {"pods": "1", "requests.cpu": "600m", "requests.memory": "256Mi"}
+    ((_, used),) = spend([quota(HARD, used)], pod("400m", "256Mi"))
+    assert used == {"pods": "2", "requests.cpu": "1", "requests.memory": "512Mi"}
+
+
+def test_what_does_not_fit_names_only_what_is_exceeded() -> None:
+    used = {"pods": "1", "requests.cpu": "600m", "requests.memory": "256Mi"}
+    assert refusal([quota(HARD, used)], pod("500m", "256Mi")) == (
+        'pods "p" is forbidden: exceeded quota: compute, requested: requests.cpu=500m, used: requests.cpu=600m, limited: requests.cpu=1'
+    )
+    assert refusal([quota(HARD, used)], pod("5", "5Gi")).endswith(
+        "requested: requests.cpu=5,requests.memory=5Gi, used: requests.cpu=600m,requests.memory=256Mi, "
+        "limited: requests.cpu=1,requests.memory=1Gi"
+    )
+    assert refusal([quota(HARD, {**used, "pods": "2"})], pod("0", "0")).endswith("requested: pods=1, used: pods=2, limited: pods=2")
+
+
+def test_limited_compute_must_be_requested_by_every_container() -> None:
+    assert refusal([quota(HARD, NONE)], pod()) == (
+        'pods "p" is forbidden: failed quota: compute: must specify requests.cpu for: c; requests.memory for: c'
+    )
+
+
+def test_a_quota_that_was_never_counted_refuses() -> None:
+    assert refusal([quota(HARD, {"pods": "0"})], pod("1", "1")).endswith(
+        "status unknown for quota: compute, resources: pods,requests.cpu,requests.memory"
+    )
+
+
+def test_an_update_is_charged_by_its_increase() -> None:
+    claim = {"metadata": {"name": "c"}, "spec": {"resources": {"requests": {"storage": "1Gi"}}, "storageClassName": "gold"}}
+    bigger = {**claim, "spec": {**claim["spec"], "resources": {"requests": {"storage": "3Gi"}}}}
+    hard = {"requests.storage": "4Gi", "gold.storageclass.storage.k8s.io/requests.storage": "4Gi", "persistentvolumeclaims": "1"}
+    counted = quota(
+        hard, {"requests.storage": "1Gi", "gold.storageclass.storage.k8s.io/requests.storage": "1Gi", "persistentvolumeclaims": "1"}
+    )
+    ((_, used),) = spend([counted], bigger, claim, CLAIMS)
+    assert used["requests.storage"] == used["gold.storageclass.storage.k8s.io/requests.storage"] == "3Gi"
+    assert used["persistentvolumeclaims"] == "1"
+    assert spend([counted], claim, bigger, CLAIMS) == []
+
+
+@pytest.mark.parametrize(
+    ("resource", "obj", "name"),
+    [
+        (GroupResource("apps", "deployments"), {"metadata": {"name": "d"}}, "count/deployments.apps"),
+        (GroupResource("", "secrets"), {"metadata": {"name": "s"}}, "secrets"),
+        (GroupResource("", "secrets"), {"metadata": {"name": "s"}}, "count/secrets"),
+        (PODS, pod(), "count/pods"),
+    ],
+)
+def test_everything_can_be_counted(resource: GroupResource, obj: Object, name: str) -> None:
+    ((_, used),) = spend([quota({name: "1"}, {name: "0"})], obj, resource=resource)
+    assert used == {name: "1"}
+    with pytest.raises(Forbidden, match="exceeded quota"):
+        spend([quota({name: "1"}, used)], obj, resource=resource)
+
+
+def test_services_use_node_ports_by_their_type() -> None:
+    ports = [{"port": 1, "nodePort": 30000}, {"port": 2}]
+    for kind, allocate, node_ports, balancers in (("ClusterIP", None, 0, 0), ("NodePort", None, 2, 0), ("LoadBalancer", False, 1, 1)):
+        found = usage(SERVICES, {"metadata": {}, "spec": {"type": kind, "ports": ports, "allocateLoadBalancerNodePorts": allocate}}, NOW)
+        assert (str(found["services.nodeports"]), str(found["services.loadbalancers"])) == (str(node_ports), str(balancers))
+
+
+def test_finished_and_overdue_pods_use_only_their_place_in_the_store() -> None:
+    finished = {**pod("1"), "status": {"phase": "Succeeded"}}
+    overdue = pod("1")
+    deleted = (NOW - timedelta(minutes=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    overdue["metadata"] |= {"deletionTimestamp": deleted, "deletionGracePeriodSeconds": 30}
+    for obj in (finished, overdue):
+        assert set(usage(PODS, obj, NOW)) == {"count/pods"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "obj", "counts"),
+    [
+        ({"scopes": ["BestEffort"]}, pod(), True),
+        ({"scopes": ["BestEffort"]}, pod("1"), False),
+        ({"scopes": ["Terminating"]}, pod(activeDeadlineSeconds=5), True),
+        ({"scopes": ["NotTerminating", "NotBestEffort"]}, pod("1"), True),
+        ({"scopes": ["NotTerminating", "NotBestEffort"]}, pod("1", activeDeadlineSeconds=5), False),
+        ({"scopes": ["CrossNamespacePodAffinity"]}, pod(), False),
+    ],
+)
+def test_scopes_choose_pods(spec: Object, obj: Object, counts: bool) -> None:
+    assert bool(spend([quota({"pods": "5"}, {"pods": "0"}, **spec)], obj)) is counts
+
+
+@pytest.mark.parametrize(
+    ("operator", "values", "counts"), [("In", ["high"], True), ("In", ["low"], False), ("NotIn", ["low"], True), ("Exists", [], True)]
+)
+def test_priority_classes_choose_pods(operator: str, values: list[str], counts: bool) -> None:
+    selector = {"matchExpressions": [{"scopeName": "PriorityClass", "operator": operator, "values": values}]}
+    assert bool(spend([quota({"pods": "5"}, {"pods": "0"}, scopeSelector=selector)], pod(priorityClassName="high"))) is counts
+
+
+@given(st.lists(st.integers(min_value=0, max_value=900), max_size=8))
+def test_never_more_than_the_hard_limit_is_charged(millis: list[int]) -> None:
+    used = {"requests.cpu": "0"}
+    spent = 0
+    for amount in millis:
+        try:
+            charges = spend([quota({"requests.cpu": "2"}, used)], pod(f"{amount}m"))
+        except Forbidden:
+            assert spent + amount > 2000
+            continue
+        spent += amount
+        used = charges[0][1] if charges else used
+        assert spent <= 2000
+
+
+class Namespace:
+    """Quotas that other requests change under the plugin's hands."""
+
+    def __init__(self, *quotas: Object, conflicts: dict[str, int] | None = None) -> None:
+        self.quotas = list(quotas)
+        self.conflicts = conflicts or {}
+
+    async def get(self, *_: Any, **__: Any) -> Object | None:
+        raise NotImplementedError
+
+    async def list(self, resource: GroupResource, namespace: str = "") -> Sequence[Object]:
+        return list(self.quotas)
+
+    async def store(self, tenant: int, read: Object, used: dict[str, str]) -> None:
+        name = read["metadata"]["name"]
+        if self.conflicts.get(name, 0):
+            self.conflicts[name] -= 1
+            raise Conflict(GroupResource("", "resourcequotas"), name)
+        i = next(i for i, q in enumerate(self.quotas) if q["metadata"]["name"] == name)
+        self.quotas[i] = {**read, "status": {**read["status"], "used": used}}
+
+
+def attributes(obj: Object, **more: Any) -> Attributes:
+    gvr, gvk = GroupVersionResource("", "v1", "pods"), GroupVersionKind("", "v1", "Pod")
+    return Attributes(1, "CREATE", gvk, gvr, "", "ns", "p", obj, None, User("u"), **more)
+
+
+async def test_a_conflict_is_tried_again_and_no_quota_is_charged_twice() -> None:
+    world = Namespace(quota({"pods": "9"}, {"pods": "0"}, "a"), quota({"count/pods": "9"}, {"count/pods": "0"}, "b"), conflicts={"b": 2})
+    await ResourceQuota(world.store).validate(attributes(pod()), world)
+    assert [q["status"]["used"] for q in world.quotas] == [{"pods": "1"}, {"count/pods": "1"}]
+
+
+async def test_a_dry_run_is_checked_but_not_charged() -> None:
+    world = Namespace(quota({"pods": "1"}, {"pods": "0"}))
+    plugin = ResourceQuota(world.store)
+    await plugin.validate(attributes(pod(), dry_run=True), world)
+    assert world.quotas[0]["status"]["used"] == {"pods": "0"}
+    await plugin.validate(attributes(pod()), world)
+    with pytest.raises(Forbidden):
+        await plugin.validate(attributes(pod(), dry_run=True), world)
+
+
+async def test_conflicts_without_end_are_handed_on() -> None:
+    world = Namespace(quota({"pods": "1"}, {"pods": "0"}), conflicts={"compute": 99})
+    with pytest.raises(Conflict):
+        await ResourceQuota(world.store).validate(attributes(pod()), world)
