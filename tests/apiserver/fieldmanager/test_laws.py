@@ -18,8 +18,7 @@ from apiserver.fieldmanager.fieldpath import FieldSet, decode, difference, inter
 from apiserver.fieldmanager.manager import FieldManager
 from apiserver.fieldmanager.typed import element_of
 from apiserver.fieldmanager.types import Type, object_type
-
-from .schemas import schema_from
+from apiserver.schema.structural import structural as schema_from
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 NAMES = ["a", "b", "c"]

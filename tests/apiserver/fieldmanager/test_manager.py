@@ -11,9 +11,8 @@ import pytest
 from apiserver.errors import ApiError, ApplyConflict, BadRequest, PlainError
 from apiserver.fieldmanager.manager import FieldManager
 from apiserver.fieldmanager.updater import MissingVersion
+from apiserver.schema.structural import structural as schema_from
 from apiserver.schema.types import Schema
-
-from .schemas import schema_from
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 UNTYPED = "failed to create typed patch object"

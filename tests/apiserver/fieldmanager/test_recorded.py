@@ -12,9 +12,9 @@ from apiserver.fieldmanager import reset
 from apiserver.fieldmanager.manager import FieldManager
 from apiserver.meta.gvk import GroupResource, GroupVersionKind
 from apiserver.schema.builtin import schema_for
+from apiserver.schema.structural import structural as schema_from
 
 from .recorded import SHARED, Step, Store, steps
-from .schemas import schema_from
 
 pytestmark = [
     pytest.mark.shared,

@@ -15,8 +15,7 @@ from apiserver.fieldmanager.typed import TypedError, field_set, named_fields_as_
 from apiserver.fieldmanager.types import DEDUCED, Type, object_type, type_of
 from apiserver.meta.gvk import GroupVersionKind
 from apiserver.schema.builtin import definition, schema_for
-
-from .schemas import schema_from
+from apiserver.schema.structural import structural as schema_from
 
 STRING = {"type": "string"}
 BY_NAME = {
