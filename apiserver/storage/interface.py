@@ -155,7 +155,8 @@ class Store(Reader, Protocol):
     async def write(self, tenant: int, write: Write) -> int:
         """Commits and returns the new resourceVersion; batched with other writes of the tenant in this process.
 
-        Raises KeyExists, KeyMissing, Stale (with the current resourceVersion), QuotaExceeded, TenantGone, Unavailable (outcome unknown)."""
+        Raises KeyExists, KeyMissing, Stale (with the current resourceVersion), QuotaExceeded, TenantGone, InvalidText, Unavailable (its
+        ``unknown`` says whether the write may have been committed nevertheless; that is looked up first)."""
 
     def observe(self, observer: Observer) -> None:
         """``observer(tenant, events)`` is called, in the event loop, with all that this process commits, in the order of the log and

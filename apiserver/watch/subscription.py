@@ -129,14 +129,21 @@ class Subscription:
         return []
 
     async def _wait(self, seconds: float | None) -> None:
-        self._waiter = asyncio.get_running_loop().create_future()
+        """Until something is pushed. A bare timer, because asyncio.timeout costs more than all else that a watcher does for an event."""
+        loop = asyncio.get_running_loop()
+        waiter = self._waiter = loop.create_future()
+        timer = loop.call_later(seconds, _wake, waiter) if seconds is not None else None
         try:
-            async with asyncio.timeout(seconds):
-                await self._waiter
-        except TimeoutError:
-            pass
+            await waiter
         finally:
             self._waiter = None
+            if timer is not None:
+                timer.cancel()
+
+
+def _wake(waiter: asyncio.Future[None]) -> None:
+    if not waiter.done():
+        waiter.set_result(None)
 
 
 async def initial_state(entries: Sequence[Entry], matches: Callable[[Entry], bool], step: int = 500) -> Backlog:
