@@ -15,7 +15,7 @@ import orjson
 from django.conf import settings
 
 from admission.chain import Chain
-from admission.plugins.namespacelifecycle import NamespaceLifecycle
+from admission.order import default_plugins
 from apiserver.endpoints.server import Server
 from apiserver.kinds import catalog as builtin_catalog
 from apiserver.kinds.base import Resource
@@ -23,6 +23,7 @@ from apiserver.meta.gvk import GroupResource
 from apiserver.registry.authorizer import RbacAuthorizer
 from apiserver.registry.core import Registry
 from apiserver.registry.managers import make_manager
+from apiserver.registry.quota import charger
 from apiserver.registry.scope import Tenant
 from apiserver.registry.seeding import Seeder
 from apiserver.registry.services import SERVICES, ServiceHook
@@ -96,7 +97,7 @@ async def start_server() -> Server:
     registry = Registry(
         store=store,
         watches=watches,
-        chain=Chain([NamespaceLifecycle()]),
+        chain=Chain(default_plugins(charger(store))),
         catalog=catalog,
         manager=cache(make_manager),
         hooks={SERVICES: ServiceHook()},

@@ -29,13 +29,14 @@ async def read_object(request: ApiRequest, scope: Scope, validation: str) -> Obj
     if media_type == negotiate.PROTOBUF:
         value, duplicates = _protobuf(data, kind), list[str]()
     else:
-        value, duplicates = _value(media_type, data, kind)
+        value, duplicates = _value(media_type, data, kind, merge=not scope.resource.custom)
     gvk = identify(value, data, kind, scope.resource)
     try:
         obj, unknown = decode_value(scope, value)
     except DecodeError as e:
         raise strict.cannot_handle(str(e), gvk, kind.kind) from None
-    report(scope, [*duplicates, *unknown], validation, gvk, kind.kind)
+    problems = [*duplicates, *unknown] if scope.resource.custom else strict.join_errors(duplicates, unknown)
+    report(scope, problems, validation, gvk, kind.kind)
     return obj
 
 
@@ -62,14 +63,14 @@ def decode_value(scope: Scope, value: Any) -> tuple[Object, list[str]]:
     return obj, decoded.strict
 
 
-def _value(media_type: str, data: bytes, kind: GroupVersionKind) -> tuple[Any, list[str]]:
+def _value(media_type: str, data: bytes, kind: GroupVersionKind, *, merge: bool) -> tuple[Any, list[str]]:
     """(value, duplicate errors) of a body in any encoding but protobuf."""
     try:
         if media_type == negotiate.CBOR:
             value = cbor.loads(data)
             body.read_kind(value)
             return value, []
-        return body.decode_text(data, is_yaml=media_type == negotiate.YAML, merge=True)
+        return body.decode_text(data, is_yaml=media_type == negotiate.YAML, merge=merge)
     except (body.BodyError, cbor.CBORError) as e:
         raise body.unrecognized(e, kind.kind, data) from None
 

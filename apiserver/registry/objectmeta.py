@@ -122,11 +122,17 @@ def _owner_errors(owners: Any, path: FieldPath) -> FieldErrors:
             errors.append(invalid(path, gvk, f"{gvk} is disallowed from being an owner"))
         if owner.get("controller"):
             if controller is not None:
-                text = f'Only one reference can have Controller set to true. Found "true" in references for {controller} and {owner.get("name", "")}'
+                text = (
+                    f'Only one reference can have Controller set to true. Found "true" in references for {controller} and {_named(owner)}'
+                )
                 errors.append(invalid(path, GoSyntax(_in_go_order(owners)), text))
             else:
-                controller = owner.get("name", "")
+                controller = _named(owner)
     return errors
+
+
+def _named(owner: Mapping[str, Any]) -> str:
+    return f"{owner.get('kind', '')}/{owner.get('name', '')}"
 
 
 _OWNER_MEMBERS = ("apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion")
@@ -139,18 +145,19 @@ def _in_go_order(owners: Any) -> str:
 
 def _finalizer_errors(finalizers: Any, path: FieldPath) -> FieldErrors:
     errors: FieldErrors = []
-    for finalizer in finalizers or ():
-        errors += finalizer_name_errors(finalizer, path)
+    for i, finalizer in enumerate(finalizers or ()):
+        errors += finalizer_name_errors(finalizer, path, path.at(i))
     if finalizers and ORPHAN in finalizers and FOREGROUND in finalizers:
         text = f"finalizer set cannot be both {ORPHAN} and {FOREGROUND}"
         errors.append(invalid(path, list(finalizers), text))
     return errors
 
 
-def finalizer_name_errors(name: str, path: FieldPath) -> FieldErrors:
+def finalizer_name_errors(name: str, path: FieldPath, indexed: FieldPath | None = None) -> FieldErrors:
+    """``indexed``: where a name that is not qualified is reported, if not at ``path``."""
     errors = [invalid(path, name, text) for text in names.qualified_name(name)]
     if "/" not in name and name not in STANDARD_FINALIZERS:
-        errors.append(invalid(path, name, "name is neither a standard finalizer name nor is it fully qualified"))
+        errors.append(invalid(indexed or path, name, "name is neither a standard finalizer name nor is it fully qualified"))
     return errors
 
 

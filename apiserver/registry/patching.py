@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from admission.attributes import Object
-from apiserver.codec import cbor, negotiate, patches, strict
 from apiserver.codec import json as json_codec
-from apiserver.errors import BadRequest, NotFound
+from apiserver.codec import negotiate, patches, strict
+from apiserver.errors import NotFound
 from apiserver.patch.govalue import go_value
 from apiserver.patch.jsonpatch import apply_json_patch
 from apiserver.patch.merge import apply_merge_patch
@@ -54,7 +54,8 @@ def _merging(registry: Registry, scope: Scope, wanted: Patch) -> Change:
         if old is None:
             raise NotFound(scope.resource.group_resource, scope.name)
         patched, shown = apply(old)
-        _same_kind(scope, patched, shown)
+        if wanted.media_type != negotiate.STRATEGIC_PATCH:
+            _same_kind(scope, patched, shown)
         try:
             new, unknown = scope.decode(patched)
         except DecodeError as e:
@@ -119,7 +120,7 @@ async def _apply(registry: Registry, scope: Scope, wanted: Patch, before_create:
     options = wanted.options
     validation = strict.directive(options.field_validation)
     if wanted.media_type == negotiate.APPLY_CBOR:
-        applied, strict_error = _decode_cbor(wanted.body), ""
+        applied, strict_error = patches.decode_apply_cbor(wanted.body), ""
     else:
         applied, strict_error = patches.decode_apply_patch(wanted.body)
 
@@ -151,16 +152,6 @@ async def _apply(registry: Registry, scope: Scope, wanted: Patch, before_create:
         uid_precondition=False,
     )
     return await update(registry, scope, change, request)
-
-
-def _decode_cbor(body: bytes) -> Object:
-    try:
-        value = cbor.loads(body)
-    except cbor.CBORError as e:
-        raise BadRequest(f"error decoding CBOR: {e}") from None
-    if not isinstance(value, dict):
-        raise BadRequest("error decoding CBOR: not a map")
-    return value
 
 
 def check_name_and_namespace(scope: Scope, obj: Object) -> None:

@@ -178,6 +178,8 @@ async def _before_update(registry: Registry, scope: Scope, new: Object, old: Obj
         hooks.prepare_update(new, before, context)
     elif scope.subresource == "status":
         hooks.prepare_status_update(new, before, context)
+    elif scope.subresource == "binding":
+        pass  # the change has only put the pod on its node
     else:
         hooks.prepare_subresource_update(scope.subresource, new, before, context)
     objectmeta.inherit(metadata := new["metadata"], old["metadata"])
@@ -190,6 +192,8 @@ async def _before_update(registry: Registry, scope: Scope, new: Object, old: Obj
         errors += objectmeta.shared_errors(metadata) + hooks.validate(new, context) + hooks.validate_update(new, old, context)
     elif scope.subresource == "status":
         errors += hooks.validate_status_update(new, old, context)
+    elif scope.subresource == "binding":
+        errors += hooks.validate(new, context)
     else:
         errors += hooks.validate_subresource_update(scope.subresource, new, old, context)
     if errors:

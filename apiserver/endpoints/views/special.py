@@ -15,9 +15,18 @@ _AUTHORIZATION, _AUTHENTICATION = "authorization.k8s.io", "authentication.k8s.io
 
 
 def _views() -> dict[tuple[GroupResource, str], Callable[..., ResourceView]]:
-    from apiserver.endpoints.views import reviews
+    from apiserver.endpoints.views import pods, reviews
+
+    core = {name: GroupResource("", name) for name in ("pods", "bindings", "services", "nodes")}
 
     return {
+        (core["pods"], "binding"): pods.BindingView,
+        (core["bindings"], ""): pods.BindingView,
+        (core["pods"], "eviction"): pods.EvictionView,
+        (core["pods"], "log"): pods.LogView,
+        **{(core["pods"], name): pods.ConnectView for name in ("exec", "attach", "portforward", "proxy")},
+        (core["services"], "proxy"): pods.ConnectView,
+        (core["nodes"], "proxy"): pods.ConnectView,
         (GroupResource(_AUTHORIZATION, "subjectaccessreviews"), ""): reviews.ReviewView,
         (GroupResource(_AUTHORIZATION, "localsubjectaccessreviews"), ""): reviews.ReviewView,
         (GroupResource(_AUTHORIZATION, "selfsubjectaccessreviews"), ""): reviews.ReviewView,

@@ -1,0 +1,84 @@
+"""ServiceAccount: every pod runs as a service account of its namespace, and gets that account's token and pull secrets.
+
+Source: kubernetes ``plugin/pkg/admission/serviceaccount``.
+"""
+
+from __future__ import annotations
+
+import secrets
+
+from admission.attributes import Attributes, Lookup, Object
+from apiserver.errors import Forbidden
+from apiserver.meta.gvk import GroupResource
+from apiserver.meta.names import random_suffix
+
+PODS, ACCOUNTS = GroupResource("", "pods"), GroupResource("", "serviceaccounts")
+MIRROR = "kubernetes.io/config.mirror"
+MOUNT_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"
+_EXPIRATION = 3607  # seconds: an hour, told apart from the hours that people ask for
+
+
+class ServiceAccount:
+    name = "ServiceAccount"
+
+    def handles(self, attributes: Attributes) -> bool:
+        return attributes.group_resource == PODS and not attributes.subresource and attributes.operation == "CREATE"
+
+    async def admit(self, attributes: Attributes, lookup: Lookup) -> None:
+        pod = attributes.object
+        if pod is None or MIRROR in (pod["metadata"].get("annotations") or {}):
+            return
+        spec = pod["spec"]
+        name = spec.get("serviceAccountName") or "default"
+        spec["serviceAccountName"] = spec["serviceAccount"] = name
+        account = await self._account(attributes, lookup, name)
+        if _wants_token(spec, account):
+            _mount_token(spec)
+        if not spec.get("imagePullSecrets") and account.get("imagePullSecrets"):
+            spec["imagePullSecrets"] = [dict(s) for s in account["imagePullSecrets"]]
+
+    async def validate(self, attributes: Attributes, lookup: Lookup) -> None:
+        pod = attributes.object
+        if pod is None:
+            return
+        if MIRROR in (pod["metadata"].get("annotations") or {}):
+            if pod["spec"].get("serviceAccountName"):
+                raise Forbidden(PODS, attributes.name, "a mirror pod may not reference service accounts")
+            return
+        await self._account(attributes, lookup, pod["spec"].get("serviceAccountName", ""))
+
+    async def _account(self, attributes: Attributes, lookup: Lookup, name: str) -> Object:
+        found = await lookup.get(ACCOUNTS, attributes.namespace, name)
+        if found is None:
+            found = await lookup.get(ACCOUNTS, attributes.namespace, name, fresh=True)
+        if found is None:
+            why = f'error looking up service account {attributes.namespace}/{name}: serviceaccount "{name}" not found'
+            raise Forbidden(PODS, attributes.name, why)
+        return found
+
+
+def _wants_token(spec: Object, account: Object) -> bool:
+    """The pod decides, then the account; by default yes."""
+    wanted = spec.get("automountServiceAccountToken")
+    if wanted is None:
+        wanted = account.get("automountServiceAccountToken")
+    return wanted is not False
+
+
+def _mount_token(spec: Object) -> None:
+    containers = [*(spec.get("initContainers") or ()), *(spec.get("containers") or ())]
+    without = [c for c in containers if all(m.get("mountPath") != MOUNT_PATH for m in c.get("volumeMounts") or ())]
+    if not without:
+        return
+    taken = {v["name"] for v in spec.get("volumes") or ()}
+    name = f"kube-api-access-{random_suffix()}"
+    while name in taken:
+        name = f"kube-api-access-{secrets.token_hex(4)}"
+    for container in without:
+        container.setdefault("volumeMounts", []).append({"name": name, "readOnly": True, "mountPath": MOUNT_PATH})
+    sources = [
+        {"serviceAccountToken": {"expirationSeconds": _EXPIRATION, "path": "token"}},
+        {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
+        {"downwardAPI": {"items": [{"path": "namespace", "fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.namespace"}}]}},
+    ]
+    spec.setdefault("volumes", []).append({"name": name, "projected": {"sources": sources, "defaultMode": 0o644}})

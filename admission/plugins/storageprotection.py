@@ -1,0 +1,26 @@
+"""StorageObjectInUseProtection: volumes and claims are held by a finalizer until nobody uses them."""
+
+from __future__ import annotations
+
+from admission.attributes import Attributes, Lookup
+from apiserver.meta.gvk import GroupResource
+
+FINALIZERS = {
+    GroupResource("", "persistentvolumes"): "kubernetes.io/pv-protection",
+    GroupResource("", "persistentvolumeclaims"): "kubernetes.io/pvc-protection",
+}
+
+
+class StorageObjectInUseProtection:
+    name = "StorageObjectInUseProtection"
+
+    def handles(self, attributes: Attributes) -> bool:
+        return attributes.group_resource in FINALIZERS and not attributes.subresource and attributes.operation == "CREATE"
+
+    async def admit(self, attributes: Attributes, lookup: Lookup) -> None:
+        if attributes.object is None:
+            return
+        finalizers = attributes.object["metadata"].setdefault("finalizers", [])
+        wanted = FINALIZERS[attributes.group_resource]
+        if wanted not in finalizers:
+            finalizers.append(wanted)
