@@ -31,7 +31,8 @@ async def send_response(request: ApiRequest, response: HttpResponseBase, send: S
     if compress:
         headers += [(b"content-encoding", b"gzip"), (b"vary", b"Accept-Encoding")]
         body = await _gzip(body)
-    headers.append((b"content-length", b"%d" % len(body)))
+    if response.status_code != 304:
+        headers.append((b"content-length", b"%d" % len(body)))
     await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
     await send({"type": "http.response.body", "body": body})
 

@@ -64,6 +64,7 @@ def _root(request: ApiRequest, root: str, resources: list[Any]) -> HttpResponse:
     tag = discovery.etag(document)
     if request.header(b"if-none-match") == tag:
         response = HttpResponse(status=304)
+        del response["Content-Type"]  # client-go's cache would take it for the type of what it has
     else:
         response = encode.respond(document, kind)
         response["Content-Type"] = kind.media_type + _PARAMETERS
