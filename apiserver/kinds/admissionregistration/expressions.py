@@ -1,38 +1,50 @@
-"""Where the CEL expressions of webhooks and policies are handed to a compiler.
-
-Compiling needs the environment that admission evaluates in (object, request, authorizer, variables ...), and that lives in a package
-above this one. It installs itself once at start with `install`; until then expressions are not looked at, which only tools see.
-"""
+"""The CEL expressions of webhooks and policies: whether one compiles, in the environment that admission evaluates it in."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
+from typing import Final
+
+from apiserver.cel.patchtypes import JSON_PATCH_TYPE, OBJECT_TYPE
+from apiserver.cel.policies import Variables, compile_policy, policy_env
+from apiserver.cel.types import BOOL, DYN, NULL, STRING, Type, list_type
+
+Definitions = tuple[tuple[str, str], ...]
+"""(name, expression) of the variables of a policy, in order."""
+
+ANYTHING: Final = (DYN,)
+CONDITION: Final = (BOOL,)
+MESSAGE: Final = (STRING,)
+ANNOTATION: Final = (STRING, NULL)
+OBJECT: Final = (OBJECT_TYPE,)
+PATCHES: Final = (list_type(JSON_PATCH_TYPE),)
 
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """One expression as it stands in a spec. result: what it must evaluate to, as messages name it ("bool", "string", "Object",
-    "list(JSONPatch)"; several: any of them; none: anything); params, authorizer: whether it may use those; mutating: whether it may make
-    Objects and JSONPatches; variables: (name, expression) of the variables before it."""
+    """One expression as it stands in a spec. results: types that it may evaluate to; params, authorizer: whether it may use those;
+    mutating: whether it may make Objects and JSONPatches; variables: None where there is no ``variables`` at all."""
 
     source: str
-    result: tuple[str, ...] = ()
+    results: tuple[Type, ...] = ANYTHING
     params: bool = False
     authorizer: bool = True
     mutating: bool = False
-    variables: tuple[tuple[str, str], ...] = ()
-
-
-Compiler = Callable[[Expression], str]
-"""What is wrong with the expression, or ""."""
-
-_compilers: list[Compiler] = []
-
-
-def install(compiler: Compiler) -> None:
-    _compilers[:] = [compiler]
+    variables: Definitions | None = None
 
 
 def problem(expression: Expression) -> str:
-    return _compilers[0](expression) if _compilers else ""
+    """What is wrong with it, in kube-apiserver's words, or ""."""
+    env = policy_env(expression.params, expression.authorizer, expression.mutating)
+    if expression.variables is not None:
+        env = _variables(expression.variables, expression.params, expression.mutating).env(env)
+    return compile_policy(env, expression.source, expression.results).error
+
+
+@lru_cache(maxsize=32)
+def _variables(definitions: Definitions, params: bool, mutating: bool) -> Variables:
+    made = Variables()
+    for name, source in definitions:
+        made.add(policy_env(params, True, mutating), name, source)
+    return made

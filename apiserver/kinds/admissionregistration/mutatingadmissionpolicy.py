@@ -6,7 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from apiserver.fielderrors import FieldErrors, FieldPath, invalid, not_supported, required
-from apiserver.kinds.admissionregistration.expressions import Expression
+from apiserver.kinds.admissionregistration.expressions import OBJECT, PATCHES, Expression
 from apiserver.kinds.admissionregistration.policies import SPEC, default_policy, param_kind_cell, policy_errors, variables_of
 from apiserver.kinds.admissionregistration.rules import GROUP, REINVOCATION_POLICIES, expression_errors
 from apiserver.kinds.base import Kind, Object, WriteContext
@@ -14,7 +14,7 @@ from apiserver.kinds.common import checks as c
 from apiserver.kinds.registration import register
 from apiserver.meta.times import age
 
-_PATCHES = {"ApplyConfiguration": ("applyConfiguration", "Object"), "JSONPatch": ("jsonPatch", "list(JSONPatch)")}
+_PATCHES = {"ApplyConfiguration": ("applyConfiguration", OBJECT), "JSONPatch": ("jsonPatch", PATCHES)}
 
 
 @register(GROUP, "MutatingAdmissionPolicy")
@@ -48,7 +48,7 @@ def _mutation(mutation: Object, spec: Object, path: FieldPath) -> c.Errors:
     if kind not in _PATCHES:
         yield not_supported(path.child("patchType"), kind, sorted(_PATCHES))
         return
-    for other, (member, result) in _PATCHES.items():
+    for other, (member, results) in _PATCHES.items():
         patch, at = mutation.get(member), path.child(member)
         if other != kind:
             if patch is not None:
@@ -57,5 +57,7 @@ def _mutation(mutation: Object, spec: Object, path: FieldPath) -> c.Errors:
             yield required(at, f"must be specified when patchType is {kind}")
         else:
             params = spec.get("paramKind") is not None
-            expression = Expression(patch.get("expression", ""), (result,), params=params, mutating=True, variables=variables_of(spec))
+            expression = Expression(
+                patch.get("expression", "").strip(), results, params=params, mutating=True, variables=variables_of(spec)
+            )
             yield from expression_errors(expression, at.child("expression"), "expression is not specified")

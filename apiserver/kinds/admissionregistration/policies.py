@@ -6,7 +6,7 @@ import re
 
 from apiserver.fielderrors import FieldPath, forbidden, invalid, not_supported, required
 from apiserver.kinds.admissionregistration import rules
-from apiserver.kinds.admissionregistration.expressions import Expression
+from apiserver.kinds.admissionregistration.expressions import Definitions, Expression
 from apiserver.kinds.admissionregistration.rules import expression_errors
 from apiserver.kinds.base import Object
 from apiserver.kinds.common import checks as c
@@ -15,7 +15,6 @@ from apiserver.meta import names
 from apiserver.meta.gvk import GroupVersion
 
 SPEC = FieldPath("spec")
-Variables = tuple[tuple[str, str], ...]
 
 _IDENTIFIER = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*")
 _RESERVED = frozenset(
@@ -50,12 +49,17 @@ def policy_errors(spec: Object) -> c.Errors:
     yield from _variables(spec, params)
 
 
-def variables_of(spec: Object) -> Variables:
+def variables_of(spec: Object) -> Definitions | None:
+    """For expressions of the policy; None when it has no variables."""
+    return _defined(spec) or None
+
+
+def _defined(spec: Object) -> Definitions:
     return tuple((v.get("name", ""), v.get("expression", "")) for v in spec.get("variables") or [])
 
 
 def _variables(spec: Object, params: bool) -> c.Errors:
-    known = variables_of(spec)
+    known = _defined(spec)
     for i, (name, source) in enumerate(known):
         path = SPEC.child("variables").at(i)
         if not name.strip():

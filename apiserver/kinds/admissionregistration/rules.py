@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from apiserver.fielderrors import FieldPath, duplicate, invalid, not_supported, required, too_many
-from apiserver.kinds.admissionregistration.expressions import Expression, problem
+from apiserver.kinds.admissionregistration.expressions import CONDITION, Expression, problem
 from apiserver.kinds.base import Object
 from apiserver.kinds.common import checks as c
 from apiserver.kinds.common import selectors
@@ -129,7 +129,7 @@ def match_conditions_errors(conditions: list[Object] | None, path: FieldPath, *,
     seen: set[str] = set()
     for i, condition in enumerate(conditions):
         source, name, at = condition.get("expression", "").strip(), condition.get("name", ""), path.at(i)
-        yield from expression_errors(Expression(source, ("bool",), params=params), at.child("expression"), "")
+        yield from expression_errors(Expression(source, CONDITION, params=params), at.child("expression"), "")
         if not name:
             yield required(at.child("name"))
             continue

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from apiserver.fielderrors import FieldErrors, FieldPath, duplicate, invalid, required
-from apiserver.kinds.admissionregistration.expressions import Expression
+from apiserver.kinds.admissionregistration.expressions import ANNOTATION, CONDITION, MESSAGE, Expression
 from apiserver.kinds.admissionregistration.policies import SPEC, default_policy, param_kind_cell, policy_errors, variables_of
 from apiserver.kinds.admissionregistration.rules import GROUP, expression_errors
 from apiserver.kinds.base import Kind, Object, WriteContext
@@ -62,13 +62,13 @@ def _outcomes(spec: Object, name: str) -> c.Errors:
 
 def _validation(validation: Object, spec: Object, path: FieldPath) -> c.Errors:
     params, known = spec.get("paramKind") is not None, variables_of(spec)
-    main = Expression(validation.get("expression", ""), ("bool",), params=params, variables=known)
+    main = Expression(validation.get("expression", ""), CONDITION, params=params, variables=known)
     yield from expression_errors(main, path.child("expression"), "expression is not specified")
     text = validation.get("messageExpression", "")
     if text and not text.strip():
         yield invalid(path.child("messageExpression"), text, "must be non-empty if specified")
     elif text:
-        source = Expression(text, ("string",), params=params, authorizer=False, variables=known)
+        source = Expression(text, MESSAGE, params=params, authorizer=False, variables=known)
         yield from expression_errors(source, path.child("messageExpression"), "")
     message = validation.get("message", "")
     if message and not message.strip():
@@ -88,5 +88,5 @@ def _annotation(annotation: Object, spec: Object, name: str, path: FieldPath) ->
         yield required(at, f"must not exceed {_LONGEST_VALUE} bytes in length")
         return
     params = spec.get("paramKind") is not None
-    expression = Expression(source.strip(), ("string", "null_type"), params=params, variables=variables_of(spec))
+    expression = Expression(source.strip(), ANNOTATION, params=params, variables=variables_of(spec))
     yield from expression_errors(expression, at, "valueExpression is not specified")
