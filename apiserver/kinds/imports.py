@@ -8,6 +8,7 @@ import apiserver.kinds.admissionregistration.mutatingwebhookconfiguration
 import apiserver.kinds.admissionregistration.validatingadmissionpolicy
 import apiserver.kinds.admissionregistration.validatingadmissionpolicybinding
 import apiserver.kinds.admissionregistration.validatingwebhookconfiguration
+import apiserver.kinds.apiextensions.customresourcedefinition
 import apiserver.kinds.apiregistration.apiservice
 import apiserver.kinds.apps.controllerrevision
 import apiserver.kinds.apps.daemonset

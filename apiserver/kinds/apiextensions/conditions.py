@@ -1,0 +1,138 @@
+"""Conditions of a CustomResourceDefinition and the names that it is given (k8s.io/apiextensions-apiserver ``controller/status``,
+``controller/establish``, ``controller/apiapproval``, ``controller/nonstructuralschema``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from datetime import datetime
+from typing import Any
+
+from apiserver.fielderrors import FieldPath, go_quote
+from apiserver.kinds.apiextensions.spec import approval, is_protected
+from apiserver.kinds.base import Object
+from apiserver.meta.times import format_time
+from apiserver.schema.structural_rules import conversion_error, structural_errors
+
+FINALIZER = "customresourcecleanup.apiextensions.k8s.io"
+
+
+def find(crd: Object, kind: str) -> Object | None:
+    return next((c for c in (crd.get("status") or {}).get("conditions") or () if c.get("type") == kind), None)
+
+
+def is_true(crd: Object, kind: str) -> bool:
+    found = find(crd, kind)
+    return found is not None and found.get("status") == "True"
+
+
+def set_condition(crd: Object, kind: str, status: bool, reason: str, message: str, now: datetime) -> None:
+    """In place; the time stays when the status does."""
+    wanted: Object = {"type": kind, "status": str(status), "lastTransitionTime": format_time(now), "reason": reason, "message": message}
+    found = find(crd, kind)
+    if found is None:
+        crd["status"]["conditions"] = [*(crd["status"].get("conditions") or ()), wanted]
+        return
+    if found.get("status") == wanted["status"] and found.get("lastTransitionTime"):
+        wanted["lastTransitionTime"] = found["lastTransitionTime"]
+    found.update(wanted)
+
+
+def is_served(crd: Object) -> bool:
+    return is_true(crd, "Established") or is_true(crd, "NamesAccepted")
+
+
+def settle(crd: Object, others: Iterable[Object], now: datetime) -> None:
+    """Brings the status up to date with the spec, in place: accepted names, NamesAccepted, Established and, where they apply, the
+    conditions about approval and structure. ``others``: all definitions of the tenant (this one may be among them)."""
+    _settle_names(crd, others, now)
+    group = crd["spec"].get("group", "")
+    if is_protected(group):
+        state, why = approval(crd["metadata"].get("annotations"))
+        reason = {"missing": "Missing", "invalid": "Invalid", "bypassed": "Unapproved", "approved": "Approved"}[state]
+        set_condition(crd, "KubernetesAPIApprovalPolicyConformant", state == "approved", f"{reason}Annotation", why, now)
+    wrong = _non_structural(crd)
+    if wrong:
+        set_condition(crd, "NonStructuralSchema", True, "Violations", wrong, now)
+    elif find(crd, "NonStructuralSchema"):
+        crd["status"]["conditions"] = [c for c in crd["status"]["conditions"] if c.get("type") != "NonStructuralSchema"]
+
+
+def _settle_names(crd: Object, others: Iterable[Object], now: datetime) -> None:
+    accepted, conflict = _accept(crd, others)
+    crd["status"]["acceptedNames"] = accepted
+    if conflict:
+        set_condition(crd, "NamesAccepted", False, conflict[0], conflict[1], now)
+    else:
+        set_condition(crd, "NamesAccepted", True, "NoConflicts", "no conflicts found", now)
+    if is_true(crd, "Established"):
+        return
+    if conflict:
+        if find(crd, "Established") is None:
+            set_condition(crd, "Established", False, "NotAccepted", "not all names are accepted", now)
+    else:
+        set_condition(crd, "Established", True, "InitialNamesAccepted", "the initial names have been accepted", now)
+
+
+def _accept(crd: Object, others: Iterable[Object]) -> tuple[Object, tuple[str, str] | None]:
+    """(the names that it gets, (reason, message) of the last conflict)."""
+    wanted = crd["spec"].get("names") or {}
+    names: Object = dict(crd["status"].get("acceptedNames") or {})
+    resources, kinds = _taken(crd, others)
+    conflict: tuple[str, str] | None = None
+
+    def claim(member: str, taken: set[str], reason: str) -> None:
+        nonlocal conflict
+        name = wanted.get(member, "")
+        if name != names.get(member, "") and name in taken:
+            conflict = reason, f"{go_quote(name)} is already in use"
+        elif name or member in ("plural", "kind"):
+            names[member] = name
+        else:
+            names.pop(member, None)
+
+    claim("plural", resources, "PluralConflict")
+    claim("singular", resources, "SingularConflict")
+    short = wanted.get("shortNames") or []
+    if short != (names.get("shortNames") or []):
+        mine = names.get("shortNames") or []
+        clashes = list(dict.fromkeys(f"{go_quote(n)} is already in use" for n in short if n not in mine and n in resources))
+        if clashes:
+            conflict = "ShortNamesConflict", clashes[0] if len(clashes) == 1 else f"[{', '.join(clashes)}]"
+        else:
+            _put(names, "shortNames", short)
+    claim("kind", kinds, "KindConflict")
+    claim("listKind", kinds, "ListKindConflict")
+    _put(names, "categories", wanted.get("categories") or [])
+    return names, conflict
+
+
+def _put(names: Object, member: str, value: list[str]) -> None:
+    if value:
+        names[member] = value
+    else:
+        names.pop(member, None)
+
+
+def _taken(crd: Object, others: Iterable[Object]) -> tuple[set[str], set[str]]:
+    """Names of resources and of kinds that definitions of the group hold."""
+    resources: set[str] = set()
+    kinds: set[str] = set()
+    for other in others:
+        if other["spec"].get("group") != crd["spec"].get("group"):
+            continue
+        held: Any = (other.get("status") or {}).get("acceptedNames") or {}
+        resources |= {held.get("plural", ""), held.get("singular", ""), *(held.get("shortNames") or ())}
+        kinds |= {held.get("kind", ""), held.get("listKind", "")}
+    return resources, kinds
+
+
+def _non_structural(crd: Object) -> str:
+    """Why the schemas are not structural; only definitions from before that was required can be so."""
+    found = []
+    for i, version in enumerate(crd["spec"].get("versions") or ()):
+        props = (version.get("schema") or {}).get("openAPIV3Schema")
+        if props is not None and not conversion_error(props):
+            path = FieldPath("spec.versions").at(i).child("schema", "openAPIV3Schema")
+            found += [str(e) for e in structural_errors(props, path)]
+    distinct = list(dict.fromkeys(found))
+    return distinct[0] if len(distinct) == 1 else f"[{', '.join(distinct)}]" if distinct else ""

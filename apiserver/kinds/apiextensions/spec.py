@@ -1,0 +1,294 @@
+"""Validation of a CustomResourceDefinition's spec and status (k8s.io/apiextensions-apiserver ``apis/apiextensions/validation``)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+from urllib.parse import urlsplit
+
+from apiserver.cel.rulecheck import check_rules
+from apiserver.fielderrors import FieldErrors, FieldPath, forbidden, go_quote, invalid, required
+from apiserver.kinds.apiextensions.defaultvalues import default_errors
+from apiserver.kinds.apiextensions.hoisted import SPEC, Part, has_status, parts
+from apiserver.kinds.apiextensions.members import (
+    MAX_SELECTABLE_FIELDS,
+    columns_errors,
+    conversion_errors,
+    names_errors,
+    selectable_errors,
+    subresources_errors,
+)
+from apiserver.kinds.apiextensions.openapi import Rules, every_node, key_errors, non_atomic_items, schema_errors
+from apiserver.kinds.apiextensions.schemas import compiled
+from apiserver.kinds.base import Object
+from apiserver.kinds.common import checks as c
+from apiserver.meta.names import dns1035_label, dns1123_subdomain
+from apiserver.schema.structural_rules import conversion_error, structural_errors
+
+APPROVED = "api-approved.kubernetes.io"
+_ENHANCEMENT = "see https://github.com/kubernetes/enhancements/pull/1111"
+_AT_ROOT = frozenset(
+    {"description", "type", "format", "title", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength", "minLength"}
+    | {"pattern", "maxItems", "minItems", "uniqueItems", "multipleOf", "required", "items", "properties", "externalDocs", "example"}
+    | {"x-kubernetes-preserve-unknown-fields", "x-kubernetes-validations"}
+)
+_AT_ROOT_SHOWN = (
+    "[Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern MaxItems MinItems "
+    "UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields XValidations]"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What an update does not ask of a definition that was stored without it. unchanged: indexes of versions whose schema stays."""
+
+    rules: Rules = Rules()
+    structural: bool = True
+    pruned_defaults: bool = True
+    schema_required: bool = True
+    known_review: bool = True
+    unchanged: frozenset[int] = frozenset()
+    old_fields: dict[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def for_update(cls, new: Object, old: Object) -> Options:
+        before = {v.get("name"): v for v in old.get("versions") or ()}
+        schemas = [s for v in before.values() if (s := _props(v)) is not None]
+        nodes = [node for s in schemas for node in every_node(s)]
+        same = frozenset(
+            i for i, v in enumerate(new.get("versions") or ()) if v.get("name") in before and _props(v) == _props(before[v["name"]])
+        )
+        webhook = (old.get("conversion") or {}).get("webhook") or {}
+        review = webhook.get("conversionReviewVersions") or []
+        nowhere = FieldPath("")
+        return cls(
+            rules=Rules(
+                known_types=not any(n.get("type", "string") not in _KNOWN for n in nodes),
+                atomic_sets=not any(non_atomic_items(n, nowhere) for n in nodes),
+                key_rules=not any(key_errors(n, nowhere) for n in nodes),
+            ),
+            structural=not any(conversion_error(s) or structural_errors(s, nowhere) for s in schemas),
+            schema_required=len(schemas) == len(before),
+            known_review=not review or bool({"v1", "v1beta1"} & set(review)),
+            unchanged=same,
+            old_fields={name: v.get("selectableFields") for name, v in before.items()},
+        )
+
+
+_KNOWN = ("string", "number", "integer", "boolean", "array", "object", "")
+
+
+def _props(version: Object) -> Object | None:
+    found: Object | None = (version.get("schema") or {}).get("openAPIV3Schema")
+    return found
+
+
+def spec_errors(spec: Object, options: Options) -> FieldErrors:
+    errors = _group_and_scope(spec)
+    versions = spec.get("versions") or []
+    if options.schema_required:
+        for i, version in enumerate(versions):
+            if _props(version) is None:
+                errors.append(required(SPEC.child("versions").at(i).child("schema", "openAPIV3Schema")))
+    by_version: list[FieldErrors] = [[] for _ in versions]
+    top: FieldErrors = []
+    _version_names(versions, by_version)
+    for part, found in _parts_errors(spec, options):
+        if len(part.versions) == len(versions):
+            top += found
+        else:
+            by_version[part.versions[0]] += found
+    errors += [e for found in by_version for e in found]
+    errors += _versions_errors(versions)
+    names, here = spec.get("names") or {}, SPEC.child("names")
+    errors += [required(here.child(n)) for n in ("plural", "singular", "kind", "listKind") if not names.get(n)]
+    errors += names_errors(names, here) + top
+    return errors + conversion_errors(spec.get("conversion"), SPEC.child("conversion"), known_review=options.known_review)
+
+
+def _group_and_scope(spec: Object) -> FieldErrors:
+    errors: FieldErrors = []
+    group, here = spec.get("group", ""), SPEC.child("group")
+    if not group:
+        errors.append(required(here))
+    elif wrong := dns1123_subdomain(group):
+        errors.append(invalid(here, group, ",".join(wrong)))
+    elif "." not in group:
+        errors.append(invalid(here, group, "should be a domain with at least one dot"))
+    return errors + list(c.one_of(spec.get("scope", ""), SPEC.child("scope"), ["Cluster", "Namespaced"]))
+
+
+def _version_names(versions: list[Object], errors: list[FieldErrors]) -> None:
+    for i, version in enumerate(versions):
+        here = SPEC.child("versions").at(i)
+        if wrong := dns1035_label(version.get("name", "")):
+            errors[i].append(invalid(here.child("name"), version.get("name", ""), ",".join(wrong)))
+        errors[i] += _deprecation(version, here.child("deprecationWarning"))
+
+
+def _deprecation(version: Object, path: FieldPath) -> FieldErrors:
+    warning = version.get("deprecationWarning")
+    if warning is None:
+        return []
+    if not version.get("deprecated"):
+        return [invalid(path, warning, "can only be set for deprecated versions")]
+    errors: FieldErrors = []
+    if len(warning.encode()) > 256:
+        errors.append(invalid(path, warning, "must be <= 256 characters long"))
+    if not warning:
+        errors.append(invalid(path, warning, "must not be an empty string"))
+    for i, char in enumerate(warning):
+        if not char.isprintable():
+            at = len(warning[:i].encode())
+            text = f"must only contain printable UTF-8 characters; non-printable character found at index {at}"
+            errors.append(invalid(path, warning, text))
+            break
+    return errors
+
+
+def _versions_errors(versions: list[Object]) -> FieldErrors:
+    here, shown = SPEC.child("versions"), [_shown(v, versions) for v in versions] or None
+    errors: FieldErrors = []
+    if len({v.get("name", "") for v in versions}) < len(versions):
+        errors.append(invalid(here, shown, "must contain unique version names"))
+    if sum(bool(v.get("storage")) for v in versions) != 1:
+        errors.append(invalid(here, shown, "must have exactly one version marked as storage version"))
+    return errors
+
+
+def _shown(version: Object, versions: list[Object]) -> Object:
+    """A version as kube-apiserver prints it: with the names of Go, without what all versions share."""
+
+    def own(member: str) -> Any:
+        value = version.get(member)
+        return None if all(v.get(member) == value for v in versions) else value
+
+    return {
+        "Name": version.get("name", ""),
+        "Served": bool(version.get("served")),
+        "Storage": bool(version.get("storage")),
+        "Deprecated": bool(version.get("deprecated")),
+        "DeprecationWarning": version.get("deprecationWarning"),
+        "Schema": own("schema"),
+        "Subresources": own("subresources"),
+        "AdditionalPrinterColumns": own("additionalPrinterColumns"),
+        "SelectableFields": own("selectableFields"),
+    }
+
+
+def _parts_errors(spec: Object, options: Options) -> list[tuple[Part, FieldErrors]]:
+    """Of schemas, subresources, columns and selectable fields, each with where it belongs."""
+    versions = spec.get("versions") or []
+    found: list[tuple[Part, FieldErrors]] = []
+    for part in parts(spec, "schema"):
+        props = part.value.get("openAPIV3Schema")
+        if props is not None:
+            status = any(has_status(versions[i]) for i in part.versions)
+            found.append((part, _schema_errors(props, part, status, options)))
+    found += [(part, subresources_errors(part.value, part.path)) for part in parts(spec, "subresources")]
+    found += [(part, columns_errors(part.value, part.path)) for part in parts(spec, "additionalPrinterColumns")]
+    for part in parts(spec, "selectableFields"):
+        version = versions[part.versions[0]]
+        before = options.old_fields.get(version.get("name", "")) or []
+        kept = len(before) > MAX_SELECTABLE_FIELDS and before == part.value
+        found.append((part, selectable_errors(part.value, _props(version), part.path, any_number=kept)))
+    return found
+
+
+def _schema_errors(props: Object, part: Part, status: bool, options: Options) -> FieldErrors:
+    path = part.path.child("openAPIV3Schema")
+    errors = _root_errors(props, part.path, status)
+    unreadable, sound = "", False
+    if options.structural:
+        unreadable = conversion_error(props)
+        if not unreadable:
+            found = structural_errors(props, path) or default_errors(compiled(props), path, pruned=options.pruned_defaults)
+            errors += found
+            sound = not found
+    errors += schema_errors(props, path, options.rules)
+    if unreadable and not errors:
+        errors.append(invalid(path, "", unreadable))
+    if sound and not errors and "rules" in compiled(props).cache["below"]:
+        errors += check_rules(compiled(props), path, suppress_rule_cost=set(part.versions) <= options.unchanged)
+    return errors
+
+
+def _root_errors(props: Object, path: FieldPath, status: bool) -> FieldErrors:
+    errors: FieldErrors = []
+    if status:
+        kind = props.get("type", "")
+        if kind and kind != "object":
+            text = 'only "object" is allowed as the type at the root of the schema if the status subresource is enabled'
+            errors.append(invalid(path.child("openAPIV3Schema.type"), kind, text))
+        elif any(value not in (None, False, "", [], {}) and name not in _AT_ROOT for name, value in props.items()):
+            text = f"only {_AT_ROOT_SHOWN} fields are allowed at the root of the schema if the status subresource is enabled"
+            errors.append(invalid(path.child("openAPIV3Schema"), props, text))
+    if props.get("nullable"):
+        errors.append(forbidden(path.child("openAPIV3Schema.nullable"), "nullable cannot be true at the root"))
+    return errors
+
+
+# --- status and annotations -------------------------------------------------------------------------------------------------------
+
+
+def stored_versions_errors(stored: list[str] | None, versions: list[Object]) -> FieldErrors:
+    path = FieldPath("status.storedVersions")
+    if not stored:
+        return [invalid(path, stored, "must have at least one stored version")]
+    errors: FieldErrors = []
+    for version in versions:
+        if version.get("storage") and version.get("name") not in stored:
+            errors.append(invalid(path, stored, f"must have the storage version {version.get('name', '')}"))
+    names = {v.get("name") for v in versions}
+    for i, name in enumerate(stored):
+        if name not in names:
+            text = (
+                f"missing from spec.versions; {name} was previously a storage version, and must remain in spec.versions until a storage "
+                f"migration ensures no data remains persisted in {name} and removes {name} from status.storedVersions"
+            )
+            errors.append(invalid(path.at(i), name, text))
+    return errors
+
+
+def is_protected(group: str) -> bool:
+    """Groups of the Kubernetes community need an approval."""
+    return any(group == domain or group.endswith(f".{domain}") for domain in ("k8s.io", "kubernetes.io"))
+
+
+def approval(annotations: Any) -> tuple[str, str]:
+    """("missing", "bypassed", "approved" or "invalid", why)."""
+    text = (annotations or {}).get(APPROVED, "")
+    needed = f"protected groups must have approval annotation {go_quote(APPROVED)}"
+    if not text:
+        return "missing", f"{needed}, {_ENHANCEMENT}"
+    if text.startswith("unapproved"):
+        return "bypassed", f"not approved: {go_quote(text)}"
+    try:
+        url = urlsplit(text)
+    except ValueError:
+        url = urlsplit("")
+    if url.scheme and url.hostname:
+        return "approved", f"approved in {text}"
+    return "invalid", f'{needed} with either a URL or a reason starting with "unapproved", {_ENHANCEMENT}'
+
+
+def approval_errors(new: Object, old: Object | None) -> FieldErrors:
+    if not is_protected(new.get("spec", {}).get("group", "")):
+        return []
+    annotations = new["metadata"].get("annotations") or {}
+    state, why = approval(annotations)
+    if old is not None and approval(old["metadata"].get("annotations"))[0] == state:
+        return []
+    path = FieldPath("metadata.annotations").key(APPROVED)
+    if state == "missing":
+        return [required(path, why)]
+    return [invalid(path, annotations[APPROVED], why)] if state == "invalid" else []
+
+
+def preserve_errors(new: Object, old: Object | None) -> FieldErrors:
+    if old is not None and old.get("spec", {}).get("preserveUnknownFields"):
+        return []
+    if not new.get("spec", {}).get("preserveUnknownFields"):
+        return []
+    text = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
+    return [invalid(SPEC.child("preserveUnknownFields"), True, text)]
