@@ -105,7 +105,8 @@ class Updater(Generic[Name]):
         """(the merged object, None when it equals ``live``; the managers). Raises Conflicts, TypedError, ValueError."""
         managers = self.reconciled(live, managers)
         t = self.type(version)
-        merged: Object = combine(t, live, intent)
+        with failing("failed to merge config"):
+            merged: Object = combine(t, live, intent)
         last = managers.get(manager)
         fields = field_set(t, intent)
         keep = self._filters.get(version)
@@ -134,7 +135,8 @@ class Updater(Generic[Name]):
         self, live: Object, new: Object, version: str, managers: dict[Name, Owned], manager: Name, *, force: bool
     ) -> tuple[dict[Name, Owned], Comparison]:
         """Others lose what changed or went. Without force, what changed under another's hands is raised as Conflicts."""
-        changes = compare(self.type(version), live, new).filtered(self._filters.get(version))
+        with failing("failed to compare objects"):
+            changes = compare(self.type(version), live, new).filtered(self._filters.get(version))
         by_version = {version: changes}
         taken: dict[Name, FieldSet] = {}
         result = dict(managers)

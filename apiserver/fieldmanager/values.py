@@ -5,6 +5,7 @@ Python's ``==`` takes true for 1; Go does not. Both take 1 for 1.0.
 
 from __future__ import annotations
 
+from decimal import Decimal
 from typing import Any
 
 import orjson
@@ -64,23 +65,31 @@ def rank(value: Value) -> tuple[Any, ...]:
 
 
 def number(value: float) -> str:
-    """A number as Go's encoding/json prints it."""
+    """A number as Go's encoding/json prints it: with an exponent below 1e-6 and from 1e21 on."""
     if isinstance(value, int):
         return str(value)
+    sign, digits, point = _digits(value)
     if value == 0 or 1e-6 <= abs(value) < 1e21:
-        if value == int(value):
-            return str(int(value)) if value or str(value)[0] != "-" else "-0"
-        return _positional(value)
-    mantissa, _, exponent = repr(value).partition("e")
-    if not exponent:
-        exponent = "0"
-    mantissa = mantissa.removesuffix(".0")
-    return f"{mantissa}e{'-' if exponent.startswith('-') else '+'}{exponent.lstrip('+-').lstrip('0')}"
+        return sign + _positional(digits, point)
+    return sign + _scientific(digits, point, 2 if point > 0 else 1)
 
 
-def _positional(value: float) -> str:
-    text = repr(value)
-    return format(value, "f").rstrip("0") if "e" not in text else format(value, ".25f").rstrip("0")
+def _digits(value: float) -> tuple[str, str, int]:
+    """(sign, shortest digits, position of the decimal point in them)"""
+    sign, digits, exponent = Decimal(repr(value)).normalize().as_tuple()
+    assert isinstance(exponent, int)  # finite
+    return "-" if sign else "", "".join(map(str, digits)), len(digits) + exponent
+
+
+def _positional(digits: str, point: int) -> str:
+    if point <= 0:
+        return f"0.{'0' * -point}{digits}"
+    return digits + "0" * (point - len(digits)) if point >= len(digits) else f"{digits[:point]}.{digits[point:]}"
+
+
+def _scientific(digits: str, point: int, width: int) -> str:
+    mantissa = f"{digits[0]}.{digits[1:]}" if len(digits) > 1 else digits
+    return f"{mantissa}e{'+' if point > 0 else '-'}{str(abs(point - 1)).zfill(width)}"
 
 
 _HTML = {"&": "\\u0026", "<": "\\u003c", ">": "\\u003e", "\u2028": "\\u2028", "\u2029": "\\u2029", '"': '\\"', "\\": "\\\\"}
@@ -136,15 +145,11 @@ def verb_v(value: Value) -> str:
 
 
 def _float_v(value: float) -> str:
-    """%v of a float64: shortest form, exponent below 1e-4 and from 1e21 on."""
-    if value == int(value) and abs(value) < 1e21:
-        return str(int(value))
-    mantissa, e, exponent = repr(value).partition("e")
-    if not e:
-        return mantissa
-    if abs(value) >= 1e-4 and abs(value) < 1e21:
-        return _positional(value)
-    return f"{mantissa.removesuffix('.0')}e{'-' if exponent[0] == '-' else '+'}{exponent.lstrip('+-').zfill(2)}"
+    """%v of a float64: the shortest digits, with an exponent below 1e-4 and from 1e6 on (strconv, format 'g')."""
+    sign, digits, point = _digits(value)
+    if value == 0 or -4 <= point - 1 < 6:
+        return sign + _positional(digits, point)
+    return sign + _scientific(digits, point, 2)
 
 
 def verb_sharp_v(value: Value) -> str:
