@@ -1,4 +1,4 @@
-"""Types that mutating policies construct: ``Object{spec: Object.spec{...}}`` and ``JSONPatch{op: ...}`` (k8s.io/apiserver ``pkg/cel/mutation``)."""
+"""Types that mutating policies construct: ``Object{spec: Object.spec{...}}`` and ``JSONPatch{op: ...}`` (``pkg/cel/mutation``)."""
 
 from __future__ import annotations
 
