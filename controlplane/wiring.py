@@ -5,8 +5,11 @@ This is the only place where the layers of ``apiserver`` meet the settings.
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import hmac
+import os
+import socket
 from collections.abc import Mapping, Sequence
 from functools import cache
 from typing import Any
@@ -16,6 +19,7 @@ from django.conf import settings
 
 from admission.chain import Chain
 from admission.order import default_plugins
+from apiserver.controllers.manager import Controllers, TenantOf
 from apiserver.endpoints.server import Server
 from apiserver.kinds import catalog as builtin_catalog
 from apiserver.kinds.base import Resource
@@ -27,6 +31,7 @@ from apiserver.registry.quota import charger
 from apiserver.registry.scope import Tenant
 from apiserver.registry.seeding import Seeder
 from apiserver.registry.services import SERVICES, ServiceHook
+from apiserver.storage.compact import compact_forever
 from apiserver.storage.postgres import PostgresStore
 from apiserver.watch.watches import Watches
 from controlplane.database import conninfo
@@ -111,13 +116,36 @@ async def start_server() -> Server:
         seeder=Seeder(registry),
         git_version=GIT_VERSION,
     )
+    holder = f"{socket.gethostname()}:{os.getpid()}"
+    controllers = Controllers(registry, store.database, tenant_reader(store), holder)
+    controllers.start()
+    compaction = asyncio.create_task(compact_forever(store.database, holder))
+    server.stop = lambda: _stop(server, controllers, compaction)
     server.started = True
     return server
 
 
+def tenant_reader(store: PostgresStore) -> TenantOf:
+    """Tenants by number, for controllers; None for those that are not active."""
+    fetch = fetcher(store)
+
+    async def tenant_of(number: int) -> Tenant | None:
+        rows = await fetch("SELECT id, name FROM tenancy_tenant WHERE id = %s AND state <> 'deleting'", [number])
+        return Tenant(*rows[0]) if rows else None
+
+    return tenant_of
+
+
 async def stop_server(server: Server) -> None:
+    """Readiness fails first; then watches end, controllers stop, and writes that were begun are finished."""
     server.stopping = True
+    await server.stop()
+
+
+async def _stop(server: Server, controllers: Controllers, compaction: asyncio.Task[None]) -> None:
     await server.registry.watches.stop()
+    await controllers.stop()
+    compaction.cancel()
     store = server.registry.store
     assert isinstance(store, PostgresStore)
     await store.close()

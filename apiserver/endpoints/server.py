@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
@@ -39,6 +40,10 @@ class Authorizer(Protocol):
     async def rules_for(self, tenant: Tenant, user: User, namespace: str) -> UserRules: ...
 
 
+async def _nothing() -> None:
+    return None
+
+
 @dataclass(slots=True)
 class Server:
     """git_version: as /version prints it; stopping: set when the process has been told to stop."""
@@ -52,3 +57,5 @@ class Server:
     stopping: bool = False
     started: bool = False
     inflight: dict[str, int] = field(default_factory=dict)
+    stop: Callable[[], Awaitable[None]] = field(default=_nothing)
+    """Ends what runs beside the requests; set by the wiring."""

@@ -46,5 +46,6 @@ async def watch(registry: Registry, scope: Scope, options: ListOptions, selectio
             namespace=scope.namespace,
             name=scope.name or selection.name,
             predicate=None if selection.everything else selection.matches,
+            selector=selection.key,
         )
     return Watching(subscription, initial and options.allow_watch_bookmarks, options.allow_watch_bookmarks, wanted)

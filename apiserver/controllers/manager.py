@@ -1,0 +1,122 @@
+"""The controllers of one process: what it commits itself is followed up at once; an elected process sweeps for what was missed.
+
+Follow-ups need no election: the process that committed a deletion is the one that knows of it first. A process that dies leaves its
+follow-ups to the sweep, which finds them in the database. Each follow-up waits a moment, so that a client that deletes an object and looks
+at what waits sees it, as on a server whose controllers run elsewhere.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
+
+from apiserver.controllers import namespaces
+from apiserver.controllers.actions import Actions
+from apiserver.controllers.garbage import GarbageCollector
+from apiserver.errors import ApiError
+from apiserver.registry.core import Registry
+from apiserver.registry.scope import Tenant
+from apiserver.storage import leases
+from apiserver.storage.errors import StorageError
+from apiserver.storage.interface import Event, ObjectKey
+from apiserver.storage.pool import Database
+from apiserver.storage.relations import Found, Relations
+
+log = logging.getLogger("polyplane.controllers")
+
+SETTLE = 1.0  # seconds between a deletion and its follow-up
+AGAIN = 2.0  # seconds until the next look at something that still waits
+SWEEP = 30.0  # seconds between sweeps
+LEASE = "controllers"
+_AT_ONCE = 4
+
+_NAMESPACES = ("", "namespaces")
+
+TenantOf = Callable[[int], Awaitable[Tenant | None]]
+
+
+class Controllers:
+    def __init__(self, registry: Registry, database: Database, tenant_of: TenantOf, holder: str) -> None:
+        """holder: names this process in elections."""
+        self._database, self._tenant_of, self._holder = database, tenant_of, holder
+        self._relations = Relations(database)
+        self._actions = Actions(registry)
+        self._garbage = GarbageCollector(self._actions, self._relations)
+        self._tasks: dict[tuple[int, ObjectKey, str], asyncio.Task[None]] = {}
+        self._turn = asyncio.Semaphore(_AT_ONCE)
+        self._sweeping: asyncio.Task[None] | None = None
+        registry.store.observe(self._committed)
+
+    def start(self) -> None:
+        self._sweeping = asyncio.create_task(self._sweep_forever())
+
+    async def stop(self) -> None:
+        tasks = [*self._tasks.values(), *([self._sweeping] if self._sweeping else [])]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    # --- follow-ups ------------------------------------------------------------------------------------------------------------
+    def _committed(self, tenant: int, events: Sequence[Event]) -> None:
+        for event in events:
+            data = event.record.data
+            if event.type == "DELETED":
+                self._later(tenant, event.record.key, event.record.uid, gone=True)
+            elif event.type == "MODIFIED" and b'"deletionTimestamp":"' in data:
+                self._later(tenant, event.record.key, event.record.uid, gone=False)
+
+    def _later(self, tenant: int, key: ObjectKey, uid: str, *, gone: bool) -> None:
+        name = (tenant, key, uid if gone else "")
+        if name not in self._tasks:
+            task = self._tasks[name] = asyncio.create_task(self._follow_up(tenant, key, uid, gone))
+            task.add_done_callback(lambda _: self._tasks.pop(name, None))
+
+    async def _follow_up(self, tenant_id: int, key: ObjectKey, uid: str, gone: bool) -> None:
+        await asyncio.sleep(SETTLE)
+        for _ in range(30):
+            async with self._turn:
+                try:
+                    tenant = await self._tenant_of(tenant_id)
+                    if tenant is None or await self._once(tenant, key, uid, gone):
+                        return
+                except (ApiError, StorageError) as e:
+                    log.info("follow-up of %s/%s waits: %s", key.resource, key.name, e)
+                except Exception:
+                    log.exception("follow-up of %s/%s failed", key.resource, key.name)
+                    return
+            await asyncio.sleep(AGAIN)
+
+    async def _once(self, tenant: Tenant, key: ObjectKey, uid: str, gone: bool) -> bool:
+        if gone:
+            await self._garbage.owner_gone(tenant, uid)
+            return True
+        if (key.group, key.resource) == _NAMESPACES:
+            return await namespaces.finish(self._actions, self._relations, tenant, key)
+        return await self._garbage.marked(tenant, key)
+
+    # --- sweep -----------------------------------------------------------------------------------------------------------------
+    async def _sweep_forever(self) -> None:
+        while True:
+            await asyncio.sleep(SWEEP)
+            try:
+                if await leases.acquire(self._database, LEASE, self._holder, 3 * SWEEP):
+                    await self._sweep()
+            except StorageError as e:
+                log.info("the sweep waits: %s", e)
+            except Exception:
+                log.exception("the sweep failed")
+
+    async def _sweep(self) -> None:
+        for found in await self._relations.waiting():
+            self._later(found.tenant, found.key, found.uid, gone=False)
+        for orphan in await self._relations.orphaned():
+            await self._collect(orphan)
+
+    async def _collect(self, orphan: Found) -> None:
+        tenant = await self._tenant_of(orphan.tenant)
+        if tenant is not None:
+            try:
+                await self._garbage.collect(tenant, orphan)
+            except ApiError as e:
+                log.info("garbage %s/%s stays: %s", orphan.key.resource, orphan.key.name, e)

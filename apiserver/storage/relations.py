@@ -1,0 +1,71 @@
+"""Questions across resources that controllers ask: who depends on an object, what a namespace holds, what waits for deletion.
+
+SQL over the columns that `Write` fills (owner_uids, finalizers, deleting); everything is keyed by tenant.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from apiserver.storage.interface import ObjectKey
+from apiserver.storage.pool import Connection, Database
+
+_COLUMNS = "tenant_id, api_group, resource, namespace, name, uid::text"
+_DEPENDENTS = f"SELECT {_COLUMNS} FROM objects WHERE tenant_id = %s AND owner_uids && ARRAY[%s]::text[] AND NOT (owner_uids = '{{}}')"  # noqa: S608  constant columns
+_IN_NAMESPACE = f"SELECT {_COLUMNS} FROM objects WHERE tenant_id = %s AND namespace = %s LIMIT %s"  # noqa: S608
+_EXISTING = "SELECT uid::text FROM objects WHERE tenant_id = %s AND uid = ANY(%s::uuid[])"
+_WAITING = f"""
+SELECT {_COLUMNS} FROM objects WHERE deleting AND (
+    (api_group = '' AND resource = 'namespaces') OR finalizers && ARRAY['orphan', 'foregroundDeletion']::text[]
+) ORDER BY tenant_id LIMIT %s
+"""  # noqa: S608
+_ORPHANED = f"""
+SELECT {_COLUMNS} FROM objects o WHERE owner_uids <> '{{}}' AND NOT deleting AND NOT EXISTS (
+    SELECT 1 FROM objects p WHERE p.tenant_id = o.tenant_id AND p.uid::text = ANY(o.owner_uids)
+) AND created_at < now() - interval '1 minute' LIMIT %s
+"""  # noqa: S608
+
+
+class Found(NamedTuple):
+    """One object by its tenant, key and uid."""
+
+    tenant: int
+    key: ObjectKey
+    uid: str
+
+
+class Relations:
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def dependents(self, tenant: int, uid: str) -> Sequence[Found]:
+        """Objects with an owner reference to ``uid``."""
+        return await self._found(_DEPENDENTS, (tenant, uid))
+
+    async def in_namespace(self, tenant: int, namespace: str, limit: int = 500) -> Sequence[Found]:
+        return await self._found(_IN_NAMESPACE, (tenant, namespace, limit))
+
+    async def waiting(self, limit: int = 500) -> Sequence[Found]:
+        """In all tenants: terminating namespaces, and objects whose deletion waits for the garbage collector."""
+        return await self._found(_WAITING, (limit,))
+
+    async def orphaned(self, limit: int = 500) -> Sequence[Found]:
+        """In all tenants: objects none of whose owners exist (any more), a minute old at least."""
+        return await self._found(_ORPHANED, (limit,))
+
+    async def existing(self, tenant: int, uids: Sequence[str]) -> set[str]:
+        """Which of ``uids`` are those of objects."""
+
+        async def query(connection: Connection) -> set[str]:
+            rows = await (await connection.execute(_EXISTING, (tenant, list(uids)))).fetchall()
+            return {row[0] for row in rows}
+
+        return await self._database.read(query)
+
+    async def _found(self, statement: str, parameters: tuple[object, ...]) -> Sequence[Found]:
+        async def query(connection: Connection) -> Sequence[Found]:
+            rows = await (await connection.execute(statement, parameters)).fetchall()
+            return [Found(row[0], ObjectKey(*row[1:5]), row[5]) for row in rows]
+
+        return await self._database.read(query)
