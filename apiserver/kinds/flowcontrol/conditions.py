@@ -12,7 +12,7 @@ def condition_errors(obj: Object) -> c.Errors:
     for i, condition in enumerate((obj.get("status") or {}).get("conditions") or []):
         path, kind = FieldPath("status.conditions").at(i), condition.get("type", "")
         if not kind:
-            yield required(path.child("type"))
+            yield required(path.child("type"), "must not be empty")
         if kind in seen:
             yield duplicate(path.child("type"), kind)
         seen.add(kind)

@@ -8,16 +8,19 @@ from typing import Any
 from apiserver.fielderrors import FieldErrors, FieldPath, forbidden, invalid, not_supported, required
 from apiserver.kinds.base import Kind, Object, WriteContext
 from apiserver.kinds.common import checks as c
+from apiserver.kinds.common.gostruct import show
 from apiserver.kinds.flowcontrol.conditions import condition_errors
+from apiserver.kinds.flowcontrol.mandatory import mandatory_errors
 from apiserver.kinds.registration import register
 from apiserver.meta import names
 from apiserver.meta.times import age
 
 GROUP = "flowcontrol.apiserver.k8s.io"
 _SPEC = FieldPath("spec")
+_DISTINGUISHERS = ["ByNamespace", "ByUser"]
+_NAMESPACES = "each member of this list must be '*' or a DNS-1123 label"
 _MEMBER = {"User": "user", "Group": "group", "ServiceAccount": "serviceAccount"}
-_VERBS = ["connect", "create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch"]
-_URL_VERBS = ["delete", "get", "head", "options", "patch", "post", "put"]
+_VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch"]
 
 
 @register(GROUP, "FlowSchema")
@@ -35,7 +38,7 @@ class FlowSchema(Kind):
         obj["status"] = {}
 
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
-        return list(_errors(obj))
+        return [*_errors(obj), *mandatory_errors("flowschemas", obj)]
 
     def validate_status_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
         return list(condition_errors(obj))
@@ -64,8 +67,8 @@ def _errors(obj: Object) -> c.Errors:
     if precedence == 1 and name != "exempt":
         yield invalid(path, precedence, "only the schema named 'exempt' may have matchingPrecedence 1")
     method = spec.get("distinguisherMethod")
-    if method is not None:
-        yield from c.one_of(method.get("type"), _SPEC.child("distinguisherMethod", "type"), ["ByNamespace", "ByUser"], empty=True)
+    if method is not None and method.get("type") not in _DISTINGUISHERS:
+        yield not_supported(_SPEC.child("distinguisherMethod", "type"), show(method, ("type",), type=""), _DISTINGUISHERS)
     level = (spec.get("priorityLevelConfiguration") or {}).get("name", "")
     path = _SPEC.child("priorityLevelConfiguration", "name")
     if not level:
@@ -126,16 +129,15 @@ def _listed(values: list[str], path: FieldPath, missing: str, wildcard: str) -> 
         yield invalid(path, values, wildcard)
 
 
-def _verbs(values: list[str], path: FieldPath, supported: list[str]) -> c.Errors:
+def _verbs(values: list[str], path: FieldPath) -> c.Errors:
     alone = "if '*' is present, must not specify other verbs"
     yield from _listed(values, path, "verbs must contain at least one value", alone)
-    unknown = [v for v in values if v != "*" and v not in supported]
-    if unknown:
-        yield not_supported(path, unknown, [*supported, "*"])
+    if "*" not in values and not set(values) <= set(_VERBS):
+        yield not_supported(path, values, _VERBS)
 
 
 def _resource_rule(rule: Object, path: FieldPath) -> c.Errors:
-    yield from _verbs(rule.get("verbs") or [], path.child("verbs"), _VERBS)
+    yield from _verbs(rule.get("verbs") or [], path.child("verbs"))
     what = "resource rules must supply at least one api group"
     yield from _listed(rule.get("apiGroups") or [], path.child("apiGroups"), what, "if '*' is present, must not specify other api groups")
     what = "resource rules must supply at least one resource"
@@ -145,23 +147,31 @@ def _resource_rule(rule: Object, path: FieldPath) -> c.Errors:
         yield required(path.child("namespaces"), "resource rules that are not cluster scoped must supply at least one namespace")
     elif len(namespaces) > 1 and "*" in namespaces:
         yield invalid(path.child("namespaces"), namespaces, "if '*' is present, must not specify other namespaces")
-    for i, namespace in enumerate(namespaces):
-        if namespace != "*":
-            for why in names.dns1123_label(namespace):
-                yield invalid(path.child("namespaces").at(i), namespace, f"Namespace is not valid: {why}")
+    for i, namespace in enumerate(namespaces if "*" not in namespaces else ()):
+        for why in names.dns1123_label(namespace):
+            yield invalid(path.child("namespaces").at(i), namespace, f"{_NAMESPACES}; {why}")
 
 
 def _url_rule(rule: Object, path: FieldPath) -> c.Errors:
-    yield from _verbs(rule.get("verbs") or [], path.child("verbs"), _URL_VERBS)
+    yield from _verbs(rule.get("verbs") or [], path.child("verbs"))
     urls, at = rule.get("nonResourceURLs") or [], path.child("nonResourceURLs")
     what = "nonResourceURLs must contain at least one value"
     yield from _listed(urls, at, what, "if '*' is present, must not specify other non-resource URLs")
-    for i, url in enumerate(urls):
-        if url in ("*", "/"):
-            continue
-        if not url.startswith("/"):
-            yield invalid(at.at(i), url, "must start with slash")
-        elif "//" in url:
-            yield invalid(at.at(i), url, "must not contain double slash")
-        elif "*" in url.removesuffix("*") or (url.endswith("*") and not url.endswith("/*")):
-            yield invalid(at.at(i), url, "wildcard can only do suffix matching")
+    for i, url in enumerate(urls if "*" not in urls else ()):
+        why = _url_problem(url)
+        if why:
+            yield invalid(at.at(i), url, why)
+
+
+def _url_problem(url: str) -> str:
+    if not url:
+        return "must not be empty"
+    if not url.startswith("/"):
+        return "must start with slash"
+    if " " in url:
+        return "must not contain white-space"
+    if "//" in url:
+        return "must not contain double slash"
+    if "*" in url and (url.count("*") > 1 or not url.endswith("/*")):
+        return "wildcard can only do suffix matching"
+    return ""

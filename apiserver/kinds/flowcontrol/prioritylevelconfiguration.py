@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from datetime import datetime
 from typing import Any
 
@@ -10,6 +11,7 @@ from apiserver.kinds.base import Kind, Object, WriteContext
 from apiserver.kinds.common import checks as c
 from apiserver.kinds.flowcontrol.conditions import condition_errors
 from apiserver.kinds.flowcontrol.flowschema import GROUP
+from apiserver.kinds.flowcontrol.mandatory import mandatory_errors
 from apiserver.kinds.registration import register
 from apiserver.meta.times import age
 
@@ -46,7 +48,7 @@ class PriorityLevelConfiguration(Kind):
         obj["status"] = {}
 
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
-        return list(_errors(obj))
+        return [*_errors(obj), *mandatory_errors("prioritylevelconfigurations", obj)]
 
     def validate_status_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
         return list(condition_errors(obj))
@@ -114,15 +116,12 @@ def _queues(queuing: Object, path: FieldPath) -> c.Errors:
         yield invalid(path.child("queueLengthLimit"), length, "must be positive")
     if queues <= 0:
         yield invalid(path.child("queues"), queues, "must be positive")
-        return
+    elif queues > _MOST_QUEUES:
+        yield invalid(path.child("queues"), queues, f"must not be greater than {_MOST_QUEUES}")
     if hand <= 0:
         yield invalid(path.child("handSize"), hand, "must be positive")
     elif hand > queues:
         yield invalid(path.child("handSize"), hand, f"should not be greater than queues ({queues})")
-    else:
-        bits = hand * (queues - 1).bit_length()
-        if bits > _ENTROPY_BITS:
-            why = f"required entropy bits of deckSize {queues} and handSize {hand} should not be greater than {_ENTROPY_BITS}"
-            yield invalid(path.child("handSize"), hand, why)
-    if queues > _MOST_QUEUES:
-        yield invalid(path.child("queues"), queues, f"must not be greater than {_MOST_QUEUES}")
+    elif math.ceil(math.log2(queues) * hand) > _ENTROPY_BITS:
+        why = f"required entropy bits of deckSize {queues} and handSize {hand} should not be greater than {_ENTROPY_BITS}"
+        yield invalid(path.child("handSize"), hand, why)
