@@ -10,8 +10,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Sequence
+from typing import Literal
 
-from apiserver.controllers import namespaces
+from apiserver.controllers import namespaces, serviceaccounts
 from apiserver.controllers.actions import Actions
 from apiserver.controllers.garbage import GarbageCollector
 from apiserver.errors import ApiError
@@ -33,6 +34,9 @@ _AT_ONCE = 4
 
 _NAMESPACES = ("", "namespaces")
 
+Duty = Literal["gone", "marked", "account"]
+"""An object is gone; is marked for deletion; a default service account is wanted."""
+
 TenantOf = Callable[[int], Awaitable[Tenant | None]]
 
 
@@ -43,7 +47,7 @@ class Controllers:
         self._relations = Relations(database)
         self._actions = Actions(registry)
         self._garbage = GarbageCollector(self._actions, self._relations)
-        self._tasks: dict[tuple[int, ObjectKey, str], asyncio.Task[None]] = {}
+        self._tasks: dict[tuple[int, ObjectKey, str, Duty], asyncio.Task[None]] = {}
         self._turn = asyncio.Semaphore(_AT_ONCE)
         self._sweeping: asyncio.Task[None] | None = None
         registry.store.observe(self._committed)
@@ -61,24 +65,38 @@ class Controllers:
     def _committed(self, tenant: int, events: Sequence[Event]) -> None:
         for event in events:
             data = event.record.data
+            key = event.record.key
+            account = self._account_wanted(event)
+            if account is not None:
+                self._later(tenant, account, "", "account")
             if event.type == "DELETED":
-                self._later(tenant, event.record.key, event.record.uid, gone=True)
+                self._later(tenant, key, event.record.uid, "gone")
             elif event.type == "MODIFIED" and b'"deletionTimestamp":"' in data:
-                self._later(tenant, event.record.key, event.record.uid, gone=False)
+                self._later(tenant, key, event.record.uid, "marked")
 
-    def _later(self, tenant: int, key: ObjectKey, uid: str, *, gone: bool) -> None:
-        name = (tenant, key, uid if gone else "")
+    @staticmethod
+    def _account_wanted(event: Event) -> ObjectKey | None:
+        """The default service account that a new namespace, or the deletion of the account, calls for."""
+        key = event.record.key
+        if event.type == "ADDED" and (key.group, key.resource) == _NAMESPACES:
+            return ObjectKey("", "serviceaccounts", key.name, serviceaccounts.NAME)
+        if event.type == "DELETED" and (key.group, key.resource, key.name) == ("", "serviceaccounts", serviceaccounts.NAME):
+            return key
+        return None
+
+    def _later(self, tenant: int, key: ObjectKey, uid: str, duty: Duty) -> None:
+        name = (tenant, key, uid, duty)
         if name not in self._tasks:
-            task = self._tasks[name] = asyncio.create_task(self._follow_up(tenant, key, uid, gone))
+            task = self._tasks[name] = asyncio.create_task(self._follow_up(tenant, key, uid, duty))
             task.add_done_callback(lambda _: self._tasks.pop(name, None))
 
-    async def _follow_up(self, tenant_id: int, key: ObjectKey, uid: str, gone: bool) -> None:
+    async def _follow_up(self, tenant_id: int, key: ObjectKey, uid: str, duty: Duty) -> None:
         await asyncio.sleep(SETTLE)
         for _ in range(30):
             async with self._turn:
                 try:
                     tenant = await self._tenant_of(tenant_id)
-                    if tenant is None or await self._once(tenant, key, uid, gone):
+                    if tenant is None or await self._once(tenant, key, uid, duty):
                         return
                 except (ApiError, StorageError) as e:
                     log.info("follow-up of %s/%s waits: %s", key.resource, key.name, e)
@@ -87,9 +105,12 @@ class Controllers:
                     return
             await asyncio.sleep(AGAIN)
 
-    async def _once(self, tenant: Tenant, key: ObjectKey, uid: str, gone: bool) -> bool:
-        if gone:
+    async def _once(self, tenant: Tenant, key: ObjectKey, uid: str, duty: Duty) -> bool:
+        if duty == "gone":
             await self._garbage.owner_gone(tenant, uid)
+            return True
+        if duty == "account":
+            await serviceaccounts.ensure_default(self._actions, tenant, key.namespace)
             return True
         if (key.group, key.resource) == _NAMESPACES:
             return await namespaces.finish(self._actions, self._relations, tenant, key)
@@ -109,7 +130,7 @@ class Controllers:
 
     async def _sweep(self) -> None:
         for found in await self._relations.waiting():
-            self._later(found.tenant, found.key, found.uid, gone=False)
+            self._later(found.tenant, found.key, found.uid, "marked")
         for orphan in await self._relations.orphaned():
             await self._collect(orphan)
 
