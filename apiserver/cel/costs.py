@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from math import ceil
 from typing import Any, Final
 
-from apiserver.cel.values import size
+from apiserver.cel.values import Duration, Timestamp, Uint, size
 
 SELECT: Final = 1
 NEW_LIST: Final = 10
@@ -55,13 +55,16 @@ def _twice_result(_args: tuple[Any, ...], result: Any) -> int:
     return ceil(size(result) * 2 * 0.1)
 
 
+_ONE_EACH = frozenset({int, float, bool, Uint, type(None), Duration, Timestamp})
+
+
 def traversal(value: Any) -> int:
     """Of walking through a value once."""
     kind = type(value)
     if kind is str or kind is bytes:
         return int(len(value if kind is bytes else value.encode()) * 0.1)
     if isinstance(value, list):
-        return sum(map(traversal, value))
+        return len(value) if _ONE_EACH.issuperset(map(type, value)) else sum(map(traversal, value))
     if isinstance(value, Mapping):
         return sum(traversal(k) + traversal(v) for k, v in value.items())
     return 1

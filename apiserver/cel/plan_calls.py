@@ -42,7 +42,7 @@ def plan_call(planner: Planner, e: Call) -> Code:
             return constant(impl(codes[0].constant[0]))
         except EvalError as error:
             raise InstantiationError(error.message) from None
-    if e.function in _PATTERNS and len(codes) > 1 and codes[1].constant is not None:
+    if e.function in _PATTERNS and len(codes) > 1 and codes[1].constant is not None and isinstance(codes[1].constant[0], str):
         try:
             parse_regex(codes[1].constant[0])
         except RegexError as error:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
+import operator
+from itertools import islice
 from typing import Any, Final
 
 from apiserver.cel.ast import Call, Comprehension, Expr, Ident, ListExpr, Literal
@@ -48,6 +49,8 @@ def _sort_by_keys(items: list[Any], keys: list[Any]) -> list[Any]:
         raise EvalError(f"@sortByAssociatedKeys() expected a list of the same size as the associated keys list, but got {sizes}")
     if len({type_of(k) for k in keys}) > 1:
         raise EvalError("list elements must have the same type")
+    if keys and type_of(keys[0]).kind not in _COMPARABLE:
+        raise EvalError("list elements must be comparable")
     return [items[i] for i in sorted(range(len(items)), key=keys.__getitem__)]
 
 
@@ -121,7 +124,7 @@ MAP_INSERT = functions(
 
 # --- Kubernetes' lists --------------------------------------------------------------------------------------------------------------
 def _is_sorted(items: list[Any]) -> bool:
-    return all(not b < a for a, b in pairwise(items))
+    return not any(map(operator.lt, islice(items, 1, None), items))
 
 
 def _sum(zero: Any) -> Any:

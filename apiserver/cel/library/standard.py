@@ -24,7 +24,7 @@ from apiserver.cel.numbers import (
     timestamp_of,
     uint_of,
 )
-from apiserver.cel.regex import compile_regex
+from apiserver.cel.regex import found_in
 from apiserver.cel.values import SpecialList, contains
 
 _ORDERS = {
@@ -58,7 +58,7 @@ def add_lists(a: list[Any], b: list[Any]) -> list[Any]:
 
 
 def matches(text: str, pattern: str) -> bool:
-    return compile_regex(pattern).search(text) is not None
+    return found_in(pattern, text)
 
 
 def _not_strictly_false(value: Any) -> bool:

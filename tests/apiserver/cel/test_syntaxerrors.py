@@ -20,7 +20,10 @@ def first_lines(text: str) -> list[str]:
     ("text", "expected"),
     [
         ("object.", ["1:8: Syntax error: no viable alternative at input '.'"]),
-        ("self.a$b == 1", ["1:7: Syntax error: token recognition error at: '$'", "1:8: Syntax error: mismatched input 'b' expecting <EOF>"]),
+        (
+            "self.a$b == 1",
+            ["1:7: Syntax error: token recognition error at: '$'", "1:8: Syntax error: mismatched input 'b' expecting <EOF>"],
+        ),
         ("a = b", ["1:3: Syntax error: token recognition error at: '= '", "1:5: Syntax error: extraneous input 'b' expecting <EOF>"]),
         ("1 +", [f"1:4: Syntax error: mismatched input '<EOF>' expecting {OPERAND}"]),
         ("(a", ["1:3: Syntax error: missing ')' at '<EOF>'"]),
@@ -28,7 +31,10 @@ def first_lines(text: str) -> list[str]:
         ("a ? b", ["1:6: Syntax error: mismatched input '<EOF>' expecting ':'"]),
         ("self.true == 1", ["1:6: Syntax error: mismatched input 'true' expecting IDENTIFIER"]),
         ("Object{metadata: Object.metadata{labels:", [f"1:41: Syntax error: mismatched input '<EOF>' expecting {OPERAND}"]),
-        ("'abc", ["1:1: Syntax error: token recognition error at: ''abc'", f"1:5: Syntax error: mismatched input '<EOF>' expecting {OPERAND}"]),
+        (
+            "'abc",
+            ["1:1: Syntax error: token recognition error at: ''abc'", f"1:5: Syntax error: mismatched input '<EOF>' expecting {OPERAND}"],
+        ),
         ("", [f"1:1: Syntax error: mismatched input '<EOF>' expecting {OPERAND}"]),
         ("{a}", ["1:3: Syntax error: mismatched input '}' expecting ':'"]),
     ],
