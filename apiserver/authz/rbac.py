@@ -13,7 +13,7 @@ from apiserver.authz.attributes import Attributes, Decision
 from apiserver.authz.rules import Rule, rule_allows
 from apiserver.errors import aggregate
 from apiserver.fielderrors import go_quote
-from apiserver.user import MASTERS, User, service_account_name
+from apiserver.user import MASTERS, User, split_service_account
 
 Object = dict[str, Any]
 
@@ -82,13 +82,14 @@ async def role_rules(role_ref: Object, namespace: str, reader: Reader) -> RuleSo
 
 
 async def _sources(user: User, namespace: str, reader: Reader) -> AsyncIterator[RuleSource]:
+    identity = _Identity(user.name, frozenset(user.groups), split_service_account(user.name))
     for binding in await reader.cluster_role_bindings():
-        subject = _subject_of(user, binding, "")
+        subject = _subject_of(identity, binding, "")
         if subject is not None:
             yield await _source(binding, subject, "", reader)
     if namespace:
         for binding in await reader.role_bindings(namespace):
-            subject = _subject_of(user, binding, namespace)
+            subject = _subject_of(identity, binding, namespace)
             if subject is not None:
                 yield await _source(binding, subject, namespace, reader)
 
@@ -107,23 +108,23 @@ async def _source(binding: Object, subject: Object, namespace: str, reader: Read
     return RuleSource(found.rules, f"{kind} {go_quote(label)} of {role} to {subject['kind']} {go_quote(to)}")
 
 
-def _subject_of(user: User, binding: Object, namespace: str) -> Object | None:
-    """The first subject of the binding that the user is."""
+class _Identity(NamedTuple):
+    """A user as subjects are compared with it: every request walks over all bindings. account: (namespace, name) or None."""
+
+    name: str
+    groups: frozenset[str]
+    account: tuple[str, str] | None
+
+
+def _subject_of(identity: _Identity, binding: Object, namespace: str) -> Object | None:
+    """The first subject of the binding that the user is. A ServiceAccount without a namespace means one in the binding's."""
+    name, groups, account = identity
+    subject: Object
     for subject in binding.get("subjects") or ():
-        if subject_applies(user, subject, namespace):
-            found: Object = subject
-            return found
+        kind = subject.get("kind")
+        if kind == "ServiceAccount":
+            if account is not None and (subject.get("namespace") or namespace, subject.get("name")) == account:
+                return subject
+        elif (kind == "Group" and subject.get("name") in groups) or (kind == "User" and subject.get("name") == name):
+            return subject
     return None
-
-
-def subject_applies(user: User, subject: Object, namespace: str) -> bool:
-    """``namespace``: of the binding; a ServiceAccount without one means an account there."""
-    kind, name = subject.get("kind"), subject.get("name", "")
-    if kind == "User":
-        return bool(user.name == name)
-    if kind == "Group":
-        return name in user.groups
-    if kind == "ServiceAccount":
-        of = subject.get("namespace") or namespace
-        return bool(of) and user.name == service_account_name(of, name)
-    return False
