@@ -147,7 +147,7 @@ def reaches(t: Type, value: Any, path: tuple[str, ...]) -> bool:
         name = path[0].removeprefix("f:")
         below = t.map.member(name)
         return name in value and below is not None and reaches(below, value[name], path[1:])
-    if isinstance(value, list) and t.list is not None:
+    if isinstance(value, list) and t.list is not None and not t.list.atomic:
         return any(reaches(t.list.element, item, path[1:]) for item in value if element_of(t.list, item) == path[0])
     return False
 
