@@ -21,7 +21,8 @@ install-dev: $(VENV)/.dev
 $(PY):
 	@echo "polyplane: creating $(VENV)" >&2
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; try: make run PYTHON=python3.12")'
-	@$(PYTHON) -m venv $(VENV) || { echo "error: the venv module is missing\n  fix: apt-get install python3-venv" >&2; exit 1; }
+	@$(PYTHON) -m venv $(VENV) || { \
+		rm -rf $(VENV); printf 'error: %s cannot make a virtual environment\n  fix: apt-get install python3-venv\n' $(PYTHON) >&2; exit 1; }
 
 $(VENV)/.runtime: requirements.lock | $(PY)
 	@echo "polyplane: installing requirements.lock" >&2

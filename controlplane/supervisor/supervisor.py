@@ -49,7 +49,8 @@ class Supervisor:
     def run(self) -> None:
         """Returns after SIGTERM or SIGINT, when everything is stopped. Raises OperatorError when the start fails."""
         for signum in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            signal.signal(signum, self._told_to_stop)
+            if signum != signal.SIGHUP or signal.getsignal(signum) != signal.SIG_IGN:  # nohup
+                signal.signal(signum, self._told_to_stop)
         with ExitStack() as cleanup:
             try:
                 self._start(cleanup)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import signal
+import subprocess
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,7 +13,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.support.installation import Installation, alive, descendants, eventually, free_port
+from tests.support.installation import MANAGE, Installation, alive, descendants, eventually, free_port
 
 pytestmark = pytest.mark.slow
 
@@ -144,3 +145,30 @@ def test_unreachable_database_is_named_without_its_password(tmp_path: Path) -> N
     assert done.returncode == 1
     assert "cannot be reached" in done.stderr and "DATABASE_URL" in done.stderr
     assert "hunter2" not in done.stderr + done.stdout
+
+
+def test_killed_make_takes_the_supervisor_along(made: Installation, tmp_path: Path) -> None:
+    """`make run` passes --with-parent, so that kill -9 of make leaves nothing behind."""
+    if made.process is not None and made.process.poll() is None:
+        made.stop()
+    command = f"{' '.join(MANAGE)} up --with-parent & echo $! > {tmp_path}/pid; wait"
+    with made.log.open("w") as out:
+        make = subprocess.Popen(["sh", "-c", command], env=made.env, stdout=out, stderr=subprocess.STDOUT)
+    eventually(lambda: "Ctrl-C stops it" in made.output(), 60)
+    supervisor = int((tmp_path / "pid").read_text())
+    children = descendants(supervisor)
+    make.kill()
+    make.wait()
+    eventually(lambda: not [pid for pid in (supervisor, *children) if alive(pid)])
+
+
+def test_kubeconfig_merge_and_reset(made: Installation, tmp_path: Path) -> None:
+    if made.process is not None and made.process.poll() is None:
+        assert made.manage("reset").returncode == 1
+        made.stop()
+    target = tmp_path / "kube" / "config"
+    assert made.manage("kubeconfig_merge", KUBECONFIG=str(target)).returncode == 0
+    assert [c["name"] for c in yaml.safe_load(target.read_text())["contexts"]] == ["polyplane-default", "polyplane-demo"]
+    assert target.stat().st_mode & 0o777 == 0o600
+    assert made.manage("reset").returncode == 0
+    assert not made.data.exists()

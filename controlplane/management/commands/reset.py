@@ -18,9 +18,6 @@ class Command(BaseCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         data = DataDir.from_environment()
-        if not data.path.exists():
-            self.stdout.write(f"{data.path} does not exist")
-            return
         lock = data.try_lock()
         if lock is None:
             raise OperatorError(
