@@ -10,7 +10,7 @@ import hashlib
 import hmac
 import os
 import socket
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from typing import Any
 
@@ -19,13 +19,17 @@ from django.conf import settings
 
 from admission.chain import Chain
 from admission.order import default_plugins
+from apiserver.controllers.crd import DefinitionController
 from apiserver.controllers.manager import Controllers, TenantOf
 from apiserver.endpoints.server import Server
-from apiserver.kinds import catalog as builtin_catalog
+from apiserver.fieldmanager.manager import FieldManager
+from apiserver.kinds.apiextensions.custom import CustomResource
 from apiserver.kinds.base import Resource
 from apiserver.meta.gvk import GroupResource
 from apiserver.registry.authorizer import RbacAuthorizer
 from apiserver.registry.core import Registry
+from apiserver.registry.customcatalog import TenantCatalog
+from apiserver.registry.customfields import CustomFields
 from apiserver.registry.managers import make_manager
 from apiserver.registry.quota import charger
 from apiserver.registry.scope import Tenant
@@ -40,25 +44,7 @@ from controlplane.tenancy.directory import Directory, Fetch
 GIT_VERSION = "v1.36.2+polyplane-0.1.0"
 
 
-class BuiltinCatalog:
-    """The built-in resources, the same for every tenant."""
-
-    def __init__(self) -> None:
-        self._resources = builtin_catalog.resources()
-        self._all = list(self._resources.values())
-        self._by_storage = {r.storage: r for r in self._all if r.storage == r.group_resource}
-
-    def find(self, tenant: Tenant, group: str, resource: str) -> Resource | None:
-        return self._resources.get(GroupResource(group, resource))
-
-    def all(self, tenant: Tenant) -> Sequence[Resource]:
-        return self._all
-
-    def stored(self, resource: GroupResource) -> Resource | None:
-        return self._by_storage.get(resource)
-
-
-def index_with(catalog: BuiltinCatalog) -> Any:
+def index_with(catalog: TenantCatalog) -> Any:
     """The watch caches' index: labels and selectable fields of a stored object."""
 
     def index(resource: GroupResource, data: bytes) -> tuple[Mapping[str, str], Mapping[str, str]]:
@@ -66,11 +52,27 @@ def index_with(catalog: BuiltinCatalog) -> Any:
         metadata = obj["metadata"]
         fields = {"metadata.name": metadata["name"], "metadata.namespace": metadata.get("namespace", "")}
         found = catalog.stored(resource)
-        if found is not None:
-            fields.update(found.hooks.fields(obj))
+        if found is None:
+            return metadata.get("labels") or {}, CustomFields(fields, data)
+        fields.update(found.hooks.fields(obj))
         return metadata.get("labels") or {}, fields
 
     return index
+
+
+def managers() -> Callable[[Resource], FieldManager]:
+    """Field managers: those of built-in resources live as long as the process, those of custom ones as long as their definition."""
+    built_in = cache(make_manager)
+
+    def manager(resource: Resource) -> FieldManager:
+        if not isinstance(resource, CustomResource):
+            return built_in(resource)
+        if resource.manager is None:
+            resource.manager = make_manager(resource)
+        found: FieldManager = resource.manager
+        return found
+
+    return manager
 
 
 def signer(secret: str) -> Any:
@@ -95,7 +97,7 @@ async def start_server() -> Server:
     dsn = conninfo(database, application_name="polyplane")
     store = PostgresStore(dsn, hints_conninfo=dsn)
     await store.open()
-    catalog = BuiltinCatalog()
+    catalog = TenantCatalog()
     index = index_with(catalog)
     watches = Watches(store, index)
     await watches.start()
@@ -104,13 +106,17 @@ async def start_server() -> Server:
         watches=watches,
         chain=Chain(default_plugins(charger(store))),
         catalog=catalog,
-        manager=cache(make_manager),
+        manager=managers(),
         hooks={SERVICES: ServiceHook()},
         sign=signer(settings.SECRET_KEY),
         index=index,
     )
+    definitions = DefinitionController(registry, catalog)
+    catalog.follow(watches, definitions.changed)
     server = Server(
         registry=registry,
+        catalog=catalog,
+        definitions=definitions,
         directory=Directory(fetcher(store)),
         authorizer=RbacAuthorizer(registry),
         seeder=Seeder(registry),
@@ -139,6 +145,8 @@ def tenant_reader(store: PostgresStore) -> TenantOf:
 async def stop_server(server: Server) -> None:
     """Readiness fails first; then watches end, controllers stop, and writes that were begun are finished."""
     server.stopping = True
+    server.definitions.stop()
+    server.catalog.stop()
     await server.stop()
 
 

@@ -100,11 +100,9 @@ def identify(value: dict[str, Any], data: bytes, wanted: GroupVersionKind, resou
 def _refuse(found: GroupVersionKind, wanted: GroupVersionKind, resource: Resource) -> None:
     """A body of another kind or version. Another served version of the endpoint's own kind passes for built-in kinds."""
     if resource.custom:
-        if found.api_version != wanted.api_version:
-            text = f"the API version in the data ({found.api_version}) does not match the expected API version ({wanted.api_version})"
-        else:
-            text = f"{found.kind} in version {found.version!r} cannot be handled as a {wanted.kind}: unrecognized kind".replace("'", '"')
-        raise BadRequest(text)
+        if found.api_version == wanted.api_version:
+            return  # validation refuses another kind, and names it
+        raise BadRequest(f"the API version in the data ({found.api_version}) does not match the expected API version ({wanted.api_version})")
     if found not in builtin.kinds():
         text = f'no kind "{found.kind}" is registered for version "{found.api_version}" in scheme "{SCHEME}"'
         raise strict.cannot_handle(text, found, wanted.kind)

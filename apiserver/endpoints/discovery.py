@@ -13,6 +13,7 @@ from typing import Any
 import orjson
 
 from apiserver.kinds.base import Resource, ServedVersion
+from apiserver.meta.versions import version_priority
 
 Document = dict[str, Any]
 
@@ -25,15 +26,6 @@ def groups(resources: Sequence[Resource]) -> dict[str, list[str]]:
             versions = found.setdefault(resource.group, [])
             versions += [v for v, served in resource.versions.items() if served.served and v not in versions]
     return {group: sorted(versions, key=version_priority) for group, versions in found.items() if versions}
-
-
-def version_priority(version: str) -> tuple[int, int, int, str]:
-    """Sorts v2 before v1 before v2beta1 before v1alpha1, and names that are no versions last, alphabetically."""
-    m = re.fullmatch(r"v(\d+)(?:(alpha|beta)(\d+))?", version)
-    if m is None:
-        return (3, 0, 0, version)
-    stage = {None: 0, "beta": 1, "alpha": 2}[m[2]]
-    return (stage, -int(m[1]), -int(m[3] or 0), "")
 
 
 def api_versions(server_address: str) -> Document:

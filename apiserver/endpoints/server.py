@@ -34,6 +34,21 @@ class Directory(Protocol):
         """Who the token is for, None when it is unknown, expired, revoked, or not for this tenant."""
 
 
+class Catalog(Protocol):
+    """The resources of each tenant (apiserver.registry.core.Catalog), which have to be brought up to date before they are asked for."""
+
+    async def ready(self, tenant: Tenant) -> None: ...
+
+    async def fresh(self, tenant: Tenant) -> None:
+        """As ready(), and not older than the call."""
+
+    def stop(self) -> None: ...
+
+
+class Stoppable(Protocol):
+    def stop(self) -> None: ...
+
+
 class Authorizer(Protocol):
     async def authorize(self, tenant: Tenant, attributes: Attributes) -> Decision: ...
 
@@ -49,6 +64,8 @@ class Server:
     """git_version: as /version prints it; stopping: set when the process has been told to stop."""
 
     registry: Registry
+    catalog: Catalog
+    definitions: Stoppable
     directory: Directory
     authorizer: Authorizer
     seeder: Seeder

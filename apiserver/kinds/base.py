@@ -175,11 +175,19 @@ class Kind:
         """The autoscaling/v1 Scale of an object, for kinds with a scale subresource."""
         raise NotImplementedError(f"{self.kind}/scale")
 
+    def scale_for_update(self, obj: Object) -> Object:
+        """What a patch of the scale starts from; differs only for objects that have no replicas yet."""
+        return self.scale_of(obj)
+
     def set_scale(self, obj: Object, replicas: int) -> None:
         """Writes spec.replicas of a Scale into the object; in place."""
         raise NotImplementedError(f"{self.kind}/scale")
 
     # --- deletion --------------------------------------------------------------------------------------------------------------
+    def begin_deletion(self, obj: Object, now: datetime) -> bool:
+        """Marks the object as deleted in the kind's own way, in place; False leaves that to the common rules."""
+        return False
+
     def grace_period(self, obj: Object, requested: int | None) -> int | None:
         """Seconds of graceful deletion, or None where the kind deletes at once (all but pods)."""
         return None

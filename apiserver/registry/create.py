@@ -67,10 +67,10 @@ async def before_create(registry: Registry, scope: Scope, obj: Object, *, dry_ru
     errors = objectmeta.validate(obj, namespaced=scope.resource.namespaced, name_rule=hooks.name_rule)
     errors += hooks.validate(obj, context) + hooks.validate_create(obj, context)
     if errors:
-        raise Invalid(scope.resource.group_kind, metadata.get("name", ""), errors)
+        raise Invalid(scope.kind_of(obj), metadata.get("name", ""), errors)
     errors = objectmeta.path_segment_errors(obj)
     if errors:
-        raise Invalid(scope.resource.group_kind, metadata.get("name", ""), errors)
+        raise Invalid(scope.kind_of(obj), metadata.get("name", ""), errors)
     for text in hooks.warnings(obj, None, context):
         scope.warn(text)
     hooks.canonicalize(obj)

@@ -117,6 +117,8 @@ def check_preconditions(resource: Resource, old: Object, options: DeleteOptions)
 def mark(scope: Scope, new: Object, old: Object, options: DeleteOptions) -> bool:
     """Sets deletionTimestamp, grace and finalizers on ``new``. False: it is being deleted already and nothing has to change."""
     metadata = new["metadata"]
+    if scope.resource.hooks.begin_deletion(new, scope.now):
+        return True
     if metadata.get("deletionTimestamp"):
         _set_finalizers(new, scope.resource, options)
         changed_finalizers = metadata.get("finalizers") != old["metadata"].get("finalizers")

@@ -7,7 +7,7 @@ from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
 from apiserver.kinds.base import Object, Resource, ServedVersion, WriteContext
-from apiserver.meta.gvk import GroupVersionKind
+from apiserver.meta.gvk import GroupKind, GroupVersionKind
 from apiserver.registry.typing import type_object
 from apiserver.schema.types import Schema
 from apiserver.storage.interface import ObjectKey
@@ -45,6 +45,10 @@ class Scope:
     @property
     def schema(self) -> Schema:
         return self.served.schema
+
+    def kind_of(self, obj: Object) -> GroupKind:
+        """What an invalid object is called: a custom one may say that it is of another kind, which is then part of the error."""
+        return GroupKind(self.resource.group, obj.get("kind") or "") if self.resource.custom else self.resource.group_kind
 
     def decode(self, value: Any) -> tuple[Object, list[str]]:
         """An object of the resource's kind decoded and defaulted; the second value lists unknown fields. Raises DecodeError."""

@@ -197,7 +197,7 @@ async def _before_update(registry: Registry, scope: Scope, new: Object, old: Obj
     else:
         errors += hooks.validate_subresource_update(scope.subresource, new, old, context)
     if errors:
-        raise Invalid(scope.resource.group_kind, metadata.get("name", ""), errors)
+        raise Invalid(scope.kind_of(new), metadata.get("name", ""), errors)
     for text in hooks.warnings(new, old, context):
         scope.warn(text)
     hooks.canonicalize(new)

@@ -185,7 +185,16 @@ def _datetime(text: str) -> bool:
     return bool(t) and _date(date) and m is not None and m[1] <= "23" and m[2] <= "59" and m[3] <= "59"
 
 
-_UNITS = (("ns", "nano"), ("us", "µs", "micro"), ("ms", "milli"), ("s", "sec"), ("m", "min"), ("h", "hr", "hour"), ("d", "day"), ("w", "wk", "week"))
+_UNITS = (
+    ("ns", "nano"),
+    ("us", "µs", "micro"),
+    ("ms", "milli"),
+    ("s", "sec"),
+    ("m", "min"),
+    ("h", "hr", "hour"),
+    ("d", "day"),
+    ("w", "wk", "week"),
+)
 
 
 def _duration(text: str) -> bool:

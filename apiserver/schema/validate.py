@@ -69,6 +69,7 @@ def _compile(schema: Schema) -> Node:
         dict: _object(schema),
     }
     enum = _enum(schema)
+
     def check(value: Any, old: Any, path: Path, errors: FieldErrors) -> int:
         count = 1
         before = len(errors)
@@ -109,7 +110,11 @@ def _type_check(types: tuple[str, ...], format_: str, *, nullable: bool) -> Call
                 errors.append(type_error(path, wanted, "null"))
             return
         found = json_type(value)
-        fits = found in types or (found == "number" and "integer" in types and is_integral(value)) or (found == "integer" and "number" in types)
+        fits = (
+            found in types
+            or (found == "number" and "integer" in types and is_integral(value))
+            or (found == "integer" and "number" in types)
+        )
         if fits:
             return
         text = found in ("string", "array")

@@ -21,4 +21,5 @@ async def find_tenant(server: Server, request: ApiRequest) -> Tenant:
         raise Forbidden(_TENANTS, name, f"the tenant is {found.state}")
     tenant = Tenant(found.id, found.name)
     await server.seeder.ensure(tenant)
+    await server.catalog.ready(tenant)
     return tenant

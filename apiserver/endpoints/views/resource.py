@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 
@@ -17,9 +15,9 @@ from apiserver.endpoints.routes import not_found
 from apiserver.endpoints.server import Server
 from apiserver.endpoints.views import special
 from apiserver.endpoints.views.base import KubernetesView
-from apiserver.errors import BadRequest, MethodNotAllowed, UnknownResource
+from apiserver.errors import BadRequest, MethodNotAllowed, NotFound, UnknownResource
 from apiserver.fieldmanager.names import manager_name
-from apiserver.kinds.base import Object
+from apiserver.kinds.base import Object, Resource, ServedVersion
 from apiserver.meta.times import TimeError, parse_duration
 from apiserver.registry import collection, deletion, patching, reading, selection, update
 from apiserver.registry.create import create
@@ -32,6 +30,8 @@ _METHOD_VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": 
 
 async def dispatch(server: Server, request: ApiRequest, send: Send) -> HttpResponseBase | None:
     check_timeout(request)
+    if "." in request.info.group and not _is_served(server, request):
+        await server.catalog.fresh(request.tenant)
     scope = find_scope(server, request)
     if scope is None:
         return await not_found(server, request, send)
@@ -60,10 +60,12 @@ def find_scope(server: Server, request: ApiRequest) -> Scope | None:
     resource = catalog.find(request.tenant, info.group, info.resource)
     served = resource.versions.get(info.version) if resource is not None else None
     if resource is None or served is None or not served.served:
-        groups = {r.group for r in catalog.all(request.tenant) if not r.custom or _serves(r, info.version)}
-        if info.group not in groups or (resource is not None and resource.custom):
-            return None
-        raise UnknownResource
+        built_in = any(r.group == info.group and not r.custom for r in catalog.all(request.tenant))
+        if built_in and (resource is None or not resource.custom):
+            raise UnknownResource
+        return None
+    if resource.custom and not _custom_path(request, resource, served):
+        return None
     namespace = info.namespace if resource.namespaced else ""
     if len(info.parts) > 3 or (not resource.namespaced and info.namespace and info.resource != "namespaces"):
         raise UnknownResource
@@ -87,9 +89,23 @@ def find_scope(server: Server, request: ApiRequest) -> Scope | None:
     return scope
 
 
-def _serves(resource: Any, version: str) -> bool:
-    served = resource.versions.get(version)
+def _is_served(server: Server, request: ApiRequest) -> bool:
+    info = request.info
+    resource = server.registry.catalog.find(request.tenant, info.group, info.resource)
+    served = resource.versions.get(info.version) if resource is not None else None
     return served is not None and served.served
+
+
+def _custom_path(request: ApiRequest, resource: Resource, served: ServedVersion) -> bool:
+    """Whether a definition's scope allows the path. Raises NotFound for a subresource that is not declared."""
+    info = request.info
+    if not resource.namespaced and info.namespace:
+        return False
+    if resource.namespaced and not info.namespace and info.verb not in ("list", "watch"):
+        return False
+    if info.subresource and info.subresource not in served.subresources:
+        raise NotFound(resource.group_resource, info.name)
+    return True
 
 
 def _check_method(request: ApiRequest, scope: Scope) -> None:

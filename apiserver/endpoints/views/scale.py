@@ -72,7 +72,7 @@ class ScaleView(ResourceView):
 
         async def change(old: Object | None) -> Object:
             assert old is not None, "the update loop answers 404 for subresources of absent objects"
-            scale = patched_scale(media_type, body, self.scope.resource.hooks.scale_of(old))
+            scale = patched_scale(media_type, body, self.scope.resource.hooks.scale_for_update(old))
             return self._with_scale(old, scale)
 
         stored = await update.update(self.registry, self.scope, change, self._request(options))

@@ -43,13 +43,16 @@ def is_served(crd: Object) -> bool:
 
 def settle(crd: Object, others: Iterable[Object], now: datetime) -> None:
     """Brings the status up to date with the spec, in place: accepted names, NamesAccepted, Established and, where they apply, the
-    conditions about approval and structure. ``others``: all definitions of the tenant (this one may be among them)."""
+    conditions about approval and structure. ``others``: all definitions of the tenant (this one may be among them). A definition
+    without versions, as an outline is, keeps what it says about structure."""
     _settle_names(crd, others, now)
     group = crd["spec"].get("group", "")
     if is_protected(group):
         state, why = approval(crd["metadata"].get("annotations"))
         reason = {"missing": "Missing", "invalid": "Invalid", "bypassed": "Unapproved", "approved": "Approved"}[state]
         set_condition(crd, "KubernetesAPIApprovalPolicyConformant", state == "approved", f"{reason}Annotation", why, now)
+    if "versions" not in crd["spec"]:
+        return
     wrong = _non_structural(crd)
     if wrong:
         set_condition(crd, "NonStructuralSchema", True, "Violations", wrong, now)

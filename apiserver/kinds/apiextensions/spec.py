@@ -42,7 +42,7 @@ _AT_ROOT_SHOWN = (
 class Options:
     """What an update does not ask of a definition that was stored without it. unchanged: indexes of versions whose schema stays."""
 
-    rules: Rules = Rules()
+    rules: Rules = field(default_factory=Rules)
     structural: bool = True
     pruned_defaults: bool = True
     schema_required: bool = True

@@ -1,0 +1,64 @@
+"""Tables of custom resources (k8s.io/apiextensions-apiserver ``registry/customresource/tableconvertor``)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from datetime import datetime
+from typing import Any
+
+from apiserver.kinds.apiextensions.jsonpath import PathError, parse_path, print_value
+from apiserver.kinds.base import Column, Object
+from apiserver.meta.times import age
+from apiserver.schema.builtin import definition
+from apiserver.schema.definitions import META
+
+Cell = Callable[[Object, datetime], Any]
+
+
+def columns_of(wanted: Sequence[Object]) -> tuple[tuple[Column, ...], tuple[Cell, ...]]:
+    """Columns and how their cells are made. ``wanted``: additionalPrinterColumns; none gives Age; the first that cannot be read ends them."""
+    described = definition(META + "ObjectMeta").properties or {}
+    columns = [Column("Name", "string", "name", described["name"].description)]
+    cells: list[Cell] = [lambda obj, now: obj["metadata"].get("name", "")]
+    created = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
+    for column in wanted or [{**created, "description": described["creationTimestamp"].description}]:
+        path = column.get("jsonPath", "")
+        try:
+            cells.append(_cell(path, column.get("type", "")))
+        except PathError:
+            break
+        text = column.get("description") or f"Custom resource definition column (in JSONPath format): {path}"
+        columns.append(Column(column.get("name", ""), column.get("type", ""), column.get("format", ""), text, column.get("priority", 0)))
+    return tuple(columns), tuple(cells)
+
+
+def _cell(path: str, kind: str) -> Cell:
+    find = parse_path(path)
+
+    def cell(obj: Object, now: datetime) -> Any:
+        try:
+            found = find(obj)
+        except PathError:
+            return None
+        if not found:
+            return None
+        return print_value(found[0]) if kind == "string" else _typed(kind, found[0], now)
+
+    return cell
+
+
+def _typed(kind: str, value: Any, now: datetime) -> Any:
+    """The value where it fits the column's type, else null."""
+    numeric = type(value) in (int, float)
+    if kind == "integer" and numeric:
+        return int(value)
+    if kind == "number" and numeric:
+        return value
+    if kind == "boolean" and type(value) is bool:
+        return value
+    if kind == "date" and type(value) is str:
+        try:
+            return age(value, now)
+        except ValueError:
+            return "<invalid>"
+    return None

@@ -1,0 +1,123 @@
+"""The scale subresource of a custom resource, by the paths that its definition names
+(k8s.io/apiextensions-apiserver ``registry/customresource``)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from apiserver.errors import BadRequest, InternalError
+from apiserver.fielderrors import FieldErrors, go_quote, invalid
+from apiserver.kinds.base import Object
+
+MAX_INT32 = 2**31 - 1
+UNSET = -(2**31)
+"""Stands in a Scale for replicas that the object does not have, until a client writes some."""
+
+
+class _WrongType(ValueError):
+    pass
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """Paths as written: ``.spec.replicas``; selector "" where there is none."""
+
+    spec: str
+    status: str
+    selector: str
+
+    @classmethod
+    def of(cls, subresources: Object | None) -> Scale | None:
+        found = (subresources or {}).get("scale")
+        if found is None:
+            return None
+        return cls(found.get("specReplicasPath", ""), found.get("statusReplicasPath", ""), found.get("labelSelectorPath") or "")
+
+    def read(self, obj: Object, *, for_update: bool) -> Object:
+        """The autoscaling/v1 Scale. Raises InternalError where the object has no replicas, unless it is about to be given some."""
+        try:
+            replicas, status = _int(obj, self.spec), _int(obj, self.status)
+            selector = _string(obj, self.selector) if self.selector else ""
+        except _WrongType as e:
+            raise InternalError(str(e)) from None
+        if replicas is None:
+            if not for_update:
+                raise InternalError(f"the spec replicas field {go_quote(self.spec)} does not exist")
+            replicas = UNSET
+        metadata = {k: v for k in ("name", "namespace", "uid", "resourceVersion", "creationTimestamp") if (v := obj["metadata"].get(k))}
+        state: Object = {"replicas": status or 0}
+        if selector:
+            state["selector"] = selector
+        spec = {"replicas": replicas} if replicas else {}
+        return {"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": metadata, "spec": spec, "status": state}
+
+    def write(self, obj: Object, replicas: int) -> None:
+        if replicas == UNSET:
+            raise BadRequest(f"the spec replicas field {go_quote(self.spec)} cannot be empty")
+        *above, last = _steps(self.spec)
+        for step in above:
+            obj = obj.setdefault(step, {})
+        obj[last] = replicas
+
+    def spec_errors(self, obj: Object) -> FieldErrors:
+        return _replicas_errors(obj, self.spec)
+
+    def status_errors(self, obj: Object) -> FieldErrors:
+        errors = _replicas_errors(obj, self.status)
+        try:
+            if self.selector:
+                _string(obj, self.selector)
+        except _WrongType as e:
+            errors.append(invalid(self.selector, "", str(e)))
+        return errors
+
+
+def _replicas_errors(obj: Object, path: str) -> FieldErrors:
+    try:
+        replicas = _int(obj, path) or 0
+    except _WrongType as e:
+        return [invalid(path, 0, str(e))]
+    if replicas < 0:
+        return [invalid(path, replicas, "should be a non-negative integer")]
+    return [invalid(path, replicas, f"should be less than or equal to {MAX_INT32}")] if replicas > MAX_INT32 else []
+
+
+def _steps(path: str) -> list[str]:
+    return path.removeprefix(".").split(".")
+
+
+_GO = {str: "string", bool: "bool", float: "float64", list: "[]interface {}", dict: "map[string]interface {}", int: "int64"}
+
+
+def _nested(obj: Object, path: str) -> tuple[Any, bool]:
+    value: Any = obj
+    steps = _steps(path)
+    for i, step in enumerate(steps):
+        if type(value) is not dict:
+            if value is None:
+                return None, False
+            where = "." + ".".join(steps[: i + 1])
+            raise _WrongType(f"{where} accessor error: {value} is of the type {_GO[type(value)]}, expected map[string]interface{{}}")
+        if step not in value:
+            return None, False
+        value = value[step]
+    return value, True
+
+
+def _int(obj: Object, path: str) -> int | None:
+    value, found = _nested(obj, path)
+    if not found:
+        return None
+    if type(value) is not int:
+        raise _WrongType(f"{path} accessor error: {value} is of the type {_GO.get(type(value), '<nil>')}, expected int64")
+    return value
+
+
+def _string(obj: Object, path: str) -> str:
+    value, found = _nested(obj, path)
+    if not found:
+        return ""
+    if type(value) is not str:
+        raise _WrongType(f"{path} accessor error: {value} is of the type {_GO.get(type(value), '<nil>')}, expected string")
+    return value
