@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from apiserver.fielderrors import FieldPath, duplicate, forbidden, invalid, not_found, required
+from apiserver.fielderrors import FieldPath, duplicate, forbidden, invalid, not_found, required, too_many
 from apiserver.kinds.common import checks, env, mounts, podresources, probes, resources, security
 from apiserver.meta import names
 
@@ -20,6 +20,7 @@ _NOT_EPHEMERAL = (
     "ports", "resources", "resizePolicy", "restartPolicy", "restartPolicyRules", "livenessProbe", "readinessProbe", "startupProbe",
     "lifecycle",
 )  # fmt: skip
+_MOST_RULES, _MOST_EXIT_CODES = 20, 255
 _RESTART_POLICIES = ("Always", "Never", "OnFailure")
 
 
@@ -178,8 +179,8 @@ def _restart(container: Object, path: FieldPath, supported: Sequence[str]) -> ch
         return
     if policy is None:
         yield required(path.child("restartPolicy"), "must specify restartPolicy when restart rules are used")
-    if len(rules) > 20:
-        yield invalid(path.child("restartPolicyRules"), list(rules), "must not have more than 20 rules")
+    if len(rules) > _MOST_RULES:
+        yield too_many(path.child("restartPolicyRules"), len(rules), _MOST_RULES)
     for i, rule in enumerate(rules):
         yield from _restart_rule(rule, path.child("restartPolicyRules").at(i))
 
@@ -195,5 +196,5 @@ def _restart_rule(rule: Object, path: FieldPath) -> checks.Errors:
     at = path.child("exitCodes", "values")
     if not values:
         yield invalid(at, [], "must have at least one value")
-    elif len(values) > 255:
-        yield invalid(at, list(values), "must not have more than 255 values")
+    elif len(values) > _MOST_EXIT_CODES:
+        yield too_many(at, len(values), _MOST_EXIT_CODES)

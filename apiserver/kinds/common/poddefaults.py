@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from apiserver.kinds.common import podresources
+from apiserver.kinds.common import disabled, podresources
 from apiserver.meta.quantity import Quantity, parse_quantity
 
 Object = dict[str, Any]
@@ -25,7 +25,8 @@ def containers(spec: Object, *lists: str) -> Iterator[Object]:
 
 
 def default_pod_spec(spec: Object) -> None:
-    """What both pods and templates get."""
+    """What both pods and templates get, and what neither keeps."""
+    disabled.drop(spec)
     _set(spec, dnsPolicy="ClusterFirst", restartPolicy="Always", schedulerName="default-scheduler")
     if spec.get("securityContext") is None:
         spec["securityContext"] = {}

@@ -110,9 +110,6 @@ def _volumes(spec: Object, path: FieldPath) -> Iterator[str]:
             for j, item in enumerate((source.get(field) or {}).get("items") or ()):
                 if item.get("path") in tokens:
                     yield f"{at.child(shown).at(j)}: has duplicated path with ServiceAccountToken {go_quote(item['path'])}"
-        bundle = (source.get("clusterTrustBundle") or {}).get("path", "")
-        if bundle and bundle in tokens:
-            yield f"{at.child('ClusterTrustBundle')}: has duplicated path with ServiceAccountToken {go_quote(bundle)}"
 
 
 def claim_amounts(spec: Object, path: FieldPath) -> Iterator[str]:

@@ -6,12 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from apiserver.fielderrors import FieldPath, forbidden, invalid, required
-from apiserver.kinds.common import checks, env, paths, selectors
+from apiserver.kinds.common import checks, env, paths
 
 Object = Mapping[str, Any]
 
 _DUPLICATE = "conflicting duplicate paths"
-_SOURCES = ("secret", "configMap", "downwardAPI", "serviceAccountToken", "clusterTrustBundle", "podCertificate")
+_SOURCES = ("secret", "configMap", "downwardAPI", "serviceAccountToken")
 
 
 def config_items(source: Object, path: FieldPath) -> checks.Errors:
@@ -77,13 +77,8 @@ def _part(kind: str, part: Object, at: FieldPath, path: FieldPath, used: set[str
             for item in part.get("items") or ():
                 yield from _downward_file(item, at)
                 yield from _once(item.get("path", ""), item.get("path", ""), path, used)
-        case "serviceAccountToken":
-            yield from _token(part, at, path)
-        case "clusterTrustBundle":
-            yield from _trust_bundle(part, at)
-            yield from _once(part.get("path", ""), part.get("path", ""), path, used)
         case _:
-            yield from _certificate(part, at, path, used)
+            yield from _token(part, at, path)
 
 
 def _once(file: str, shown: str, path: FieldPath, used: set[str]) -> checks.Errors:
@@ -102,36 +97,3 @@ def _token(part: Object, at: FieldPath, path: FieldPath) -> checks.Errors:
         yield required(path.child("path"))
     else:
         yield from paths.local(part["path"], path.child("path"))
-
-
-def _trust_bundle(part: Object, at: FieldPath) -> checks.Errors:
-    name, signer = part.get("name"), part.get("signerName")
-    if name is not None and signer is not None:
-        yield invalid(at, dict(part), "only one of name and signerName may be used")
-    elif name is not None:
-        if not name:
-            yield required(at.child("name"), "must be a valid object name")
-        for error in checks.dns_subdomain(name.rpartition(":")[2], at.child("name")):
-            yield invalid(at.child("name"), name, f"not a valid clustertrustbundlename: {error.detail}")
-        if part.get("labelSelector") is not None:
-            yield invalid(at.child("labelSelector"), part["labelSelector"], "labelSelector must be unset if name is specified")
-    elif signer is not None:
-        if not signer:
-            yield required(at.child("signerName"), "must be a valid signer name")
-        yield from selectors.validate(part.get("labelSelector"), at.child("labelSelector"))
-    else:
-        yield required(at, "either name or signerName must be specified")
-    if not part.get("path"):
-        yield required(at.child("path"))
-    yield from paths.local(part.get("path", ""), at.child("path"))
-
-
-def _certificate(part: Object, at: FieldPath, path: FieldPath, used: set[str]) -> checks.Errors:
-    if not part.get("signerName"):
-        yield required(at.child("signerName"))
-    given = [f for f in ("credentialBundlePath", "keyPath", "certificateChainPath") if part.get(f)]
-    if not given:
-        yield required(at, "specify at least one of credentialBundlePath, keyPath, and certificateChainPath")
-    for field in given:
-        yield from paths.local(part[field], at.child(field))
-        yield from _once(part[field], part[field], path, used)

@@ -34,8 +34,8 @@ def _log_errors(options: Mapping[str, Any]) -> checks.Errors:
     stream = options.get("stream", "All")
     if stream not in _STREAMS:
         yield not_supported("stream", stream, _STREAMS)
-    elif stream != "All" and lines is not None:
-        yield forbidden("tailLines", "`tailLines` and specific `stream` are mutually exclusive for now")
+    if stream != "All" and lines is not None:
+        yield forbidden(checks.NOWHERE, "`tailLines` and specific `stream` are mutually exclusive for now")
 
 
 def exec_errors(options: Mapping[str, Any]) -> FieldErrors:

@@ -222,3 +222,19 @@ def test_table_of_a_pod_that_is_being_deleted() -> None:
     obj["metadata"]["deletionTimestamp"] = "2026-01-02T03:04:00Z"
     assert cells(obj)["Status"] == "Terminating"
     assert NOW.year == 2026
+
+
+def test_members_of_features_that_are_off_are_dropped() -> None:
+    sources = [{"podCertificate": {"signerName": "a.b/c", "keyType": "ED25519"}}, {"clusterTrustBundle": {"path": "p"}}]
+    made = create(pod(schedulingGroup={"podGroupName": "g"}, volumes=[{"name": "v", "projected": {"sources": sources}}]))
+    assert made.messages == []
+    assert "schedulingGroup" not in made.obj["spec"]
+    assert made.obj["spec"]["volumes"] == [{"name": "v", "projected": {"sources": [{}, {}], "defaultMode": 420}}]
+
+
+def test_restart_rules_are_limited() -> None:
+    rule = {"action": "Restart", "exitCodes": {"operator": "In", "values": [1]}}
+    container = {"name": "c", "image": "i", "restartPolicy": "Never", "restartPolicyRules": [rule] * 21}
+    assert create(pod(containers=[container])).messages == [
+        "spec.containers[0].restartPolicyRules: Too many: 21: must have at most 20 items"
+    ]
