@@ -5,51 +5,10 @@ from __future__ import annotations
 from math import ceil
 
 from apiserver.cel.ast import Literal
+from apiserver.cel.costs import UNIT_COST
 from apiserver.cel.estimate import MAX, ONE, Estimate, Estimator, Node, Range, fixed
 from apiserver.cel.types import Type
 
-_ONE_UNIT = frozenset(
-    [
-        "serviceAccount",
-        "path",
-        "group",
-        "resource",
-        "subresource",
-        "namespace",
-        "name",
-        "allowed",
-        "reason",
-        "error",
-        "errored",
-        "masked",
-        "prefixLength",
-        "family",
-        "isUnspecified",
-        "isLoopback",
-        "isLinkLocalMulticast",
-        "isLinkLocalUnicast",
-        "isGlobalUnicast",
-        "format.named",
-        "sign",
-        "asInteger",
-        "isInteger",
-        "asApproximateFloat",
-        "isGreaterThan",
-        "isLessThan",
-        "compareTo",
-        "add",
-        "sub",
-        "major",
-        "minor",
-        "patch",
-        "getScheme",
-        "getHostname",
-        "getHost",
-        "getPort",
-        "getEscapedPath",
-        "getQuery",
-    ]
-)
 _OF_ARGUMENT = frozenset({"cidr", "isIP", "isCIDR", "ip", "quantity", "isQuantity", "semver", "isSemver"})
 _OF_TARGET = frozenset({"lowerAscii", "upperAscii", "substring", "trim"})
 _LISTS = frozenset({"isSorted", "sum", "max", "min", "indexOf", "lastIndexOf"})
@@ -66,7 +25,7 @@ def estimate_call(c: Estimator, function: str, overload: str, target: Node | Non
     extension = _extension(c, overload, target, args)
     if extension is not None:
         return extension
-    if overload == "cidr_ip" or function in _ONE_UNIT:
+    if overload == "cidr_ip" or function in UNIT_COST:
         return Estimate(ONE)
     if function == "check":
         return Estimate(fixed(350_000))

@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from apiserver.cel.ast import Call, Entry, Expr, Ident, ListExpr, Literal, MapExpr, Select, StructExpr
+from apiserver.cel.costs import words
 from apiserver.cel.errors import NO_POSITION, CompileError
 from apiserver.cel.lexer import EOF, Token, tokenize, unquote, unquote_bytes
 from apiserver.cel.macros import Expander, MacroError, MacroKey
@@ -25,30 +26,8 @@ _FUNCTIONS: Final = {
     "+": "_+_", "-": "_-_", "*": "_*_", "/": "_/_", "%": "_%_",
 }  # fmt: skip
 _CALC_PRECEDENCE: Final = {"*": 2, "/": 2, "%": 2, "+": 1, "-": 1}
-RESERVED: Final = frozenset(
-    [
-        "as",
-        "break",
-        "const",
-        "continue",
-        "else",
-        "false",
-        "for",
-        "function",
-        "if",
-        "import",
-        "in",
-        "let",
-        "loop",
-        "package",
-        "namespace",
-        "null",
-        "return",
-        "true",
-        "var",
-        "void",
-        "while",
-    ]
+RESERVED: Final = words(
+    "as break const continue else false for function if import in let loop package namespace null return true var void while"
 )
 
 

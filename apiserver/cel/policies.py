@@ -106,6 +106,38 @@ def policy_env(params: bool = False, authorizer: bool = True, patch: bool = Fals
     return env
 
 
+def admission_request(
+    kind: Mapping[str, str],
+    resource: Mapping[str, str],
+    operation: str,
+    user: Mapping[str, Any],
+    request_kind: Mapping[str, str] | None = None,
+    request_resource: Mapping[str, str] | None = None,
+    subresource: str = "",
+    name: str = "",
+    namespace: str = "",
+    dry_run: bool = False,
+    options: Mapping[str, Any] | None = None,
+) -> dict[str, Any]:
+    """Value of the variable ``request``. kind, resource: group, version and kind or resource, as the policy's rule matched them;
+    request_*: as requested; user: username, uid, groups, extra. What is empty is absent, as in the JSON of an AdmissionRequest."""
+    optional = {"subResource": subresource, "requestSubResource": subresource, "name": name, "namespace": namespace}
+    return {
+        "uid": "",
+        "kind": dict(kind),
+        "resource": dict(resource),
+        "requestKind": dict(request_kind or kind),
+        "requestResource": dict(request_resource or resource),
+        "operation": operation,
+        "userInfo": {k: v for k, v in user.items() if v},
+        "object": None,
+        "oldObject": None,
+        "dryRun": dry_run,
+        "options": options,
+        **{k: v for k, v in optional.items() if v},
+    }
+
+
 def declared_name(t: Type) -> str:
     """A type as errors about result types print it."""
     return f"{t.name}({', '.join(map(declared_name, t.params))})" if t.params and t.kind != "param" else t.name

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import OrderedDict
 from collections.abc import Mapping
+from threading import Lock
 from typing import Any, Final
 
 from apiserver.cel.ast import Expr
@@ -114,20 +115,23 @@ def compile_fresh(env: Env, source: str) -> Program | list[CompileError]:
     return Program(env, source, tree, tree.type)
 
 
+_lock = Lock()
 _cache: OrderedDict[tuple[int, str], tuple[Env, Program | list[CompileError]]] = OrderedDict()
 
 
 def compile(env: Env, source: str) -> Program | list[CompileError]:
     """The program, or what is wrong with the source. Keeps the last CACHE_SIZE results, by identity of the environment and source."""
     key = (id(env), source)
-    found = _cache.get(key)
-    if found is not None and found[0] is env:
-        _cache.move_to_end(key)
-        return found[1]
+    with _lock:
+        found = _cache.get(key)
+        if found is not None and found[0] is env:
+            _cache.move_to_end(key)
+            return found[1]
     made = compile_fresh(env, source)
-    _cache[key] = (env, made)
-    if len(_cache) > CACHE_SIZE:
-        _cache.popitem(last=False)
+    with _lock:
+        _cache[key] = (env, made)
+        if len(_cache) > CACHE_SIZE:
+            _cache.popitem(last=False)
     return made
 
 

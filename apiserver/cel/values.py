@@ -165,6 +165,8 @@ def equal(a: Any, b: Any) -> bool:
         return bool(a == b)
     if ta in _NUMBERS and tb in _NUMBERS:
         return float(a) == float(b) if ta is float or tb is float else bool(a == b)
+    if ta is Type and tb is Type:
+        return bool(a.kind == b.kind and a.name == b.name)
     if isinstance(a, list):
         return isinstance(b, list) and _equal_lists(a, b)
     if isinstance(a, Mapping):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 from apiserver.schema.types import MISSING, Rule, Schema
@@ -41,3 +42,15 @@ def _rule(raw: dict[str, Any]) -> Rule:
         raw.get("fieldPath", ""),
         raw.get("optionalOldSelf"),
     )
+
+
+def with_defaults(obj: Any, schema: Schema) -> Any:
+    """The object with what the schema adds to it."""
+    if isinstance(obj, dict):
+        for name, prop in (schema.properties or {}).items():
+            if name not in obj and prop.default is not MISSING:
+                obj[name] = copy.deepcopy(prop.default)
+        return {k: with_defaults(v, (schema.properties or {}).get(k) or schema.additional or Schema()) for k, v in obj.items()}
+    if isinstance(obj, list) and schema.items is not None:
+        return [with_defaults(v, schema.items) for v in obj]
+    return obj

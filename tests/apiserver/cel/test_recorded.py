@@ -15,8 +15,8 @@ import yaml
 from apiserver.cel.rulecheck import check_rules
 from apiserver.cel.rules import compile_rules, validate
 from apiserver.fielderrors import FieldError
-from apiserver.schema.types import MISSING, Schema
-from tests.apiserver.cel.schemas import schema_from
+from apiserver.schema.types import Schema
+from tests.apiserver.cel.schemas import schema_from, with_defaults
 
 SCENARIOS = Path(__file__).resolve().parents[4] / "shared" / "conformance" / "scenarios"
 pytestmark = pytest.mark.skipif(not SCENARIOS.is_dir(), reason="../shared/conformance is absent")
@@ -27,17 +27,6 @@ TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
 
 def causes_of(errors: list[FieldError]) -> Counter[tuple[str, str]]:
     return Counter((e.path or "<nil>", TIME.sub("<time>", e.body()).replace("${ns}", "<ns>")) for e in errors)
-
-
-def with_defaults(obj: Any, schema: Schema) -> Any:
-    if isinstance(obj, dict):
-        for name, prop in (schema.properties or {}).items():
-            if name not in obj and prop.default is not MISSING:
-                obj[name] = copy.deepcopy(prop.default)
-        return {k: with_defaults(v, (schema.properties or {}).get(k) or schema.additional or Schema()) for k, v in obj.items()}
-    if isinstance(obj, list) and schema.items is not None:
-        return [with_defaults(v, schema.items) for v in obj]
-    return obj
 
 
 class Scenario:
