@@ -1,13 +1,101 @@
-"""/openapi/v2 and /openapi/v3."""
+"""/openapi/v2 and /openapi/v3 (k8s.io/kube-openapi ``handler`` and ``handler3``)."""
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+from email.utils import format_datetime
+
+from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 
+from apiserver.codec import negotiate, openapi_pb
+from apiserver.endpoints.openapi.documents import Document, Documents, entries
 from apiserver.endpoints.request import ApiRequest, Send
 from apiserver.endpoints.routes import not_found
 from apiserver.endpoints.server import Server
+from apiserver.registry.options import first
+
+_DISPLAYED_V2 = {
+    negotiate.JSON: negotiate.JSON,
+    openapi_pb.OLD_MEDIA_TYPE: openapi_pb.MEDIA_TYPE,
+    openapi_pb.MEDIA_TYPE: openapi_pb.MEDIA_TYPE,
+}
+_IMMUTABLE = timedelta(days=365)
+_documents: dict[str, Documents] = {}
+
+
+def documents_of(server: Server) -> Documents:
+    """Those of this process."""
+    found = _documents.get(server.git_version)
+    if found is None:
+        found = _documents[server.git_version] = Documents(server.git_version)
+    return found
 
 
 async def dispatch(server: Server, request: ApiRequest, send: Send) -> HttpResponseBase:
+    parts = [p for p in request.info.path.split("/") if p]
+    if parts[1:] == ["v2"]:
+        return await _v2(server, request)
+    if parts[1:] == ["v3"]:
+        resources = server.registry.catalog.all(request.tenant)
+        return _answer(request, await documents_of(server).index(resources, tenant_prefix(request)), negotiate.JSON)
+    if len(parts) > 2 and parts[1] == "v3":
+        return await _v3(server, request, "/".join(parts[2:]), send)
     return await not_found(server, request, send)
+
+
+def tenant_prefix(request: ApiRequest) -> str:
+    """What the request's path has before the part that every tenant shares."""
+    return request.path.removesuffix(request.info.path).rstrip("/") if request.path != request.info.path else ""
+
+
+async def _v2(server: Server, request: ApiRequest) -> HttpResponse:
+    media_type = _choose(request.header(b"accept"), tuple(_DISPLAYED_V2))
+    if not media_type:
+        return HttpResponse(status=406)
+    resources = server.registry.catalog.all(request.tenant)
+    documents = documents_of(server)
+    document = await (documents.v2(resources) if media_type == negotiate.JSON else documents.v2_binary(resources))
+    return _answer(request, document, _DISPLAYED_V2[media_type])
+
+
+async def _v3(server: Server, request: ApiRequest, entry: str, send: Send) -> HttpResponseBase:
+    resources = server.registry.catalog.all(request.tenant)
+    if entry not in entries(resources):
+        return await not_found(server, request, send)
+    if not _choose(request.header(b"accept"), (negotiate.JSON,)):
+        return HttpResponse(status=406)
+    document = await documents_of(server).v3(resources, entry)
+    asked = first(request.query, "hash")
+    if asked and asked != document.tag:
+        response = HttpResponse(status=301)
+        response["Location"] = f"{tenant_prefix(request)}/openapi/v3/{entry}?hash={document.tag}"
+        return response
+    response = _answer(request, document, negotiate.JSON)
+    if asked:
+        response["Cache-Control"] = "public, immutable"
+        response["Expires"] = format_datetime(datetime.now(UTC) + _IMMUTABLE, usegmt=True)
+    return response
+
+
+def _choose(accept: str, offered: tuple[str, ...]) -> str:
+    """The first offered type that the best matching clause allows, "" for none."""
+    for clause in negotiate.parse_accept(accept or "*/*"):
+        for media_type in offered:
+            kind, _, subtype = media_type.partition("/")
+            if clause.type in (kind, "*") and clause.subtype in (subtype, "*"):
+                return media_type
+    return ""
+
+
+def _answer(request: ApiRequest, document: Document, media_type: str) -> HttpResponse:
+    tag = f'"{document.tag}"'
+    matched = request.header(b"if-none-match")
+    if matched and (tag in matched or matched.strip() == "*"):
+        response = HttpResponse(status=304)
+        del response["Content-Type"]
+    else:
+        response = HttpResponse(document.body, content_type=media_type)
+    response["ETag"] = tag
+    response["Vary"] = "Accept"
+    return response

@@ -1,0 +1,141 @@
+"""Definitions of the built-in types as both OpenAPI versions publish them.
+
+Version 2 is what `apiserver.schema.definitions` holds, without defaults (kube-apiserver prunes them there). Version 3 refers by ``allOf``
+where something stands beside the reference, and tells the zero value that Go gives a member that is neither a pointer nor ``omitempty``.
+Source: k8s.io/kube-openapi ``pkg/generators`` (mustEnforceDefault) and ``pkg/handler`` (PruneDefaults).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator
+from functools import cache
+from typing import Any
+
+from apiserver.schema.definitions import load_data, raw_definitions
+
+Node = dict[str, Any]
+V2, V3 = "#/definitions/", "#/components/schemas/"
+_ZERO = {"string": "", "integer": 0, "number": 0, "boolean": False}
+_MAP = re.compile(r"map\[[^\]]+\]")
+_ZERO_DEFAULTS = {("io.k8s.api.autoscaling.v1.ScaleSpec", "replicas"): 0}
+"""Defaults that the Go types state in so many words though they are zero values."""
+
+
+def references(node: Any) -> Iterator[str]:
+    """Names of the definitions that a node refers to."""
+    if isinstance(node, dict):
+        ref = node.get("$ref")
+        if isinstance(ref, str):
+            yield ref.rsplit("/", 1)[1]
+        for value in node.values():
+            if isinstance(value, dict | list):
+                yield from references(value)
+    elif isinstance(node, list):
+        for value in node:
+            yield from references(value)
+
+
+def closure(names: Iterable[str], get: Callable[[str], Node | None]) -> dict[str, Node]:
+    """The definitions of ``names`` and all that they refer to, sorted. ``get`` returns None for a name that is defined elsewhere."""
+    found: dict[str, Node] = {}
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop()
+        if name in found:
+            continue
+        node = get(name)
+        if node is not None:
+            found[name] = node
+            waiting += references(node)
+    return dict(sorted(found.items()))
+
+
+@cache
+def v2(name: str) -> Node | None:
+    raw = raw_definitions()
+    if name not in raw:
+        return None
+    pruned: Node = _pruned(raw[name])
+    return pruned
+
+
+def _pruned(node: Any, *, members: bool = False) -> Any:
+    """``members``: the keys are names of properties, of which one may be called default."""
+    if isinstance(node, dict):
+        return {k: _pruned(v, members=not members and k == "properties") for k, v in node.items() if members or k != "default"}
+    if isinstance(node, list):
+        return [_pruned(v) for v in node]
+    return node
+
+
+@cache
+def v3(name: str) -> Node | None:
+    raw = raw_definitions()
+    if name not in raw:
+        return None
+    go = _go_types().get(name, {})
+    made = {k: v for k, v in raw[name].items() if k not in ("properties", "items", "additionalProperties")}
+    if name in _V3_TYPES:
+        made = {k: v for k, v in made.items() if k not in ("type", "format")} | _V3_TYPES[name]
+    if "properties" in raw[name]:
+        members = {member: _member(node, go.get(member, " ")) for member, node in raw[name]["properties"].items()}
+        for (owner, member), value in _ZERO_DEFAULTS.items():
+            if owner == name:
+                members[member]["default"] = value
+        made["properties"] = members
+    for key in ("items", "additionalProperties"):
+        if isinstance(raw[name].get(key), dict):
+            made[key] = _node(raw[name][key], "*")
+    return made
+
+
+_V3_TYPES: dict[str, Node] = {
+    "io.k8s.apimachinery.pkg.api.resource.Quantity": {"oneOf": [{"type": "string"}, {"type": "number"}]},
+    "io.k8s.apimachinery.pkg.util.intstr.IntOrString": {
+        "format": "int-or-string",
+        "oneOf": [{"type": "integer"}, {"type": "string"}],
+    },
+}
+
+
+@cache
+def _go_types() -> dict[str, dict[str, str]]:
+    return load_data("go-types.json")
+
+
+def _member(raw: Node, go: str) -> Node:
+    flags, go_type = go.split(" ", 1)
+    return _node(raw, go_type, optional=bool(flags))
+
+
+def _node(raw: Node, go_type: str, *, optional: bool = False) -> Node:
+    """``go_type``: as in go-types.json, "" where it is not known; ``optional``: Go leaves the zero value out."""
+    made = {k: v for k, v in raw.items() if k not in ("$ref", "items", "additionalProperties")}
+    shape = go_type.split("=", 1)[-1]
+    if isinstance(raw.get("items"), dict):
+        made["items"] = _node(raw["items"], shape.removeprefix("[]"))
+    if isinstance(raw.get("additionalProperties"), dict):
+        made["additionalProperties"] = _node(raw["additionalProperties"], _MAP.sub("", shape, count=1))
+    if "default" not in raw:
+        zero = _zero(raw, go_type, optional)
+        if zero is not None:
+            made["default"] = zero
+    return refer(made, V3 + raw["$ref"].rsplit("/", 1)[1]) if "$ref" in raw else made
+
+
+def refer(beside: Node, target: str) -> Node:
+    """A reference in version 3: in ``allOf`` as soon as anything stands beside it."""
+    return {"allOf": [{"$ref": target}], **beside} if beside else {"$ref": target}
+
+
+def _zero(raw: Node, go_type: str, optional: bool) -> Any:
+    """None where there is no default."""
+    if not go_type or go_type.startswith("*"):
+        return None
+    if "$ref" in raw:
+        target = raw_definitions().get(raw["$ref"].rsplit("/", 1)[1], {})
+        return {} if target.get("type") == "object" and "properties" in target else None
+    if optional or raw.get("format") == "byte":
+        return None
+    return _ZERO.get(raw.get("type", ""))

@@ -1,0 +1,188 @@
+"""OpenAPI documents of a tenant's resources, encoded and kept.
+
+A document of one group and version depends on that group's resources alone, and resources are shared between tenants (the built-in ones all,
+custom ones never), so documents are kept by the Resource values that they were made from: a tenant whose definitions change asks for other
+values and gets other documents. The version 2 document joins the built-in part, made once per process, with the tenant's custom kinds.
+Everything here is synchronous and takes up to a second; callers run it in a thread (`Documents.v2`, `Documents.v3`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+from collections import OrderedDict
+from collections.abc import Callable, Hashable, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+import orjson
+
+from apiserver.codec import openapi_pb
+from apiserver.endpoints.openapi import custom, definitions, render
+from apiserver.endpoints.openapi.definitions import Node
+from apiserver.endpoints.openapi.operations import META, Builder, Paths, document_operation, identifier, prefix_of, served_versions, tag_of
+from apiserver.kinds.base import Resource
+
+Resources = Sequence[Resource]
+_KEPT_V3, _KEPT_V2 = 400, 4
+_INFO = "io.k8s.apimachinery.pkg.version.Info"
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """body: as sent; tag: upper-case hash of the JSON form, the same for every encoding of one document."""
+
+    body: bytes
+    tag: str
+
+
+def _tag(body: bytes) -> str:
+    return hashlib.sha512(body).hexdigest().upper()
+
+
+def _encoded(value: Node) -> Document:
+    body = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    return Document(body, _tag(body))
+
+
+# --- what there is -------------------------------------------------------------------------------------------------------------------
+
+
+def entries(resources: Resources) -> list[str]:
+    """The documents of version 3, by the paths under /openapi/v3: "version", "api", "api/v1", "apis", "apis/GROUP", "apis/GROUP/VERSION"."""
+    found = {"version", "api", "apis"}
+    for resource, served in served_versions(resources):
+        found.add(prefix_of(resource.group, served.version)[1:])
+        if not resource.custom:
+            found.add(prefix_of(resource.group)[1:])
+    return sorted(found)
+
+
+def members(resources: Resources, entry: str) -> tuple[Resource, ...]:
+    """The resources that a document of version 3 describes."""
+    return tuple(r for r, served in served_versions(resources) if prefix_of(r.group, served.version)[1:] == entry)
+
+
+def _head_paths(entry: str) -> Paths:
+    """The operation that reads the discovery document itself."""
+    parts = entry.split("/")
+    path = f"/{entry}/"
+    if entry == "version":
+        return document_operation(path, "getCodeVersion", "get the version information for this server", "version", _INFO)
+    if entry == "api":
+        return document_operation(path, "getCoreAPIVersions", "get available API versions", "core", META + "APIVersions")
+    if entry == "apis":
+        return document_operation(path, "getAPIVersions", "get available API versions", "apis", META + "APIGroupList")
+    group = "" if parts[0] == "api" else parts[1]
+    words = identifier(group.removesuffix(".k8s.io") or "core", capital=True)
+    if parts[0] == "apis" and len(parts) == 2:
+        return document_operation(path, f"get{words}APIGroup", "get information of a group", tag_of(group), META + "APIGroup")
+    version = parts[-1]
+    id = f"get{words}{identifier(version, capital=True)}APIResources"
+    return document_operation(path, id, "get available resources", tag_of(group, version), META + "APIResourceList")
+
+
+def _paths(resources: Resources, entry: str) -> Paths:
+    made: Paths = {}
+    for resource, served in served_versions(resources):
+        if prefix_of(resource.group, served.version)[1:] == entry:
+            made |= Builder(resource, served).build()
+    return made
+
+
+# --- version 3 -----------------------------------------------------------------------------------------------------------------------
+
+
+def build_v3(resources: Resources, entry: str, version: str) -> Document:
+    is_custom = any(r.custom for r in resources)
+    paths = _paths(resources, entry)
+    if not is_custom:
+        paths |= _head_paths(entry)
+    own: dict[str, Node] = {}
+    for resource, served in served_versions(resources):
+        if resource.custom and prefix_of(resource.group, served.version)[1:] == entry:
+            own |= custom.definitions(resource, served, v2=False)
+    schemas = definitions.closure(render.used(paths), lambda name: own[name] if name in own else definitions.v3(name))
+    return _encoded(render.v3_document(render.v3_paths(paths), schemas, version, custom=is_custom))
+
+
+# --- version 2 -----------------------------------------------------------------------------------------------------------------------
+
+
+@cache
+def _builtin_v2(resources: tuple[Resource, ...]) -> tuple[dict[str, Node], dict[str, Node]]:
+    """(paths, definitions) of the built-in resources."""
+    paths: Paths = {}
+    for entry in entries(resources):
+        paths |= _head_paths(entry) | _paths(resources, entry)
+    return render.v2_paths(paths), definitions.closure(render.used(paths), definitions.v2)
+
+
+def build_v2(resources: Resources, version: str) -> Document:
+    paths, found = _builtin_v2(tuple(r for r in resources if not r.custom))
+    mine = [r for r in resources if r.custom]
+    if mine:
+        own_paths: Paths = {}
+        own: dict[str, Node] = {}
+        for resource, served in served_versions(mine):
+            own_paths |= Builder(resource, served).build()
+            own |= custom.definitions(resource, served, v2=True)
+        paths = {**paths, **render.v2_paths(own_paths)}
+        found = {**found, **definitions.closure(own, lambda name: own[name] if name in own else definitions.v2(name))}
+    return _encoded(render.v2_document(paths, found, version))
+
+
+# --- keeping -------------------------------------------------------------------------------------------------------------------------
+
+
+class Kept:
+    """The latest documents, made in a thread and once: who asks meanwhile waits for the same result."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._made: OrderedDict[Hashable, asyncio.Future[Document]] = OrderedDict()
+
+    async def get(self, key: Hashable, make: Callable[[], Document]) -> Document:
+        found = self._made.get(key)
+        if found is None or (found.done() and (found.cancelled() or found.exception() is not None)):
+            found = self._made[key] = asyncio.ensure_future(asyncio.to_thread(make))
+            while len(self._made) > self._most:
+                self._made.popitem(last=False)
+        else:
+            self._made.move_to_end(key)
+        return await asyncio.shield(found)
+
+
+class Documents:
+    """version: the server's, as /version prints it."""
+
+    def __init__(self, version: str) -> None:
+        self._version = version
+        self._v3, self._v2, self._v2_binary = Kept(_KEPT_V3), Kept(_KEPT_V2), Kept(_KEPT_V2)
+
+    async def v3(self, resources: Resources, entry: str) -> Document:
+        """``entry``: one of `entries`."""
+        part = members(resources, entry)
+        return await self._v3.get((entry, part), lambda: build_v3(part, entry, self._version))
+
+    async def v2(self, resources: Resources) -> Document:
+        key = tuple(resources)
+        return await self._v2.get(key, lambda: build_v2(key, self._version))
+
+    async def v2_binary(self, resources: Resources) -> Document:
+        """In protobuf."""
+        plain = await self.v2(resources)
+        return await self._v2_binary.get(
+            plain.tag, lambda: Document(openapi_pb.encode_document(orjson.loads(plain.body)), plain.tag)
+        )
+
+    async def index(self, resources: Resources, prefix: str) -> Document:
+        """The list of version 3's documents. ``prefix``: what stands before /openapi/v3 in the tenant's URLs."""
+        paths = {}
+        for entry in entries(resources):
+            document = await self.v3(resources, entry)
+            paths[entry] = {"serverRelativeURL": f"{prefix}/openapi/v3/{entry}?hash={document.tag}"}
+        return _encoded({"paths": paths})
+
+
+__all__ = ["Document", "Documents", "build_v2", "build_v3", "entries", "members"]
