@@ -74,8 +74,8 @@ def _merging(registry: Registry, scope: Scope, wanted: Patch) -> Change:
 
 def _same_kind(scope: Scope, patched: Any, shown: Callable[[], str]) -> None:
     """A patch may not turn the object into one of another kind."""
-    if not isinstance(patched, dict):
-        return
+    if scope.resource.custom or not isinstance(patched, dict):
+        return  # of a custom object, validation says so
     found = (patched.get("apiVersion"), patched.get("kind"))
     if found != (scope.gvk.api_version, scope.gvk.kind):
         text = f"converting ({found[0]}, Kind={found[1]}) to ({scope.gvk}): unknown conversion"

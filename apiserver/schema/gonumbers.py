@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 MAX_INT64 = 2**63 - 1
 MIN_INT64 = -(2**63)
 MAX_FLOAT32 = 3.4028235677973366e38
@@ -16,3 +18,22 @@ def is_int64(value: object) -> bool:
 def is_integral(value: float) -> bool:
     """swag.IsFloat64AJSONInteger, near enough: no fraction, and within what a float holds exactly."""
     return value == value and abs(value) <= 2**53 and (float(value).is_integer() or abs(value - round(value)) < 1e-9 * max(1.0, abs(value)))
+
+
+def whole_numbers(value: Any) -> Any:
+    """The value with floats that have no fraction as integers, which is how Go writes them (below 1e21); containers are changed in place."""
+    kind = type(value)
+    if kind is dict:
+        for name, member in value.items():
+            if type(member) in _MAY_HOLD:
+                value[name] = whole_numbers(member)
+    elif kind is list:
+        for i, member in enumerate(value):
+            if type(member) in _MAY_HOLD:
+                value[i] = whole_numbers(member)
+    elif kind is float and value.is_integer() and abs(value) < 1e21:
+        return int(value)
+    return value
+
+
+_MAY_HOLD = frozenset({dict, list, float})

@@ -122,6 +122,8 @@ def _check_method(request: ApiRequest, scope: Scope) -> None:
             verb = ""
     across = scope.resource.namespaced and not scope.namespace
     if verb not in verbs or (across and method != "GET"):
+        if scope.resource.custom:
+            raise MethodNotAllowed(scope.resource.group_resource, request.info.verb)
         raise MethodNotAllowed
 
 

@@ -1,27 +1,26 @@
-"""The scale subresource: an autoscaling/v1 Scale in front of the object's replicas (k8s.io/apiserver ``rest.UpdatedObjectInfo`` for scale)."""
+"""The scale subresource over HTTP: a Scale is read, replaced, patched or applied in front of the object (apiserver.registry.scaling)."""
 
 from __future__ import annotations
+
+from collections.abc import Callable
 
 from django.http.response import HttpResponseBase
 
 from apiserver.codec import negotiate, patches, strict
 from apiserver.endpoints import bodies, encode
 from apiserver.endpoints.views.resource import ResourceView
-from apiserver.errors import Invalid, UnsupportedMediaType
-from apiserver.fielderrors import invalid
 from apiserver.kinds.base import Object
-from apiserver.meta.gvk import GroupKind, GroupVersionKind
 from apiserver.patch.jsonpatch import apply_json_patch
 from apiserver.patch.merge import apply_merge_patch
 from apiserver.patch.strategic import apply_strategic_patch
-from apiserver.registry import reading, update
+from apiserver.registry import reading, scaling, update
 from apiserver.registry.objectmeta import check_name
 from apiserver.registry.options import WriteOptions, first
 from apiserver.registry.result import Stored
 from apiserver.schema import builtin
-from apiserver.schema.decode import decode
 
-SCALE = GroupVersionKind("autoscaling", "v1", "Scale")
+Make = Callable[[Object, str], Object]
+"""From the live object and the field manager to the scaled object."""
 
 
 class ScaleView(ResourceView):
@@ -38,56 +37,48 @@ class ScaleView(ResourceView):
         kind = encode.accepted(self.request, self.scope)
         scale = await bodies.read_object(self.request, self.scope, strict.directive(options.field_validation))
         check_name(scale, self.scope.name)
-
-        async def change(old: Object | None) -> Object:
-            return self._with_scale(old, scale)
-
-        stored = await update.update(self.registry, self.scope, change, self._request(options))
-        return encode.object_response(self.request, self.scope, kind, self._scale(stored))
-
-    def _request(self, options: WriteOptions) -> update.Request:
-        return update.Request(manager=self.manager(options), dry_run=options.dry_run)
-
-    def _with_scale(self, old: Object | None, scale: Object) -> Object:
-        assert old is not None, "the update loop answers 404 for subresources of absent objects"
-        replicas = scale.get("spec", {}).get("replicas", 0)
-        if replicas < 0 and not self.scope.resource.custom:
-            error = invalid("spec.replicas", replicas, "must be greater than or equal to 0")
-            raise Invalid(GroupKind("autoscaling", "Scale"), self.scope.name, [error])
-        new = update.copy_of(old)
-        self.scope.resource.hooks.set_scale(new, replicas)
-        metadata = scale.get("metadata", {})
-        new["metadata"]["resourceVersion"] = metadata.get("resourceVersion") or old["metadata"]["resourceVersion"]
-        if metadata.get("uid"):
-            new["metadata"]["uid"] = metadata["uid"]
-        return new
+        return await self._write(kind, options, lambda old, manager: scaling.scaled(self.scope, old, manager, lambda live: scale))
 
     async def patch(self) -> HttpResponseBase | None:
-        options = WriteOptions.parse(self.request.query, "PatchOptions")
         kind = encode.accepted(self.request, self.scope)
         custom = self.scope.resource.custom
         supported = negotiate.CUSTOM_PATCHES if custom else negotiate.BUILTIN_PATCHES
         media_type = negotiate.patch_type(self.request.header(b"content-type"), supported, custom=custom)
         body = await self.request.read_body()
+        apply = media_type in (negotiate.APPLY_YAML, negotiate.APPLY_CBOR)
+        options = WriteOptions.parse(self.request.query, "PatchOptions", apply=apply)
+        if not apply:
+            wanted = patch_of(media_type, body)
+            return await self._write(kind, options, lambda old, manager: scaling.scaled(self.scope, old, manager, wanted))
+        if media_type == negotiate.APPLY_CBOR:
+            scale, problem = patches.decode_apply_cbor(body), ""
+        else:
+            scale, problem = patches.decode_apply_patch(body)
+        if problem:
+            raise patches.reject_apply(problem)
+        force = bool(options.force)
+        return await self._write(kind, options, lambda old, manager: scaling.applied(self.scope, old, manager, scale, force=force))
+
+    async def _write(self, kind: negotiate.Accepted, options: WriteOptions, make: Make) -> HttpResponseBase:
+        manager = self.manager(options)
 
         async def change(old: Object | None) -> Object:
             assert old is not None, "the update loop answers 404 for subresources of absent objects"
-            scale = patched_scale(media_type, body, self.scope.resource.hooks.scale_for_update(old))
-            return self._with_scale(old, scale)
+            return make(old, manager)
 
-        stored = await update.update(self.registry, self.scope, change, self._request(options))
+        request = update.Request(manager=manager, dry_run=options.dry_run, managed=True)
+        stored = await update.update(self.registry, self.scope, change, request)
         return encode.object_response(self.request, self.scope, kind, self._scale(stored))
 
 
-def patched_scale(media_type: str, body: bytes, scale: Object) -> Object:
-    schema = builtin.schema_for(SCALE)
+def patch_of(media_type: str, body: bytes) -> scaling.Wanted:
+    """What a JSON, merge or strategic merge patch makes of a Scale; the patch is decoded once."""
+    schema = builtin.schema_for(scaling.SCALE)
     if media_type == negotiate.JSON_PATCH:
-        patched = apply_json_patch(scale, patches.decode_json_patch(body)[0])
-    elif media_type == negotiate.MERGE_PATCH:
-        patched = apply_merge_patch(scale, patches.decode_merge_patch(body)[0])
-    elif media_type == negotiate.STRATEGIC_PATCH:
-        patched = apply_strategic_patch(scale, patches.decode_strategic_patch(body)[0], schema)[0]
-    else:
-        raise UnsupportedMediaType("apply to the scale subresource is not served")
-    result: Object = decode(schema, patched).value
-    return result
+        operations = patches.decode_json_patch(body)[0]
+        return lambda live: scaling.decode_scale(apply_json_patch(live, operations))
+    if media_type == negotiate.MERGE_PATCH:
+        merge = patches.decode_merge_patch(body)[0]
+        return lambda live: scaling.decode_scale(apply_merge_patch(live, merge))
+    strategic = patches.decode_strategic_patch(body)[0]
+    return lambda live: scaling.decode_scale(apply_strategic_patch(live, strategic, schema)[0])

@@ -187,12 +187,23 @@ def _parts_errors(spec: Object, options: Options) -> list[tuple[Part, FieldError
             found.append((part, _schema_errors(props, part, status, options)))
     found += [(part, subresources_errors(part.value, part.path)) for part in parts(spec, "subresources")]
     found += [(part, columns_errors(part.value, part.path)) for part in parts(spec, "additionalPrinterColumns")]
+    hoisted = all(v.get("schema") == versions[0].get("schema") for v in versions)
     for part in parts(spec, "selectableFields"):
         version = versions[part.versions[0]]
         before = options.old_fields.get(version.get("name", "")) or []
         kept = len(before) > MAX_SELECTABLE_FIELDS and before == part.value
-        found.append((part, selectable_errors(part.value, _props(version), part.path, any_number=kept)))
+        found.append((part, _selectable_errors(part, _props(version), hoisted, kept)))
     return found
+
+
+def _selectable_errors(part: Part, props: Object | None, hoisted: bool, kept: bool) -> FieldErrors:
+    """kube-apiserver finds no schema beside fields where one of the two is the same for all versions and the other is not."""
+    at_top = part.path == SPEC.child("selectableFields")
+    if at_top and not hoisted:
+        return [invalid(part.path, "", "may only be set when validations.schema is included")]
+    if hoisted and not at_top:
+        return [invalid(part.path, "", "may only be set when `version.schema.openAPIV3Schema` is not included")]
+    return selectable_errors(part.value, props, part.path, any_number=kept)
 
 
 def _schema_errors(props: Object, part: Part, status: bool, options: Options) -> FieldErrors:
