@@ -12,6 +12,7 @@ from apiserver.registry.core import Registry, write_of
 from apiserver.registry.result import Stored
 from apiserver.registry.scope import Scope
 from apiserver.registry.translate import storage_errors
+from apiserver.registry.typing import as_stored
 from apiserver.storage.errors import KeyExists
 
 GENERATE_ATTEMPTS = 8
@@ -44,6 +45,7 @@ async def _create_once(registry: Registry, scope: Scope, obj: Object, *, dry_run
         objectmeta.drop_deletion(metadata)
         field_manager = registry.manager(scope.resource)
         obj = field_manager.update(None, obj, manager, api_version=scope.gvk.api_version, subresource=scope.subresource, now=scope.now)
+        as_stored(scope.resource, scope.served, obj)
         attributes.object = obj
         await registry.chain.admit(attributes, lookup)
         obj = attributes.object

@@ -70,16 +70,20 @@ async def _attempt(registry: Registry, scope: Scope, key: ObjectKey, record: Sta
     wait = bool(new["metadata"].get("finalizers")) or grace > 0 or _namespace_waits(new)
     if options.dry_run:
         return Deleted(new, not wait)
-    operation = "update" if wait else "delete"
     data = registry.encode(resource, new)
+    if wait and new["metadata"] == old["metadata"] and new.get("status") == old.get("status"):
+        return Deleted(old, False)
+    expected = record.resource_version
+    graceful = resource.hooks.grace_period(new, options.grace_period) is not None
     try:
         with storage_errors(scope, scope.name):
-            if wait and new["metadata"] == old["metadata"] and new.get("status") == old.get("status"):
-                return Deleted(old, False)
-            rv = await _write(registry, scope, operation, key, new, data, record)
+            if wait or graceful:  # kinds with grace are marked first, even when they go at once
+                expected = await _write(registry, scope, "update", key, new, data, expected)
+            if not wait:
+                expected = await _write(registry, scope, "delete", key, new, data, expected)
     except _Again as again:
         raise again.error from None
-    new["metadata"]["resourceVersion"] = str(rv)
+    new["metadata"]["resourceVersion"] = str(expected)
     return Deleted(new, not wait)
 
 
@@ -89,9 +93,9 @@ class _Again(Exception):
         self.error = error
 
 
-async def _write(registry: Registry, scope: Scope, operation: str, key: ObjectKey, new: Object, data: bytes, record: State) -> int:
+async def _write(registry: Registry, scope: Scope, operation: str, key: ObjectKey, new: Object, data: bytes, expected: int) -> int:
     try:
-        return await registry.store.write(scope.tenant.id, write_of(operation, key, new, data, record.resource_version))
+        return await registry.store.write(scope.tenant.id, write_of(operation, key, new, data, expected))
     except (Stale, KeyMissing) as e:
         raise _Again(e) from None
 

@@ -15,6 +15,7 @@ import orjson
 from admission.attributes import Object
 from apiserver.errors import ApiError, Conflict, Invalid, NotFound, PlainError
 from apiserver.fielderrors import invalid
+from apiserver.fieldmanager.managed import keep_times
 from apiserver.meta.gvk import GroupKind
 from apiserver.registry import objectmeta
 from apiserver.registry.core import Registry, State, write_of
@@ -22,6 +23,7 @@ from apiserver.registry.create import create
 from apiserver.registry.result import Stored
 from apiserver.registry.scope import Scope
 from apiserver.registry.translate import storage_errors
+from apiserver.registry.typing import as_stored
 from apiserver.storage.errors import KeyMissing, Stale
 from apiserver.storage.interface import ObjectKey
 
@@ -77,6 +79,7 @@ async def _attempt(
         new = field_manager.update(
             old, new, request.manager, api_version=scope.gvk.api_version, subresource=scope.subresource, now=scope.now
         )
+    as_stored(scope.resource, scope.served, new)
     attributes = registry.attributes(scope, "UPDATE", scope.name, new, old, dry_run=request.dry_run)
     lookup = registry.lookup(scope.tenant)
     await registry.chain.admit(attributes, lookup)
@@ -87,6 +90,7 @@ async def _attempt(
     await registry.chain.validate(attributes, lookup)
     if _finished(new, old):
         return await _delete(registry, scope, key, record, new, request)
+    new = keep_times(new, old)
     if _same(new, old):
         return Stored.of_object(new) if fresh else None
     data = registry.encode(scope.resource, new)
@@ -129,6 +133,7 @@ async def _create(registry: Registry, scope: Scope, change: Change, request: Req
     if not request.managed:
         manager = registry.manager(scope.resource)
         new = manager.update(None, new, request.manager, api_version=scope.gvk.api_version, subresource="", now=scope.now)
+    as_stored(scope.resource, scope.served, new)
     attributes = registry.attributes(scope, "CREATE", scope.name, new, None, dry_run=request.dry_run)
     await registry.chain.admit(attributes, registry.lookup(scope.tenant))
     stored = await create(registry, scope, attributes.object or new, dry_run=request.dry_run, manager=request.manager, admitted=True)

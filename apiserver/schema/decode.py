@@ -23,8 +23,6 @@ from apiserver.schema.types import Schema
 
 __all__ = ["DecodeError", "Decoded", "decode", "decoder", "zero"]
 
-_JSON_STORED = ("io.k8s.apiextensions-apiserver.", "io.k8s.kube-aggregator.")
-
 
 @dataclass(slots=True)
 class Decoded:
@@ -91,18 +89,16 @@ class _Struct:
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
         self.ready = False
-        self.fields: dict[str, tuple[type | None, Decoder, Callable[[Any], bool] | None, bool]] = {}
+        self.fields: dict[str, tuple[type | None, Decoder, Callable[[Any], bool] | None]] = {}
         self.always: list[tuple[str, Callable[[], Any]]] = []
 
     def build(self) -> None:
         self.ready = True
-        keeps_empty = self.schema.definition.startswith(_JSON_STORED)
         for name, member in (self.schema.properties or {}).items():
             plain = not member.special and member.type in ("string", "boolean")
             exact = {"string": str, "boolean": bool}[member.type] if plain else None
             drops, always = _shape(member)
-            empty_is_null = not keeps_empty and not drops and not member.go_pointer and _is_collection(member)
-            self.fields[name] = (exact, decoder(member), drops, empty_is_null)
+            self.fields[name] = (exact, decoder(member), drops)
             if always is not None:
                 self.always.append((name, always))
 
@@ -127,14 +123,11 @@ class _Struct:
                 continue
             if member is None:
                 continue
-            exact, decode_member, drops, empty_is_null = known
+            exact, decode_member, drops = known
             if type(member) is not exact:
                 member = decode_member(member, run, (path, name, struct))
-            if drops is not None:
-                if drops(member):
-                    continue
-            elif empty_is_null and not member:
-                member = None
+            if drops is not None and drops(member):
+                continue
             out[name] = member
         for name, make in self.always:
             if name not in out:
@@ -147,10 +140,6 @@ def _struct(schema: Schema) -> _Struct:
     if found is None:
         found = schema.cache["decode-struct"] = _Struct(schema)
     return found
-
-
-def _is_collection(schema: Schema) -> bool:
-    return not schema.special and (schema.items is not None or schema.additional is not None)
 
 
 def _is_go_struct(schema: Schema) -> bool:

@@ -52,7 +52,7 @@ class BindingView(ResourceView):
             assert old is not None, "the update loop answers 404 for subresources of absent objects"
             return _bound(old, binding, format_time(self.scope.now))
 
-        wanted = update.Request(manager=self.manager(options), dry_run=options.dry_run)
+        wanted = update.Request(manager=self.manager(options), dry_run=options.dry_run, managed=True)
         await update.update(self.registry, scope, change, wanted)
         return encode.object_response(self.request, self.scope, kind, _created(), 201)
 

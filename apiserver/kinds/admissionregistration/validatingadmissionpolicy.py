@@ -22,6 +22,7 @@ _LONGEST_VALUE = 5 * 1024
 
 @register(GROUP, "ValidatingAdmissionPolicy")
 class ValidatingAdmissionPolicy(Kind):
+    allow_unconditional_update = False
     status = True
 
     def default(self, obj: Object, version: str) -> None:

@@ -18,6 +18,7 @@ _SPEC = FieldPath("spec")
 
 @register("apiregistration.k8s.io", "APIService")
 class APIService(Kind):
+    allow_unconditional_update = False
     generation = False
     status = True
     name_rule = staticmethod(namerules.path_segment)

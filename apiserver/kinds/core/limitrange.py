@@ -16,6 +16,7 @@ _LARGEST_FOR_MILLI = (1 << 63) // 1000
 
 @register("", "LimitRange")
 class LimitRange(Kind):
+    allow_create_on_update = True
     generation = False
 
     def default(self, obj: Object, version: str) -> None:

@@ -43,6 +43,7 @@ _SOURCES = (
 
 @register("", "PersistentVolume")
 class PersistentVolume(Kind):
+    returns_deleted = True
     generation = False
     status = True
 

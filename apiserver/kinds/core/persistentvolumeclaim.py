@@ -26,6 +26,7 @@ _STORAGE = FieldPath("spec.resources.requests.storage")
 
 @register("", "PersistentVolumeClaim")
 class PersistentVolumeClaim(Kind):
+    returns_deleted = True
     generation = False
     status = True
 

@@ -21,10 +21,11 @@ from apiserver.meta.times import age
 
 @register("", "Service")
 class Service(Kind):
+    returns_deleted = True
     allow_create_on_update = True
     generation = False
     status = True
-    name_rule = staticmethod(namerules.dns_1035_label)
+    name_rule = staticmethod(namerules.dns_label)
 
     # --- defaults ----------------------------------------------------------------------------------------------------------------
     def default(self, obj: Object, version: str) -> None:

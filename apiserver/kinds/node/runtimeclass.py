@@ -16,6 +16,7 @@ from apiserver.meta.times import age
 
 @register("node.k8s.io", "RuntimeClass")
 class RuntimeClass(Kind):
+    allow_unconditional_update = False
     generation = False
 
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:

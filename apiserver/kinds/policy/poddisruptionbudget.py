@@ -19,6 +19,7 @@ _COUNTS = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPo
 
 @register("policy", "PodDisruptionBudget")
 class PodDisruptionBudget(Kind):
+    allow_unconditional_update = False
     status = True
 
     def prepare_create(self, obj: Object, context: WriteContext) -> None:

@@ -27,6 +27,8 @@ _COUNTED = ("tokenRequests", "requiresRepublish", "seLinuxMount")
 
 @register("storage.k8s.io", "CSIDriver")
 class CSIDriver(Kind):
+    allow_unconditional_update = False
+    returns_deleted = True
     generation = False
 
     def default(self, obj: Object, version: str) -> None:

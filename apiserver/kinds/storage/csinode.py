@@ -18,6 +18,8 @@ _DRIVERS = FieldPath("spec.drivers")
 
 @register("storage.k8s.io", "CSINode")
 class CSINode(Kind):
+    allow_unconditional_update = False
+    returns_deleted = True
     generation = False
 
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:

@@ -12,6 +12,7 @@ from apiserver.meta.quantity import parse_quantity
 
 @register("storage.k8s.io", "CSIStorageCapacity")
 class CSIStorageCapacity(Kind):
+    allow_unconditional_update = False
     generation = False
 
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:

@@ -19,6 +19,7 @@ _IMMUTABLE = ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode")
 
 @register("storage.k8s.io", "StorageClass")
 class StorageClass(Kind):
+    returns_deleted = True
     generation = False
 
     def default(self, obj: Object, version: str) -> None:

@@ -18,6 +18,8 @@ _SPEC = FieldPath("spec")
 
 @register("storage.k8s.io", "VolumeAttachment")
 class VolumeAttachment(Kind):
+    allow_unconditional_update = False
+    returns_deleted = True
     generation = False
     status = True
 

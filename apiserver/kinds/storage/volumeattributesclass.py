@@ -16,6 +16,7 @@ from apiserver.meta.times import age
 
 @register("storage.k8s.io", "VolumeAttributesClass")
 class VolumeAttributesClass(Kind):
+    returns_deleted = True
     generation = False
 
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
