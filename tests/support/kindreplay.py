@@ -30,6 +30,7 @@ from apiserver.patch.jsonpatch import apply_json_patch
 from apiserver.patch.merge import apply_merge_patch
 from apiserver.patch.strategic import apply_strategic_patch
 from apiserver.schema.decode import decode
+from apiserver.schema.stored import null_empty_lists
 
 NS = "replay-abcdefgh"
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -222,6 +223,7 @@ def _decoded(target: Target, body: Any) -> dict[str, Any]:
     served = target.resource.versions[target.version]
     try:
         obj: dict[str, Any] = decode(served.schema, copy.deepcopy(body)).value
+        null_empty_lists(served.schema, obj)
     except ValueError as e:
         raise _Unplayable from e
     obj.setdefault("metadata", {})
