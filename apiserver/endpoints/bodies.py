@@ -70,9 +70,19 @@ def _value(media_type: str, data: bytes, kind: GroupVersionKind, *, merge: bool)
             value = cbor.loads(data)
             body.read_kind(value)
             return value, []
-        return body.decode_text(data, is_yaml=media_type == negotiate.YAML, merge=merge)
+        value, errors = body.decode_text(data, is_yaml=media_type == negotiate.YAML, merge=merge)
+        return (_key_sorted(value) if media_type == negotiate.YAML else value), errors
     except (body.BodyError, cbor.CBORError) as e:
         raise body.unrecognized(e, kind.kind, data) from None
+
+
+def _key_sorted(value: Any) -> Any:
+    """YAML is turned into JSON on the way, whose encoder sorts members: errors about unknown ones come in that order."""
+    if isinstance(value, dict):
+        return {k: _key_sorted(value[k]) for k in sorted(value)}
+    if isinstance(value, list):
+        return [_key_sorted(v) for v in value]
+    return value
 
 
 def _protobuf(data: bytes, kind: GroupVersionKind) -> Any:

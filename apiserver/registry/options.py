@@ -84,7 +84,7 @@ class ListOptions:
     def _watch_errors(self) -> FieldErrors:
         errors: FieldErrors = []
         match, path = self.resource_version_match, "resourceVersionMatch"
-        if self.send_initial_events is not None and not match:
+        if self.send_initial_events is not None and match != "NotOlderThan":
             errors.append(forbidden(path, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"))
         if match:
             if self.send_initial_events is None:

@@ -37,6 +37,7 @@ async def watch(registry: Registry, scope: Scope, options: ListOptions, selectio
     except ValueError as e:
         raise PlainError(str(e)) from None
     initial = bool(options.send_initial_events)
+    stateful = initial or (options.send_initial_events is None and wanted == 0)
     with storage_errors(scope, wanted=wanted):
         subscription = await registry.watches.subscribe(
             scope.tenant.id,
@@ -48,4 +49,4 @@ async def watch(registry: Registry, scope: Scope, options: ListOptions, selectio
             predicate=None if selection.everything else selection.matches,
             selector=selection.key,
         )
-    return Watching(subscription, initial and options.allow_watch_bookmarks, options.allow_watch_bookmarks, wanted)
+    return Watching(subscription, stateful and options.allow_watch_bookmarks, options.allow_watch_bookmarks, wanted)

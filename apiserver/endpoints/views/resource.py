@@ -110,6 +110,8 @@ def _custom_path(request: ApiRequest, resource: Resource, served: ServedVersion)
 
 def _check_method(request: ApiRequest, scope: Scope) -> None:
     method = request.method or ""
+    if request.info.verb == "watch" and method != "GET":
+        raise MethodNotAllowed
     verbs = scope.served.subresources[scope.subresource].verbs if scope.subresource else scope.served.verbs
     if method == "GET":
         verb = "get" if scope.name else "list"

@@ -56,6 +56,7 @@ class Pod(Kind):
 
     def prepare_update(self, obj: Object, old: Object, context: WriteContext) -> None:
         obj["status"] = copy.deepcopy(old.get("status", {}))
+        _keep_metadata(obj, old)
         self.count_generation(obj, old)
 
     def prepare_status_update(self, obj: Object, old: Object, context: WriteContext) -> None:
@@ -176,3 +177,10 @@ def _merge(term: Object, field: str, operator: str, labels: Mapping[str, str]) -
     added = [{"key": k, "operator": operator, "values": [labels[k]]} for k in term.get(field) or () if k in labels]
     if selector is not None and added:
         selector["matchExpressions"] = [*(selector.get("matchExpressions") or ()), *added]
+
+
+def _keep_metadata(obj: Object, old: Object) -> None:
+    """Subresources of pods write no metadata but what identifies the object and who owns its fields."""
+    given = obj["metadata"]
+    kept = {k: given[k] for k in ("name", "namespace", "resourceVersion", "uid", "managedFields") if k in given}
+    obj["metadata"] = {**copy.deepcopy({k: v for k, v in old["metadata"].items() if k != "managedFields"}), **kept}

@@ -17,7 +17,7 @@ class ClusterRole(Kind):
     name_rule = staticmethod(namerules.path_segment)
 
     def default(self, obj: Object, version: str) -> None:
-        obj["rules"] = obj.get("rules") or None
+        obj.setdefault("rules", None)
 
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
         return [*rule_errors(obj.get("rules"), namespaced=False), *_aggregation(obj.get("aggregationRule"))]

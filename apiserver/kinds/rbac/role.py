@@ -16,7 +16,7 @@ class Role(Kind):
     name_rule = staticmethod(namerules.path_segment)
 
     def default(self, obj: Object, version: str) -> None:
-        obj["rules"] = obj.get("rules") or None
+        obj.setdefault("rules", None)
 
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
         return list(rule_errors(obj.get("rules"), namespaced=True))
