@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 
 from apiserver.errors import Invalid
@@ -28,7 +29,9 @@ Wanted = Callable[[Object], Object]
 
 
 @cache
-def scale_manager() -> FieldManager:
+def scale_manager(*, custom: bool) -> FieldManager:
+    """``custom``: of a custom resource, whose Scale can be patched but not applied: kube-apiserver cannot convert what it merged."""
+
     def schemas(api_version: str) -> Schema | None:
         return builtin.schema_for(SCALE) if api_version == SCALE_VERSION else None
 
@@ -37,7 +40,10 @@ def scale_manager() -> FieldManager:
             raise MissingVersion(api_version)
         return obj
 
-    return FieldManager("Scale", schemas, convert, finish=decode_scale)
+    def refuse(obj: Object) -> Object:
+        raise ValueError(f"request to convert CR to an invalid group/version: {SCALE_VERSION}")
+
+    return FieldManager("Scale", schemas, convert, finish=refuse if custom else decode_scale)
 
 
 def decode_scale(obj: Object) -> Object:
@@ -50,24 +56,22 @@ def decode_scale(obj: Object) -> Object:
 def scaled(scope: Scope, old: Object, manager: str, wanted: Wanted) -> Object:
     """The object with the replicas of the Scale that a PUT or a patch made, and with the managers that follow."""
     live = _live(scope, old)
-    scale = scale_manager().update(live, wanted(live), manager, api_version=SCALE_VERSION, subresource="scale", now=scope.now)
+    fields = scale_manager(custom=scope.resource.custom)
+    scale = fields.update(live, wanted(live), manager, api_version=SCALE_VERSION, subresource="scale", now=scope.now)
     return _put_back(scope, old, scale)
 
 
 def applied(scope: Scope, old: Object, manager: str, scale: Object, *, force: bool) -> Object:
     """The object after a Scale was applied."""
-    made = scale_manager().apply(
-        _live(scope, old), scale, manager, force=force, api_version=SCALE_VERSION, subresource="scale", now=scope.now
-    )
+    fields, live = scale_manager(custom=scope.resource.custom), _live(scope, old)
+    made = fields.apply(live, scale, manager, force=force, api_version=SCALE_VERSION, subresource="scale", now=scope.now)
     return _put_back(scope, old, made)
 
 
 def _live(scope: Scope, old: Object) -> Object:
     scale = scope.resource.hooks.scale_for_update(old)
-    try:
+    with suppress(InvalidManagedFields):
         scale["metadata"]["managedFields"] = to_scale(old["metadata"].get("managedFields"), _paths(scope.resource))
-    except InvalidManagedFields:
-        pass
     return scale
 
 

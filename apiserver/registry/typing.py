@@ -10,13 +10,16 @@ from apiserver.schema.defaults import apply_defaults
 from apiserver.schema.gonumbers import whole_numbers
 from apiserver.schema.prune import decode_custom
 from apiserver.schema.stored import null_empty_lists
+from apiserver.schema.types import Schema
 
 
 def type_object(resource: Resource, served: ServedVersion, value: Any) -> tuple[Object, list[str]]:
     if resource.custom:
         value = whole_numbers(value)
-        unknown = decode_custom(served.schema, value)
-        apply_defaults(served.schema, value)
+        schema = _schema_of(resource, served, value)
+        unknown = decode_custom(schema, value)
+        if schema is not None:
+            apply_defaults(schema, value)
         return value, unknown
     decoded = decode(served.schema, value)
     obj = decoded.value
@@ -25,6 +28,17 @@ def type_object(resource: Resource, served: ServedVersion, value: Any) -> tuple[
     resource.hooks.default(obj, served.version)
     obj["kind"], obj["apiVersion"] = resource.kind, resource.gvk(served.version).api_version
     return obj, decoded.strict
+
+
+def _schema_of(resource: Resource, served: ServedVersion, value: Any) -> Schema | None:
+    """The schema of the version that a custom object says it has, which may be another than that of the request (a patch can change it,
+    for validation to refuse); None for a version that does not exist, of which nothing is known."""
+    claimed = value.get("apiVersion")
+    if not isinstance(claimed, str) or not claimed or claimed == resource.gvk(served.version).api_version:
+        return served.schema
+    group, _, version = claimed.rpartition("/")
+    found = resource.versions.get(version) if group == resource.group else None
+    return found.schema if found is not None else None
 
 
 def as_stored(resource: Resource, served: ServedVersion, obj: Object) -> None:
