@@ -12,6 +12,7 @@ import logging
 from collections.abc import Sequence
 from dataclasses import replace
 
+from apiserver.controllers.crd_apiservices import register
 from apiserver.errors import ApiError
 from apiserver.kinds.apiextensions import conditions
 from apiserver.kinds.base import Object
@@ -77,10 +78,11 @@ class DefinitionController:
                 wake.clear()
                 await self._catalog.fresh(tenant)
                 waiting = await self._pass(tenant)
+                await register(self._registry, self._catalog, tenant, _USER)
                 if not waiting and not wake.is_set():
                     return
                 delay = 0.0 if wake.is_set() else RETRY
-        except StorageError as e:
+        except (StorageError, ApiError) as e:
             log.debug("definitions of tenant %s: %s", tenant.name, e)
         except Exception:
             log.exception("definitions of tenant %s", tenant.name)

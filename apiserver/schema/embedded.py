@@ -9,9 +9,10 @@ from apiserver.fielderrors import FieldErrors, FieldPath, invalid, required
 from apiserver.meta.gvk import GroupVersion
 from apiserver.meta.names import dns1035_label
 from apiserver.schema.types import Schema
+from apiserver.schema.validate_errors import ROOT
 
 
-def validate_embedded(schema: Schema, value: Any, path: FieldPath = FieldPath(""), *, root: bool = False) -> FieldErrors:
+def validate_embedded(schema: Schema, value: Any, path: FieldPath = ROOT, *, root: bool = False) -> FieldErrors:
     """``root``: the value itself is a resource whatever the schema says."""
     if not root and "embedded" not in schema.cache.get("below", ()):
         return []

@@ -21,7 +21,7 @@ def is_integral(value: float) -> bool:
 
 
 def whole_numbers(value: Any) -> Any:
-    """The value with floats that have no fraction as integers, which is how Go writes them (below 1e21); containers are changed in place."""
+    """The value with floats that have no fraction as integers, which is how Go writes them (below 1e21); lists and maps change in place."""
     kind = type(value)
     if kind is dict:
         for name, member in value.items():

@@ -6,10 +6,11 @@ from typing import Any
 
 from apiserver.fielderrors import FieldErrors, FieldPath, duplicate, invalid
 from apiserver.schema.types import Schema
+from apiserver.schema.validate_errors import ROOT
 from apiserver.schema.values import text_key
 
 
-def validate_lists(schema: Schema, value: Any, path: FieldPath = FieldPath("")) -> FieldErrors:
+def validate_lists(schema: Schema, value: Any, path: FieldPath = ROOT) -> FieldErrors:
     """Duplicates in lists whose x-kubernetes-list-type is "set" or "map", anywhere below."""
     if "lists" not in schema.cache.get("below", ()):
         return []

@@ -35,7 +35,7 @@ def conversion_error(props: Props) -> str:
 
 
 def _below(props: Props) -> list[Props]:
-    found = [v for v in (props.get("properties") or {}).values()]
+    found = list((props.get("properties") or {}).values())
     for name in ("allOf", "anyOf", "oneOf"):
         found += props.get(name) or ()
     return found + [v for v in (props.get("not"), props.get("items"), props.get("additionalProperties")) if isinstance(v, dict)]
@@ -74,7 +74,7 @@ def _invariants(props: Props, level: str, path: FieldPath) -> FieldErrors:
 
 
 def _int_or_string_all_of(props: Props) -> bool:
-    clauses = props.get("allOf") or ()
+    clauses = props.get("allOf") or []
     return bool(clauses) and clauses[0].get("anyOf") == _INT_OR_STRING
 
 

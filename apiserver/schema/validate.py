@@ -16,14 +16,14 @@ from apiserver.schema.formats import check_of, recognized
 from apiserver.schema.gonumbers import is_int64, is_integral
 from apiserver.schema.goregex import RegexError, parse_regex
 from apiserver.schema.types import MISSING, Schema
-from apiserver.schema.validate_errors import Path, text_of, type_error, whole
+from apiserver.schema.validate_errors import ROOT, Path, text_of, type_error, whole
 from apiserver.schema.validate_numbers import number_check
 from apiserver.schema.values import enum_text, key_of, same
 
 Node = Callable[[Any, Any, Path, FieldErrors], int]
 
 
-def validate(schema: Schema, value: Any, *, old: Any = MISSING, base: FieldPath = FieldPath("")) -> FieldErrors:
+def validate(schema: Schema, value: Any, *, old: Any = MISSING, base: FieldPath = ROOT) -> FieldErrors:
     """What is wrong with a value. ``old``: the stored value, for an update. ``base``: where the value stands; messages name fields
     below it without it, as kube-apiserver's do (``spec.a: ... a in body must be ...``)."""
     errors: FieldErrors = []
@@ -315,7 +315,7 @@ def _object(schema: Schema) -> Node | None:
     nodes: dict[str, Node] = {}
 
     def node(name: str) -> Node | None:
-        member = properties[name] if name in properties else additional
+        member = properties.get(name, additional)
         if member is None:
             return None
         made = node_of(member)

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from apiserver.fielderrors import FieldError, go_quote, invalid, type_invalid
+from apiserver.fielderrors import FieldError, FieldPath, go_quote, invalid, type_invalid
 
 Path = tuple[Any, str | int] | None
 """(parent, member name or index); None for the root."""
+
+
+ROOT = FieldPath("")
 
 
 def text_of(path: Path) -> str:

@@ -24,9 +24,8 @@ def number_check(schema: Schema, types: tuple[str, ...], format_: str) -> Check 
     shown = f"{kind} with format {format_}" if format_ and kind else f"{kind} (default format)"
 
     def check(value: Any, old: Any, path: Path, errors: FieldErrors) -> int:
-        if kind != "number" or format_ == "float":
-            if not _fits(value, kind, format_):
-                errors.append(whole(f"Checked value must be of type {shown} in {text_of(path)}"))
+        if (kind != "number" or format_ == "float") and not _fits(value, kind, format_):
+            errors.append(whole(f"Checked value must be of type {shown} in {text_of(path)}"))
         for bound, holds, text, name, fits in limits:
             if not fits:
                 errors.append(whole(f"{name} value must be of type {shown} in {text_of(path)}"))

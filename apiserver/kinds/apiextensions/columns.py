@@ -16,7 +16,7 @@ Cell = Callable[[Object, datetime], Any]
 
 
 def columns_of(wanted: Sequence[Object]) -> tuple[tuple[Column, ...], tuple[Cell, ...]]:
-    """Columns and how their cells are made. ``wanted``: additionalPrinterColumns; none gives Age; the first that cannot be read ends them."""
+    """Columns and how their cells are made. ``wanted``: additionalPrinterColumns; none gives Age; one that cannot be read ends them."""
     described = definition(META + "ObjectMeta").properties or {}
     columns = [Column("Name", "string", "name", described["name"].description)]
     cells: list[Cell] = [lambda obj, now: obj["metadata"].get("name", "")]
