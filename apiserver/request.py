@@ -88,6 +88,4 @@ def parse_request(method: str, raw_path: str, *, watch: bool = False, field_name
         verb, name = "deletecollection", field_name
     elif verb == "watch":
         name = name or field_name
-    return RequestInfo(
-        tenant, path, method, True, verb, prefix, group, version, resource, subresource, namespace, name, tuple(rest)
-    )
+    return RequestInfo(tenant, path, method, True, verb, prefix, group, version, resource, subresource, namespace, name, tuple(rest))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from typing import cast
 
 os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings")
 
@@ -12,7 +13,7 @@ console = get_asgi_application()  # sets Django up; the imports below need its s
 
 from django.contrib.staticfiles.handlers import ASGIStaticFilesHandler  # noqa: E402
 
-from apiserver.endpoints.entry import Entry  # noqa: E402
+from apiserver.endpoints.entry import Application, Entry  # noqa: E402
 from controlplane.wiring import start_server, stop_server  # noqa: E402
 
-application = Entry(start_server, stop_server, ASGIStaticFilesHandler(console))
+application = Entry(start_server, stop_server, cast(Application, ASGIStaticFilesHandler(console)))

@@ -32,8 +32,8 @@ class Priority:
         value = found.get("value", 0) if found else 0
         policy = (found or {}).get("preemptionPolicy") or _PREEMPT
         if spec.get("priority") is not None and spec["priority"] != value:
-            why = f"the integer value of priority ({spec['priority']}) must not be provided in pod spec; priority admission controller computed"
-            raise Forbidden(PODS, attributes.name, f"{why} {value} from the given PriorityClass name")
+            why = f"the integer value of priority ({spec['priority']}) must not be provided in pod spec; priority admission"
+            raise Forbidden(PODS, attributes.name, f"{why} controller computed {value} from the given PriorityClass name")
         if spec.get("preemptionPolicy") is not None and spec["preemptionPolicy"] != policy:
             why = f"the string value of PreemptionPolicy ({spec['preemptionPolicy']}) must not be provided in pod spec; priority admission"
             raise Forbidden(PODS, attributes.name, f"{why} controller computed {policy} from the given PriorityClass name")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Awaitable, Callable, MutableMapping
 from io import BytesIO
-from typing import Any
+from typing import Any, cast
 from urllib.parse import parse_qs
 
 from django.http import HttpRequest
@@ -62,7 +62,7 @@ class ApiRequest(HttpRequest):
         return "" if value is None else value.decode("latin-1")
 
     @property
-    def META(self) -> dict[str, Any]:
+    def META(self) -> dict[str, Any]:  # type: ignore[override]  # a plain attribute in Django
         """Built at first use, for Django and DRF code that wants it."""
         meta = self.__dict__.get("_meta")
         if meta is None:
@@ -71,10 +71,10 @@ class ApiRequest(HttpRequest):
                 key = name.decode("latin-1").upper().replace("-", "_")
                 meta[key if key in ("CONTENT_TYPE", "CONTENT_LENGTH") else f"HTTP_{key}"] = value.decode("latin-1")
             self.__dict__["_meta"] = meta
-        return meta  # type: ignore[no-any-return]
+        return cast(dict[str, Any], meta)
 
     @property
-    def GET(self) -> dict[str, list[str]]:  # type: ignore[override]
+    def GET(self) -> dict[str, list[str]]:  # type: ignore[override]  # a QueryDict in Django
         return self.query
 
     async def read_body(self, limit: int = MAX_BODY) -> bytes:

@@ -1,8 +1,8 @@
 """Get and list: which resourceVersion an answer may have, and where it comes from.
 
-The table of "Resource versions" in the Kubernetes API concepts: unset is Most recent, "0" is Any, another value is Not older than, Exact when
-resourceVersionMatch says so (or, for compatibility, when a limit is given without a match). Recent states come from the watch cache, which a
-consistent read first brings up to the tenant's head; past states come from the event log.
+The table of "Resource versions" in the Kubernetes API concepts: unset is Most recent, "0" is Any, another value is Not older than, Exact
+when resourceVersionMatch says so (or, for compatibility, when a limit is given without a match). Recent states come from the watch cache,
+which a consistent read first brings up to the tenant's head; past states come from the event log.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """What storage makes of empty lists and maps: those that Go writes without ``omitempty`` come back as null.
 
 kube-apiserver stores built-in types as protobuf, which does not tell an empty list from a missing one. Ownership is decided before that,
-on the object as it was sent, so decoding keeps ``[]`` and this step runs afterwards. CustomResourceDefinitions and APIServices are stored as
-JSON and keep it.
+on the object as it was sent, so decoding keeps ``[]`` and this step runs afterwards. CustomResourceDefinitions and APIServices are stored
+as JSON and keep it.
 """
 
 from __future__ import annotations

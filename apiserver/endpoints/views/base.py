@@ -1,8 +1,7 @@
 """KubernetesView: DRF's APIView made asynchronous and thin.
 
-Authentication and authorization have happened in the filters, before DRF negotiates: Kubernetes answers in that order. Negotiation, parsers and
-renderers are Kubernetes' own (apiserver.codec), so DRF's are switched off; what remains of DRF is dispatch by method, its request and response
-classes, and one place where exceptions become answers.
+Authentication and authorization have happened in the filters, before DRF negotiates: Kubernetes answers in that order. Negotiation,
+parsers and renderers are Kubernetes' own (apiserver.codec), so DRF's are switched off; what remains of DRF is dispatch by method.
 """
 
 from __future__ import annotations

@@ -20,6 +20,7 @@ _PATCHES = {"ApplyConfiguration": ("applyConfiguration", OBJECT), "JSONPatch": (
 @register(GROUP, "MutatingAdmissionPolicy")
 class MutatingAdmissionPolicy(Kind):
     allow_unconditional_update = False
+
     def default(self, obj: Object, version: str) -> None:
         default_policy(obj.setdefault("spec", {}))
 

@@ -16,6 +16,7 @@ from apiserver.meta.times import age
 @register(GROUP, "MutatingAdmissionPolicyBinding")
 class MutatingAdmissionPolicyBinding(Kind):
     allow_unconditional_update = False
+
     def default(self, obj: Object, version: str) -> None:
         default_match_resources((obj.get("spec") or {}).get("matchResources"))
 

@@ -20,6 +20,7 @@ _POINTLESS = "repeating the same validation failure information in the API respo
 @register(GROUP, "ValidatingAdmissionPolicyBinding")
 class ValidatingAdmissionPolicyBinding(Kind):
     allow_unconditional_update = False
+
     def default(self, obj: Object, version: str) -> None:
         default_match_resources((obj.get("spec") or {}).get("matchResources"))
 

@@ -26,7 +26,6 @@ MAX_INT32 = 0x7FFFFFFF
 
 @register("batch", "Job")
 class Job(Workload):
-
     def default(self, obj: Object, version: str) -> None:
         super().default(obj, version)
         default_spec(obj["spec"])
