@@ -6,12 +6,19 @@ without prefix, protobuf messages without envelope.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, Protocol
 
 from apiserver.codec import cbor, json
 
 _SHORT = 24
+
+
+class SizedItems(Protocol):
+    """Items whose number is known before the first is encoded."""
+
+    def __len__(self) -> int: ...
+    def __iter__(self) -> Iterator[bytes]: ...
 
 
 def json_list(kind: str, api_version: str, metadata: dict[str, Any], items: Iterable[bytes]) -> Iterator[bytes]:
@@ -27,7 +34,7 @@ def json_list(kind: str, api_version: str, metadata: dict[str, Any], items: Iter
     yield b"]}\n"
 
 
-def cbor_list(kind: str, api_version: str, metadata: dict[str, Any], items: Sequence[bytes]) -> Iterator[bytes]:
+def cbor_list(kind: str, api_version: str, metadata: dict[str, Any], items: SizedItems) -> Iterator[bytes]:
     """A list as CBOR. Keys come in deterministic order: kind, items, metadata, apiVersion."""
     yield cbor.PREFIX + b"\xa4" + _pair("kind", kind) + cbor.encode("items") + _head(0x80, len(items))
     yield from items

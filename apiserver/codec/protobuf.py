@@ -7,7 +7,7 @@ Source: k8s.io/apimachinery ``runtime/serializer/protobuf``.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from google.protobuf.message import DecodeError
@@ -61,13 +61,19 @@ def encode_message(obj: Object, gvk: GroupVersionKind | None = None) -> bytes:
 
 def encode_list(kind: str, api_version: str, metadata: Object, items: Sequence[bytes]) -> Iterator[bytes]:
     """Parts of a list made of items that are encoded already; ``metadata`` as in ListMeta."""
+    return stream_list(kind, api_version, metadata, [len(item) for item in items], items)
+
+
+def stream_list(kind: str, api_version: str, metadata: Object, sizes: Sequence[int], items: Iterable[bytes]) -> Iterator[bytes]:
+    """Like `encode_list`, from items that come one by one; ``sizes``: how many bytes each of them will have."""
     message = message_class("apimachinery.pkg.apis.meta.v1.ListMeta")()
     plan_for("apimachinery.pkg.apis.meta.v1.ListMeta", builtin.definition(_LIST_META)).write(message, metadata)
-    parts = [_field(1, message.SerializeToString(deterministic=True))]
+    start = _field(1, message.SerializeToString(deterministic=True))
+    total = len(start) + sum(1 + len(_varint(size)) + size for size in sizes)
+    yield PREFIX + _type_meta(api_version, kind) + b"\x12" + _varint(total) + start
     for item in items:
-        parts.append(b"\x12" + _varint(len(item)))
-        parts.append(item)
-    return _envelope(api_version, kind, parts)
+        yield b"\x12" + _varint(len(item)) + item
+    yield _TAIL
 
 
 def encode_watch_event(event_type: str, obj: Object) -> bytes:
@@ -86,10 +92,13 @@ def frame(event: bytes) -> bytes:
 
 
 def _envelope(api_version: str, kind: str, raw: Sequence[bytes]) -> Iterator[bytes]:
-    type_meta = _field(1, api_version.encode()) + _field(2, kind.encode())
-    yield PREFIX + _field(1, type_meta) + b"\x12" + _varint(sum(map(len, raw)))
+    yield PREFIX + _type_meta(api_version, kind) + b"\x12" + _varint(sum(map(len, raw)))
     yield from raw
     yield _TAIL
+
+
+def _type_meta(api_version: str, kind: str) -> bytes:
+    return _field(1, _field(1, api_version.encode()) + _field(2, kind.encode()))
 
 
 def _field(number: int, value: bytes) -> bytes:

@@ -19,6 +19,7 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 
 from apiserver.codec import negotiate
 from apiserver.codec.table import check_include_object
+from apiserver.endpoints.encode import allowed
 from apiserver.endpoints.metrics import WATCH_EVENTS
 from apiserver.endpoints.request import ApiRequest, Message, Receive, Send
 from apiserver.endpoints.respond import common_headers
@@ -94,9 +95,10 @@ class Stream:
 
 async def open_stream(server: Server, request: ApiRequest, scope: Scope, options: ListOptions, selection: Selection) -> tuple[Stream, str]:
     """(stream, its Content-Type). Raises ApiError before anything is sent."""
-    standard = negotiate.CUSTOM if scope.resource.custom else negotiate.ALL
-    has_table = bool(scope.served.columns) or scope.resource.custom
-    kind = negotiate.negotiate_stream(request.header(b"accept"), negotiate.allow_resource(standard, table=has_table), negotiate.ALL)
+    accept = request.header(b"accept")
+    if not scope.resource.custom:
+        negotiate.check_route(accept, lists=True)
+    kind = negotiate.negotiate_stream(accept, allowed(scope), negotiate.ALL)
     include = (
         check_include_object(first(request.query, "includeObject")) if kind.convert is not None and kind.convert.kind == "Table" else ""
     )

@@ -6,13 +6,13 @@ Sources: "Discovery API" in the Kubernetes API concepts, k8s.io/apiserver ``endp
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import orjson
 
 from apiserver.kinds.base import Resource, ServedVersion
+from apiserver.meta.gvk import GroupVersionKind
 from apiserver.meta.versions import version_priority
 
 Document = dict[str, Any]
@@ -118,10 +118,14 @@ def _aggregated_resource(resource: Resource, served: ServedVersion) -> Document:
     def kind(group: str, version: str, name: str) -> Document:
         return {"group": group, "version": version, "kind": name}
 
-    own = kind(resource.group, served.version, resource.kind) if resource.custom else kind("", "", resource.kind)
+    def shown(of: GroupVersionKind) -> Document:
+        """Built-in kinds of the resource's own group and version are named alone."""
+        alone = not resource.custom and (of.group, of.version) == (resource.group, served.version)
+        return kind("", "", of.kind) if alone else kind(*of)
+
     entry: Document = {
         "resource": resource.resource,
-        "responseKind": own,
+        "responseKind": shown(resource.gvk(served.version)),
         "scope": "Namespaced" if resource.namespaced else "Cluster",
         "singularResource": resource.singular,
         "verbs": list(served.verbs),
@@ -132,7 +136,7 @@ def _aggregated_resource(resource: Resource, served: ServedVersion) -> Document:
         entry["categories"] = list(resource.categories)
     if served.subresources:
         entry["subresources"] = [
-            {"subresource": name, "responseKind": kind(*sub.kind), "verbs": list(sub.verbs)}
+            {"subresource": name, "responseKind": shown(sub.kind), "verbs": list(sub.verbs)}
             for name, sub in sorted(served.subresources.items())
         ]
     return entry

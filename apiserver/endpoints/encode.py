@@ -1,23 +1,28 @@
-"""From what the registry returns to the bytes of an answer: encoding, Table, PartialObjectMetadata.
+"""From what the registry returns to the answer: encoding, Table, PartialObjectMetadata.
 
 The fast way is for JSON of a built-in kind in its storage version: stored bytes go out as they are, a list is those bytes joined.
+Everything else is made item by item (`list_parts`); a list of more than `STREAM_FROM` stored bytes is sent while it is being made.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from datetime import datetime
 from typing import Any
 
 import orjson
 from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 
 from apiserver.codec import cbor, negotiate, protobuf, yaml
 from apiserver.codec import json as json_codec
 from apiserver.codec.negotiate import Accepted
-from apiserver.codec.partial import partial_list, partial_object
-from apiserver.codec.table import check_include_object, table
+from apiserver.codec.partial import list_metadata as bare_metadata
+from apiserver.codec.partial import partial_object, refuse_list, refuse_object
+from apiserver.codec.table import check_include_object, column_definitions, table, table_row
+from apiserver.endpoints.list_parts import ListBody, joined_stored, parts
 from apiserver.endpoints.request import ApiRequest
-from apiserver.errors import NotAcceptable
+from apiserver.endpoints.respond import PartsResponse
 from apiserver.kinds.base import Object
 from apiserver.meta.gvk import GroupVersionKind
 from apiserver.registry.core import Registry
@@ -26,23 +31,29 @@ from apiserver.registry.reading import Listing, plain
 from apiserver.registry.result import Stored
 from apiserver.registry.scope import Scope
 
+STREAM_FROM = 4 * 1024 * 1024
+"""Bytes of stored objects."""
+_FEW = 500
+_AT_ONCE = 200
+_PARTIAL = GroupVersionKind("meta.k8s.io", "v1", "PartialObjectMetadata")
+
 
 def accepted(request: ApiRequest, scope: Scope) -> Accepted:
     """Raises NotAcceptable."""
-    standard = negotiate.CUSTOM if scope.resource.custom else negotiate.ALL
-    has_table = bool(scope.served.columns) or scope.resource.custom
-    pretty = negotiate.wants_pretty(request.scope.get("query_string", b"").decode("latin-1"), request.header(b"user-agent"))
     accept = request.header(b"accept")
-    if not scope.resource.custom and accept and not _routed(accept):
-        listed = ", ".join(negotiate.ALL)
-        raise NotAcceptable(f"406: Not Acceptable\n\nAvailable representations: {listed}", details={})
-    return negotiate.negotiate(accept, negotiate.allow_resource(standard, table=has_table), negotiate.ALL, pretty=pretty)
+    if not scope.resource.custom:
+        listing = request.method == "GET" and not scope.name and "watch" in scope.served.verbs
+        negotiate.check_route(accept, lists=listing)
+    return negotiate.negotiate(accept, allowed(scope), negotiate.ALL, pretty=wants_pretty(request))
 
 
-def _routed(accept: str) -> bool:
-    """kube-apiserver's router refuses, for built-in types, an Accept header none of whose media types it produces at all."""
-    types = {clause.partition(";")[0].strip() for clause in accept.split(",")}
-    return any(t in types for t in (*negotiate.ALL, *negotiate.STREAMS.values(), "*/*", "application/*", "*"))
+def allowed(scope: Scope) -> negotiate.Allow:
+    standard = negotiate.CUSTOM if scope.resource.custom else negotiate.ALL
+    return negotiate.allow_resource(standard, table=bool(scope.served.columns) or scope.resource.custom)
+
+
+def wants_pretty(request: ApiRequest) -> bool:
+    return negotiate.wants_pretty(request.scope.get("query_string", b"").decode("latin-1"), request.header(b"user-agent"))
 
 
 def encode_value(value: Any, kind: Accepted) -> bytes:
@@ -60,30 +71,37 @@ def respond(value: Any, kind: Accepted, status: int = 200) -> HttpResponse:
     return HttpResponse(encode_value(value, kind), status=status, content_type=kind.media_type)
 
 
+# --- one object ----------------------------------------------------------------------------------------------------------------------
+
+
 def object_response(request: ApiRequest, scope: Scope, kind: Accepted, stored: Stored, status: int = 200) -> HttpResponse:
     if kind.convert is None:
         if kind.media_type == negotiate.JSON and not kind.pretty:
             return HttpResponse(stored.json + b"\n", status=status, content_type=negotiate.JSON)
         return respond(stored.object, kind, status)
-    target = kind.convert
     obj = stored.object
-    if target.kind == "Table" and obj.get("kind") != "Status":
+    if obj.get("kind") != "Status":
+        obj = _transformed(request, scope, kind.convert, obj)
+    return respond(obj, kind, status)
+
+
+def _transformed(request: ApiRequest, scope: Scope, target: GroupVersionKind, obj: Object) -> Object:
+    if target.kind == "Table":
         include = check_include_object(first(request.query, "includeObject"))
-        value = table(
-            [obj], scope.served.columns, cells_of(scope), metadata=obj.get("metadata", {}), include=include, version=target.version
-        )
-    elif target.kind == "PartialObjectMetadata" and obj.get("kind") != "Status":
-        value = partial_object(obj, target.version)
-    elif target.kind == "PartialObjectMetadataList":
-        raise NotAcceptable("you requested PartialObjectMetadataList, but the requested object is not a list")
-    else:
-        value = obj
-    return respond(value, kind, status)
+        metadata = obj.get("metadata", {})
+        return table([obj], scope.served.columns, cells_of(scope), metadata=metadata, include=include, version=target.version)
+    if target.kind == "PartialObjectMetadata":
+        return partial_object(obj, target.version)
+    raise refuse_object(scope.resource.group, obj.get("kind", scope.resource.kind), custom=scope.resource.custom)
 
 
-def cells_of(scope: Scope) -> Callable[[Object], Sequence[Any]]:
-    hooks, version, now = scope.resource.hooks, scope.version, scope.now
+def cells_of(scope: Scope, now: datetime | None = None) -> Callable[[Object], Sequence[Any]]:
+    """``now``: what ages are counted from; the time of the request by default."""
+    hooks, version, now = scope.resource.hooks, scope.version, now or scope.now
     return lambda obj: hooks.cells(obj, version, now)
+
+
+# --- lists ---------------------------------------------------------------------------------------------------------------------------
 
 
 def list_metadata(scope: Scope, listing: Listing) -> Object:
@@ -95,36 +113,60 @@ def list_metadata(scope: Scope, listing: Listing) -> Object:
     return metadata
 
 
-def list_response(request: ApiRequest, registry: Registry, scope: Scope, kind: Accepted, listing: Listing) -> HttpResponse:
+def list_response(request: ApiRequest, registry: Registry, scope: Scope, kind: Accepted, listing: Listing) -> HttpResponseBase:
     metadata = list_metadata(scope, listing)
-    target = kind.convert
-    if target is None and kind.media_type == negotiate.JSON and not kind.pretty and plain(scope):
-        return HttpResponse(join_items(scope, metadata, listing), content_type=negotiate.JSON)
-    objects = (registry.to_version(scope.resource, orjson.loads(item.json), scope.version) for item in listing.items)
-    if target is not None:
-        return respond(_transformed(request, scope, target, objects, metadata), kind)
-    items = list(objects)
-    if not scope.resource.custom:
-        for item in items:
-            del item["kind"], item["apiVersion"]
-    gvk = GroupVersionKind(scope.resource.group, scope.version, scope.resource.list_kind)
-    return respond({"kind": gvk.kind, "apiVersion": gvk.api_version, "metadata": metadata, "items": items}, kind)
+    large = len(listing.items) > _FEW and sum(len(item.json) for item in listing.items) > STREAM_FROM
+    if kind.convert is None and kind.media_type == negotiate.JSON and not kind.pretty and plain(scope):
+        made = stored_parts(scope, metadata, listing, _AT_ONCE if large else len(listing.items) or 1)
+    else:
+        body = _body(request, registry, scope, kind.convert, listing, metadata)
+        if not body.count and kind.convert is not None and body.key == "items":
+            return respond({**body.head, "items": None}, kind)
+        made = parts(body, kind)
+    if large:
+        return PartsResponse(made, content_type=kind.media_type)
+    return HttpResponse(b"".join(made), content_type=kind.media_type)
 
 
-def join_items(scope: Scope, metadata: Object, listing: Listing) -> bytes:
-    """A list of stored bytes. Items of typed lists carry no kind and apiVersion, which stand at the beginning of every stored object."""
-    resource = scope.resource
-    gvk = scope.gvk
+def stored_parts(scope: Scope, metadata: Object, listing: Listing, at_once: int) -> Iterator[bytes]:
+    """Items of typed lists carry no kind and apiVersion, which stand at the beginning of every stored object."""
+    resource, gvk = scope.resource, scope.gvk
     skip = len(f'{{"kind":"{resource.kind}","apiVersion":"{gvk.api_version}",')
-    head = orjson.dumps({"kind": resource.list_kind, "apiVersion": gvk.api_version, "metadata": metadata})
-    body = b",{".join([item.json[skip:] for item in listing.items])
-    return b'%b,"items":[%b%b]}\n' % (head[:-1], b"{" if listing.items else b"", body)
+    head = {"kind": resource.list_kind, "apiVersion": gvk.api_version, "metadata": metadata}
+    return joined_stored(skip, head, listing.items, at_once)
 
 
-def _transformed(request: ApiRequest, scope: Scope, target: GroupVersionKind, objects: Any, metadata: Object) -> Object:
+def _body(
+    request: ApiRequest, registry: Registry, scope: Scope, target: GroupVersionKind | None, listing: Listing, metadata: Object
+) -> ListBody:
+    def objects() -> Iterator[Object]:
+        for item in listing.items:
+            yield registry.to_version(scope.resource, orjson.loads(item.json), scope.version)
+
+    count = len(listing.items)
+    if target is None:
+        return _plain_body(scope, objects, count, metadata)
+    version = target.version
+    head: Object = {"kind": target.kind, "apiVersion": f"meta.k8s.io/{version}", "metadata": bare_metadata(metadata)}
     if target.kind == "Table":
         include = check_include_object(first(request.query, "includeObject"))
-        return table(objects, scope.served.columns, cells_of(scope), metadata=metadata, include=include, version=target.version)
+        cells = cells_of(scope)
+        head["columnDefinitions"] = column_definitions(scope.served.columns)
+        return ListBody(head, "rows", lambda: (table_row(o, cells(o), include, version) for o in objects()), count, _PARTIAL)
     if target.kind == "PartialObjectMetadata":
-        raise NotAcceptable("you requested PartialObjectMetadata, but the requested object is a list")
-    return partial_list(objects, metadata, target.version)
+        raise refuse_list(scope.resource.group, scope.resource.list_kind, custom=scope.resource.custom)
+    item_kind = _PARTIAL._replace(version=version)
+    return ListBody(head, "items", lambda: (partial_object(o, version) for o in objects()), count, item_kind)
+
+
+def _plain_body(scope: Scope, objects: Callable[[], Iterator[Object]], count: int, metadata: Object) -> ListBody:
+    def untyped() -> Iterator[Object]:
+        for obj in objects():
+            del obj["kind"], obj["apiVersion"]
+            yield obj
+
+    resource, gvk = scope.resource, scope.gvk
+    head = {"kind": resource.list_kind, "apiVersion": gvk.api_version, "metadata": metadata}
+    if resource.custom:
+        return ListBody(head, "items", objects, count, gvk)
+    return ListBody(head, "items", untyped, count, gvk, scope.served.schema)

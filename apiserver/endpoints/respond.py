@@ -1,9 +1,10 @@
-"""Sends a Django response over ASGI: headers every answer carries, Warning headers, gzip for large bodies."""
+"""Sends a Django response over ASGI: headers every answer carries, Warning headers, gzip for large bodies, large lists chunk by chunk."""
 
 from __future__ import annotations
 
 import asyncio
 import zlib
+from collections.abc import Iterator
 
 from django.http.response import HttpResponseBase
 
@@ -13,6 +14,7 @@ from apiserver.endpoints.request import ApiRequest, Send
 GZIP_FROM = 128 * 1024
 """Bytes; smaller bodies go out as they are (k8s.io/apiserver ``handlers/responsewriters``)."""
 _SLICE = 256 * 1024
+_GZIP_HEADERS = [(b"content-encoding", b"gzip"), (b"vary", b"Accept-Encoding")]
 
 
 def common_headers(request: ApiRequest) -> list[tuple[bytes, bytes]]:
@@ -22,19 +24,66 @@ def common_headers(request: ApiRequest) -> list[tuple[bytes, bytes]]:
     return headers
 
 
+class PartsResponse(HttpResponseBase):
+    """An answer that is made while it is sent. ``size``: bytes sent so far, before compression."""
+
+    streaming = True
+
+    def __init__(self, parts: Iterator[bytes], content_type: str) -> None:
+        super().__init__(content_type=content_type)
+        self.parts = parts
+        self.size = 0
+
+    def chunks(self) -> Iterator[bytes]:
+        """The parts gathered to chunks of about `_SLICE` bytes."""
+        waiting: list[bytes] = []
+        size = 0
+        for part in self.parts:
+            waiting.append(part)
+            size += len(part)
+            if size >= _SLICE:
+                self.size += size
+                yield b"".join(waiting)
+                waiting, size = [], 0
+        self.size += size
+        yield b"".join(waiting)
+
+
 async def send_response(request: ApiRequest, response: HttpResponseBase, send: Send) -> None:
-    body: bytes = response.content  # type: ignore[attr-defined]  # streams go through consumers
     headers = common_headers(request)
+    if response.has_header("Cache-Control"):
+        headers = [(name, value) for name, value in headers if name != b"cache-control"]
     for name, value in response.items():
         headers.append((name.lower().encode("latin-1"), value.encode("latin-1")))
-    compress = len(body) >= GZIP_FROM and request.method == "GET" and "gzip" in request.header(b"accept-encoding")
-    if compress:
-        headers += [(b"content-encoding", b"gzip"), (b"vary", b"Accept-Encoding")]
+    if isinstance(response, PartsResponse):
+        await _send_parts(request, response, headers, send)
+        return
+    body: bytes = response.content  # type: ignore[attr-defined]  # whatever has no parts has content
+    if len(body) > GZIP_FROM and takes_gzip(request):
+        headers += _GZIP_HEADERS
         body = await _gzip(body)
     if response.status_code != 304:
         headers.append((b"content-length", b"%d" % len(body)))
     await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
     await send({"type": "http.response.body", "body": body})
+
+
+def takes_gzip(request: ApiRequest) -> bool:
+    """Only a plain ``gzip`` counts, without parameters (k8s.io/apiserver ``responsewriters/compression.go``)."""
+    return any(token.strip() == "gzip" for token in request.header(b"accept-encoding").split(","))
+
+
+async def _send_parts(request: ApiRequest, response: PartsResponse, headers: list[tuple[bytes, bytes]], send: Send) -> None:
+    compressor = zlib.compressobj(1, zlib.DEFLATED, 31) if takes_gzip(request) else None
+    if compressor is not None:
+        headers += _GZIP_HEADERS
+    await send({"type": "http.response.start", "status": response.status_code, "headers": headers})
+    for chunk in response.chunks():
+        body = chunk if compressor is None else compressor.compress(chunk)
+        if body:
+            await send({"type": "http.response.body", "body": body, "more_body": True})
+        await asyncio.sleep(0)  # other requests have their turn, also when the transport takes everything at once
+    await send({"type": "http.response.body", "body": b"" if compressor is None else compressor.flush()})
 
 
 async def _gzip(body: bytes) -> bytes:

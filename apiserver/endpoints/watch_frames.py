@@ -5,10 +5,10 @@ Each event is encoded once for each encoding and shared by all its watchers (Wat
 
 from __future__ import annotations
 
-import struct
+from datetime import UTC, datetime
 from typing import Any
 
-from apiserver.codec import cbor, negotiate, protobuf
+from apiserver.codec import cbor, lists, negotiate, protobuf
 from apiserver.codec import json as json_codec
 from apiserver.codec.negotiate import Accepted
 from apiserver.codec.partial import partial_object
@@ -72,7 +72,7 @@ class Frames:
         return table(
             [obj],
             scope.served.columns,
-            cells_of(scope),
+            cells_of(scope, datetime.now(UTC)),
             metadata=obj["metadata"],
             include=self._include,
             version=target.version,
@@ -82,8 +82,7 @@ class Frames:
     def _frame(self, event_type: str, obj: Any) -> bytes:
         media_type = self._kind.media_type
         if media_type == negotiate.JSON:
-            return b'{"type":"%b","object":%b}\n' % (event_type.encode(), json_codec.encode(obj))
+            return lists.json_event(event_type, json_codec.encode(obj))
         if media_type == negotiate.CBOR:
-            return cbor.dumps({"type": event_type, "object": obj})
-        body = protobuf.encode_watch_event(event_type, obj)
-        return struct.pack(">I", len(body)) + body
+            return lists.cbor_event(event_type, cbor.encode(obj))
+        return protobuf.frame(protobuf.encode_watch_event(event_type, obj))

@@ -1,6 +1,6 @@
 """OpenAPI documents of a tenant's resources, encoded and kept.
 
-A document of one group and version depends on that group's resources alone, and resources are shared between tenants (the built-in ones all,
+A document of one group and version depends on that group's resources alone, and resources are shared between tenants (built-in ones all,
 custom ones never), so documents are kept by the Resource values that they were made from: a tenant whose definitions change asks for other
 values and gets other documents. The version 2 document joins the built-in part, made once per process, with the tenant's custom kinds.
 Everything here is synchronous and takes up to a second; callers run it in a thread (`Documents.v2`, `Documents.v3`).
@@ -49,7 +49,7 @@ def _encoded(value: Node) -> Document:
 
 
 def entries(resources: Resources) -> list[str]:
-    """The documents of version 3, by the paths under /openapi/v3: "version", "api", "api/v1", "apis", "apis/GROUP", "apis/GROUP/VERSION"."""
+    """The documents of version 3, by what follows /openapi/v3/: version, api, api/v1, apis, apis/GROUP, apis/GROUP/VERSION."""
     found = {"version", "api", "apis"}
     for resource, served in served_versions(resources):
         found.add(prefix_of(resource.group, served.version)[1:])
@@ -172,9 +172,7 @@ class Documents:
     async def v2_binary(self, resources: Resources) -> Document:
         """In protobuf."""
         plain = await self.v2(resources)
-        return await self._v2_binary.get(
-            plain.tag, lambda: Document(openapi_pb.encode_document(orjson.loads(plain.body)), plain.tag)
-        )
+        return await self._v2_binary.get(plain.tag, lambda: Document(openapi_pb.encode_document(orjson.loads(plain.body)), plain.tag))
 
     async def index(self, resources: Resources, prefix: str) -> Document:
         """The list of version 3's documents. ``prefix``: what stands before /openapi/v3 in the tenant's URLs."""

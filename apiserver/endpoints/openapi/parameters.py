@@ -75,13 +75,21 @@ NAMESPACE = Parameter("namespace", "string", "The namespace of the object.", "na
 PATH = Parameter("path", "string", "The rest of the URL to pass on.", "path-z6Ciiujn", "path")
 APPLY_MANAGER = Parameter("fieldManager", "string", QUERY["fieldManager"].text + " Required for apply.", "fieldManager-7c6nTn1T")
 
-LIST = tuple(
-    QUERY[name]
-    for name in (
-        "allowWatchBookmarks continue fieldSelector labelSelector limit pretty resourceVersion resourceVersionMatch sendInitialEvents "
-        "shardSelector timeoutSeconds watch"
-    ).split()
+_LIST_OPTIONS = (
+    "allowWatchBookmarks",
+    "continue",
+    "fieldSelector",
+    "labelSelector",
+    "limit",
+    "pretty",
+    "resourceVersion",
+    "resourceVersionMatch",
+    "sendInitialEvents",
+    "shardSelector",
+    "timeoutSeconds",
+    "watch",
 )
+LIST = tuple(QUERY[name] for name in _LIST_OPTIONS)
 CREATE = tuple(QUERY[name] for name in ("dryRun", "fieldManager", "fieldValidation", "pretty"))
 PATCH = (QUERY["dryRun"], APPLY_MANAGER, QUERY["fieldValidation"], QUERY["force"], QUERY["pretty"])
 GET = (QUERY["pretty"],)

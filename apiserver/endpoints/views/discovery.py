@@ -32,6 +32,7 @@ async def dispatch(server: Server, request: ApiRequest, send: Send) -> HttpRespo
     if len(parts) == 1:
         return _root(request, parts[0], list(resources))
     document: Any = None
+    custom = False
     if parts[0] == "api" and len(parts) == 2:
         document = discovery.api_resource_list(resources, "", parts[1])
         if document is None:
@@ -40,22 +41,32 @@ async def dispatch(server: Server, request: ApiRequest, send: Send) -> HttpRespo
         groups = discovery.groups(resources)
         if parts[1] not in groups:
             return await not_found(server, request, send)
+        custom = any(r.custom for r in resources if r.group == parts[1])
         if len(parts) == 2:
             document = discovery.api_group(parts[1], groups[parts[1]])
         else:
             document = discovery.api_resource_list(resources, parts[1], parts[2])
-            custom = any(r.custom for r in resources if r.group == parts[1])
             if document is None and custom:
                 return await not_found(server, request, send)
     if document is None:
         raise UnknownResource
-    kind = negotiate.negotiate(request.header(b"accept"), negotiate.allow_plain, negotiate.DISCOVERY)
+    return _plain(request, document, custom=custom)
+
+
+def _plain(request: ApiRequest, document: Any, *, custom: bool) -> HttpResponse:
+    # lists of resources come from the groups' own handlers, which know CBOR; the documents above them do not
+    supported = negotiate.ALL if document["kind"] == "APIResourceList" else negotiate.DISCOVERY
+    if not custom:
+        negotiate.check_route(request.header(b"accept"), supported=supported)
+    kind = negotiate.negotiate(request.header(b"accept"), negotiate.allow_plain, supported, pretty=encode.wants_pretty(request))
     return encode.respond(document, kind)
 
 
 def _root(request: ApiRequest, root: str, resources: list[Any]) -> HttpResponse:
     """/api and /apis, plain or aggregated."""
-    kind = negotiate.negotiate(request.header(b"accept"), _aggregated_or_plain, negotiate.DISCOVERY)
+    accept = request.header(b"accept")
+    negotiate.check_route(accept, supported=negotiate.DISCOVERY)
+    kind = negotiate.negotiate(accept, _aggregated_or_plain, negotiate.DISCOVERY, pretty=encode.wants_pretty(request))
     if kind.convert is None:
         address = request.header(b"host") or "127.0.0.1:6443"
         plain = discovery.api_versions(address) if root == "api" else discovery.api_group_list(resources)

@@ -52,7 +52,7 @@ def tenant_prefix(request: ApiRequest) -> str:
 async def _v2(server: Server, request: ApiRequest) -> HttpResponse:
     media_type = _choose(request.header(b"accept"), tuple(_DISPLAYED_V2))
     if not media_type:
-        return HttpResponse(status=406)
+        return _not_acceptable()
     resources = server.registry.catalog.all(request.tenant)
     documents = documents_of(server)
     document = await (documents.v2(resources) if media_type == negotiate.JSON else documents.v2_binary(resources))
@@ -64,7 +64,7 @@ async def _v3(server: Server, request: ApiRequest, entry: str, send: Send) -> Ht
     if entry not in entries(resources):
         return await not_found(server, request, send)
     if not _choose(request.header(b"accept"), (negotiate.JSON,)):
-        return HttpResponse(status=406)
+        return _not_acceptable()
     document = await documents_of(server).v3(resources, entry)
     asked = first(request.query, "hash")
     if asked and asked != document.tag:
@@ -75,6 +75,12 @@ async def _v3(server: Server, request: ApiRequest, entry: str, send: Send) -> Ht
     if asked:
         response["Cache-Control"] = "public, immutable"
         response["Expires"] = format_datetime(datetime.now(UTC) + _IMMUTABLE, usegmt=True)
+    return response
+
+
+def _not_acceptable() -> HttpResponse:
+    response = HttpResponse(status=406)
+    del response["Content-Type"]
     return response
 
 

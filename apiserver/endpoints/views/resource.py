@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 
 from apiserver.codec import negotiate, strict
@@ -209,7 +208,7 @@ class ResourceView(KubernetesView):
         stored = deletion.answer(self.scope, deleted)
         return encode.object_response(self.request, self.scope, kind, stored, status)
 
-    async def _delete_collection(self) -> HttpResponse:
+    async def _delete_collection(self) -> HttpResponseBase:
         list_options = ListOptions.parse(self.request.query)
         chosen = selection.parse(self.scope.resource, self.scope.version, list_options)
         kind = encode.accepted(self.request, self.scope)
