@@ -51,8 +51,8 @@ types: install-dev ## mypy, strict
 contracts: install-dev ## who may import whom
 	$(VENV)/bin/lint-imports
 
-bench: install-dev ## benchmarks, each beside its yardstick
-	$(PY) -m tests.benchmarks
+bench: install-dev ## benchmarks, each beside its yardstick; make bench ARGS="--quick --only get"
+	@$(PY) -m tests.benchmarks $(ARGS)
 
 reset: ## remove all state of this clone (database, keys, kubeconfig)
 	@$(MANAGE) reset

@@ -1,0 +1,39 @@
+"""The harness itself: every benchmark runs with tiny numbers, and says what it should."""
+
+from __future__ import annotations
+
+import json
+
+from tests.benchmarks import __main__ as main
+from tests.benchmarks import caches, tenants, watches
+from tests.benchmarks.result import Result, percentiles, table
+
+
+def test_every_benchmark_measures_something(monkeypatch) -> None:
+    tiny = {
+        **{name: main.BENCHMARKS[name] for name in ("get", "create", "update", "merge-patch", "apply")},
+        "watch": lambda bench: watches.fanout(bench, 3),
+        "tenants": main.BENCHMARKS["tenants"],
+        "idle-tenants": lambda bench: tenants.idle(bench, 2),
+        "cached-objects": lambda bench: caches.cached(bench, 20),
+    }
+    monkeypatch.setattr(main, "BENCHMARKS", tiny)
+    results = main.run(list(tiny), 0.2, clients=2)
+    assert len(results) == len(tiny) + 1, "the watch benchmark has two lines"
+    assert all(r.value > 0 for r in results)
+    compared = [r for r in results if r.yardstick]
+    assert len(compared) == 7
+    assert all(0 < (r.ratio or 0) < 100 for r in compared)
+    json.dumps([r.as_json() for r in results])
+
+
+def test_the_table_has_a_line_for_each_result() -> None:
+    lines = table([Result("GET", 1234.5, "requests/s", 5000.0, 10.0, 2.0, {"bytes": "571"}), Result("memory", 99.5, "MB")]).splitlines()
+    assert len(lines) == 3
+    assert "1,234" in lines[1] and "24.7%" in lines[1] and lines[1].endswith("bytes 571")
+    assert "99.50" in lines[2]
+
+
+def test_percentiles_are_in_milliseconds() -> None:
+    assert percentiles([i / 1000 for i in range(100)]) == {"p50": "50.0 ms", "p99": "99.0 ms", "max": "99.0 ms"}
+    assert percentiles([]) == {}
