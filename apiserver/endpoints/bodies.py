@@ -112,7 +112,9 @@ def _refuse(found: GroupVersionKind, wanted: GroupVersionKind, resource: Resourc
     if resource.custom:
         if found.api_version == wanted.api_version:
             return  # validation refuses another kind, and names it
-        raise BadRequest(f"the API version in the data ({found.api_version}) does not match the expected API version ({wanted.api_version})")
+        raise BadRequest(
+            f"the API version in the data ({found.api_version}) does not match the expected API version ({wanted.api_version})"
+        )
     if found not in builtin.kinds():
         text = f'no kind "{found.kind}" is registered for version "{found.api_version}" in scheme "{SCHEME}"'
         raise strict.cannot_handle(text, found, wanted.kind)

@@ -25,7 +25,8 @@ from apiserver.endpoints.request import ApiRequest, Message, Receive, Send
 from apiserver.endpoints.respond import common_headers
 from apiserver.endpoints.server import Server
 from apiserver.endpoints.watch_frames import Frames
-from apiserver.errors import ApiError, Expired, InternalError, TooManyRequests
+from apiserver.errors import Expired, InternalError, TooManyRequests
+from apiserver.registry import selection as selections
 from apiserver.registry import watching
 from apiserver.registry.options import ListOptions, first
 from apiserver.registry.scope import Scope
@@ -189,23 +190,12 @@ class WatchSocket(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channels has
         await self.close()
 
 
-async def watch_socket(server: Server, request: ApiRequest, scope: Message, receive: Receive, send: Send) -> None:
-    """A watch over WebSocket: the same URL and query, JSON only."""
-    from apiserver.endpoints.views.resource import find_scope
-    from apiserver.registry import selection as selections
-
+async def watch_socket(server: Server, request: ApiRequest, found: Scope, receive: Receive, send: Send) -> None:
+    """A watch over WebSocket: the same URL and query, JSON only. Raises ApiError before the socket is accepted."""
     offered = [p.strip() for p in request.header(b"sec-websocket-protocol").split(",") if p.strip()]
     protocol = next((p for p in offered if not p.startswith("base64url.bearer.")), None)
     request.raw_headers[b"accept"] = negotiate.JSON.encode()
-    try:
-        found = find_scope(server, request)
-        if found is None:
-            raise ApiError("the server could not find the requested resource", code=404)
-        options = ListOptions.parse(request.query)
-        chosen = selections.parse(found.resource, found.version, options)
-        stream, _ = await open_stream(server, request, found, options, chosen)
-    except ApiError as e:
-        await receive()
-        await send({"type": "websocket.close", "code": 4000 + e.code, "reason": e.message[:120]})
-        return
-    await WatchSocket(stream, protocol)(scope, receive, send)
+    options = ListOptions.parse(request.query)
+    chosen = selections.parse(found.resource, found.version, options)
+    stream, _ = await open_stream(server, request, found, options, chosen)
+    await WatchSocket(stream, protocol)(request.scope, receive, send)

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from django.http import HttpResponse
 
 from apiserver.codec import negotiate
+from apiserver.endpoints.consumers import watch_socket
 from apiserver.endpoints.encode import respond
 from apiserver.endpoints.filters.authentication import authenticate, impersonate
 from apiserver.endpoints.filters.authorization import authorize
@@ -20,7 +21,8 @@ from apiserver.endpoints.request import ApiRequest, ClientGone, Message, Receive
 from apiserver.endpoints.respond import send_response
 from apiserver.endpoints.routes import View, find_view
 from apiserver.endpoints.server import Server
-from apiserver.errors import ApiError, Unauthorized
+from apiserver.endpoints.views.dispatch import find_scope
+from apiserver.errors import ApiError, Unauthorized, UnknownResource
 
 log = logging.getLogger("polyplane.api")
 
@@ -92,17 +94,17 @@ class Entry:
         return find_view(server, request)
 
     async def _websocket(self, server: Server, scope: Message, receive: Receive, send: Send) -> None:
-        from apiserver.endpoints.consumers import watch_socket
-
         request = ApiRequest({**scope, "method": "GET"}, receive)
         try:
             await self._filters(server, request)
+            found = find_scope(server, request)
+            if found is None:
+                raise UnknownResource
+            await watch_socket(server, request, found, receive, send)
         except Exception as e:
-            status = failure(request, e).status_code
-            await receive()
-            await send({"type": "websocket.close", "code": 4000 + status})
-            return
-        await watch_socket(server, request, scope, receive, send)
+            answer = failure(request, e)
+            await receive()  # a socket may be closed once it has asked to be opened
+            await send({"type": "websocket.close", "code": 4000 + answer.status_code, "reason": str(e)[:120]})
 
 
 def failure(request: ApiRequest, error: Exception) -> HttpResponse:

@@ -6,7 +6,7 @@ import uuid
 from collections.abc import Awaitable, Callable, MutableMapping
 from io import BytesIO
 from typing import Any, cast
-from urllib.parse import parse_qs
+from urllib.parse import parse_qs, quote
 
 from django.http import HttpRequest
 
@@ -107,8 +107,6 @@ def raw_path(scope: Message) -> str:
     """The path as sent, still percent-encoded, without the query."""
     raw: bytes | None = scope.get("raw_path")
     if raw is None:
-        from urllib.parse import quote
-
         return quote(scope["path"])
     return raw.split(b"?", 1)[0].decode("latin-1")
 

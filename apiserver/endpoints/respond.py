@@ -6,6 +6,7 @@ import asyncio
 import zlib
 from collections.abc import Iterator
 
+from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 
 from apiserver.codec.strict import warning_headers
@@ -95,3 +96,8 @@ async def _gzip(body: bytes) -> bytes:
         await asyncio.sleep(0)
     out.append(compressor.flush())
     return b"".join(out)
+
+
+def not_found() -> HttpResponse:
+    """Go's answer to a path that nobody serves."""
+    return HttpResponse(b"404 page not found\n", status=404, content_type="text/plain; charset=utf-8")

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 
-from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 
 from apiserver.endpoints.request import ApiRequest, Send
+from apiserver.endpoints.respond import not_found
 from apiserver.endpoints.server import Server
+from apiserver.endpoints.views import discovery, dispatch, health, metrics, openapi, version
 from apiserver.errors import UnknownResource
 
 View = Callable[[Server, ApiRequest, Send], Awaitable[HttpResponseBase | None]]
@@ -16,15 +17,13 @@ View = Callable[[Server, ApiRequest, Send], Awaitable[HttpResponseBase | None]]
 
 
 def find_view(server: Server, request: ApiRequest) -> View:
-    from apiserver.endpoints.views import discovery, health, metrics, openapi, resource, version
-
     path = request.info.path
     if "//" in path:
         raise UnknownResource
     if path.endswith("/") and path.rstrip("/").rsplit("/", 1)[-1] in health.ROOTS:
-        return not_found
+        return no_page
     if request.info.is_resource:
-        return resource.dispatch
+        return dispatch.dispatch
     parts = [p for p in path.split("/") if p]
     if not parts:
         return discovery.paths
@@ -39,9 +38,8 @@ def find_view(server: Server, request: ApiRequest) -> View:
         return version.dispatch
     if path == "/metrics":
         return metrics.dispatch
-    return not_found
+    return no_page
 
 
-async def not_found(server: Server, request: ApiRequest, send: Send) -> HttpResponseBase:
-    """Go's answer to a path that nobody serves."""
-    return HttpResponse(b"404 page not found\n", status=404, content_type="text/plain; charset=utf-8")
+async def no_page(server: Server, request: ApiRequest, send: Send) -> HttpResponseBase:
+    return not_found()

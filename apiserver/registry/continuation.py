@@ -10,11 +10,13 @@ from __future__ import annotations
 import base64
 import binascii
 import hmac
+import posixpath
 from collections.abc import Callable
 from typing import NamedTuple
 
 import orjson
 
+from apiserver.codec.gojson_syntax import syntax_error
 from apiserver.errors import BadRequest
 
 _VERSION = "meta.k8s.io/v1"
@@ -72,8 +74,6 @@ def _after(start: str, namespace: str, namespaced: bool) -> tuple[str, str]:
 
 
 def _cleaned(start: str) -> str:
-    import posixpath
-
     cleaned = posixpath.normpath("/" + start)
     return cleaned + "/" if start.endswith("/") and cleaned != "/" else cleaned
 
@@ -87,8 +87,6 @@ def _read(token: str) -> dict[str, object]:
     try:
         value = orjson.loads(raw)
     except orjson.JSONDecodeError:
-        from apiserver.codec.gojson_syntax import syntax_error
-
         raise _invalid(syntax_error(raw)) from None
     if not isinstance(value, dict):
         raise _invalid("json: cannot unmarshal into Go value of type storage.continueToken")

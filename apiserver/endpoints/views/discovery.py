@@ -11,7 +11,7 @@ from django.http.response import HttpResponseBase
 from apiserver.codec import negotiate
 from apiserver.endpoints import discovery, encode
 from apiserver.endpoints.request import ApiRequest, Send
-from apiserver.endpoints.routes import not_found
+from apiserver.endpoints.respond import not_found
 from apiserver.endpoints.server import Server
 from apiserver.errors import MethodNotAllowed, UnknownResource
 from apiserver.meta.gvk import GroupVersionKind
@@ -40,14 +40,14 @@ async def dispatch(server: Server, request: ApiRequest, send: Send) -> HttpRespo
     elif parts[0] == "apis" and len(parts) in (2, 3):
         groups = discovery.groups(resources)
         if parts[1] not in groups:
-            return await not_found(server, request, send)
+            return not_found()
         custom = any(r.custom for r in resources if r.group == parts[1])
         if len(parts) == 2:
             document = discovery.api_group(parts[1], groups[parts[1]])
         else:
             document = discovery.api_resource_list(resources, parts[1], parts[2])
             if document is None and custom:
-                return await not_found(server, request, send)
+                return not_found()
     if document is None:
         raise UnknownResource
     return _plain(request, document, custom=custom)

@@ -11,7 +11,7 @@ from django.http.response import HttpResponseBase
 from apiserver.codec import negotiate, openapi_pb
 from apiserver.endpoints.openapi.documents import Document, Documents, entries
 from apiserver.endpoints.request import ApiRequest, Send
-from apiserver.endpoints.routes import not_found
+from apiserver.endpoints.respond import not_found
 from apiserver.endpoints.server import Server
 from apiserver.registry.options import first
 
@@ -41,7 +41,7 @@ async def dispatch(server: Server, request: ApiRequest, send: Send) -> HttpRespo
         return _answer(request, await documents_of(server).index(resources, tenant_prefix(request)), negotiate.JSON)
     if len(parts) > 2 and parts[1] == "v3":
         return await _v3(server, request, "/".join(parts[2:]), send)
-    return await not_found(server, request, send)
+    return not_found()
 
 
 def tenant_prefix(request: ApiRequest) -> str:
@@ -62,7 +62,7 @@ async def _v2(server: Server, request: ApiRequest) -> HttpResponse:
 async def _v3(server: Server, request: ApiRequest, entry: str, send: Send) -> HttpResponseBase:
     resources = server.registry.catalog.all(request.tenant)
     if entry not in entries(resources):
-        return await not_found(server, request, send)
+        return not_found()
     if not _choose(request.header(b"accept"), (negotiate.JSON,)):
         return _not_acceptable()
     document = await documents_of(server).v3(resources, entry)

@@ -10,122 +10,15 @@ from apiserver.endpoints.consumers import serve_watch
 from apiserver.endpoints.delete_body import read_delete_options
 from apiserver.endpoints.filters.authorization import authorize_create
 from apiserver.endpoints.request import ApiRequest, Send
-from apiserver.endpoints.routes import not_found
 from apiserver.endpoints.server import Server
-from apiserver.endpoints.views import special
 from apiserver.endpoints.views.base import KubernetesView
-from apiserver.errors import BadRequest, MethodNotAllowed, NotFound, UnknownResource
 from apiserver.fieldmanager.names import manager_name
-from apiserver.kinds.base import Object, Resource, ServedVersion
-from apiserver.meta.times import TimeError, parse_duration
+from apiserver.kinds.base import Object
 from apiserver.registry import collection, deletion, patching, reading, selection, update
 from apiserver.registry.create import create
 from apiserver.registry.objectmeta import check_name, ensure_namespace
 from apiserver.registry.options import ListOptions, WriteOptions, first
 from apiserver.registry.scope import Scope
-
-_METHOD_VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
-
-
-async def dispatch(server: Server, request: ApiRequest, send: Send) -> HttpResponseBase | None:
-    check_timeout(request)
-    if "." in request.info.group and not _is_served(server, request):
-        await server.catalog.fresh(request.tenant)
-    scope = find_scope(server, request)
-    if scope is None:
-        return await not_found(server, request, send)
-    request.warnings = scope.warnings
-    if scope.served.deprecated:
-        scope.warn(scope.served.deprecated)
-    view = special.view_of(scope) or ResourceView
-    return await view(server, request, send, scope).dispatch()
-
-
-def check_timeout(request: ApiRequest) -> None:
-    """The query's ``timeout`` must be a duration. Raises BadRequest."""
-    text = first(request.query, "timeout")
-    if not text:
-        return
-    try:
-        parse_duration(text)
-    except TimeError as e:
-        raise BadRequest(f"invalid timeout specified in the request URL - {e}") from None
-
-
-def find_scope(server: Server, request: ApiRequest) -> Scope | None:
-    """None where not even the group exists. Raises UnknownResource, MethodNotAllowed."""
-    info = request.info
-    catalog = server.registry.catalog
-    resource = catalog.find(request.tenant, info.group, info.resource)
-    served = resource.versions.get(info.version) if resource is not None else None
-    if resource is None or served is None or not served.served:
-        built_in = any(r.group == info.group and not r.custom for r in catalog.all(request.tenant))
-        if built_in and (resource is None or not resource.custom):
-            raise UnknownResource
-        return None
-    if resource.custom and not _custom_path(request, resource, served):
-        return None
-    namespace = info.namespace if resource.namespaced else ""
-    if len(info.parts) > 3 or (not resource.namespaced and info.namespace and info.resource != "namespaces"):
-        raise UnknownResource
-    name = info.parts[1] if len(info.parts) > 1 else ""
-    if resource.namespaced and not namespace and name:
-        raise UnknownResource
-    if info.subresource and info.subresource not in served.subresources:
-        raise UnknownResource
-    scope = Scope(
-        tenant=request.tenant,
-        resource=resource,
-        served=served,
-        user=request.user,
-        namespace=namespace,
-        name=name,
-        subresource=info.subresource,
-        user_agent=request.header(b"user-agent"),
-        warnings=[],
-    )
-    _check_method(request, scope)
-    return scope
-
-
-def _is_served(server: Server, request: ApiRequest) -> bool:
-    info = request.info
-    resource = server.registry.catalog.find(request.tenant, info.group, info.resource)
-    served = resource.versions.get(info.version) if resource is not None else None
-    return served is not None and served.served
-
-
-def _custom_path(request: ApiRequest, resource: Resource, served: ServedVersion) -> bool:
-    """Whether a definition's scope allows the path. Raises NotFound for a subresource that is not declared."""
-    info = request.info
-    if not resource.namespaced and info.namespace:
-        return False
-    if resource.namespaced and not info.namespace and info.verb not in ("list", "watch"):
-        return False
-    if info.subresource and info.subresource not in served.subresources:
-        raise NotFound(resource.group_resource, info.name)
-    return True
-
-
-def _check_method(request: ApiRequest, scope: Scope) -> None:
-    method = request.method or ""
-    if request.info.verb == "watch" and method != "GET":
-        raise MethodNotAllowed
-    verbs = scope.served.subresources[scope.subresource].verbs if scope.subresource else scope.served.verbs
-    if method == "GET":
-        verb = "get" if scope.name else "list"
-    elif method == "DELETE" and not scope.name:
-        verb = "deletecollection"
-    else:
-        verb = _METHOD_VERBS.get(method, "")
-        wants_name = verb != "create" or bool(scope.subresource)
-        if wants_name != bool(scope.name):
-            verb = ""
-    across = scope.resource.namespaced and not scope.namespace
-    if verb not in verbs or (across and method != "GET"):
-        if scope.resource.custom:
-            raise MethodNotAllowed(scope.resource.group_resource, request.info.verb)
-        raise MethodNotAllowed
 
 
 class ResourceView(KubernetesView):
