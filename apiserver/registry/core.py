@@ -137,6 +137,22 @@ class CacheLookup:
         return [entry.shared for entry in cache.select(namespace)]
 
 
+_GO_ORDER = {
+    name: i
+    for i, name in enumerate(
+        ("name", "generateName", "namespace", "selfLink", "uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp",
+         "deletionGracePeriodSeconds", "labels", "annotations", "ownerReferences", "finalizers", "managedFields")
+    )
+}  # fmt: skip
+
+
+def ordered_metadata(metadata: Object, resource: Resource) -> Object:
+    """Members as kube-apiserver prints them: those of Go's struct in its order, those of custom resources by name."""
+    if resource.custom:
+        return {k: metadata[k] for k in sorted(metadata)}
+    return {k: metadata[k] for k in sorted(metadata, key=lambda k: _GO_ORDER.get(k, 99))}
+
+
 def write_of(operation: str, key: ObjectKey, obj: Object, data: bytes, expected: int = 0) -> Write:
     metadata = obj["metadata"]
     return Write(

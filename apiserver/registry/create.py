@@ -8,7 +8,7 @@ from admission.attributes import Object
 from apiserver.errors import AlreadyExists, Invalid, PlainError
 from apiserver.meta.names import generate_name
 from apiserver.registry import objectmeta
-from apiserver.registry.core import Registry, write_of
+from apiserver.registry.core import Registry, ordered_metadata, write_of
 from apiserver.registry.result import Stored
 from apiserver.registry.scope import Scope
 from apiserver.registry.translate import storage_errors
@@ -62,6 +62,8 @@ async def before_create(registry: Registry, scope: Scope, obj: Object, *, dry_ru
     objectmeta.fill_system_fields(metadata, scope.now)
     if not scope.resource.namespaced:
         metadata.pop("namespace", None)
+    if not scope.resource.custom:
+        objectmeta.order(metadata)
     hooks.prepare_create(obj, context)
     hook = registry.hooks.get(scope.resource.storage)
     if hook is not None:
@@ -81,6 +83,7 @@ async def before_create(registry: Registry, scope: Scope, obj: Object, *, dry_ru
 async def _store(registry: Registry, scope: Scope, obj: Object, *, dry_run: bool) -> Stored:
     key = scope.key(obj["metadata"]["name"])
     resource = scope.resource
+    obj["metadata"] = ordered_metadata(obj["metadata"], resource)
     data = registry.encode(resource, obj)
     generated = bool(obj["metadata"].get("generateName"))
     if dry_run:

@@ -24,6 +24,9 @@ def make_manager(resource: Resource) -> FieldManager:
         if obj.get("apiVersion") == api_version:
             return obj
         version = served(api_version)
+        if not version and resource.custom:
+            # kube-apiserver does not tell this error from others: managers of removed versions stop applies (kubernetes issue 111937)
+            raise ValueError(f"request to convert CR to an invalid group/version: {api_version}")
         if not version:
             raise MissingVersion(api_version)
         return resource.hooks.convert(obj, version)

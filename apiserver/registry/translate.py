@@ -16,6 +16,15 @@ def too_large(wanted: int, current: int) -> ApiError:
     return TimedOut(f"Too large resource version: {wanted}, current: {current}", retry_after=1, causes=[TOO_LARGE])
 
 
+def unavailable(error: errors.Unavailable | errors.TenantGone) -> ServiceUnavailable:
+    """What may happen at every access to storage. A client may repeat at once what is known not to be committed."""
+    if isinstance(error, errors.TenantGone):
+        return ServiceUnavailable("the tenant is being deleted")
+    if error.unknown:
+        return ServiceUnavailable("the database did not confirm the write; it may have been committed")
+    return ServiceUnavailable("the database cannot be reached", details={"retryAfterSeconds": 1})
+
+
 @contextmanager
 def storage_errors(scope: Scope, name: str = "", wanted: int = 0) -> Iterator[None]:
     """name: the object concerned; wanted: the resourceVersion that was asked for."""
@@ -34,10 +43,7 @@ def storage_errors(scope: Scope, name: str = "", wanted: int = 0) -> Iterator[No
         raise Expired(f"The provided resource version is too old: {wanted} ({e.floor})") from None
     except errors.QuotaExceeded as e:
         raise Forbidden(resource, name, f"exceeded quota: tenant {scope.tenant.name} is limited to {e.limit} {e.what}") from None
-    except errors.TenantGone:
-        raise ServiceUnavailable(f"tenant {scope.tenant.name} is being deleted") from None
     except errors.InvalidText:
         raise BadRequest("a string in the object contains a NUL character, which cannot be stored") from None
-    except errors.Unavailable as e:
-        text = "the database did not confirm the write; it may have been committed" if e.unknown else "the database cannot be reached"
-        raise ServiceUnavailable(text) from None
+    except (errors.Unavailable, errors.TenantGone) as e:
+        raise unavailable(e) from None

@@ -24,6 +24,8 @@ def type_object(resource: Resource, served: ServedVersion, value: Any) -> tuple[
     decoded = decode(served.schema, value)
     obj = decoded.value
     obj.setdefault("metadata", {})
+    if _resets_managers(value):
+        obj["metadata"]["managedFields"] = []
     apply_defaults(served.schema, obj)
     resource.hooks.default(obj, served.version)
     obj["kind"], obj["apiVersion"] = resource.kind, resource.gvk(served.version).api_version
@@ -39,6 +41,12 @@ def _schema_of(resource: Resource, served: ServedVersion, value: Any) -> Schema 
     group, _, version = claimed.rpartition("/")
     found = resource.versions.get(version) if group == resource.group else None
     return found.schema if found is not None else None
+
+
+def _resets_managers(value: Any) -> bool:
+    """managedFields: [] is the one empty list with omitempty that means something: to a field manager it is not an absent one."""
+    metadata = value.get("metadata") if isinstance(value, dict) else None
+    return isinstance(metadata, dict) and metadata.get("managedFields") == []
 
 
 def as_stored(resource: Resource, served: ServedVersion, obj: Object) -> None:

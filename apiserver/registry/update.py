@@ -18,7 +18,7 @@ from apiserver.fielderrors import invalid
 from apiserver.fieldmanager.managed import keep_times
 from apiserver.meta.gvk import GroupKind
 from apiserver.registry import objectmeta
-from apiserver.registry.core import Registry, State, write_of
+from apiserver.registry.core import Registry, State, ordered_metadata, write_of
 from apiserver.registry.create import create
 from apiserver.registry.result import Stored
 from apiserver.registry.scope import Scope
@@ -91,6 +91,7 @@ async def _attempt(
     if _finished(new, old):
         return await _delete(registry, scope, key, record, new, request)
     new = keep_times(new, old)
+    new["metadata"] = ordered_metadata(new["metadata"], scope.resource)
     if _same(new, old):
         return Stored.of_object(new) if fresh else None
     data = registry.encode(scope.resource, new)
@@ -188,6 +189,8 @@ async def _before_update(registry: Registry, scope: Scope, new: Object, old: Obj
     else:
         hooks.prepare_subresource_update(scope.subresource, new, before, context)
     objectmeta.inherit(metadata := new["metadata"], old["metadata"])
+    if not scope.resource.custom:
+        objectmeta.order(metadata)
     hook = registry.hooks.get(scope.resource.storage)
     if hook is not None and whole:
         await hook.before_write(registry, scope, new, old, dry_run=request.dry_run)

@@ -56,7 +56,6 @@ class Pod(Kind):
 
     def prepare_update(self, obj: Object, old: Object, context: WriteContext) -> None:
         obj["status"] = copy.deepcopy(old.get("status", {}))
-        _keep_metadata(obj, old)
         self.count_generation(obj, old)
 
     def prepare_status_update(self, obj: Object, old: Object, context: WriteContext) -> None:
@@ -73,6 +72,7 @@ class Pod(Kind):
             if not added:
                 obj["spec"].pop("ephemeralContainers", None)
         obj["status"] = copy.deepcopy(old.get("status", {}))
+        _keep_metadata(obj, old)
         self.count_generation(obj, old)
 
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
