@@ -44,6 +44,12 @@ class DaemonSet(Workload):
         changed = obj["spec"].get("template") != old["spec"].get("template")
         _set_template_generation(obj, _template_generation(old) + changed)
 
+    def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
+        """Daemon sets go by the template's generation, not by the object's."""
+        if old is not None and _template_generation(obj) == _template_generation(old):
+            return []
+        return super().warnings(obj, old, context)
+
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
         spec = obj["spec"]
         selector, template, path = spec.get("selector"), spec.get("template") or {}, SPEC.child("template")

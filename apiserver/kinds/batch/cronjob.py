@@ -51,7 +51,7 @@ class CronJob(Workload):
         if "TZ" in spec.get("schedule", ""):
             link = "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/"
             texts.append(f"CRON_TZ or TZ used in {_SCHEDULE} is not officially supported, see {link} for more details")
-        if old is not None and spec["jobTemplate"] == old["spec"]["jobTemplate"]:
+        if old is not None and obj["metadata"].get("generation") == old["metadata"].get("generation"):
             return texts
         return texts + podwarnings.template(spec["jobTemplate"]["spec"].get("template"), _JOB.child("template"))
 

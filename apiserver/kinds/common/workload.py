@@ -22,8 +22,8 @@ class Workload(Kind):
         poddefaults.default_pod_spec(template(obj).setdefault("spec", {}))
 
     def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
-        """About the template, unless an update leaves it as it was."""
-        if old is not None and template(obj) == template(old):
+        """About the template, again whenever an update raises the generation."""
+        if old is not None and obj["metadata"].get("generation") == old["metadata"].get("generation"):
             return []
         return podwarnings.template(template(obj), SPEC.child("template"))
 
