@@ -6,4 +6,9 @@ class ControlplaneConfig(AppConfig):
     verbose_name = "Polyplane"
 
     def ready(self) -> None:
-        from controlplane import checks  # noqa: F401  registers them
+        from controlplane import (
+            checks,  # noqa: F401  registers them
+            featuregates,
+        )
+
+        featuregates.apply()

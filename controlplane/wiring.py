@@ -38,6 +38,7 @@ from apiserver.registry.services import SERVICES, ServiceHook
 from apiserver.storage.compact import compact_forever
 from apiserver.storage.postgres import PostgresStore
 from apiserver.watch.watches import Watches
+from controlplane import environment
 from controlplane.database import conninfo
 from controlplane.tenancy.directory import Directory, Fetch
 
@@ -121,6 +122,7 @@ async def start_server() -> Server:
         authorizer=RbacAuthorizer(registry),
         seeder=Seeder(registry),
         git_version=GIT_VERSION,
+        livez_grace=float(environment.number("LIVEZ_GRACE_SECONDS", 0)),
     )
     holder = f"{socket.gethostname()}:{os.getpid()}"
     controllers = Controllers(registry, store.database, tenant_reader(store), holder)

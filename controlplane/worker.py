@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import socket
 
 import uvicorn
@@ -42,6 +43,8 @@ class WorkerServer(uvicorn.Server):
         from controlplane.asgi import application
 
         if application.server is not None:
+            application.server.leaving = True
+            await asyncio.sleep(environment.number("SHUTDOWN_DELAY_SECONDS", 0))  # load balancers see that readiness fails
             application.server.stopping = True
             await application.server.registry.watches.stop()
         await super().shutdown(sockets)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from urllib.parse import parse_qs
 
 from apiserver.errors import NotAcceptable, UnsupportedMediaType
+from apiserver.meta import features
 from apiserver.meta.gvk import GroupVersionKind
 
 JSON = "application/json"
@@ -144,6 +145,7 @@ def _before(a: Clause, b: Clause) -> bool:
 
 def negotiate(accept: str, allow: Allow, supported: Sequence[str] = ALL, *, pretty: bool = False) -> Accepted:
     """The encoding of an answer. ``pretty``: from `wants_pretty`. Raises NotAcceptable."""
+    supported = _offered(supported)
     found = _first_match(accept, allow, supported)
     if found is None:
         raise not_acceptable(supported)
@@ -154,6 +156,7 @@ def negotiate(accept: str, allow: Allow, supported: Sequence[str] = ALL, *, pret
 
 def negotiate_stream(accept: str, allow: Allow, supported: Sequence[str] = ALL) -> Accepted:
     """The encoding of a watch, which YAML cannot carry. Raises NotAcceptable."""
+    supported = _offered(supported)
     found = _first_match(accept, allow, supported)
     if found is None or found.media_type not in STREAMS:
         raise not_acceptable([STREAMS[m] for m in supported if m in STREAMS])
@@ -162,7 +165,7 @@ def negotiate_stream(accept: str, allow: Allow, supported: Sequence[str] = ALL) 
 
 def negotiate_error(accept: str, supported: Sequence[str] = ALL, *, pretty: bool = False) -> Accepted:
     """The encoding of a Status; never fails: indented JSON is what remains."""
-    found = _first_match(accept, allow_plain, supported)
+    found = _first_match(accept, allow_plain, _offered(supported))
     if found is None:
         return Accepted(JSON, pretty=True)
     return replace(found, pretty=found.pretty or pretty)
@@ -177,6 +180,7 @@ def check_route(accept: str, *, lists: bool = False, supported: Sequence[str] = 
 
     It compares types without parameters and knows no wildcard but ``*/*``. ``lists``: the path also lists and watches; ``more``: what a
     subresource gives besides (``text/plain`` for logs). Raises NotAcceptable."""
+    supported = _offered(supported)
     produced = [*more, *supported]
     if lists:
         produced += [STREAMS[m] for m in supported if m in STREAMS]
@@ -184,6 +188,11 @@ def check_route(accept: str, *, lists: bool = False, supported: Sequence[str] = 
     if "*/*" in produced or any(a == "*/*" or a in produced for a in asked):
         return
     raise NotAcceptable(f"406: Not Acceptable\n\nAvailable representations: {', '.join(produced)}", details={})
+
+
+def _offered(supported: Sequence[str]) -> Sequence[str]:
+    """Without CBOR where its feature gate is off."""
+    return supported if features.enabled("CBORServingAndStorage") else [m for m in supported if "cbor" not in m]
 
 
 def _first_match(accept: str, allow: Allow, supported: Sequence[str]) -> Accepted | None:
@@ -225,6 +234,7 @@ def body_type(content_type: str, supported: Sequence[str] = ALL) -> str:
     """Media type of a request's body; "" means JSON; malformed parameters are refused as Go's mime package does.
 
     Raises UnsupportedMediaType."""
+    supported = _offered(supported)
     if not content_type:
         return supported[0]
     media_type = content_type.partition(";")[0].strip().lower()
@@ -236,6 +246,7 @@ def body_type(content_type: str, supported: Sequence[str] = ALL) -> str:
 def patch_type(content_type: str, supported: Sequence[str] = BUILTIN_PATCHES, *, custom: bool = False) -> str:
     """Media type of a patch. For built-in types the router refuses what no route consumes, for custom ones the handler does: the texts
     differ. Raises UnsupportedMediaType."""
+    supported = _offered(supported)
     media_type = content_type.partition(";")[0]
     if media_type.strip() in supported and (not custom or media_type in supported):
         return media_type.strip()

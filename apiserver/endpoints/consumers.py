@@ -20,7 +20,7 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from apiserver.codec import negotiate
 from apiserver.codec.table import check_include_object
 from apiserver.endpoints.encode import allowed
-from apiserver.endpoints.metrics import WATCH_EVENTS
+from apiserver.endpoints.metrics import WATCH_EVENTS, long_running
 from apiserver.endpoints.request import ApiRequest, Message, Receive, Send
 from apiserver.endpoints.respond import common_headers
 from apiserver.endpoints.server import Server
@@ -163,7 +163,8 @@ class WatchConsumer(AsyncHttpConsumer):  # type: ignore[misc]  # Channels has no
 
 async def serve_watch(server: Server, request: ApiRequest, scope: Scope, options: ListOptions, selection: Selection, send: Send) -> None:
     stream, content_type = await open_stream(server, request, scope, options, selection)
-    await WatchConsumer(stream, request, content_type)(request.scope, request.receive, send)
+    with long_running(request):
+        await WatchConsumer(stream, request, content_type)(request.scope, request.receive, send)
 
 
 class WatchSocket(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channels has no types

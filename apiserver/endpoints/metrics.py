@@ -1,101 +1,31 @@
-"""Counters, gauges and histograms of this process, and their text form (Prometheus exposition format 0.0.4).
+"""What this process counts, under kube-apiserver's names, and the one place where a request is counted.
 
-Own code of one page: a request touches three metrics, and with prometheus_client that alone would cost a third of a GET from the cache.
+A request costs one look-up: everything that its labels decide is prepared at the first request of the same kind. A path that leads to no
+resource counts without group, version and resource, so that nobody can make up series.
+Source: k8s.io/apiserver ``endpoints/metrics``.
 """
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
-from collections.abc import Iterator
-from typing import ClassVar
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 
-Labels = tuple[str, ...]
+from django.http.response import HttpResponseBase
 
-
-class Metric:
-    """name as upstream; labels: names of the label values that every sample gives, in order."""
-
-    kind: ClassVar[str]
-
-    def __init__(self, name: str, text: str, labels: tuple[str, ...]) -> None:
-        self.name, self.text, self.labels = name, text, labels
-
-    def samples(self) -> Iterator[tuple[str, str, float]]:
-        raise NotImplementedError
-
-    def _pairs(self, values: Labels, more: str = "") -> str:
-        pairs = [f'{k}="{_escape(v)}"' for k, v in zip(self.labels, values, strict=True)]
-        if more:
-            pairs.append(more)
-        return "{" + ",".join(pairs) + "}" if pairs else ""
-
-
-class Counter(Metric):
-    kind = "counter"
-
-    def __init__(self, name: str, text: str, labels: tuple[str, ...] = ()) -> None:
-        super().__init__(name, text, labels)
-        self.values: dict[Labels, float] = {}
-
-    def add(self, values: Labels = (), amount: float = 1) -> None:
-        self.values[values] = self.values.get(values, 0) + amount
-
-    def samples(self) -> Iterator[tuple[str, str, float]]:
-        for values, value in self.values.items():
-            yield "", self._pairs(values), value
-
-
-class Gauge(Counter):
-    kind = "gauge"
-
-    def set(self, values: Labels, value: float) -> None:
-        self.values[values] = value
-
-
-class Histogram(Metric):
-    kind = "histogram"
-
-    def __init__(self, name: str, text: str, labels: tuple[str, ...], buckets: tuple[float, ...]) -> None:
-        super().__init__(name, text, labels)
-        self.buckets = buckets
-        self.values: dict[Labels, list[float]] = {}
-
-    def observe(self, values: Labels, value: float) -> None:
-        counts = self.values.get(values)
-        if counts is None:
-            counts = self.values[values] = [0.0] * (len(self.buckets) + 2)
-        counts[bisect_left(self.buckets, value)] += 1
-        counts[-1] += value
-
-    def samples(self) -> Iterator[tuple[str, str, float]]:
-        for values, counts in self.values.items():
-            total = 0.0
-            for bound, count in zip((*self.buckets, "+Inf"), counts, strict=False):
-                total += count
-                yield "_bucket", self._pairs(values, f'le="{bound}"'), total
-            yield "_sum", self._pairs(values), counts[-1]
-            yield "_count", self._pairs(values), total
-
-
-def _escape(value: str) -> str:
-    return value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-
-
-class Metrics:
-    def __init__(self) -> None:
-        self.metrics: list[Metric] = []
-
-    def expose(self) -> bytes:
-        lines: list[str] = []
-        for metric in self.metrics:
-            lines += [f"# HELP {metric.name} {metric.text}", f"# TYPE {metric.name} {metric.kind}"]
-            lines += [f"{metric.name}{suffix}{labels} {value:g}" for suffix, labels, value in metric.samples()]
-        return ("\n".join(lines) + "\n").encode()
-
+from apiserver.endpoints.metric_types import Counter, Gauge, Histogram, Metrics
+from apiserver.endpoints.request import ApiRequest
+from apiserver.endpoints.respond import PartsResponse
+from apiserver.kinds.base import ServedVersion
+from apiserver.meta.gvk import GroupResource
 
 _SECONDS = (0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0)
 _BYTES = (1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9)
 _WHAT = ("verb", "group", "version", "resource", "subresource", "scope")
+_COMPONENT = "apiserver"
+_MOST_SERIES = 20_000
+"""The most kinds of requests, and of series, that are kept: who keeps making new custom resources must not fill the memory."""
 
 REGISTRY = Metrics()
 REQUESTS = Counter(
@@ -104,7 +34,7 @@ REQUESTS = Counter(
     ("verb", "dry_run", *_WHAT[1:], "component", "code"),
 )
 DURATION = Histogram("apiserver_request_duration_seconds", "Response latency in seconds.", (*_WHAT, "component"), _SECONDS)
-SIZES = Histogram("apiserver_response_sizes", "Response size in bytes.", (*_WHAT, "component"), _BYTES)
+SIZES = Histogram("apiserver_response_sizes", "Response size in bytes, of GET and LIST.", (*_WHAT, "component"), _BYTES)
 INFLIGHT = Gauge("apiserver_current_inflight_requests", "Requests being served, by kind.", ("request_kind",))
 LONG_RUNNING = Gauge("apiserver_longrunning_requests", "Watches and other long-running requests.", (*_WHAT, "component"))
 DEPRECATED = Gauge(
@@ -113,5 +43,108 @@ DEPRECATED = Gauge(
     ("group", "version", "resource", "subresource", "removed_release"),
 )
 WATCH_EVENTS = Counter("apiserver_watch_events_total", "Events sent to watch clients.", ("group", "version", "resource"))
-OBJECTS = Gauge("apiserver_resource_objects", "Stored objects in the caches of this process, by resource.", ("group", "resource"))
+OBJECTS = Gauge("apiserver_resource_objects", "Stored objects of all tenants, by resource.", ("group", "resource"))
 REGISTRY.metrics += [REQUESTS, DURATION, SIZES, INFLIGHT, LONG_RUNNING, DEPRECATED, WATCH_EVENTS, OBJECTS]
+
+_VERBS = {"create": "POST", "update": "PUT", "deletecollection": "DELETECOLLECTION"}
+_READING = frozenset({"GET", "LIST"})
+_KINDS = {"GET": ("readOnly",), "HEAD": ("readOnly",)}
+_UNAVAILABLE = re.compile(r"unavailable in v(\d+\.\d+)")
+
+
+class _Series:
+    """Where requests of one kind are counted. request: labels of REQUESTS; durations, sizes: buckets and sum of the histograms."""
+
+    __slots__ = ("durations", "request", "sizes")
+
+    def __init__(self, request: tuple[str, ...], durations: list[float], sizes: list[float] | None) -> None:
+        self.request, self.durations, self.sizes = request, durations, sizes
+
+
+_series: dict[tuple[object, ...], _Series] = {}
+
+
+def begin(request: ApiRequest) -> None:
+    """Counts the request among those being served until `observe`; a watch is counted by `long_running` instead."""
+    if request.info.verb != "watch":
+        request.counted_as = _KINDS.get(request.method or "", ("mutating",))
+        INFLIGHT.add(request.counted_as)
+
+
+def observe(request: ApiRequest, response: HttpResponseBase | None, seconds: float) -> None:
+    """Counts a request that has been answered. ``response``: None for one that was streamed; ``seconds``: how long it took."""
+    if request.counted_as:
+        INFLIGHT.values[request.counted_as] -= 1
+    info = request.info
+    code = 200 if response is None else response.status_code
+    what = (info.verb, info.group, info.version, info.resource, info.subresource) if request.served is not None else (info.verb,)
+    applies = info.verb == "patch" and request.raw_headers.get(b"content-type", b"").startswith(b"application/apply-patch")
+    key = (what, info.namespace == "", info.name == "", code, "dryRun" in request.query and _dry_run(request), applies)
+    series = _series.get(key)
+    if series is None:
+        series = _prepare(request, key, code)
+    REQUESTS.values[series.request] += 1
+    durations = series.durations
+    durations[bisect_left(_SECONDS, seconds)] += 1
+    durations[-1] += seconds
+    if series.sizes is not None and response is not None:
+        size = response.size if isinstance(response, PartsResponse) else len(response.content)  # type: ignore[attr-defined]
+        series.sizes[bisect_left(_BYTES, size)] += 1
+        series.sizes[-1] += size
+
+
+def _prepare(request: ApiRequest, key: tuple[object, ...], code: int) -> _Series:
+    what = _labels(request)
+    if len(REQUESTS.values) >= _MOST_SERIES:
+        what = (what[0], "", "", "", "", "")  # tenants come and go with their custom resources; the series they leave are bounded
+    labels = (what[0], _dry_run(request), *what[1:], _COMPONENT, str(code))
+    REQUESTS.values.setdefault(labels, 0)
+    sizes = SIZES.counts((*what, _COMPONENT)) if what[0] in _READING else None
+    made = _Series(labels, DURATION.counts((*what, _COMPONENT)), sizes)
+    if len(_series) >= _MOST_SERIES:
+        _series.clear()  # the counts stay; only the short way to them is found again
+    _series[key] = made
+    if request.served is not None and request.served.deprecated:
+        _record_deprecated(request, request.served)
+    return made
+
+
+def _dry_run(request: ApiRequest) -> str:
+    return "All" if "All" in request.query.get("dryRun", ()) else ""
+
+
+def _record_deprecated(request: ApiRequest, served: ServedVersion) -> None:
+    info = request.info
+    found = _UNAVAILABLE.search(served.deprecated)
+    DEPRECATED.set((info.group, info.version, info.resource, info.subresource, found[1] if found else ""), 1)
+
+
+def _labels(request: ApiRequest) -> tuple[str, ...]:
+    """verb, group, version, resource, subresource, scope."""
+    info = request.info
+    verb = _VERBS.get(info.verb, info.verb.upper())
+    if verb == "PATCH" and request.header(b"content-type").startswith("application/apply-patch"):
+        verb = "APPLY"
+    if not info.is_resource or request.served is None:
+        return (verb if verb in _KNOWN_VERBS else "other", "", "", "", "", "")
+    where = "resource" if info.name else "namespace" if info.namespace else "cluster"
+    return verb, info.group, info.version, info.resource, info.subresource, where
+
+
+_KNOWN_VERBS = frozenset({"GET", "LIST", "WATCH", "POST", "PUT", "PATCH", "APPLY", "DELETE", "DELETECOLLECTION", "HEAD", "OPTIONS"})
+
+
+@contextmanager
+def long_running(request: ApiRequest) -> Iterator[None]:
+    """Counts a watch while it runs."""
+    labels = (*_labels(request), _COMPONENT)
+    LONG_RUNNING.add(labels)
+    try:
+        yield
+    finally:
+        LONG_RUNNING.add(labels, -1)
+
+
+def set_objects(counts: Mapping[GroupResource, int]) -> None:
+    """``counts``: all that is stored; a resource that is gone counts no more."""
+    OBJECTS.values = {(resource.group, resource.resource): count for resource, count in counts.items()}

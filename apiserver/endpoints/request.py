@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, quote
 from django.http import HttpRequest
 
 from apiserver.errors import ApiError, RequestEntityTooLarge
+from apiserver.kinds.base import ServedVersion
 from apiserver.registry.scope import Tenant
 from apiserver.request import RequestInfo, parse_request
 from apiserver.user import User
@@ -28,7 +29,11 @@ class ClientGone(Exception):
 
 
 class ApiRequest(HttpRequest):
-    """info, tenant, user and audit_id are set on the way through the filters; ``warnings`` become Warning headers."""
+    """info, tenant, user and audit_id are set on the way through the filters; ``warnings`` become Warning headers; served: the version
+    that the path leads to, once it is found; counted_as: how metrics count the request while it is being served."""
+
+    served: ServedVersion | None = None
+    counted_as: tuple[str, ...] = ()
 
     info: RequestInfo
     tenant: Tenant

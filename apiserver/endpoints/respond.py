@@ -11,6 +11,7 @@ from django.http.response import HttpResponseBase
 
 from apiserver.codec.strict import warning_headers
 from apiserver.endpoints.request import ApiRequest, Send
+from apiserver.meta import features
 
 GZIP_FROM = 128 * 1024
 """Bytes; smaller bodies go out as they are (k8s.io/apiserver ``handlers/responsewriters``)."""
@@ -71,6 +72,8 @@ async def send_response(request: ApiRequest, response: HttpResponseBase, send: S
 
 def takes_gzip(request: ApiRequest) -> bool:
     """Only a plain ``gzip`` counts, without parameters (k8s.io/apiserver ``responsewriters/compression.go``)."""
+    if not features.enabled("APIResponseCompression"):
+        return False
     return any(token.strip() == "gzip" for token in request.header(b"accept-encoding").split(","))
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Protocol
@@ -61,7 +62,9 @@ async def _nothing() -> None:
 
 @dataclass(slots=True)
 class Server:
-    """git_version: as /version prints it; stopping: set when the process has been told to stop."""
+    """git_version: as /version prints it; leaving: the process has been told to stop, readiness fails, requests are still served as
+    ever; stopping: watches end and the listener closes; born: monotonic time; livez_grace: seconds from then on during which a start that
+    is not finished does not make /livez fail."""
 
     registry: Registry
     catalog: Catalog
@@ -73,6 +76,9 @@ class Server:
     anonymous: bool = True
     stopping: bool = False
     started: bool = False
+    leaving: bool = False
+    born: float = field(default_factory=time.monotonic)
+    livez_grace: float = 0.0
     inflight: dict[str, int] = field(default_factory=dict)
     stop: Callable[[], Awaitable[None]] = field(default=_nothing)
     """Ends what runs beside the requests; set by the wiring."""

@@ -16,7 +16,8 @@ from typing import Any
 import apiserver.kinds.imports  # noqa: F401  the kinds register themselves
 from apiserver.kinds.base import Column, Resource, ServedVersion, Subresource
 from apiserver.kinds.registration import hooks_for
-from apiserver.meta.gvk import GroupResource, GroupVersionKind
+from apiserver.kinds.runtimeconfig import serves
+from apiserver.meta.gvk import GroupResource, GroupVersionKind, GroupVersionResource
 from apiserver.schema.builtin import schema_for
 from apiserver.schema.decode import zero
 from apiserver.schema.types import Schema
@@ -27,7 +28,13 @@ def resources() -> Mapping[GroupResource, Resource]:
     """(group, resource) → Resource, in the order in which discovery lists them. Made once per process; never change a value."""
     columns: dict[str, list[list[Any]]] = _data("columns.json")
     made = (_resource(entry, columns) for entry in _data("resources.json"))
-    return {r.group_resource: r for r in made}
+    return {r.group_resource: r for r in made if any(served.served for served in r.versions.values())}
+
+
+def known() -> frozenset[GroupVersionResource]:
+    """All that can be served, whatever is switched off."""
+    entries = _data("resources.json")
+    return frozenset(GroupVersionResource(e["group"], version, e["resource"]) for e in entries for version in e["versions"])
 
 
 def _data(name: str) -> Any:
@@ -46,7 +53,7 @@ def _resource(entry: Mapping[str, Any], columns: Mapping[str, list[list[Any]]]) 
         list_kind=f"{kind}List",
         singular=entry["singular"],
         namespaced=entry["namespaced"],
-        versions={name: _version(group, name, kind, version, shown) for name, version in entry["versions"].items()},
+        versions={name: _version(entry, name, version, shown) for name, version in entry["versions"].items()},
         storage_version=storage_version,
         hooks=hooks_for(group, kind),
         short_names=tuple(entry.get("shortNames", ())),
@@ -55,7 +62,8 @@ def _resource(entry: Mapping[str, Any], columns: Mapping[str, list[list[Any]]]) 
     )
 
 
-def _version(group: str, name: str, kind: str, version: Mapping[str, Any], columns: tuple[Column, ...]) -> ServedVersion:
+def _version(entry: Mapping[str, Any], name: str, version: Mapping[str, Any], columns: tuple[Column, ...]) -> ServedVersion:
+    group, kind = entry["group"], entry["kind"]
     subresources = {
         sub: Subresource(sub, GroupVersionKind(*facts["kind"].split("/")), tuple(facts["verbs"]))
         for sub, facts in version.get("subresources", {}).items()
@@ -71,6 +79,7 @@ def _version(group: str, name: str, kind: str, version: Mapping[str, Any], colum
         subresources=subresources,
         columns=columns,
         deprecated=version.get("deprecated", ""),
+        served=serves(GroupVersionResource(group, name, entry["resource"])),
     )
 
 

@@ -7,7 +7,7 @@ the record's own column and is put in by `Record.json`, because it is not known 
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, NamedTuple, Protocol
 
@@ -149,6 +149,9 @@ class Reader(Protocol):
     ) -> EventPage:
         """The next ``limit`` entries of the log above ``after``, in order, of which those of the resource come back. Raises Compacted when
         ``after`` is below the floor, ChainBroken when an entry is missing."""
+
+    async def counts(self) -> Mapping[GroupResource, int]:
+        """How many objects of each resource are stored, over all tenants. Reads an index from end to end: not for every second."""
 
 
 class Store(Reader, Protocol):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Mapping, Sequence
 from typing import Any
 
 import psycopg
@@ -118,6 +118,10 @@ class PostgresReader:
             if (prior != previous) if prior is not None else (previous > after):
                 raise ChainBroken(tenant, after if prior is None else prior, previous if prior is None else version)
         return EventPage([self._event(tenant, row) for row in rows if row[4]], rows[-1][1])
+
+    async def counts(self) -> Mapping[GroupResource, int]:
+        rows = await self._query(statements.COUNTS, {})
+        return {GroupResource(group, resource): count for group, resource, count in rows}
 
     async def _query(self, statement: str, parameters: dict[str, Any]) -> Sequence[Row]:
         async def query(connection: Connection) -> Sequence[Row]:

@@ -92,3 +92,6 @@ def events_statement(*, resource: bool, with_old: bool) -> str:
         matched="(api_group = %(group)s AND resource = %(resource)s)" if resource else "true",
         old=_DATA.format(version="nullif(v.key_previous, 0)") if with_old else "NULL",
     )
+
+
+COUNTS = "SELECT api_group, resource, count(*) FROM objects GROUP BY api_group, resource"

@@ -25,7 +25,7 @@ async def dispatch(server: Server, request: ApiRequest, send: Send) -> HttpRespo
     scope = find_scope(server, request)
     if scope is None:
         return not_found()
-    request.warnings = scope.warnings
+    request.warnings, request.served = scope.warnings, scope.served
     if scope.served.deprecated:
         scope.warn(scope.served.deprecated)
     view = view_of(scope) or ResourceView

@@ -1,8 +1,14 @@
-"""/livez, /readyz, /healthz: single checks, verbose, exclude ("Kubernetes API health endpoints")."""
+"""/livez, /readyz, /healthz: single checks, verbose, exclude ("Kubernetes API health endpoints"; k8s.io/apiserver ``server/healthz``).
+
+At start, /livez forgives a start that is not finished for ``Server.livez_grace`` seconds; at the end, /readyz fails as soon as the process
+has been told to stop, and everything else goes on as long as the shutdown delay lasts.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
+import asyncio
+import time
+from collections.abc import Awaitable, Callable, Mapping
 
 from django.http import HttpResponse
 
@@ -11,6 +17,10 @@ from apiserver.endpoints.server import Server
 from apiserver.storage.errors import StorageError
 
 ROOTS = ("livez", "readyz", "healthz")
+DATABASE_TIMEOUT = 2.0
+"""Seconds; kube-apiserver gives etcd as long."""
+_NO_TENANT = 0
+"""Probes ask for no tenant's data, only for an answer."""
 _PLAIN = "text/plain; charset=utf-8"
 
 Check = Callable[[Server, ApiRequest], Awaitable[str]]
@@ -23,60 +33,66 @@ async def _ping(server: Server, request: ApiRequest) -> str:
 
 async def _database(server: Server, request: ApiRequest) -> str:
     try:
-        await server.registry.store.head(request.tenant.id)
+        async with asyncio.timeout(DATABASE_TIMEOUT):
+            await server.registry.store.heads([_NO_TENANT])
+    except TimeoutError:
+        return f"the database did not answer within {DATABASE_TIMEOUT:g} s"
     except StorageError as e:
         return str(e)
     return ""
 
 
-async def _informer_sync(server: Server, request: ApiRequest) -> str:
-    return "" if server.started else "not started"
+async def _started(server: Server, request: ApiRequest) -> str:
+    return "" if server.started else "not finished"
+
+
+async def _started_or_young(server: Server, request: ApiRequest) -> str:
+    young = time.monotonic() - server.born < server.livez_grace
+    return "" if young else await _started(server, request)
 
 
 async def _shutdown(server: Server, request: ApiRequest) -> str:
-    return "process is shutting down" if server.stopping else ""
+    return "process is shutting down" if server.leaving or server.stopping else ""
 
 
-_LIVE: dict[str, Check] = {"ping": _ping, "log": _ping, "etcd": _database, "poststarthook/start-polyplane": _informer_sync}
-CHECKS: dict[str, dict[str, Check]] = {
-    "livez": _LIVE,
-    "healthz": _LIVE,
-    "readyz": {**_LIVE, "etcd-readiness": _database, "informer-sync": _informer_sync, "shutdown": _shutdown},
+_START = "poststarthook/start-polyplane"
+_COMMON: dict[str, Check] = {"ping": _ping, "log": _ping, "etcd": _database}
+CHECKS: Mapping[str, Mapping[str, Check]] = {
+    "livez": {**_COMMON, _START: _started_or_young},
+    "healthz": {**_COMMON, _START: _started},
+    "readyz": {**_COMMON, "etcd-readiness": _database, "informer-sync": _started, _START: _started, "shutdown": _shutdown},
 }
 """etcd and etcd-readiness keep the names that probes exclude; they ask PostgreSQL."""
 
 
 async def dispatch(server: Server, request: ApiRequest, send: Send) -> HttpResponse:
-    parts = [p for p in request.info.path.split("/") if p]
-    checks = CHECKS[parts[0]]
-    if len(parts) > 1:
-        return await _single(server, request, checks, "/".join(parts[1:]))
+    root, _, name = request.info.path.strip("/").partition("/")
+    checks = CHECKS[root]
+    return await _single(server, request, checks, name) if name else await _all(server, request, root, checks)
+
+
+async def _all(server: Server, request: ApiRequest, root: str, checks: Mapping[str, Check]) -> HttpResponse:
     excluded = set(request.query.get("exclude", ()))
-    lines, failed = [], []
+    lines, failed = [], False
     for name, check in checks.items():
         if name in excluded:
             lines.append(f"[+]{name} excluded: ok")
             continue
         reason = await check(server, request)
+        failed = failed or bool(reason)
         lines.append(f"[-]{name} failed: reason withheld" if reason else f"[+]{name} ok")
-        if reason:
-            failed.append(name)
     unknown = sorted(excluded - set(checks))
     if unknown:
         listed = ",".join(f'"{name}"' for name in unknown)
         lines.append(f"warn: some health checks cannot be excluded: no matches for {listed}")
-    return _answer(parts[0], lines, bool(failed), verbose="verbose" in request.query)
-
-
-def _answer(root: str, lines: list[str], failed: bool, *, verbose: bool) -> HttpResponse:
     if failed:
         return HttpResponse("\n".join([*lines, f"{root} check failed", ""]), status=500, content_type=_PLAIN)
-    if verbose:
+    if "verbose" in request.query:
         return HttpResponse("\n".join([*lines, f"{root} check passed", ""]), content_type=_PLAIN)
     return HttpResponse(b"ok", content_type=_PLAIN)
 
 
-async def _single(server: Server, request: ApiRequest, checks: dict[str, Check], name: str) -> HttpResponse:
+async def _single(server: Server, request: ApiRequest, checks: Mapping[str, Check], name: str) -> HttpResponse:
     check = checks.get(name)
     if check is None:
         return HttpResponse(b"404 page not found\n", status=404, content_type=_PLAIN)
