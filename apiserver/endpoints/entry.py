@@ -6,6 +6,7 @@ before DRF's own negotiation, as in kube-apiserver. Whatever a view raises becom
 
 from __future__ import annotations
 
+import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 
@@ -15,19 +16,24 @@ from apiserver.codec import negotiate
 from apiserver.endpoints.consumers import watch_socket
 from apiserver.endpoints.encode import respond
 from apiserver.endpoints.filters.authentication import authenticate, impersonate
-from apiserver.endpoints.filters.authorization import authorize
+from apiserver.endpoints.filters.authorization import ALWAYS_ALLOWED, authorize
 from apiserver.endpoints.filters.tenancy import find_tenant
 from apiserver.endpoints.request import ApiRequest, ClientGone, Message, Receive, Send
 from apiserver.endpoints.respond import send_response
 from apiserver.endpoints.routes import View, find_view
 from apiserver.endpoints.server import Server
 from apiserver.endpoints.views.dispatch import find_scope
-from apiserver.errors import ApiError, Unauthorized, UnknownResource
+from apiserver.errors import ApiError, BadRequest, Unauthorized, UnknownResource
+from apiserver.registry.scope import Tenant
+from apiserver.registry.translate import unavailable
+from apiserver.storage.errors import TenantGone, Unavailable
 
 log = logging.getLogger("polyplane.api")
 
 Application = Callable[[Message, Receive, Send], Awaitable[None]]
 
+PROBE_PATIENCE = 1.0
+"""Seconds for which a probe waits for what other requests need."""
 CONSOLE_PREFIXES = ("/admin", "/static/", "/favicon.ico")
 
 
@@ -39,6 +45,7 @@ class Entry:
     ) -> None:
         self._make, self._stop, self._console = make_server, stop, console
         self.server: Server | None = None
+        self._starting = asyncio.Lock()
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
         kind = scope["type"]
@@ -54,7 +61,9 @@ class Entry:
     async def _ready(self) -> Server:
         """Servers without lifespan events (Daphne) start at the first request."""
         if self.server is None:
-            self.server = await self._make()
+            async with self._starting:  # the first requests may come together
+                if self.server is None:
+                    self.server = await self._make()
         return self.server
 
     async def _lifespan(self, receive: Receive, send: Send) -> None:
@@ -87,16 +96,32 @@ class Entry:
             await send_response(request, response, send)
 
     async def _filters(self, server: Server, request: ApiRequest) -> View:
+        if request.path in ALWAYS_ALLOWED:
+            await self._admit_probe(server, request)
+        else:
+            await self._admit(server, request)
+        return find_view(server, request)
+
+    async def _admit(self, server: Server, request: ApiRequest) -> None:
         request.tenant = await find_tenant(server, request)
         user = await authenticate(server, request)
         request.user = await impersonate(server, request, user)
         await authorize(server, request)
-        return find_view(server, request)
+
+    async def _admit_probe(self, server: Server, request: ApiRequest) -> None:
+        """A probe asks whether the database is there, among other things: it cannot fail, or wait, because the filters need it."""
+        try:
+            async with asyncio.timeout(PROBE_PATIENCE):
+                await self._admit(server, request)
+        except (Unavailable, TimeoutError):
+            request.tenant = Tenant(0, "")
 
     async def _websocket(self, server: Server, scope: Message, receive: Receive, send: Send) -> None:
         request = ApiRequest({**scope, "method": "GET"}, receive)
         try:
             await self._filters(server, request)
+            if request.info.verb != "watch" or request.info.subresource:  # what has been authorized is something else
+                raise BadRequest("a WebSocket carries a watch: ask for it with watch=true")
             found = find_scope(server, request)
             if found is None:
                 raise UnknownResource
@@ -104,11 +129,15 @@ class Entry:
         except Exception as e:
             answer = failure(request, e)
             await receive()  # a socket may be closed once it has asked to be opened
-            await send({"type": "websocket.close", "code": 4000 + answer.status_code, "reason": str(e)[:120]})
+            reason = e.message[:120] if isinstance(e, ApiError) else ""
+            await send({"type": "websocket.close", "code": 4000 + answer.status_code, "reason": reason})
 
 
 def failure(request: ApiRequest, error: Exception) -> HttpResponse:
     """Any exception as a Status. What nobody foresaw is logged with the audit id and tells the client nothing else."""
+    if isinstance(error, Unavailable | TenantGone):
+        log.warning("storage: audit-id=%s %s", request.audit_id, error)
+        error = unavailable(error)
     if not isinstance(error, ApiError):
         log.error("request failed: audit-id=%s %s %s", request.audit_id, request.method, request.path, exc_info=error)
         error = ApiError(

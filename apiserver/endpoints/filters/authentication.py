@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+
 from apiserver.authn.impersonation import read_headers
 from apiserver.authz.attributes import Attributes, forbidden
 from apiserver.endpoints.request import ApiRequest
@@ -29,16 +31,18 @@ async def authenticate(server: Server, request: ApiRequest) -> User:
 
 
 def bearer_token(request: ApiRequest) -> str:
-    """From the Authorization header, or from the WebSocket subprotocol that browsers can set. "" when there is none."""
+    """From the Authorization header, or from the WebSocket subprotocol that browsers can set. "" when there is none.
+    Raises Unauthorized for a subprotocol that is no base64."""
     scheme, _, value = request.header(b"authorization").strip().partition(" ")
     if scheme.lower() == "bearer" and value.strip():
         return value.strip()
     for protocol in request.header(b"sec-websocket-protocol").split(","):
         if protocol.strip().startswith(_PROTOCOL):
-            import base64
-
             encoded = protocol.strip()[len(_PROTOCOL) :]
-            return base64.urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)).decode("latin-1")
+            try:
+                return base64.urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)).decode("latin-1")
+            except ValueError:
+                raise Unauthorized from None
     return ""
 
 
