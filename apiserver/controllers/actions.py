@@ -44,12 +44,17 @@ class Actions:
         scope, record = self.scope(tenant, key), await self.registry.store.get(tenant.id, key)
         return None if scope is None or record is None else self.registry.materialize(scope, record)
 
-    async def delete(self, tenant: Tenant, key: ObjectKey, uid: str, policy: str = "Background") -> bool:
-        """Whether it is gone now; objects with finalizers or grace stay for a while."""
+    async def delete(
+        self, tenant: Tenant, key: ObjectKey, uid: str, policy: str = "Background", *, resource_version: str | None = None
+    ) -> bool:
+        """Whether it is gone now; objects with finalizers or grace stay for a while. resource_version: of the state that was judged; one
+        that has changed since is left alone."""
         scope = self.scope(tenant, key)
         if scope is None:
             return False
-        options = DeleteOptions(propagation_policy=policy, precondition_uid=uid, has_preconditions=True)
+        options = DeleteOptions(
+            propagation_policy=policy, precondition_uid=uid, precondition_resource_version=resource_version, has_preconditions=True
+        )
         try:
             return (await deletion.delete(self.registry, scope, options)).gone
         except (NotFound, Conflict):

@@ -28,9 +28,11 @@ class GarbageCollector:
         if obj is None or obj["metadata"].get("uid") != dependent.uid:
             return
         owners = obj["metadata"].get("ownerReferences") or []
+        if not owners:
+            return  # they were taken off since the question was asked
         living = await self._relations.existing(tenant.id, [o["uid"] for o in owners if _is_uuid(o.get("uid", ""))])
         if not any(o["uid"] in living for o in owners):
-            await self._actions.delete(tenant, dependent.key, dependent.uid)
+            await self._actions.delete(tenant, dependent.key, dependent.uid, resource_version=obj["metadata"]["resourceVersion"])
         else:
             gone = {o["uid"] for o in owners} - living
             await self._actions.change(tenant, dependent.key, lambda o: _drop_owners(o, gone))

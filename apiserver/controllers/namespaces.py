@@ -5,11 +5,16 @@ Source: "Namespaces" in the Kubernetes API concepts, kubernetes ``pkg/controller
 
 from __future__ import annotations
 
+import logging
+
 from admission.attributes import Object
 from apiserver.controllers.actions import Actions
+from apiserver.errors import ApiError
 from apiserver.registry.scope import Tenant
 from apiserver.storage.interface import ObjectKey
-from apiserver.storage.relations import Relations
+from apiserver.storage.relations import Found, Relations
+
+log = logging.getLogger("polyplane.controllers")
 
 FINALIZER = "kubernetes"
 
@@ -22,9 +27,9 @@ async def finish(actions: Actions, relations: Relations, tenant: Tenant, key: Ob
     if FINALIZER not in namespace.get("spec", {}).get("finalizers", ()):
         return True
     while found := await relations.in_namespace(tenant.id, key.name):
-        gone = [await actions.delete(tenant, one.key, one.uid) for one in found]
+        gone = [await _delete(actions, tenant, one) for one in found]
         if not any(gone):
-            return False  # all that is left waits for finalizers or grace
+            return False  # all that is left waits for finalizers or grace, or may not be deleted
 
     def edit(obj: Object) -> bool:
         finalizers = [f for f in obj.get("spec", {}).get("finalizers", ()) if f != FINALIZER]
@@ -33,3 +38,12 @@ async def finish(actions: Actions, relations: Relations, tenant: Tenant, key: Ob
 
     await actions.change(tenant, key, edit, "finalize")
     return True
+
+
+async def _delete(actions: Actions, tenant: Tenant, found: Found) -> bool:
+    """Whether it is gone. One object that may not be deleted keeps none of the others."""
+    try:
+        return await actions.delete(tenant, found.key, found.uid)
+    except ApiError as e:
+        log.info("%s/%s stays in a terminating namespace: %s", found.key.resource, found.key.name, e)
+        return False
