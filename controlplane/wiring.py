@@ -96,7 +96,7 @@ async def start_server() -> Server:
     """Everything that serves requests, running."""
     database = settings.DATABASES["default"]
     dsn = conninfo(database, application_name="polyplane")
-    store = PostgresStore(dsn, hints_conninfo=dsn)
+    store = PostgresStore(dsn, hints_conninfo=settings.POLYPLANE_HINTS_DSN or dsn)
     await store.open()
     catalog = TenantCatalog()
     index = index_with(catalog)
@@ -125,7 +125,7 @@ async def start_server() -> Server:
         livez_grace=float(environment.number("LIVEZ_GRACE_SECONDS", 0)),
     )
     holder = f"{socket.gethostname()}:{os.getpid()}"
-    controllers = Controllers(registry, store.database, tenant_reader(store), holder)
+    controllers = Controllers(registry, store.database, tenant_reader(store, catalog), holder)
     controllers.start()
     compaction = asyncio.create_task(compact_forever(store.database, holder))
     server.stop = lambda: _stop(server, controllers, compaction)
@@ -133,13 +133,17 @@ async def start_server() -> Server:
     return server
 
 
-def tenant_reader(store: PostgresStore) -> TenantOf:
-    """Tenants by number, for controllers; None for those that are not active."""
+def tenant_reader(store: PostgresStore, catalog: TenantCatalog) -> TenantOf:
+    """Tenants by number, for controllers, with the definitions of their custom resources at hand; None for those that are being deleted."""
     fetch = fetcher(store)
 
     async def tenant_of(number: int) -> Tenant | None:
         rows = await fetch("SELECT id, name FROM tenancy_tenant WHERE id = %s AND state <> 'deleting'", [number])
-        return Tenant(*rows[0]) if rows else None
+        if not rows:
+            return None
+        tenant = Tenant(*rows[0])
+        await catalog.ready(tenant)  # this process may never have had a request for it
+        return tenant
 
     return tenant_of
 
