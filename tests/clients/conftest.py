@@ -1,0 +1,17 @@
+"""One real installation (`manage.py up`, two workers) for each module that tests with clients of others."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from tests.support.installation import Installation
+
+
+@pytest.fixture(scope="module")
+def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    made = Installation(tmp_path_factory.mktemp("clients"))
+    made.start()
+    yield made
+    made.stop()

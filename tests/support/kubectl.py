@@ -1,0 +1,84 @@
+"""kubectl, the real one, as a person at a terminal calls it."""
+
+from __future__ import annotations
+
+import os
+import queue
+import shutil
+import subprocess
+import threading
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self
+
+import yaml
+
+PROGRAM = shutil.which("kubectl")
+
+
+class Watching:
+    """`kubectl get --watch`, line by line; a context manager that ends it."""
+
+    def __init__(self, command: list[str], env: dict[str, str]) -> None:
+        self._process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self._lines: queue.Queue[str] = queue.Queue()
+        threading.Thread(target=self._read, daemon=True).start()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        for line in self._process.stdout:
+            self._lines.put(line.rstrip("\n"))
+
+    def line(self, within: float = 20.0) -> str:
+        """The next line; queue.Empty when none came in time (seconds)."""
+        return self._lines.get(timeout=within)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._process.kill()
+        self._process.wait()
+        assert self._process.stdout is not None
+        self._process.stdout.close()
+
+
+class Kubectl:
+    """Calls kubectl with one kubeconfig and a home directory of its own, so that no cache of others is in the way."""
+
+    def __init__(self, kubeconfig: Path, home: Path, context: str = "default") -> None:
+        assert PROGRAM is not None
+        self.program = PROGRAM
+        self.home = home
+        self.kubeconfig = kubeconfig
+        self.context = context
+        self.env = {k: v for k, v in os.environ.items() if not k.startswith("KUBE")} | {"HOME": str(home), "KUBECONFIG": str(kubeconfig)}
+
+    def at(self, context: str) -> Kubectl:
+        return Kubectl(self.kubeconfig, self.home, context)
+
+    def command(self, *arguments: str) -> list[str]:
+        return [self.program, f"--context={self.context}", *arguments]
+
+    def run(self, *arguments: str, stdin: Any = None, **env: str) -> subprocess.CompletedProcess[str]:
+        """Whatever comes out. ``stdin``: text as it is, anything else as YAML."""
+        text = stdin if stdin is None or isinstance(stdin, str) else yaml.safe_dump(stdin)
+        return subprocess.run(self.command(*arguments), env=self.env | env, input=text, capture_output=True, text=True, timeout=90)
+
+    def __call__(self, *arguments: str, stdin: Any = None, **env: str) -> str:
+        """What it prints; AssertionError with all that it said when it failed."""
+        done = self.run(*arguments, stdin=stdin, **env)
+        assert done.returncode == 0, f"kubectl {' '.join(arguments)}: exit {done.returncode}\n{done.stdout}{done.stderr}"
+        return done.stdout
+
+    def get(self, *arguments: str) -> Any:
+        return yaml.safe_load(self("get", *arguments, "-o", "yaml"))
+
+    def refused(self, *arguments: str, stdin: Any = None) -> str:
+        """What it complains of; AssertionError when it did not."""
+        done = self.run(*arguments, stdin=stdin)
+        assert done.returncode != 0, f"kubectl {' '.join(arguments)} went through: {done.stdout}"
+        return done.stderr
+
+    def watch(self, *arguments: str) -> Watching:
+        return Watching(self.command("get", "--watch", *arguments), self.env)
