@@ -6,7 +6,7 @@ A validator returns a list of FieldError. `apiserver.errors.Invalid` turns the l
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
@@ -40,6 +40,8 @@ class ErrorType(Enum):
     FORBIDDEN = "FieldValueForbidden"
     TOO_LONG = "FieldValueTooLong"
     TOO_MANY = "FieldValueTooMany"
+    TOO_FEW = "FieldValueTooFew"
+    TOO_SHORT = "FieldValueTooShort"
     INTERNAL = "InternalError"
     TYPE_INVALID = "FieldValueTypeInvalid"
 
@@ -57,6 +59,8 @@ _LABELS = {
     ErrorType.FORBIDDEN: "Forbidden",
     ErrorType.TOO_LONG: "Too long",
     ErrorType.TOO_MANY: "Too many",
+    ErrorType.TOO_FEW: "Too few",
+    ErrorType.TOO_SHORT: "Too short",
     ErrorType.INTERNAL: "Internal error",
     ErrorType.TYPE_INVALID: "Invalid value",
 }
@@ -102,12 +106,14 @@ def go_number(value: float) -> str:
 
 @dataclass(slots=True)
 class FieldError:
-    """type, path of the field (``<nil>`` prints for an empty path), the value found, and what would be right."""
+    """type, path of the field (``<nil>`` prints for an empty path), the value found, and what would be right. origin: the declared rule
+    that stands for a hand-written error, see apiserver.kinds.declarative.run; no part of what clients see."""
 
     type: ErrorType
     path: str
     value: Any = None
     detail: str = ""
+    origin: str | None = field(default=None, compare=False, repr=False)
 
     def body(self) -> str:
         """The message without its path: what a Status cause carries."""

@@ -15,6 +15,7 @@ from datetime import datetime
 from typing import Any
 
 from apiserver.fielderrors import FieldErrors
+from apiserver.kinds.declarative.declared import Declared
 from apiserver.meta.gvk import GroupKind, GroupResource, GroupVersionKind
 from apiserver.schema.types import Schema
 
@@ -60,6 +61,7 @@ class Kind:
     zero_status: version → the status that Go writes for an object that has none yet; the catalog fills it in.
     returns_deleted: DELETE answers with the object instead of a Status.
     default_orphan: deletion without a policy orphans dependents (only some old versions did).
+    declared: rules that stand as data beside the kind, checked with what validate() and its siblings find (see docs/kinds.md).
     """
 
     group: str = ""
@@ -70,6 +72,7 @@ class Kind:
     status = False
     returns_deleted = False
     name_rule: Callable[[str, bool], list[str]] | None = None
+    declared: Declared | None = None
 
     def __init__(self) -> None:
         self.zero_status: dict[str, Object] = {}
