@@ -9,6 +9,7 @@ from apiserver.errors import AlreadyExists, Invalid, PlainError
 from apiserver.meta.names import generate_name
 from apiserver.registry import objectmeta
 from apiserver.registry.core import Registry, ordered_metadata, write_of
+from apiserver.registry.mutation import drop_doubled_owners, mutate
 from apiserver.registry.result import Stored
 from apiserver.registry.scope import Scope
 from apiserver.registry.translate import storage_errors
@@ -43,12 +44,12 @@ async def _create_once(registry: Registry, scope: Scope, obj: Object, *, dry_run
     attributes = registry.attributes(scope, "CREATE", name, obj, None, dry_run=dry_run)
     if not admitted:
         objectmeta.drop_deletion(metadata)
+        drop_doubled_owners(scope, obj)
         field_manager = registry.manager(scope.resource)
         obj = field_manager.update(None, obj, manager, api_version=scope.gvk.api_version, subresource=scope.subresource, now=scope.now)
         as_stored(scope.resource, scope.served, obj)
         attributes.object = obj
-        await registry.chain.admit(attributes, lookup)
-        obj = attributes.object
+        obj = await mutate(registry, scope, attributes)
     await before_create(registry, scope, obj, dry_run=dry_run, manager=manager)
     attributes.object, attributes.name = obj, obj["metadata"].get("name", "")
     await registry.chain.validate(attributes, lookup)
@@ -62,8 +63,6 @@ async def before_create(registry: Registry, scope: Scope, obj: Object, *, dry_ru
     objectmeta.fill_system_fields(metadata, scope.now)
     if not scope.resource.namespaced:
         metadata.pop("namespace", None)
-    if not scope.resource.custom:
-        objectmeta.order(metadata)
     hooks.prepare_create(obj, context)
     hook = registry.hooks.get(scope.resource.storage)
     if hook is not None:

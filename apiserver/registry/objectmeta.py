@@ -41,18 +41,6 @@ def fill_system_fields(metadata: dict[str, Any], now: datetime) -> None:
         metadata["name"] = names.generate_name(metadata["generateName"])
 
 
-_FIRST = ("name", "generateName", "namespace", "uid", "resourceVersion", "generation", "creationTimestamp")
-
-
-def order(metadata: dict[str, Any]) -> None:
-    """In place: what the server fills in stands where Go's struct has it, before labels, owners and managers."""
-    first = {name: metadata.pop(name) for name in _FIRST if name in metadata}
-    rest = dict(metadata)
-    metadata.clear()
-    metadata.update(first)
-    metadata.update(rest)
-
-
 def validate(obj: Object, *, namespaced: bool, name_rule: NameRule | None, path: FieldPath = METADATA) -> FieldErrors:
     metadata = obj.get("metadata", {})
     rule = name_rule or namerules.dns_subdomain

@@ -20,6 +20,7 @@ from apiserver.meta.gvk import GroupKind
 from apiserver.registry import objectmeta
 from apiserver.registry.core import Registry, State, ordered_metadata, write_of
 from apiserver.registry.create import create
+from apiserver.registry.mutation import mutate
 from apiserver.registry.result import Stored
 from apiserver.registry.scope import Scope
 from apiserver.registry.translate import storage_errors
@@ -81,16 +82,13 @@ async def _attempt(
         )
     as_stored(scope.resource, scope.served, new)
     attributes = registry.attributes(scope, "UPDATE", scope.name, new, old, dry_run=request.dry_run)
-    lookup = registry.lookup(scope.tenant)
-    await registry.chain.admit(attributes, lookup)
-    new = attributes.object or new
+    new = await mutate(registry, scope, attributes)
     _check_resource_version(scope, new, old)
     await _before_update(registry, scope, new, old, request)
-    attributes.object = new
-    await registry.chain.validate(attributes, lookup)
+    new = attributes.object = keep_times(new, old)
+    await registry.chain.validate(attributes, registry.lookup(scope.tenant))
     if _finished(new, old):
         return await _delete(registry, scope, key, record, new, request)
-    new = keep_times(new, old)
     new["metadata"] = ordered_metadata(new["metadata"], scope.resource)
     if _same(new, old):
         return Stored.of_object(new) if fresh else None
@@ -136,8 +134,8 @@ async def _create(registry: Registry, scope: Scope, change: Change, request: Req
         new = manager.update(None, new, request.manager, api_version=scope.gvk.api_version, subresource="", now=scope.now)
     as_stored(scope.resource, scope.served, new)
     attributes = registry.attributes(scope, "CREATE", scope.name, new, None, dry_run=request.dry_run)
-    await registry.chain.admit(attributes, registry.lookup(scope.tenant))
-    stored = await create(registry, scope, attributes.object or new, dry_run=request.dry_run, manager=request.manager, admitted=True)
+    new = await mutate(registry, scope, attributes)
+    stored = await create(registry, scope, new, dry_run=request.dry_run, manager=request.manager, admitted=True)
     stored.created = True
     return stored
 
@@ -189,8 +187,6 @@ async def _before_update(registry: Registry, scope: Scope, new: Object, old: Obj
     else:
         hooks.prepare_subresource_update(scope.subresource, new, before, context)
     objectmeta.inherit(metadata := new["metadata"], old["metadata"])
-    if not scope.resource.custom:
-        objectmeta.order(metadata)
     hook = registry.hooks.get(scope.resource.storage)
     if hook is not None and whole:
         await hook.before_write(registry, scope, new, old, dry_run=request.dry_run)

@@ -16,6 +16,7 @@ from apiserver.fieldmanager.names import manager_name
 from apiserver.kinds.base import Object
 from apiserver.registry import collection, deletion, patching, reading, selection, update
 from apiserver.registry.create import create
+from apiserver.registry.mutation import drop_doubled_owners
 from apiserver.registry.objectmeta import check_name, ensure_namespace
 from apiserver.registry.options import ListOptions, WriteOptions, first
 from apiserver.registry.scope import Scope
@@ -67,6 +68,7 @@ class ResourceView(KubernetesView):
         kind = encode.accepted(self.request, self.scope)
         obj = await self._body(options)
         check_name(obj, self.scope.name)
+        drop_doubled_owners(self.scope, obj)
 
         async def change(old: Object | None) -> Object:
             return update.copy_of(obj)
