@@ -8,6 +8,7 @@ from apiserver.meta.gvk import GroupResource
 FINALIZERS = {
     GroupResource("", "persistentvolumes"): "kubernetes.io/pv-protection",
     GroupResource("", "persistentvolumeclaims"): "kubernetes.io/pvc-protection",
+    GroupResource("storage.k8s.io", "volumeattributesclasses"): "kubernetes.io/vac-protection",
 }
 
 

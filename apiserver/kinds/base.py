@@ -243,7 +243,8 @@ class Resource:
 
     @property
     def group_kind(self) -> GroupKind:
-        return GroupKind(self.group, self.kind)
+        """As errors name the kind: events are those of the core group, whichever group they were sent to."""
+        return GroupKind(self.group if self.custom else self.storage.group, self.kind)
 
     def selectable(self, version: str) -> frozenset[str]:
         """Names of the fields that this resource's field selectors know, beside metadata.name and metadata.namespace."""

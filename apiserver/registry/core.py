@@ -38,6 +38,8 @@ class Catalog(Protocol):
 
     def all(self, tenant: Tenant) -> Sequence[Resource]: ...
 
+    def stored(self, resource: GroupResource) -> Resource | None: ...
+
 
 class Hook(Protocol):
     """What a kind needs of other objects around its writes (IP allocation, role escalation ...). Raises ApiError to refuse."""
@@ -78,6 +80,7 @@ class Registry:
 
     def encode(self, resource: Resource, obj: Object) -> bytes:
         """The object as storage keeps it: storage version, no resourceVersion, kind, apiVersion and metadata first."""
+        resource = self.keeper(resource)
         storage_version = resource.gvk(resource.storage_version)
         if obj.get("apiVersion") != storage_version.api_version:
             obj = resource.hooks.convert(obj, resource.storage_version)
@@ -87,6 +90,14 @@ class Registry:
             if name not in ordered:
                 ordered[name] = value
         return orjson.dumps(ordered)
+
+    def keeper(self, resource: Resource) -> Resource:
+        """The resource in whose form objects are stored: core events for those of events.k8s.io."""
+        if resource.custom or resource.storage == resource.group_resource:
+            return resource
+        found = self.catalog.stored(resource.storage)
+        assert found is not None, f"{resource.storage} is built in"
+        return found
 
     # --- reading ---------------------------------------------------------------------------------------------------------------
     async def current(self, scope: Scope, key: ObjectKey) -> tuple[State | None, bool]:

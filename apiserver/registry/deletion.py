@@ -51,6 +51,7 @@ async def delete(registry: Registry, scope: Scope, options: DeleteOptions) -> De
         old = registry.materialize(scope, record)
         attributes.old = old
         await registry.chain.validate(attributes, lookup)
+        scope.resource.hooks.validate_delete(old, scope.context(dry_run=options.dry_run))
         try:
             return await _attempt(registry, scope, key, record, old, options)
         except (Stale, KeyMissing):

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from apiserver.endpoints.views import pods, reviews
+from apiserver.endpoints.views.componentstatuses import ComponentStatusView
 from apiserver.endpoints.views.resource import ResourceView
 from apiserver.endpoints.views.scale import ScaleView
 from apiserver.meta.gvk import GroupResource
@@ -17,6 +18,7 @@ _AUTHORIZATION = ("subjectaccessreviews", "localsubjectaccessreviews", "selfsubj
 _AUTHENTICATION = ("selfsubjectreviews", "tokenreviews")
 
 _VIEWS: Views = {
+    (GroupResource("", "componentstatuses"), ""): ComponentStatusView,
     (_PODS, "binding"): pods.BindingView,
     (GroupResource("", "bindings"), ""): pods.BindingView,
     (_PODS, "eviction"): pods.EvictionView,
