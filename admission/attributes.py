@@ -45,6 +45,8 @@ class Attributes:
     audit_annotations: dict[str, str] = field(default_factory=dict)
     namespaced: bool = True
 
-    @property
-    def group_resource(self) -> GroupResource:
-        return GroupResource(self.resource.group, self.resource.resource)
+    group_resource: GroupResource = field(init=False)
+    """Of ``resource``; every plugin asks for it."""
+
+    def __post_init__(self) -> None:
+        self.group_resource = GroupResource(self.resource.group, self.resource.resource)
