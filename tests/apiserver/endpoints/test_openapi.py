@@ -1,0 +1,169 @@
+"""OpenAPI documents: whole in themselves, and what kubectl relies on."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import orjson
+import pytest
+
+from apiserver.codec import openapi_pb
+from apiserver.endpoints.openapi import custom, documents
+from apiserver.endpoints.openapi.definitions import references, v3
+from apiserver.endpoints.openapi.operations import definition_name, identifier, tag_of
+from apiserver.kinds import catalog
+from apiserver.kinds.base import Kind, Resource, ServedVersion, Subresource
+from apiserver.meta.gvk import GroupVersionKind
+from apiserver.schema.types import Rule, Schema
+
+BUILTIN = list(catalog.resources().values())
+METHODS = {"get", "put", "post", "delete", "options", "head", "patch"}
+
+
+def foo(**members: Schema) -> Resource:
+    spec = Schema(type="object", properties={"spec": Schema(type="object", properties=members)}, required=("spec",))
+    scale = Subresource("scale", GroupVersionKind("autoscaling", "v1", "Scale"), ("get", "patch", "update"))
+    verbs = ("create", "delete", "deletecollection", "get", "list", "patch", "update", "watch")
+    served = ServedVersion("v1", spec, verbs, {"scale": scale})
+    return Resource("a.example.com", "foos", "Foo", "FooList", "foo", True, {"v1": served}, "v1", Kind(), custom=True)
+
+
+@pytest.fixture(scope="module")
+def swagger() -> Any:
+    return orjson.loads(documents.build_v2(BUILTIN, "v1.36").body)
+
+
+def operations(document: Any) -> list[tuple[str, str, Any]]:
+    return [(p, m, o) for p, item in document["paths"].items() for m, o in item.items() if m in METHODS]
+
+
+def test_v2_refers_to_nothing_that_it_lacks(swagger: Any) -> None:
+    wanted = set(references(swagger["paths"])) | set(references(swagger["definitions"])) | set(references(swagger["parameters"]))
+    assert wanted <= set(swagger["definitions"]) | set(swagger["parameters"])
+
+
+def test_operation_ids_are_unique(swagger: Any) -> None:
+    ids = [o["operationId"] for _, _, o in operations(swagger)]
+    assert len(ids) == len(set(ids)) > 800
+
+
+def test_path_parameters_are_declared(swagger: Any) -> None:
+    shared = swagger["parameters"]
+    for path, item in swagger["paths"].items():
+        names = {word[1:-1] for word in path.split("/") if word.startswith("{")}
+        for method in METHODS & set(item):
+            listed = [*item.get("parameters", []), *item[method].get("parameters", [])]
+            nodes = [shared[p["$ref"].rsplit("/", 1)[1]] if "$ref" in p else p for p in listed]
+            assert {n["name"] for n in nodes if n["in"] == "path"} == names, (path, method)
+            keys = [(n["name"], n["in"]) for n in nodes]
+            assert len(keys) == len(set(keys)), (path, method)
+
+
+def test_v2_has_no_defaults_but_members_of_that_name(swagger: Any) -> None:
+    assert "default" not in swagger["definitions"]["io.k8s.api.core.v1.ContainerPort"]["properties"]["protocol"]
+    json_schema = swagger["definitions"]["io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"]
+    assert "default" in json_schema["properties"]
+
+
+@pytest.mark.parametrize(
+    ("path", "method", "id", "action"),
+    [
+        ("/api/v1/namespaces/{namespace}/pods/{name}/exec", "post", "connectCoreV1PostNamespacedPodExec", "connect"),
+        ("/api/v1/nodes", "delete", "deleteCoreV1CollectionNode", "deletecollection"),
+        ("/apis/apps/v1/deployments", "get", "listAppsV1DeploymentForAllNamespaces", "list"),
+        ("/apis/apps/v1/namespaces/{namespace}/deployments/{name}/scale", "get", "readAppsV1NamespacedDeploymentScale", "get"),
+        ("/apis/rbac.authorization.k8s.io/v1/clusterroles/{name}", "put", "replaceRbacAuthorizationV1ClusterRole", "put"),
+        ("/api/v1/watch/namespaces/{namespace}/pods", "get", "watchCoreV1NamespacedPodList", "watchlist"),
+    ],
+)
+def test_names_of_operations(swagger: Any, path: str, method: str, id: str, action: str) -> None:
+    operation = swagger["paths"][path][method]
+    assert (operation["operationId"], operation["x-kubernetes-action"]) == (id, action)
+
+
+def test_scale_is_of_its_own_kind(swagger: Any) -> None:
+    operation = swagger["paths"]["/apis/apps/v1/namespaces/{namespace}/deployments/{name}/scale"]["patch"]
+    assert operation["x-kubernetes-group-version-kind"] == {"group": "autoscaling", "version": "v1", "kind": "Scale"}
+
+
+def test_v2_in_protobuf_is_much_the_same_size(swagger: Any) -> None:
+    assert len(openapi_pb.encode_document(swagger)) > 1_000_000
+
+
+@pytest.mark.parametrize("entry", documents.entries(BUILTIN))
+def test_v3_refers_to_nothing_that_it_lacks(entry: str) -> None:
+    document = orjson.loads(documents.build_v3(documents.members(BUILTIN, entry), entry, "v1.36").body)
+    schemas = set(document["components"]["schemas"])
+    assert set(references(document)) == schemas or set(references(document)) <= schemas
+    assert document["openapi"] == "3.0.0"
+
+
+def test_v3_tells_zero_values_and_wraps_references() -> None:
+    lease, scale = v3("io.k8s.api.coordination.v1.Lease"), v3("io.k8s.api.autoscaling.v1.ScaleStatus")
+    assert lease is not None and scale is not None
+    assert lease["properties"]["spec"]["allOf"] == [{"$ref": "#/components/schemas/io.k8s.api.coordination.v1.LeaseSpec"}]
+    assert lease["properties"]["spec"]["default"] == {}
+    assert scale["properties"]["replicas"]["default"] == 0 and "default" not in scale["properties"]["selector"]
+    renew = v3("io.k8s.api.coordination.v1.LeaseSpec")
+    assert renew is not None and "default" not in renew["properties"]["renewTime"]
+
+
+def test_patch_says_what_kubectl_asks_for() -> None:
+    """kubectl looks for fieldValidation and dryRun at the PATCH of a kind before it sends them."""
+    document = orjson.loads(documents.build_v3(documents.members(BUILTIN, "apis/apps/v1"), "apis/apps/v1", "v").body)
+    patch = document["paths"]["/apis/apps/v1/namespaces/{namespace}/deployments/{name}"]["patch"]
+    assert {"dryRun", "fieldValidation", "fieldManager", "force"} <= {p["name"] for p in patch["parameters"]}
+    assert "application/apply-patch+yaml" in patch["requestBody"]["content"]
+
+
+def test_custom_kind_in_both_versions() -> None:
+    resource = foo(
+        port=Schema(int_or_string=True),
+        size=Schema(type="integer", minimum=1, rules=(Rule("self > 0", message="positive"),)),
+        any=Schema(type="object", preserve_unknown=True, properties={"x": Schema(type="string")}),
+        gone=Schema(type="string", nullable=True),
+    )
+    served = resource.versions["v1"]
+    new = custom.definitions(resource, served, v2=False)
+    spec = new["com.example.a.v1.Foo"]["properties"]["spec"]["properties"]
+    assert spec["port"] == {"x-kubernetes-int-or-string": True, "anyOf": [{"type": "integer"}, {"type": "string"}]}
+    assert spec["size"]["x-kubernetes-validations"] == [{"rule": "self > 0", "message": "positive"}]
+    old = custom.definitions(resource, served, v2=True)["com.example.a.v1.Foo"]["properties"]["spec"]["properties"]
+    assert old["any"] == {"x-kubernetes-preserve-unknown-fields": True} and old["gone"] == {} and "anyOf" not in old["port"]
+    assert new["com.example.a.v1.FooList"]["required"] == ["items"]
+
+
+def test_custom_group_has_a_document_of_its_own() -> None:
+    resource = foo(size=Schema(type="integer"))
+    everything = [*BUILTIN, resource]
+    entry = "apis/a.example.com/v1"
+    assert entry in documents.entries(everything) and "apis/a.example.com" not in documents.entries(everything)
+    document = orjson.loads(documents.build_v3(documents.members(everything, entry), entry, "v").body)
+    assert document["info"]["title"] == "Kubernetes CRD Swagger"
+    assert set(references(document)) <= set(document["components"]["schemas"])
+    scale = document["paths"]["/apis/a.example.com/v1/namespaces/{namespace}/foos/{name}/scale"]["get"]
+    assert scale["operationId"] == "readAExampleComV1NamespacedFooScale"
+    swagger = orjson.loads(documents.build_v2(everything, "v").body)
+    assert "com.example.a.v1.Foo" in swagger["definitions"]
+    assert "com.example.a.v1.Foo" not in orjson.loads(documents.build_v2(BUILTIN, "v").body)["definitions"]
+
+
+def test_documents_are_made_once_and_follow_the_resources() -> None:
+    async def scenario() -> None:
+        made = documents.Documents("v")
+        first, second = await asyncio.gather(made.v3(BUILTIN, "version"), made.v3(BUILTIN, "version"))
+        assert first is second
+        before = await made.index(BUILTIN, "")
+        after = await made.index([*BUILTIN, foo()], "")
+        assert before.tag != after.tag
+        changed = await made.v3([foo(a=Schema(type="string"))], "apis/a.example.com/v1")
+        assert changed.tag != (await made.v3([foo()], "apis/a.example.com/v1")).tag
+
+    asyncio.run(scenario())
+
+
+def test_words() -> None:
+    assert identifier("flowcontrol.apiserver", capital=True) == "FlowcontrolApiserver"
+    assert tag_of("rbac.authorization.k8s.io", "v1") == "rbacAuthorization_v1" and tag_of("", "v1") == "core_v1"
+    assert definition_name(GroupVersionKind("apps", "v1", "Deployment")) == "io.k8s.api.apps.v1.Deployment"
