@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 from urllib.parse import unquote
 
 from apiserver.meta.gvk import GroupResource, GroupVersion
@@ -10,8 +10,7 @@ from apiserver.meta.gvk import GroupResource, GroupVersion
 DEFAULT_TENANT = "default"
 
 
-@dataclass(frozen=True, slots=True)
-class RequestInfo:
+class RequestInfo(NamedTuple):
     """tenant: its name; path: without the tenant prefix; verb: get, list, watch, create, update, patch, delete, deletecollection
     for resources, the lower-case HTTP method otherwise; namespace, name, subresource "" where there is none."""
 
@@ -55,21 +54,23 @@ def parse_request(method: str, raw_path: str, *, watch: bool = False, field_name
     """``raw_path``: as sent, percent-encoded, without the query. ``watch``: the query asks for it. ``field_name``: the name that a
     ``metadata.name=`` field selector picks, which authorization of list, watch and deletecollection sees as the name."""
     tenant, path = split_tenant(raw_path)
-    parts = [unquote(p) for p in path.strip("/").split("/")] if path.strip("/") else []
-    plain = RequestInfo(tenant, path, method, False, method.lower())
+    bare = path.strip("/")
+    parts = bare.split("/") if bare else []
+    if "%" in bare:
+        parts = [unquote(p) for p in parts]
     if len(parts) < 3 or parts[0] not in ("api", "apis"):
-        return plain
+        return RequestInfo(tenant, path, method, False, method.lower())
     prefix, rest = parts[0], parts[1:]
     group = ""
     if prefix == "apis":
         if len(rest) < 3:
-            return plain
+            return RequestInfo(tenant, path, method, False, method.lower())
         group, rest = rest[0], rest[1:]
     version, rest = rest[0], rest[1:]
     verb = _VERBS.get(method, "")
     if rest[0] in ("watch", "proxy"):
         if len(rest) < 2:
-            return plain
+            return RequestInfo(tenant, path, method, False, method.lower())
         verb = rest[0] if rest[0] == "watch" else verb
         rest = rest[1:]
     namespace = ""

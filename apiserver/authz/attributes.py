@@ -6,7 +6,6 @@ Sources: k8s.io/apiserver ``authorization/authorizer`` (Attributes, Decision) an
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from apiserver.errors import Forbidden
@@ -17,8 +16,7 @@ from apiserver.meta.labels import Requirement
 from apiserver.user import User
 
 
-@dataclass(frozen=True, slots=True)
-class Attributes:
+class Attributes(NamedTuple):
     """One question. is_resource: whether group ... name count, or else ``path``; version "*" for any.
 
     label_requirements, field_requirements: what a list, watch or deletecollection is limited to, for authorizers that look at it."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import Any
 
 from apiserver.authz.attributes import Attributes, Authorize
@@ -39,7 +38,7 @@ async def check_role(request: Attributes, role: Object, old: Object | None, read
     """On create and update of a Role or ClusterRole; ``request``: the write as it was authorized. Raises Forbidden.
 
     Free: system:masters, holders of the verb ``escalate``, and updates that only touch what garbage collection needs."""
-    if MASTERS in request.user.groups or (await authorize(replace(request, verb="escalate"))).allowed:
+    if MASTERS in request.user.groups or (await authorize(request._replace(verb="escalate"))).allowed:
         return
     if old is not None and only_garbage_collection_changed(role, old):
         return

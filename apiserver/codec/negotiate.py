@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 from urllib.parse import parse_qs
 
 from apiserver.errors import NotAcceptable, UnsupportedMediaType
@@ -97,7 +98,8 @@ def allow_resource(standard: Sequence[str] = ALL, *, table: bool = True) -> Allo
     return allow
 
 
-def parse_accept(header: str) -> list[Clause]:
+@lru_cache(maxsize=256)  # the few that clients in use send
+def parse_accept(header: str) -> Sequence[Clause]:
     """The clauses of an Accept header, best first. Clauses without a subtype are dropped, but for a bare ``*``."""
     clauses = []
     for part in header.split(","):
@@ -180,6 +182,8 @@ def check_route(accept: str, *, lists: bool = False, supported: Sequence[str] = 
 
     It compares types without parameters and knows no wildcard but ``*/*``. ``lists``: the path also lists and watches; ``more``: what a
     subresource gives besides (``text/plain`` for logs). Raises NotAcceptable."""
+    if accept == JSON or not accept:
+        return
     supported = _offered(supported)
     produced = [*more, *supported]
     if lists:
@@ -196,7 +200,7 @@ def _offered(supported: Sequence[str]) -> Sequence[str]:
 
 
 def _first_match(accept: str, allow: Allow, supported: Sequence[str]) -> Accepted | None:
-    if not accept:
+    if not accept or (accept == supported[0] and allow(accept, None)):
         return Accepted(supported[0])
     for clause in parse_accept(accept):
         for media_type in supported:
@@ -237,6 +241,8 @@ def body_type(content_type: str, supported: Sequence[str] = ALL) -> str:
     supported = _offered(supported)
     if not content_type:
         return supported[0]
+    if content_type in supported:
+        return content_type
     media_type = content_type.partition(";")[0].strip().lower()
     if media_type in supported and _CONTENT_TYPE.fullmatch(content_type):
         return media_type

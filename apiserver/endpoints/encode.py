@@ -22,7 +22,7 @@ from apiserver.codec.partial import partial_object, refuse_list, refuse_object
 from apiserver.codec.table import check_include_object, column_definitions, table, table_row
 from apiserver.endpoints.list_parts import ListBody, joined_stored, parts
 from apiserver.endpoints.request import ApiRequest
-from apiserver.endpoints.respond import PartsResponse
+from apiserver.endpoints.respond import BytesResponse, PartsResponse
 from apiserver.kinds.base import Object
 from apiserver.meta.gvk import GroupVersionKind
 from apiserver.registry.core import Registry
@@ -74,10 +74,10 @@ def respond(value: Any, kind: Accepted, status: int = 200) -> HttpResponse:
 # --- one object ----------------------------------------------------------------------------------------------------------------------
 
 
-def object_response(request: ApiRequest, scope: Scope, kind: Accepted, stored: Stored, status: int = 200) -> HttpResponse:
+def object_response(request: ApiRequest, scope: Scope, kind: Accepted, stored: Stored, status: int = 200) -> HttpResponseBase:
     if kind.convert is None:
         if kind.media_type == negotiate.JSON and not kind.pretty:
-            return HttpResponse(stored.json + b"\n", status=status, content_type=negotiate.JSON)
+            return BytesResponse(stored.json + b"\n", negotiate.JSON, status)
         return respond(stored.object, kind, status)
     obj = stored.object
     if obj.get("kind") != "Status":
@@ -125,7 +125,7 @@ def list_response(request: ApiRequest, registry: Registry, scope: Scope, kind: A
         made = parts(body, kind)
     if large:
         return PartsResponse(made, content_type=kind.media_type)
-    return HttpResponse(b"".join(made), content_type=kind.media_type)
+    return BytesResponse(b"".join(made), kind.media_type)
 
 
 def stored_parts(scope: Scope, metadata: Object, listing: Listing, at_once: int) -> Iterator[bytes]:

@@ -17,17 +17,16 @@ _QUERY = "SELECT tenant_id, head, floor FROM tenant_heads WHERE tenant_id = ANY(
 class Heads:
     def __init__(self, database: Database) -> None:
         self._database = database
-        self._waiting: dict[int, asyncio.Future[Head]] = {}
+        self._waiting: dict[int, list[asyncio.Future[Head]]] = {}
         self._task: asyncio.Task[None] | None = None
 
     async def of(self, tenant: int) -> Head:
         """Not older than the call. Raises TenantGone, Unavailable."""
-        future = self._waiting.get(tenant)
-        if future is None:
-            future = self._waiting[tenant] = asyncio.get_running_loop().create_future()
-            if self._task is None:
-                self._task = asyncio.create_task(self._run())
-        return await asyncio.shield(future)
+        future: asyncio.Future[Head] = asyncio.get_running_loop().create_future()
+        self._waiting.setdefault(tenant, []).append(future)
+        if self._task is None:
+            self._task = asyncio.create_task(self._run())
+        return await future
 
     async def of_all(self, tenants: list[int]) -> dict[int, Head]:
         """Those that exist, in one query."""
@@ -47,7 +46,7 @@ class Heads:
         finally:
             self._task = None
 
-    async def _answer(self, asked: dict[int, asyncio.Future[Head]]) -> None:
+    async def _answer(self, asked: dict[int, list[asyncio.Future[Head]]]) -> None:
         error: BaseException | None = None
         found: dict[int, Head] = {}
         try:
@@ -55,14 +54,16 @@ class Heads:
         except StorageError as e:
             error = e
         except BaseException as e:
-            for future in asked.values():
-                future.cancel()
+            for futures in asked.values():
+                for future in futures:
+                    future.cancel()
             raise e
-        for tenant, future in asked.items():
-            if future.done():
-                continue
-            if tenant in found:
-                future.set_result(found[tenant])
-            else:
-                future.set_exception(error or TenantGone(f"tenant {tenant} is gone"))
-                future.exception()  # a caller that was cancelled does not come for it
+        for tenant, futures in asked.items():
+            head = found.get(tenant)
+            for future in futures:
+                if future.done():
+                    continue
+                if head is not None:
+                    future.set_result(head)
+                else:
+                    future.set_exception(error or TenantGone(f"tenant {tenant} is gone"))

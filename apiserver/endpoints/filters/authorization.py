@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from apiserver.authz.attributes import Attributes, forbidden
 from apiserver.endpoints.request import ApiRequest
 from apiserver.endpoints.server import Server
@@ -38,7 +36,7 @@ async def authorize(server: Server, request: ApiRequest) -> None:
 
 async def authorize_create(server: Server, request: ApiRequest) -> None:
     """The second question of a PUT or an apply that finds nothing to change. Raises Forbidden."""
-    await ask(server, request, replace(attributes_of(request), verb="create"))
+    await ask(server, request, attributes_of(request)._replace(verb="create"))
 
 
 async def ask(server: Server, request: ApiRequest, attributes: Attributes) -> None:
