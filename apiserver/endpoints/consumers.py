@@ -155,9 +155,15 @@ class WatchConsumer(AsyncHttpConsumer):  # type: ignore[misc]  # Channels has no
         headers = [(b"content-type", self._content_type.encode()), *common_headers(self._request)]
         await self.send_headers(status=200, headers=headers)
         await self.send_body(b"", more_body=True)
-        async for batch in self._stream.batches():
-            async with asyncio.timeout(STALLED_AFTER):
-                await self.send_body(batch, more_body=True)
+        try:
+            async for batch in self._stream.batches():
+                async with asyncio.timeout(STALLED_AFTER):
+                    await self.send_body(batch, more_body=True)
+        except TimeoutError:
+            log.info("watch %s dropped: the client does not read", self._request.path)
+            return
+        except Exception:
+            log.exception("watch %s broke: audit-id=%s", self._request.path, self._request.audit_id)
         await self.send_body(b"", more_body=False)
 
 

@@ -51,7 +51,7 @@ class Entry:
         kind = scope["type"]
         if kind == "lifespan":
             await self._lifespan(receive, send)
-        elif scope["path"].startswith(CONSOLE_PREFIXES):
+        elif scope["path"].startswith(CONSOLE_PREFIXES) and kind == "http":
             await self._console(scope, receive, send)
         elif kind == "http":
             await self._http(await self._ready(), scope, receive, send)

@@ -43,7 +43,7 @@ async def delete(registry: Registry, scope: Scope, options: DeleteOptions) -> De
     attributes = registry.attributes(scope, "DELETE", scope.name, None, None, dry_run=options.dry_run)
     lookup = registry.lookup(scope.tenant)
     key = scope.key()
-    record, fresh = await registry.store.get(scope.tenant.id, key), True
+    record = await registry.store.get(scope.tenant.id, key)
     await registry.chain.admit(attributes, lookup)
     if record is None:
         raise NotFound(scope.resource.group_resource, scope.name)
@@ -56,7 +56,7 @@ async def delete(registry: Registry, scope: Scope, options: DeleteOptions) -> De
             return await _attempt(registry, scope, key, record, old, options)
         except (Stale, KeyMissing):
             latest = await registry.store.get(scope.tenant.id, key)
-            if latest is None or not fresh:
+            if latest is None:
                 raise NotFound(scope.resource.group_resource, scope.name) from None
             record = latest
 
@@ -76,29 +76,13 @@ async def _attempt(registry: Registry, scope: Scope, key: ObjectKey, record: Sta
         return Deleted(old, False)
     expected = record.resource_version
     graceful = resource.hooks.grace_period(new, options.grace_period) is not None
-    try:
-        with storage_errors(scope, scope.name):
-            if wait or graceful:  # kinds with grace are marked first, even when they go at once
-                expected = await _write(registry, scope, "update", key, new, data, expected)
-            if not wait:
-                expected = await _write(registry, scope, "delete", key, new, data, expected)
-    except _Again as again:
-        raise again.error from None
+    with storage_errors(scope, scope.name, passing=(Stale, KeyMissing)):
+        if wait or graceful:  # kinds with grace are marked first, even when they go at once
+            expected = await registry.store.write(scope.tenant.id, write_of("update", key, new, data, expected))
+        if not wait:
+            expected = await registry.store.write(scope.tenant.id, write_of("delete", key, new, data, expected))
     new["metadata"]["resourceVersion"] = str(expected)
     return Deleted(new, not wait)
-
-
-class _Again(Exception):
-    def __init__(self, error: Exception) -> None:
-        super().__init__()
-        self.error = error
-
-
-async def _write(registry: Registry, scope: Scope, operation: str, key: ObjectKey, new: Object, data: bytes, expected: int) -> int:
-    try:
-        return await registry.store.write(scope.tenant.id, write_of(operation, key, new, data, expected))
-    except (Stale, KeyMissing) as e:
-        raise _Again(e) from None
 
 
 def check_preconditions(resource: Resource, old: Object, options: DeleteOptions) -> None:

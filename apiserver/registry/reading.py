@@ -19,7 +19,7 @@ from apiserver.registry.options import ListOptions
 from apiserver.registry.result import Stored
 from apiserver.registry.scope import Scope
 from apiserver.registry.selection import Selection
-from apiserver.registry.translate import storage_errors, too_large
+from apiserver.registry.translate import storage_errors
 from apiserver.storage.errors import Compacted
 
 WAIT = 3.0
@@ -175,7 +175,7 @@ async def _exact(
     while True:
         want = options.limit - len(shown) if options.limit else 0
         try:
-            with storage_errors_but_compacted(scope, at):
+            with storage_errors(scope, wanted=at, passing=(Compacted,)):
                 page = await registry.store.list(tenant, resource, namespace=scope.namespace, at=at, after=after, limit=want)
         except Compacted as e:
             if after is not None or options.continue_token:
@@ -189,19 +189,3 @@ async def _exact(
         after = (records[-1].key.namespace, records[-1].key.name)
         if len(shown) >= options.limit:
             return _cut(registry, scope, selection, shown, at, page.remaining, after)
-
-
-class storage_errors_but_compacted:
-    def __init__(self, scope: Scope, wanted: int) -> None:
-        self._inner = storage_errors(scope, wanted=wanted)
-
-    def __enter__(self) -> None:
-        self._inner.__enter__()
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> bool:
-        if isinstance(error, Compacted):
-            return False
-        return bool(self._inner.__exit__(kind, error, trace))  # type: ignore[arg-type]  # contextlib's own types
-
-
-__all__ = ["Item", "Listing", "get", "list_", "parse_version", "plain", "too_large"]

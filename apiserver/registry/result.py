@@ -28,7 +28,7 @@ class Stored:
 
     @classmethod
     def of_write(cls, resource: Resource, version: str, key: ObjectKey, obj: Object, data: bytes, rv: int) -> Stored:
-        if version == resource.storage_version and not resource.custom:
+        if version == resource.storage_version and not resource.custom and resource.storage == resource.group_resource:
             return cls(obj, Record(key, "", rv, data).json)
         return cls(obj, None)
 

@@ -26,11 +26,13 @@ def unavailable(error: errors.Unavailable | errors.TenantGone) -> ServiceUnavail
 
 
 @contextmanager
-def storage_errors(scope: Scope, name: str = "", wanted: int = 0) -> Iterator[None]:
-    """name: the object concerned; wanted: the resourceVersion that was asked for."""
+def storage_errors(scope: Scope, name: str = "", wanted: int = 0, *, passing: tuple[type[errors.StorageError], ...] = ()) -> Iterator[None]:
+    """name: the object concerned; wanted: the resourceVersion that was asked for; passing: errors that the caller deals with itself."""
     resource = scope.resource.group_resource
     try:
         yield
+    except passing:
+        raise
     except errors.KeyExists:
         raise AlreadyExists(resource, name) from None
     except errors.KeyMissing:

@@ -95,29 +95,10 @@ async def _attempt(
     data = registry.encode(scope.resource, new)
     if request.dry_run:
         return Stored.of_object(new) if fresh else None
-    with storage_errors_except_stale(scope):
+    with storage_errors(scope, scope.name, passing=(Stale, KeyMissing)):
         rv = await registry.store.write(scope.tenant.id, write_of("update", key, new, data, record.resource_version))
     new["metadata"]["resourceVersion"] = str(rv)
     return Stored.of_write(scope.resource, scope.version, key, new, data, rv)
-
-
-def storage_errors_except_stale(scope: Scope) -> _Translated:
-    return _Translated(scope)
-
-
-class _Translated:
-    """storage_errors(), but Stale and KeyMissing pass: the loop starts again on them."""
-
-    def __init__(self, scope: Scope) -> None:
-        self._inner = storage_errors(scope, scope.name)
-
-    def __enter__(self) -> None:
-        self._inner.__enter__()
-
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: object) -> bool:
-        if isinstance(error, Stale | KeyMissing):
-            return False
-        return bool(self._inner.__exit__(kind, error, trace))  # type: ignore[arg-type]  # contextlib's own types
 
 
 async def _create(registry: Registry, scope: Scope, change: Change, request: Request) -> Stored:
@@ -216,10 +197,12 @@ def _finished(new: Object, old: Object) -> bool:
 
 
 async def _delete(registry: Registry, scope: Scope, key: ObjectKey, record: State, new: Object, request: Request) -> Stored:
+    """The update itself is not stored: watchers see the object go as it last was, the client what it sent."""
     if not request.dry_run:
-        data = registry.encode(scope.resource, new)
-        with storage_errors_except_stale(scope):
-            await registry.store.write(scope.tenant.id, write_of("delete", key, new, data, record.resource_version))
+        last = registry.materialize(scope, record)
+        data = registry.encode(scope.resource, last)
+        with storage_errors(scope, scope.name, passing=(Stale, KeyMissing)):
+            await registry.store.write(scope.tenant.id, write_of("delete", key, last, data, record.resource_version))
     return Stored.of_object(new)
 
 

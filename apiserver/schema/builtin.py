@@ -21,7 +21,7 @@ from apiserver.meta.gvk import GroupVersionKind
 from apiserver.schema.definitions import APIEXTENSIONS, INT_OR_STRING, META, QUANTITY, load_data, raw_definitions
 from apiserver.schema.types import MISSING, LazyProperties, Schema
 
-__all__ = ["definition", "kinds", "raw_definitions", "schema_for"]
+__all__ = ["definition", "kinds", "raw_definitions", "schema_for", "unserved_kinds"]
 
 _SPECIAL = {
     QUANTITY: "quantity",
@@ -57,6 +57,11 @@ def kinds() -> Mapping[GroupVersionKind, str]:
 
 
 @cache
+def unserved_kinds() -> Mapping[str, frozenset[str]]:
+    """apiVersion → kinds that Kubernetes has Go types for but does not serve (any more): errors tell them from what never was."""
+    return {version: frozenset(names) for version, names in load_data("unserved-kinds.json").items()}
+
+
 def definition(name: str) -> Schema:
     """The schema of a definition such as ``io.k8s.api.core.v1.PodSpec``. Raises KeyError where there is none."""
     raw = raw_definitions()[name]
