@@ -62,6 +62,7 @@ def unserved_kinds() -> Mapping[str, frozenset[str]]:
     return {version: frozenset(names) for version, names in load_data("unserved-kinds.json").items()}
 
 
+@cache
 def definition(name: str) -> Schema:
     """The schema of a definition such as ``io.k8s.api.core.v1.PodSpec``. Raises KeyError where there is none."""
     raw = raw_definitions()[name]
