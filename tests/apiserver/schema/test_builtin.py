@@ -84,3 +84,10 @@ def test_every_served_resource_has_a_schema(shared: Path) -> None:
     resources = json.loads((shared / "facts" / "resources.json").read_text())
     served = {GroupVersionKind(r["group"], r["version"], r["kind"]) for r in resources}
     assert served <= set(kinds())
+
+
+def test_a_definition_is_made_once() -> None:
+    """Recursive types would have no end otherwise, and each use of a definition would cost its compilation again."""
+    name = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"
+    assert definition(name) is definition(name)
+    assert definition(name).properties["not"].properties is definition(name).properties  # type: ignore[index]
