@@ -6,7 +6,7 @@ Own code of one page: a request touches three metrics, and with prometheus_clien
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import ClassVar
 
 Labels = tuple[str, ...]
@@ -42,6 +42,20 @@ class Counter(Metric):
 
     def samples(self) -> Iterator[tuple[str, str, float]]:
         for values, value in self.values.items():
+            yield "", self._pairs(values), value
+
+
+class Foreign(Metric):
+    """A counter that another part of the program keeps. read: label values → count."""
+
+    kind = "counter"
+
+    def __init__(self, name: str, text: str, labels: tuple[str, ...], read: Callable[[], Mapping[Labels, float]]) -> None:
+        super().__init__(name, text, labels)
+        self._read = read
+
+    def samples(self) -> Iterator[tuple[str, str, float]]:
+        for values, value in self._read().items():
             yield "", self._pairs(values), value
 
 

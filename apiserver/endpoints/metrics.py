@@ -14,10 +14,11 @@ from contextlib import contextmanager
 
 from django.http.response import HttpResponseBase
 
-from apiserver.endpoints.metric_types import Counter, Gauge, Histogram, Metrics
+from apiserver.endpoints.metric_types import Counter, Foreign, Gauge, Histogram, Metrics
 from apiserver.endpoints.request import ApiRequest
 from apiserver.endpoints.respond import PartsResponse
 from apiserver.kinds.base import ServedVersion
+from apiserver.kinds.declarative import run as declarative
 from apiserver.meta.gvk import GroupResource
 
 _SECONDS = (0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0)
@@ -45,6 +46,7 @@ DEPRECATED = Gauge(
 WATCH_EVENTS = Counter("apiserver_watch_events_total", "Events sent to watch clients.", ("group", "version", "resource"))
 OBJECTS = Gauge("apiserver_resource_objects", "Stored objects of all tenants, by resource.", ("group", "resource"))
 REGISTRY.metrics += [REQUESTS, DURATION, SIZES, INFLIGHT, LONG_RUNNING, DEPRECATED, WATCH_EVENTS, OBJECTS]
+REGISTRY.metrics += [Foreign(*family) for family in declarative.METRICS]
 
 _VERBS = {"create": "POST", "update": "PUT", "deletecollection": "DELETECOLLECTION"}
 _READING = frozenset({"GET", "LIST"})

@@ -12,6 +12,7 @@ from admission.attributes import Attributes, Object, Operation
 from admission.chain import Chain
 from apiserver.fieldmanager.manager import FieldManager
 from apiserver.kinds.base import Resource
+from apiserver.kinds.declarative.run import DEFAULT_GATES, Gates
 from apiserver.meta.gvk import GroupResource, GroupVersionResource
 from apiserver.registry.scope import Scope, Tenant
 from apiserver.schema.decode import DecodeError
@@ -50,7 +51,7 @@ class Hook(Protocol):
 @dataclass(slots=True)
 class Registry:
     """hooks: by storage GroupResource; manager: the FieldManager of a resource; sign: keyed hash of a message; index: labels and selectable
-    fields of a stored object."""
+    fields of a stored object; gates: those of declarative validation."""
 
     store: Store
     watches: Watches
@@ -60,6 +61,7 @@ class Registry:
     hooks: Mapping[GroupResource, Hook]
     sign: Callable[[bytes], bytes]
     index: Index
+    gates: Gates = DEFAULT_GATES
 
     # --- objects ---------------------------------------------------------------------------------------------------------------
     def materialize(self, scope: Scope, record: State) -> Object:

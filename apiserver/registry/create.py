@@ -9,6 +9,7 @@ from apiserver.errors import AlreadyExists, Invalid, PlainError
 from apiserver.meta.names import generate_name
 from apiserver.registry import objectmeta
 from apiserver.registry.core import Registry, ordered_metadata, write_of
+from apiserver.registry.declared import with_declared
 from apiserver.registry.mutation import drop_doubled_owners, mutate
 from apiserver.registry.result import Stored
 from apiserver.registry.scope import Scope
@@ -69,6 +70,7 @@ async def before_create(registry: Registry, scope: Scope, obj: Object, *, dry_ru
         await hook.before_write(registry, scope, obj, None, dry_run=dry_run)
     errors = objectmeta.validate(obj, namespaced=scope.resource.namespaced, name_rule=hooks.name_rule)
     errors += hooks.validate(obj, context) + hooks.validate_create(obj, context)
+    errors = with_declared(registry, scope, obj, None, errors)
     if errors:
         raise Invalid(scope.kind_of(obj), metadata.get("name", ""), errors)
     errors = objectmeta.path_segment_errors(obj)

@@ -20,6 +20,7 @@ from apiserver.meta.gvk import GroupKind
 from apiserver.registry import objectmeta
 from apiserver.registry.core import Registry, State, ordered_metadata, write_of
 from apiserver.registry.create import create
+from apiserver.registry.declared import with_declared
 from apiserver.registry.mutation import mutate
 from apiserver.registry.result import Stored
 from apiserver.registry.scope import Scope
@@ -181,6 +182,7 @@ async def _before_update(registry: Registry, scope: Scope, new: Object, old: Obj
         errors += hooks.validate(new, context)
     else:
         errors += hooks.validate_subresource_update(scope.subresource, new, old, context)
+    errors = with_declared(registry, scope, new, old, errors)
     if errors:
         raise Invalid(scope.kind_of(new), metadata.get("name", ""), errors)
     for text in hooks.warnings(new, old, context):

@@ -31,6 +31,7 @@ from apiserver.patch.merge import apply_merge_patch
 from apiserver.patch.strategic import apply_strategic_patch
 from apiserver.schema.decode import decode
 from apiserver.schema.stored import null_empty_lists
+from tests.support.kindtools import with_declared
 
 NS = "replay-abcdefgh"
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
@@ -241,6 +242,7 @@ def _created(target: Target, obj: dict[str, Any], context: WriteContext) -> Resu
     _admit(target.resource.kind, obj)
     hooks.prepare_create(obj, context)
     errors = hooks.validate(obj, context) + hooks.validate_create(obj, context)
+    errors = with_declared(target.resource, target.version, obj, None, errors)
     warnings = [] if errors else hooks.warnings(obj, None, context)
     hooks.canonicalize(obj)
     return Result(obj, errors, warnings)
@@ -261,6 +263,7 @@ def _updated(target: Target, obj: dict[str, Any], live: dict[str, Any], context:
     else:
         hooks.prepare_update(obj, old, context)
         errors = hooks.validate(obj, context) + hooks.validate_update(obj, live, context)
+    errors = with_declared(target.resource, target.version, obj, live, errors, target.subresource)
     warnings = [] if errors else hooks.warnings(obj, live, context)
     hooks.canonicalize(obj)
     return Result(obj, errors, warnings)

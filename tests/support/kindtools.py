@@ -10,6 +10,7 @@ from typing import Any
 from apiserver.fielderrors import FieldErrors
 from apiserver.kinds.base import Resource, WriteContext
 from apiserver.kinds.catalog import resources
+from apiserver.kinds.declarative.run import Gates, Subject, validate
 from apiserver.meta.gvk import GroupVersion
 from apiserver.schema.decode import decode
 
@@ -44,6 +45,16 @@ def typed(obj: dict[str, Any]) -> dict[str, Any]:
     return out
 
 
+def with_declared(
+    resource: Resource, version: str, obj: dict[str, Any], old: dict[str, Any] | None, errors: FieldErrors, subresource: str = ""
+) -> FieldErrors:
+    """What the registry does with a kind's declared rules."""
+    declared = resource.hooks.declared
+    if declared is None:
+        return errors
+    return validate(declared, Subject(resource.kind, version, resource.versions[version].schema, obj, old, subresource), errors, Gates())
+
+
 def create(obj: dict[str, Any]) -> Made:
     resource, version = resource_of(obj)
     context = WriteContext(version, NOW)
@@ -53,6 +64,7 @@ def create(obj: dict[str, Any]) -> Made:
     out["metadata"].update(uid=UID, creationTimestamp="2026-01-02T03:00:00Z")
     resource.hooks.prepare_create(out, context)
     errors = resource.hooks.validate(out, context) + resource.hooks.validate_create(out, context)
+    errors = with_declared(resource, version, out, None, errors)
     return Made(out, errors, [] if errors else resource.hooks.warnings(out, None, context))
 
 
@@ -72,6 +84,7 @@ def update(obj: dict[str, Any], old: dict[str, Any], subresource: str = "") -> M
     else:
         hooks.prepare_update(out, before, context)
         errors = hooks.validate(out, context) + hooks.validate_update(out, old, context)
+    errors = with_declared(resource, version, out, old, errors, subresource)
     return Made(out, errors, [] if errors else hooks.warnings(out, old, context))
 
 

@@ -12,9 +12,12 @@ from apiserver.kinds.autoscaling.conversion import ANNOTATIONS, METRICS, to_v1, 
 from apiserver.kinds.autoscaling.targets import show_targets
 from apiserver.kinds.base import Kind, Object, WriteContext
 from apiserver.kinds.common import checks, table
+from apiserver.kinds.declarative import tags as t
+from apiserver.kinds.declarative.declared import Declared
+from apiserver.kinds.declarative.run import covered
 from apiserver.kinds.registration import register
 
-SPEC, STATUS = checks.root("spec"), checks.root("status")
+SPEC = checks.root("spec")
 _CPU_TARGET = 80
 
 
@@ -22,6 +25,19 @@ _CPU_TARGET = 80
 class HorizontalPodAutoscaler(Kind):
     status = True
     generation = False
+    declared = Declared(
+        {
+            "": [t.supports_subresource("/status")],
+            "spec.minReplicas": [
+                t.alpha(t.optional()),
+                t.alpha(t.if_enabled("HPAScaleToZero", t.minimum(0))),
+                t.alpha(t.if_disabled("HPAScaleToZero", t.minimum(1))),
+            ],
+            "spec.maxReplicas": [t.alpha(t.required()), t.alpha(t.minimum(1))],
+            "status.currentReplicas": [t.minimum(0)],
+            "status.desiredReplicas": [t.minimum(0)],
+        }
+    )
 
     def default(self, obj: Object, version: str) -> None:
         spec = obj.setdefault("spec", {})
@@ -45,9 +61,6 @@ class HorizontalPodAutoscaler(Kind):
 
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
         return list(_spec(self.convert(obj, "v2")["spec"]))
-
-    def validate_status_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
-        return list(checks.non_negatives(obj.get("status") or {}, STATUS, "currentReplicas", "desiredReplicas"))
 
     def convert(self, obj: Object, to: str) -> Object:
         if obj.get("apiVersion") == f"autoscaling/{to}":
@@ -92,11 +105,11 @@ def _drop_status_annotations(obj: Object, context: WriteContext) -> None:
 def _spec(spec: Mapping[str, Any]) -> checks.Errors:
     low, high = spec.get("minReplicas"), spec.get("maxReplicas", 0)
     if low is not None and low < 1:
-        yield invalid(SPEC.child("minReplicas"), low, "must be greater than or equal to 1")
+        yield from covered([invalid(SPEC.child("minReplicas"), low, "must be greater than or equal to 1")], "minimum")
     if not high:
-        yield required(SPEC.child("maxReplicas"), "must be set and greater than 0")
+        yield from covered([required(SPEC.child("maxReplicas"), "must be set and greater than 0")])
     elif high < 1:
-        yield invalid(SPEC.child("maxReplicas"), high, "must be greater than 0")
+        yield from covered([invalid(SPEC.child("maxReplicas"), high, "must be greater than 0")], "minimum")
     if low is not None and high < low:
         yield invalid(SPEC.child("maxReplicas"), high, "must be greater than or equal to `minReplicas`")
     yield from metrics.reference(spec.get("scaleTargetRef") or {}, SPEC.child("scaleTargetRef"))

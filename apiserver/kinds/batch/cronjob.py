@@ -13,6 +13,9 @@ from apiserver.kinds.batch.jobspec import job_spec
 from apiserver.kinds.batch.schedule import ScheduleError, check_schedule
 from apiserver.kinds.common import checks, poddefaults, podwarnings, selectors, table
 from apiserver.kinds.common.workload import SPEC, Workload, name_for_pods
+from apiserver.kinds.declarative import tags as t
+from apiserver.kinds.declarative.declared import Declared
+from apiserver.kinds.declarative.run import covered
 from apiserver.kinds.registration import register
 from apiserver.meta.times import age
 
@@ -24,6 +27,8 @@ _POLICIES = ("Allow", "Forbid", "Replace")
 
 @register("batch", "CronJob")
 class CronJob(Workload):
+    declared = Declared({"spec.schedule": [t.alpha(t.required())]})
+
     def default(self, obj: Object, version: str) -> None:
         spec = obj.setdefault("spec", {})
         job = spec.setdefault("jobTemplate", {}).setdefault("spec", {})
@@ -68,7 +73,7 @@ class CronJob(Workload):
 def _schedule(spec: Mapping[str, Any]) -> checks.Errors:
     schedule, zone = spec.get("schedule", ""), spec.get("timeZone")
     if not schedule:
-        yield required(_SCHEDULE)
+        yield from covered([required(_SCHEDULE)])
     else:
         try:
             check_schedule(schedule)

@@ -11,6 +11,9 @@ from apiserver.kinds.base import Kind, Object, WriteContext
 from apiserver.kinds.certificates.requests import certificate_problem, request_problem
 from apiserver.kinds.certificates.signers import signer_name_errors
 from apiserver.kinds.common import checks as c
+from apiserver.kinds.declarative import tags as t
+from apiserver.kinds.declarative.declared import Declared
+from apiserver.kinds.declarative.run import covered
 from apiserver.kinds.registration import register
 from apiserver.meta.times import age, format_time, human_duration
 
@@ -27,6 +30,19 @@ _SPEC, _CONDITIONS, _CERTIFICATE = FieldPath("spec"), FieldPath("status.conditio
 class CertificateSigningRequest(Kind):
     generation = False
     status = True
+    declared = Declared(
+        {
+            "": [t.supports_subresource("/status"), t.supports_subresource("/approval")],
+            "status.conditions": [
+                t.alpha(t.list_type("map")),
+                t.alpha(t.list_map_key("type")),
+                t.alpha(t.custom_unique()),
+                t.alpha(t.optional()),
+                t.alpha(t.item(t.zero_or_one_of_member(), type="Approved")),
+                t.alpha(t.item(t.zero_or_one_of_member(), type="Denied")),
+            ],
+        }
+    )
 
     def prepare_create(self, obj: Object, context: WriteContext) -> None:
         """Who asks is who sent the request, whatever the request says."""
@@ -150,7 +166,7 @@ def _condition_errors(obj: Object) -> c.Errors:
             yield duplicate(path.child("type"), kind)
         seen.add(kind)
         if set(_APPROVAL) <= seen:
-            yield invalid(_CONDITIONS, kind, "Approved and Denied conditions are mutually exclusive")
+            yield from covered([invalid(_CONDITIONS, kind, "Approved and Denied conditions are mutually exclusive")], "zeroOrOneOf")
             return
 
 

@@ -5,12 +5,17 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from apiserver.fielderrors import FieldErrors, invalid
+from apiserver.fielderrors import FieldPath, invalid
 from apiserver.kinds.base import Kind, Object, WriteContext
 from apiserver.kinds.common import checks, table
+from apiserver.kinds.declarative import tags as t
+from apiserver.kinds.declarative.declared import Declared
 from apiserver.kinds.registration import register
 
-_SPEC = checks.root("spec")
+
+def _lasting(seconds: int, path: FieldPath) -> checks.Errors:
+    if seconds <= 0:
+        yield invalid(path, seconds, "must be greater than 0")
 
 
 @register("coordination.k8s.io", "Lease")
@@ -20,19 +25,18 @@ class Lease(Kind):
     generation = False
     allow_create_on_update = True
     allow_unconditional_update = False
+    declared = Declared(
+        {
+            "spec.leaseDurationSeconds": [t.optional(), t.custom(_lasting)],
+            "spec.leaseTransitions": [t.optional(), t.minimum(0)],
+        }
+    )
 
     def prepare_create(self, obj: Object, context: WriteContext) -> None:
         _drop_disabled(obj.get("spec") or {}, {})
 
     def prepare_update(self, obj: Object, old: Object, context: WriteContext) -> None:
         _drop_disabled(obj.get("spec") or {}, old.get("spec") or {})
-
-    def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
-        spec = obj.get("spec") or {}
-        errors: FieldErrors = []
-        if spec.get("leaseDurationSeconds") is not None and spec["leaseDurationSeconds"] <= 0:
-            errors.append(invalid(_SPEC.child("leaseDurationSeconds"), spec["leaseDurationSeconds"], "must be greater than 0"))
-        return errors + list(checks.non_negative(spec.get("leaseTransitions"), _SPEC.child("leaseTransitions")))
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         return [table.name(obj), (obj.get("spec") or {}).get("holderIdentity") or "", table.created(obj, now)]

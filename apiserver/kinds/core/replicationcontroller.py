@@ -10,6 +10,9 @@ from apiserver.fielderrors import FieldErrors, invalid, required
 from apiserver.kinds.base import Object, WriteContext
 from apiserver.kinds.common import checks, rollout, selectors, table, templates
 from apiserver.kinds.common.workload import SPEC, STATUS, Workload, name_for_pods
+from apiserver.kinds.declarative import tags as t
+from apiserver.kinds.declarative.declared import Declared
+from apiserver.kinds.declarative.run import covered
 from apiserver.kinds.registration import register
 
 _TEMPLATE = SPEC.child("template")
@@ -17,6 +20,14 @@ _TEMPLATE = SPEC.child("template")
 
 @register("", "ReplicationController")
 class ReplicationController(Workload):
+    declared = Declared(
+        {
+            "": [t.supports_subresource("/scale")],
+            "spec.replicas": [t.alpha(t.optional()), t.alpha(t.minimum(0))],
+            "spec.minReadySeconds": [t.alpha(t.optional()), t.alpha(t.minimum(0))],
+        }
+    )
+
     def default(self, obj: Object, version: str) -> None:
         spec = obj.setdefault("spec", {})
         if spec.get("template") is not None:
@@ -30,10 +41,10 @@ class ReplicationController(Workload):
 
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
         spec = obj["spec"]
-        errors = list(checks.non_negative(spec.get("minReadySeconds"), SPEC.child("minReadySeconds")))
+        errors = list(covered(checks.non_negative(spec.get("minReadySeconds"), SPEC.child("minReadySeconds")), "minimum"))
         if not spec.get("selector"):
             errors.append(required(SPEC.child("selector")))
-        errors += checks.non_negative(spec.get("replicas"), SPEC.child("replicas"))
+        errors += covered(checks.non_negative(spec.get("replicas"), SPEC.child("replicas")), "minimum")
         return errors + list(_template(spec))
 
     def validate_status_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:

@@ -57,6 +57,9 @@ class Gates:
         return self.declarative_validation and (self.takeover or (level == BETA and self.beta))
 
 
+DEFAULT_GATES = Gates()
+
+
 class Subject(NamedTuple):
     """What is written. kind: its name; old: None on create; subresource: "" for the object itself."""
 
@@ -78,26 +81,31 @@ MISMATCHES: Counter[str] = Counter()
 PANICS: Counter[str] = Counter()
 """By Subject.identifier, since the process began."""
 
-Family = tuple[str, str, tuple[str, ...], dict[tuple[str, ...], int]]
-"""A counter: name, help, label names, label values → count."""
 
-_METRIC = "apiserver_validation_declarative_validation_"
-METRICS: list[Callable[[], Family]] = [
-    lambda: _total("mismatch_total", "Number of times declarative validation results differed from handwritten validation.", MISMATCHES),
-    lambda: _by_identifier(
-        "parity_discrepancies_total", "Differences of declarative and handwritten validation, by identifier.", MISMATCHES
-    ),
-    lambda: _total("panic_total", "Number of times declarative validation has panicked.", PANICS),
-    lambda: _by_identifier("panics_total", "Number of panics in declarative validation, by identifier.", PANICS),
-]
+class Family(NamedTuple):
+    """A counter as /metrics shows it. read: label values → count."""
+
+    name: str
+    text: str
+    labels: tuple[str, ...]
+    read: Callable[[], dict[tuple[str, ...], float]]
 
 
 def _total(name: str, text: str, counts: Counter[str]) -> Family:
-    return _METRIC + name, text, (), {(): counts.total()}
+    return Family(_METRIC + name, text, (), lambda: {(): counts.total()})
 
 
 def _by_identifier(name: str, text: str, counts: Counter[str]) -> Family:
-    return _METRIC + name, text, ("validation_identifier",), {(key,): count for key, count in counts.items()}
+    return Family(_METRIC + name, text, ("validation_identifier",), lambda: {(key,): count for key, count in counts.items()})
+
+
+_METRIC = "apiserver_validation_declarative_validation_"
+METRICS = (
+    _total("mismatch_total", "Number of times declarative validation results differed from handwritten validation.", MISMATCHES),
+    _by_identifier("parity_discrepancies_total", "Differences of declarative and handwritten validation, by identifier.", MISMATCHES),
+    _total("panic_total", "Number of times declarative validation has panicked.", PANICS),
+    _by_identifier("panics_total", "Number of panics in declarative validation, by identifier.", PANICS),
+)
 
 
 def covered(errors: Iterable[FieldError], origin: str = "") -> Iterator[FieldError]:
@@ -108,9 +116,9 @@ def covered(errors: Iterable[FieldError], origin: str = "") -> Iterator[FieldErr
         yield error
 
 
-def validate(declared: Declared | None, subject: Subject, written: FieldErrors, gates: Gates) -> FieldErrors:
+def validate(declared: Declared, subject: Subject, written: FieldErrors, gates: Gates) -> FieldErrors:
     """The errors of a write: ``written`` are those of the kind's hooks; declared ones that count come after what is left of them."""
-    if declared is None or not declared.supports(subject.subresource):
+    if not declared.supports(subject.subresource):
         return written
     node = declared.compiled(subject.schema, subject.version)
     found, panic = _find(declared, subject, gates)

@@ -9,6 +9,9 @@ from apiserver.fielderrors import FieldErrors, FieldPath, duplicate, invalid, re
 from apiserver.kinds.base import Kind, Object, WriteContext
 from apiserver.kinds.common import checks as c
 from apiserver.kinds.core.service_validation import PROTOCOLS
+from apiserver.kinds.declarative import tags as t
+from apiserver.kinds.declarative.declared import Declared
+from apiserver.kinds.declarative.run import covered
 from apiserver.kinds.networking.address_warnings import ip_warnings
 from apiserver.kinds.networking.addresses import endpoint_ip_errors, family, ip_errors
 from apiserver.kinds.registration import register
@@ -21,6 +24,14 @@ _SHOWN = 3
 
 @register("discovery.k8s.io", "EndpointSlice")
 class EndpointSlice(Kind):
+    declared = Declared(
+        {
+            "addressType": [t.alpha(t.required()), t.alpha(t.immutable()), t.alpha(t.enum(*_TYPES))],
+            "endpoints": [t.alpha(t.optional())],
+            "endpoints[*].addresses": [t.alpha(t.required()), t.alpha(t.max_items(_MOST_ADDRESSES))],
+        }
+    )
+
     def default(self, obj: Object, version: str) -> None:
         for port in obj.get("ports") or []:
             if port.get("name") is None:
@@ -44,10 +55,10 @@ class EndpointSlice(Kind):
 
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
         kind, path = obj.get("addressType", ""), FieldPath("addressType")
-        return [*c.one_of(kind, path, _TYPES), *_ports(obj.get("ports") or []), *_endpoints(obj.get("endpoints") or [], kind)]
+        return [*covered(c.one_of(kind, path, _TYPES)), *_ports(obj.get("ports") or []), *_endpoints(obj.get("endpoints") or [], kind)]
 
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
-        return list(c.immutable(obj.get("addressType"), old.get("addressType"), FieldPath("addressType")))
+        return list(covered(c.immutable(obj.get("addressType"), old.get("addressType"), FieldPath("addressType")), "immutable"))
 
     def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
         if obj.get("addressType") == "FQDN":
@@ -119,9 +130,9 @@ def _endpoints(endpoints: list[Object], kind: str) -> c.Errors:
 
 def _addresses(addresses: list[str], kind: str, path: FieldPath) -> c.Errors:
     if not addresses:
-        yield required(path, "must contain at least 1 address")
+        yield from covered([required(path, "must contain at least 1 address")])
     elif len(addresses) > _MOST_ADDRESSES:
-        yield too_many(path, len(addresses), _MOST_ADDRESSES)
+        yield from covered([too_many(path, len(addresses), _MOST_ADDRESSES)], "maxItems")
     for i, address in enumerate(addresses):
         at = path.at(i)
         if kind in ("IPv4", "IPv6"):

@@ -9,6 +9,9 @@ from typing import Any
 from apiserver.fielderrors import FieldErrors, FieldPath, forbidden, invalid, not_supported, required
 from apiserver.kinds.base import Kind, Object, WriteContext
 from apiserver.kinds.common import checks as c
+from apiserver.kinds.declarative import tags as t
+from apiserver.kinds.declarative.declared import Declared
+from apiserver.kinds.declarative.run import covered
 from apiserver.kinds.flowcontrol.conditions import condition_errors
 from apiserver.kinds.flowcontrol.flowschema import GROUP
 from apiserver.kinds.flowcontrol.mandatory import mandatory_errors
@@ -24,6 +27,18 @@ _ENTROPY_BITS = 60
 @register(GROUP, "PriorityLevelConfiguration")
 class PriorityLevelConfiguration(Kind):
     status = True
+    declared = Declared(
+        {
+            "spec.type": [t.alpha(t.required()), t.discriminator()],
+            "spec.limited": [t.alpha(t.member("Limited", t.required())), t.alpha(t.member("Exempt", t.forbidden()))],
+            "spec.exempt": [t.alpha(t.member("Exempt", t.optional())), t.alpha(t.member("Limited", t.forbidden()))],
+            "spec.limited.limitResponse.type": [t.alpha(t.required()), t.discriminator()],
+            "spec.limited.limitResponse.queuing": [
+                t.alpha(t.member("Queue", t.required())),
+                t.alpha(t.member("Reject", t.forbidden())),
+            ],
+        }
+    )
 
     def default(self, obj: Object, version: str) -> None:
         spec = obj.setdefault("spec", {})
@@ -69,14 +84,14 @@ def _errors(obj: Object) -> c.Errors:
         yield invalid(_SPEC.child("type"), kind, "type must be 'Exempt' if and only if name is 'exempt'")
     if kind == "Exempt":
         if limited is not None:
-            yield forbidden(_SPEC.child("limited"), "must be nil if the type is not Limited")
+            yield from covered([forbidden(_SPEC.child("limited"), "must be nil if the type is not Limited")])
         if exempt is not None:
             yield from _shares(exempt, _SPEC.child("exempt"), least=0)
     elif kind == "Limited":
         if exempt is not None:
-            yield forbidden(_SPEC.child("exempt"), "must be nil if the type is Limited")
+            yield from covered([forbidden(_SPEC.child("exempt"), "must be nil if the type is Limited")])
         if limited is None:
-            yield required(_SPEC.child("limited"), "must not be empty when type is Limited")
+            yield from covered([required(_SPEC.child("limited"), "must not be empty when type is Limited")])
         else:
             yield from _shares(limited, _SPEC.child("limited"), least=0)
             yield from _response(limited.get("limitResponse") or {}, _SPEC.child("limited", "limitResponse"))
@@ -100,10 +115,10 @@ def _response(response: Object, path: FieldPath) -> c.Errors:
     kind, queuing = response.get("type", ""), response.get("queuing")
     if kind == "Reject":
         if queuing is not None:
-            yield forbidden(path.child("queuing"), "must be nil if limited.limitResponse.type is not Limited")
+            yield from covered([forbidden(path.child("queuing"), "must be nil if limited.limitResponse.type is not Limited")])
     elif kind == "Queue":
         if queuing is None:
-            yield required(path.child("queuing"), "must not be empty if limited.limitResponse.type is Limited")
+            yield from covered([required(path.child("queuing"), "must not be empty if limited.limitResponse.type is Limited")])
         else:
             yield from _queues(queuing, path.child("queuing"))
     else:

@@ -9,6 +9,9 @@ from typing import Any
 from apiserver.fielderrors import FieldErrors, FieldPath, go_quote, required
 from apiserver.kinds.base import Kind, Object, WriteContext
 from apiserver.kinds.common import checks as c
+from apiserver.kinds.declarative import tags as t
+from apiserver.kinds.declarative.declared import Declared
+from apiserver.kinds.declarative.run import covered
 from apiserver.kinds.registration import register
 from apiserver.meta import names
 
@@ -32,13 +35,20 @@ def strict_ip(value: str, prefix: bool = False) -> list[str]:
 class IPAddress(Kind):
     generation = False
     name_rule = staticmethod(strict_ip)
+    declared = Declared(
+        {
+            "spec.parentRef": [t.alpha(t.required()), t.alpha(t.immutable())],
+            "spec.parentRef.resource": [t.alpha(t.required())],
+            "spec.parentRef.name": [t.alpha(t.required())],
+        }
+    )
 
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
         return list(_reference((obj.get("spec") or {}).get("parentRef")))
 
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
         new, before = ((o.get("spec") or {}).get("parentRef") for o in (obj, old))
-        return list(c.immutable(new, before, _REF))
+        return list(covered(c.immutable(new, before, _REF), "immutable"))
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         ref = (obj.get("spec") or {}).get("parentRef")
@@ -52,13 +62,13 @@ class IPAddress(Kind):
 
 def _reference(ref: Object | None) -> c.Errors:
     if ref is None:
-        yield required(_REF)
+        yield from covered([required(_REF)])
         return
     if ref.get("group"):
         yield from c.dns_subdomain(ref["group"], _REF.child("group"))
     for member in ("resource", "name"):
         if not ref.get(member):
-            yield required(_REF.child(member))
+            yield from covered([required(_REF.child(member))])
     for member in ("resource", "name", "namespace"):
         if ref.get(member):
             yield from c.name(ref[member], _REF.child(member), names.path_segment)

@@ -10,6 +10,9 @@ from apiserver.kinds.base import Kind, Object, WriteContext
 from apiserver.kinds.common import checks as c
 from apiserver.kinds.common import resources, scheduling
 from apiserver.kinds.common.gostruct import show
+from apiserver.kinds.declarative import tags as t
+from apiserver.kinds.declarative.declared import Declared
+from apiserver.kinds.declarative.run import covered
 from apiserver.kinds.registration import register
 from apiserver.meta.times import age
 
@@ -18,12 +21,13 @@ from apiserver.meta.times import age
 class RuntimeClass(Kind):
     allow_unconditional_update = False
     generation = False
+    declared = Declared({"handler": [t.alpha(t.required()), t.alpha(t.immutable()), t.alpha(t.format("k8s-short-name"))]})
 
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
         return list(_errors(obj))
 
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
-        return list(c.immutable(obj.get("handler"), old.get("handler"), FieldPath("handler")))
+        return list(covered(c.immutable(obj.get("handler"), old.get("handler"), FieldPath("handler")), "immutable"))
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         metadata = obj["metadata"]
@@ -32,9 +36,9 @@ class RuntimeClass(Kind):
 
 def _errors(obj: Object) -> c.Errors:
     if not obj.get("handler"):
-        yield required("handler")
+        yield from covered([required("handler")])
     else:
-        yield from c.dns_label(obj["handler"], FieldPath("handler"))
+        yield from covered(c.dns_label(obj["handler"], FieldPath("handler")), "format=k8s-short-name")
     overhead = obj.get("overhead")
     if overhead is not None:
         yield from resources.requirements({"limits": overhead.get("podFixed") or {}}, FieldPath("overhead"))

@@ -6,7 +6,7 @@ from apiserver.fielderrors import FieldErrors, FieldPath, required
 from apiserver.kinds.base import Kind, Object, WriteContext
 from apiserver.kinds.common import checks as c
 from apiserver.kinds.common import namerules, selectors
-from apiserver.kinds.rbac.rules import GROUP, rule_errors
+from apiserver.kinds.rbac.rules import DECLARED_ROLE, GROUP, rule_errors
 from apiserver.kinds.registration import register
 
 
@@ -14,6 +14,7 @@ from apiserver.kinds.registration import register
 class ClusterRole(Kind):
     allow_create_on_update = True
     generation = False
+    declared = DECLARED_ROLE
     name_rule = staticmethod(namerules.path_segment)
 
     def default(self, obj: Object, version: str) -> None:

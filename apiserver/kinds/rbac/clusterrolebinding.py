@@ -8,7 +8,7 @@ from typing import Any
 from apiserver.fielderrors import FieldErrors
 from apiserver.kinds.base import Kind, Object, WriteContext
 from apiserver.kinds.common import namerules
-from apiserver.kinds.rbac.rules import GROUP, binding_errors, binding_update_errors, default_binding, subject_cells
+from apiserver.kinds.rbac.rules import DECLARED_BINDING, GROUP, binding_errors, binding_update_errors, default_binding, subject_cells
 from apiserver.kinds.registration import register
 from apiserver.meta.times import age
 
@@ -17,6 +17,7 @@ from apiserver.meta.times import age
 class ClusterRoleBinding(Kind):
     allow_create_on_update = True
     generation = False
+    declared = DECLARED_BINDING
     name_rule = staticmethod(namerules.path_segment)
 
     def default(self, obj: Object, version: str) -> None:

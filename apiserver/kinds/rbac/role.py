@@ -5,7 +5,7 @@ from __future__ import annotations
 from apiserver.fielderrors import FieldErrors
 from apiserver.kinds.base import Kind, Object, WriteContext
 from apiserver.kinds.common import namerules
-from apiserver.kinds.rbac.rules import GROUP, rule_errors
+from apiserver.kinds.rbac.rules import DECLARED_ROLE, GROUP, rule_errors
 from apiserver.kinds.registration import register
 
 
@@ -13,6 +13,7 @@ from apiserver.kinds.registration import register
 class Role(Kind):
     allow_create_on_update = True
     generation = False
+    declared = DECLARED_ROLE
     name_rule = staticmethod(namerules.path_segment)
 
     def default(self, obj: Object, version: str) -> None:

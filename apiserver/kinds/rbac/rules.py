@@ -6,9 +6,21 @@ from apiserver.fielderrors import FieldPath, invalid, not_supported, required
 from apiserver.kinds.base import Object
 from apiserver.kinds.common import checks as c
 from apiserver.kinds.common.gostruct import show
+from apiserver.kinds.declarative import tags as t
+from apiserver.kinds.declarative.declared import Declared
+from apiserver.kinds.declarative.run import covered
 from apiserver.meta import names
 
 GROUP = "rbac.authorization.k8s.io"
+
+DECLARED_ROLE = Declared({"rules": [t.alpha(t.optional())], "rules[*].verbs": [t.alpha(t.required())]})
+DECLARED_BINDING = Declared(
+    {
+        "subjects": [t.alpha(t.optional())],
+        "subjects[*].name": [t.alpha(t.required())],
+        "roleRef.name": [t.alpha(t.required())],
+    }
+)
 
 
 def rule_errors(rules: list[Object] | None, *, namespaced: bool) -> c.Errors:
@@ -18,7 +30,7 @@ def rule_errors(rules: list[Object] | None, *, namespaced: bool) -> c.Errors:
 
 def _rule(rule: Object, path: FieldPath, namespaced: bool) -> c.Errors:
     if not rule.get("verbs"):
-        yield required(path.child("verbs"), "verbs must contain at least one value")
+        yield from covered([required(path.child("verbs"), "verbs must contain at least one value")])
     urls = rule.get("nonResourceURLs")
     if urls:
         if namespaced:
@@ -51,7 +63,7 @@ def binding_errors(binding: Object, *, namespaced: bool) -> c.Errors:
     if ref.get("kind", "") not in kinds:
         yield not_supported(path.child("kind"), ref.get("kind", ""), kinds)
     if not ref.get("name"):
-        yield required(path.child("name"))
+        yield from covered([required(path.child("name"))])
     else:
         yield from c.name(ref["name"], path.child("name"), names.path_segment)
     for i, subject in enumerate(binding.get("subjects") or []):
@@ -61,7 +73,7 @@ def binding_errors(binding: Object, *, namespaced: bool) -> c.Errors:
 def _subject(subject: Object, path: FieldPath, namespaced: bool) -> c.Errors:
     name, group, kind = subject.get("name", ""), subject.get("apiGroup", ""), subject.get("kind", "")
     if not name:
-        yield required(path.child("name"))
+        yield from covered([required(path.child("name"))])
     if kind == "ServiceAccount":
         if name:
             yield from c.dns_subdomain(name, path.child("name"))

@@ -10,9 +10,30 @@ from collections.abc import Iterator
 from apiserver.fielderrors import FieldPath, duplicate, invalid, required, too_many
 from apiserver.kinds.base import Object
 from apiserver.kinds.common import checks as c
+from apiserver.kinds.common.volumesources import csi_driver_name
+from apiserver.kinds.declarative import tags as t
+from apiserver.kinds.declarative.run import covered
 
 _MODES = ["All", "ExactCount"]
 _MOST_REQUESTS, _MOST_ALTERNATIVES = 32, 8
+
+_NAMES_OF_REQUESTS = [t.optional(), t.list_type("atomic"), t.unique("set"), t.max_items(32)]
+_ALTERNATIVES = "devices.requests[*].firstAvailable"
+CLAIM_RULES = {
+    "devices.requests": [t.alpha(t.optional()), t.alpha(t.max_items(_MOST_REQUESTS))],
+    "devices.requests[*].exactly.deviceClassName": [t.alpha(t.required()), t.alpha(t.format("k8s-long-name"))],
+    "devices.requests[*].exactly.selectors": [t.optional(), t.max_items(32)],
+    _ALTERNATIVES: [t.alpha(t.optional()), t.alpha(t.max_items(_MOST_ALTERNATIVES))],
+    f"{_ALTERNATIVES}[*].deviceClassName": [t.alpha(t.required()), t.alpha(t.format("k8s-long-name"))],
+    f"{_ALTERNATIVES}[*].selectors": [t.optional(), t.max_items(32)],
+    "devices.constraints": [t.optional(), t.max_items(32)],
+    "devices.constraints[*].requests": _NAMES_OF_REQUESTS,
+    "devices.constraints[*].matchAttribute": [t.optional(), t.format("k8s-resource-fully-qualified-name")],
+    "devices.config": [t.optional(), t.max_items(32)],
+    "devices.config[*].requests": _NAMES_OF_REQUESTS,
+    "devices.config[*].opaque.driver": [t.custom(csi_driver_name)],
+}
+"""Of a claim's spec; what requests say is checked by hand below."""
 
 
 def default_claim(spec: Object) -> None:
@@ -37,7 +58,7 @@ def _entries(spec: Object) -> Iterator[Object]:
 def claim_errors(spec: Object, path: FieldPath) -> c.Errors:
     requests, at = _requests(spec), path.child("devices", "requests")
     if len(requests) > _MOST_REQUESTS:
-        yield too_many(at, len(requests), _MOST_REQUESTS)
+        yield from covered([too_many(at, len(requests), _MOST_REQUESTS)], "maxItems")
     seen: set[str] = set()
     for i, request in enumerate(requests):
         name = request.get("name", "")
@@ -64,7 +85,7 @@ def _choice(request: Object, path: FieldPath) -> c.Errors:
     elif exactly is not None:
         yield from _entry(exactly, path.child("exactly"))
     if len(alternatives) > _MOST_ALTERNATIVES:
-        yield too_many(path.child("firstAvailable"), len(alternatives), _MOST_ALTERNATIVES)
+        yield from covered([too_many(path.child("firstAvailable"), len(alternatives), _MOST_ALTERNATIVES)], "maxItems")
     for i, entry in enumerate(alternatives):
         yield from _name(entry.get("name", ""), path.child("firstAvailable").at(i).child("name"))
         yield from _entry(entry, path.child("firstAvailable").at(i))
@@ -72,9 +93,9 @@ def _choice(request: Object, path: FieldPath) -> c.Errors:
 
 def _entry(entry: Object, path: FieldPath) -> c.Errors:
     if not entry.get("deviceClassName"):
-        yield required(path.child("deviceClassName"))
+        yield from covered([required(path.child("deviceClassName"))])
     else:
-        yield from c.dns_subdomain(entry["deviceClassName"], path.child("deviceClassName"))
+        yield from covered(c.dns_subdomain(entry["deviceClassName"], path.child("deviceClassName")), "format=k8s-long-name")
     mode, count = entry.get("allocationMode"), entry.get("count", 0)
     yield from c.one_of(mode, path.child("allocationMode"), _MODES)
     if mode == "All" and count:

@@ -8,8 +8,12 @@ from typing import Any
 from apiserver.fielderrors import FieldErrors, FieldPath
 from apiserver.kinds.base import Kind, Object, WriteContext
 from apiserver.kinds.common import checks as c
+from apiserver.kinds.declarative import tags as t
+from apiserver.kinds.declarative.declared import Declared
+from apiserver.kinds.declarative.run import covered
+from apiserver.kinds.declarative.tree import under
 from apiserver.kinds.registration import register
-from apiserver.kinds.resource.requests import claim_errors, default_claim
+from apiserver.kinds.resource.requests import CLAIM_RULES, claim_errors, default_claim
 from apiserver.meta.times import age
 
 
@@ -17,6 +21,14 @@ from apiserver.meta.times import age
 class ResourceClaim(Kind):
     generation = False
     status = True
+    declared = Declared(
+        {
+            "": [t.supports_subresource("/status")],
+            "spec": [t.alpha(t.immutable())],
+            **under("spec", CLAIM_RULES),
+            "status.reservedFor": [t.optional(), t.max_items(256)],
+        }
+    )
 
     def default(self, obj: Object, version: str) -> None:
         default_claim(obj.setdefault("spec", {}))
@@ -30,7 +42,7 @@ class ResourceClaim(Kind):
         return list(claim_errors(obj.get("spec") or {}, FieldPath("spec")))
 
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
-        return list(c.immutable(obj.get("spec"), old.get("spec"), FieldPath("spec")))
+        return list(covered(c.immutable(obj.get("spec"), old.get("spec"), FieldPath("spec")), "immutable"))
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         metadata, status = obj["metadata"], obj.get("status") or {}

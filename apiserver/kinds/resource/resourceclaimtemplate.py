@@ -8,14 +8,17 @@ from typing import Any
 from apiserver.fielderrors import FieldErrors, FieldPath
 from apiserver.kinds.base import Kind, Object, WriteContext
 from apiserver.kinds.common import checks as c
+from apiserver.kinds.declarative.declared import Declared
+from apiserver.kinds.declarative.tree import under
 from apiserver.kinds.registration import register
-from apiserver.kinds.resource.requests import claim_errors, default_claim
+from apiserver.kinds.resource.requests import CLAIM_RULES, claim_errors, default_claim
 from apiserver.meta.times import age
 
 
 @register("resource.k8s.io", "ResourceClaimTemplate")
 class ResourceClaimTemplate(Kind):
     generation = False
+    declared = Declared(under("spec.spec", CLAIM_RULES))
 
     def default(self, obj: Object, version: str) -> None:
         default_claim(obj.setdefault("spec", {}).setdefault("spec", {}))

@@ -9,6 +9,9 @@ from apiserver.fielderrors import FieldErrors, FieldPath, duplicate, invalid, re
 from apiserver.kinds.base import Kind, Object, WriteContext
 from apiserver.kinds.common import checks as c
 from apiserver.kinds.common.nodelabels import DEPRECATED
+from apiserver.kinds.declarative import tags as t
+from apiserver.kinds.declarative.declared import Declared
+from apiserver.kinds.declarative.run import covered
 from apiserver.kinds.registration import register
 from apiserver.meta import names
 from apiserver.meta.times import age
@@ -21,6 +24,14 @@ _IMMUTABLE = ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode")
 class StorageClass(Kind):
     returns_deleted = True
     generation = False
+    declared = Declared(
+        {
+            "provisioner": [t.alpha(t.required()), t.alpha(t.immutable())],
+            "parameters": [t.alpha(t.immutable()), t.alpha(t.optional())],
+            "reclaimPolicy": [t.alpha(t.immutable()), t.alpha(t.optional())],
+            "volumeBindingMode": [t.alpha(t.immutable()), t.alpha(t.optional())],
+        }
+    )
 
     def default(self, obj: Object, version: str) -> None:
         if obj.get("reclaimPolicy") is None:
@@ -32,7 +43,8 @@ class StorageClass(Kind):
         return list(_errors(obj))
 
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
-        return [e for name in _IMMUTABLE for e in c.immutable(obj.get(name) or None, old.get(name) or None, FieldPath(name))]
+        changed = [e for name in _IMMUTABLE for e in c.immutable(obj.get(name) or None, old.get(name) or None, FieldPath(name))]
+        return list(covered(changed, "immutable"))
 
     def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
         out = []
@@ -60,7 +72,7 @@ class StorageClass(Kind):
 def _errors(obj: Object) -> c.Errors:
     provisioner = obj.get("provisioner", "")
     if not provisioner:
-        yield required("provisioner")
+        yield from covered([required("provisioner")])
     else:
         for text in names.label_key(provisioner.lower()):
             yield invalid("provisioner", provisioner, text)

@@ -10,6 +10,9 @@ from apiserver.kinds.base import Kind, Object, WriteContext
 from apiserver.kinds.common import checks as c
 from apiserver.kinds.common.gostruct import show
 from apiserver.kinds.common.volumesources import csi_driver_name
+from apiserver.kinds.declarative import tags as t
+from apiserver.kinds.declarative.declared import Declared
+from apiserver.kinds.declarative.run import covered
 from apiserver.kinds.registration import register
 from apiserver.meta.times import age
 
@@ -22,6 +25,7 @@ class VolumeAttachment(Kind):
     returns_deleted = True
     generation = False
     status = True
+    declared = Declared({"": [t.supports_subresource("/status")], "spec": [t.alpha(t.immutable())]})
 
     def prepare_create(self, obj: Object, context: WriteContext) -> None:
         super().prepare_create(obj, context)
@@ -36,7 +40,7 @@ class VolumeAttachment(Kind):
             return []
         source = {"persistentVolumeName": None, "inlineVolumeSpec": None, **(spec.get("source") or {})}
         shown = show({**spec, "source": source}, ("attacher", "source", "nodeName"), attacher="", nodeName="")
-        return [invalid(_SPEC, shown, c.IMMUTABLE)]
+        return list(covered([invalid(_SPEC, shown, c.IMMUTABLE)], "immutable"))
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         metadata, spec = obj["metadata"], obj.get("spec") or {}
