@@ -21,6 +21,8 @@ from apiserver.codec.gojson_syntax import MAX_DEPTH_EXCEEDED, syntax_error
 MAX_STRICT_ERRORS = 100
 _INT64 = range(-(2**63), 2**63)
 _LONG_NUMBER = re.compile(rb"[0-9]{19}|[eE]\+?[0-9]{3}")
+_MEMBER = re.compile(rb'"[ \t\r\n]*:')
+_FLAT = 64  # levels
 _WHOLE_FLOAT = re.compile(rb"\.0[,}\]]")  # both may match inside strings, which only costs time
 _EXPONENT = re.compile(rb"e[-+]?[0-9]+[,}\]]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -58,11 +60,40 @@ def loads(data: bytes, *, merge: bool = False) -> tuple[Any, list[str]]:
     ``merge``: what Go does when it decodes into a type: objects and lists given twice are merged member by member; otherwise, as with
     unstructured content, the last one wins. Integers beyond 64 bits become floats. Raises JSONError.
     """
+    quick = _quickly(data)
+    if quick is not None:
+        return quick, []
     hook = _Hook()
     value = _parse(data, hook)
     if not hook.repeated:
         return value, []
     return _resolve(value, merge), Duplicates(value)
+
+
+def _quickly(data: bytes) -> Any | None:
+    """What orjson reads, several times faster, where that is surely the same: hardly nested, and no name twice in any object.
+
+    In the text each member has a quote and a colon after its name, so when there are no more of those than members in the value,
+    none was dropped. None: to be read in the careful way, which also knows the errors."""
+    try:
+        value = orjson.loads(data)
+    except ValueError:
+        return None
+    members, level = 0, [value]
+    for _ in range(_FLAT):
+        below: list[Any] = []
+        for item in level:
+            if item.__class__ is dict:
+                members += len(item)
+                below += item.values()
+            elif item.__class__ is list:
+                below += item
+            elif item.__class__ is int and item not in _INT64:
+                return None
+        if not below:
+            return value if members == len(_MEMBER.findall(data)) else None
+        level = below
+    return None
 
 
 def _parse(data: bytes, hook: _Hook) -> Any:

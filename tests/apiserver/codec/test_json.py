@@ -117,3 +117,23 @@ def test_an_error_is_found_exactly_where_the_standard_library_finds_one(data: by
             json.loads(data)
     else:
         assert json.loads(data)[0] == expected
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        '{"a":1,"a":2}',
+        '{"a":1,"\\u0061":2}',
+        '{"a" :{"b":1},"c":[{"b":1,"b" : 2}]}',
+        '{"a":"\\":","b":"x\\":y"}',
+        '{"a":9223372036854775808,"b":-9223372036854775809,"c":18446744073709551616}',
+        '{"a":' + "[" * 100 + "]" * 100 + "}",
+        '[{"a":1},{"a":-0,"b":-0.0}]',
+        '{"a":"\\ud83d\\ude00","b":"\\ud800"}',
+    ],
+)
+def test_the_quick_way_reads_what_the_careful_one_does(text: str) -> None:
+    hook = json._Hook()
+    careful = json._parse(text.encode(), hook)
+    quick = json._quickly(text.encode())
+    assert quick is None if hook.repeated else quick is None or repr(quick) == repr(careful)
