@@ -17,7 +17,8 @@ import pytest
 _WORKER = os.environ.get("PYTEST_XDIST_WORKER", "main")
 _ROOT = Path(tempfile.mkdtemp(prefix=f"polyplane-test-{_WORKER}-"))
 atexit.register(shutil.rmtree, _ROOT, ignore_errors=True)
-for _name in [n for n in os.environ if n.startswith(("POLYPLANE_", "DATABASE_URL"))]:
+_FOR_TESTS = {"POLYPLANE_SOAK_SECONDS"}  # the one setting that is the tests' own
+for _name in [n for n in os.environ if n.startswith(("POLYPLANE_", "DATABASE_URL")) and n not in _FOR_TESTS]:
     del os.environ[_name]
 os.environ["POLYPLANE_DATA_DIR"] = str(_ROOT / "data")
 os.environ["POLYPLANE_ALLOW_UNSAFE_DATABASE"] = "true"

@@ -170,5 +170,10 @@ def test_kubeconfig_merge_and_reset(made: Installation, tmp_path: Path) -> None:
     assert made.manage("kubeconfig_merge", KUBECONFIG=str(target)).returncode == 0
     assert [c["name"] for c in yaml.safe_load(target.read_text())["contexts"]] == ["polyplane-default", "polyplane-demo"]
     assert target.stat().st_mode & 0o777 == 0o600
+    own = made.data / "admin.kubeconfig"
+    before = own.read_text()
+    assert made.manage("kubeconfig_merge", KUBECONFIG=str(own), HOME=str(tmp_path)).returncode == 0
+    assert own.read_text() == before, "the README exports KUBECONFIG: the file is not merged into itself"
+    assert (tmp_path / ".kube" / "config").exists()
     assert made.manage("reset").returncode == 0
     assert not made.data.exists()

@@ -16,13 +16,15 @@ from controlplane.supervisor.initialise import KUBECONFIG
 
 
 class Command(BaseCommand):
-    help = "Add contexts polyplane-default and polyplane-demo to the first file of $KUBECONFIG, or to ~/.kube/config."
+    help = "Add contexts polyplane-default and polyplane-demo to the first other file of $KUBECONFIG, or to ~/.kube/config."
 
     def handle(self, *args: Any, **options: Any) -> None:
         source = DataDir.from_environment().file(KUBECONFIG)
         if not source.exists():
             raise OperatorError(f"{source} does not exist.", "`make run` makes it.")
-        target = Path(os.environ.get("KUBECONFIG", "").split(os.pathsep)[0] or Path.home() / ".kube" / "config")
+        named = [Path(name) for name in os.environ.get("KUBECONFIG", "").split(os.pathsep) if name]
+        others = [path for path in named if path.resolve() != source.resolve()]  # $KUBECONFIG may be the very file that is merged
+        target = others[0] if others else Path.home() / ".kube" / "config"
         ours = yaml.safe_load(source.read_text())
         theirs = yaml.safe_load(target.read_text()) if target.exists() else None
         target.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
