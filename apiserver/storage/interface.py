@@ -141,7 +141,7 @@ class Reader(Protocol):
         """Records in key order (`key_order`). at 0: now, head and records from one snapshot. Otherwise exactly the state at that
         resourceVersion: Compacted below the floor, TooLarge above the head. after: (namespace, name) that the last page ended with."""
 
-    def snapshot(self, tenant: int, resource: GroupResource) -> AsyncIterator[tuple[int, Sequence[Record]]]:
+    def snapshot(self, tenant: int, resource: GroupResource) -> AsyncGenerator[tuple[int, Sequence[Record]], None]:
         """(head, batch of records) of one snapshot, in key order, streamed; at least one item, possibly with no records."""
 
     async def events(

@@ -79,7 +79,7 @@ class PostgresReader:
         remaining = (keys or 0) - len(records)
         return Page(records, at or head, remaining > 0, remaining)
 
-    async def snapshot(self, tenant: int, resource: GroupResource) -> AsyncIterator[tuple[int, Sequence[Record]]]:
+    async def snapshot(self, tenant: int, resource: GroupResource) -> AsyncGenerator[tuple[int, Sequence[Record]], None]:
         """One REPEATABLE READ transaction; a connection that breaks in the middle is Unavailable, and the caller starts anew."""
         parameters = {"tenant": tenant, "group": resource.group, "resource": resource.resource}
         head = await self.head(tenant)  # waits for a database that is away; the value is read again below

@@ -13,6 +13,7 @@ import logging
 import random
 import time
 from collections.abc import Iterable, Sequence
+from contextlib import aclosing
 from itertools import count
 
 from apiserver.meta.gvk import GroupResource
@@ -88,9 +89,10 @@ class Tail:
         try:
             cache = Cache(resource, self._index, self)
             version = 0
-            async for version, records in self._store.snapshot(self.tenant, resource):  # noqa: B007
-                cache.load(records)
-                await asyncio.sleep(0)
+            async with aclosing(self._store.snapshot(self.tenant, resource)) as batches:  # a load that is given up leaves no cursor behind
+                async for version, records in batches:  # noqa: B007
+                    cache.load(records)
+                    await asyncio.sleep(0)
             cache.loaded(version)
             for event in meanwhile:
                 cache.apply(event)

@@ -8,7 +8,7 @@ import pytest
 from apiserver.kinds.base import Kind
 from apiserver.kinds.catalog import resources
 from apiserver.kinds.registration import hooks_for, register
-from apiserver.meta.gvk import GroupKind, GroupResource
+from apiserver.meta.gvk import GroupResource
 
 PODS = GroupResource("", "pods")
 HPAS = GroupResource("autoscaling", "horizontalpodautoscalers")
@@ -54,7 +54,7 @@ def test_deprecated_resources_carry_their_warning() -> None:
 
 def test_hooks_know_their_kind() -> None:
     for resource in resources().values():
-        assert GroupKind(resource.hooks.group, resource.hooks.kind) == resource.group_kind
+        assert (resource.hooks.group, resource.hooks.kind) == (resource.group, resource.kind)
 
 
 def test_a_new_object_has_the_status_that_go_writes() -> None:
