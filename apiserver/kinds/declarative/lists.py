@@ -1,7 +1,8 @@
 """listType, listMapKey, unique, customUnique, item, eachVal, eachKey: rules about items of lists and entries of maps.
 
-What lists say about uniqueness also says which old item a new one is compared with (`match`): by the keys of a map list, by equality in
-all others. An item that is equal to its old one is not looked at. Source: k8s.io/apimachinery ``api/validate`` (``each.go``, ``item.go``).
+What lists say about uniqueness also says which old item a new one is compared with (`correlation`): by the keys of a map list, by
+equality in all others. An item that is equal to its old one is not looked at. Source: k8s.io/apimachinery ``api/validate`` (``each.go``,
+``item.go``).
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import Any
 from apiserver.fielderrors import FieldError, FieldPath, duplicate, format_value
 from apiserver.kinds.declarative.rules import Check, DeclarationError, Finding, Rule, Run, Site, Traits, below, finding, run_checks, tag
 from apiserver.kinds.declarative.unions import Groups
-from apiserver.kinds.declarative.values import read, same
+from apiserver.kinds.declarative.values import identity, read, same
 from apiserver.schema.types import Schema
 
 Visit = Callable[[FieldPath, Any, Any], Iterator[Finding]]
@@ -70,14 +71,17 @@ def _unique(site: Site) -> list[Check]:
 
 
 def _repeated(items: Sequence[Any], keys: tuple[str, ...]) -> Iterator[int]:
+    seen: set[str] = set()
     for i, item in enumerate(items):
-        if any(match(item, earlier, keys) for earlier in items[:i]):
+        key = correlation(item, keys)
+        if key in seen:
             yield i
+        seen.add(key)
 
 
-def match(one: Any, other: Any, keys: tuple[str, ...]) -> bool:
-    """Whether two items stand for the same thing: equal keys, or all equal where a list has no keys."""
-    return all(same(one.get(k), other.get(k)) for k in keys) if keys else same(one, other)
+def correlation(item: Any, keys: tuple[str, ...]) -> str:
+    """What an item shares with its old one: its keys, or all of it where a list has no keys."""
+    return identity([item.get(k) for k in keys] if keys else item)
 
 
 def each(run: Run, path: FieldPath, new: Any, old: Any, traits: Traits, visit: Visit) -> Iterator[Finding]:
@@ -88,8 +92,14 @@ def each(run: Run, path: FieldPath, new: Any, old: Any, traits: Traits, visit: V
             if not (run.update and key in before and same(new[key], before[key])):
                 yield from visit(path.key(key), new[key], before.get(key))
         return
+    olds = old or ()
+    before: dict[str, Any] | None = None
     for i, item in enumerate(new or ()):
-        known = next((o for o in old or () if match(o, item, traits.keys)), None)
+        if run.update and i < len(olds) and item == olds[i]:
+            continue  # most items stay where they are; only then is no index of the old ones needed
+        if before is None:
+            before = {correlation(o, traits.keys): o for o in reversed(olds)}
+        known = before.get(correlation(item, traits.keys)) if before else None
         if not (run.update and known is not None and same(item, known)):
             yield from visit(path.at(i), item, known)
 

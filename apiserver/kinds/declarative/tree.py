@@ -5,7 +5,7 @@ walk is that of validation-gen: of one value first what may end its validation (
 then its unions, then what is in it, in the order in which the paths are declared.
 
 Ratcheting: on update a value that equals its old one is passed over with all that is in it, so that a stored object that has become invalid
-by a newer rule can still be written. Items have an old one where `lists.match` finds it.
+by a newer rule can still be written. Items have an old one where `lists.correlation` finds it.
 """
 
 from __future__ import annotations

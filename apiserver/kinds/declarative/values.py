@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -32,11 +33,30 @@ def is_set(schema: Schema, value: Any) -> bool:
 
 
 def same(one: Any, other: Any) -> bool:
-    """Go's Semantic.DeepEqual on JSON: null, empty and absent lists and maps are equal; true is not 1."""
+    """Go's Semantic.DeepEqual on JSON: null, empty and absent lists and maps are equal. A number is no boolean; inside of containers the
+    schema has seen to that."""
     if isinstance(one, dict) and isinstance(other, dict):
-        return all(same(one.get(k), other.get(k)) for k in one.keys() | other.keys())
+        return one == other or all(same(one.get(k), other.get(k)) for k in one.keys() | other.keys())
     if isinstance(one, list) and isinstance(other, list):
-        return len(one) == len(other) and all(same(a, b) for a, b in zip(one, other, strict=True))
-    if one is None or other is None:
-        return one in (None, [], {}) and other in (None, [], {})
+        return one == other or (len(one) == len(other) and all(same(a, b) for a, b in zip(one, other, strict=True)))
+    if not (_scalar(one) and _scalar(other)):
+        return _canonical(one) is None and _canonical(other) is None
     return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
+
+
+def _scalar(value: Any) -> bool:
+    return value is not None and not isinstance(value, dict | list)
+
+
+def identity(value: Any) -> str:
+    """One text for all values that are the same()."""
+    return json.dumps(_canonical(value), sort_keys=True)
+
+
+def _canonical(value: Any) -> Any:
+    """Without anything empty; None for what is empty itself."""
+    if isinstance(value, dict):
+        return {k: kept for k, v in value.items() if (kept := _canonical(v)) is not None} or None
+    if isinstance(value, list):
+        return [_canonical(v) for v in value] or None
+    return value

@@ -13,6 +13,7 @@ from apiserver.kinds.declarative import tags as t
 from apiserver.kinds.declarative.formats import FORMATS
 from apiserver.kinds.declarative.rules import TAGS, DeclarationError, Finding, Rule, Run
 from apiserver.kinds.declarative.tree import compile_rules
+from apiserver.kinds.declarative.values import identity, same
 from apiserver.schema.types import Schema
 
 STRING, NUMBER = Schema(type="string"), Schema(type="integer")
@@ -344,6 +345,25 @@ def test_an_unchanged_object_is_never_refused(obj: dict[str, Any]) -> None:
 def test_an_update_finds_nothing_that_a_create_would_not(new: dict[str, Any], old: dict[str, Any]) -> None:
     on_create = {(f.error.path, f.origin) for f in findings(EVERYWHERE, new)}
     assert {(f.error.path, f.origin) for f in findings(EVERYWHERE, new, old)} <= on_create
+
+
+_JSON = st.recursive(
+    st.none() | st.booleans() | st.sampled_from("ab"),
+    lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.sampled_from("kl"), inner, max_size=2),
+    max_leaves=5,
+)
+
+
+@given(_JSON, _JSON)
+def test_what_is_the_same_has_one_identity(one: Any, other: Any) -> None:
+    assert same(one, other) == (identity(one) == identity(other))
+
+
+def test_nothing_and_emptiness_are_the_same() -> None:
+    assert same({"a": None, "b": []}, {})
+    assert same(None, {})
+    assert not same({"a": 0}, {})
+    assert not same(True, 1)
 
 
 @given(st.integers(-5, 5), st.integers(-5, 5), st.integers(-5, 5))
