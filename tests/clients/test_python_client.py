@@ -115,7 +115,7 @@ def many(installation: Installation, core: client.CoreV1Api) -> tuple[str, list[
         with config.new_client_from_config(str(installation.data / "admin.kubeconfig")) as api:
             mine = client.CoreV1Api(api)
             for name in part:
-                mine.create_namespaced_config_map(ns, config_map(name, v="0"), _preload_content=False).release_conn()
+                mine.create_namespaced_config_map(ns, config_map(name, v="0"))
 
     threads = [threading.Thread(target=create, args=(names[i::8],)) for i in range(8)]
     for thread in threads:
