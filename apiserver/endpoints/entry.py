@@ -9,10 +9,13 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from time import monotonic
 
 from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 
 from apiserver.codec import negotiate
+from apiserver.endpoints import metrics
 from apiserver.endpoints.consumers import watch_socket
 from apiserver.endpoints.encode import respond
 from apiserver.endpoints.filters.authentication import authenticate, impersonate
@@ -85,15 +88,24 @@ class Entry:
 
     async def _http(self, server: Server, scope: Message, receive: Receive, send: Send) -> None:
         request = ApiRequest(scope, receive)
+        metrics.begin(request)
+        began, response = monotonic(), None
+        try:
+            response = await self._answer(server, request, send)
+            if response is not None:
+                await send_response(request, response, send)
+        finally:
+            metrics.observe(request, response, monotonic() - began)
+
+    async def _answer(self, server: Server, request: ApiRequest, send: Send) -> HttpResponseBase | None:
+        """None: the view has sent its answer itself, or nobody is there to get one."""
         try:
             view = await self._filters(server, request)
-            response = await view(server, request, send)
+            return await view(server, request, send)
         except ClientGone:
-            return
+            return None
         except Exception as e:
-            response = failure(request, e)
-        if response is not None:
-            await send_response(request, response, send)
+            return failure(request, e)
 
     async def _filters(self, server: Server, request: ApiRequest) -> View:
         if request.path in ALWAYS_ALLOWED:
