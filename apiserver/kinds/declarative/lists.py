@@ -93,13 +93,13 @@ def each(run: Run, path: FieldPath, new: Any, old: Any, traits: Traits, visit: V
                 yield from visit(path.key(key), new[key], before.get(key))
         return
     olds = old or ()
-    before: dict[str, Any] | None = None
+    index: dict[str, Any] | None = None
     for i, item in enumerate(new or ()):
         if run.update and i < len(olds) and item == olds[i]:
             continue  # most items stay where they are; only then is no index of the old ones needed
-        if before is None:
-            before = {correlation(o, traits.keys): o for o in reversed(olds)}
-        known = before.get(correlation(item, traits.keys)) if before else None
+        if index is None:
+            index = {correlation(o, traits.keys): o for o in reversed(olds)}
+        known = index.get(correlation(item, traits.keys)) if index else None
         if not (run.update and known is not None and same(item, known)):
             yield from visit(path.at(i), item, known)
 
