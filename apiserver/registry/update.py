@@ -1,7 +1,7 @@
 """Update: one read-change-write loop under PUT, PATCH and apply, for the object and its subresources.
 
-A write starts from the cached object where there is one. If it then fails, or changes nothing, the answer counts only when that object was
-the latest; otherwise the loop starts again from the database (k8s.io/apiserver ``storage/etcd3`` GuaranteedUpdate does the same).
+A write starts from the cached object where there is one. If it then fails, or changes nothing, the answer counts when the database says
+that that object is the latest; otherwise the loop starts again from there (k8s.io/apiserver ``storage/etcd3`` GuaranteedUpdate).
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import copy
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import partial
 
 import orjson
 
@@ -16,12 +17,14 @@ from admission.attributes import Object
 from apiserver.errors import ApiError, Conflict, Invalid, NotFound, PlainError
 from apiserver.fielderrors import invalid
 from apiserver.fieldmanager.managed import keep_times
+from apiserver.kinds.base import WriteContext
 from apiserver.meta.gvk import GroupKind
 from apiserver.registry import objectmeta
 from apiserver.registry.core import Registry, State, ordered_metadata, write_of
 from apiserver.registry.create import create
 from apiserver.registry.declared import with_declared
 from apiserver.registry.mutation import mutate
+from apiserver.registry.offload import by_size
 from apiserver.registry.result import Stored
 from apiserver.registry.scope import Scope
 from apiserver.registry.translate import storage_errors
@@ -31,6 +34,9 @@ from apiserver.storage.interface import ObjectKey
 
 Change = Callable[[Object | None], Awaitable[Object]]
 """From the live object (None: absent) to the wanted one. Must not change its argument; raises ApiError to refuse."""
+
+WHOLE = ("", "scale")
+"""Subresources under which the whole object is written."""
 
 
 @dataclass(slots=True)
@@ -52,36 +58,42 @@ async def update(registry: Registry, scope: Scope, change: Change, request: Requ
     key = scope.key()
     record, fresh = await registry.current(scope, key)
     while True:
+        outcome: Stored | ApiError | None = None
         try:
-            result = await _attempt(registry, scope, key, record, change, request, fresh=fresh)
-        except ApiError:
+            outcome, written = await _attempt(registry, scope, key, record, change, request)
+            if fresh or written:
+                return outcome
+        except ApiError as error:
             if fresh:
                 raise
-            result = None
+            outcome = error
         except (Stale, KeyMissing):
-            result = None
-        if result is not None:
-            return result
+            pass
         latest = await registry.store.get(scope.tenant.id, key)
+        if outcome is not None and latest and record and latest.resource_version == record.resource_version:
+            return _settled(outcome)
         record, fresh = latest, True
 
 
+def _settled(outcome: Stored | ApiError) -> Stored:
+    """What came of an object that has turned out to be the latest."""
+    if isinstance(outcome, ApiError):
+        raise outcome
+    return outcome
+
+
 async def _attempt(
-    registry: Registry, scope: Scope, key: ObjectKey, record: State | None, change: Change, request: Request, *, fresh: bool
-) -> Stored | None:
-    """None: start again from a fresh read."""
+    registry: Registry, scope: Scope, key: ObjectKey, record: State | None, change: Change, request: Request
+) -> tuple[Stored, bool]:
+    """What comes of it, and whether that is stored (an update that changes nothing, or a dry run, stores nothing)."""
     if record is None:
-        return await _create(registry, scope, change, request)
-    old = registry.materialize(scope, record)
+        return await _create(registry, scope, change, request), True
+    scope.size = max(scope.size, len(record.json))
+    old = await by_size(scope.size, lambda: registry.materialize(scope, record))
     new = await change(old)
     if request.uid_precondition:
         _check_uid(scope, new, old, dry_run=request.dry_run)
-    if not request.managed:
-        field_manager = registry.manager(scope.resource)
-        new = field_manager.update(
-            old, new, request.manager, api_version=scope.gvk.api_version, subresource=scope.subresource, now=scope.now
-        )
-    as_stored(scope.resource, scope.served, new)
+    new = await by_size(scope.size, partial(_managed, registry, scope, new, old, request))
     attributes = registry.attributes(scope, "UPDATE", scope.name, new, old, dry_run=request.dry_run)
     new = await mutate(registry, scope, attributes)
     _check_resource_version(scope, new, old)
@@ -89,17 +101,26 @@ async def _attempt(
     new = attributes.object = keep_times(new, old)
     await registry.chain.validate(attributes, registry.lookup(scope.tenant))
     if _finished(new, old):
-        return await _delete(registry, scope, key, record, new, request)
+        return await _delete(registry, scope, key, record, new, request), True
     new["metadata"] = ordered_metadata(new["metadata"], scope.resource)
     if _same(new, old):
-        return Stored.of_object(new) if fresh else None
+        return Stored.of_object(new), False
     data = registry.encode(scope.resource, new)
     if request.dry_run:
-        return Stored.of_object(new) if fresh else None
+        return Stored.of_object(new), False
     with storage_errors(scope, scope.name, passing=(Stale, KeyMissing)):
         rv = await registry.store.write(scope.tenant.id, write_of("update", key, new, data, record.resource_version))
     new["metadata"]["resourceVersion"] = str(rv)
-    return Stored.of_write(scope.resource, scope.version, key, new, data, rv)
+    return Stored.of_write(scope.resource, scope.version, key, new, data, rv), True
+
+
+def _managed(registry: Registry, scope: Scope, new: Object, old: Object | None, request: Request) -> Object:
+    if not request.managed:
+        manager = registry.manager(scope.resource)
+        subresource = scope.subresource if old is not None else ""
+        new = manager.update(old, new, request.manager, api_version=scope.gvk.api_version, subresource=subresource, now=scope.now)
+    as_stored(scope.resource, scope.served, new)
+    return new
 
 
 async def _create(registry: Registry, scope: Scope, change: Change, request: Request) -> Stored:
@@ -111,10 +132,7 @@ async def _create(registry: Registry, scope: Scope, change: Change, request: Req
     if request.before_create is not None:
         await request.before_create()
     new["metadata"].pop("resourceVersion", None)
-    if not request.managed:
-        manager = registry.manager(scope.resource)
-        new = manager.update(None, new, request.manager, api_version=scope.gvk.api_version, subresource="", now=scope.now)
-    as_stored(scope.resource, scope.served, new)
+    new = await by_size(scope.size, partial(_managed, registry, scope, new, None, request))
     attributes = registry.attributes(scope, "CREATE", scope.name, new, None, dry_run=request.dry_run)
     new = await mutate(registry, scope, attributes)
     stored = await create(registry, scope, new, dry_run=request.dry_run, manager=request.manager, admitted=True)
@@ -159,7 +177,7 @@ async def _before_update(registry: Registry, scope: Scope, new: Object, old: Obj
     context = scope.context(dry_run=request.dry_run, field_manager=request.manager)
     objectmeta.keep_generation(metadata, old["metadata"])
     before = copy.deepcopy(old)
-    whole = scope.subresource in ("", "scale")
+    whole = scope.subresource in WHOLE
     if whole:
         hooks.prepare_update(new, before, context)
     elif scope.subresource == "status":
@@ -172,6 +190,12 @@ async def _before_update(registry: Registry, scope: Scope, new: Object, old: Obj
     hook = registry.hooks.get(scope.resource.storage)
     if hook is not None and whole:
         await hook.before_write(registry, scope, new, old, dry_run=request.dry_run)
+    await by_size(scope.size, lambda: _check(registry, scope, new, old, context))
+
+
+def _check(registry: Registry, scope: Scope, new: Object, old: Object, context: WriteContext) -> None:
+    """All validation of a changed object, its warnings and its canonical form. Raises Invalid."""
+    hooks, metadata, whole = scope.resource.hooks, new["metadata"], scope.subresource in WHOLE
     # kube-apiserver checks metadata for every kind, and again in the kind's own validation: clients see a cause each time
     errors = objectmeta.shared_errors(metadata) + objectmeta.validate_update(new, old) * 2
     if whole:
