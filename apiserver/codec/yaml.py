@@ -15,6 +15,7 @@ import yaml
 from yaml._yaml import CParser
 from yaml.cyaml import CSafeDumper
 
+from apiserver.codec import yaml_json
 from apiserver.codec.json import go_float
 from apiserver.codec.yaml_scalars import STR, is_base60, resolve
 from apiserver.fielderrors import go_quote
@@ -33,6 +34,9 @@ def loads(data: bytes) -> tuple[Any, list[str]]:
     There is at most one strict error, which holds a line for each repeated key:
     ``yaml: unmarshal errors:\\n  line 5: key "foo" already set in map``. Raises YAMLError.
     """
+    known = yaml_json.read(data)
+    if known is not None:
+        return known, []
     try:
         reader = _Reader(data)
         value = _jsonable(reader.document())

@@ -12,6 +12,7 @@ from apiserver.endpoints.request import ApiRequest
 from apiserver.errors import BadRequest
 from apiserver.kinds.base import Object, Resource
 from apiserver.meta.gvk import GroupVersion, GroupVersionKind
+from apiserver.registry.offload import by_size
 from apiserver.registry.scope import Scope
 from apiserver.registry.typing import type_object
 from apiserver.schema import builtin
@@ -25,6 +26,11 @@ async def read_object(request: ApiRequest, scope: Scope, validation: str) -> Obj
     supported = negotiate.CUSTOM if scope.resource.custom else negotiate.ALL
     media_type = negotiate.body_type(request.header(b"content-type"), supported)
     data = await request.read_body()
+    scope.size = len(data)
+    return await by_size(scope.size, lambda: _read(media_type, data, scope, validation))
+
+
+def _read(media_type: str, data: bytes, scope: Scope, validation: str) -> Object:
     kind = body_kind(scope)
     if media_type == negotiate.PROTOBUF:
         value, duplicates = _protobuf(data, kind), list[str]()

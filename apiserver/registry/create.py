@@ -6,11 +6,13 @@ import copy
 
 from admission.attributes import Object
 from apiserver.errors import AlreadyExists, Invalid, PlainError
+from apiserver.kinds.base import WriteContext
 from apiserver.meta.names import generate_name
 from apiserver.registry import objectmeta
 from apiserver.registry.core import Registry, ordered_metadata, write_of
 from apiserver.registry.declared import with_declared
 from apiserver.registry.mutation import drop_doubled_owners, mutate
+from apiserver.registry.offload import by_size
 from apiserver.registry.result import Stored
 from apiserver.registry.scope import Scope
 from apiserver.registry.translate import storage_errors
@@ -46,15 +48,20 @@ async def _create_once(registry: Registry, scope: Scope, obj: Object, *, dry_run
     if not admitted:
         objectmeta.drop_deletion(metadata)
         drop_doubled_owners(scope, obj)
-        field_manager = registry.manager(scope.resource)
-        obj = field_manager.update(None, obj, manager, api_version=scope.gvk.api_version, subresource=scope.subresource, now=scope.now)
-        as_stored(scope.resource, scope.served, obj)
+        obj = await by_size(scope.size, lambda: _managed(registry, scope, obj, manager))
         attributes.object = obj
         obj = await mutate(registry, scope, attributes)
     await before_create(registry, scope, obj, dry_run=dry_run, manager=manager)
     attributes.object, attributes.name = obj, obj["metadata"].get("name", "")
     await registry.chain.validate(attributes, lookup)
     return await _store(registry, scope, obj, dry_run=dry_run)
+
+
+def _managed(registry: Registry, scope: Scope, obj: Object, manager: str) -> Object:
+    field_manager = registry.manager(scope.resource)
+    obj = field_manager.update(None, obj, manager, api_version=scope.gvk.api_version, subresource=scope.subresource, now=scope.now)
+    as_stored(scope.resource, scope.served, obj)
+    return obj
 
 
 async def before_create(registry: Registry, scope: Scope, obj: Object, *, dry_run: bool, manager: str) -> None:
@@ -68,6 +75,12 @@ async def before_create(registry: Registry, scope: Scope, obj: Object, *, dry_ru
     hook = registry.hooks.get(scope.resource.storage)
     if hook is not None:
         await hook.before_write(registry, scope, obj, None, dry_run=dry_run)
+    await by_size(scope.size, lambda: _check(registry, scope, obj, context))
+
+
+def _check(registry: Registry, scope: Scope, obj: Object, context: WriteContext) -> None:
+    """All validation of a new object, its warnings and its canonical form. Raises Invalid."""
+    hooks, metadata = scope.resource.hooks, obj["metadata"]
     errors = objectmeta.validate(obj, namespaced=scope.resource.namespaced, name_rule=hooks.name_rule)
     errors += hooks.validate(obj, context) + hooks.validate_create(obj, context)
     errors = with_declared(registry, scope, obj, None, errors)

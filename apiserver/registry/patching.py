@@ -21,6 +21,7 @@ from apiserver.patch.merge import apply_merge_patch
 from apiserver.patch.strategic import apply_strategic_patch
 from apiserver.registry.core import DecodeError, Registry
 from apiserver.registry.objectmeta import check_name, ensure_namespace
+from apiserver.registry.offload import by_size
 from apiserver.registry.options import WriteOptions
 from apiserver.registry.result import Stored
 from apiserver.registry.scope import Scope
@@ -38,21 +39,25 @@ class Patch:
 
 
 async def patch(registry: Registry, scope: Scope, wanted: Patch, *, before_create: Callable[[], Awaitable[None]]) -> Stored:
+    scope.size = len(wanted.body)
     if wanted.media_type in (negotiate.APPLY_YAML, negotiate.APPLY_CBOR):
         return await _apply(registry, scope, wanted, before_create)
-    change = _merging(registry, scope, wanted)
+    change = await _merging(scope, wanted)
     request = Request(manager=wanted.manager, dry_run=wanted.options.dry_run, uid_precondition=False)
     return await update(registry, scope, change, request)
 
 
-def _merging(registry: Registry, scope: Scope, wanted: Patch) -> Change:
+async def _merging(scope: Scope, wanted: Patch) -> Change:
     """A change that patches the live object; the patch itself is decoded once."""
     validation = strict.directive(wanted.options.field_validation)
-    apply, duplicates = _prepared(scope, wanted, check=validation != strict.IGNORE)
+    apply, duplicates = await by_size(scope.size, lambda: _prepared(scope, wanted, check=validation != strict.IGNORE))
 
     async def change(old: Object | None) -> Object:
         if old is None:
             raise NotFound(scope.resource.group_resource, scope.name)
+        return await by_size(scope.size, lambda: merged(old))
+
+    def merged(old: Object) -> Object:
         patched, shown = apply(old)
         if wanted.media_type != negotiate.STRATEGIC_PATCH:
             _same_kind(scope, patched, shown)
@@ -119,12 +124,12 @@ async def _apply(registry: Registry, scope: Scope, wanted: Patch, before_create:
     manager = registry.manager(scope.resource)
     options = wanted.options
     validation = strict.directive(options.field_validation)
-    if wanted.media_type == negotiate.APPLY_CBOR:
-        applied, strict_error = patches.decode_apply_cbor(wanted.body), ""
-    else:
-        applied, strict_error = patches.decode_apply_patch(wanted.body)
+    applied, strict_error = await by_size(scope.size, lambda: _applied(wanted))
 
     async def change(old: Object | None) -> Object:
+        return await by_size(scope.size, lambda: apply(old))
+
+    def apply(old: Object | None) -> Object:
         merged = manager.apply(
             copy.deepcopy(old) if old is not None else {},
             copy.deepcopy(applied),
@@ -152,6 +157,12 @@ async def _apply(registry: Registry, scope: Scope, wanted: Patch, before_create:
         uid_precondition=False,
     )
     return await update(registry, scope, change, request)
+
+
+def _applied(wanted: Patch) -> tuple[Object, str]:
+    if wanted.media_type == negotiate.APPLY_CBOR:
+        return patches.decode_apply_cbor(wanted.body), ""
+    return patches.decode_apply_patch(wanted.body)
 
 
 def check_name_and_namespace(scope: Scope, obj: Object) -> None:

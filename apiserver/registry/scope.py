@@ -21,7 +21,8 @@ class Tenant(NamedTuple):
 
 @dataclass(slots=True)
 class Scope:
-    """namespace, name: "" where the URL has none. warnings: texts for Warning headers, filled on the way."""
+    """namespace, name: "" where the URL has none. warnings: texts for Warning headers, filled on the way. size: bytes of the largest text
+    that the operation is about, for `apiserver.registry.offload`."""
 
     tenant: Tenant
     resource: Resource
@@ -31,6 +32,7 @@ class Scope:
     name: str = ""
     subresource: str = ""
     user_agent: str = ""
+    size: int = 0
     warnings: list[str] = field(default_factory=list)
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
 
