@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
 import orjson
@@ -19,6 +19,7 @@ from apiserver.fielderrors import go_quote
 from apiserver.fieldmanager.fieldpath import decode, encode, union
 from apiserver.fieldmanager.updater import Object, Owned
 from apiserver.fieldmanager.values import copy, same
+from apiserver.meta.times import format_time
 
 Entry = dict[str, Any]
 Operation = Literal["Apply", "Update"]
@@ -124,11 +125,6 @@ def _time(text: Any) -> str:
         return format_time(datetime.fromisoformat(text))
     except ValueError as error:
         raise InvalidManagedFields(f"error decoding time: {error}") from error
-
-
-def format_time(now: datetime) -> str:
-    """``now`` must be aware."""
-    return now.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
 def warning_after_admission(entries: Sequence[Any] | None) -> str:

@@ -25,7 +25,6 @@ from apiserver.fieldmanager.managed import (
     decode_entries,
     encode_entries,
     entries_of,
-    format_time,
     is_reset,
     manager_of,
     with_entries,
@@ -36,6 +35,7 @@ from apiserver.fieldmanager.types import Type, object_type
 from apiserver.fieldmanager.updater import Conflict, Conflicts, MissingVersion, Object, Owned, Updater, failing
 from apiserver.fieldmanager.values import copy, same
 from apiserver.meta.gvk import GroupVersion
+from apiserver.meta.times import format_time
 from apiserver.schema.decode import zero
 from apiserver.schema.types import Schema
 
@@ -117,11 +117,11 @@ class FieldManager:
             return Managed({manager: owned for manager, owned in kept.items() if owned.fields}, managed.times)
         t = updater.type(version)
         if not self._decoded(version):
-            with failing(f"failed to convert new object ({_identity(new)}) to smd typed"):
+            with failing(lambda: f"failed to convert new object ({_identity(new)}) to smd typed"):
                 validate(t, new, allow_duplicates=True)
-            with failing(f"failed to convert live object ({_identity(live)}) to smd typed"):
+            with failing(lambda: f"failed to convert live object ({_identity(live)}) to smd typed"):
                 validate(t, live, allow_duplicates=True)
-        with failing(f"failed to update ManagedFields ({_identity(new)})"):
+        with failing(lambda: f"failed to update ManagedFields ({_identity(new)})"):
             fields = updater.update(live, new, version, managed.fields, _SELF)
         times = managed.times
         mine = fields.pop(_SELF, None)

@@ -14,8 +14,11 @@ def manager_name(field_manager: str, user_agent: str) -> str:
     """A write's manager: ``field_manager``, or what prints of the User-Agent up to its slash; "" is recorded as "unknown"."""
     if field_manager:
         return field_manager
+    head = user_agent.partition("/")[0]
+    if head.isascii() and head.isprintable():
+        return head[:MAX_BYTES]
     name, size = "", 0
-    for char in user_agent.partition("/")[0]:
+    for char in head:
         if not char.isprintable():
             continue
         size += len(char.encode("utf-8", "surrogatepass"))

@@ -6,8 +6,8 @@ Source: structured-merge-diff ``merge/update.go``.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Mapping
+from types import TracebackType
 from typing import Any, Generic, NamedTuple, TypeVar
 
 from apiserver.fieldmanager.combine import combine
@@ -50,13 +50,21 @@ class Conflicts(Exception, Generic[Name]):
         self.conflicts = conflicts
 
 
-@contextmanager
-def failing(what: str) -> Iterator[None]:
-    """Puts before a ValueError what was being done, as Go's wrapped errors have it."""
-    try:
-        yield
-    except ValueError as error:
-        raise ValueError(f"{what}: {error}") from error
+class failing:
+    """Puts before a ValueError what was being done, as Go's wrapped errors have it. ``what``: the text, or what makes it when needed."""
+
+    __slots__ = ("_what",)
+
+    def __init__(self, what: str | Callable[[], str]) -> None:
+        self._what = what
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if isinstance(error, ValueError):
+            what = self._what if isinstance(self._what, str) else self._what()
+            raise ValueError(f"{what}: {error}") from error
 
 
 class Updater(Generic[Name]):

@@ -47,12 +47,12 @@ def now_micro() -> str:
 
 def format_time(moment: datetime) -> str:
     """metav1.Time: whole seconds, UTC."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ").rjust(20, "0")
+    return moment.astimezone(UTC).isoformat(timespec="seconds")[:19] + "Z"  # strftime looks at the machine's time zone each time
 
 
 def format_micro_time(moment: datetime) -> str:
     """metav1.MicroTime: six digits always, UTC."""
-    return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ").rjust(27, "0")
+    return moment.astimezone(UTC).isoformat(timespec="microseconds")[:26] + "Z"
 
 
 def parse_time(text: str) -> datetime:

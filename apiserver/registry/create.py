@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import copy
-
 from admission.attributes import Object
 from apiserver.errors import AlreadyExists, Invalid, PlainError
 from apiserver.kinds.base import WriteContext
 from apiserver.meta.names import generate_name
+from apiserver.meta.objects import copy_json
 from apiserver.registry import objectmeta
 from apiserver.registry.core import Registry, ordered_metadata, write_of
 from apiserver.registry.declared import with_declared
@@ -29,7 +28,7 @@ async def create(registry: Registry, scope: Scope, obj: Object, *, dry_run: bool
         raise PlainError("resourceVersion should not be set on objects to be created")
     generated = bool(metadata.get("generateName")) and not metadata.get("name")
     for attempt in range(GENERATE_ATTEMPTS):
-        candidate = copy.deepcopy(obj) if generated else obj
+        candidate = copy_json(obj) if generated else obj
         try:
             return await _create_once(registry, scope, candidate, dry_run=dry_run, manager=manager, admitted=admitted)
         except AlreadyExists:

@@ -5,7 +5,6 @@ Sources: k8s.io/apiserver ``registry/rest/delete.go`` (BeforeDelete) and ``regis
 
 from __future__ import annotations
 
-import copy
 from dataclasses import dataclass
 from datetime import timedelta
 
@@ -14,6 +13,7 @@ from apiserver.errors import Conflict, Invalid, NotFound
 from apiserver.fielderrors import invalid
 from apiserver.kinds.base import Resource
 from apiserver.meta.gvk import GroupKind, GroupResource
+from apiserver.meta.objects import copy_json
 from apiserver.meta.times import format_time, parse_time
 from apiserver.registry.core import Registry, State, write_of
 from apiserver.registry.objectmeta import FOREGROUND, ORPHAN
@@ -64,7 +64,7 @@ async def delete(registry: Registry, scope: Scope, options: DeleteOptions) -> De
 async def _attempt(registry: Registry, scope: Scope, key: ObjectKey, record: State, old: Object, options: DeleteOptions) -> Deleted:
     resource = scope.resource
     check_preconditions(resource, old, options)
-    new = copy.deepcopy(old)
+    new = copy_json(old)
     if not mark(scope, new, old, options):
         return Deleted(old, False)
     grace = new["metadata"].get("deletionGracePeriodSeconds") or 0

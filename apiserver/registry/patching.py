@@ -5,7 +5,6 @@ Source: k8s.io/apiserver ``endpoints/handlers/patch.go``.
 
 from __future__ import annotations
 
-import copy
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -15,6 +14,7 @@ from admission.attributes import Object
 from apiserver.codec import json as json_codec
 from apiserver.codec import negotiate, patches, strict
 from apiserver.errors import NotFound
+from apiserver.meta.objects import copy_json
 from apiserver.patch.govalue import go_value
 from apiserver.patch.jsonpatch import apply_json_patch
 from apiserver.patch.merge import apply_merge_patch
@@ -131,8 +131,8 @@ async def _apply(registry: Registry, scope: Scope, wanted: Patch, before_create:
 
     def apply(old: Object | None) -> Object:
         merged = manager.apply(
-            copy.deepcopy(old) if old is not None else {},
-            copy.deepcopy(applied),
+            copy_json(old) if old is not None else {},
+            copy_json(applied),
             wanted.manager,
             force=bool(options.force),
             api_version=scope.gvk.api_version,

@@ -6,7 +6,6 @@ that that object is the latest; otherwise the loop starts again from there (k8s.
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import partial
@@ -19,6 +18,7 @@ from apiserver.fielderrors import invalid
 from apiserver.fieldmanager.managed import keep_times
 from apiserver.kinds.base import WriteContext
 from apiserver.meta.gvk import GroupKind
+from apiserver.meta.objects import copy_json
 from apiserver.registry import objectmeta
 from apiserver.registry.core import Registry, State, ordered_metadata, write_of
 from apiserver.registry.create import create
@@ -176,7 +176,7 @@ async def _before_update(registry: Registry, scope: Scope, new: Object, old: Obj
     hooks, metadata = scope.resource.hooks, new["metadata"]
     context = scope.context(dry_run=request.dry_run, field_manager=request.manager)
     objectmeta.keep_generation(metadata, old["metadata"])
-    before = copy.deepcopy(old)
+    before = copy_json(old)
     whole = scope.subresource in WHOLE
     if whole:
         hooks.prepare_update(new, before, context)
@@ -233,7 +233,8 @@ async def _delete(registry: Registry, scope: Scope, key: ObjectKey, record: Stat
 
 
 def copy_of(obj: Object) -> Object:
-    return copy.deepcopy(obj)
+    copied: Object = copy_json(obj)
+    return copied
 
 
 def _same(new: Object, old: Object) -> bool:
