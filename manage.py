@@ -6,7 +6,20 @@ import sys
 from contextlib import AbstractContextManager, nullcontext
 
 WITHOUT_DATABASE = frozenset(
-    {"check", "convert", "help", "version", "up", "reset", "kubeconfig_merge", "makemigrations", "collectstatic", "--help", "-h", "--version"}
+    {
+        "check",
+        "convert",
+        "help",
+        "version",
+        "up",
+        "reset",
+        "kubeconfig_merge",
+        "makemigrations",
+        "collectstatic",
+        "--help",
+        "-h",
+        "--version",
+    }
 )
 
 

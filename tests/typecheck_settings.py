@@ -4,4 +4,4 @@ import os
 
 os.environ.setdefault("POLYPLANE_SECRET_KEY", "for type checking only")
 
-from controlplane.settings import *  # noqa: E402, F403
+from controlplane.settings import *  # noqa: F403

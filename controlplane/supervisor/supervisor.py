@@ -80,7 +80,9 @@ class Supervisor:
         say(f"starting {environment.default_workers()} workers")
         listen(listener)
         self.workers = Workers(listener, environment.default_workers())
-        cleanup.callback(self.workers.stop, environment.number("SHUTDOWN_SECONDS", 10) + environment.number("SHUTDOWN_DELAY_SECONDS", 0) + 5)
+        cleanup.callback(
+            self.workers.stop, environment.number("SHUTDOWN_SECONDS", 10) + environment.number("SHUTDOWN_DELAY_SECONDS", 0) + 5
+        )
         self.workers.start()
         self._wait_ready(host, client_context(files))
         if done.first:
