@@ -47,6 +47,10 @@ class Hook(Protocol):
 
     async def before_write(self, registry: Registry, scope: Scope, obj: Object, old: Object | None, *, dry_run: bool) -> None: ...
 
+    def claims(self, obj: Object) -> tuple[str, ...]:
+        """What the object holds and no other object of the tenant may hold (Write.claims). A write that finds something claimed by
+        another is begun again: before_write then sees that other one."""
+
 
 @dataclass(slots=True)
 class Registry:
@@ -92,6 +96,10 @@ class Registry:
             if name not in ordered:
                 ordered[name] = value
         return orjson.dumps(ordered)
+
+    def claims(self, resource: Resource, obj: Object) -> tuple[str, ...]:
+        hook = self.hooks.get(resource.storage)
+        return hook.claims(obj) if hook is not None else ()
 
     def keeper(self, resource: Resource) -> Resource:
         """The resource in whose form objects are stored: core events for those of events.k8s.io."""
@@ -166,7 +174,7 @@ def ordered_metadata(metadata: Object, resource: Resource) -> Object:
     return {k: metadata[k] for k in sorted(metadata, key=lambda k: _GO_ORDER.get(k, 99))}
 
 
-def write_of(operation: str, key: ObjectKey, obj: Object, data: bytes, expected: int = 0) -> Write:
+def write_of(operation: str, key: ObjectKey, obj: Object, data: bytes, expected: int = 0, claims: tuple[str, ...] = ()) -> Write:
     metadata = obj["metadata"]
     return Write(
         operation=operation,  # type: ignore[arg-type]  # callers pass one of the three literals
@@ -177,6 +185,7 @@ def write_of(operation: str, key: ObjectKey, obj: Object, data: bytes, expected:
         owner_uids=tuple(o.get("uid", "") for o in metadata.get("ownerReferences") or ()),
         finalizers=tuple(metadata.get("finalizers") or ()),
         deleting=bool(metadata.get("deletionTimestamp")),
+        claims=claims,
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from admission.attributes import Object
-from apiserver.errors import AlreadyExists, Invalid, PlainError
+from apiserver.errors import AlreadyExists, Conflict, Invalid, PlainError
 from apiserver.kinds.base import WriteContext
 from apiserver.meta.names import generate_name
 from apiserver.meta.objects import copy_json
@@ -16,7 +16,7 @@ from apiserver.registry.result import Stored
 from apiserver.registry.scope import Scope
 from apiserver.registry.translate import storage_errors
 from apiserver.registry.typing import as_stored
-from apiserver.storage.errors import KeyExists
+from apiserver.storage.errors import Claimed, KeyExists
 
 GENERATE_ATTEMPTS = 8
 
@@ -27,13 +27,17 @@ async def create(registry: Registry, scope: Scope, obj: Object, *, dry_run: bool
     if metadata.get("resourceVersion") and not admitted:
         raise PlainError("resourceVersion should not be set on objects to be created")
     generated = bool(metadata.get("generateName")) and not metadata.get("name")
+    claiming = scope.resource.storage in registry.hooks
     for attempt in range(GENERATE_ATTEMPTS):
-        candidate = copy_json(obj) if generated else obj
+        candidate = copy_json(obj) if generated or claiming else obj
         try:
             return await _create_once(registry, scope, candidate, dry_run=dry_run, manager=manager, admitted=admitted)
         except AlreadyExists:
             if not generated or attempt == GENERATE_ATTEMPTS - 1:
                 raise
+        except Claimed:
+            if attempt == GENERATE_ATTEMPTS - 1:
+                raise Conflict(scope.resource.group_resource, metadata.get("name", "")) from None
     raise AssertionError("unreachable")
 
 
@@ -103,9 +107,9 @@ async def _store(registry: Registry, scope: Scope, obj: Object, *, dry_run: bool
         if await registry.store.get(scope.tenant.id, key) is not None:
             raise await _already_exists(registry, scope, key.name, generated=generated)
         return Stored.of_object(obj)
-    with storage_errors(scope, key.name):
+    with storage_errors(scope, key.name, passing=(Claimed,)):
         try:
-            rv = await registry.store.write(scope.tenant.id, write_of("create", key, obj, data))
+            rv = await registry.store.write(scope.tenant.id, write_of("create", key, obj, data, claims=registry.claims(resource, obj)))
         except KeyExists:
             raise await _already_exists(registry, scope, key.name, generated=generated) from None
     obj["metadata"]["resourceVersion"] = str(rv)

@@ -74,11 +74,11 @@ async def _attempt(registry: Registry, scope: Scope, key: ObjectKey, record: Sta
     data = registry.encode(resource, new)
     if wait and new["metadata"] == old["metadata"] and new.get("status") == old.get("status"):
         return Deleted(old, False)
-    expected = record.resource_version
+    expected, claims = record.resource_version, registry.claims(resource, new)
     graceful = resource.hooks.grace_period(new, options.grace_period) is not None
     with storage_errors(scope, scope.name, passing=(Stale, KeyMissing)):
         if wait or graceful:  # kinds with grace are marked first, even when they go at once
-            expected = await registry.store.write(scope.tenant.id, write_of("update", key, new, data, expected))
+            expected = await registry.store.write(scope.tenant.id, write_of("update", key, new, data, expected, claims))
         if not wait:
             expected = await registry.store.write(scope.tenant.id, write_of("delete", key, new, data, expected))
     new["metadata"]["resourceVersion"] = str(expected)

@@ -14,8 +14,8 @@ SERVICES = GroupResource("", "services")
 
 
 class ServiceHook:
-    """apiserver.registry.core.Hook for services. The list of services is brought up to date before a value is picked; two creates at the
-    same instant could still pick the same free value at random, with a chance of one in tens of thousands."""
+    """apiserver.registry.core.Hook for services. The list of services is brought up to date before a value is picked or refused; storage
+    gives each value to one service, whoever picks it at the same instant, and lets the other one start again."""
 
     async def before_write(self, registry: Registry, scope: Scope, obj: Object, old: Object | None, *, dry_run: bool) -> None:
         errors = list(cluster_ips_errors(obj, old)) or allocation.set_ip_families(obj, old)
@@ -34,3 +34,7 @@ class ServiceHook:
             raise InternalError(str(e)) from None
         if errors:
             raise Invalid(allocation.SERVICE, obj["metadata"].get("name", ""), errors)
+
+    def claims(self, obj: Object) -> tuple[str, ...]:
+        ips = [f"service-ip/{ip}" for ip in allocation.cluster_ips_of(obj)]
+        return (*ips, *dict.fromkeys(f"node-port/{port}" for port in allocation.node_ports_of(obj)))

@@ -37,7 +37,7 @@ def storage_errors(scope: Scope, name: str = "", wanted: int = 0, *, passing: tu
         raise AlreadyExists(resource, name) from None
     except errors.KeyMissing:
         raise NotFound(resource, name) from None
-    except errors.Stale:
+    except (errors.Stale, errors.Claimed):
         raise Conflict(resource, name) from None
     except errors.TooLarge as e:
         raise too_large(wanted, e.current) from None

@@ -29,7 +29,7 @@ from apiserver.registry.result import Stored
 from apiserver.registry.scope import Scope
 from apiserver.registry.translate import storage_errors
 from apiserver.registry.typing import as_stored
-from apiserver.storage.errors import KeyMissing, Stale
+from apiserver.storage.errors import Claimed, KeyMissing, Stale
 from apiserver.storage.interface import ObjectKey
 
 Change = Callable[[Object | None], Awaitable[Object]]
@@ -67,7 +67,7 @@ async def update(registry: Registry, scope: Scope, change: Change, request: Requ
             if fresh:
                 raise
             outcome = error
-        except (Stale, KeyMissing):
+        except (Stale, KeyMissing, Claimed):
             pass
         latest = await registry.store.get(scope.tenant.id, key)
         if outcome is not None and latest and record and latest.resource_version == record.resource_version:
@@ -108,8 +108,9 @@ async def _attempt(
     data = registry.encode(scope.resource, new)
     if request.dry_run:
         return Stored.of_object(new), False
-    with storage_errors(scope, scope.name, passing=(Stale, KeyMissing)):
-        rv = await registry.store.write(scope.tenant.id, write_of("update", key, new, data, record.resource_version))
+    claims = registry.claims(scope.resource, new)
+    with storage_errors(scope, scope.name, passing=(Stale, KeyMissing, Claimed)):
+        rv = await registry.store.write(scope.tenant.id, write_of("update", key, new, data, record.resource_version, claims))
     new["metadata"]["resourceVersion"] = str(rv)
     return Stored.of_write(scope.resource, scope.version, key, new, data, rv), True
 

@@ -7,11 +7,11 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from apiserver.storage.errors import InvalidText, KeyExists, KeyMissing, QuotaExceeded, Stale, StorageError, TenantGone
+from apiserver.storage.errors import Claimed, InvalidText, KeyExists, KeyMissing, QuotaExceeded, Stale, StorageError, TenantGone
 from apiserver.storage.interface import Event, EventType, Record, Write
 from apiserver.storage.pool import BigintArray, BooleanArray, Connection, TextArray
 
-_CALL = "SELECT status, version, before, current FROM pp_commit(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
+_CALL = "SELECT status, version, before, current FROM pp_commit(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
 OPERATIONS = {"create": b"A", "update": b"M", "delete": b"D"}
 EVENT_TYPES: dict[str, EventType] = {"create": "ADDED", "update": "MODIFIED", "delete": "DELETED"}
 _NUL = re.compile(rb"\x00|(?<!\\)(?:\\\\)*\\u0000")
@@ -59,6 +59,7 @@ def _parameters(tenant: int, batch: Sequence[Prepared]) -> list[Any]:
         TextArray.of([_words(w.owner_uids) for w in writes]),
         TextArray.of([_words(w.finalizers) for w in writes]),
         BooleanArray.of([w.deleting for w in writes]),
+        TextArray.of([_words(tuple(f"{tenant}/{claim}" for claim in w.claims)) for w in writes]),
     ]
 
 
@@ -77,6 +78,8 @@ def _outcome(write: Write, status: str, version: int, before: int, current: int)
             return KeyMissing(write.key.name)
         case "stale":
             return Stale(current)
+        case "claimed":
+            return Claimed(write.key.name)
         case "gone":
             return TenantGone("the tenant is gone")
     return QuotaExceeded(status, current)

@@ -23,6 +23,10 @@ class Stale(StorageError):
         self.current = current
 
 
+class Claimed(StorageError):
+    """Another object of the tenant holds what the write claims."""
+
+
 class Compacted(StorageError):
     """The resourceVersion asked for is below the floor."""
 

@@ -25,7 +25,8 @@ class JsonTextField(models.JSONField):
 
 
 class ObjectRow(models.Model):
-    """The current state of one object. size: bytes of its JSON text; deleting: metadata.deletionTimestamp is set."""
+    """The current state of one object. size: bytes of its JSON text; deleting: metadata.deletionTimestamp is set; claims:
+    ``<tenant>/<value>``, which no other object of the tenant holds."""
 
     pk = models.CompositePrimaryKey("tenant_id", "api_group", "resource", "namespace", "name")
     tenant_id = models.BigIntegerField()
@@ -41,6 +42,7 @@ class ObjectRow(models.Model):
     deleting = models.BooleanField(default=False)
     created_at = models.DateTimeField()
     size = models.IntegerField()
+    claims = ArrayField(models.TextField(), default=list, db_default=models.Value([], ArrayField(models.TextField())))
 
     objects: ClassVar[models.Manager[ObjectRow]]
 
@@ -50,6 +52,8 @@ class ObjectRow(models.Model):
         indexes: ClassVar = [
             # most objects have no owner: they cost this index nothing
             GinIndex(fields=["owner_uids"], name="objects_owner_uids", condition=~models.Q(owner_uids=[])),
+            GinIndex(fields=["claims"], name="objects_claims", condition=~models.Q(claims=[])),
+            models.Index(fields=["tenant_id", "uid"], name="objects_by_uid"),
         ]
 
     def __str__(self) -> str:
