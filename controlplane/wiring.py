@@ -25,6 +25,8 @@ from apiserver.endpoints.server import Server
 from apiserver.fieldmanager.manager import FieldManager
 from apiserver.kinds.apiextensions.custom import CustomResource
 from apiserver.kinds.base import Resource
+from apiserver.kinds.declarative.run import Gates
+from apiserver.meta import features
 from apiserver.meta.gvk import GroupResource
 from apiserver.registry.authorizer import RbacAuthorizer
 from apiserver.registry.core import Registry
@@ -111,6 +113,7 @@ async def start_server() -> Server:
         hooks={SERVICES: ServiceHook()},
         sign=signer(settings.SECRET_KEY),
         index=index,
+        gates=Gates.of(features.ENABLED),
     )
     definitions = DefinitionController(registry, catalog)
     catalog.follow(watches, definitions.changed)

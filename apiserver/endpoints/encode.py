@@ -105,7 +105,7 @@ def cells_of(scope: Scope, now: datetime | None = None) -> Callable[[Object], Se
 
 
 def list_metadata(scope: Scope, listing: Listing) -> Object:
-    metadata: Object = {"resourceVersion": str(listing.resource_version)}
+    metadata: Object = {"resourceVersion": str(listing.resource_version)} if listing.resource_version else {}
     if listing.continue_token or scope.resource.custom:
         metadata["continue"] = listing.continue_token
     if listing.remaining is not None:
