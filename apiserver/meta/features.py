@@ -37,9 +37,9 @@ StructuredAuthorizationConfiguration ValidatingAdmissionPolicy WatchBookmark
 """
 
 GATES: Mapping[str, Gate] = {
-    "DeclarativeValidation": Gate("beta", True),
-    "DeclarativeValidationBeta": Gate("beta", True),
-    "DeclarativeValidationTakeover": Gate("beta", False),
+    "DeclarativeValidation": Gate(BETA, True),
+    "DeclarativeValidationBeta": Gate(BETA, True),
+    "DeclarativeValidationTakeover": Gate(BETA, False),
     "AllowUnsafeMalformedObjectDeletion": Gate(ALPHA, True),  # on here: Polyplane has it on by default, other than kube-apiserver
     "APIResponseCompression": Gate(BETA, True),
     "CBORServingAndStorage": Gate(ALPHA, True),  # likewise
