@@ -86,11 +86,12 @@ def test_killed_worker_is_replaced_and_acknowledged_writes_stay(running: Install
 
 
 def test_killed_postgresql_comes_back_by_itself(running: Installation) -> None:
+    assert running.request("POST", "/api/v1/namespaces", {"metadata": {"name": "before-postgresql"}})[0] == 201
     postmaster = running.below("postgres -D")[0]
     os.kill(postmaster, signal.SIGKILL)
     eventually(lambda: running.below("postgres -D") and not alive(postmaster))
     assert eventually(lambda: running.request("POST", "/api/v1/namespaces", {"metadata": {"generateName": "after-"}})[0] == 201)
-    assert running.request("GET", "/api/v1/namespaces/before-the-kill")[0] == 200
+    assert running.request("GET", "/api/v1/namespaces/before-postgresql")[0] == 200
 
 
 def test_sigterm_ends_open_watches_and_every_process(running: Installation) -> None:
@@ -121,13 +122,14 @@ def test_second_start_is_quick_and_says_so(made: Installation) -> None:
 
 def test_killed_supervisor_takes_all_along_and_the_next_start_works(running: Installation) -> None:
     assert running.process is not None
+    assert running.request("POST", "/api/v1/namespaces", {"metadata": {"name": "before-the-crash"}})[0] == 201
     children = descendants(running.process.pid)
     assert len(children) >= 3
     running.process.kill()
     running.process.wait()
     running.start()
     assert not [pid for pid in children if alive(pid)]
-    assert running.request("GET", "/api/v1/namespaces/before-the-kill")[0] == 200
+    assert running.request("GET", "/api/v1/namespaces/before-the-crash")[0] == 200
 
 
 def test_signal_during_the_start_stops_cleanly(tmp_path: Path) -> None:
