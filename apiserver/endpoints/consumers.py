@@ -20,11 +20,13 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from apiserver.codec import negotiate
 from apiserver.codec.table import check_include_object
 from apiserver.endpoints.encode import allowed
+from apiserver.endpoints.filters.authentication import bearer_token
 from apiserver.endpoints.metrics import WATCH_EVENTS, long_running
 from apiserver.endpoints.request import ApiRequest, Message, Receive, Send
 from apiserver.endpoints.respond import common_headers
 from apiserver.endpoints.server import Server
 from apiserver.endpoints.watch_frames import Frames
+from apiserver.endpoints.watchdog import Right
 from apiserver.errors import Expired, InternalError, TooManyRequests
 from apiserver.registry import selection as selections
 from apiserver.registry import watching
@@ -47,13 +49,19 @@ STALLED_AFTER = 60.0
 class Stream:
     """Frames of one watch, independent of the transport."""
 
-    def __init__(self, server: Server, scope: Scope, frames: Frames, found: Watching, timeout: float) -> None:
+    def __init__(self, server: Server, scope: Scope, frames: Frames, found: Watching, timeout: float, right: Right) -> None:
         self._server, self._scope, self._frames, self._found = server, scope, frames, found
+        self._right = right
         self._deadline = time.monotonic() + timeout
         self._labels = (scope.resource.group, scope.version, scope.resource.resource)
 
     async def batches(self) -> AsyncIterator[bytes]:
         """Bytes to send, each some whole frames; ends when the stream does."""
+        with self._server.watchdog.guard(self._right, self._found.subscription):
+            async for frames in self._all():
+                yield frames
+
+    async def _all(self) -> AsyncIterator[bytes]:
         subscription = self._found.subscription
         try:
             while self._found.initial_bookmark and not subscription.synced:
@@ -107,7 +115,8 @@ async def open_stream(server: Server, request: ApiRequest, scope: Scope, options
         raise TooManyRequests("the server is shutting down", 1)
     timeout = float(options.timeout_seconds or 0) or MIN_TIMEOUT * random.uniform(1, 2)  # noqa: S311  spread, not secrecy
     found = await watching.watch(server.registry, scope, options, selection)
-    return Stream(server, scope, Frames(server.registry, scope, kind, include), found, timeout), kind.stream_type
+    right = Right(request.tenant.name, request.tenant.id, bearer_token(request))
+    return Stream(server, scope, Frames(server.registry, scope, kind, include), found, timeout, right), kind.stream_type
 
 
 class WatchConsumer(AsyncHttpConsumer):  # type: ignore[misc]  # Channels has no types

@@ -1,6 +1,7 @@
 """The ASGI entry: one coroutine from a connection to an answer, without thread hops.
 
-The order of the filters is here and nowhere else: tenant → authenticate → impersonate → authorize → view or consumer. Authentication comes
+The order of the filters is here and nowhere else: tenant's row → authenticate → tenant →
+limits → impersonate → authorize → view or consumer. Authentication comes
 before DRF's own negotiation, as in kube-apiserver. Whatever a view raises becomes a Status in `failure`.
 """
 
@@ -18,9 +19,10 @@ from apiserver.codec import negotiate
 from apiserver.endpoints import metrics
 from apiserver.endpoints.consumers import watch_socket
 from apiserver.endpoints.encode import respond
+from apiserver.endpoints.filters import limits
 from apiserver.endpoints.filters.authentication import authenticate, impersonate
 from apiserver.endpoints.filters.authorization import ALWAYS_ALLOWED, authorize
-from apiserver.endpoints.filters.tenancy import find_tenant
+from apiserver.endpoints.filters.tenancy import enter_tenant
 from apiserver.endpoints.request import ApiRequest, ClientGone, Message, Receive, Send
 from apiserver.endpoints.respond import send_response
 from apiserver.endpoints.routes import View, find_view
@@ -95,6 +97,7 @@ class Entry:
             if response is not None:
                 await send_response(request, response, send)
         finally:
+            limits.give_back(server, request)
             metrics.observe(request, response, monotonic() - began)
 
     async def _answer(self, server: Server, request: ApiRequest, send: Send) -> HttpResponseBase | None:
@@ -115,8 +118,15 @@ class Entry:
         return find_view(server, request)
 
     async def _admit(self, server: Server, request: ApiRequest) -> None:
-        request.tenant = await find_tenant(server, request)
+        found = await server.directory.tenant(request.info.tenant)
+        request.tenant = Tenant(0, "") if found is None else Tenant(found.id, found.name)
         user = await authenticate(server, request)
+        request.tenant = await enter_tenant(server, request, found, user)
+        if not request.tenant.id:
+            request.user = user
+            return
+        if found is not None and request.info.path not in ALWAYS_ALLOWED:
+            limits.take(server, request, found)
         request.user = await impersonate(server, request, user)
         await authorize(server, request)
 
@@ -143,6 +153,8 @@ class Entry:
             await receive()  # a socket may be closed once it has asked to be opened
             reason = e.message[:120] if isinstance(e, ApiError) else ""
             await send({"type": "websocket.close", "code": 4000 + answer.status_code, "reason": reason})
+        finally:
+            limits.give_back(server, request)
 
 
 def failure(request: ApiRequest, error: Exception) -> HttpResponse:

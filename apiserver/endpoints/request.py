@@ -30,10 +30,12 @@ class ClientGone(Exception):
 
 class ApiRequest(HttpRequest):
     """info, tenant, user and audit_id are set on the way through the filters; ``warnings`` become Warning headers; served: the version
-    that the path leads to, once it is found; counted_as: how metrics count the request while it is being served."""
+    that the path leads to, once it is found; counted_as: how metrics count the request while it is being served; taken: what it
+    takes of its tenant's limits."""
 
     served: ServedVersion | None = None
     counted_as: tuple[str, ...] = ()
+    taken: tuple[int, bool] | None = None
 
     info: RequestInfo
     tenant: Tenant

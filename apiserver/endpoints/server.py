@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
 from apiserver.authz.attributes import Attributes, Decision
 from apiserver.authz.rbac import UserRules
+from apiserver.endpoints.watchdog import Watchdog
 from apiserver.registry.core import Registry
 from apiserver.registry.scope import Tenant
 from apiserver.registry.seeding import Seeder
@@ -16,7 +18,7 @@ from apiserver.user import User
 
 
 class TenantInfo(Protocol):
-    """state: "active", "suspended" or "deleting"."""
+    """state: "active", "suspended" or "deleting". max_watches, max_inflight: None does not limit."""
 
     @property
     def id(self) -> int: ...
@@ -24,6 +26,10 @@ class TenantInfo(Protocol):
     def name(self) -> str: ...
     @property
     def state(self) -> str: ...
+    @property
+    def max_watches(self) -> int | None: ...
+    @property
+    def max_inflight(self) -> int | None: ...
 
 
 class Directory(Protocol):
@@ -80,5 +86,11 @@ class Server:
     born: float = field(default_factory=time.monotonic)
     livez_grace: float = 0.0
     inflight: dict[str, int] = field(default_factory=dict)
+    taken: Counter[tuple[int, bool]] = field(default_factory=Counter)
+    """Of the limits of tenants (`filters.limits`): (tenant, whether watches) to how many this process serves."""
+    watchdog: Watchdog = field(init=False)
     stop: Callable[[], Awaitable[None]] = field(default=_nothing)
     """Ends what runs beside the requests; set by the wiring."""
+
+    def __post_init__(self) -> None:
+        self.watchdog = Watchdog(self.directory)

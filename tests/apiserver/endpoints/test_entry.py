@@ -23,7 +23,7 @@ class Directory:
     async def tenant(self, name: str) -> Any:
         if self.error is not None:
             raise self.error
-        return SimpleNamespace(id=1, name=name, state="active")
+        return SimpleNamespace(id=1, name=name, state="active", max_watches=None, max_inflight=None)
 
     async def token(self, secret: str, tenant_id: int) -> None:
         return None
