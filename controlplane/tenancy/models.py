@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from django.contrib.postgres.fields import ArrayField
+from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
 from django.db import models
 
@@ -12,6 +13,10 @@ DNS_LABEL = RegexValidator(
     r"\A[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\Z",
     "A tenant's name is a DNS label: at most 63 lower-case letters, digits and '-', beginning and ending with a letter or digit.",
 )
+
+
+SMALLEST = {"max_objects": 200, "max_bytes": 256 * 1024}
+"""Limits below these would keep a tenant from ever answering: what it has from its first request on (about 165 objects, 180 KB) counts."""
 
 
 class Tenant(models.Model):
@@ -44,6 +49,16 @@ class Tenant(models.Model):
 
     def __str__(self) -> str:
         return self.name
+
+    def clean(self) -> None:
+        """Raises ValidationError for limits that would not even hold what every tenant has."""
+        errors = {
+            field: f"Ensure this value is at least {least}: every tenant has system namespaces, roles and flow schemas, which count."
+            for field, least in SMALLEST.items()
+            if (value := getattr(self, field)) is not None and value < least
+        }
+        if errors:
+            raise ValidationError(errors)
 
 
 class ApiToken(models.Model):

@@ -16,15 +16,17 @@ DEFAULT = "default"
 
 
 def create_tenant(name: str, *, display_name: str = "", **quotas: int | None) -> Tenant:
-    """A new active tenant; ``quotas`` are quota columns of the model. Raises OperatorError for a bad or taken name."""
+    """A new active tenant; ``quotas`` are quota columns of the model. Raises OperatorError for a bad or taken name
+    and for a limit that is too small."""
     tenant = Tenant(name=name, display_name=display_name, **quotas)
     try:
         tenant.full_clean()
     except ValidationError as e:
         problem = "; ".join(e.messages)
-        raise OperatorError(
-            f'Tenant "{name}" cannot be created: {problem}', "choose another name; `manage.py tenant list` shows those in use."
-        ) from e
+        hint = "choose another name; `manage.py tenant list` shows those in use."
+        if "name" not in e.message_dict:
+            hint = "choose other limits, or none."
+        raise OperatorError(f'Tenant "{name}" cannot be created: {problem}', hint) from e
     with transaction.atomic():
         tenant.save(force_insert=True)
         storage.create(tenant.pk)
@@ -50,10 +52,14 @@ def ensure_tenant(name: str, **options: Any) -> bool:
 
 
 def set_quotas(tenant: Tenant, **quotas: int | None) -> None:
-    """Changes the named quota columns; None lifts the limit."""
+    """Changes the named quota columns; None lifts the limit. Raises OperatorError for a limit that is too small."""
     for field, value in quotas.items():
         setattr(tenant, field, value)
-    tenant.full_clean()
+    try:
+        tenant.full_clean()
+    except ValidationError as e:
+        problem = "; ".join(e.messages)
+        raise OperatorError(f'Limits of tenant "{tenant.name}" cannot be set: {problem}', "choose other limits, or none.") from e
     with transaction.atomic():
         tenant.save(update_fields=list(quotas))
         apply_limits(tenant)

@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import itertools
+import json
 from datetime import timedelta
 
 import pytest
 
+from apiserver.kinds.bootstrap import bootstrap_objects
+from apiserver.meta.times import now
 from apiserver.storage.models import TenantHead
 from controlplane.errors import OperatorError
 from controlplane.tenancy import service, tokens
-from controlplane.tenancy.models import ApiToken, Tenant
+from controlplane.tenancy.models import SMALLEST, ApiToken, Tenant
 
 pytestmark = pytest.mark.usefixtures("postgres")
 _numbers = itertools.count()
@@ -27,11 +30,27 @@ def test_name_is_a_dns_label(name: str) -> None:
 
 
 def test_new_tenant_has_a_head_and_its_limits() -> None:
-    tenant = service.create_tenant(fresh(), max_objects=5, max_bytes=1000, retention_seconds=60)
+    tenant = service.create_tenant(fresh(), max_objects=500, max_bytes=10**6, retention_seconds=60)
     head = TenantHead.objects.get(tenant_id=tenant.pk)
-    assert (head.max_objects, head.max_bytes, head.retention) == (5, 1000, timedelta(seconds=60))
+    assert (head.max_objects, head.max_bytes, head.retention) == (500, 10**6, timedelta(seconds=60))
     service.set_quotas(tenant, max_objects=None)
     assert TenantHead.objects.get(tenant_id=tenant.pk).max_objects is None
+
+
+@pytest.mark.parametrize("limit", [{"max_objects": 5}, {"max_bytes": 1000}])
+def test_a_limit_that_would_not_hold_what_every_tenant_has_is_refused(limit: dict[str, int]) -> None:
+    with pytest.raises(OperatorError, match="at least"):
+        service.create_tenant(fresh(), **limit)
+    tenant = service.create_tenant(fresh())
+    with pytest.raises(OperatorError, match="at least"):
+        service.set_quotas(tenant, **limit)
+
+
+def test_the_smallest_limits_hold_what_every_tenant_has() -> None:
+    objects = bootstrap_objects(now())
+    accounts = sum(o["kind"] == "Namespace" for o in objects) + 1
+    assert len(objects) + accounts <= SMALLEST["max_objects"]
+    assert 2 * sum(len(json.dumps(o)) for o in objects) <= SMALLEST["max_bytes"], "managedFields make half of it again"
 
 
 def test_taken_name_is_refused_and_leaves_nothing() -> None:
