@@ -71,7 +71,7 @@ def parse_request(method: str, raw_path: str, *, watch: bool = False, field_name
     if rest[0] in ("watch", "proxy"):
         if len(rest) < 2:
             return RequestInfo(tenant, path, method, False, method.lower())
-        verb = rest[0] if rest[0] == "watch" else verb
+        verb = rest[0]
         rest = rest[1:]
     namespace = ""
     if rest[0] == "namespaces" and len(rest) > 1:

@@ -12,6 +12,7 @@ from apiserver.authz.attributes import Decision
 from apiserver.endpoints.entry import Entry
 from apiserver.endpoints.filters import limits
 from apiserver.endpoints.request import ApiRequest, Message
+from apiserver.endpoints.routes import find_view, no_page
 from apiserver.endpoints.server import Server
 from apiserver.errors import TooManyRequests
 from apiserver.user import ANONYMOUS, User
@@ -101,6 +102,11 @@ async def test_a_token_of_all_tenants_is_told_what_is_the_matter() -> None:
     status, body = await get(made([]), "/clusters/asleep/version", "everywhere")
     assert status == 403 and "suspended" in body["message"]
     assert (await get(made([]), "/clusters/here/version", "everywhere"))[0] == 200
+
+
+async def test_nothing_is_served_under_the_old_proxy_path() -> None:
+    asked = request("/api/v1/proxy/namespaces/a/secrets/b")
+    assert find_view(made([]), asked) is no_page
 
 
 async def test_limits_count_requests_and_watches_apart_and_until_they_end() -> None:
