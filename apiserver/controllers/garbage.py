@@ -5,22 +5,35 @@ Source: "Garbage Collection" and "Owners and dependents" in the Kubernetes docum
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Collection
+
 from admission.attributes import Object
 from apiserver.controllers.actions import Actions
+from apiserver.errors import ApiError
 from apiserver.registry.objectmeta import FOREGROUND, ORPHAN
 from apiserver.registry.scope import Tenant
 from apiserver.storage.interface import ObjectKey
 from apiserver.storage.relations import Found, Relations
+
+log = logging.getLogger("polyplane.controllers")
 
 
 class GarbageCollector:
     def __init__(self, actions: Actions, relations: Relations) -> None:
         self._actions, self._relations = actions, relations
 
-    async def owner_gone(self, tenant: Tenant, uid: str) -> None:
-        """The object ``uid`` is gone: dependents without another living owner go too, others lose the reference."""
-        for dependent in await self._relations.dependents(tenant.id, uid):
-            await self.collect(tenant, dependent)
+    async def owners_gone(self, tenant: Tenant, uids: Collection[str]) -> bool:
+        """The objects ``uids`` are gone: dependents without another living owner go too, others lose the reference. False: come again;
+        one that may not be deleted keeps no other."""
+        done = True
+        for dependent in await self._relations.dependents(tenant.id, *uids):
+            try:
+                await self.collect(tenant, dependent)
+            except ApiError as e:
+                log.info("garbage %s/%s waits: %s", dependent.key.resource, dependent.key.name, e)
+                done = False
+        return done
 
     async def collect(self, tenant: Tenant, dependent: Found) -> None:
         """Deletes an object none of whose owners exist; takes dangling references off one that still has an owner."""

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from typing import Literal
 
 from apiserver.controllers import namespaces, serviceaccounts
@@ -35,7 +36,9 @@ _AT_ONCE = 4
 _NAMESPACES = ("", "namespaces")
 
 Duty = Literal["gone", "marked", "account"]
-"""An object is gone; is marked for deletion; a default service account is wanted."""
+"""Objects of a tenant are gone; one is marked for deletion; a default service account is wanted."""
+
+_ANY = ObjectKey("", "", "", "")
 
 TenantOf = Callable[[int], Awaitable[Tenant | None]]
 
@@ -48,14 +51,19 @@ class Controllers:
         self._actions = Actions(registry)
         self._garbage = GarbageCollector(self._actions, self._relations)
         self._tasks: dict[tuple[int, ObjectKey, str, Duty], asyncio.Task[None]] = {}
+        self._gone: dict[int, dict[str, float]] = {}
+        """Tenant to uids of objects that went, and when: what no one has asked about yet."""
+        self._again: dict[int, set[str]] = {}
         self._turn = asyncio.Semaphore(_AT_ONCE)
         self._sweeping: asyncio.Task[None] | None = None
+        self._stopped = False
         registry.store.observe(self._committed)
 
     def start(self) -> None:
         self._sweeping = asyncio.create_task(self._sweep_forever())
 
     async def stop(self) -> None:
+        self._stopped = True
         tasks = [*self._tasks.values(), *([self._sweeping] if self._sweeping else [])]
         for task in tasks:
             task.cancel()
@@ -70,7 +78,8 @@ class Controllers:
             if account is not None:
                 self._later(tenant, account, "", "account")
             if event.type == "DELETED":
-                self._later(tenant, key, event.record.uid, "gone")
+                self._gone.setdefault(tenant, {})[event.record.uid] = time.monotonic()
+                self._later(tenant, _ANY, "", "gone")
             elif event.type == "MODIFIED" and b'"deletionTimestamp":"' in data:
                 self._later(tenant, key, event.record.uid, "marked")
 
@@ -88,7 +97,15 @@ class Controllers:
         name = (tenant, key, uid, duty)
         if name not in self._tasks:
             task = self._tasks[name] = asyncio.create_task(self._follow_up(tenant, key, uid, duty))
-            task.add_done_callback(lambda _: self._tasks.pop(name, None))
+            task.add_done_callback(lambda _: self._ended(name))
+
+    def _ended(self, name: tuple[int, ObjectKey, str, Duty]) -> None:
+        self._tasks.pop(name, None)
+        tenant, _, _, duty = name
+        if duty == "gone":
+            self._again.pop(tenant, None)  # asked often enough: the sweep goes on
+            if tenant in self._gone and not self._stopped:
+                self._later(tenant, _ANY, "", "gone")
 
     async def _follow_up(self, tenant_id: int, key: ObjectKey, uid: str, duty: Duty) -> None:
         await asyncio.sleep(SETTLE)
@@ -107,14 +124,27 @@ class Controllers:
 
     async def _once(self, tenant: Tenant, key: ObjectKey, uid: str, duty: Duty) -> bool:
         if duty == "gone":
-            await self._garbage.owner_gone(tenant, uid)
-            return True
+            return await self._owners_gone(tenant)
         if duty == "account":
             await serviceaccounts.ensure_default(self._actions, tenant, key.namespace)
             return True
         if (key.group, key.resource) == _NAMESPACES:
             return await namespaces.finish(self._actions, self._relations, tenant, key)
         return await self._garbage.marked(tenant, key)
+
+    async def _owners_gone(self, tenant: Tenant) -> bool:
+        """One question for all that went a moment ago: most of it owned nothing. Later ones get a moment of their own (`_ended`)."""
+        gone, ripe = self._gone.pop(tenant.id, {}), time.monotonic() - 0.9 * SETTLE
+        if young := {uid: at for uid, at in gone.items() if at > ripe}:
+            self._gone[tenant.id] = young
+        uids = self._again.pop(tenant.id, set()) | (gone.keys() - young.keys())
+        done = False
+        try:
+            done = not uids or await self._garbage.owners_gone(tenant, uids)
+        finally:
+            if not done:
+                self._again[tenant.id] = uids
+        return done
 
     # --- sweep -----------------------------------------------------------------------------------------------------------------
     async def _sweep_forever(self) -> None:
@@ -129,9 +159,9 @@ class Controllers:
                 log.exception("the sweep failed")
 
     async def _sweep(self) -> None:
-        for found in await self._relations.waiting():
+        async for found in pages(self._relations.waiting):
             self._later(found.tenant, found.key, found.uid, "marked")
-        for orphan in await self._relations.orphaned():
+        async for orphan in pages(self._relations.orphaned):
             await self._collect(orphan)
 
     async def _collect(self, orphan: Found) -> None:
@@ -141,3 +171,12 @@ class Controllers:
                 await self._garbage.collect(tenant, orphan)
             except ApiError as e:
                 log.info("garbage %s/%s stays: %s", orphan.key.resource, orphan.key.name, e)
+
+
+async def pages(read: Callable[[Found | None], Awaitable[Sequence[Found]]]) -> AsyncIterator[Found]:
+    """All that ``read`` finds, page by page; the argument is the last of the page before."""
+    last: Found | None = None
+    while page := await read(last):
+        for found in page:
+            yield found
+        last = page[-1]

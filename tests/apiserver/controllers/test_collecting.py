@@ -8,6 +8,7 @@ from typing import Any, cast
 from apiserver.controllers import namespaces
 from apiserver.controllers.actions import Actions
 from apiserver.controllers.garbage import GarbageCollector
+from apiserver.controllers.manager import pages
 from apiserver.errors import Forbidden
 from apiserver.kinds.base import Object
 from apiserver.meta.gvk import GroupResource
@@ -47,6 +48,9 @@ class Pretended:
     async def existing(self, tenant: int, uids: Sequence[str]) -> set[str]:
         return set()
 
+    async def dependents(self, tenant: int, *uids: str) -> Sequence[Found]:
+        return [found(n) for n, o in self.objects.items() if any(r["uid"] in uids for r in o["metadata"].get("ownerReferences", ()))]
+
     async def in_namespace(self, tenant: int, namespace: str, limit: int = 500) -> Sequence[Found]:
         return [found(name) for name in self.objects if name != "ns"]
 
@@ -76,3 +80,22 @@ async def test_an_object_that_may_not_be_deleted_keeps_no_other_in_its_namespace
     server = Pretended(ns, thing("a"), thing("b"), forbidden=frozenset({"a"}))
     done = await namespaces.finish(cast(Actions, server), cast(Relations, server), TENANT, ObjectKey("", "namespaces", "", "ns"))
     assert not done and [name for name, _ in server.deleted] == ["b"]
+
+
+async def test_dependents_of_all_that_went_are_found_together_and_one_that_may_not_go_keeps_no_other() -> None:
+    things = [thing(name, ownerReferences=[{"uid": owner}]) for name, owner in (("a", "1"), ("b", "1"), ("c", "2"), ("d", "3"))]
+    server = Pretended(*things, forbidden=frozenset({"a"}))
+    assert not await collector(server).owners_gone(TENANT, {"1", "2"})
+    assert [name for name, _ in server.deleted] == ["b", "c"]
+    server.forbidden = frozenset()
+    assert await collector(server).owners_gone(TENANT, {"1", "2"}) and set(server.objects) == {"d"}
+
+
+async def test_a_sweep_goes_through_all_pages() -> None:
+    names = [f"n{i}" for i in range(7)]
+
+    async def read(after: Found | None) -> Sequence[Found]:
+        start = 0 if after is None else names.index(after.key.name) + 1
+        return [found(name) for name in names[start : start + 3]]
+
+    assert [f.key.name async for f in pages(read)] == names

@@ -45,3 +45,19 @@ async def test_what_waits_in_a_namespace_does_not_hide_what_has_not_been_deleted
     await store.write(tenant, create(key("z-stays")))
     found = await Relations(store.database).in_namespace(tenant, "default", limit=3)
     assert found[0].key.name == "z-stays"
+
+
+async def test_pages_of_what_waits_go_on_behind_what_is_stuck(store: PostgresStore, tenant: int) -> None:
+    for i in range(5):
+        await store.write(tenant, create(key(f"n{i}"), finalizers=("orphan",), deleting=True))
+    relations, seen, last = Relations(store.database), [], None
+    while page := await relations.waiting(last, limit=2):
+        seen += [f.key.name for f in page if f.tenant == tenant]
+        last = page[-1]
+    assert sorted(seen) == [f"n{i}" for i in range(5)]
+
+
+async def test_dependents_of_several_owners_in_one_question(store: PostgresStore, tenant: int) -> None:
+    for name, owners in (("a", ("1",)), ("b", ("1", "2")), ("c", ("3",))):
+        await store.write(tenant, create(key(name), owner_uids=owners))
+    assert sorted(f.key.name for f in await Relations(store.database).dependents(tenant, "1", "2")) == ["a", "b"]
