@@ -12,9 +12,8 @@ from typing import Any, Final
 
 from apiserver.cel.binding import bind
 from apiserver.cel.correlate import Correlation, OldItems, Ratchet
-from apiserver.cel.decltypes import DeclType, schema_decl_type
+from apiserver.cel.decltypes import schema_decl_type
 from apiserver.cel.errors import BudgetExceeded, CelError, EvalError
-from apiserver.cel.escaping import escape
 from apiserver.cel.program import PER_CALL_LIMIT
 from apiserver.cel.rulecompile import CompiledRule, compile_node_rules
 from apiserver.cel.values import NONE, Optional
@@ -32,7 +31,6 @@ class RuleNode:
     """Rules of one schema node and of what is below it. root: an embedded or whole resource."""
 
     schema: Schema
-    declared: DeclType | None
     root: bool
     properties: dict[str, RuleNode] = field(default_factory=dict)
     items: RuleNode | None = None
@@ -41,7 +39,7 @@ class RuleNode:
 
     def rules(self) -> list[CompiledRule]:
         if self.compiled is None:
-            self.compiled = compile_node_rules(self.schema, self.declared) if self.schema.rules else []
+            self.compiled = compile_node_rules(self.schema, schema_decl_type(self.schema, self.root))
         return self.compiled
 
 
@@ -49,7 +47,7 @@ def compile_rules(schema: Schema, root: bool = True) -> RuleNode | None:
     """The rules of a schema, None when it has none. Kept with the schema. root: whether it is a whole resource's."""
     key = _CACHE if root else _CACHE + ".part"
     if key not in schema.cache:
-        schema.cache[key] = _node(schema, schema_decl_type(schema, root), root) if _has_rules(schema) else None
+        schema.cache[key] = _node(schema, root)
     found: RuleNode | None = schema.cache[key]
     return found
 
@@ -57,34 +55,25 @@ def compile_rules(schema: Schema, root: bool = True) -> RuleNode | None:
 def _has_rules(schema: Schema | None) -> bool:
     if schema is None:
         return False
+    below = schema.cache.get("below")
+    if below is not None:
+        return "rules" in below  # `schema.structural` has looked, so that nothing need be made to find out
     if schema.rules or _has_rules(schema.items) or _has_rules(schema.additional):
         return True
     return any(_has_rules(p) for p in (schema.properties or {}).values())
 
 
-def _node(schema: Schema, declared: DeclType | None, root: bool) -> RuleNode | None:
-    node = RuleNode(schema, declared, root)
-    element = declared.element if declared is not None else None
-    if schema.items is not None:
-        node.items = _node(schema.items, element, schema.items.embedded_resource)
+def _node(schema: Schema | None, root: bool) -> RuleNode | None:
+    if schema is None or not _has_rules(schema):
+        return None
+    node = RuleNode(schema, root)
+    node.items = _node(schema.items, schema.items is not None and schema.items.embedded_resource)
+    node.additional = _node(schema.additional, schema.additional is not None and schema.additional.embedded_resource)
     for name, prop in (schema.properties or {}).items():
-        child = _property(name, prop, declared)
+        child = _node(prop, prop.embedded_resource)
         if child is not None:
             node.properties[name] = child
-    if schema.additional is not None:
-        node.additional = _node(schema.additional, element, schema.additional.embedded_resource)
-    if schema.rules or node.items is not None or node.properties or node.additional is not None:
-        return node
-    return None
-
-
-def _property(name: str, prop: Schema, parent: DeclType | None) -> RuleNode | None:
-    escaped = escape(name)
-    if escaped is None:
-        declared = schema_decl_type(prop, prop.embedded_resource)
-    else:
-        declared = parent.fields.get(escaped) if parent is not None else None
-    return _node(prop, declared, prop.embedded_resource) if declared is not None else None
+    return node
 
 
 # --- running ------------------------------------------------------------------------------------------------------------------------
@@ -105,7 +94,7 @@ def validate(
     run = _Run(budget)
     if node is not None and obj is not None:
         correlation = Ratchet(Correlation(obj, old, node.schema)) if ratchet and old is not None else Ratchet(None)
-        run.node(node, FieldPath(path), obj, old, run.bound(obj, node.schema), correlation)
+        run.node(node, FieldPath(path), obj, old, correlation)
     return Outcome(run.errors, run.warnings, run.budget)
 
 
@@ -123,15 +112,15 @@ class _Run:
         self.budget = budget
 
     def bound(self, obj: Any, schema: Schema) -> Any:
-        """The object with values converted for CEL; _UNBOUND when a part cannot be, so that each node tries by itself."""
+        """The value with its parts converted for CEL; _UNBOUND when a part cannot be, so that each node below tries by itself."""
         try:
             return bind(obj, schema)
         except EvalError:
             return _UNBOUND
 
-    def node(self, node: RuleNode, path: FieldPath, obj: Any, old: Any, bound: Any, correlation: Ratchet) -> None:
+    def node(self, node: RuleNode, path: FieldPath, obj: Any, old: Any, correlation: Ratchet) -> None:
         try:
-            self._walk(node, path, obj, old, bound, correlation)
+            self._walk(node, path, obj, old, _UNBOUND, correlation)
         except _OutOfBudget:
             self.budget = -1
 
@@ -139,6 +128,8 @@ class _Run:
         if obj is None:
             return
         if node.schema.rules:
+            if bound is _UNBOUND:
+                bound = self.bound(obj, node.schema)
             self._rules(node, path, obj, old, bound, correlation)
         if isinstance(obj, list):
             self._items(node, path, obj, old if isinstance(old, list) else [], bound, correlation)

@@ -42,7 +42,7 @@ class Scenario:
 
     def play(self) -> list[str]:
         for step in self.steps:
-            answer = self.recorded.get(step["id"])
+            answer = self.recorded.get(step.get("id"))
             if answer is None or "body" not in step:
                 continue
             if step["path"].startswith(CRDS):
@@ -53,7 +53,7 @@ class Scenario:
 
     def define(self, step: Any, answer: Any) -> None:
         body = step["body"]
-        if step["method"] != "POST":
+        if step["method"] != "POST" or not body.get("spec", {}).get("versions"):
             return
         raw = body["spec"]["versions"][0].get("schema", {}).get("openAPIV3Schema", {})
         schema = schema_from(raw)

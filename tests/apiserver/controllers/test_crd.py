@@ -1,0 +1,239 @@
+"""The life of a definition in one worker and as another worker sees it: served at once, changed, deleted with its objects."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from dataclasses import dataclass
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from admission.chain import Chain
+from apiserver.controllers.crd import DefinitionController
+from apiserver.errors import Forbidden, Invalid, NotFound
+from apiserver.kinds.base import Object
+from apiserver.registry import deletion, reading, selection, update
+from apiserver.registry.core import Registry
+from apiserver.registry.create import create
+from apiserver.registry.customcatalog import DEFINITIONS, TenantCatalog
+from apiserver.registry.options import DeleteOptions, ListOptions
+from apiserver.registry.scope import Scope, Tenant
+from apiserver.storage.postgres import PostgresStore
+from apiserver.user import MASTERS, User
+from apiserver.watch.errors import WatchClosed
+from apiserver.watch.watches import Watches
+from controlplane.wiring import index_with, managers
+from tests.support.definitions import definition
+
+SPEC: Object = {"type": "object", "properties": {"color": {"type": "string", "default": "red"}, "size": {"type": "integer"}}}
+SCHEMA: Object = {"type": "object", "properties": {"spec": SPEC}}
+ADMIN = User("admin", groups=(MASTERS,))
+
+
+@dataclass
+class Worker:
+    """The parts of one worker that custom resources need."""
+
+    registry: Registry
+    catalog: TenantCatalog
+    tenant: Tenant
+
+    def scope(self, resource: tuple[str, str], name: str = "", version: str = "v1") -> Scope:
+        found = self.catalog.find(self.tenant, *resource)
+        assert found is not None, resource
+        return Scope(self.tenant, found, found.versions[version], ADMIN, namespace="ns" if found.namespaced else "", name=name)
+
+    async def create(self, resource: tuple[str, str], obj: Object) -> Any:
+        scope = self.scope(resource)
+        decoded, _ = scope.decode(obj)
+        if scope.resource.namespaced:
+            decoded["metadata"]["namespace"] = "ns"
+        return (await create(self.registry, scope, decoded, dry_run=False, manager="test")).object
+
+    async def change(self, resource: tuple[str, str], name: str, edit: Callable[[Object], None]) -> Any:
+        async def change(old: Object | None) -> Object:
+            new = update.copy_of(old or {})
+            edit(new)
+            return new
+
+        scope = self.scope(resource, name)
+        return (await update.update(self.registry, scope, change, update.Request(manager="test"))).object
+
+    async def until(self, holds: Callable[[], bool]) -> None:
+        async with asyncio.timeout(5):
+            while not holds():  # noqa: ASYNC110  the controller under test offers nothing to wait for
+                await asyncio.sleep(0.005)
+
+    def serves(self, resource: tuple[str, str]) -> bool:
+        return self.catalog.find(self.tenant, *resource) is not None
+
+
+async def running(store: PostgresStore, tenant: int) -> AsyncIterator[Worker]:
+    catalog = TenantCatalog()
+    watches = Watches(store, index_with(catalog))
+    await watches.start()
+    registry = Registry(store, watches, Chain([]), catalog, managers(), {}, lambda message: message, index_with(catalog))
+    controller = DefinitionController(registry, catalog)
+    catalog.follow(watches, controller.changed)
+    made = Worker(registry, catalog, Tenant(tenant, "test"))
+    await catalog.ready(made.tenant)
+    yield made
+    controller.stop()
+    catalog.stop()
+    await watches.stop()
+
+
+@pytest_asyncio.fixture
+async def worker(store: PostgresStore, tenant: int) -> AsyncIterator[Worker]:
+    async for made in running(store, tenant):
+        yield made
+
+
+@pytest_asyncio.fixture
+async def other(postgres: str, tenant: int) -> AsyncIterator[Worker]:
+    opened = PostgresStore(postgres, size=2, hints_conninfo=postgres)
+    await opened.open()
+    async for made in running(opened, tenant):
+        yield made
+    await opened.close()
+
+
+FOOS = ("example.com", "foos")
+
+
+def foo(name: str = "f", **members: Any) -> Object:
+    return {"apiVersion": "example.com/v1", "kind": "Foo", "metadata": {"name": name}, **members}
+
+
+async def test_objects_can_be_created_as_soon_as_the_definition_is_served(worker: Worker, other: Worker) -> None:
+    await worker.create(DEFINITIONS, definition(SCHEMA))
+    await worker.until(lambda: worker.serves(FOOS))
+    made = await worker.create(FOOS, foo(spec={"size": 1, "unknown": True}))
+    assert made["spec"] == {"size": 1, "color": "red"}
+    await other.until(lambda: other.serves(FOOS))
+    with pytest.raises(Invalid, match=r"spec\.size"):
+        await other.create(FOOS, foo("g", spec={"size": "x"}))
+
+
+async def test_another_worker_that_asks_for_the_latest_never_misses_a_definition(worker: Worker, other: Worker) -> None:
+    await worker.create(DEFINITIONS, definition(SCHEMA))
+    await worker.until(lambda: worker.serves(FOOS))
+    await other.catalog.fresh(other.tenant)
+    assert other.serves(FOOS)
+
+
+async def test_a_definition_that_changes_replaces_only_its_own_resource(worker: Worker) -> None:
+    await worker.create(DEFINITIONS, definition(SCHEMA))
+    await worker.create(DEFINITIONS, definition(SCHEMA, kind="Bar"))
+    bars = ("example.com", "bars")
+    await worker.until(lambda: worker.serves(FOOS) and worker.serves(bars))
+    before, foos = worker.catalog.find(worker.tenant, *bars), worker.catalog.find(worker.tenant, *FOOS)
+
+    def widen(crd: Object) -> None:
+        crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["new"] = {"type": "string"}
+
+    await worker.change(DEFINITIONS, "foos.example.com", widen)
+    await worker.until(lambda: worker.catalog.find(worker.tenant, *FOOS) is not foos)
+    assert worker.catalog.find(worker.tenant, *bars) is before
+    assert (await worker.create(FOOS, foo(spec={"new": "kept"})))["spec"] == {"new": "kept", "color": "red"}
+
+
+async def test_defaults_that_came_later_show_on_stored_objects(worker: Worker) -> None:
+    await worker.create(DEFINITIONS, definition(SCHEMA))
+    await worker.until(lambda: worker.serves(FOOS))
+    await worker.create(FOOS, foo(spec={"size": 1}))
+    foos = worker.catalog.find(worker.tenant, *FOOS)
+
+    def add(crd: Object) -> None:
+        members = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+        members["late"] = {"type": "integer", "default": 7}
+        del members["size"]
+
+    await worker.change(DEFINITIONS, "foos.example.com", add)
+    await worker.until(lambda: worker.catalog.find(worker.tenant, *FOOS) is not foos)
+    found = (await reading.get(worker.registry, worker.scope(FOOS, "f"))).object
+    assert found["spec"] == {"color": "red", "late": 7}
+
+
+async def test_deletion_takes_the_objects_along_and_ends_their_watches(worker: Worker) -> None:
+    await worker.create(DEFINITIONS, definition(SCHEMA))
+    await worker.until(lambda: worker.serves(FOOS))
+    for name in ("a", "b"):
+        await worker.create(FOOS, foo(name))
+    storage = worker.scope(FOOS).resource.storage
+    watch = await worker.registry.watches.subscribe(worker.tenant.id, storage, after=None)
+    gone = await deletion.delete(worker.registry, worker.scope(DEFINITIONS, "foos.example.com"), DeleteOptions())
+    assert gone.object["metadata"]["finalizers"] == ["customresourcecleanup.apiextensions.k8s.io"]
+    await worker.until(lambda: not worker.serves(FOOS))
+    assert not (await worker.registry.store.list(worker.tenant.id, storage)).records
+    with pytest.raises(WatchClosed):
+        async with asyncio.timeout(5):
+            while True:
+                await watch.next(1)
+    with pytest.raises(NotFound):
+        await reading.get(worker.registry, worker.scope(DEFINITIONS, "foos.example.com"))
+
+
+async def test_nothing_is_created_while_objects_with_finalizers_hold_a_definition_back(worker: Worker) -> None:
+    await worker.create(DEFINITIONS, definition(SCHEMA))
+    await worker.until(lambda: worker.serves(FOOS))
+    held = foo()
+    held["metadata"]["finalizers"] = ["example.com/wait"]
+    await worker.create(FOOS, held)
+    await deletion.delete(worker.registry, worker.scope(DEFINITIONS, "foos.example.com"), DeleteOptions())
+    await worker.until(lambda: bool(worker.scope(FOOS).resource.hooks.__dict__.get("terminating")))
+    with pytest.raises(Forbidden, match="while custom resource definition is terminating"):
+        await worker.create(FOOS, foo("g"))
+    await asyncio.sleep(0.1)
+    assert worker.serves(FOOS)
+    await worker.change(FOOS, "f", lambda obj: obj["metadata"].pop("finalizers"))
+    await worker.until(lambda: not worker.serves(FOOS))
+
+
+async def test_names_that_become_free_go_to_the_definition_that_waits(worker: Worker) -> None:
+    second = definition(SCHEMA, kind="Bar")
+    second["spec"]["names"] |= {"kind": "Foo", "listKind": "BarList", "singular": "bar"}
+    bars = ("example.com", "bars")
+    await worker.create(DEFINITIONS, definition(SCHEMA))
+    await worker.until(lambda: worker.serves(FOOS))
+    await worker.create(DEFINITIONS, second)
+    await worker.until(lambda: bool(worker.catalog.definitions(worker.tenant)["bars.example.com"].outline["status"].get("conditions")))
+    assert not worker.serves(bars)
+    await deletion.delete(worker.registry, worker.scope(DEFINITIONS, "foos.example.com"), DeleteOptions())
+    await worker.until(lambda: worker.serves(bars))
+
+
+async def test_every_served_version_has_an_api_service_for_as_long_as_it_is_served(worker: Worker) -> None:
+    services = ("apiregistration.k8s.io", "apiservices")
+
+    async def found() -> bool:
+        try:
+            await reading.get(worker.registry, worker.scope(services, "v1.example.com"))
+        except NotFound:
+            return False
+        return True
+
+    async def until(wanted: bool) -> None:
+        async with asyncio.timeout(5):
+            while await found() is not wanted:  # noqa: ASYNC110  likewise
+                await asyncio.sleep(0.01)
+
+    await worker.create(DEFINITIONS, definition(SCHEMA))
+    await until(True)
+    await deletion.delete(worker.registry, worker.scope(DEFINITIONS, "foos.example.com"), DeleteOptions())
+    await until(False)
+
+
+async def test_lists_select_by_the_fields_of_the_definition(worker: Worker) -> None:
+    await worker.create(DEFINITIONS, definition(SCHEMA, selectableFields=[{"jsonPath": ".spec.color"}, {"jsonPath": ".spec.size"}]))
+    await worker.until(lambda: worker.serves(FOOS))
+    await worker.create(FOOS, foo("a", spec={"color": "blue", "size": 1}))
+    await worker.create(FOOS, foo("b", spec={"size": 1}))
+    scope = worker.scope(FOOS)
+    for text, names in (("spec.color=blue", ["a"]), ("spec.size=1,spec.color!=blue", ["b"]), ("spec.color=red", ["b"])):
+        options = ListOptions.parse({"fieldSelector": [text]})
+        chosen = selection.parse(scope.resource, "v1", options)
+        listing = await reading.list_(worker.registry, scope, options, chosen)
+        assert [entry.json.split(b'"name":"')[1][:1].decode() for entry in listing.items] == names

@@ -1,0 +1,171 @@
+"""Strategy of custom resources: generation, status, scale, tables, selectable fields, transitions, deprecation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from apiserver.errors import InternalError
+from apiserver.kinds.apiextensions.jsonpath import PathError, parse_path
+from apiserver.kinds.apiextensions.resource import custom_resource
+from apiserver.kinds.base import Object, WriteContext
+from apiserver.meta.objects import copy_json
+from tests.support.definitions import CONTEXT, NOW, create_errors, definition, established, instance_errors, resource_of
+
+SPEC: Object = {"type": "object", "properties": {"replicas": {"type": "integer"}, "x": {"type": "string"}}}
+SCHEMA: Object = {
+    "type": "object",
+    "properties": {"spec": SPEC, "status": {"type": "object", "properties": {"phase": {"type": "string", "enum": ["Up"]}}}},
+}
+STATUS = WriteContext("v1", NOW, subresource="status")
+
+
+def obj(**members: Any) -> Object:
+    return {"apiVersion": "example.com/v1", "kind": "Foo", "metadata": {"name": "f", "generation": 1}, **members}
+
+
+def test_status_is_dropped_on_create_only_where_it_has_an_endpoint() -> None:
+    for subresources, kept in (({"status": {}}, False), ({}, True)):
+        resource = resource_of(definition(SCHEMA, subresources=subresources))
+        new = obj(status={"phase": "Up"})
+        resource.hooks.prepare_create(new, CONTEXT)
+        assert ("status" in new) is kept
+
+
+def test_generation_counts_spec_and_status_without_an_endpoint_but_not_metadata() -> None:
+    resource = resource_of(definition(SCHEMA))
+    old = obj(spec={"x": "a"})
+    for change, generation in (({"spec": {"x": "b"}}, 2), ({"status": {"phase": "Up"}}, 2), ({}, 1)):
+        new = {**copy_json(old), **change}
+        new["metadata"]["labels"] = {"a": "b"}
+        resource.hooks.prepare_update(new, old, CONTEXT)
+        assert new["metadata"]["generation"] == generation
+
+
+def test_a_status_update_changes_nothing_but_status_and_managers() -> None:
+    resource = resource_of(definition(SCHEMA, subresources={"status": {}}))
+    old = obj(spec={"x": "a"})
+    new = obj(spec={"x": "b"}, status={"phase": "Up"})
+    new["metadata"] |= {"labels": {"a": "b"}, "managedFields": [{"manager": "m"}]}
+    resource.hooks.prepare_status_update(new, old, STATUS)
+    assert new == {**old, "metadata": {**old["metadata"], "managedFields": [{"manager": "m"}]}, "status": {"phase": "Up"}}
+
+
+def test_errors_of_a_status_update_name_the_field_from_the_root() -> None:
+    resource = resource_of(definition(SCHEMA, subresources={"status": {}}))
+    errors = resource.hooks.validate_status_update(obj(status={"phase": 5}), obj(), STATUS)
+    assert [str(e) for e in errors] == [
+        'status.phase: Invalid value: "integer": phase in body must be of type string: "integer"',
+        'status.phase: Unsupported value: 5: supported values: "Up"',
+    ]
+
+
+def test_invalid_values_that_an_update_leaves_alone_are_allowed() -> None:
+    resource = resource_of(definition(SCHEMA))
+    old = obj(spec={"x": 5, "replicas": 1})
+    new = obj(spec={"x": 5, "replicas": 2})
+    assert resource.hooks.validate_update(new, old, CONTEXT) == []
+    new["spec"]["x"] = 6
+    assert [e.path for e in resource.hooks.validate_update(new, old, CONTEXT)] == ["spec.x"]
+
+
+def test_another_kind_is_refused_before_anything_else() -> None:
+    resource = resource_of(definition(SCHEMA))
+    wrong = {**obj(spec={"x": 5}), "kind": "Bar"}
+    assert [str(e) for e in resource.hooks.validate_create(wrong, CONTEXT)] == ['kind: Invalid value: "Bar": must be Foo']
+
+
+def test_rules_are_not_run_on_objects_of_the_wrong_shape() -> None:
+    schema = copy_json(SCHEMA)
+    schema["properties"]["spec"]["x-kubernetes-validations"] = [{"rule": "self.replicas > 1"}]
+    resource = resource_of(definition(schema))
+    wrong = instance_errors(resource, obj(spec={"replicas": "x"}))
+    assert [str(e).split(";")[0] for e in wrong[1:]] == [
+        "<nil>: Invalid value: null: some validation rules were not checked because the object was invalid"
+    ]
+    assert [e.path for e in instance_errors(resource, obj(spec={"replicas": 1}))] == ["spec"]
+
+
+def test_scale_reads_and_writes_the_paths_of_the_definition() -> None:
+    paths = {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.ready", "labelSelectorPath": ".status.selector"}
+    resource = resource_of(definition(subresources={"scale": paths}))
+    found = resource.hooks.scale_of(obj(spec={"replicas": 3}, status={"ready": 2, "selector": "a=b"}))
+    assert (found["spec"], found["status"]) == ({"replicas": 3}, {"replicas": 2, "selector": "a=b"})
+    target = obj()
+    resource.hooks.set_scale(target, 4)
+    assert target["spec"] == {"replicas": 4}
+    with pytest.raises(InternalError, match="the spec replicas field"):
+        resource.hooks.scale_of(obj())
+    errors = resource.hooks.validate_create(obj(spec={"replicas": -1}, status={"ready": "x"}), CONTEXT)
+    assert [str(e) for e in errors] == [
+        ".spec.replicas: Invalid value: -1: should be a non-negative integer",
+        ".status.ready: Invalid value: 0: .status.ready accessor error: x is of the type string, expected int64",
+    ]
+
+
+def test_cells_come_from_json_paths_and_fit_their_column() -> None:
+    columns = [
+        {"name": "Ready", "type": "string", "jsonPath": '.status.conditions[?(@.type=="Ready")].status'},
+        {"name": "Number", "type": "integer", "jsonPath": ".spec.n"},
+        {"name": "Object", "type": "string", "jsonPath": ".spec.o"},
+        {"name": "Broken", "type": "string", "jsonPath": ".spec[?("},
+        {"name": "Never", "type": "string", "jsonPath": ".spec.n"},
+    ]
+    resource = resource_of(definition(additionalPrinterColumns=columns))
+    assert [c.name for c in resource.versions["v1"].columns] == ["Name", "Ready", "Number", "Object"]
+    full = obj(spec={"n": 2.7, "o": {"a": 1}}, status={"conditions": [{"type": "X", "status": "?"}, {"type": "Ready", "status": "True"}]})
+    assert resource.hooks.cells(full, "v1", NOW) == ["f", "True", 2, '{"a":1}']
+    assert resource.hooks.cells(obj(spec={"n": "x"}), "v1", NOW) == ["f", None, None, None]
+
+
+@pytest.mark.parametrize(
+    ("path", "value"),
+    [
+        (".a.b", [1]),
+        (".a['b']", [1]),
+        (".l[0]", ["x"]),
+        (".l[-1]", ["z"]),
+        (".l[1:]", ["y", "z"]),
+        (".l[*]", ["x", "y", "z"]),
+        (".with\\.dot", [2]),
+        (".absent.b", []),
+        ("..b", [1]),
+    ],
+)
+def test_json_paths(path: str, value: list[Any]) -> None:
+    assert parse_path(path)({"a": {"b": 1}, "l": ["x", "y", "z"], "with.dot": 2}) == value
+
+
+def test_a_json_path_that_does_not_fit_the_value_is_an_error() -> None:
+    with pytest.raises(PathError):
+        parse_path(".a[0]")({"a": "text"})
+
+
+def test_selectable_fields_differ_by_version() -> None:
+    crd = definition(SCHEMA, selectableFields=[{"jsonPath": ".spec.x"}])
+    other = {"type": "object", "properties": {"spec": {**SPEC, "description": "another"}}}
+    crd["spec"]["versions"].append({"name": "v2", "served": True, "storage": False, "schema": {"openAPIV3Schema": other}})
+    resource = resource_of(crd)
+    assert resource.selectable("v1") == {"spec.x"}
+    assert resource.selectable("v2") == frozenset()
+
+
+def test_a_deprecated_version_names_the_one_to_use() -> None:
+    crd = definition()
+    old = {"name": "v1beta1", "served": True, "storage": False, "deprecated": True, "schema": crd["spec"]["versions"][0]["schema"]}
+    crd["spec"]["versions"].append(old)
+    assert resource_of(crd).versions["v1beta1"].deprecated == "example.com/v1beta1 Foo is deprecated; use example.com/v1 Foo"
+
+
+def test_equal_schemas_are_compiled_once_for_all_tenants() -> None:
+    first, second = (custom_resource(established(definition(copy_json(SCHEMA)))) for _ in range(2))
+    assert first.versions["v1"].schema is second.versions["v1"].schema
+
+
+def test_a_default_that_breaks_a_rule_of_its_field_is_refused() -> None:
+    schema: Object = {"type": "object", "properties": {"a": {"type": "integer", "default": 1}}}
+    schema["properties"]["a"]["x-kubernetes-validations"] = [{"rule": "self > 5", "message": "too small"}]
+    assert [str(e) for e in create_errors(definition(schema))] == [
+        "spec.validation.openAPIV3Schema.properties[a].default: Invalid value: 1: too small"
+    ]
