@@ -23,6 +23,9 @@ from apiserver.user import MASTERS, User
 SYSTEM = User("system:apiserver", groups=(MASTERS,))
 _MARK = ObjectKey("", "namespaces", "", "kube-node-lease")
 
+_MOST = 10_000
+"""Tenants that a process remembers."""
+
 
 class Seeder:
     """Remembers which tenants this process knows to be seeded."""
@@ -44,6 +47,8 @@ class Seeder:
         try:
             if await self._registry.store.get(tenant.id, _MARK) is None:
                 await seed(self._registry, tenant)
+            if len(self._done) >= _MOST:
+                self._done.clear()  # to ask again costs each tenant in use one query
             self._done.add(tenant.id)
         finally:
             del self._running[tenant.id]
