@@ -17,7 +17,6 @@ from apiserver.storage.pool import Connection, Database, translate
 from apiserver.storage.transform import Identity, Transformer
 
 _TYPES: dict[str, EventType] = {"A": "ADDED", "M": "MODIFIED", "D": "DELETED"}
-_SNAPSHOT_BATCH = 500  # rows of one FETCH
 
 Row = tuple[Any, ...]
 
@@ -88,13 +87,13 @@ class PostgresReader:
                 await connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
                 try:
                     head = await self._head_within(connection, tenant)
-                    async with connection.cursor("snapshot", binary=True) as cursor:
-                        await cursor.execute(statements.SNAPSHOT, parameters)
-                        rows = await cursor.fetchmany(_SNAPSHOT_BATCH)
+                    cursor = connection.cursor(binary=True)  # psycopg's named cursors need a statement to close
+                    await cursor.execute(statements.SNAPSHOT, parameters)
+                    while True:
+                        rows = await (await cursor.execute(statements.SNAPSHOT_NEXT)).fetchall()
                         yield head, [self._listed(tenant, resource, row) for row in rows]
-                        while len(rows) == _SNAPSHOT_BATCH:
-                            rows = await cursor.fetchmany(_SNAPSHOT_BATCH)
-                            yield head, [self._listed(tenant, resource, row) for row in rows]
+                        if len(rows) < statements.SNAPSHOT_BATCH:
+                            break
                 finally:
                     if not connection.broken:
                         await connection.execute("ROLLBACK")

@@ -24,13 +24,15 @@ WHERE h.tenant_id = %(tenant)s
 _DATA = "(SELECT e.data FROM events e WHERE e.tenant_id = %(tenant)s AND e.resource_version = {version})"
 
 _SNAPSHOT = """
-SELECT namespace, name, uid, resource_version, {data} FROM (
+DECLARE snapshot NO SCROLL CURSOR FOR SELECT namespace, name, uid, resource_version, {data} FROM (
     SELECT namespace, name, uid::text, resource_version FROM objects
     WHERE tenant_id = %(tenant)s AND api_group = %(group)s AND resource = %(resource)s
     ORDER BY namespace || '/' COLLATE "C", name OFFSET 0
 ) r
 """
 SNAPSHOT = _SNAPSHOT.format(data=_DATA.format(version="r.resource_version"))
+SNAPSHOT_BATCH = 500
+SNAPSHOT_NEXT = f"FETCH FORWARD {SNAPSHOT_BATCH} FROM snapshot"
 
 _NOW = """
 SELECT o.namespace, o.name, o.uid, o.resource_version FROM objects o
