@@ -7,7 +7,7 @@ MANAGE := $(PY) manage.py
 DATA := $(or $(POLYPLANE_DATA_DIR),.data)
 WORKERS ?= 2
 
-.PHONY: help run test check format lint types contracts bench reset kubeconfig-merge install install-dev
+.PHONY: help run test check format lint types contracts fuzz bench reset kubeconfig-merge install install-dev
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -50,6 +50,9 @@ types: install-dev ## mypy, strict
 
 contracts: install-dev ## who may import whom
 	$(VENV)/bin/lint-imports
+
+fuzz: install-dev ## the property tests with new random examples, as often as you like; failures are kept and tried first
+	HYPOTHESIS_PROFILE=search $(PY) -m pytest -m hypothesis -n $(WORKERS)
 
 bench: install-dev ## benchmarks, each beside its yardstick; make bench ARGS="--quick --only get"
 	@$(PY) -m tests.benchmarks $(ARGS)

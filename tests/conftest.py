@@ -25,8 +25,14 @@ os.environ["POLYPLANE_ALLOW_UNSAFE_DATABASE"] = "true"
 os.environ["DJANGO_SETTINGS_MODULE"] = "controlplane.settings"
 
 import django  # noqa: E402
+from hypothesis import settings as hypothesis_settings  # noqa: E402
 
 django.setup()
+
+# A run of the suite is repeatable: the same commit gives the same answer. `make fuzz` looks for new examples, and remembers what failed.
+hypothesis_settings.register_profile("repeatable", derandomize=True, database=None, deadline=None)
+hypothesis_settings.register_profile("search", deadline=None)
+hypothesis_settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
 
 SHARED = Path(__file__).resolve().parent.parent.parent / "shared"
 
