@@ -1,25 +1,15 @@
-"""OpenAPI v2 documents in the protobuf form that kubectl and client-go ask for: gnostic's ``openapi.v2.Document``.
-
-Written straight to the wire from the JSON document: proto3 leaves zero values out, and nothing is ever read. What a schema leaves open
-(extensions, defaults, examples) travels as YAML text; JSON is YAML. Field numbers: ``data/openapi-v2-fields.json``, JSON names with their
-numbers and types per message, where ``x-`` stands for all extensions.
-"""
+"""OpenAPI v2 documents in the protobuf form that kubectl and client-go ask for: gnostic's ``openapi.v2.Document``."""
 
 from __future__ import annotations
 
-import json
-import struct
-from collections.abc import Callable, Mapping
-from functools import cache
-from pathlib import Path
 from typing import Any
 
-import orjson
+from apiserver.codec.openapi_wire import Messages, Object, Write, any_value, field, named_map, varint, with_extensions
 
 MEDIA_TYPE = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf"
 OLD_MEDIA_TYPE = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf"
 
-_DATA = Path(__file__).parent / "data" / "openapi-v2-fields.json"
+_MESSAGES = Messages("openapi-v2-fields.json")
 _PARAMETERS = {
     "header": (1, "HeaderParameterSubSchema"),
     "formData": (2, "FormDataParameterSubSchema"),
@@ -35,157 +25,73 @@ _SECURITY = {
     ("oauth2", "accessCode"): (6, "Oauth2AccessCodeSecurity"),
 }
 
-Object = Mapping[str, Any]
-Write = Callable[[Any], bytes]
-
 
 def encode_document(document: Object) -> bytes:
     """``document``: an OpenAPI v2 document as a JSON value."""
-    return _message("Document", document)
-
-
-# --- the wire ------------------------------------------------------------------------------------------------------------------------
-
-
-def _varint(value: int) -> bytes:
-    value &= (1 << 64) - 1
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
-
-
-def _field(number: int, value: bytes) -> bytes:
-    return _varint(number << 3 | 2) + _varint(len(value)) + value
-
-
-def _named(name: str, value: bytes) -> bytes:
-    """NamedAny and its siblings: name 1, value 2."""
-    return (_field(1, name.encode()) if name else b"") + _field(2, value)
-
-
-# --- messages by table ---------------------------------------------------------------------------------------------------------------
-
-
-@cache
-def _tables() -> dict[str, dict[str, tuple[int, str, bool]]]:
-    """message → JSON name → (number, type, repeated)."""
-    raw: dict[str, str] = json.loads(_DATA.read_bytes())
-    tables: dict[str, dict[str, tuple[int, str, bool]]] = {}
-    for message, line in raw.items():
-        table = tables[message] = {}
-        for text in line.split(","):
-            name, number, kind = text.split(" ")
-            table[name] = (int(number), kind.lstrip("*"), kind.startswith("*"))
-    return tables
-
-
-def _message(name: str, value: Object) -> bytes:
-    table = _tables()[name]
-    found: list[tuple[int, bytes]] = []
-    for member, content in value.items():
-        known = table.get(member)
-        if known is not None:
-            number, kind, repeated = known
-            parts = content if repeated else [content]
-            found.append((number, b"".join(_value(number, kind, part, repeated) for part in parts)))
-        elif member.startswith("x-"):
-            found.append((table["x-"][0], _field(table["x-"][0], _named(member, _any(content)))))
-    found.sort(key=lambda pair: pair[0])
-    return b"".join(part for _, part in found)
-
-
-def _value(number: int, kind: str, value: Any, repeated: bool) -> bytes:
-    if kind == "string":
-        return _field(number, value.encode()) if value or repeated else b""
-    if kind in ("bool", "int64"):
-        return _varint(number << 3) + _varint(int(value)) if value else b""
-    if kind == "double":
-        return _varint(number << 3 | 1) + struct.pack("<d", value) if value else b""
-    write = _SPECIAL.get(kind)
-    return _field(number, write(value) if write is not None else _message(kind, value))
+    return _MESSAGES.write("Document", document)
 
 
 # --- messages that are no plain structs ----------------------------------------------------------------------------------------------
 
 
-def _any(value: Any) -> bytes:
-    return _field(2, orjson.dumps(value) + b"\n")
-
-
-def _named_map(value_of: Write) -> Write:
-    return lambda members: b"".join(_field(1, _named(name, value_of(value))) for name, value in members.items())
-
-
 def _schema(value: Object) -> bytes:
-    return _message("Schema", value)
+    return _MESSAGES.write("Schema", value)
 
 
 def _reference_or(number: int, write: Write, value: Object) -> bytes:
     """A union of something at ``number`` and a JSON reference at 2."""
-    return _field(2, _message("JsonReference", value)) if "$ref" in value else _field(number, write(value))
+    return field(2, _MESSAGES.write("JsonReference", value)) if "$ref" in value else field(number, write(value))
 
 
 def _parameter(value: Object) -> bytes:
     if value["in"] == "body":
-        return _field(1, _message("BodyParameter", value))
+        return field(1, _MESSAGES.write("BodyParameter", value))
     number, message = _PARAMETERS[value["in"]]
-    return _field(2, _field(number, _message(message, value)))
+    return field(2, field(number, _MESSAGES.write(message, value)))
 
 
 def _response(value: Object) -> bytes:
-    return _reference_or(1, lambda v: _message("Response", v), value)
+    return _reference_or(1, _MESSAGES.writer("Response"), value)
 
 
 def _paths(paths: Object) -> bytes:
-    extensions = b"".join(_field(1, _named(name, _any(value))) for name, value in paths.items() if name.startswith("x-"))
-    items = (_field(2, _named(path, _message("PathItem", item))) for path, item in paths.items() if not path.startswith("x-"))
-    return extensions + b"".join(items)
+    return with_extensions(paths, 2, _MESSAGES.writer("PathItem"), 1)
 
 
 def _responses(responses: Object) -> bytes:
-    codes = b"".join(_field(1, _named(code, _response(value))) for code, value in responses.items() if not code.startswith("x-"))
-    extensions = (_field(2, _named(name, _any(value))) for name, value in responses.items() if name.startswith("x-"))
-    return codes + b"".join(extensions)
+    return with_extensions(responses, 1, _response, 2)
 
 
 def _strings(values: list[str]) -> bytes:
-    return b"".join(_field(1, value.encode()) for value in values)
+    return b"".join(field(1, value.encode()) for value in values)
 
 
 def _additional_properties(value: Any) -> bytes:
     if isinstance(value, bool):
-        return b"\x10" + _varint(int(value))
-    return _field(1, _schema(value))
+        return b"\x10" + varint(int(value))
+    return field(1, _schema(value))
 
 
 def _security_definition(value: Object) -> bytes:
     number, message = _SECURITY[value["type"], value.get("flow", "")]
-    return _field(number, _message(message, value))
+    return field(number, _MESSAGES.write(message, value))
 
 
-def _plain(message: str) -> Write:
-    return lambda value: _message(message, value)
-
-
-_SPECIAL: dict[str, Write] = {
-    "Any": _any,
+_MESSAGES.special |= {
     "Paths": _paths,
     "Responses": _responses,
-    "Definitions": _named_map(_schema),
-    "Properties": _named_map(_schema),
-    "ParameterDefinitions": _named_map(_parameter),
-    "ResponseDefinitions": _named_map(_plain("Response")),
+    "Definitions": named_map(_schema),
+    "Properties": named_map(_schema),
+    "ParameterDefinitions": named_map(_parameter),
+    "ResponseDefinitions": named_map(_MESSAGES.writer("Response")),
     "ParametersItem": lambda value: _reference_or(1, _parameter, value),
-    "SchemaItem": lambda value: _field(1, _schema(value)),
-    "Headers": _named_map(_plain("Header")),
-    "Examples": _named_map(_any),
+    "SchemaItem": lambda value: field(1, _schema(value)),
+    "Headers": named_map(_MESSAGES.writer("Header")),
+    "Examples": named_map(any_value),
     "AdditionalPropertiesItem": _additional_properties,
     "TypeItem": lambda value: _strings([value] if isinstance(value, str) else value),
-    "ItemsItem": lambda value: b"".join(_field(1, _schema(v)) for v in (value if isinstance(value, list) else [value])),
-    "SecurityRequirement": _named_map(_strings),
-    "SecurityDefinitions": _named_map(_security_definition),
-    "Oauth2Scopes": _named_map(str.encode),
+    "ItemsItem": lambda value: b"".join(field(1, _schema(v)) for v in (value if isinstance(value, list) else [value])),
+    "SecurityRequirement": named_map(_strings),
+    "SecurityDefinitions": named_map(_security_definition),
+    "Oauth2Scopes": named_map(str.encode),
 }

@@ -19,9 +19,7 @@ View = Callable[[Server, ApiRequest, Send], Awaitable[HttpResponseBase | None]]
 def find_view(server: Server, request: ApiRequest) -> View:
     path = request.info.path
     if "//" in path:
-        raise UnknownResource
-    if path.endswith("/") and path.rstrip("/").rsplit("/", 1)[-1] in health.ROOTS:
-        return no_page
+        return _empty_segment(server, request)
     if request.info.verb == "proxy":
         return no_page  # /api/v1/proxy/...: a verb still, for authorization, that nobody has served since 1.10
     if request.info.is_resource:
@@ -36,10 +34,21 @@ def find_view(server: Server, request: ApiRequest) -> View:
         return health.dispatch
     if head == "openapi":
         return openapi.dispatch
-    if path == "/version" or path == "/version/":
+    if head == "version":
         return version.dispatch
     if path == "/metrics":
         return metrics.dispatch
+    return no_page
+
+
+def _empty_segment(server: Server, request: ApiRequest) -> View:
+    """No route has an empty segment. Which of kube-apiserver's routers finds that out shows in its answer: the one of built-in resources
+    sees what begins as its documents do. Raises UnknownResource."""
+    parts = request.info.path.split("/")
+    group = parts[2] if len(parts) > 2 else ""
+    built_in = group and any(r.group == group and not r.custom for r in server.registry.catalog.all(request.tenant))
+    if parts[1] in ("api", "version") or (parts[1] == "apis" and built_in):
+        raise UnknownResource
     return no_page
 
 

@@ -17,14 +17,14 @@ from functools import cache
 
 import orjson
 
-from apiserver.codec import openapi_pb
+from apiserver.codec import openapi_pb, openapi_v3_pb
 from apiserver.endpoints.openapi import custom, definitions, render
 from apiserver.endpoints.openapi.definitions import Node
 from apiserver.endpoints.openapi.operations import META, Builder, Paths, document_operation, identifier, prefix_of, served_versions, tag_of
 from apiserver.kinds.base import Resource
 
 Resources = Sequence[Resource]
-_KEPT_V3, _KEPT_V2 = 400, 4
+_KEPT_V3, _KEPT_V3_BINARY, _KEPT_V2 = 400, 20, 4
 _INFO = "io.k8s.apimachinery.pkg.version.Info"
 
 
@@ -158,12 +158,19 @@ class Documents:
 
     def __init__(self, version: str) -> None:
         self._version = version
-        self._v3, self._v2, self._v2_binary = Kept(_KEPT_V3), Kept(_KEPT_V2), Kept(_KEPT_V2)
+        self._v3, self._v3_binary = Kept(_KEPT_V3), Kept(_KEPT_V3_BINARY)
+        self._v2, self._v2_binary = Kept(_KEPT_V2), Kept(_KEPT_V2)
 
     async def v3(self, resources: Resources, entry: str) -> Document:
         """``entry``: one of `entries`."""
         part = members(resources, entry)
         return await self._v3.get((entry, part), lambda: build_v3(part, entry, self._version))
+
+    async def v3_binary(self, resources: Resources, entry: str) -> Document:
+        """In protobuf."""
+        plain = await self.v3(resources, entry)
+        make = openapi_v3_pb.encode_document
+        return await self._v3_binary.get(plain.tag, lambda: Document(make(orjson.loads(plain.body)), plain.tag))
 
     async def v2(self, resources: Resources) -> Document:
         key = tuple(resources)

@@ -1,4 +1,8 @@
-"""/api, /apis, /apis/GROUP, /apis/GROUP/VERSION, and / (all paths)."""
+"""/api, /apis, /apis/GROUP, /apis/GROUP/VERSION, and / (all paths).
+
+In kube-apiserver, /apis and /apis/GROUP are answered by the aggregator, whatever the method; the others stand behind the router of the
+resources, which knows GET alone. Source: k8s.io/kube-aggregator ``apiserver/handler_apis.go``.
+"""
 
 from __future__ import annotations
 
@@ -17,6 +21,7 @@ from apiserver.errors import MethodNotAllowed, UnknownResource
 from apiserver.meta.gvk import GroupVersionKind
 
 _AGGREGATED = GroupVersionKind("apidiscovery.k8s.io", "v2", "APIGroupDiscoveryList")
+_AGGREGATORS_OWN = "apiregistration.k8s.io"
 _PARAMETERS = ";g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList"
 
 
@@ -25,38 +30,38 @@ def _aggregated_or_plain(media_type: str, target: GroupVersionKind | None) -> bo
 
 
 async def dispatch(server: Server, request: ApiRequest, send: Send) -> HttpResponseBase:
-    if request.method != "GET":
-        raise MethodNotAllowed
     parts = [p for p in request.info.path.split("/") if p]
     resources = server.registry.catalog.all(request.tenant)
+    group = parts[1] if parts[0] == "apis" and len(parts) > 1 else ""
+    custom = any(r.custom for r in resources if r.group == group)
+    routed = parts[0] == "api" or (len(parts) > 2 and not custom) or group == _AGGREGATORS_OWN
+    if routed and request.method != "GET":
+        raise MethodNotAllowed
     if len(parts) == 1:
         return _root(request, parts[0], list(resources))
     document: Any = None
-    custom = False
     if parts[0] == "api" and len(parts) == 2:
         document = discovery.api_resource_list(resources, "", parts[1])
-        if document is None:
-            raise UnknownResource
     elif parts[0] == "apis" and len(parts) in (2, 3):
         groups = discovery.groups(resources)
-        if parts[1] not in groups:
+        if group not in groups:
             return not_found()
-        custom = any(r.custom for r in resources if r.group == parts[1])
         if len(parts) == 2:
-            document = discovery.api_group(parts[1], groups[parts[1]])
+            document = discovery.api_group(group, groups[group])
         else:
-            document = discovery.api_resource_list(resources, parts[1], parts[2])
+            document = discovery.api_resource_list(resources, group, parts[2])
             if document is None and custom:
                 return not_found()
     if document is None:
         raise UnknownResource
-    return _plain(request, document, custom=custom)
+    return _plain(request, document, routed=routed)
 
 
-def _plain(request: ApiRequest, document: Any, *, custom: bool) -> HttpResponse:
+def _plain(request: ApiRequest, document: Any, *, routed: bool) -> HttpResponse:
+    """``routed``: the router of the resources looks at the Accept header first."""
     # lists of resources come from the groups' own handlers, which know CBOR; the documents above them do not
     supported = negotiate.ALL if document["kind"] == "APIResourceList" else negotiate.DISCOVERY
-    if not custom:
+    if routed:
         negotiate.check_route(request.header(b"accept"), supported=supported)
     kind = negotiate.negotiate(request.header(b"accept"), negotiate.allow_plain, supported, pretty=encode.wants_pretty(request))
     return encode.respond(document, kind)
@@ -65,8 +70,10 @@ def _plain(request: ApiRequest, document: Any, *, custom: bool) -> HttpResponse:
 def _root(request: ApiRequest, root: str, resources: list[Any]) -> HttpResponse:
     """/api and /apis, plain or aggregated."""
     accept = request.header(b"accept")
-    negotiate.check_route(accept, supported=negotiate.DISCOVERY)
-    kind = negotiate.negotiate(accept, _aggregated_or_plain, negotiate.DISCOVERY, pretty=encode.wants_pretty(request))
+    if root == "api":
+        negotiate.check_route(accept, supported=negotiate.DISCOVERY)
+    allow = negotiate.allow_plain if request.info.path == "/apis/" else _aggregated_or_plain
+    kind = negotiate.negotiate(accept, allow, negotiate.DISCOVERY, pretty=encode.wants_pretty(request))
     if kind.convert is None:
         address = request.header(b"host") or "127.0.0.1:6443"
         plain = discovery.api_versions(address) if root == "api" else discovery.api_group_list(resources)

@@ -66,9 +66,9 @@ CHECKS: Mapping[str, Mapping[str, Check]] = {
 
 
 async def dispatch(server: Server, request: ApiRequest, send: Send) -> HttpResponse:
-    root, _, name = request.info.path.strip("/").partition("/")
+    root, slash, name = request.info.path.removeprefix("/").partition("/")
     checks = CHECKS[root]
-    return await _single(server, request, checks, name) if name else await _all(server, request, root, checks)
+    return await _single(server, request, checks, name) if slash else await _all(server, request, root, checks)
 
 
 async def _all(server: Server, request: ApiRequest, root: str, checks: Mapping[str, Check]) -> HttpResponse:

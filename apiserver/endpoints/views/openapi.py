@@ -8,7 +8,7 @@ from email.utils import format_datetime
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 
-from apiserver.codec import negotiate, openapi_pb
+from apiserver.codec import negotiate, openapi_pb, openapi_v3_pb
 from apiserver.endpoints.openapi.documents import Document, Documents, entries
 from apiserver.endpoints.request import ApiRequest, Send
 from apiserver.endpoints.respond import not_found
@@ -20,6 +20,13 @@ _DISPLAYED_V2 = {
     openapi_pb.OLD_MEDIA_TYPE: openapi_pb.MEDIA_TYPE,
     openapi_pb.MEDIA_TYPE: openapi_pb.MEDIA_TYPE,
 }
+_DISPLAYED_V3 = {
+    negotiate.JSON: negotiate.JSON,
+    openapi_v3_pb.MEDIA_TYPE: openapi_v3_pb.MEDIA_TYPE,
+    openapi_v3_pb.OLD_MEDIA_TYPE: openapi_v3_pb.MEDIA_TYPE,
+}
+_SNIFFED = "text/plain; charset=utf-8"
+"""The index of version 3 is sent without a type of its own, and Go's guess knows no JSON."""
 _IMMUTABLE = timedelta(days=365)
 _documents: dict[str, Documents] = {}
 
@@ -33,14 +40,14 @@ def documents_of(server: Server) -> Documents:
 
 
 async def dispatch(server: Server, request: ApiRequest, send: Send) -> HttpResponseBase:
-    parts = [p for p in request.info.path.split("/") if p]
-    if parts[1:] == ["v2"]:
+    path = request.info.path
+    if path == "/openapi/v2":
         return await _v2(server, request)
-    if parts[1:] == ["v3"]:
+    if path == "/openapi/v3":
         resources = server.registry.catalog.all(request.tenant)
-        return _answer(request, await documents_of(server).index(resources, tenant_prefix(request)), negotiate.JSON)
-    if len(parts) > 2 and parts[1] == "v3":
-        return await _v3(server, request, "/".join(parts[2:]), send)
+        return _answer(request, await documents_of(server).index(resources, tenant_prefix(request)), _SNIFFED)
+    if path.startswith("/openapi/v3/"):
+        return await _v3(server, request, path.removeprefix("/openapi/v3/"))
     return not_found()
 
 
@@ -52,34 +59,37 @@ def tenant_prefix(request: ApiRequest) -> str:
 async def _v2(server: Server, request: ApiRequest) -> HttpResponse:
     media_type = _choose(request.header(b"accept"), tuple(_DISPLAYED_V2))
     if not media_type:
-        return _not_acceptable()
+        return _bare(406)
     resources = server.registry.catalog.all(request.tenant)
     documents = documents_of(server)
     document = await (documents.v2(resources) if media_type == negotiate.JSON else documents.v2_binary(resources))
     return _answer(request, document, _DISPLAYED_V2[media_type])
 
 
-async def _v3(server: Server, request: ApiRequest, entry: str, send: Send) -> HttpResponseBase:
+async def _v3(server: Server, request: ApiRequest, entry: str) -> HttpResponse:
     resources = server.registry.catalog.all(request.tenant)
     if entry not in entries(resources):
-        return not_found()
-    if not _choose(request.header(b"accept"), (negotiate.JSON,)):
-        return _not_acceptable()
-    document = await documents_of(server).v3(resources, entry)
+        return _bare(404)
+    accepted = _choose(request.header(b"accept"), tuple(_DISPLAYED_V3))
+    if not accepted:
+        return _bare(406)
+    documents, media_type = documents_of(server), _DISPLAYED_V3[accepted]
+    document = await (documents.v3(resources, entry) if media_type == negotiate.JSON else documents.v3_binary(resources, entry))
     asked = first(request.query, "hash")
     if asked and asked != document.tag:
-        response = HttpResponse(status=301)
+        response = HttpResponse(status=301, content_type=media_type)
         response["Location"] = f"{tenant_prefix(request)}/openapi/v3/{entry}?hash={document.tag}"
+        response["ETag"], response["Vary"] = f'"{document.tag}"', "Accept"
         return response
-    response = _answer(request, document, negotiate.JSON)
+    response = _answer(request, document, media_type)
     if asked:
         response["Cache-Control"] = "public, immutable"
         response["Expires"] = format_datetime(datetime.now(UTC) + _IMMUTABLE, usegmt=True)
     return response
 
 
-def _not_acceptable() -> HttpResponse:
-    response = HttpResponse(status=406)
+def _bare(status: int) -> HttpResponse:
+    response = HttpResponse(status=status)
     del response["Content-Type"]
     return response
 

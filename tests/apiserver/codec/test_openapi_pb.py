@@ -5,6 +5,7 @@ import time
 from typing import Any
 
 from apiserver.codec.openapi_pb import encode_document
+from apiserver.codec.openapi_v3_pb import encode_document as encode_v3
 from apiserver.schema.builtin import raw_definitions
 
 
@@ -130,3 +131,64 @@ def test_all_built_in_definitions_encode_quickly() -> None:
     data = encode_document({"swagger": "2.0", "definitions": definitions})
     assert time.monotonic() - started < 5
     assert named(wire(data)[9][0], 1).keys() == definitions.keys()
+
+
+DOCUMENT_V3 = {
+    "openapi": "3.0.0",
+    "info": {"title": "Kubernetes", "version": "v1.36"},
+    "paths": {
+        "/x/{n}": {
+            "get": {
+                "operationId": "read",
+                "tags": ["a"],
+                "requestBody": {"content": {"*/*": {"schema": {"$ref": "#/components/schemas/x"}}}, "required": True},
+                "responses": {"200": {"description": "OK", "content": {"application/json": {"schema": {"type": "string"}}}}},
+                "x-kubernetes-action": "get",
+            },
+            "parameters": [{"in": "path", "name": "n", "required": True, "schema": {"type": "string", "uniqueItems": True}}],
+        }
+    },
+    "components": {
+        "schemas": {
+            "x": {
+                "type": "object",
+                "properties": {
+                    "number": {"type": "integer", "default": 0},
+                    "flag": {"type": "boolean", "default": True},
+                    "text": {"type": "string", "default": ""},
+                    "object": {"allOf": [{"$ref": "#/components/schemas/x"}], "default": {}},
+                    "list": {"type": "array", "items": {"$ref": "#/components/schemas/x"}},
+                },
+                "additionalProperties": {"type": "string"},
+            }
+        },
+        "securitySchemes": {"BearerToken": {"type": "apiKey", "in": "header", "name": "authorization"}},
+    },
+}
+
+
+def test_v3_document() -> None:
+    data = encode_v3(DOCUMENT_V3)
+    assert wire(data)[1] == [b"3.0.0"]
+    item = named(down(data, 4), 1)["/x/{n}"]
+    operation = down(item, 4)
+    assert wire(operation)[5] == [b"read"] and named(operation, 13)["x-kubernetes-action"]
+    assert down(named(down(operation, 7, 1, 2), 1)["*/*"], 1, 2, 1) == b"#/components/schemas/x"
+    assert down(named(operation_responses(operation), 2)["200"], 1, 1) == b"OK"
+    assert down(item, 13, 1, 1) == b"n"
+    assert down(named(down(data, 5, 7), 1)["BearerToken"], 1, 3) == b"authorization"
+
+
+def operation_responses(operation: bytes) -> bytes:
+    return down(operation, 8)
+
+
+def test_v3_schema_with_defaults_of_every_type() -> None:
+    schema = down(named(down(encode_v3(DOCUMENT_V3), 5, 1), 1)["x"], 1)
+    members = {name: wire(down(value, 1)) for name, value in named(down(schema, 31), 1).items()}
+    assert wire(members["number"][33][0]) == {1: [b"\0" * 8]}
+    assert wire(members["flag"][33][0]) == {2: [1]}
+    assert wire(members["text"][33][0]) == {3: [b""]}
+    assert members["object"][33] == [b""] and down(members["object"][26][0], 2, 1) == b"#/components/schemas/x"
+    assert down(members["list"][30][0], 1, 2, 1) == b"#/components/schemas/x"
+    assert down(schema, 32, 1, 1, 25) == b"string"
