@@ -7,6 +7,7 @@ estimated cost is over budget, and oldSelf where old values cannot be correlated
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final
 
@@ -21,13 +22,18 @@ from apiserver.schema.types import Rule, Schema
 RULE_LIMIT: Final = 10_000_000
 SCHEMA_LIMIT: Final = 100_000_000
 _ADVICE = "(try simplifying the rule, or adding maxItems, maxProperties, and maxLength where arrays, maps, and strings are declared)"
+_CORRELATABLE = ("", "granular", "atomic")
 _REASONS = ["FieldValueDuplicate", "FieldValueForbidden", "FieldValueInvalid", "FieldValueRequired"]
 
 
-def check_rules(schema: Schema, path: str, suppress_rule_cost: bool = False) -> FieldErrors:
+def check_rules(
+    schema: Schema, path: str, suppress_rule_cost: bool = False, *, compiles: bool = True, broken: Sequence[str] = ()
+) -> FieldErrors:
     """All errors of the rules of a resource's schema. path: of the schema itself, as ``spec.versions[0].schema.openAPIV3Schema``;
-    suppress_rule_cost: leave out the limit of single rules, for a schema that an update does not change."""
-    check = _Check(suppress_rule_cost)
+    suppress_rule_cost: leave out the limit of single rules, for a schema that an update does not change; compiles: False where the schema
+    is not structural, so that only the form of entries can be checked; broken: where the schema has other errors, at and above which
+    rules are not compiled."""
+    check = _Check(suppress_rule_cost, compiles, broken)
     schema_errors, rule_errors = check.node(_Context(schema, None, 1, bool(schema.rules), None), FieldPath(path), None)
     errors = [*schema_errors, *rule_errors]
     if check.total > SCHEMA_LIMIT:
@@ -89,8 +95,8 @@ def _max_elements(schema: Schema) -> int | None:
 
 
 class _Check:
-    def __init__(self, suppress_rule_cost: bool) -> None:
-        self.suppress_rule_cost = suppress_rule_cost
+    def __init__(self, suppress_rule_cost: bool, compiles: bool, broken: Sequence[str]) -> None:
+        self.suppress_rule_cost, self.compiles, self.broken = suppress_rule_cost, compiles, broken
         self.total = 0
         self.expensive: list[tuple[str, int]] = []
 
@@ -107,16 +113,20 @@ class _Check:
 
         if schema.additional is not None:
             descend(schema.additional, None, path.child("additionalProperties"), uncorrelatable)
+        cut = uncorrelatable or (path if schema.map_type not in _CORRELATABLE else None)
         for name, prop in (schema.properties or {}).items():
-            descend(prop, name, path.child("properties").key(name), uncorrelatable)
+            descend(prop, name, path.child("properties").key(name), cut)
         if schema.items is not None:
             cut = uncorrelatable or (path if schema.list_type != "map" else None)
             descend(schema.items, None, path.child("items"), cut)
         for i, rule in enumerate(schema.rules):
             schema_errors += _rule_form(rule, schema, path.child("x-kubernetes-validations").at(i))
-        if schema.rules and not schema_errors:
+        if schema.rules and not schema_errors and self.compiles and not self._broken_at(path):
             rule_errors += self.rules(context, path.child("x-kubernetes-validations"), uncorrelatable)
         return schema_errors, rule_errors
+
+    def _broken_at(self, path: FieldPath) -> bool:
+        return any(where.startswith(path) and where[len(path) : len(path) + 1] in ("", ".", "[") for where in self.broken)
 
     def rules(self, context: _Context, path: FieldPath, uncorrelatable: FieldPath | None) -> FieldErrors:
         declared = context.type()

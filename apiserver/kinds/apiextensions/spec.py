@@ -216,11 +216,13 @@ def _schema_errors(props: Object, part: Part, status: bool, options: Options) ->
             found = structural_errors(props, path) or default_errors(compiled(props), path, pruned=options.pruned_defaults)
             errors += found
             sound = not found
-    errors += schema_errors(props, path, options.rules)
+    found = schema_errors(props, path, options.rules)
+    errors += found
+    if "rules" in compiled(props).cache["below"]:
+        same = set(part.versions) <= options.unchanged
+        errors += check_rules(compiled(props), path, suppress_rule_cost=same, compiles=sound, broken=[e.path for e in found])
     if unreadable and not errors:
         errors.append(invalid(path, "", unreadable))
-    if sound and not errors and "rules" in compiled(props).cache["below"]:
-        errors += check_rules(compiled(props), path, suppress_rule_cost=set(part.versions) <= options.unchanged)
     return errors
 
 
