@@ -184,13 +184,12 @@ class Tail:
 
     async def _catch_up(self) -> None:
         while not self.closed:
-            before = self.position
-            page = await self._store.events(self.tenant, before, limit=PAGE)
+            page = await self._store.events(self.tenant, self.position, limit=PAGE)
             self._apply(page.events)
             if page.through > self.position:
                 beyond = [e.previous for e in page.events if e.record.resource_version > self.position]
                 raise ChainBroken(self.tenant, self.position, beyond[0] if beyond else page.through)
-            if page.through == before:
+            if len(page.events) < PAGE:  # the end, as of that query; what came after it wakes the tail again
                 return
 
     def close(self, error: Exception) -> None:
