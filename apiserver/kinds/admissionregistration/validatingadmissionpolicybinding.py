@@ -5,11 +5,14 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from apiserver.fielderrors import FieldErrors, duplicate, invalid, not_supported, required
+from apiserver.fielderrors import ErrorType, FieldError, FieldErrors, duplicate, invalid, not_supported, required
 from apiserver.kinds.admissionregistration.policies import SPEC, binding_errors, param_ref_cell
 from apiserver.kinds.admissionregistration.rules import GROUP, default_match_resources
 from apiserver.kinds.base import Kind, Object, WriteContext
 from apiserver.kinds.common import checks as c
+from apiserver.kinds.declarative import tags as t
+from apiserver.kinds.declarative.declared import Declared
+from apiserver.kinds.declarative.run import covered
 from apiserver.kinds.registration import register
 from apiserver.meta.times import age
 
@@ -19,18 +22,24 @@ _POINTLESS = "repeating the same validation failure information in the API respo
 
 @register(GROUP, "ValidatingAdmissionPolicyBinding")
 class ValidatingAdmissionPolicyBinding(Kind):
+    standard_finalizers = False
     allow_unconditional_update = False
+    declared = Declared({"spec.policyName": [t.alpha(t.required())], "spec.validationActions": [t.alpha(t.required())]})
 
     def default(self, obj: Object, version: str) -> None:
         default_match_resources((obj.get("spec") or {}).get("matchResources"))
 
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
         spec = obj.get("spec") or {}
-        return [*binding_errors(spec), *_actions(spec.get("validationActions") or [])]
+        return [*map(_marked, binding_errors(spec)), *_actions(spec.get("validationActions") or [])]
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         metadata, spec = obj["metadata"], obj.get("spec") or {}
         return [metadata["name"], spec.get("policyName", ""), param_ref_cell(spec), age(metadata.get("creationTimestamp"), now)]
+
+
+def _marked(error: FieldError) -> FieldError:
+    return next(covered([error])) if error.type is ErrorType.REQUIRED and error.path == "spec.policyName" else error
 
 
 def _actions(actions: list[str]) -> c.Errors:
@@ -43,4 +52,4 @@ def _actions(actions: list[str]) -> c.Errors:
     if "Deny" in actions and "Warn" in actions:
         yield invalid(path, actions, f"must not contain both Deny and Warn ({_POINTLESS})")
     if not actions:
-        yield required(path, "at least one validation action is required")
+        yield from covered([required(path, "at least one validation action is required")])

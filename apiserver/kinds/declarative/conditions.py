@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
 
 from apiserver.fielderrors import FieldError, FieldPath, invalid
-from apiserver.kinds.declarative.rules import ALPHA, BETA, Check, DeclarationError, Finding, Rule, Run, Site, leaf, tag
+from apiserver.kinds.declarative.rules import ALPHA, BETA, Check, DeclarationError, Finding, Rule, Run, Site, finding, leaf, tag
+
+_RELEASE = re.compile(r"1\.\d+")
 
 
 @tag("alpha", "beta")
@@ -23,8 +26,8 @@ def beta(rule: Rule, *, since: str = "") -> Rule:
 
 
 def _level(level: str, rule: Rule, since: str) -> Rule:
-    if rule.tag in (ALPHA, BETA):
-        raise DeclarationError(f"{level}: a rule has one level")
+    if since and not _RELEASE.fullmatch(since):
+        raise DeclarationError(f"{level}: since: expected 1.<minor version>, got {since}")
     return Rule(level, lambda site: rule.build(replace(site, level=level)), since, rule)
 
 
@@ -48,7 +51,7 @@ def _conditional(check: Check, option: str, wanted: bool) -> Check:
         if (option in run.options) == wanted:
             yield from check.call(run, path, value, old)
 
-    return replace(check, call=call)
+    return replace(check, call=call, cohort="")
 
 
 @tag("validateTrue", "alpha")
@@ -57,14 +60,29 @@ def validate_true(text: str = "") -> Rule:
     return leaf("validateTrue", lambda run, path, value, old: (), argument=text)
 
 
+@tag("validateTrueAlpha", "alpha")
+def validate_true_alpha(text: str = "") -> Rule:
+    """validate_true() as a tag that is alpha itself."""
+    return replace(validate_true(text), tag="validateTrueAlpha")
+
+
+@tag("validateTrueBeta", "beta")
+def validate_true_beta(text: str = "") -> Rule:
+    """validate_true() as a tag that is beta itself."""
+    return replace(validate_true(text), tag="validateTrueBeta")
+
+
 @tag("validateFalse", "alpha")
-def validate_false(text: str = "") -> Rule:
-    """Always finds something: for tests."""
+def validate_false(text: str = "", *, short: bool = False, silent: bool = False, cohort: str = "") -> Rule:
+    """Always finds something: for tests. short, silent, cohort: of its Check."""
 
     def check(run: Run, path: FieldPath, value: Any, old: Any) -> Iterator[FieldError]:
         yield invalid(path, value, f"forced failure: {text}")
 
-    return leaf("validateFalse", check, argument=text)
+    def build(site: Site) -> list[Check]:
+        return [replace(finding(check, "validateFalse", site.level, short=short, silent=silent), cohort=cohort)]
+
+    return Rule("validateFalse", build, text)
 
 
 @tag("validateError", "alpha")

@@ -7,7 +7,8 @@ from typing import Any
 
 from apiserver.fielderrors import FieldError, FieldPath, format_value, invalid, not_supported
 from apiserver.kinds.declarative.rules import Check, DeclarationError, Rule, Run, Site, finding, leaf, tag
-from apiserver.kinds.declarative.values import is_set
+from apiserver.kinds.declarative.values import is_set, kind_of, nilable
+from apiserver.schema.types import Schema
 
 _UPDATES = {
     "NoSet": (False, True, "field cannot be set once created"),
@@ -28,7 +29,7 @@ def enum(*values: str, exclude: Mapping[str, Rule] | None = None) -> Rule:
             if value not in supported:
                 yield not_supported(path, value, supported)
 
-    return leaf("enum", check, argument=values, origin="")
+    return leaf("enum", check, argument=values, origin="", on=("string",))
 
 
 @tag("enumExclude", "alpha")
@@ -63,7 +64,8 @@ def neq(disallowed: str | int | bool) -> Rule:
         if value is not None and value == disallowed and isinstance(value, bool) == isinstance(disallowed, bool):
             yield invalid(path, value, f"must not be equal to {format_value(disallowed)}")
 
-    return leaf("neq", check, argument=disallowed)
+    kind = {str: "string", bool: "boolean", int: "integer"}[type(disallowed)]
+    return leaf("neq", check, argument=disallowed, on=(kind,))
 
 
 @tag("immutable", "beta")
@@ -85,11 +87,14 @@ def update(*constraints: str) -> Rule:
         raise DeclarationError(f"update: unknown constraint: {', '.join(sorted(unknown))}")
 
     def build(site: Site) -> list[Check]:
-        if site.schema.type == "array" or site.schema.is_map():
+        kind, plain_struct = kind_of(site.schema), _plain_struct(site.schema)
+        if kind in ("list", "map"):
             raise DeclarationError("update: not supported on list or map fields")
+        if plain_struct and set(constraints) != {"NoModify"}:
+            raise DeclarationError("update: NoSet and NoUnset cannot be used on non-pointer struct fields (they cannot be unset)")
 
         def check(run: Run, path: FieldPath, value: Any, old: Any) -> Iterator[FieldError]:
-            state = is_set(site.schema, old), is_set(site.schema, value)
+            state = plain_struct or is_set(site.schema, old), plain_struct or is_set(site.schema, value)
             for constraint, (before, now, text) in _UPDATES.items():
                 if run.update and constraint in constraints and state == (before, now):
                     yield invalid(path, None, text)
@@ -97,3 +102,7 @@ def update(*constraints: str) -> Rule:
         return [finding(check, "update", site.level, short=True)]
 
     return Rule("update", build, constraints)
+
+
+def _plain_struct(schema: Schema) -> bool:
+    return kind_of(schema) == "struct" and not nilable(schema)

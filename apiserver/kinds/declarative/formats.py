@@ -34,7 +34,7 @@ def format(name: str) -> Rule:
     def call(run: Run, path: FieldPath, value: Any, old: Any) -> Iterator[FieldError]:
         return check(path, value) if value is not None else iter(())
 
-    return leaf("format", call, argument=name, origin=f"format={name}")
+    return leaf("format", call, argument=name, origin=f"format={name}", on=("string",))
 
 
 def _texts(validate: names.Validator) -> Format:

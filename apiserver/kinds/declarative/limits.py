@@ -8,13 +8,18 @@ from typing import Any
 from apiserver.fielderrors import ErrorType, FieldError, FieldPath, invalid, too_long, too_many
 from apiserver.kinds.declarative.rules import DeclarationError, Rule, Run, leaf, tag
 
+_ON = {"Items": ("list",), "Length": ("string",), "Bytes": ("string",), "imum": ("integer",)}
+"""The end of a tag's name → where it may stand."""
+
 
 def _limit(name: str, limit: int, wrong: Callable[[Any], bool], error: Callable[[FieldPath, Any], FieldError], **more: Any) -> Rule:
+    on = next(kinds for end, kinds in _ON.items() if name.endswith(end))
+
     def check(run: Run, path: FieldPath, value: Any, old: Any) -> Iterator[FieldError]:
         if value is not None and wrong(value):
             yield error(path, value)
 
-    return leaf(name, check, argument=limit, **more)
+    return leaf(name, check, argument=limit, on=on, **more)
 
 
 def _size(name: str, limit: int) -> int:

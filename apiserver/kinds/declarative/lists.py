@@ -1,19 +1,19 @@
 """listType, listMapKey, unique, customUnique, item, eachVal, eachKey: rules about items of lists and entries of maps.
 
 What lists say about uniqueness also says which old item a new one is compared with (`correlation`): by the keys of a map list, by
-equality in all others. An item that is equal to its old one is not looked at. Source: k8s.io/apimachinery ``api/validate`` (``each.go``,
-``item.go``).
+equality in a set, with none in other lists. An item that is equal to its old one is not looked at. Source: k8s.io/apimachinery
+``api/validate`` (``each.go``, ``item.go``), validation-gen ``list.go``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 from apiserver.fielderrors import FieldError, FieldPath, duplicate, format_value
-from apiserver.kinds.declarative.rules import Check, DeclarationError, Finding, Rule, Run, Site, Traits, below, finding, run_checks, tag
+from apiserver.kinds.declarative.rules import Call, Check, DeclarationError, Finding, Rule, Run, Site, Traits, finding, require_kind, tag
 from apiserver.kinds.declarative.unions import Groups
-from apiserver.kinds.declarative.values import identity, read, same
+from apiserver.kinds.declarative.values import identity, kind_of, read, same
 from apiserver.schema.types import Schema
 
 Visit = Callable[[FieldPath, Any, Any], Iterator[Finding]]
@@ -47,15 +47,35 @@ def custom_unique() -> Rule:
     return Rule("customUnique", lambda site: [])
 
 
-def traits_of(rules: Sequence[Rule]) -> Traits:
-    """``rules`` without their levels. Raises DeclarationError for map lists without keys and keys without a map list."""
-    said = {rule.tag: rule.argument for rule in rules}
-    keys = tuple(rule.argument for rule in rules if rule.tag == "listMapKey")
+def traits_of(rules: Sequence[Rule], schema: Schema) -> Traits:
+    """``rules`` without their levels. Raises DeclarationError for list tags that do not fit together or do not fit the schema."""
+    said = {rule.tag: rule.argument for rule in rules if rule.tag in _LIST_TAGS}
+    if not said:
+        return Traits()
+    names = [rule.argument for rule in rules if rule.tag == "listMapKey"]
     kind = said.get("listType", "")
+    if not kind:
+        raise DeclarationError("listType must be specified - use listType=atomic, listType=set, or listType=map")
+    if kind != "atomic" and "unique" in said:
+        raise DeclarationError("unique: may not be used with listType=set or listType=map")
     by = said.get("unique", "") or (kind if kind != "atomic" else "")
-    if (by == "map") != bool(keys):
+    if (by == "map") != bool(names):
         raise DeclarationError("listMapKey: goes with listType=map or unique=map, and the other way round")
-    return Traits(kind, by, keys, "customUnique" in said)
+    require_kind("listType", schema, ("list",))
+    return Traits(kind, by, tuple((name, _key_schema(schema, name)) for name in names), "customUnique" in said)
+
+
+_LIST_TAGS = ("listType", "listMapKey", "unique", "customUnique")
+
+
+def _key_schema(schema: Schema, name: str) -> Schema:
+    if schema.items is None or kind_of(schema.items) != "struct":
+        raise DeclarationError("listMapKey: only lists of structs can be list-maps")
+    found = (schema.items.properties or {}).get(name)
+    if found is None:
+        raise DeclarationError(f"listMapKey: no field for JSON name {name}")
+    require_kind("listMapKey", found, ("string", "integer", "boolean"))
+    return found
 
 
 def _unique(site: Site) -> list[Check]:
@@ -64,42 +84,43 @@ def _unique(site: Site) -> list[Check]:
         return []
 
     def check(run: Run, path: FieldPath, value: Any, old: Any) -> Iterator[FieldError]:
-        yield from (duplicate(path.at(i), value[i]) for i in _repeated(value or (), traits.keys))
+        yield from (duplicate(path.at(i), value[i]) for i in _repeated(value or (), traits))
 
     made = finding(check, "", site.level)
-    return [Check(made.call, covers=below("[*]", [made]))]
+    return [made.wrapped(made.call, "[*]")]
 
 
-def _repeated(items: Sequence[Any], keys: tuple[str, ...]) -> Iterator[int]:
+def _repeated(items: Sequence[Any], traits: Traits) -> Iterator[int]:
     seen: set[str] = set()
     for i, item in enumerate(items):
-        key = correlation(item, keys)
+        key = correlation(item, traits)
         if key in seen:
             yield i
         seen.add(key)
 
 
-def correlation(item: Any, keys: tuple[str, ...]) -> str:
-    """What an item shares with its old one: its keys, or all of it where a list has no keys."""
-    return identity([item.get(k) for k in keys] if keys else item)
+def correlation(item: Any, traits: Traits) -> str:
+    """What an item shares with its old one: its keys, or all of it in a set."""
+    return identity([read(schema, item, name) for name, schema in traits.keys] if traits.keys else item)
 
 
 def each(run: Run, path: FieldPath, new: Any, old: Any, traits: Traits, visit: Visit) -> Iterator[Finding]:
-    """``visit(path, value, old value or None)`` for each item of a list or value of a map that has changed."""
+    """``visit(path, value, old value or None)`` for each value of a map and item of a set or map list that has changed, and for each item
+    of any other list, because nothing says which old item was it."""
     if isinstance(new, dict):
         before = old or {}
         for key in sorted(new):
             if not (run.update and key in before and same(new[key], before[key])):
                 yield from visit(path.key(key), new[key], before.get(key))
         return
-    olds = old or ()
+    olds = old if old and traits.unique else ()
     index: dict[str, Any] | None = None
     for i, item in enumerate(new or ()):
         if run.update and i < len(olds) and item == olds[i]:
             continue  # most items stay where they are; only then is no index of the old ones needed
         if index is None:
-            index = {correlation(o, traits.keys): o for o in reversed(olds)}
-        known = index.get(correlation(item, traits.keys)) if index else None
+            index = {correlation(o, traits): o for o in reversed(olds)}
+        known = index.get(correlation(item, traits)) if index else None
         if not (run.update and known is not None and same(item, known)):
             yield from visit(path.at(i), item, known)
 
@@ -116,15 +137,19 @@ def each_val(rule: Rule) -> Rule:
     """``rule`` for each item of a list, each value of a map."""
 
     def build(site: Site) -> list[Check]:
+        require_kind("eachVal", site.schema, ("list", "map"))
         schema = item_schema(site.schema, "eachVal")
         checks = rule.build(Site(schema, site.name, site.level, own=Groups(), rules=(rule.bare(),)))
-
-        def call(run: Run, path: FieldPath, value: Any, old: Any) -> Iterator[Finding]:
-            return each(run, path, value, old, site.traits, lambda at, new, before: run_checks(checks, run, at, new, before))
-
-        return [Check(call, covers=below("[*]", checks))] if checks else []
+        return [check.wrapped(_at_each(check, site.traits), "[*]") for check in checks]
 
     return Rule("eachVal", build, None, rule)
+
+
+def _at_each(check: Check, traits: Traits) -> Call:
+    def call(run: Run, path: FieldPath, value: Any, old: Any) -> Iterator[Finding]:
+        return each(run, path, value, old, traits, lambda at, new, before: iter(check.call(run, at, new, before)))
+
+    return call
 
 
 _KEY = Schema(type="string", go_type="string")
@@ -135,18 +160,20 @@ def each_key(rule: Rule) -> Rule:
     """``rule`` for each key of a map; errors name the map."""
 
     def build(site: Site) -> list[Check]:
-        if not site.schema.is_map():
-            raise DeclarationError("eachKey: only maps have keys")
+        require_kind("eachKey", site.schema, ("map",))
         checks = rule.build(Site(_KEY, site.name, site.level, rules=(rule.bare(),)))
-
-        def call(run: Run, path: FieldPath, value: Any, old: Any) -> Iterator[Finding]:
-            for key in sorted(value or ()):
-                if not (run.update and key in (old or ())):
-                    yield from run_checks(checks, run, path, key, None)
-
-        return [Check(call, covers=below("", checks))]
+        return [check.wrapped(_at_each_key(check), "") for check in checks]
 
     return Rule("eachKey", build, None, rule)
+
+
+def _at_each_key(check: Check) -> Call:
+    def call(run: Run, path: FieldPath, value: Any, old: Any) -> Iterator[Finding]:
+        for key in sorted(value or ()):
+            if not (run.update and key in (old or ())):
+                yield from check.call(run, path, key, None)
+
+    return call
 
 
 @tag("item", "stable")
@@ -155,24 +182,35 @@ def item(rule: Rule, **keys: str | int | bool) -> Rule:
     return Rule("item", lambda site: _item(site, keys, rule), keys, rule)
 
 
+_KEY_TYPES = {"string": str, "integer": int, "boolean": bool}
+
+
 def _item(site: Site, keys: dict[str, Any], rule: Rule) -> list[Check]:
-    if site.traits.unique != "map" or set(keys) != set(site.traits.keys):
-        raise DeclarationError(f"item: needs all keys of a map list: {', '.join(site.traits.keys)}")
+    members = dict(site.traits.keys)
+    if site.traits.unique != "map" or keys.keys() != members.keys():
+        raise DeclarationError(f"item: needs all keys of a map list: {', '.join(members)}")
+    for name, member in members.items():
+        if type(keys[name]) is not _KEY_TYPES[kind_of(member)]:
+            raise DeclarationError(f"item: key {name}: expected {kind_of(member)} value")
+    selector = ", ".join(f"{format_value(name)}: {format_value(keys[name])}" for name in members)
+    at = f"{site.name}[{{{selector}}}]"
     schema = item_schema(site.schema, "item")
-    name = f"{site.name}[{{{', '.join(f'{format_value(k)}: {format_value(v)}' for k, v in keys.items())}}}]"
-    inner = Site(schema, name, site.level, around=site.own, own=Groups(), rules=(rule.bare(),), selector=keys)
-    checks = rule.build(inner)
+    inner = Site(schema, at, site.level, around=site.own, own=Groups(), rules=(rule.bare(),), selector=keys)
 
     def find(items: Any) -> tuple[int, Any]:
-        members = schema.properties or {}
         for i, one in enumerate(items or ()):
             if all(read(members[k], one, k) == v for k, v in keys.items()):
                 return i, one
         return -1, None
 
-    def call(run: Run, path: FieldPath, value: Any, old: Any) -> Iterator[Finding]:
-        (i, new), (_, before) = find(value), find(old)
-        if new is not None and not (run.update and before is not None and same(new, before)):
-            yield from run_checks(checks, run, path.at(i), new, before)
+    return [check.wrapped(_at_item(check, find), "[*]", cohort=selector) for check in rule.build(inner)]
 
-    return [Check(call, short=any(c.short for c in checks), covers=below("[*]", checks))] if checks else []
+
+def _at_item(check: Check, find: Callable[[Any], tuple[int, Any]]) -> Call:
+    def call(run: Run, path: FieldPath, value: Any, old: Any) -> Iterable[Finding]:
+        (i, new), (_, before) = find(value), find(old)
+        if new is None or (run.update and before is not None and same(new, before)):
+            return ()
+        return check.call(run, path.at(i), new, before)
+
+    return call

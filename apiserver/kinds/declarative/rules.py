@@ -7,11 +7,12 @@ result is Checks, closures over plain dictionaries.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Generator, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from apiserver.fielderrors import FieldError, FieldPath
+from apiserver.kinds.declarative.values import kind_of
 from apiserver.schema.types import Schema
 
 if TYPE_CHECKING:
@@ -50,21 +51,28 @@ Call = Callable[[Run, FieldPath, Any, Any], Iterable[Finding]]
 @dataclass(frozen=True, slots=True)
 class Check:
     """short: runs before the others, and what it finds ends the checks of this value and of all in it. silent: what it finds is no error.
-    covers: (steps below the value, origin, level) of what it may find: which hand-written errors it stands for."""
+    covers: (steps below the value, origin, level) of what it may find: which hand-written errors it stands for. cohort: the one member or
+    item that the check is about, "" for the value as a whole; what a short check of a cohort finds ends that cohort alone."""
 
     call: Call
     short: bool = False
     silent: bool = False
     covers: tuple[tuple[str, str, str], ...] = ()
+    cohort: str = ""
+
+    def wrapped(self, call: Call, step: str, cohort: str = "") -> Check:
+        """The same check, reached from the value that is ``step`` above its own."""
+        return replace(self, call=call, covers=below(step, [self]), cohort=cohort)
 
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What the list tags of one place say together. kind: atomic, set or map; unique: by what items must differ ("", "set", "map")."""
+    """What the list tags of one place say together. kind: atomic, set or map; unique: by what items must differ ("", "set", "map");
+    keys: name and schema of each key of a map list."""
 
     kind: str = ""
     unique: str = ""
-    keys: tuple[str, ...] = ()
+    keys: tuple[tuple[str, Schema], ...] = ()
     custom: bool = False
 
 
@@ -88,12 +96,16 @@ Build = Callable[[Site], list[Check]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rule:
-    """tag: without "k8s:"; argument and payload as given to the tag."""
+    """tag: without "k8s:"; argument and payload as given to the tag. Raises DeclarationError for a level inside of another tag."""
 
     tag: str
     build: Build
     argument: Any = None
     payload: Rule | None = None
+
+    def __post_init__(self) -> None:
+        if self.payload is not None and self.payload.tag in (ALPHA, BETA):
+            raise DeclarationError(f"{self.tag}: {self.payload.tag} can't be used in between")
 
     def bare(self) -> Rule:
         """Without the level around it."""
@@ -124,14 +136,22 @@ def tag(name: str, stability: str, *aliases: str) -> Callable[[M], M]:
     return register
 
 
-def leaf(name: str, check: Leaf, *, argument: Any = None, origin: str | None = None, short: bool = False) -> Rule:
-    """A Rule whose check looks at one value. origin "" where upstream gives none (Required, Forbidden, ...)."""
+def leaf(name: str, check: Leaf, *, argument: Any = None, origin: str | None = None, short: bool = False, on: Sequence[str] = ()) -> Rule:
+    """A Rule whose check looks at one value. origin "" where upstream gives none (Required, Forbidden, ...); on: see require_kind()."""
     source = name if origin is None else origin
 
     def build(site: Site) -> list[Check]:
+        require_kind(name, site.schema, on)
         return [finding(check, source, site.level, short=short)]
 
     return Rule(name, build, argument)
+
+
+def require_kind(name: str, schema: Schema, kinds: Sequence[str]) -> None:
+    """Raises DeclarationError where a tag stands at a value of another kind than ``kinds`` (see values.kind_of; none: any will do)."""
+    found = kind_of(schema)
+    if kinds and found not in kinds:
+        raise DeclarationError(f"{name}: can only be used on {' or '.join(kinds)} types ({found})")
 
 
 def finding(check: Leaf, origin: str, level: str, *, short: bool = False, silent: bool = False) -> Check:
@@ -142,17 +162,35 @@ def finding(check: Leaf, origin: str, level: str, *, short: bool = False, silent
     return Check(call, short, silent, () if silent else (("", origin, level),))
 
 
-def run_checks(checks: Iterable[Check], run: Run, path: FieldPath, value: Any, old: Any) -> Iterator[Finding]:
-    """All checks of one value: those that may end it first."""
-    ended = False
-    ordered = sorted(checks, key=lambda c: not c.short)
-    for check in ordered:
-        if ended and not check.short:
-            return
-        for found in check.call(run, path, value, old):
-            ended = ended or check.short
-            if not check.silent:
-                yield found
+Cohorts = list[tuple[str, list[Check], list[Check]]]
+"""(cohort, its short checks, its other checks); that of the value itself comes first."""
+
+
+def cohorts_of(checks: Iterable[Check]) -> Cohorts:
+    """In the order of the run (validation-gen's sortIntoCohorts)."""
+    by_name: dict[str, tuple[str, list[Check], list[Check]]] = {}
+    for check in checks:
+        _, sooner, later = by_name.setdefault(check.cohort, (check.cohort, [], []))
+        (sooner if check.short else later).append(check)
+    return sorted(by_name.values(), key=lambda cohort: cohort[0] != "")
+
+
+def run_cohorts(cohorts: Cohorts, run: Run, path: FieldPath, value: Any, old: Any) -> Generator[Finding, None, bool]:
+    """What the checks of one value find; whether that ends the validation of the value."""
+    for name, sooner, later in cohorts:
+        ended = False
+        for check in sooner:
+            for found in check.call(run, path, value, old):
+                ended = True
+                if not check.silent:
+                    yield found
+        if ended:
+            if not name:
+                return True
+            continue
+        for check in later:
+            yield from check.call(run, path, value, old)
+    return False
 
 
 def below(step: str, checks: Iterable[Check]) -> tuple[tuple[str, str, str], ...]:

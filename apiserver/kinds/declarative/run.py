@@ -20,8 +20,12 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from apiserver.fielderrors import ErrorType, FieldError, FieldErrors
+from apiserver.kinds.declarative.conditions import alpha
 from apiserver.kinds.declarative.declared import Declared
+from apiserver.kinds.declarative.formats import format
+from apiserver.kinds.declarative.presence import optional
 from apiserver.kinds.declarative.rules import ALPHA, BETA, STANDARD, Finding, Run
+from apiserver.kinds.declarative.structure import subfield
 from apiserver.schema.types import Schema
 
 log = logging.getLogger(__name__)
@@ -58,6 +62,10 @@ class Gates:
 
 
 DEFAULT_GATES = Gates()
+
+_NAME, _NAME_ORIGIN = ".metadata.name", "format=k8s-long-name"
+NAME_RULES = (alpha(subfield("name", optional())), alpha(subfield("name", format("k8s-long-name"))))
+"""Of "metadata", for kinds whose names are DNS subdomains and that say so by rules."""
 
 
 class Subject(NamedTuple):
@@ -127,9 +135,18 @@ def validate(declared: Declared, subject: Subject, written: FieldErrors, gates: 
     if not written and not found:
         return panic
     levels = {(tail, origin): level for tail, origin, level in node.covers}
+    _mark_names(written, levels)
     _compare(subject, written, [f for f in found if f.level != STANDARD], gates)
     kept = [e for e in written if e.origin is None or not _replaced(levels.get((f".{_INDEX.sub('[*]', e.path)}", e.origin)), gates)]
     return kept + panic + [f.error for f in found if gates.counts(f.level)]
+
+
+def _mark_names(written: FieldErrors, levels: Mapping[tuple[str, str], str]) -> None:
+    """Names are checked for all kinds by one code that cannot know who declares rules for them."""
+    if (_NAME, _NAME_ORIGIN) in levels:
+        for error in written:
+            if error.type is ErrorType.INVALID and f".{error.path}" == _NAME:
+                error.origin = _NAME_ORIGIN
 
 
 def _replaced(level: str | None, gates: Gates) -> bool:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from apiserver.fielderrors import FieldError, FieldPath
-from apiserver.kinds.declarative.rules import Check, DeclarationError, Finding, Rule, Run, Site, below, leaf, run_checks, tag
+from apiserver.kinds.declarative.rules import Call, Check, DeclarationError, Finding, Rule, Run, Site, leaf, tag
 from apiserver.kinds.declarative.unions import Groups
 from apiserver.kinds.declarative.values import read, same
+from apiserver.schema.types import Schema
 
 
 @tag("subfield", "stable")
@@ -21,15 +22,18 @@ def _subfield(site: Site, name: str, rule: Rule) -> list[Check]:
     schema = (site.schema.properties or {}).get(name)
     if schema is None:
         raise DeclarationError(f"subfield: no field {name} in {site.name or 'the object'}")
-    own = Groups()
-    checks = rule.build(Site(schema, name, site.level, around=site.own, own=own, rules=(rule.bare(),)))
+    inner = Site(schema, name, site.level, around=site.own, own=Groups(), rules=(rule.bare(),))
+    return [check.wrapped(_at_member(check, name, schema), f".{name}", cohort=name) for check in rule.build(inner)]
 
-    def call(run: Run, path: FieldPath, value: Any, old: Any) -> Iterator[Finding]:
+
+def _at_member(check: Check, name: str, schema: Schema) -> Call:
+    def call(run: Run, path: FieldPath, value: Any, old: Any) -> Iterable[Finding]:
         new, before = read(schema, value, name), None if old is None else read(schema, old, name)
-        if not (run.update and old is not None and same(new, before)):
-            yield from run_checks(checks, run, path.child(name), new, before)
+        if run.update and old is not None and same(new, before):
+            return ()
+        return check.call(run, path.child(name), new, before)
 
-    return [Check(call, short=any(c.short for c in checks), covers=below(f".{name}", checks))] if checks else []
+    return call
 
 
 @tag("opaqueType", "alpha")

@@ -1,6 +1,16 @@
 """All tags under one import: ``from apiserver.kinds.declarative import tags as t``, then ``t.alpha(t.minimum(0))``."""
 
-from apiserver.kinds.declarative.conditions import alpha, beta, if_disabled, if_enabled, validate_error, validate_false, validate_true
+from apiserver.kinds.declarative.conditions import (
+    alpha,
+    beta,
+    if_disabled,
+    if_enabled,
+    validate_error,
+    validate_false,
+    validate_true,
+    validate_true_alpha,
+    validate_true_beta,
+)
 from apiserver.kinds.declarative.equality import enum, enum_exclude, immutable, neq, update
 from apiserver.kinds.declarative.formats import format
 from apiserver.kinds.declarative.limits import max_bytes, max_items, max_length, maximum, min_items, min_length, minimum
@@ -14,5 +24,6 @@ __all__ = [
     "format", "if_disabled", "if_enabled", "immutable", "is_subresource", "item", "list_map_key", "list_type", "max_bytes", "max_items",
     "max_length", "maximum", "member", "min_items", "min_length", "minimum", "neq", "opaque_type", "optional", "required", "subfield",
     "supports_subresource", "union_discriminator", "union_member", "unique", "update", "validate_error", "validate_false", "validate_true",
+    "validate_true_alpha", "validate_true_beta",
     "zero_or_one_of_member",
 ]  # fmt: skip

@@ -2,7 +2,8 @@
 
 A rule stands at a path: names joined by dots, ``[*]`` for each item of a list or value of a map, "" for the object itself. The order of the
 walk is that of validation-gen: of one value first what may end its validation (required, optional, immutable ...), then its other rules,
-then its unions, then what is in it, in the order in which the paths are declared.
+each in the order of `_turn`, then those of single members and items, then unions, then what is in it, in the order in which the paths are
+declared.
 
 Ratcheting: on update a value that equals its old one is passed over with all that is in it, so that a stored object that has become invalid
 by a newer rule can still be written. Items have an old one where `lists.correlation` finds it.
@@ -17,7 +18,7 @@ from typing import Any
 
 from apiserver.fielderrors import FieldPath
 from apiserver.kinds.declarative.lists import each, item_schema, traits_of
-from apiserver.kinds.declarative.rules import Check, DeclarationError, Finding, Rule, Run, Site, Traits
+from apiserver.kinds.declarative.rules import Check, Cohorts, DeclarationError, Finding, Rule, Run, Site, Traits, cohorts_of, run_cohorts
 from apiserver.kinds.declarative.unions import Groups
 from apiserver.kinds.declarative.values import read, same
 from apiserver.schema.types import Schema
@@ -45,10 +46,9 @@ class _Place:
 
 @dataclass(slots=True)
 class Node:
-    """The checks of one place. short: those that may end it; groups: unions of its members; covers as in Check, from here."""
+    """The checks of one place. groups: unions of its members; covers as in Check, from here."""
 
-    short: list[Check]
-    checks: list[Check]
+    checks: Cohorts
     groups: list[Check]
     traits: Traits
     fields: list[tuple[str, Schema, Node]]
@@ -59,16 +59,9 @@ class Node:
         """related: whether ``old`` is what this value was before (None may be that too)."""
         if run.update and related and same(new, old):
             return
-        ended = False
-        for check in self.short:
-            for found in check.call(run, path, new, old):
-                ended = True
-                if not check.silent:
-                    yield found
+        ended = yield from run_cohorts(self.checks, run, path, new, old)
         if ended:
             return
-        for check in self.checks:
-            yield from check.call(run, path, new, old)
         if new is not None:
             yield from self._inside(run, path, new, old)
 
@@ -97,8 +90,8 @@ def compile_rules(rules: Rules, schema: Schema) -> Node:
 def _node(place: _Place, schema: Schema, name: str, around: Groups | None) -> Node:
     bare = tuple(rule.bare() for rule in place.rules)
     own = Groups()
-    site = Site(schema, name, around=around, own=own, rules=bare, traits=traits_of(bare))
-    checks = [check for rule in place.rules for check in rule.build(site)]
+    site = Site(schema, name, around=around, own=own, rules=bare, traits=traits_of(bare, schema))
+    checks = [check for rule in sorted(place.rules, key=_turn) for check in rule.build(site)]
     fields: list[tuple[str, Schema, Node]] = []
     items = None
     for step, child in place.children.items() if not any(rule.tag == "opaqueType" for rule in bare) else ():
@@ -111,7 +104,14 @@ def _node(place: _Place, schema: Schema, name: str, around: Groups | None) -> No
     covers = [entry for check in (*checks, *groups) for entry in check.covers]
     covers += [(f".{step}{tail}", origin, level) for step, _, node in fields for tail, origin, level in node.covers]
     covers += [(_ITEM + tail, origin, level) for tail, origin, level in (items.covers if items is not None else ())]
-    return Node([c for c in checks if c.short], [c for c in checks if not c.short], groups, site.traits, fields, items, tuple(covers))
+    return Node(cohorts_of(checks), groups, site.traits, fields, items, tuple(covers))
+
+
+def _turn(rule: Rule) -> tuple[int, str]:
+    """When a rule of one place has its turn. By name; what needs to know of list tags later; then uniqueness, updates, and what belongs to
+    the type of the value. Source: validation-gen's registry.go (sortTagsIntoPhases, field and type validators)."""
+    last = {"listType": 2, "unique": 2, "update": 3, "enum": 4}.get(rule.bare().tag)
+    return (last, "") if last else (int(rule.tag in ("alpha", "beta", "eachVal", "item")), rule.tag)
 
 
 def _member(schema: Schema, step: str, name: str) -> Schema:

@@ -6,17 +6,33 @@ once all its members have spoken. Source: k8s.io/apimachinery ``api/validate`` (
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from apiserver.fielderrors import FieldError, FieldPath, go_quote, invalid
 from apiserver.fielderrors import forbidden as forbidden_error
-from apiserver.kinds.declarative.rules import Check, DeclarationError, Finding, Rule, Run, Site, below, finding, run_checks, tag
-from apiserver.kinds.declarative.values import is_set, read, same
+from apiserver.kinds.declarative.rules import (
+    Check,
+    DeclarationError,
+    Finding,
+    Rule,
+    Run,
+    Site,
+    below,
+    cohorts_of,
+    finding,
+    require_kind,
+    run_cohorts,
+    tag,
+)
+from apiserver.kinds.declarative.values import is_set, kind_of, nilable, read, same
 from apiserver.schema.types import Schema
 
 IsSet = Callable[[Any], bool]
+
+_GROUP = re.compile("[a-zA-Z][a-zA-Z0-9_]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,12 +73,12 @@ class Groups:
         return self.unions.setdefault((at_most, name), Union(at_most))
 
     def checks(self) -> list[Check]:
-        made = [_union_check(union) for _, union in sorted(self.unions.items())]
+        made: list[Check] = []
         for name, mode in sorted(self.modes.items()):
             if mode.discriminator is None:
                 raise DeclarationError(f"member: missing discriminator {name}".rstrip())
             made += [_mode_check(mode.discriminator, at, site, rules) for at, (site, rules) in sorted(mode.fields.items())]
-        return made
+        return made + [_union_check(union) for _, union in sorted(self.unions.items())]
 
 
 @tag("unionMember", "stable")
@@ -71,7 +87,7 @@ def union_member(*, union: str = "", member_name: str = "") -> Rule:
     return Rule("unionMember", lambda site: _join(site, union, member_name, at_most=False))
 
 
-@tag("zeroOrOneOfMember", "beta")
+@tag("zeroOrOneOfMember", "stable")
 def zero_or_one_of_member(*, union: str = "") -> Rule:
     return Rule("zeroOrOneOfMember", lambda site: _join(site, union, "", at_most=True))
 
@@ -79,6 +95,7 @@ def zero_or_one_of_member(*, union: str = "") -> Rule:
 @tag("unionDiscriminator", "beta")
 def union_discriminator(*, union: str = "") -> Rule:
     def build(site: Site) -> list[Check]:
+        require_kind("unionDiscriminator", site.schema, ("string",))
         joined = _around(site).union(union, at_most=False)
         joined.discriminator, joined.level = (site.name, site.schema), site.level or joined.level
         return []
@@ -88,8 +105,18 @@ def union_discriminator(*, union: str = "") -> Rule:
 
 @tag("discriminator", "alpha", "modeDiscriminator")
 def discriminator(*, name: str = "") -> Rule:
+    if name and not _GROUP.fullmatch(name):
+        raise DeclarationError(f"discriminator: group name must match {_GROUP.pattern}, got {name}")
+    _not_reserved("discriminator", name)
+
     def build(site: Site) -> list[Check]:
-        _around(site).modes.setdefault(name, Mode()).discriminator = (site.name, site.schema)
+        require_kind("discriminator", site.schema, ("string", "boolean", "integer"))
+        if nilable(site.schema):
+            raise DeclarationError("discriminator: can only be used on non-pointer types")
+        mode = _around(site).modes.setdefault(name, Mode())
+        if mode.discriminator is not None:
+            raise DeclarationError(f"discriminator: duplicate discriminator: {name}")
+        mode.discriminator = (site.name, site.schema)
         return []
 
     return Rule("discriminator", build)
@@ -97,14 +124,29 @@ def discriminator(*, name: str = "") -> Rule:
 
 @tag("member", "alpha", "ifMode")
 def member(value: str, rule: Rule, *, discriminator: str = "") -> Rule:
-    """``rule`` holds while the discriminator is ``value``; with a value that no member() of this field names, the field is forbidden."""
+    """``rule`` holds while the discriminator is ``value`` (numbers and booleans as text); with a value that no member() of this field
+    names, the field is forbidden."""
+    _not_reserved("member", discriminator)
 
     def build(site: Site) -> list[Check]:
+        _no_plain_struct(site, "member")
         mode = _around(site).modes.setdefault(discriminator, Mode())
         mode.fields.setdefault(site.name, (site, []))[1].append((value, rule, site.level))
         return []
 
     return Rule("member", build, value, rule)
+
+
+def _not_reserved(tag_name: str, group: str) -> None:
+    if group == "default":
+        raise DeclarationError(f"{tag_name}: discriminator group name {group} is reserved")
+
+
+def _no_plain_struct(site: Site, tag_name: str) -> None:
+    if kind_of(site.schema) == "struct" and not nilable(site.schema):
+        raise DeclarationError(
+            f"{tag_name}: can only be used on nilable and primitive types ({site.name} is a struct that is always there)"
+        )
 
 
 def _around(site: Site) -> Groups:
@@ -119,6 +161,7 @@ def _join(site: Site, name: str, value: str, *, at_most: bool) -> list[Check]:
     if site.selector is not None:
         union.members.append(Member(site.name, value, _has_item(site.selector)))
     else:
+        _no_plain_struct(site, "zeroOrOneOfMember" if at_most else "unionMember")
         union.members.append(Member(site.name, value or site.name[:1].upper() + site.name[1:], _has_field(site.name, site.schema)))
     return []
 
@@ -142,7 +185,7 @@ def _counted(union: Union) -> Callable[[Run, FieldPath, Any, Any], Iterator[Fiel
 
     def check(run: Run, path: FieldPath, value: Any, old: Any) -> Iterator[FieldError]:
         specified = [m.name for m in union.members if m.is_set(value)]
-        if run.update and old is not None and specified == [m.name for m in union.members if m.is_set(old)]:
+        if run.update and _there(old) and specified == [m.name for m in union.members if m.is_set(old)]:
             return
         if len(specified) > 1:
             how_many = "at most" if union.at_most else "exactly"
@@ -151,6 +194,11 @@ def _counted(union: Union) -> Callable[[Run, FieldPath, Any, Any], Iterator[Fiel
             yield invalid(path, "", f"must specify one of: {all_members}")
 
     return check
+
+
+def _there(old: Any) -> bool:
+    """Whether there was such a struct or list; a list without items is none (Go: nil)."""
+    return old is not None and old != []
 
 
 def _discriminated(union: Union, name: str, schema: Schema) -> Callable[[Run, FieldPath, Any, Any], Iterator[FieldError]]:
@@ -175,15 +223,18 @@ def _mode_check(by: tuple[str, Schema], at: str, site: Site, rules: list[tuple[s
     checks: dict[str, list[Check]] = {}
     for value, rule, level in rules:
         checks.setdefault(value, []).extend(rule.build(replace(site, level=level)))
+    cohorts = {value: cohorts_of(some) for value, some in checks.items()}
     levels = {level for _, _, level in rules}
     otherwise = finding(_forbids(site.schema), "", levels.pop() if len(levels) == 1 else "")
+    unnamed = cohorts_of([otherwise])
 
     def call(run: Run, path: FieldPath, value: Any, old: Any) -> Iterator[Finding]:
         now, new = read(schema, value, name), read(site.schema, value, at)
         before = None if old is None else read(site.schema, old, at)
         if run.update and old is not None and now == read(schema, old, name) and same(new, before):
             return
-        yield from run_checks(checks.get(str(now), [otherwise]), run, path.child(at), new, before)
+        key = str(now).lower() if isinstance(now, bool) else str(now)
+        yield from run_cohorts(cohorts.get(key, unnamed), run, path.child(at), new, before)
 
     return Check(call, covers=below(f".{at}", [otherwise, *(c for some in checks.values() for c in some)]))
 

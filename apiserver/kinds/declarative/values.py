@@ -11,6 +11,15 @@ from apiserver.schema.types import Schema
 _ZERO: dict[str, Any] = {"integer": 0, "number": 0, "string": "", "boolean": False}
 
 
+def kind_of(schema: Schema) -> str:
+    """string, integer, number, boolean, list, map, struct, or any: as validation-gen tells Go types apart."""
+    if schema.is_struct() or schema.int_or_string or schema.special not in ("", "bytes"):
+        return "struct"
+    if schema.type == "object":
+        return "map"
+    return "list" if schema.type == "array" or schema.special == "bytes" else schema.type or "any"
+
+
 def nilable(schema: Schema) -> bool:
     """Whether an absent value is told from a zero one: Go pointers, and types with a JSON form of their own (quantities, times)."""
     return schema.go_pointer or bool(schema.special) or schema.int_or_string

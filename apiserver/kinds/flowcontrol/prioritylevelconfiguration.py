@@ -29,11 +29,20 @@ class PriorityLevelConfiguration(Kind):
     status = True
     declared = Declared(
         {
-            "spec.type": [t.alpha(t.required()), t.discriminator()],
-            "spec.limited": [t.alpha(t.member("Limited", t.required())), t.alpha(t.member("Exempt", t.forbidden()))],
-            "spec.exempt": [t.alpha(t.member("Exempt", t.optional())), t.alpha(t.member("Limited", t.forbidden()))],
-            "spec.limited.limitResponse.type": [t.alpha(t.required()), t.discriminator()],
+            "spec.type": [t.alpha(t.required()), t.alpha(t.discriminator())],
+            "spec.limited": [
+                t.alpha(t.optional()),
+                t.alpha(t.member("Limited", t.required())),
+                t.alpha(t.member("Exempt", t.forbidden())),
+            ],
+            "spec.exempt": [
+                t.alpha(t.optional()),
+                t.alpha(t.member("Exempt", t.optional())),
+                t.alpha(t.member("Limited", t.forbidden())),
+            ],
+            "spec.limited.limitResponse.type": [t.alpha(t.required()), t.alpha(t.discriminator())],
             "spec.limited.limitResponse.queuing": [
+                t.alpha(t.optional()),
                 t.alpha(t.member("Queue", t.required())),
                 t.alpha(t.member("Reject", t.forbidden())),
             ],

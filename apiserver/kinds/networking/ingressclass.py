@@ -6,9 +6,12 @@ import re
 from datetime import datetime
 from typing import Any
 
-from apiserver.fielderrors import FieldErrors, FieldPath, forbidden, invalid, not_supported, required, too_long
+from apiserver.fielderrors import ErrorType, FieldErrors, FieldPath, forbidden, invalid, not_supported, required, too_long
 from apiserver.kinds.base import Kind, Object, WriteContext
 from apiserver.kinds.common import checks as c
+from apiserver.kinds.declarative import tags as t
+from apiserver.kinds.declarative.declared import Declared
+from apiserver.kinds.declarative.run import covered
 from apiserver.kinds.networking.ingress_rules import reference_errors
 from apiserver.kinds.registration import register
 from apiserver.meta import names
@@ -21,6 +24,14 @@ _SCOPES = ["Cluster", "Namespace"]
 
 @register("networking.k8s.io", "IngressClass")
 class IngressClass(Kind):
+    declared = Declared(
+        {
+            "spec.parameters": [t.alpha(t.optional())],
+            "spec.parameters.kind": [t.alpha(t.required())],
+            "spec.parameters.name": [t.alpha(t.required())],
+        }
+    )
+
     def default(self, obj: Object, version: str) -> None:
         parameters = (obj.get("spec") or {}).get("parameters")
         if parameters is not None and parameters.get("scope") is None:
@@ -68,7 +79,8 @@ def domain_prefixed_path(value: str, path: FieldPath) -> c.Errors:
 def _parameters(value: Object | None, path: FieldPath) -> c.Errors:
     if value is None:
         return
-    yield from reference_errors(value, path)
+    for error in reference_errors(value, path):
+        yield from covered([error]) if error.type is ErrorType.REQUIRED else [error]
     scope, namespace = value.get("scope"), value.get("namespace")
     if scope is None:
         yield required(path.child("scope"))

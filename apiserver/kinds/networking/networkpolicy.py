@@ -10,6 +10,9 @@ from apiserver.fielderrors import FieldErrors, FieldPath, forbidden, invalid, no
 from apiserver.kinds.base import Kind, Object, WriteContext
 from apiserver.kinds.common import checks as c
 from apiserver.kinds.common import selectors
+from apiserver.kinds.declarative import tags as t
+from apiserver.kinds.declarative.declared import Declared
+from apiserver.kinds.declarative.run import covered
 from apiserver.kinds.networking.address_warnings import cidr_warnings
 from apiserver.kinds.networking.addresses import cidr_errors, parse_cidr
 from apiserver.kinds.registration import register
@@ -23,6 +26,13 @@ _DIRECTIONS = (("ingress", "from"), ("egress", "to"))
 
 @register("networking.k8s.io", "NetworkPolicy")
 class NetworkPolicy(Kind):
+    declared = Declared(
+        {f"spec.{direction}": [t.alpha(t.optional())] for direction, _ in _DIRECTIONS}
+        | {f"spec.{direction}[*].{member}": [t.alpha(t.optional())] for direction, member in _DIRECTIONS}
+        | {f"spec.{direction}[*].{member}[*].ipBlock": [t.alpha(t.optional())] for direction, member in _DIRECTIONS}
+        | {f"spec.{direction}[*].{member}[*].ipBlock.cidr": [t.alpha(t.required())] for direction, member in _DIRECTIONS}
+    )
+
     def default(self, obj: Object, version: str) -> None:
         spec = obj.setdefault("spec", {})
         for direction, _ in _DIRECTIONS:
@@ -108,7 +118,7 @@ def _peer(peer: Object, path: FieldPath) -> c.Errors:
 def _ip_block(block: Object, path: FieldPath) -> c.Errors:
     text = block.get("cidr", "")
     if not text:
-        yield required(path.child("cidr"))
+        yield from covered([required(path.child("cidr"))])
         return
     yield from cidr_errors(path.child("cidr"), text)
     network = parse_cidr(text)

@@ -9,6 +9,7 @@ from apiserver.kinds.base import Kind, Object
 from apiserver.kinds.common.volumesources import csi_driver_name
 from apiserver.kinds.declarative import tags as t
 from apiserver.kinds.declarative.declared import Declared
+from apiserver.kinds.declarative.run import NAME_RULES
 from apiserver.kinds.registration import register
 from apiserver.meta.times import age
 
@@ -17,6 +18,7 @@ from apiserver.meta.times import age
 class DeviceClass(Kind):
     declared = Declared(
         {
+            "metadata": NAME_RULES,
             "spec.selectors": [t.optional(), t.max_items(32)],
             "spec.config": [t.optional(), t.max_items(32)],
             "spec.config[*].opaque.driver": [t.custom(csi_driver_name)],

@@ -5,7 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from apiserver.fielderrors import FieldErrors, FieldPath, forbidden, invalid, required
+from apiserver.fielderrors import ErrorType, FieldErrors, FieldPath, forbidden, invalid, required
 from apiserver.kinds.base import Kind, Object, WriteContext
 from apiserver.kinds.common import checks as c
 from apiserver.kinds.common.gostruct import show
@@ -18,6 +18,8 @@ from apiserver.meta.times import age
 
 _SPEC = FieldPath("spec")
 
+_ATTACHER_RULES = {ErrorType.INVALID: "format=k8s-long-name-caseless", ErrorType.TOO_LONG: "maxLength"}
+
 
 @register("storage.k8s.io", "VolumeAttachment")
 class VolumeAttachment(Kind):
@@ -25,7 +27,13 @@ class VolumeAttachment(Kind):
     returns_deleted = True
     generation = False
     status = True
-    declared = Declared({"": [t.supports_subresource("/status")], "spec": [t.alpha(t.immutable())]})
+    declared = Declared(
+        {
+            "": [t.supports_subresource("/status")],
+            "spec": [t.alpha(t.immutable())],
+            "spec.attacher": [t.alpha(t.required()), t.alpha(t.format("k8s-long-name-caseless")), t.alpha(t.max_length(63))],
+        }
+    )
 
     def prepare_create(self, obj: Object, context: WriteContext) -> None:
         super().prepare_create(obj, context)
@@ -55,7 +63,8 @@ class VolumeAttachment(Kind):
 
 
 def _errors(spec: Object) -> c.Errors:
-    yield from csi_driver_name(spec.get("attacher", ""), _SPEC.child("attacher"))
+    for error in csi_driver_name(spec.get("attacher", ""), _SPEC.child("attacher")):
+        yield from covered([error], _ATTACHER_RULES.get(error.type, ""))
     source, path = spec.get("source") or {}, _SPEC.child("source")
     name, inline = source.get("persistentVolumeName"), source.get("inlineVolumeSpec")
     if name is None and inline is None:

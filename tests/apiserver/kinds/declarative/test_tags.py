@@ -285,10 +285,13 @@ def test_every_documented_tag_is_there() -> None:
         alpha beta customUnique customValidation default discriminator eachKey eachVal enum enumExclude forbidden format
         ifDisabled ifEnabled ifMode immutable isSubresource item listMapKey listType maxBytes maxItems maxLength maximum member
         minItems minLength minimum modeDiscriminator neq opaqueType optional required subfield supportsSubresource
-        unionDiscriminator unionMember unique update validateError validateFalse validateTrue zeroOrOneOfMember
+        unionDiscriminator unionMember unique update validateError validateFalse validateTrue
+        validateTrueAlpha validateTrueBeta zeroOrOneOfMember
     """
     assert sorted(TAGS) == sorted(documented.split())
-    assert {TAGS[name].stability for name in ("minimum", "required", "format", "listType", "item", "subfield")} == {"stable"}
+    assert {TAGS[name].stability for name in ("minimum", "required", "format", "listType", "item", "subfield", "zeroOrOneOfMember")} == {
+        "stable"
+    }
     assert {TAGS[name].stability for name in ("immutable", "maxLength", "update")} == {"beta"}
     assert {TAGS[name].stability for name in ("neq", "opaqueType", "validateFalse")} == {"alpha"}
 
@@ -315,7 +318,9 @@ def test_only_what_changed_is_checked_again() -> None:
         "u": {"c": "d", "b": 2},
     }
     paths = [f.error.path for f in findings(EVERYWHERE, new, old)]
-    assert paths == ["items[0]", "items[0].value", "l[1]", "m[k]"]
+    assert paths == ["items[0]", "items[0].value", "l[0]", "l[1]", "m[k]"], "an item of a list that is no set has no old one"
+    as_set = {"l": [t.list_type("set"), t.each_val(t.validate_false())]}
+    assert [f.error.path for f in findings(as_set, new, old)] == ["l[1]"]
 
 
 def test_a_new_item_is_checked_whole() -> None:
