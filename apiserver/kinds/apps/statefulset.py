@@ -1,4 +1,8 @@
-"""StatefulSet (k8s.io/kubernetes ``registry/apps/statefulset``, ``apis/apps/v1/defaults.go``)."""
+"""StatefulSet (k8s.io/kubernetes ``registry/apps/statefulset``, ``apis/apps/v1/defaults.go``).
+
+Three rules came late upstream (1.33 and 1.34), so what is stored may break them: the service's name, the claim templates (neither can
+change, hence only new objects are asked) and the pods' spec (asked on update where the stored object is right).
+"""
 
 from __future__ import annotations
 
@@ -9,7 +13,8 @@ from typing import Any
 from apiserver.fielderrors import FieldErrors, FieldPath, forbidden, invalid, not_supported
 from apiserver.kinds.apps.selected import required_selector
 from apiserver.kinds.base import Object, WriteContext
-from apiserver.kinds.common import checks, gostruct, namerules, podannotations, podwarnings, rollout, selectors, table, templates
+from apiserver.kinds.common import checks, claims, gostruct, namerules, podannotations, podwarnings, rollout, selectors, table
+from apiserver.kinds.common.templates import always_running, pod_template
 from apiserver.kinds.common.workload import SPEC, STATUS, Workload
 from apiserver.kinds.registration import register
 
@@ -26,6 +31,7 @@ _FIXED = (
 
 @register("apps", "StatefulSet")
 class StatefulSet(Workload):
+    metadata_again = False
     name_rule = staticmethod(namerules.dns_label)
 
     def default(self, obj: Object, version: str) -> None:
@@ -52,16 +58,23 @@ class StatefulSet(Workload):
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
         spec = obj["spec"]
         errors = list(_policies(spec))
-        errors += checks.non_negatives(spec, SPEC, "replicas", "minReadySeconds", "revisionHistoryLimit")
+        errors += checks.non_negatives(spec, SPEC, "replicas", "minReadySeconds")
         errors += checks.non_negative((spec.get("ordinals") or {}).get("start"), SPEC.child("ordinals.start"))
         errors += required_selector(spec.get("selector"), "empty selector is invalid for statefulset")
         return errors + list(_template(spec))
 
-    def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
-        def fixed(o: Object) -> Object:
-            return {k: v for k, v in o["spec"].items() if k not in _MUTABLE}
+    def validate_create(self, obj: Object, context: WriteContext) -> FieldErrors:
+        spec = obj["spec"]
+        errors: FieldErrors = []
+        if spec.get("serviceName"):
+            errors += checks.dns_label(spec["serviceName"], SPEC.child("serviceName"))
+        for i, claim in enumerate(spec.get("volumeClaimTemplates") or ()):
+            errors += claims.claim_spec(claim.get("spec") or {}, SPEC.child("volumeClaimTemplates").at(i).child("spec"))
+        return errors + list(_pods(spec))
 
-        return [] if fixed(obj) == fixed(old) else [forbidden(SPEC, _FIXED)]
+    def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+        was_right = not (self.validate(old, context) or any(True for _ in _pods(old["spec"])))
+        return [*(_pods(obj["spec"]) if was_right else ()), *_changes(obj, old)]
 
     def validate_status_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
         status = obj.get("status") or {}
@@ -127,8 +140,26 @@ def _rolling(rolling: Mapping[str, Any], path: FieldPath) -> checks.Errors:
     yield from checks.not_above_100_percent(unavailable, at)
 
 
+def _changes(obj: Object, old: Object) -> checks.Errors:
+    def fixed(o: Object) -> Object:
+        return {k: v for k, v in o["spec"].items() if k not in _MUTABLE}
+
+    if fixed(obj) != fixed(old):
+        yield forbidden(SPEC, _FIXED)
+
+
+def _pods(spec: Mapping[str, Any]) -> checks.Errors:
+    """The template as pods will have it: each claim template is a volume, in place of one of the same name."""
+    template = spec.get("template") or {}
+    pod = template.get("spec") or {}
+    names = dict.fromkeys((c.get("metadata") or {}).get("name", "") for c in spec.get("volumeClaimTemplates") or ())
+    volumes = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in names]
+    volumes += [v for v in pod.get("volumes") or () if v.get("name", "") not in names]
+    yield from pod_template({**template, "spec": {**pod, "volumes": volumes}}, SPEC.child("template"))
+
+
 def _template(spec: Mapping[str, Any]) -> checks.Errors:
-    """Less than other workloads': its volumes come from claims that are not known here, so the pod spec itself is not checked."""
+    """What was always asked of the template; some of it is asked again with the pods' spec."""
     template, selector, path = spec.get("template") or {}, spec.get("selector"), SPEC.child("template")
     metadata, pod = template.get("metadata") or {}, template.get("spec") or {}
     if selectors.problem(selector):
@@ -139,4 +170,4 @@ def _template(spec: Mapping[str, Any]) -> checks.Errors:
         yield from checks.labels(metadata.get("labels"), path.child("labels"))
         yield from checks.annotation_map(metadata.get("annotations"), path.child("annotations"))
         yield from podannotations.validate(metadata.get("annotations"), pod, path.child("annotations"))
-    yield from templates.always_running(template, path, "StatefulSet")
+    yield from always_running(template, path, "StatefulSet")
