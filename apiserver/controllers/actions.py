@@ -10,6 +10,7 @@ from apiserver.registry import deletion, update
 from apiserver.registry.core import Registry
 from apiserver.registry.options import DeleteOptions
 from apiserver.registry.scope import Scope, Tenant
+from apiserver.registry.versions import load
 from apiserver.storage.interface import ObjectKey
 from apiserver.user import MASTERS, User
 
@@ -42,7 +43,7 @@ class Actions:
     async def get(self, tenant: Tenant, key: ObjectKey) -> Object | None:
         """The stored object, fresh."""
         scope, record = self.scope(tenant, key), await self.registry.store.get(tenant.id, key)
-        return None if scope is None or record is None else self.registry.materialize(scope, record)
+        return None if scope is None or record is None else await load(self.registry, scope, record)
 
     async def delete(
         self, tenant: Tenant, key: ObjectKey, uid: str, policy: str = "Background", *, resource_version: str | None = None

@@ -11,8 +11,7 @@ import contextlib
 import logging
 import random
 import time
-from collections.abc import AsyncIterator
-from typing import Any
+from collections.abc import AsyncIterator, Sequence
 
 from channels.generic.http import AsyncHttpConsumer
 from channels.generic.websocket import AsyncWebsocketConsumer
@@ -30,11 +29,13 @@ from apiserver.endpoints.watchdog import Right
 from apiserver.errors import Expired, InternalError, TooManyRequests
 from apiserver.registry import selection as selections
 from apiserver.registry import watching
+from apiserver.registry.conversion import ConversionFailed
 from apiserver.registry.options import ListOptions, first
 from apiserver.registry.scope import Scope
 from apiserver.registry.selection import Selection
 from apiserver.registry.watching import Watching
 from apiserver.storage.errors import Compacted, StorageError
+from apiserver.watch.entry import WatchEvent
 from apiserver.watch.errors import TooSlow, WatchClosed
 from apiserver.watch.subscription import Subscription
 
@@ -65,7 +66,7 @@ class Stream:
         subscription = self._found.subscription
         try:
             while self._found.initial_bookmark and not subscription.synced:
-                yield self._join(await subscription.next())
+                yield await self._join(await subscription.next())
             if self._found.initial_bookmark:
                 yield self._frames.bookmark(max(subscription.start, self._found.not_before), initial=True)
             async for frames in self._changes(subscription):
@@ -76,7 +77,7 @@ class Stream:
             log.info("watch of %s dropped: %s", self._scope.resource.resource, e)
         except WatchClosed:
             return
-        except StorageError as e:
+        except (StorageError, ConversionFailed) as e:
             yield self._frames.error(InternalError(str(e)))
         finally:
             subscription.cancel()
@@ -90,13 +91,16 @@ class Stream:
                 break
             events = await subscription.next(max(min(self._deadline, next_bookmark) - now, 0.001))
             if events:
-                yield self._join(events)
+                yield await self._join(events)
             elif time.monotonic() >= next_bookmark:
                 next_bookmark = time.monotonic() + BOOKMARK_EVERY
                 if bookmarks:
                     yield self._frames.bookmark(subscription.position())
 
-    def _join(self, events: Any) -> bytes:
+    async def _join(self, events: Sequence[WatchEvent]) -> bytes:
+        """Raises ConversionFailed."""
+        if self._found.conversions is not None and events:
+            events = await self._found.conversions.events(events)
         if events:
             WATCH_EVENTS.add(self._labels, len(events))
         return b"".join([self._frames.event(e) for e in events])

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
 from typing import Any
 
-import orjson
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 
@@ -30,6 +29,7 @@ from apiserver.registry.options import first
 from apiserver.registry.reading import Listing, plain
 from apiserver.registry.result import Stored
 from apiserver.registry.scope import Scope
+from apiserver.registry.versions import shown
 
 STREAM_FROM = 4 * 1024 * 1024
 """Bytes of stored objects."""
@@ -141,7 +141,7 @@ def _body(
 ) -> ListBody:
     def objects() -> Iterator[Object]:
         for item in listing.items:
-            yield registry.to_version(scope.resource, orjson.loads(item.json), scope.version)
+            yield shown(registry, scope, item)
 
     count = len(listing.items)
     if target is None:

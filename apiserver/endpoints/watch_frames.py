@@ -19,6 +19,7 @@ from apiserver.kinds.base import Object
 from apiserver.registry.core import Registry
 from apiserver.registry.reading import plain
 from apiserver.registry.scope import Scope
+from apiserver.registry.versions import shown_in
 from apiserver.schema.decode import decode
 from apiserver.watch.entry import WatchEvent
 
@@ -43,7 +44,7 @@ class Frames:
         return bytes(made)
 
     def _object(self, event: WatchEvent) -> Object:
-        return self._registry.to_version(self._scope.resource, event.entry.object(), self._scope.version)
+        return shown_in(self._registry, self._scope, event.entry)
 
     def bookmark(self, resource_version: int, *, initial: bool = False) -> bytes:
         """``initial``: the one that ends the initial events."""

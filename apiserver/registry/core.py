@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import orjson
 
 from admission.attributes import Attributes, Object, Operation
 from admission.chain import Chain
+from admission.webhooks.client import WebhookClient
 from apiserver.fieldmanager.manager import FieldManager
 from apiserver.kinds.base import Resource
 from apiserver.kinds.declarative.run import DEFAULT_GATES, Gates
 from apiserver.meta.gvk import GroupResource, GroupVersionResource
+from apiserver.registry.conversion import Converter, default_stored, shape
 from apiserver.registry.scope import Scope, Tenant
 from apiserver.schema.decode import DecodeError
-from apiserver.schema.defaults import apply_defaults
-from apiserver.schema.prune import decode_custom
 from apiserver.storage.interface import ObjectKey, Store, Write
 from apiserver.watch.entry import Index
 from apiserver.watch.watches import Watches
@@ -30,6 +30,13 @@ class State(Protocol):
     def json(self) -> bytes: ...
     @property
     def resource_version(self) -> int: ...
+
+
+class Item(Protocol):
+    """One object of a list: a cache entry, or a record read from the log."""
+
+    @property
+    def json(self) -> bytes: ...
 
 
 class Catalog(Protocol):
@@ -55,7 +62,7 @@ class Hook(Protocol):
 @dataclass(slots=True)
 class Registry:
     """hooks: by storage GroupResource; manager: the FieldManager of a resource; sign: keyed hash of a message; index: labels and selectable
-    fields of a stored object; gates: those of declarative validation."""
+    fields of a stored object; gates: those of declarative validation; webhooks: who calls them."""
 
     store: Store
     watches: Watches
@@ -66,22 +73,29 @@ class Registry:
     sign: Callable[[bytes], bytes]
     index: Index
     gates: Gates = DEFAULT_GATES
+    webhooks: WebhookClient = field(default_factory=WebhookClient)
+    converter: Converter = field(init=False)
+
+    def __post_init__(self) -> None:
+        self.converter = Converter(self.webhooks, self.index)
 
     # --- objects ---------------------------------------------------------------------------------------------------------------
     def materialize(self, scope: Scope, record: State) -> Object:
-        """A private copy of the stored object in the request's version, with its resourceVersion."""
+        """A private copy of the stored object in the request's version, with its resourceVersion; `apiserver.registry.versions.load` for
+        what a webhook may have to convert."""
         obj: Object = orjson.loads(record.json)
         return self.to_version(scope.resource, obj, scope.version)
 
     def to_version(self, resource: Resource, obj: Object, version: str) -> Object:
+        """``obj``, as it is stored, in the version; custom objects get the defaults of the version that they are stored in."""
         wanted = resource.gvk(version).api_version
+        if resource.custom:
+            default_stored(resource, obj)
         if obj.get("apiVersion") != wanted or obj.get("kind") != resource.kind:
             obj = resource.hooks.convert(obj, version)
             obj["kind"] = resource.kind
-        if resource.custom:
-            served = resource.versions[version]
-            decode_custom(served.schema, obj)
-            apply_defaults(served.schema, obj)
+            if resource.custom:
+                shape(resource, obj, version)
         return obj
 
     def encode(self, resource: Resource, obj: Object) -> bytes:

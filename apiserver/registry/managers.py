@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from apiserver.fieldmanager import reset
 from apiserver.fieldmanager.manager import FieldManager
 from apiserver.fieldmanager.updater import MissingVersion
@@ -11,7 +13,9 @@ from apiserver.registry.typing import type_object
 from apiserver.schema.types import Schema
 
 
-def make_manager(resource: Resource) -> FieldManager:
+def make_manager(resource: Resource, converted: Callable[[Object, str], Object] | None = None) -> FieldManager:
+    """``converted``: an object in a version of its kind, where that is not the kind's own business."""
+
     def served(api_version: str) -> str:
         gv = GroupVersion.parse(api_version)
         return gv.version if gv.group == resource.group and gv.version in resource.versions else ""
@@ -29,7 +33,7 @@ def make_manager(resource: Resource) -> FieldManager:
             raise ValueError(f"request to convert CR to an invalid group/version: {api_version}")
         if not version:
             raise MissingVersion(api_version)
-        return resource.hooks.convert(obj, version)
+        return resource.hooks.convert(obj, version) if converted is None else converted(obj, version)
 
     def finish(obj: Object) -> Object:
         version = GroupVersion.parse(obj["apiVersion"]).version

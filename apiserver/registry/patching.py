@@ -14,6 +14,7 @@ from admission.attributes import Object
 from apiserver.codec import json as json_codec
 from apiserver.codec import negotiate, patches, strict
 from apiserver.errors import NotFound
+from apiserver.fieldmanager.manager import FieldManager
 from apiserver.meta.objects import copy_json
 from apiserver.patch.govalue import go_value
 from apiserver.patch.jsonpatch import apply_json_patch
@@ -26,6 +27,7 @@ from apiserver.registry.options import WriteOptions
 from apiserver.registry.result import Stored
 from apiserver.registry.scope import Scope
 from apiserver.registry.update import Change, Request, update
+from apiserver.registry.versions import with_manager
 
 
 @dataclass(slots=True)
@@ -121,15 +123,14 @@ def _with_text(patched: Any) -> tuple[Any, Callable[[], str]]:
 
 
 async def _apply(registry: Registry, scope: Scope, wanted: Patch, before_create: Callable[[], Awaitable[None]]) -> Stored:
-    manager = registry.manager(scope.resource)
     options = wanted.options
     validation = strict.directive(options.field_validation)
     applied, strict_error = await by_size(scope.size, lambda: _applied(wanted))
 
     async def change(old: Object | None) -> Object:
-        return await by_size(scope.size, lambda: apply(old))
+        return await with_manager(registry, scope, lambda manager: apply(manager, old))
 
-    def apply(old: Object | None) -> Object:
+    def apply(manager: FieldManager, old: Object | None) -> Object:
         merged = manager.apply(
             copy_json(old) if old is not None else {},
             copy_json(applied),

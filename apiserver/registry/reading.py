@@ -9,18 +9,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 from apiserver.errors import BadRequest, Expired, NotFound, PlainError
 from apiserver.fielderrors import go_quote
 from apiserver.registry import continuation
-from apiserver.registry.core import Registry, State
+from apiserver.registry.core import Item, Registry, State
 from apiserver.registry.options import ListOptions
 from apiserver.registry.result import Stored
 from apiserver.registry.scope import Scope
 from apiserver.registry.selection import Selection
 from apiserver.registry.translate import storage_errors
+from apiserver.registry.versions import in_version, load
 from apiserver.storage.errors import Compacted
+from apiserver.watch.entry import Entry, Fields, Labels
 
 WAIT = 3.0
 """Seconds that a read waits for a resourceVersion of the future."""
@@ -33,16 +35,10 @@ INCONSISTENT = (
 )
 
 
-class Item(Protocol):
-    """One object of a list: a cache entry, or a record read from the log."""
-
-    @property
-    def json(self) -> bytes: ...
-
-
 @dataclass(slots=True)
 class Listing:
-    """items in key order, in storage version; resource_version: of the list; continue_token and remaining as in ListMeta."""
+    """items in key order, for `apiserver.registry.versions.shown`; resource_version: of the list; continue_token and remaining as in
+    ListMeta."""
 
     items: Sequence[Item]
     resource_version: int
@@ -71,7 +67,7 @@ async def get(registry: Registry, scope: Scope, resource_version: str = "") -> S
         if cache is None:
             with storage_errors(scope, scope.name):
                 record = await registry.store.get(tenant, key)
-            return _found(registry, scope, record)
+            return await _found(registry, scope, record)
         cache = await registry.watches.fresh(tenant, resource)
     else:
         try:
@@ -80,15 +76,15 @@ async def get(registry: Registry, scope: Scope, resource_version: str = "") -> S
             raise PlainError(str(e)) from None
         with storage_errors(scope, scope.name, wanted):
             cache = await registry.watches.wait_for(tenant, resource, wanted, WAIT)
-    return _found(registry, scope, cache.get(key))
+    return await _found(registry, scope, cache.get(key))
 
 
-def _found(registry: Registry, scope: Scope, record: State | None) -> Stored:
+async def _found(registry: Registry, scope: Scope, record: State | None) -> Stored:
     if record is None:
         raise NotFound(scope.resource.group_resource, scope.name)
     if plain(scope):
         return Stored.of_json(record.json)
-    return Stored.of_object(registry.materialize(scope, record))
+    return Stored.of_object(await load(registry, scope, record))
 
 
 def plain(scope: Scope) -> bool:
@@ -120,18 +116,23 @@ async def list_(registry: Registry, scope: Scope, options: ListOptions, selectio
         with storage_errors(scope, wanted=wanted):
             cache = await registry.watches.wait_for(tenant, resource, wanted, WAIT)
     limit = options.limit if rv != "0" else 0
-    return _page(registry, scope, selection, cache, limit)
+    return await _page(registry, scope, selection, cache, limit)
 
 
-def _page(registry: Registry, scope: Scope, selection: Selection, cache: Any, limit: int) -> Listing:
+async def _page(registry: Registry, scope: Scope, selection: Selection, cache: Any, limit: int) -> Listing:
     """The first ``limit`` of what the cache holds now."""
-    entries = cache.select(scope.namespace)
-    if not selection.everything:
-        entries = [e for e in entries if selection.matches(e.labels, e.fields)]
+    entries: Any = cache.select(scope.namespace)
     at = cache.resource_version
+    if not selection.everything:
+        if name := selection.name:
+            entries = [e for e in entries if e.name == name]  # an object keeps its name in all versions
+        entries = await in_version(registry, scope, entries)
+        entries = [e for e in entries if selection.matches(e.labels, e.fields)]
     if not limit or len(entries) <= limit:
-        return Listing(entries, at)
+        return Listing(await in_version(registry, scope, entries) if selection.everything else entries, at)
     shown = entries[:limit]
+    if selection.everything:
+        shown = await in_version(registry, scope, shown)
     return _cut(registry, scope, selection, shown, at, len(entries) - limit, (shown[-1].namespace, shown[-1].name))
 
 
@@ -182,10 +183,16 @@ async def _exact(
                 raise _TooOld from None
             raise Expired(f"The resourceVersion for the provided list is too old. ({at} is below {e.floor})") from None
         records = page.records
-        chosen = records if selection.everything else [r for r in records if selection.matches(*registry.index(resource, r.data))]
+        found = await in_version(registry, scope, records)
+        chosen = found if selection.everything else [s for s in found if selection.matches(*_seen(registry, scope, s))]
         shown += chosen
         if not page.more:
             return Listing(shown, at)
         after = (records[-1].key.namespace, records[-1].key.name)
         if len(shown) >= options.limit:
             return _cut(registry, scope, selection, shown, at, page.remaining, after)
+
+
+def _seen(registry: Registry, scope: Scope, state: State) -> tuple[Labels, Fields]:
+    """What selectors see of it."""
+    return (state.labels, state.fields) if isinstance(state, Entry) else registry.index(scope.resource.storage, state.json)

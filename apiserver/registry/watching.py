@@ -9,23 +9,29 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from apiserver.errors import PlainError
+from apiserver.registry.conversion import webhook_of
 from apiserver.registry.core import Registry
 from apiserver.registry.options import ListOptions
 from apiserver.registry.reading import parse_version
 from apiserver.registry.scope import Scope
 from apiserver.registry.selection import Selection
 from apiserver.registry.translate import storage_errors
+from apiserver.registry.versions import Conversions
 from apiserver.watch.subscription import Subscription
+
+_EVERYTHING = ("", "")
 
 
 @dataclass(slots=True)
 class Watching:
-    """initial_bookmark: the initial events are to be ended by one; not_before: a version that it must not be older than."""
+    """initial_bookmark: the initial events are to be ended by one; not_before: a version that it must not be older than; conversions:
+    what events have to go through first."""
 
     subscription: Subscription
     initial_bookmark: bool
     bookmarks: bool
     not_before: int
+    conversions: Conversions | None = None
 
 
 async def watch(registry: Registry, scope: Scope, options: ListOptions, selection: Selection) -> Watching:
@@ -38,6 +44,10 @@ async def watch(registry: Registry, scope: Scope, options: ListOptions, selectio
         raise PlainError(str(e)) from None
     initial = bool(options.send_initial_events)
     stateful = initial or (options.send_initial_events is None and wanted == 0)
+    predicate, selector, conversions = (None if selection.everything else selection.matches), selection.key, None
+    if webhook_of(scope.resource) is not None:
+        conversions = Conversions(registry, scope, predicate)
+        predicate, selector = None, _EVERYTHING
     with storage_errors(scope, wanted=wanted):
         subscription = await registry.watches.subscribe(
             scope.tenant.id,
@@ -46,7 +56,7 @@ async def watch(registry: Registry, scope: Scope, options: ListOptions, selectio
             initial=initial,
             namespace=scope.namespace,
             name=scope.name or selection.name,
-            predicate=None if selection.everything else selection.matches,
-            selector=selection.key,
+            predicate=predicate,
+            selector=selector,
         )
-    return Watching(subscription, stateful and options.allow_watch_bookmarks, options.allow_watch_bookmarks, wanted)
+    return Watching(subscription, stateful and options.allow_watch_bookmarks, options.allow_watch_bookmarks, wanted, conversions)

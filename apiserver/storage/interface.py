@@ -42,6 +42,24 @@ def splice_resource_version(data: bytes, resource_version: int) -> bytes:
     return b'%b"resourceVersion":"%d"%b%b' % (data[:at], resource_version, comma, data[at:])
 
 
+def without_resource_version(json: bytes, resource_version: int) -> bytes:
+    """What splice_resource_version was given."""
+    at = json.index(_METADATA) + len(_METADATA)
+    own = b'"resourceVersion":"%d"' % resource_version
+    assert json.startswith(own, at), "not as splice_resource_version makes it"
+    end = at + len(own)
+    return json[:at] + json[end + (json[end : end + 1] == b",") :]
+
+
+_API_VERSION = b'"apiVersion":"'
+
+
+def stored_api_version(json: bytes) -> str:
+    """The apiVersion in which an object is stored, from its text."""
+    at = json.index(_API_VERSION) + len(_API_VERSION)
+    return json[at : json.index(b'"', at)].decode()
+
+
 @dataclass(frozen=True, slots=True)
 class Record:
     """One object at one resourceVersion; ``data`` without that version."""

@@ -19,9 +19,10 @@ Predicate = Callable[[Labels, Fields], bool]
 
 
 class Entry:
-    """One object at one version. json: its text with resourceVersion; fields: what field selectors can see. Never changed."""
+    """One object at one version. json: its text with resourceVersion; fields: what field selectors can see. Never changed. memo: what
+    others have made of it and want to find again, as long as it is kept here."""
 
-    __slots__ = ("_shared", "fields", "json", "labels", "name", "namespace", "resource", "resource_version", "uid")
+    __slots__ = ("_shared", "fields", "json", "labels", "memo", "name", "namespace", "resource", "resource_version", "uid")
 
     def __init__(
         self,
@@ -43,6 +44,7 @@ class Entry:
         self.labels = labels
         self.fields = fields
         self._shared: dict[str, Any] | None = None
+        self.memo: dict[Any, Any] | None = None
 
     @classmethod
     def of(cls, resource: GroupResource, record: Record, index: Index) -> Entry:
@@ -70,17 +72,19 @@ class Entry:
         """The same state under another version: what a watcher gets of an object that left its selection."""
         mine, theirs = (b'"resourceVersion":"%d"' % v for v in (self.resource_version, resource_version))
         json = self.json.replace(mine, theirs, 1)  # the first occurrence: see splice_resource_version
-        return Entry(self.resource, self.namespace, self.name, self.uid, resource_version, json, self.labels, self.fields)
+        return type(self)(self.resource, self.namespace, self.name, self.uid, resource_version, json, self.labels, self.fields)
 
 
 class WatchEvent:
-    """What a watcher is sent. memo: encodings by a key of the encoder's choice, made by the first watcher that needs one."""
+    """What a watcher is sent. old: the state before, where it is known; memo: encodings by a key of the encoder's choice, made by the
+    first watcher that needs one."""
 
-    __slots__ = ("_frame", "entry", "memo", "type")
+    __slots__ = ("_frame", "entry", "memo", "old", "type")
 
-    def __init__(self, type: EventType, entry: Entry) -> None:
+    def __init__(self, type: EventType, entry: Entry, old: Entry | None = None) -> None:
         self.type = type
         self.entry = entry
+        self.old = old
         self.memo: dict[Any, Any] = {}
         self._frame: bytes | None = None
 
@@ -127,7 +131,7 @@ class Change:
 
     def _event(self, was: bool, is_: bool) -> WatchEvent:
         if is_:
-            return WatchEvent("MODIFIED" if was else "ADDED", self.new)
+            return WatchEvent("MODIFIED" if was else "ADDED", self.new, self.old)
         if self.deleted or self.old is None:
-            return WatchEvent("DELETED", self.new)
+            return WatchEvent("DELETED", self.new, self.old)
         return WatchEvent("DELETED", self.old.at(self.resource_version))

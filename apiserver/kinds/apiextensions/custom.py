@@ -13,6 +13,7 @@ from apiserver.cel.rules import validate as run_rules
 from apiserver.errors import Forbidden
 from apiserver.fielderrors import ErrorType, FieldErrors, FieldPath, go_quote, invalid
 from apiserver.kinds.apiextensions.columns import Cell
+from apiserver.kinds.apiextensions.conversion import ConversionWebhook
 from apiserver.kinds.apiextensions.jsonpath import Path
 from apiserver.kinds.apiextensions.scale import Scale
 from apiserver.kinds.base import Kind, Object, Resource, WriteContext
@@ -41,10 +42,12 @@ class Version:
 
 @dataclass(slots=True, eq=False)
 class CustomResource(Resource):
-    """A Resource that a definition makes. terminating: the definition is being deleted; manager: the FieldManager, once one is needed."""
+    """A Resource that a definition makes. terminating: the definition is being deleted; manager: the FieldManager, once one is needed;
+    webhook: who converts its objects (None: only their apiVersion changes)."""
 
     terminating: bool = False
     manager: Any = None
+    webhook: ConversionWebhook | None = None
 
     def selectable(self, version: str) -> frozenset[str]:
         hooks = self.hooks
@@ -55,6 +58,8 @@ class CustomResource(Resource):
 class CustomKind(Kind):
     """One instance for each definition."""
 
+    metadata_again = False
+    standard_finalizers = False
     allow_unconditional_update = False
 
     def __init__(self, group: str, kind: str, resource: str, versions: Mapping[str, Version]) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from apiserver.kinds.apiextensions.columns import columns_of
+from apiserver.kinds.apiextensions.conversion import ConversionWebhook
 from apiserver.kinds.apiextensions.custom import CustomKind, CustomResource, Version
 from apiserver.kinds.apiextensions.jsonpath import Path, PathError, parse_path
 from apiserver.kinds.apiextensions.scale import Scale
@@ -38,6 +39,7 @@ def custom_resource(crd: Object) -> CustomResource:
         storage=GroupResource(group, plural),
         custom=True,
         terminating=hooks.terminating,
+        webhook=ConversionWebhook.of(spec),
     )
 
 

@@ -1,0 +1,153 @@
+"""WebhookClient: POSTs a review to a webhook and brings back what it answers; for conversion webhooks and admission webhooks alike.
+
+Nothing is retried but a connection that had gone stale, no redirect is followed, no proxy is asked. Everything about one call - names,
+connection, TLS, the answer - has to be done within one timeout. Connections are kept for a while, per tenant.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import ssl
+import time
+from collections.abc import Mapping
+from typing import Any
+
+from admission.attributes import Lookup
+from admission.webhooks import services
+from admission.webhooks.addresses import AddressPolicy
+from admission.webhooks.answers import body_of
+from admission.webhooks.connection import Answer, Connection, Gone
+from admission.webhooks.errors import CallFailed, ServiceError
+from admission.webhooks.names import Resolver
+from admission.webhooks.target import Target
+from admission.webhooks.tls import Contexts, failure_text
+
+TIMEOUT = 30.0
+"""Seconds for a call; admission webhooks say their own."""
+MOST_BYTES = 64 * 1024 * 1024
+"""Of an answer."""
+_IDLE = 30.0
+_KEPT = 8
+_AGENT = "kube-apiserver-admission"
+
+_Key = tuple[int, str, int, str, bytes]
+
+
+class WebhookClient:
+    """One per process, on its event loop. timeout: seconds for a call that names none itself."""
+
+    def __init__(self, policy: AddressPolicy | None = None, timeout: float = TIMEOUT) -> None:
+        self._policy = policy or AddressPolicy()
+        self._timeout = timeout
+        self._names = Resolver()
+        self._contexts = Contexts()
+        self._idle: dict[_Key, list[Connection]] = {}
+
+    async def post(self, tenant: int, config: Mapping[str, Any], body: bytes, lookup: Lookup, limit: float | None = None) -> bytes:
+        """The body of the answer. config: a clientConfig; lookup: where Services of the tenant are found; limit: seconds. Raises
+        CallFailed, whose text names the URL, except where an answer came that is a failure."""
+        seconds = limit if limit is not None else self._timeout
+        target = Target.of(config, seconds)
+        try:
+            async with asyncio.timeout(seconds):
+                answer = await self._call(tenant, target, body, lookup)
+        except TimeoutError:
+            raise _failed(target, "context deadline exceeded (Client.Timeout exceeded while awaiting headers)") from None
+        except OSError as error:
+            raise _failed(target, f"{_errno_text(error)}") from None
+        except (ServiceError, CallFailed) as error:
+            raise _failed(target, str(error)) from None
+        return body_of(answer)
+
+    async def close(self) -> None:
+        self._names.close()
+        idle = [connection for kept in self._idle.values() for connection in kept]
+        self._idle.clear()
+        await asyncio.gather(*(connection.close() for connection in idle))
+
+    # --- one call --------------------------------------------------------------------------------------------------------------
+    async def _call(self, tenant: int, target: Target, body: bytes, lookup: Lookup) -> Answer:
+        host, port = target.name, target.port
+        if target.service is not None:
+            host, port = await services.resolve(lookup, *target.service, target.port)
+        key = (tenant, host, port, target.name, target.bundle)
+        headers = [("Host", target.authority), ("User-Agent", _AGENT), ("Content-Length", str(len(body)))]
+        headers += [("Accept", "application/json, */*"), ("Content-Type", "application/json")]
+        kept = self._take(key)
+        if kept is not None:
+            try:
+                return await self._exchange(key, kept, target, headers, body)
+            except (Gone, ConnectionError):
+                pass  # it had been closed while nobody looked
+        fresh = await self._dial(tenant, host, port, target)
+        try:
+            return await self._exchange(key, fresh, target, headers, body)
+        except Gone:
+            raise CallFailed("EOF") from None
+
+    async def _exchange(self, key: _Key, connection: Connection, target: Target, headers: list[tuple[str, str]], body: bytes) -> Answer:
+        try:
+            answer = await connection.post(target.path, headers, body, MOST_BYTES)
+        except BaseException:
+            connection.abort()
+            raise
+        self._keep(key, connection)
+        return answer
+
+    async def _dial(self, tenant: int, host: str, port: int, target: Target) -> Connection:
+        context = self._contexts.of(target.bundle)
+        try:
+            addresses = await self._names.resolve(tenant, host)
+        except socket.gaierror:
+            raise CallFailed(f"dial tcp: lookup {host}: no such host") from None
+        problem = ""
+        for address in addresses:
+            where = f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
+            if not self._policy.permits(address):
+                problem = f"dial tcp {where}: this server does not call webhooks at that address"
+                continue
+            try:
+                return await Connection.open(address, port, context, target.name)
+            except ssl.SSLError as error:
+                raise CallFailed(failure_text(error, target.name)) from None
+            except (ConnectionResetError, ConnectionAbortedError):
+                problem = f"read tcp {where}: connection reset by peer"
+            except OSError as error:
+                problem = f"dial tcp {where}: connect: {_errno_text(error)}"
+        raise CallFailed(problem)
+
+    # --- connections that wait -------------------------------------------------------------------------------------------------
+    def _take(self, key: _Key) -> Connection | None:
+        self._drop_old()
+        kept = self._idle.get(key, [])
+        while kept:
+            connection = kept.pop()
+            if connection.reusable:
+                return connection
+            connection.abort()
+        return None
+
+    def _keep(self, key: _Key, connection: Connection) -> None:
+        kept = self._idle.setdefault(key, [])
+        if connection.reusable and len(kept) < _KEPT:
+            kept.append(connection)
+        else:
+            connection.abort()
+
+    def _drop_old(self) -> None:
+        limit = time.monotonic() - _IDLE
+        for key, kept in list(self._idle.items()):
+            while kept and kept[0].used < limit:  # the longest idle ones stand first
+                kept.pop(0).abort()
+            if not kept:
+                del self._idle[key]
+
+
+def _failed(target: Target, why: str) -> CallFailed:
+    return CallFailed(f'Post "{target.url}": {why}')
+
+
+def _errno_text(error: OSError) -> str:
+    return os.strerror(error.errno).lower() if error.errno is not None and error.errno > 0 else str(error)

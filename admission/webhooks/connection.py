@@ -1,0 +1,101 @@
+"""One HTTP/1.1 connection over TLS, used for one request at a time: h11 speaks the protocol, asyncio moves the bytes."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import ssl
+import time
+from typing import NamedTuple
+
+import h11
+
+from admission.webhooks.errors import CallFailed
+
+_CHUNK = 64 * 1024
+
+
+class Answer(NamedTuple):
+    """content_type: "" where none was sent."""
+
+    status: int
+    content_type: str
+    body: bytes
+
+
+class Gone(Exception):
+    """The other side closed the connection before it said anything: one that had been idle can be replaced by a new one."""
+
+
+class Connection:
+    """used: monotonic time of the last answer."""
+
+    def __init__(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        self._reader, self._writer = reader, writer
+        self._http = h11.Connection(h11.CLIENT)
+        self.used = 0.0
+
+    @classmethod
+    async def open(cls, address: str, port: int, context: ssl.SSLContext, name: str) -> Connection:
+        """name: what the certificate must be for. Raises OSError, of which ssl.SSLError is one."""
+        return cls(*await asyncio.open_connection(address, port, ssl=context, server_hostname=name))
+
+    @property
+    def reusable(self) -> bool:
+        return self._http.our_state is h11.IDLE and not self._reader.at_eof() and not self._writer.is_closing()
+
+    async def post(self, target: str, headers: list[tuple[str, str]], body: bytes, limit: int) -> Answer:
+        """limit: of bytes that the answer's body may have. Raises Gone, OSError, CallFailed; the connection is of no use then."""
+        try:
+            http = self._http
+            request = h11.Request(method="POST", target=target, headers=headers)
+            parts = [http.send(request), http.send(h11.Data(data=body)), http.send(h11.EndOfMessage())]
+            self._writer.write(b"".join([part for part in parts if part]))
+            with contextlib.suppress(ConnectionError):  # it may have answered without reading everything
+                await self._writer.drain()
+            answer = await self._answer(limit)
+        except h11.RemoteProtocolError as error:
+            raise CallFailed(f"net/http: HTTP/1.x transport connection broken: {error}") from None
+        if http.our_state is h11.DONE and http.their_state is h11.DONE:
+            http.start_next_cycle()
+        self.used = time.monotonic()
+        return answer
+
+    async def _answer(self, limit: int) -> Answer:
+        heard = False
+        response: h11.Response | None = None
+        body: list[bytes] = []
+        while True:
+            event = self._http.next_event()
+            if event is h11.NEED_DATA:
+                data = await self._reader.read(_CHUNK)
+                if not data and response is None:
+                    if heard:
+                        raise CallFailed("unexpected EOF")
+                    raise Gone
+                heard = True
+                self._http.receive_data(data)
+            elif isinstance(event, h11.Response):
+                response = event
+            elif isinstance(event, h11.Data):
+                body.append(event.data)
+                limit -= len(event.data)
+                if limit < 0:
+                    raise CallFailed("the response is too large")
+            elif isinstance(event, h11.EndOfMessage):
+                break
+            elif not isinstance(event, h11.InformationalResponse):
+                raise CallFailed("unexpected EOF")
+        assert response is not None, "no message ends before it begins"
+        kind = next((value for name, value in response.headers if name == b"content-type"), b"")
+        return Answer(response.status_code, kind.decode("latin-1"), b"".join(body))
+
+    def abort(self) -> None:
+        """At once, without saying goodbye."""
+        self._writer.transport.abort()
+
+    async def close(self) -> None:
+        self._writer.close()
+        with contextlib.suppress(OSError, TimeoutError):
+            async with asyncio.timeout(1):
+                await self._writer.wait_closed()

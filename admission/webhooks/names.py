@@ -1,0 +1,58 @@
+"""Names to addresses, off the event loop and beside everything else that waits in threads.
+
+A tenant chooses the names: one whose name servers do not answer must keep neither the loop nor the look-ups of others waiting. So look-ups
+have threads of their own, a tenant can hold few of them at a time, and all who ask for a name at one moment share one look-up.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import socket
+from concurrent.futures import ThreadPoolExecutor
+
+from admission.webhooks.addresses import is_address
+
+_THREADS = 8
+_PER_TENANT = 2
+
+
+class Resolver:
+    """One per process."""
+
+    def __init__(self) -> None:
+        self._threads = ThreadPoolExecutor(_THREADS, "webhook-names")  # threads start when they are needed
+        self._asked: dict[str, asyncio.Task[list[str]]] = {}
+        self._turns: dict[int, asyncio.Semaphore] = {}
+
+    async def resolve(self, tenant: int, host: str) -> list[str]:
+        """Addresses in the order of preference, at least one. Raises OSError."""
+        if is_address(host):
+            return [host]
+        asked = self._asked.get(host)
+        if asked is None:
+            asked = self._asked[host] = asyncio.create_task(self._ask(tenant, host))
+            asked.add_done_callback(lambda task: self._answered(host, task))
+        return await asyncio.shield(asked)
+
+    async def _ask(self, tenant: int, host: str) -> list[str]:
+        turn = self._turns.setdefault(tenant, asyncio.Semaphore(_PER_TENANT))
+        async with turn:
+            found = await asyncio.get_running_loop().run_in_executor(self._threads, _look_up, host)
+        if not found:
+            raise socket.gaierror(socket.EAI_NONAME, "no such host")
+        return found
+
+    def _answered(self, host: str, task: asyncio.Task[list[str]]) -> None:
+        self._asked.pop(host, None)
+        if not task.cancelled():
+            task.exception()  # everybody who asked may have left
+
+    def close(self) -> None:
+        for task in self._asked.values():
+            task.cancel()
+        self._threads.shutdown(wait=False, cancel_futures=True)
+
+
+def _look_up(host: str) -> list[str]:
+    found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    return list(dict.fromkeys(str(address[0]) for *_, address in found))

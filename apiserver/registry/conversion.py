@@ -1,0 +1,195 @@
+"""Custom objects from one version to another: by their webhook, or by name only.
+
+A webhook is asked for many objects at a time. What it made of an object that a watch cache holds is kept beside that object, for each
+version, so that it is asked once however many read; readers that want the same object at the same moment wait for one call. Its failure
+is the failure of whoever asked: nothing is kept of it, and nobody else sees it.
+No lock is held while a webhook works, and what takes time by the size of objects is done beside the event loop.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import uuid
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+import orjson
+
+from admission.attributes import Lookup, Object
+from admission.webhooks.client import WebhookClient
+from admission.webhooks.errors import CallFailed
+from apiserver.errors import PlainError
+from apiserver.kinds.apiextensions.conversion import ConversionError, ConversionWebhook, converted_of, review_of
+from apiserver.kinds.apiextensions.custom import CustomResource
+from apiserver.kinds.base import Resource
+from apiserver.meta.gvk import GroupVersion
+from apiserver.meta.objects import copy_json, gvk_of
+from apiserver.registry.offload import by_size
+from apiserver.registry.scope import Tenant
+from apiserver.schema.defaults import apply_defaults
+from apiserver.schema.prune import decode_custom
+from apiserver.storage.interface import stored_api_version
+from apiserver.watch.entry import Entry, Index
+
+BATCH = 500
+BATCH_BYTES = 1024 * 1024
+"""What one call is sent at most, unless a single object is larger."""
+
+CALLS: Counter[tuple[str, str]] = Counter()
+"""Calls by (result, kind of failure), for metrics."""
+
+
+class ConversionFailed(PlainError):
+    """500 with upstream's text."""
+
+
+class Converted(Entry):
+    """An object in another version than its stored one, as readers of that version see it."""
+
+    __slots__ = ()
+
+
+def webhook_of(resource: Resource) -> ConversionWebhook | None:
+    return resource.webhook if isinstance(resource, CustomResource) else None
+
+
+def default_stored(resource: Resource, obj: Object) -> None:
+    """A stored custom object decoded in its own version, in place: what the schema does not know goes, and its defaults come."""
+    served = resource.versions.get(GroupVersion.parse(obj["apiVersion"]).version)
+    if served is not None:
+        decode_custom(served.schema, obj)
+        apply_defaults(served.schema, obj)
+
+
+def shape(resource: Resource, obj: Object, version: str) -> None:
+    """A converted object fitted to the version's schema, in place. Defaults are not applied: only stored objects and requests get them."""
+    decode_custom(resource.versions[version].schema, obj)
+
+
+class Converter:
+    """One per process."""
+
+    def __init__(self, client: WebhookClient, index: Index) -> None:
+        self._client, self._index = client, index
+        self._running: set[asyncio.Task[None]] = set()
+
+    async def convert(self, tenant: Tenant, lookup: Lookup, resource: Resource, objects: Sequence[Object], version: str) -> list[Object]:
+        """Copies of ``objects`` in the version, not yet fitted to its schema, by one call at most. Raises ConversionFailed."""
+        wanted = resource.gvk(version).api_version
+        webhook = webhook_of(resource)
+        todo = [obj for obj in objects if webhook is not None and obj["apiVersion"] != wanted and not _is_empty(obj)]
+        if webhook is None or not todo:
+            return [resource.hooks.convert(copy_json(obj), version) for obj in objects]
+        for obj in todo:
+            _check_known(resource, obj)
+        made = iter(await self._ask(tenant, lookup, webhook, todo, wanted))
+        called = {id(obj) for obj in todo}
+        return [next(made) if id(obj) in called else resource.hooks.convert(copy_json(obj), version) for obj in objects]
+
+    async def _ask(
+        self, tenant: Tenant, lookup: Lookup, webhook: ConversionWebhook, objects: Sequence[Object], api_version: str
+    ) -> list[Object]:
+        uid = str(uuid.uuid4())
+        try:
+            body = review_of(webhook, objects, api_version, uid)
+            answer = await self._client.post(tenant.id, webhook.config, body, lookup)
+            found = await by_size(len(answer), lambda: converted_of(webhook, objects, api_version, uid, answer))
+        except CallFailed as error:
+            CALLS["failure", "conversion_webhook_call_failure"] += 1
+            raise ConversionFailed(f"conversion webhook for {gvk_of(objects[0])} failed: {error}") from None
+        except ConversionError as error:
+            CALLS["failure", error.failure] += 1
+            raise ConversionFailed(str(error)) from None
+        CALLS["success", ""] += 1
+        return found
+
+    # --- entries of watch caches -----------------------------------------------------------------------------------------------
+    async def entries(self, tenant: Tenant, lookup: Lookup, resource: Resource, entries: Sequence[Entry], version: str) -> list[Entry]:
+        """Each entry as Converted, or itself where it is stored in the version. Raises ConversionFailed."""
+        key = (resource, version)
+        wanted = resource.gvk(version).api_version
+        todo = [entry for entry in entries if stored_api_version(entry.json) != wanted]
+        while True:
+            mine = [entry for entry in todo if entry.memo is None or key not in entry.memo]
+            for batch in _batches(mine):
+                await self._convert_batch(tenant, lookup, resource, batch, version)
+            theirs = {found for entry in todo if isinstance(found := (entry.memo or {}).get(key), asyncio.Task)}
+            if theirs:  # somebody else has asked for it; should that fail, it is asked for again here
+                await asyncio.wait(theirs)
+            elif not mine:
+                break
+        made = {id(entry): entry.memo[key] for entry in todo if entry.memo is not None}
+        return [made.get(id(entry), entry) for entry in entries]
+
+    async def _convert_batch(self, tenant: Tenant, lookup: Lookup, resource: Resource, batch: Sequence[Entry], version: str) -> None:
+        """In a task of its own, so that it is finished for the others when whoever asked first goes away."""
+        key = (resource, version)
+        batch = [entry for entry in batch if entry.memo is None or key not in entry.memo]
+        if not batch:
+            return
+        task = asyncio.create_task(self._fill(tenant, lookup, resource, batch, version))
+        self._running.add(task)
+        task.add_done_callback(self._ended)
+        for entry in batch:
+            entry.memo = {**(entry.memo or {}), key: task}
+        await asyncio.shield(task)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._running.discard(task)
+        if not task.cancelled():
+            task.exception()  # whoever asked may have gone
+
+    async def _fill(self, tenant: Tenant, lookup: Lookup, resource: Resource, batch: Sequence[Entry], version: str) -> None:
+        key = (resource, version)
+        size = sum(len(entry.json) for entry in batch)
+        try:
+            objects = await by_size(size, lambda: [_bare(resource, entry) for entry in batch])
+            made = await self.convert(tenant, lookup, resource, objects, version)
+            pairs = list(zip(batch, made, strict=True))
+            found = await by_size(size, lambda: [self._entry(resource, entry, obj, version) for entry, obj in pairs])
+        except BaseException:
+            for entry in batch:
+                assert entry.memo is not None, "set before the task began"
+                del entry.memo[key]
+            raise
+        for entry, converted in zip(batch, found, strict=True):
+            assert entry.memo is not None, "set before the task began"
+            entry.memo[key] = converted
+
+    def _entry(self, resource: Resource, entry: Entry, obj: Object, version: str) -> Converted:
+        shape(resource, obj, version)
+        metadata = {"resourceVersion": str(entry.resource_version), **obj["metadata"]}
+        first = {"kind": obj["kind"], "apiVersion": obj["apiVersion"], "metadata": metadata}
+        text = orjson.dumps(first | {name: value for name, value in obj.items() if name not in first})
+        labels, fields = self._index(entry.resource, text)
+        return Converted(entry.resource, entry.namespace, entry.name, entry.uid, entry.resource_version, text, labels, fields)
+
+
+def _bare(resource: Resource, entry: Entry) -> Object:
+    """The stored object as a webhook is sent it: defaulted, without the version that only readers put in."""
+    obj = entry.object()
+    del obj["metadata"]["resourceVersion"]
+    default_stored(resource, obj)
+    return obj
+
+
+def _batches(entries: Sequence[Entry]) -> Iterator[Sequence[Entry]]:
+    at = size = 0
+    for i, entry in enumerate(entries):
+        size += len(entry.json)
+        if i > at and (size > BATCH_BYTES or i - at >= BATCH):
+            yield entries[at:i]
+            at, size = i, len(entry.json)
+    if entries:
+        yield entries[at:]
+
+
+def _is_empty(obj: Object) -> bool:
+    """An object of which nothing is known but its type, as an object that is being created is before it has anything."""
+    return obj.keys() <= {"kind", "apiVersion"}
+
+
+def _check_known(resource: Resource, obj: Object) -> None:
+    group, version = GroupVersion.parse(obj["apiVersion"])
+    if group != resource.group or version not in resource.versions:
+        raise ConversionFailed(f"request to convert CR from an invalid group/version: {obj['apiVersion']}")
