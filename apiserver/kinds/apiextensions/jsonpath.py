@@ -1,34 +1,47 @@
-"""The part of kubectl's JSONPath that printer columns and selectable fields use (k8s.io/client-go ``util/jsonpath``).
+"""Kubernetes' JSONPath, as printer columns and selectable fields use it (k8s.io/client-go ``util/jsonpath``, whose quirks it has).
 
-Steps: ``.name`` with backslash escapes, ``['name']``, ``[0]``, ``[-1]``, ``[1:3]``, ``[*]``, ``..name`` and filters with one comparison,
-``[?(@.type=="Ready")]``. A step that leads nowhere gives nothing; one that does not fit the value (an index into a string) is an error.
+Steps: ``.name`` with backslash escapes, ``['name']`` (which is read as ``.name``, so that a dot in it must be escaped too), ``[0]``,
+``[-1]``, ``[1:3]``, ``[*]``, unions ``[0,2]``, ``..name`` and filters with at most one comparison, ``[?(@.type=="Ready")]``. A step that
+leads nowhere gives nothing; one that does not fit the value (an index into a string, an index out of bounds) is an error.
 """
 
 from __future__ import annotations
 
-import json
-import operator
 import re
 from collections.abc import Callable
 from typing import Any
 
-from apiserver.fielderrors import go_number
+import orjson
 
-Step = Callable[[list[Any]], list[Any]]
+from apiserver.fielderrors import go_number
+from apiserver.kinds.apiextensions.jsonpath_steps import (
+    PathError,
+    Step,
+    everything,
+    field,
+    filtered,
+    literal,
+    recursive,
+    sliced,
+    union,
+)
+
+__all__ = ["Path", "PathError", "parse_path", "print_value"]
+
 Path = Callable[[Any], list[Any]]
 
-
-class PathError(ValueError):
-    """The text is no JSONPath, or a value cannot be walked by it."""
+_TERMINATORS = frozenset(" \t\r\n.,[]$@{}")
+_KEY = re.compile(r"'([^']*)'")
+_SLICE = re.compile(r"(-?\d*)(:-?\d*)?(:-?\d*)?")
+_COMPARISON = re.compile(r"([^!<>=]+)([!<>=]+)(.+?)", re.DOTALL)
+_NUMBER = re.compile(r"[+-]?[\d.]*")
+_ESCAPED = re.compile(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)", re.DOTALL)
+_ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "\\": "\\", "'": "'", '"': '"'}
 
 
 def parse_path(text: str) -> Path:
     """A function from an object to all values that the path leads to. Raises PathError for what cannot be read."""
-    steps: list[Step] = []
-    at = 0
-    while at < len(text):
-        step, at = _step(text, at)
-        steps.append(step)
+    steps = _steps(text)
 
     def find(obj: Any) -> list[Any]:
         values = [obj]
@@ -39,153 +52,147 @@ def parse_path(text: str) -> Path:
     return find
 
 
-_NAME = re.compile(r"(?:\\.|[^.\[\]\\{}\s])+")
-
-
-def _step(text: str, at: int) -> tuple[Step, int]:
-    if text.startswith("..", at):
-        return _recursive, at + 1 if text[at + 2 : at + 3] not in ("", "[") else at + 2
-    if text[at] == "[":
-        end = _closing(text, at)
-        return _bracket(text[at + 1 : end]), end + 1
-    if text[at] == ".":
-        at += 1
-        if at == len(text) or text[at] == "[":
-            return lambda values: values, at
-    m = _NAME.match(text, at)
-    if m is None:
-        raise PathError(f"unrecognized character in action: {text[at:]}")
-    name = re.sub(r"\\(.)", r"\1", m.group())
-    return (_all if name == "*" else _member(name)), m.end()
-
-
-def _closing(text: str, at: int) -> int:
-    quote = ""
-    depth = 0
-    for i in range(at, len(text)):
-        char = text[i]
-        if quote:
-            quote = "" if char == quote and text[i - 1] != "\\" else quote
-        elif char in "'\"":
-            quote = char
-        elif char == "[":
-            depth += 1
-        elif char == "]":
-            depth -= 1
-            if depth == 0:
-                return i
-    raise PathError("unterminated array")
-
-
-def _bracket(inside: str) -> Step:
-    inside = inside.strip()
-    if inside == "*":
-        return _all
-    if inside.startswith("?"):
-        m = re.fullmatch(r"\?\(\s*(.*?)\s*\)", inside, re.DOTALL)
-        if m is None:
-            raise PathError(f"unterminated filter: {inside}")
-        return _filter(m[1])
-    if m := re.fullmatch(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"", inside):
-        return _member(re.sub(r"\\(.)", r"\1", m[1] if m[1] is not None else m[2]))
-    if re.fullmatch(r"-?\d+", inside):
-        return _index(int(inside))
-    if re.fullmatch(r"(-?\d*):(-?\d*)(:(-?\d*))?", inside):
-        bounds = [int(b) if b else None for b in inside.split(":")]
-        return _each_list(lambda value: value[slice(*bounds)])
-    raise PathError(f"invalid array index {inside}")
-
-
-def _member(name: str) -> Step:
-    def step(values: list[Any]) -> list[Any]:
-        found = []
-        for value in values:
-            if type(value) is dict and name in value:
-                found.append(value[name])
-        return found
-
-    return step
-
-
-def _all(values: list[Any]) -> list[Any]:
-    found: list[Any] = []
-    for value in values:
-        found += value if type(value) is list else value.values() if type(value) is dict else ()
-    return found
-
-
-def _recursive(values: list[Any]) -> list[Any]:
-    found: list[Any] = []
-    for value in values:
-        found.append(value)
-        if type(value) in (dict, list):
-            found += _recursive(_all([value]))
-    return found
-
-
-def _index(i: int) -> Step:
-    def pick(value: list[Any]) -> list[Any]:
-        if not -len(value) <= i < len(value):
-            raise PathError(f"array index out of bounds: index {i}, length {len(value)}")
-        return [value[i]]
-
-    return _each_list(pick)
-
-
-def _each_list(pick: Callable[[list[Any]], list[Any]]) -> Step:
-    def step(values: list[Any]) -> list[Any]:
-        found: list[Any] = []
-        for value in values:
-            if value is None:
+def _steps(text: str) -> list[Step]:
+    steps: list[Step] = []
+    at = 0
+    while at < len(text):
+        char = text[at]
+        if text.startswith("[?(", at):
+            step, at = _filter(text, at)
+        elif text.startswith("..", at):
+            if steps and steps[-1] is recursive:
+                raise PathError("invalid multiple recursive descent")
+            steps.append(recursive)
+            at += 2
+            if not (at < len(text) and (text[at] == "_" or text[at].isalnum())):
                 continue
-            if type(value) is not list:
-                raise PathError(f"{value!r} is not array or slice")
-            found += pick(value)
-        return found
-
-    return step
-
-
-_COMPARE = {"==": operator.eq, "!=": operator.ne, "<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
-
-
-def _filter(text: str) -> Step:
-    m = re.fullmatch(r"(.+?)\s*(==|!=|<=|>=|<|>)\s*(.+)", text, re.DOTALL)
-    left, compare, right = (m[1], _COMPARE[m[2]], m[3]) if m else (text, None, "")
-    get, wanted = _operand(left), _operand(right) if m else None
-
-    def keep(item: Any) -> bool:
-        found = get(item)
-        if compare is None or wanted is None:
-            return bool(found)
-        other = wanted(item)
-        return bool(found) and bool(other) and type(found[0]) is type(other[0]) and bool(compare(found[0], other[0]))
-
-    return _each_list(lambda value: [item for item in value if keep(item)])
+            step, at = _field(text, at)
+        elif char in " @$":
+            at += 1
+            continue
+        elif char == "[":
+            step, at = _array(text, at)
+        elif char in "\"'":
+            step, at = _quoted(text, at)
+        elif char == ".":
+            step, at = _field(text, at + 1)
+        elif char in "+-" or char.isdigit():
+            step, at = _number(text, at)
+        else:
+            step, at = _identifier(text, at)
+        steps.append(step)
+    return steps
 
 
-def _operand(text: str) -> Path:
-    text = text.strip()
-    if text.startswith("@"):
-        return parse_path(text[1:])
-    if m := re.fullmatch(r"'((?:[^'\\]|\\.)*)'|\"((?:[^\"\\]|\\.)*)\"", text):
-        literal: Any = re.sub(r"\\(.)", r"\1", m[1] if m[1] is not None else m[2])
-    elif text in ("true", "false"):
-        literal = text == "true"
-    else:
-        try:
-            literal = int(text) if re.fullmatch(r"-?\d+", text) else float(text)
-        except ValueError:
-            raise PathError(f"unrecognized identifier {text}") from None
-    return lambda obj: [literal]
+def _field(text: str, at: int) -> tuple[Step, int]:
+    start = at
+    while at < len(text) and text[at] not in _TERMINATORS:
+        at += 2 if text[at] == "\\" else 1
+    name = text[start:at]
+    return (everything if name == "*" else field(name.replace("\\", ""))), min(at, len(text))
+
+
+def _array(text: str, at: int) -> tuple[Step, int]:
+    end = text.find("]", at)
+    if end < 0 or "\n" in text[at:end]:
+        raise PathError("unterminated array")
+    inside = text[at + 1 : end]
+    parts = (":" if inside == "*" else inside).split(",")
+    if len(parts) > 1:
+        return union([_steps(f"[{part.strip(' ')}]") for part in parts]), end + 1
+    if m := _KEY.fullmatch(parts[0]):
+        return union([_steps(f".{m[1]}")]), end + 1
+    m = _SLICE.fullmatch(parts[0])
+    if m is None or m[1] == "-":
+        raise PathError(f"invalid array index {parts[0]}")
+    return sliced(*_bounds(m[1], m[2], m[3])), end + 1
+
+
+def _bounds(first: str, last: str | None, step: str | None) -> tuple[int | None, int | None, int | None, bool]:
+    """(first, last, step, whether ``last`` only follows from ``first``); None: not said."""
+    start = int(first) if first else None
+    by = int(step[1:]) if step is not None and step[1:] else None
+    if last is None:
+        return start, (start or 0) + 1, by, True
+    return start, int(last[1:]) if last[1:] else None, by, False
+
+
+def _filter(text: str, at: int) -> tuple[Step, int]:
+    start = at = at + len("[?(")
+    quote, closed = "", False
+    while at < len(text):
+        char = text[at]
+        if char in "\"'":
+            if not quote:
+                quote = char
+            elif char == quote and text[at - 1] != "\\":
+                closed = True
+        elif char == ")" and bool(quote) == closed:
+            break
+        at += 1
+    if at >= len(text) or "\n" in text[start:at]:
+        raise PathError("unterminated filter")
+    if text[at + 1 : at + 2] != "]":
+        raise PathError("unclosed array expect ]")
+    inside = text[start:at]
+    m = _COMPARISON.fullmatch(inside)
+    if m is None:
+        return filtered(_steps(inside), "exists", []), at + 2
+    return filtered(_steps(m[1]), m[2], _steps(m[3])), at + 2
+
+
+def _quoted(text: str, at: int) -> tuple[Step, int]:
+    end = at + 1
+    while end < len(text) and not (text[end] == text[at] and text[end - 1] != "\\"):
+        end += 1
+    if end >= len(text):
+        raise PathError("unterminated quoted string")
+    return literal(_ESCAPED.sub(_unescaped, text[at + 1 : end]), lone=True), end + 1
+
+
+def _unescaped(m: re.Match[str]) -> str:
+    code = m[1]
+    if len(code) > 1:
+        return chr(int(code[1:], 16))
+    if code not in _ESCAPES:
+        raise PathError(f"unquote string {m.string} error invalid syntax")
+    return _ESCAPES[code]
+
+
+def _number(text: str, at: int) -> tuple[Step, int]:
+    m = _NUMBER.match(text, at)
+    assert m is not None, "the caller has seen a sign or a digit"
+    try:
+        return literal(float(m[0]) if "." in m[0] else int(m[0])), m.end()
+    except ValueError:
+        raise PathError(f"cannot parse number {m[0]}") from None
+
+
+def _identifier(text: str, at: int) -> tuple[Step, int]:
+    """Only true and false: ranges are for templates."""
+    end = at
+    while end < len(text) and text[end] not in _TERMINATORS:
+        end += 1
+    word = text[at:end]
+    if word not in ("true", "false"):
+        raise PathError(f"unrecognized character in action: {text[at:]}")
+    return literal(word == "true"), end
+
+
+_HTML = {b"<": b"\\u003c", b">": b"\\u003e", b"&": b"\\u0026", "\u2028".encode(): b"\\u2028", "\u2029".encode(): b"\\u2029"}
 
 
 def print_value(value: Any) -> str:
-    """A value as text: lists and objects as JSON, everything else as Go's %v prints it."""
+    """A value as text: lists and objects as Go's JSON, everything else as Go's %v prints it."""
     if value is None:
         return "<no value>"
     if type(value) is bool:
         return "true" if value else "false"
     if isinstance(value, int | float):
         return go_number(value)
-    return value if type(value) is str else json.dumps(value, separators=(",", ":"), ensure_ascii=False, sort_keys=True)
+    if type(value) is str:
+        return value
+    text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
+    for char, escaped in _HTML.items():
+        text = text.replace(char, escaped)
+    return text.decode()
