@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from apiserver.fielderrors import FieldPath, go_quote
+from apiserver.kinds.apiextensions.cabundle import bundle_of, bundle_problem
 from apiserver.kinds.apiextensions.spec import approval, is_protected
 from apiserver.kinds.base import Object
 from apiserver.meta.times import format_time
@@ -72,6 +73,8 @@ def _settle_names(crd: Object, others: Iterable[Object], now: datetime) -> None:
     if conflict:
         if find(crd, "Established") is None:
             set_condition(crd, "Established", False, "NotAccepted", "not all names are accepted", now)
+    elif bundle_problem(bundle_of(crd["spec"])):
+        set_condition(crd, "Established", False, "InvalidCABundle", "The conversion webhook CABundle is invalid", now)
     else:
         set_condition(crd, "Established", True, "InitialNamesAccepted", "the initial names have been accepted", now)
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from apiserver.fielderrors import FieldErrors, FieldPath, invalid
 from apiserver.kinds.admissionregistration.client_config import default_client_config
-from apiserver.kinds.apiextensions.conditions import FINALIZER, set_condition
+from apiserver.kinds.apiextensions.conditions import FINALIZER, is_true, set_condition
 from apiserver.kinds.apiextensions.members import names_errors
 from apiserver.kinds.apiextensions.openapi import unrecognized_formats
 from apiserver.kinds.apiextensions.spec import Options, approval_errors, preserve_errors, spec_errors, stored_versions_errors
@@ -22,8 +22,11 @@ _ACCEPTED = FieldPath("status.acceptedNames")
 
 @register(GROUP, "CustomResourceDefinition")
 class CustomResourceDefinition(Kind):
+    metadata_again = False
+    standard_finalizers = False
     status = True
     allow_unconditional_update = False
+    two_phases = True
 
     def default(self, obj: Object, version: str) -> None:
         spec = obj.setdefault("spec", {})
@@ -72,10 +75,11 @@ class CustomResourceDefinition(Kind):
 
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
         spec, before = obj["spec"], old["spec"]
-        errors = spec_errors(spec, Options.for_update(spec, before))
+        established = is_true(old, "Established")
+        errors = spec_errors(spec, Options.for_update(spec, before, established=established))
         path = FieldPath("spec")
         names, old_names = spec.get("names") or {}, before.get("names") or {}
-        if any(x.get("type") == "Established" and x.get("status") == "True" for x in (old.get("status") or {}).get("conditions") or ()):
+        if established:
             errors += c.immutable(spec.get("scope"), before.get("scope"), path.child("scope"))
             errors += c.immutable(names.get("kind"), old_names.get("kind"), path.child("names", "kind"))
         errors += c.immutable(spec.get("group"), before.get("group"), path.child("group"))

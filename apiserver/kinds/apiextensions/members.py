@@ -9,6 +9,7 @@ from typing import Any
 from apiserver.cel.fieldpath import FieldPathError, parse_field_path
 from apiserver.fielderrors import FieldErrors, FieldPath, duplicate, forbidden, invalid, required, too_many
 from apiserver.kinds.admissionregistration.client_config import client_config_errors
+from apiserver.kinds.apiextensions.cabundle import bundle_errors
 from apiserver.kinds.base import Object
 from apiserver.kinds.common import checks as c
 from apiserver.meta.names import dns1035_label
@@ -120,8 +121,8 @@ def selectable_errors(fields: Sequence[Object], props: Object | None, path: Fiel
     return errors
 
 
-def conversion_errors(conversion: Object | None, path: FieldPath, *, known_review: bool = True) -> FieldErrors:
-    """``known_review``: one of the review versions must be known to this server."""
+def conversion_errors(conversion: Object | None, path: FieldPath, *, known_review: bool = True, any_bundle: bool = False) -> FieldErrors:
+    """``known_review``: one of the review versions must be known to this server; ``any_bundle``: the CA bundle may be broken."""
     if conversion is None:
         return []
     webhook = conversion.get("webhook") or {}
@@ -140,6 +141,7 @@ def conversion_errors(conversion: Object | None, path: FieldPath, *, known_revie
         errors.append(required(here, "required when strategy is set to Webhook"))
     else:
         errors += client_config_errors(config, here)
+        errors += [] if any_bundle else bundle_errors(config.get("caBundle") or "", here.child("caBundle"))
     return errors + _review_versions(versions, path.child("conversionReviewVersions"), known_review)
 
 

@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from apiserver.cel.rulecheck import check_rules
 from apiserver.fielderrors import FieldErrors, FieldPath, forbidden, go_quote, invalid, required
+from apiserver.kinds.apiextensions.cabundle import bundle_of, bundle_problem
 from apiserver.kinds.apiextensions.defaultvalues import default_errors
 from apiserver.kinds.apiextensions.hoisted import SPEC, Part, has_status, parts
 from apiserver.kinds.apiextensions.members import (
@@ -40,18 +41,20 @@ _AT_ROOT_SHOWN = (
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What an update does not ask of a definition that was stored without it. unchanged: indexes of versions whose schema stays."""
+    """What an update does not ask of a definition that was stored without it. unchanged: indexes of versions whose schema stays;
+    any_bundle: the conversion webhook's CA bundle may be broken, as long as nothing is served."""
 
     rules: Rules = field(default_factory=Rules)
     structural: bool = True
     pruned_defaults: bool = True
     schema_required: bool = True
     known_review: bool = True
+    any_bundle: bool = True
     unchanged: frozenset[int] = frozenset()
     old_fields: dict[str, Any] = field(default_factory=dict)
 
     @classmethod
-    def for_update(cls, new: Object, old: Object) -> Options:
+    def for_update(cls, new: Object, old: Object, *, established: bool) -> Options:
         before = {v.get("name"): v for v in old.get("versions") or ()}
         schemas = [s for v in before.values() if (s := _props(v)) is not None]
         nodes = [node for s in schemas for node in every_node(s)]
@@ -70,6 +73,7 @@ class Options:
             structural=not any(conversion_error(s) or structural_errors(s, nowhere) for s in schemas),
             schema_required=len(schemas) == len(before),
             known_review=not review or bool({"v1", "v1beta1"} & set(review)),
+            any_bundle=not established or bool(bundle_problem(bundle_of(old))),
             unchanged=same,
             old_fields={name: v.get("selectableFields") for name, v in before.items()},
         )
@@ -90,6 +94,9 @@ def spec_errors(spec: Object, options: Options) -> FieldErrors:
         for i, version in enumerate(versions):
             if _props(version) is None:
                 errors.append(required(SPEC.child("versions").at(i).child("schema", "openAPIV3Schema")))
+    pruned = not spec.get("preserveUnknownFields")
+    if not pruned and any("default" in node for v in versions if (props := _props(v)) is not None for node in every_node(props)):
+        errors.append(invalid(SPEC.child("preserveUnknownFields"), True, "must be false in order to use defaults in the schema"))
     by_version: list[FieldErrors] = [[] for _ in versions]
     top: FieldErrors = []
     _version_names(versions, by_version)
@@ -103,7 +110,10 @@ def spec_errors(spec: Object, options: Options) -> FieldErrors:
     names, here = spec.get("names") or {}, SPEC.child("names")
     errors += [required(here.child(n)) for n in ("plural", "singular", "kind", "listKind") if not names.get(n)]
     errors += names_errors(names, here) + top
-    return errors + conversion_errors(spec.get("conversion"), SPEC.child("conversion"), known_review=options.known_review)
+    here, strategy = SPEC.child("conversion"), (spec.get("conversion") or {}).get("strategy", "None")
+    if not pruned and strategy != "None":
+        errors.append(invalid(here.child("strategy"), strategy, "must be None if spec.preserveUnknownFields is true"))
+    return errors + conversion_errors(spec.get("conversion"), here, known_review=options.known_review, any_bundle=options.any_bundle)
 
 
 def _group_and_scope(spec: Object) -> FieldErrors:
