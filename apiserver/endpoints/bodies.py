@@ -23,19 +23,24 @@ SCHEME = "pkg/api/legacyscheme/scheme.go:30"
 
 async def read_object(request: ApiRequest, scope: Scope, validation: str) -> Object:
     """The body of a create or an update. Warnings go to ``scope``. Raises BadRequest, UnsupportedMediaType, RequestEntityTooLarge."""
-    supported = negotiate.CUSTOM if scope.resource.custom else negotiate.ALL
-    media_type = negotiate.body_type(request.header(b"content-type"), supported)
+    encoding = media_type(request, scope)
     data = await request.read_body()
     scope.size = len(data)
-    return await by_size(scope.size, lambda: _read(media_type, data, scope, validation))
+    return await by_size(scope.size, lambda: _read(encoding, data, scope, validation))
 
 
-def _read(media_type: str, data: bytes, scope: Scope, validation: str) -> Object:
+def media_type(request: ApiRequest, scope: Scope) -> str:
+    """The encoding of the body. Raises UnsupportedMediaType."""
+    supported = negotiate.CUSTOM if scope.resource.custom else negotiate.ALL
+    return negotiate.body_type(request.header(b"content-type"), supported)
+
+
+def _read(encoding: str, data: bytes, scope: Scope, validation: str) -> Object:
     kind = body_kind(scope)
-    if media_type == negotiate.PROTOBUF:
+    if encoding == negotiate.PROTOBUF:
         value, duplicates = _protobuf(data, kind), list[str]()
     else:
-        value, duplicates = _value(media_type, data, kind, merge=not scope.resource.custom)
+        value, duplicates = _value(encoding, data, kind, merge=not scope.resource.custom)
     gvk = identify(value, data, kind, scope.resource)
     try:
         obj, unknown = decode_value(scope, value)
@@ -69,15 +74,15 @@ def decode_value(scope: Scope, value: Any) -> tuple[Object, list[str]]:
     return obj, decoded.strict
 
 
-def _value(media_type: str, data: bytes, kind: GroupVersionKind, *, merge: bool) -> tuple[Any, list[str]]:
+def _value(encoding: str, data: bytes, kind: GroupVersionKind, *, merge: bool) -> tuple[Any, list[str]]:
     """(value, duplicate errors) of a body in any encoding but protobuf."""
     try:
-        if media_type == negotiate.CBOR:
+        if encoding == negotiate.CBOR:
             value = cbor.loads(data)
             body.read_kind(value)
             return value, []
-        value, errors = body.decode_text(data, is_yaml=media_type == negotiate.YAML, merge=merge)
-        return (_key_sorted(value) if media_type == negotiate.YAML else value), errors
+        value, errors = body.decode_text(data, is_yaml=encoding == negotiate.YAML, merge=merge)
+        return (_key_sorted(value) if encoding == negotiate.YAML else value), errors
     except (body.BodyError, cbor.CBORError) as e:
         raise body.unrecognized(e, kind.kind, data) from None
 

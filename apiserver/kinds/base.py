@@ -60,7 +60,12 @@ class Kind:
     name_rule: checks metadata.name (see apiserver.meta.names); None uses DNS subdomains.
     zero_status: version → the status that Go writes for an object that has none yet; the catalog fills it in.
     returns_deleted: DELETE answers with the object instead of a Status.
-    default_orphan: deletion without a policy orphans dependents (only some old versions did).
+    metadata_again: the kind validates all metadata on update too, beside the checks that every kind goes through.
+    standard_finalizers: finalizers without a domain must be Kubernetes' own.
+    dependents: what a deletion without a policy does with dependents: "delete" (in the background), "orphan" (jobs and replication
+    controllers, as ever), or "none" where the garbage collector's finalizers are never set (events).
+    two_phases: the first DELETE is the kind's own doing (begin_deletion), with other words for preconditions that do not hold.
+    orphan_warning: what a deletion that orphans for want of a policy is warned of.
     declared: rules that stand as data beside the kind, checked with what validate() and its siblings find (see docs/kinds.md).
     """
 
@@ -71,6 +76,11 @@ class Kind:
     generation = True
     status = False
     returns_deleted = False
+    metadata_again = True
+    standard_finalizers = True
+    dependents = "delete"
+    orphan_warning = ""
+    two_phases = False
     name_rule: Callable[[str, bool], list[str]] | None = None
     declared: Declared | None = None
 

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import orjson
+
 from admission.attributes import Object
 from apiserver.errors import AlreadyExists, Conflict, Invalid, PlainError
+from apiserver.fieldmanager.manager import FieldManager
 from apiserver.kinds.base import WriteContext
 from apiserver.meta.names import generate_name
 from apiserver.meta.objects import copy_json
@@ -16,6 +19,7 @@ from apiserver.registry.result import Stored
 from apiserver.registry.scope import Scope
 from apiserver.registry.translate import storage_errors
 from apiserver.registry.typing import as_stored
+from apiserver.registry.versions import to_store, with_manager
 from apiserver.storage.errors import Claimed, KeyExists
 
 GENERATE_ATTEMPTS = 8
@@ -51,7 +55,7 @@ async def _create_once(registry: Registry, scope: Scope, obj: Object, *, dry_run
     if not admitted:
         objectmeta.drop_deletion(metadata)
         drop_doubled_owners(scope, obj)
-        obj = await by_size(scope.size, lambda: _managed(registry, scope, obj, manager))
+        obj = await _managed(registry, scope, obj, manager)
         attributes.object = obj
         obj = await mutate(registry, scope, attributes)
     await before_create(registry, scope, obj, dry_run=dry_run, manager=manager)
@@ -60,11 +64,13 @@ async def _create_once(registry: Registry, scope: Scope, obj: Object, *, dry_run
     return await _store(registry, scope, obj, dry_run=dry_run)
 
 
-def _managed(registry: Registry, scope: Scope, obj: Object, manager: str) -> Object:
-    field_manager = registry.manager(scope.resource)
-    obj = field_manager.update(None, obj, manager, api_version=scope.gvk.api_version, subresource=scope.subresource, now=scope.now)
-    as_stored(scope.resource, scope.served, obj)
-    return obj
+async def _managed(registry: Registry, scope: Scope, obj: Object, manager: str) -> Object:
+    def work(fields: FieldManager) -> Object:
+        made = fields.update(None, obj, manager, api_version=scope.gvk.api_version, subresource=scope.subresource, now=scope.now)
+        as_stored(scope.resource, scope.served, made)
+        return made
+
+    return await with_manager(registry, scope, work)
 
 
 async def before_create(registry: Registry, scope: Scope, obj: Object, *, dry_run: bool, manager: str) -> None:
@@ -84,7 +90,7 @@ async def before_create(registry: Registry, scope: Scope, obj: Object, *, dry_ru
 def _check(registry: Registry, scope: Scope, obj: Object, context: WriteContext) -> None:
     """All validation of a new object, its warnings and its canonical form. Raises Invalid."""
     hooks, metadata = scope.resource.hooks, obj["metadata"]
-    errors = objectmeta.validate(obj, namespaced=scope.resource.namespaced, name_rule=hooks.name_rule)
+    errors = objectmeta.validate(obj, hooks, namespaced=scope.resource.namespaced)
     errors += hooks.validate(obj, context) + hooks.validate_create(obj, context)
     errors = with_declared(registry, scope, obj, None, errors)
     if errors:
@@ -101,19 +107,19 @@ async def _store(registry: Registry, scope: Scope, obj: Object, *, dry_run: bool
     key = scope.key(obj["metadata"]["name"])
     resource = scope.resource
     obj["metadata"] = ordered_metadata(obj["metadata"], resource)
-    data = registry.encode(resource, obj)
+    data, shown = await to_store(registry, scope, obj)
     generated = bool(obj["metadata"].get("generateName"))
     if dry_run:
         if await registry.store.get(scope.tenant.id, key) is not None:
             raise await _already_exists(registry, scope, key.name, generated=generated)
-        return Stored.of_object(obj)
+        return Stored.of_object(shown)
     with storage_errors(scope, key.name, passing=(Claimed,)):
         try:
             rv = await registry.store.write(scope.tenant.id, write_of("create", key, obj, data, claims=registry.claims(resource, obj)))
         except KeyExists:
             raise await _already_exists(registry, scope, key.name, generated=generated) from None
-    obj["metadata"]["resourceVersion"] = str(rv)
-    return Stored.of_write(resource, scope.version, key, obj, data, rv)
+    shown["metadata"]["resourceVersion"] = str(rv)
+    return Stored.of_write(resource, scope.version, key, shown, data, rv)
 
 
 async def _already_exists(registry: Registry, scope: Scope, name: str, *, generated: bool) -> AlreadyExists:
@@ -122,10 +128,6 @@ async def _already_exists(registry: Registry, scope: Scope, name: str, *, genera
     if generated:
         error.message += ", the server was not able to generate a unique name for the object"
         error.details = {**(error.details or {}), "retryAfterSeconds": 1}
-    if (
-        record is not None
-        and b'"deletionTimestamp"' in record.data
-        and registry.materialize(scope, record)["metadata"].get("deletionTimestamp")
-    ):
+    if record is not None and b'"deletionTimestamp"' in record.data and orjson.loads(record.data)["metadata"].get("deletionTimestamp"):
         error.message = f"object is being deleted: {error.message}"
     return error

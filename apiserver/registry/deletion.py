@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from datetime import timedelta
+from enum import Enum
 
 from admission.attributes import Object
 from apiserver.errors import Conflict, Invalid, NotFound
@@ -15,12 +16,13 @@ from apiserver.kinds.base import Resource
 from apiserver.meta.gvk import GroupKind, GroupResource
 from apiserver.meta.objects import copy_json
 from apiserver.meta.times import format_time, parse_time
-from apiserver.registry.core import Registry, State, write_of
+from apiserver.registry.core import Registry, State, ordered_metadata, write_of
 from apiserver.registry.objectmeta import FOREGROUND, ORPHAN
 from apiserver.registry.options import DeleteOptions
 from apiserver.registry.result import Stored
 from apiserver.registry.scope import Scope
 from apiserver.registry.translate import storage_errors
+from apiserver.registry.versions import as_it_was, load, to_store
 from apiserver.storage.errors import KeyMissing, Stale
 from apiserver.storage.interface import ObjectKey
 
@@ -44,92 +46,129 @@ async def delete(registry: Registry, scope: Scope, options: DeleteOptions) -> De
     lookup = registry.lookup(scope.tenant)
     key = scope.key()
     record = await registry.store.get(scope.tenant.id, key)
-    await registry.chain.admit(attributes, lookup)
-    if record is None:
-        raise NotFound(scope.resource.group_resource, scope.name)
     while True:
-        old = registry.materialize(scope, record)
+        if record is None:
+            raise NotFound(scope.resource.group_resource, scope.name)
+        old = await load(registry, scope, record)
+        check_preconditions(scope.resource, old, options)
         attributes.old = old
+        await registry.chain.admit(attributes, lookup)
         await registry.chain.validate(attributes, lookup)
         scope.resource.hooks.validate_delete(old, scope.context(dry_run=options.dry_run))
         try:
             return await _attempt(registry, scope, key, record, old, options)
         except (Stale, KeyMissing):
-            latest = await registry.store.get(scope.tenant.id, key)
-            if latest is None:
-                raise NotFound(scope.resource.group_resource, scope.name) from None
-            record = latest
+            record = await registry.store.get(scope.tenant.id, key)
+
+
+def warn(scope: Scope, options: DeleteOptions) -> None:
+    """Says that dependents will stay behind, where nobody said whether they should."""
+    if scope.resource.hooks.orphan_warning and options.propagation_policy is None and options.orphan_dependents is None:
+        scope.warn(scope.resource.hooks.orphan_warning)
 
 
 async def _attempt(registry: Registry, scope: Scope, key: ObjectKey, record: State, old: Object, options: DeleteOptions) -> Deleted:
     resource = scope.resource
-    check_preconditions(resource, old, options)
     new = copy_json(old)
-    if not mark(scope, new, old, options):
+    step = mark(scope, new, options)
+    if step is Step.NOTHING or (step is Step.KEEP and new == old):
         return Deleted(old, False)
-    grace = new["metadata"].get("deletionGracePeriodSeconds") or 0
-    wait = bool(new["metadata"].get("finalizers")) or grace > 0 or _namespace_waits(new)
+    gone = step is not Step.KEEP
+    if step is Step.REMOVE:
+        new = copy_json(old)  # it goes as it was stored
+    new["metadata"] = ordered_metadata(new["metadata"], resource)
     if options.dry_run:
-        return Deleted(new, not wait)
-    data = registry.encode(resource, new)
-    if wait and new["metadata"] == old["metadata"] and new.get("status") == old.get("status"):
-        return Deleted(old, False)
+        return Deleted(new, gone)
+    unchanged = resource.custom and new == old  # what a webhook would have to convert is not asked for
+    data = as_it_was(record) if unchanged else (await to_store(registry, scope, new)).data
     expected, claims = record.resource_version, registry.claims(resource, new)
-    graceful = resource.hooks.grace_period(new, options.grace_period) is not None
     with storage_errors(scope, scope.name, passing=(Stale, KeyMissing)):
-        if wait or graceful:  # kinds with grace are marked first, even when they go at once
+        if step is not Step.REMOVE:
             expected = await registry.store.write(scope.tenant.id, write_of("update", key, new, data, expected, claims))
-        if not wait:
+        if gone:
             expected = await registry.store.write(scope.tenant.id, write_of("delete", key, new, data, expected))
     new["metadata"]["resourceVersion"] = str(expected)
-    return Deleted(new, not wait)
+    return Deleted(new, gone)
 
 
 def check_preconditions(resource: Resource, old: Object, options: DeleteOptions) -> None:
-    metadata = old["metadata"]
-    named = GroupResource(resource.group, resource.kind)
-    if options.precondition_uid is not None and options.precondition_uid != metadata.get("uid"):
+    """Raises Conflict."""
+    metadata, two_phases = old["metadata"], resource.hooks.two_phases
+    named = resource.group_resource if two_phases else GroupResource(resource.group, resource.kind)
+    wanted, found = options.precondition_uid, metadata.get("uid")
+    if wanted is not None and wanted != found:
         text = (
-            f"the UID in the precondition ({options.precondition_uid}) does not match the UID in record ({metadata.get('uid')}). "
+            f"the UID in the precondition ({wanted}) does not match the UID in record ({found}). "
             "The object might have been deleted and then recreated"
         )
+        if two_phases:
+            text = f"Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}"
         raise Conflict(named, metadata["name"], text)
-    wanted = options.precondition_resource_version
-    if wanted is not None and wanted != metadata.get("resourceVersion"):
+    wanted, found = options.precondition_resource_version, metadata.get("resourceVersion")
+    if wanted is not None and wanted != found:
         text = (
             f"the ResourceVersion in the precondition ({wanted}) does not match the ResourceVersion in record "
-            f"({metadata.get('resourceVersion')}). The object might have been modified"
+            f"({found}). The object might have been modified"
         )
+        if two_phases:
+            text = f"Precondition failed: ResourceVersion in precondition: {wanted}, ResourceVersion in object meta: {found}"
         raise Conflict(named, metadata["name"], text)
 
 
-def mark(scope: Scope, new: Object, old: Object, options: DeleteOptions) -> bool:
-    """Sets deletionTimestamp, grace and finalizers on ``new``. False: it is being deleted already and nothing has to change."""
-    metadata = new["metadata"]
-    if scope.resource.hooks.begin_deletion(new, scope.now):
-        return True
-    if metadata.get("deletionTimestamp"):
-        _set_finalizers(new, scope.resource, options)
-        changed_finalizers = metadata.get("finalizers") != old["metadata"].get("finalizers")
-        return _shorten(scope, metadata, options) or changed_finalizers or not _waits(old)
-    grace = scope.resource.hooks.grace_period(new, options.grace_period)
-    if grace is not None and grace < 0:
-        grace = 1
+class Step(Enum):
+    """What a deletion comes to: nothing (it is under way already), the marked object stays, the object goes as it was stored, or it is
+    marked and then goes."""
+
+    NOTHING = 0
+    KEEP = 1
+    REMOVE = 2
+    MARK_AND_REMOVE = 3
+
+
+def mark(scope: Scope, new: Object, options: DeleteOptions) -> Step:
+    """Sets deletionTimestamp, grace and finalizers on ``new``."""
+    metadata, hooks = new["metadata"], scope.resource.hooks
+    if hooks.begin_deletion(new, scope.now):
+        return Step.KEEP
+    if _namespace_waits(new):
+        return Step.NOTHING
+    started = bool(metadata.get("deletionTimestamp"))
+    if not started:
+        graceful = _begin(scope, new, options)
+    elif not metadata.get("deletionGracePeriodSeconds"):
+        graceful = False
+    elif not _shorten(scope, metadata, options):
+        return Step.NOTHING
+    else:
+        graceful = True
     _set_finalizers(new, scope.resource, options)
-    if grace is None and not metadata.get("finalizers") and not _namespace_waits(new):
-        return True  # it goes at once, as it was
-    metadata["deletionTimestamp"] = format_time(scope.now + timedelta(seconds=grace or 0))
-    metadata["deletionGracePeriodSeconds"] = grace or 0
-    if metadata.get("generation", 0) > 0:
-        metadata["generation"] += 1
-    if new.get("kind") == "Namespace":
-        new.setdefault("status", {})["phase"] = "Terminating"
+    if not metadata.get("finalizers"):
+        if not graceful:
+            return Step.REMOVE
+        return Step.KEEP if metadata["deletionGracePeriodSeconds"] > 0 else Step.MARK_AND_REMOVE
+    if not started and not graceful:
+        _mark_now(scope, new)
+    return Step.KEEP
+
+
+def _begin(scope: Scope, new: Object, options: DeleteOptions) -> bool:
+    """Whether the kind is deleted gracefully; if so, ``new`` says until when."""
+    grace = scope.resource.hooks.grace_period(new, options.grace_period)
+    if grace is None:
+        return False
+    _mark_now(scope, new)
+    metadata = new["metadata"]
+    metadata["deletionTimestamp"] = format_time(scope.now + timedelta(seconds=grace))
+    metadata["deletionGracePeriodSeconds"] = grace
     return True
 
 
-def _waits(obj: Object) -> bool:
-    metadata = obj["metadata"]
-    return bool(metadata.get("finalizers")) or (metadata.get("deletionGracePeriodSeconds") or 0) > 0 or _namespace_waits(obj)
+def _mark_now(scope: Scope, new: Object) -> None:
+    metadata = new["metadata"]
+    metadata["deletionTimestamp"] = format_time(scope.now)
+    if metadata.get("generation", 0) > 0:
+        metadata["generation"] += 1
+    metadata["deletionGracePeriodSeconds"] = 0
 
 
 def _namespace_waits(obj: Object) -> bool:
@@ -137,22 +176,26 @@ def _namespace_waits(obj: Object) -> bool:
 
 
 def _shorten(scope: Scope, metadata: Object, options: DeleteOptions) -> bool:
-    """A second delete can only make the grace period shorter."""
-    asked, period = options.grace_period, metadata.get("deletionGracePeriodSeconds") or 0
-    if asked is None or period == 0:
+    """A second delete can only make the grace period shorter, and never moves its end into the past."""
+    asked, period = options.grace_period, metadata["deletionGracePeriodSeconds"]
+    if asked is None:
         return False
     asked = 1 if asked < 0 else asked
     if asked >= period:
         return False
-    marked = parse_time(metadata["deletionTimestamp"])
-    metadata["deletionTimestamp"] = format_time(marked - timedelta(seconds=period) + timedelta(seconds=asked))
+    until = parse_time(metadata["deletionTimestamp"]) - timedelta(seconds=period) + timedelta(seconds=asked)
+    if until < scope.now:
+        until, asked = scope.now, min(asked, 1)
+    metadata["deletionTimestamp"] = format_time(until)
     metadata["deletionGracePeriodSeconds"] = asked
     return True
 
 
 def _set_finalizers(obj: Object, resource: Resource, options: DeleteOptions) -> None:
+    if resource.hooks.dependents == "none":
+        return
     finalizers = [f for f in obj["metadata"].get("finalizers") or () if f not in (ORPHAN, FOREGROUND)]
-    if _orphans(obj, options):
+    if _orphans(obj, resource, options):
         finalizers.append(ORPHAN)
     elif _foreground(obj, options):
         finalizers.append(FOREGROUND)
@@ -162,13 +205,16 @@ def _set_finalizers(obj: Object, resource: Resource, options: DeleteOptions) -> 
         obj["metadata"].pop("finalizers", None)
 
 
-def _orphans(obj: Object, options: DeleteOptions) -> bool:
+def _orphans(obj: Object, resource: Resource, options: DeleteOptions) -> bool:
+    """The options decide, then finalizers that are there, then the kind."""
     if options.orphan_dependents is not None:
         return options.orphan_dependents
     if options.propagation_policy is not None:
         return options.propagation_policy == "Orphan"
-    finalizers = obj["metadata"].get("finalizers") or ()
-    return ORPHAN in finalizers
+    for finalizer in obj["metadata"].get("finalizers") or ():
+        if finalizer in (ORPHAN, FOREGROUND):
+            return bool(finalizer == ORPHAN)
+    return resource.hooks.dependents == "orphan"
 
 
 def _foreground(obj: Object, options: DeleteOptions) -> bool:

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import json
 import uuid
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from apiserver.errors import BadRequest
 from apiserver.fielderrors import FieldErrors, FieldPath, GoSyntax, forbidden, go_quote, invalid, required, too_long
-from apiserver.kinds.base import Object
+from apiserver.kinds.base import Kind, Object
 from apiserver.kinds.common import namerules
 from apiserver.meta import names
+from apiserver.meta.gvk import GroupVersion
 from apiserver.meta.times import format_time
 
 NameRule = Callable[[str, bool], list[str]]
@@ -41,10 +42,18 @@ def fill_system_fields(metadata: dict[str, Any], now: datetime) -> None:
         metadata["name"] = names.generate_name(metadata["generateName"])
 
 
-def validate(obj: Object, *, namespaced: bool, name_rule: NameRule | None, path: FieldPath = METADATA) -> FieldErrors:
+def validate(obj: Object, hooks: Kind, *, namespaced: bool, path: FieldPath = METADATA) -> FieldErrors:
+    """What the kind asks of the metadata of its objects."""
+    errors = identity_errors(obj, namespaced=namespaced, name_rule=hooks.name_rule, path=path) + shared_errors(
+        obj.get("metadata", {}), path
+    )
+    return errors + (_standard_finalizers(obj, path) if hooks.standard_finalizers else [])
+
+
+def identity_errors(obj: Object, *, namespaced: bool, name_rule: NameRule | None, path: FieldPath = METADATA) -> FieldErrors:
+    """Name, namespace, generation and finalizers (of ValidateObjectMetaAccessor, what ValidateObjectMetaAccessorUpdate does not check)."""
     metadata = obj.get("metadata", {})
-    rule = name_rule or namerules.dns_subdomain
-    errors = _name_errors(metadata, rule, path)
+    errors = _name_errors(metadata, name_rule or namerules.dns_subdomain, path)
     namespace = metadata.get("namespace", "")
     if namespaced:
         if not namespace:
@@ -55,7 +64,7 @@ def validate(obj: Object, *, namespaced: bool, name_rule: NameRule | None, path:
         errors.append(forbidden(path.child("namespace"), "not allowed on this type"))
     if metadata.get("generation", 0) < 0:
         errors.append(invalid(path.child("generation"), metadata["generation"], "must be greater than or equal to 0"))
-    return errors + shared_errors(metadata, path) + _finalizer_errors(metadata.get("finalizers", ()), path.child("finalizers"))
+    return errors + _finalizer_errors(metadata.get("finalizers") or (), path.child("finalizers"))
 
 
 def _name_errors(metadata: Mapping[str, Any], rule: NameRule, path: FieldPath) -> FieldErrors:
@@ -109,56 +118,59 @@ def _owner_errors(owners: Any, path: FieldPath) -> FieldErrors:
     errors: FieldErrors = []
     controller = None
     for owner in owners:
-        here = path
         version = owner.get("apiVersion", "")
-        for name in ("apiVersion", "kind", "name", "uid"):
+        if not _version_of(version):
+            errors.append(invalid(path.child("apiVersion"), version, "version must not be empty"))
+        for name in ("kind", "name", "uid"):
             if not owner.get(name):
-                if name == "apiVersion":
-                    errors.append(invalid(here.child("apiVersion"), version, "version must not be empty"))
-                else:
-                    errors.append(invalid(here.child(name), owner.get(name, ""), "must not be empty"))
+                errors.append(invalid(path.child(name), "", "must not be empty"))
         if (version, owner.get("kind")) in _FORBIDDEN_OWNERS:
-            gvk = f"/{version}, Kind={owner['kind']}"
-            errors.append(invalid(path, gvk, f"{gvk} is disallowed from being an owner"))
+            text = f"/{version}, Kind={owner['kind']} is disallowed from being an owner"
+            errors.append(invalid(path, GoSyntax(_in_go_order(owner)), text))
         if owner.get("controller"):
             if controller is not None:
                 text = (
                     f'Only one reference can have Controller set to true. Found "true" in references for {controller} and {_named(owner)}'
                 )
-                errors.append(invalid(path, GoSyntax(_in_go_order(owners)), text))
+                errors.append(invalid(path, GoSyntax(f"[{','.join(map(_in_go_order, owners))}]"), text))
             else:
                 controller = _named(owner)
     return errors
+
+
+def _version_of(api_version: str) -> str:
+    try:
+        return GroupVersion.parse(api_version).version
+    except ValueError:
+        return ""
 
 
 def _named(owner: Mapping[str, Any]) -> str:
     return f"{owner.get('kind', '')}/{owner.get('name', '')}"
 
 
-_OWNER_MEMBERS = ("apiVersion", "kind", "name", "uid", "controller", "blockOwnerDeletion")
+def _in_go_order(owner: Mapping[str, Any]) -> str:
+    """An OwnerReference as Go's encoder prints the struct."""
+    members = {k: owner.get(k, "") for k in ("apiVersion", "kind", "name", "uid")}
+    members |= {k: owner[k] for k in ("controller", "blockOwnerDeletion") if owner.get(k) is not None}
+    return json.dumps(members, separators=(",", ":"), ensure_ascii=False)
 
 
-def _in_go_order(owners: Any) -> str:
-    """OwnerReferences as Go's encoder prints the struct."""
-    return json.dumps([{k: owner[k] for k in _OWNER_MEMBERS if k in owner} for owner in owners], separators=(",", ":"))
-
-
-def _finalizer_errors(finalizers: Any, path: FieldPath) -> FieldErrors:
-    errors: FieldErrors = []
-    for i, finalizer in enumerate(finalizers or ()):
-        errors += finalizer_name_errors(finalizer, path, path.at(i))
-    if finalizers and ORPHAN in finalizers and FOREGROUND in finalizers:
-        text = f"finalizer set cannot be both {ORPHAN} and {FOREGROUND}"
-        errors.append(invalid(path, list(finalizers), text))
+def _finalizer_errors(finalizers: Sequence[str], path: FieldPath) -> FieldErrors:
+    errors = [invalid(path, name, text) for name in finalizers for text in names.qualified_name(name)]
+    if ORPHAN in finalizers and FOREGROUND in finalizers:
+        errors.append(invalid(path, list(finalizers), f"finalizer {ORPHAN} and {FOREGROUND} cannot be both set"))
     return errors
 
 
-def finalizer_name_errors(name: str, path: FieldPath, indexed: FieldPath | None = None) -> FieldErrors:
-    """``indexed``: where a name that is not qualified is reported, if not at ``path``."""
-    errors = [invalid(path, name, text) for text in names.qualified_name(name)]
-    if "/" not in name and name not in STANDARD_FINALIZERS:
-        errors.append(invalid(indexed or path, name, "name is neither a standard finalizer name nor is it fully qualified"))
-    return errors
+def _standard_finalizers(obj: Object, path: FieldPath) -> FieldErrors:
+    """Names without a domain must be among Kubernetes' own."""
+    text = "name is neither a standard finalizer name nor is it fully qualified"
+    return [
+        invalid(path.child("finalizers").at(i), name, text)
+        for i, name in enumerate(obj["metadata"].get("finalizers") or ())
+        if "/" not in name and name not in STANDARD_FINALIZERS
+    ]
 
 
 _IMMUTABLE = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
@@ -184,23 +196,33 @@ def keep_generation(metadata: dict[str, Any], old: Mapping[str, Any]) -> None:
         metadata.pop("generation", None)
 
 
-def validate_update(obj: Object, old: Object, path: FieldPath = METADATA) -> FieldErrors:
+def validate_update(obj: Object, old: Object, hooks: Kind, *, namespaced: bool, whole: bool) -> FieldErrors:
+    """What every update is asked. kube-apiserver validates metadata for every kind, and again in the kind's own validation: clients see a
+    cause each time. ``whole``: it is the object itself that is updated, not its status or the like."""
+    shared = shared_errors(obj["metadata"])
+    changed = _change_errors(obj, old, METADATA)
+    errors = identity_errors(obj, namespaced=namespaced, name_rule=namerules.path_segment)
+    errors += [*shared, *changed, *shared, *changed, *shared]
+    return errors + (validate(obj, hooks, namespaced=namespaced) if whole and hooks.metadata_again else [])
+
+
+def _change_errors(obj: Object, old: Object, path: FieldPath) -> FieldErrors:
     metadata, before = obj["metadata"], old["metadata"]
     errors: FieldErrors = []
     if before.get("deletionTimestamp"):
-        added = [f for f in metadata.get("finalizers") or () if f not in (before.get("finalizers") or ())]
+        added = sorted({*(metadata.get("finalizers") or ())} - {*(before.get("finalizers") or ())})
         if added:
             shown = "[]string{" + ", ".join(go_quote(f) for f in added) + "}"
             text = f"no new finalizers can be added if the object is being deleted, found new finalizers {shown}"
             errors.append(forbidden(path.child("finalizers"), text))
     if not metadata.get("resourceVersion"):
-        errors.append(invalid(path.child("resourceVersion"), 0, "must be specified for an update"))
+        errors.append(invalid(path.child("resourceVersion"), "", "must be specified for an update"))
     if metadata.get("generation", 0) < before.get("generation", 0):
         errors.append(invalid(path.child("generation"), metadata.get("generation", 0), "must not be decremented"))
     for name in _IMMUTABLE:
         if metadata.get(name) != before.get(name):
             errors.append(invalid(path.child(name), metadata.get(name), "field is immutable"))
-    return errors + shared_errors(metadata, path)
+    return errors
 
 
 def ensure_namespace(metadata: dict[str, Any], request_namespace: str) -> None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from functools import partial
 
 import orjson
 
@@ -16,6 +15,7 @@ from admission.attributes import Object
 from apiserver.errors import ApiError, Conflict, Invalid, NotFound, PlainError
 from apiserver.fielderrors import invalid
 from apiserver.fieldmanager.managed import keep_times
+from apiserver.fieldmanager.manager import FieldManager
 from apiserver.kinds.base import WriteContext
 from apiserver.meta.gvk import GroupKind
 from apiserver.meta.objects import copy_json
@@ -29,6 +29,7 @@ from apiserver.registry.result import Stored
 from apiserver.registry.scope import Scope
 from apiserver.registry.translate import storage_errors
 from apiserver.registry.typing import as_stored
+from apiserver.registry.versions import as_it_was, is_current, load, to_store, with_manager
 from apiserver.storage.errors import Claimed, KeyMissing, Stale
 from apiserver.storage.interface import ObjectKey
 
@@ -89,11 +90,11 @@ async def _attempt(
     if record is None:
         return await _create(registry, scope, change, request), True
     scope.size = max(scope.size, len(record.json))
-    old = await by_size(scope.size, lambda: registry.materialize(scope, record))
+    old = await load(registry, scope, record)
     new = await change(old)
     if request.uid_precondition:
         _check_uid(scope, new, old, dry_run=request.dry_run)
-    new = await by_size(scope.size, partial(_managed, registry, scope, new, old, request))
+    new = await _managed(registry, scope, new, old, request)
     attributes = registry.attributes(scope, "UPDATE", scope.name, new, old, dry_run=request.dry_run)
     new = await mutate(registry, scope, attributes)
     _check_resource_version(scope, new, old)
@@ -103,25 +104,27 @@ async def _attempt(
     if _finished(new, old):
         return await _delete(registry, scope, key, record, new, request), True
     new["metadata"] = ordered_metadata(new["metadata"], scope.resource)
-    if _same(new, old):
+    if _same(new, old) and is_current(registry, scope.resource, record):
         return Stored.of_object(new), False
-    data = registry.encode(scope.resource, new)
+    data, shown = await to_store(registry, scope, new)
     if request.dry_run:
-        return Stored.of_object(new), False
+        return Stored.of_object(shown), False
     claims = registry.claims(scope.resource, new)
     with storage_errors(scope, scope.name, passing=(Stale, KeyMissing, Claimed)):
         rv = await registry.store.write(scope.tenant.id, write_of("update", key, new, data, record.resource_version, claims))
-    new["metadata"]["resourceVersion"] = str(rv)
-    return Stored.of_write(scope.resource, scope.version, key, new, data, rv), True
+    shown["metadata"]["resourceVersion"] = str(rv)
+    return Stored.of_write(scope.resource, scope.version, key, shown, data, rv), True
 
 
-def _managed(registry: Registry, scope: Scope, new: Object, old: Object | None, request: Request) -> Object:
-    if not request.managed:
-        manager = registry.manager(scope.resource)
-        subresource = scope.subresource if old is not None else ""
-        new = manager.update(old, new, request.manager, api_version=scope.gvk.api_version, subresource=subresource, now=scope.now)
-    as_stored(scope.resource, scope.served, new)
-    return new
+async def _managed(registry: Registry, scope: Scope, new: Object, old: Object | None, request: Request) -> Object:
+    subresource = scope.subresource if old is not None else ""
+
+    def work(manager: FieldManager) -> Object:
+        return manager.update(old, new, request.manager, api_version=scope.gvk.api_version, subresource=subresource, now=scope.now)
+
+    made = new if request.managed else await with_manager(registry, scope, work)
+    await by_size(scope.size, lambda: as_stored(scope.resource, scope.served, made))
+    return made
 
 
 async def _create(registry: Registry, scope: Scope, change: Change, request: Request) -> Stored:
@@ -133,7 +136,7 @@ async def _create(registry: Registry, scope: Scope, change: Change, request: Req
     if request.before_create is not None:
         await request.before_create()
     new["metadata"].pop("resourceVersion", None)
-    new = await by_size(scope.size, partial(_managed, registry, scope, new, None, request))
+    new = await _managed(registry, scope, new, None, request)
     attributes = registry.attributes(scope, "CREATE", scope.name, new, None, dry_run=request.dry_run)
     new = await mutate(registry, scope, attributes)
     stored = await create(registry, scope, new, dry_run=request.dry_run, manager=request.manager, admitted=True)
@@ -197,10 +200,9 @@ async def _before_update(registry: Registry, scope: Scope, new: Object, old: Obj
 def _check(registry: Registry, scope: Scope, new: Object, old: Object, context: WriteContext) -> None:
     """All validation of a changed object, its warnings and its canonical form. Raises Invalid."""
     hooks, metadata, whole = scope.resource.hooks, new["metadata"], scope.subresource in WHOLE
-    # kube-apiserver checks metadata for every kind, and again in the kind's own validation: clients see a cause each time
-    errors = objectmeta.shared_errors(metadata) + objectmeta.validate_update(new, old) * 2
+    errors = objectmeta.validate_update(new, old, hooks, namespaced=scope.resource.namespaced, whole=whole)
     if whole:
-        errors += objectmeta.shared_errors(metadata) + hooks.validate(new, context) + hooks.validate_update(new, old, context)
+        errors += hooks.validate(new, context) + hooks.validate_update(new, old, context)
     elif scope.subresource == "status":
         errors += hooks.validate_status_update(new, old, context)
     elif scope.subresource == "binding":
@@ -226,10 +228,9 @@ def _finished(new: Object, old: Object) -> bool:
 async def _delete(registry: Registry, scope: Scope, key: ObjectKey, record: State, new: Object, request: Request) -> Stored:
     """The update itself is not stored: watchers see the object go as it last was, the client what it sent."""
     if not request.dry_run:
-        last = registry.materialize(scope, record)
-        data = registry.encode(scope.resource, last)
+        last = orjson.loads(record.json)
         with storage_errors(scope, scope.name, passing=(Stale, KeyMissing)):
-            await registry.store.write(scope.tenant.id, write_of("delete", key, last, data, record.resource_version))
+            await registry.store.write(scope.tenant.id, write_of("delete", key, last, as_it_was(record), record.resource_version))
     return Stored.of_object(new)
 
 

@@ -52,8 +52,9 @@ class ResourceView(KubernetesView):
         return manager_name(options.field_manager, self.scope.user_agent)
 
     async def post(self) -> HttpResponseBase | None:
-        options = WriteOptions.parse(self.request.query, "CreateOptions")
         kind = encode.accepted(self.request, self.scope)
+        bodies.media_type(self.request, self.scope)
+        options = WriteOptions.parse(self.request.query, "CreateOptions")
         obj = await self._body(options)
         stored = await create(self.registry, self.scope, obj, dry_run=options.dry_run, manager=self.manager(options))
         return encode.object_response(self.request, self.scope, kind, stored, 201)
@@ -64,8 +65,8 @@ class ResourceView(KubernetesView):
         return obj
 
     async def put(self) -> HttpResponseBase | None:
-        options = WriteOptions.parse(self.request.query, "UpdateOptions")
         kind = encode.accepted(self.request, self.scope)
+        options = WriteOptions.parse(self.request.query, "UpdateOptions")
         obj = await self._body(options)
         check_name(obj, self.scope.name)
         drop_doubled_owners(self.scope, obj)
@@ -98,15 +99,17 @@ class ResourceView(KubernetesView):
             return await self._delete_collection()
         kind = encode.accepted(self.request, self.scope)
         options = await read_delete_options(self.request)
+        deletion.warn(self.scope, options)
         deleted = await deletion.delete(self.registry, self.scope, options)
         status = 202 if not deleted.gone and options.orphan_dependents is False else 200
         stored = deletion.answer(self.scope, deleted)
         return encode.object_response(self.request, self.scope, kind, stored, status)
 
     async def _delete_collection(self) -> HttpResponseBase:
+        kind = encode.accepted(self.request, self.scope)
         list_options = ListOptions.parse(self.request.query)
         chosen = selection.parse(self.scope.resource, self.scope.version, list_options)
-        kind = encode.accepted(self.request, self.scope)
         options = await read_delete_options(self.request)
+        deletion.warn(self.scope, options)
         listing = await collection.delete_collection(self.registry, self.scope, list_options, chosen, options)
         return encode.list_response(self.request, self.registry, self.scope, kind, listing)

@@ -19,6 +19,7 @@ _PATCHES = {"ApplyConfiguration": ("applyConfiguration", OBJECT), "JSONPatch": (
 
 @register(GROUP, "MutatingAdmissionPolicy")
 class MutatingAdmissionPolicy(Kind):
+    standard_finalizers = False
     allow_unconditional_update = False
 
     def default(self, obj: Object, version: str) -> None:

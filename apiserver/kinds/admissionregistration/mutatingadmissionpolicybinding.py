@@ -15,6 +15,7 @@ from apiserver.meta.times import age
 
 @register(GROUP, "MutatingAdmissionPolicyBinding")
 class MutatingAdmissionPolicyBinding(Kind):
+    standard_finalizers = False
     allow_unconditional_update = False
 
     def default(self, obj: Object, version: str) -> None:

@@ -22,6 +22,7 @@ _LONGEST_VALUE = 5 * 1024
 
 @register(GROUP, "ValidatingAdmissionPolicy")
 class ValidatingAdmissionPolicy(Kind):
+    standard_finalizers = False
     allow_unconditional_update = False
     status = True
 

@@ -19,6 +19,7 @@ _REVIEWS = ["v1", "v1beta1"]
 
 
 class WebhookConfiguration(Kind):
+    standard_finalizers = False
     allow_unconditional_update = False
     mutating = False
 

@@ -18,6 +18,7 @@ _SPEC = FieldPath("spec")
 
 @register("apiregistration.k8s.io", "APIService")
 class APIService(Kind):
+    standard_finalizers = False
     allow_unconditional_update = False
     generation = False
     status = True

@@ -19,6 +19,8 @@ _COUNTED = ("updatedReplicas", "readyReplicas", "availableReplicas")
 
 @register("apps", "Deployment")
 class Deployment(Workload):
+    metadata_again = False
+
     def default(self, obj: Object, version: str) -> None:
         super().default(obj, version)
         spec = obj["spec"]

@@ -23,6 +23,7 @@ _CPU_TARGET = 80
 
 @register("autoscaling", "HorizontalPodAutoscaler")
 class HorizontalPodAutoscaler(Kind):
+    metadata_again = False
     status = True
     generation = False
     declared = Declared(

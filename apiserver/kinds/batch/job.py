@@ -26,6 +26,12 @@ MAX_INT32 = 0x7FFFFFFF
 
 @register("batch", "Job")
 class Job(Workload):
+    dependents = "orphan"
+    orphan_warning = (
+        "child pods are preserved by default when jobs are deleted; "
+        "set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning"
+    )
+
     def default(self, obj: Object, version: str) -> None:
         super().default(obj, version)
         default_spec(obj["spec"])

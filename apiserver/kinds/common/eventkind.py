@@ -25,6 +25,7 @@ class EventKind(Kind):
 
     generation = False
     allow_create_on_update = True
+    dependents = "none"
     name_rule = staticmethod(namerules.path_segment)
 
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:

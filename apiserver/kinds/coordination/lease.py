@@ -22,6 +22,8 @@ def _lasting(seconds: int, path: FieldPath) -> checks.Errors:
 class Lease(Kind):
     """PUT of an absent lease creates it; an update must name the version that it replaces."""
 
+    metadata_again = False
+    standard_finalizers = False
     generation = False
     allow_create_on_update = True
     allow_unconditional_update = False

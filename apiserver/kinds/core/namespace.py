@@ -10,6 +10,7 @@ from apiserver.fielderrors import FieldErrors, FieldPath, invalid
 from apiserver.kinds.base import Kind, Object, WriteContext
 from apiserver.kinds.common import checks, namerules, table
 from apiserver.kinds.registration import register
+from apiserver.meta.times import format_time
 
 NAME_LABEL = "kubernetes.io/metadata.name"
 FINALIZER = "kubernetes"
@@ -20,6 +21,7 @@ _STANDARD = frozenset({FINALIZER, "orphan", "foregroundDeletion"})
 class Namespace(Kind):
     generation = False
     status = True
+    two_phases = True
     name_rule = staticmethod(namerules.dns_label)
 
     def default(self, obj: Object, version: str) -> None:
@@ -64,6 +66,14 @@ class Namespace(Kind):
         else:
             wrong, why = phase != "Terminating", "may only be 'Terminating' if `deletionTimestamp` is not empty"
         return [invalid(path, phase, why)] if wrong else []
+
+    def begin_deletion(self, obj: Object, now: datetime) -> bool:
+        """It terminates; what is left of the deletion waits for spec.finalizers."""
+        if obj["metadata"].get("deletionTimestamp"):
+            return False
+        obj["metadata"]["deletionTimestamp"] = format_time(now)
+        obj["status"] = {**(obj.get("status") or {}), "phase": "Terminating"}
+        return True
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         return [table.name(obj), (obj.get("status") or {}).get("phase", ""), table.created(obj, now)]

@@ -13,6 +13,7 @@ from apiserver.kinds.registration import register
 
 @register("", "PodTemplate")
 class PodTemplate(Kind):
+    metadata_again = False
     returns_deleted = True
 
     def default(self, obj: Object, version: str) -> None:

@@ -20,6 +20,7 @@ _TEMPLATE = SPEC.child("template")
 
 @register("", "ReplicationController")
 class ReplicationController(Workload):
+    dependents = "orphan"
     declared = Declared(
         {
             "": [t.supports_subresource("/scale")],

@@ -16,6 +16,7 @@ from apiserver.meta.times import age
 
 @register("", "ResourceQuota")
 class ResourceQuota(Kind):
+    metadata_again = False
     returns_deleted = True
     generation = False
     status = True

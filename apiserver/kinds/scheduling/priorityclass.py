@@ -20,6 +20,8 @@ _SYSTEM = {"system-node-critical": 2_000_001_000, "system-cluster-critical": 2_0
 
 @register(_GROUP, "PriorityClass")
 class PriorityClass(Kind):
+    metadata_again = False
+
     def default(self, obj: Object, version: str) -> None:
         if obj.get("preemptionPolicy") is None:
             obj["preemptionPolicy"] = "PreemptLowerPriority"
