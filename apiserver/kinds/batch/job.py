@@ -9,8 +9,9 @@ from typing import Any
 from apiserver.fielderrors import FieldErrors, invalid, required
 from apiserver.kinds.base import Object, WriteContext
 from apiserver.kinds.batch.jobspec import INDEXED, job_spec
+from apiserver.kinds.batch.jobstatus import has, status_errors
 from apiserver.kinds.common import checks, selectors, table
-from apiserver.kinds.common.workload import SPEC, STATUS, Workload, name_for_pods, template
+from apiserver.kinds.common.workload import SPEC, Workload, name_for_pods, template
 from apiserver.kinds.registration import register
 from apiserver.meta import names
 from apiserver.meta.times import human_duration, parse_time
@@ -20,7 +21,7 @@ _OLD_UID, _OLD_NAME = "controller-uid", "job-name"
 _LABELS = SPEC.child("template", "metadata", "labels")
 _IMMUTABLE = ("completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy")
 _SHOWN = ("Complete", "Failed", "Suspended", "FailureTarget", "SuccessCriteriaMet")
-_SCHEDULING = ("nodeSelector", "affinity", "tolerations", "schedulingGates")
+_SCHEDULING = ("nodeSelector", "tolerations", "schedulingGates")
 MAX_INT32 = 0x7FFFFFFF
 
 
@@ -65,7 +66,7 @@ class Job(Workload):
         return errors
 
     def validate_status_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
-        return list(checks.non_negatives(obj.get("status") or {}, STATUS, "active", "succeeded", "failed", "ready", "terminating"))
+        return list(status_errors(obj, old))
 
     def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
         texts = name_for_pods(obj) if old is None else []
@@ -166,17 +167,42 @@ def _completions(new: Object, old: Object) -> checks.Errors:
 
 
 def _fixed_template(obj: Object, old: Object) -> Object:
-    """The new template with what a suspended job that has not started may change put back (KEP-2926)."""
+    """The new template with what a suspended job may change put back: where its pods run (KEP-2926) and what they get (KEP-5440).
+
+    A job that has started must have been seen to be suspended: its pods are gone then."""
     new, before = obj["spec"].get("template") or {}, old["spec"].get("template") or {}
-    if not old["spec"].get("suspend") or (old.get("status") or {}).get("startTime"):
+    started = (old.get("status") or {}).get("startTime") is not None
+    if not old["spec"].get("suspend") or (started and not has(old, "Suspended")):
         return new
-    return {**new, **_with(new, before, "metadata", ("labels", "annotations")), **_with(new, before, "spec", _SCHEDULING)}
+    fixed = {**new, **_with(new, before, "metadata", ("labels", "annotations")), **_with(new, before, "spec", _SCHEDULING)}
+    pods, were = dict(fixed.get("spec") or {}), before.get("spec") or {}
+    for member in ("containers", "initContainers"):
+        pods |= _with_resources(pods, were, member)
+    affinity = _with_node_affinity(pods.get("affinity"), were.get("affinity"))
+    pods = {k: v for k, v in pods.items() if k != "affinity"} | ({"affinity": affinity} if affinity is not None else {})
+    return {**fixed, "spec": pods}
+
+
+def _with_resources(pods: Object, were: Object, member: str) -> Object:
+    """The containers with the resources that those at the same place had."""
+    listed, before = pods.get(member), were.get(member)
+    if not listed or not before or len(listed) != len(before):
+        return {}
+    return {member: [_put_back(new, old, ("resources",)) for new, old in zip(listed, before, strict=True)]}
+
+
+def _with_node_affinity(new: Object | None, before: Object | None) -> Object | None:
+    fixed = _put_back(new or {}, before or {}, ("nodeAffinity",))
+    return fixed if fixed or before is not None else None
 
 
 def _with(new: Object, before: Object, part: str, fields: tuple[str, ...]) -> Object:
-    now, was = new.get(part) or {}, before.get(part) or {}
-    kept = {k: v for k, v in now.items() if k not in fields} | {k: was[k] for k in fields if k in was}
+    kept = _put_back(new.get(part) or {}, before.get(part) or {}, fields)
     return {part: kept} if kept or part in before else {}
+
+
+def _put_back(new: Object, before: Object, fields: tuple[str, ...]) -> Object:
+    return {k: v for k, v in new.items() if k not in fields} | {k: before[k] for k in fields if k in before}
 
 
 def _state(obj: Object) -> str:

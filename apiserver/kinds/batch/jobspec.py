@@ -18,7 +18,7 @@ from apiserver.fielderrors import (
     too_many,
 )  # fmt: skip
 from apiserver.kinds.batch.indexes import IndexesError, count_indexes
-from apiserver.kinds.common import checks, templates
+from apiserver.kinds.common import checks, gostruct, templates
 
 Object = Mapping[str, Any]
 
@@ -26,6 +26,7 @@ INDEXED = "Indexed"
 _MANY = 100_000
 _MANY_AT_ONCE = 10_000
 _MAX_RULES = 20
+_MOST_INDEXES_BYTES = 64 * 1024
 _ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
 
 
@@ -62,13 +63,7 @@ def _restart_policy(spec: Object, policy: str, path: FieldPath) -> checks.Errors
 def _managed_by(value: str | None, path: FieldPath) -> checks.Errors:
     if value is None:
         return
-    if not value:
-        yield required(path)
-    else:
-        wrong = list(checks.qualified_name(value, path))
-        yield from wrong
-        if not wrong and "/" not in value:
-            yield invalid(path, value, 'must be a domain-prefixed key (such as "acme.io/foo")')
+    yield from checks.domain_prefixed_path(value, path)
     if len(value) > 63:
         yield too_long(path, 63)
 
@@ -141,7 +136,7 @@ def _failure_rule(rule: Object, spec: Object, path: FieldPath, containers: set[A
 
 
 def _exit_codes(codes: Object, path: FieldPath, containers: set[Any]) -> checks.Errors:
-    operator, values, at = codes.get("operator", ""), list(codes.get("values") or ()), path.child("values")
+    operator, values, at = codes.get("operator", ""), codes.get("values") or [], path.child("values")
     if not operator:
         yield required(path.child("operator"), 'valid values: "In", "NotIn"')
     elif operator not in ("In", "NotIn"):
@@ -150,7 +145,7 @@ def _exit_codes(codes: Object, path: FieldPath, containers: set[Any]) -> checks.
     if name is not None and name not in containers:
         yield invalid(path.child("containerName"), name, "must be one of the container or initContainer names in the pod template")
     if not values:
-        yield invalid(at, values, "at least one value is required")
+        yield invalid(at, codes.get("values"), "at least one value is required")
     elif len(values) > 255:
         yield too_many(at, len(values), 255)
     seen: set[int] = set()
@@ -180,7 +175,7 @@ def _pod_conditions(conditions: Any, path: FieldPath) -> checks.Errors:
 def _success_policy(spec: Object, path: FieldPath) -> checks.Errors:
     policy, completions = spec["successPolicy"], spec.get("completions")
     if spec.get("completionMode") != INDEXED:
-        yield invalid(path, dict(policy), "requires indexed completion mode")
+        yield invalid(path, _shown(policy), "requires indexed completion mode")
         return
     rules, at = policy.get("rules") or (), path.child("rules")
     if not rules:
@@ -191,6 +186,13 @@ def _success_policy(spec: Object, path: FieldPath) -> checks.Errors:
         yield from _success_rule(rule, at.at(i), completions)
 
 
+def _shown(policy: Object) -> GoSyntax:
+    rules = policy.get("rules")
+    fields = {"SucceededIndexes": "succeededIndexes", "SucceededCount": "succeededCount"}
+    listed = None if rules is None else [{go: rule.get(name) for go, name in fields.items()} for rule in rules]
+    return gostruct.show({"rules": listed}, ("rules",))
+
+
 def _success_rule(rule: Object, path: FieldPath, completions: int | None) -> checks.Errors:
     count, indexes = rule.get("succeededCount"), rule.get("succeededIndexes")
     if count is None and indexes is None:
@@ -198,6 +200,8 @@ def _success_rule(rule: Object, path: FieldPath, completions: int | None) -> che
         return
     total = None
     if indexes is not None:
+        if len(indexes.encode()) > _MOST_INDEXES_BYTES:
+            yield too_long(path.child("succeededIndexes"), _MOST_INDEXES_BYTES)
         try:
             total = count_indexes(indexes, completions)
         except IndexesError as e:

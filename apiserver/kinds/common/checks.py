@@ -6,6 +6,7 @@ Source of rules and texts: k8s.io/apimachinery ``api/validation`` and k8s.io/kub
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
@@ -18,6 +19,7 @@ NOWHERE = FieldPath("[]")
 NEGATIVE = "must be greater than or equal to 0"
 NOT_POSITIVE = "must be greater than zero"
 IMMUTABLE = "field is immutable"
+_HTTP_PATH = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
 
 
 def root(*members: str) -> FieldPath:
@@ -96,6 +98,20 @@ def optional_one_of(value: Any, path: FieldPath, supported: Sequence[str]) -> Er
     """For pointers: None is fine, anything else must be one of ``supported`` ("" included)."""
     if value is not None and value not in supported:
         yield not_supported(path, value, list(supported))
+
+
+def domain_prefixed_path(value: str, path: FieldPath) -> Errors:
+    """``example.com/anything``."""
+    if not value:
+        yield required(path)
+        return
+    domain, slash, rest = value.partition("/")
+    if not slash or not domain or not rest:
+        yield invalid(path, value, 'must be a domain-prefixed path (such as "acme.io/foo")')
+        return
+    yield from dns_subdomain(domain, path)
+    if not _HTTP_PATH.fullmatch(rest):
+        yield invalid(path, rest, f"Invalid path (regex used for validation is '{_HTTP_PATH.pattern}')")
 
 
 def port_number(value: int, path: FieldPath) -> Errors:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from datetime import datetime
 from typing import Any
 
-from apiserver.fielderrors import ErrorType, FieldErrors, FieldPath, forbidden, invalid, not_supported, required, too_long
+from apiserver.fielderrors import ErrorType, FieldErrors, FieldPath, forbidden, not_supported, required, too_long
 from apiserver.kinds.base import Kind, Object, WriteContext
 from apiserver.kinds.common import checks as c
 from apiserver.kinds.declarative import tags as t
@@ -14,11 +13,9 @@ from apiserver.kinds.declarative.declared import Declared
 from apiserver.kinds.declarative.run import covered
 from apiserver.kinds.networking.ingress_rules import reference_errors
 from apiserver.kinds.registration import register
-from apiserver.meta import names
 from apiserver.meta.times import age
 
 _SPEC = FieldPath("spec")
-_PATH = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
 _SCOPES = ["Cluster", "Namespace"]
 
 
@@ -56,24 +53,9 @@ class IngressClass(Kind):
 
 def _controller(value: str) -> c.Errors:
     path = _SPEC.child("controller")
-    if not value:
-        yield required(path)
-        return
     if len(value.encode()) > 250:
         yield too_long(path, 250)
-    yield from domain_prefixed_path(value, path)
-
-
-def domain_prefixed_path(value: str, path: FieldPath) -> c.Errors:
-    """``example.com/anything``."""
-    domain, slash, rest = value.partition("/")
-    if not slash or not domain or not rest:
-        yield invalid(path, value, 'must be a domain-prefixed path (such as "acme.io/foo")')
-        return
-    for text in names.dns1123_subdomain(domain):
-        yield invalid(path, domain, text)
-    if not _PATH.fullmatch(rest):
-        yield invalid(path, rest, f"Invalid path (regex used for validation is '{_PATH.pattern}')")
+    yield from c.domain_prefixed_path(value, path)
 
 
 def _parameters(value: Object | None, path: FieldPath) -> c.Errors:
