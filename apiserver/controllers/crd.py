@@ -1,188 +1,131 @@
-"""What follows the write of a CustomResourceDefinition: accepted names, conditions, and the end of its instances when it is deleted.
+"""What follows the write of a CustomResourceDefinition: accepted names, conditions, APIServices, and the end of its instances.
 
-kube-apiserver has a controller for each; here one pass over a tenant's definitions does it all. The worker that committed the write starts
-at once, so that instances are served within milliseconds. Any other worker that knows the tenant looks a second later, in case the first
-one is gone. Writes are conditional, so two passes at one time do no harm.
+The worker that commits a write of a definition sees to it at once, so that its instances are served within milliseconds; every other worker
+that has the tenant in use looks a moment later, in case the first one is gone. What is looked at is what changed, and of the same API group
+those that waited for a name that has become free. Writes are conditional, and names are claimed in the write itself
+(apiserver.registry.definitionnames), so two that look at one time do no harm.
+
+The end of a definition's instances may take long, so that it has rounds of its own, held by one elected worker (`apiserver.controllers.
+crd_instances`). Whatever a worker leaves undone when it dies can be told from the definition as it is stored: the next worker that uses the
+tenant goes on from there, or the sweep of `apiserver.controllers.manager`.
 """
 
 from __future__ import annotations
 
-import asyncio
 import logging
-from collections.abc import Sequence
-from dataclasses import replace
+import random
+from collections.abc import Iterable, Mapping, Sequence
 
 from apiserver.controllers.crd_apiservices import register
-from apiserver.errors import ApiError
+from apiserver.controllers.crd_instances import InstanceController
+from apiserver.controllers.crd_status import change_status
+from apiserver.controllers.rounds import Rounds
+from apiserver.errors import ApiError, NotFound
 from apiserver.kinds.apiextensions import conditions
 from apiserver.kinds.base import Object
 from apiserver.meta.objects import copy_json
 from apiserver.meta.times import now
 from apiserver.registry.core import Registry
-from apiserver.registry.customcatalog import DEFINITIONS, Definition, TenantCatalog
-from apiserver.registry.deletion import delete
-from apiserver.registry.options import DeleteOptions
+from apiserver.registry.customcatalog import TenantCatalog
+from apiserver.registry.definitions import DEFINITIONS, Change, Definition
+from apiserver.registry.offload import by_size
 from apiserver.registry.scope import Scope, Tenant
-from apiserver.registry.update import Request, update
-from apiserver.storage.errors import StorageError
 from apiserver.storage.interface import Event
-from apiserver.user import MASTERS, User
+from apiserver.storage.leases import Candidate
 
 log = logging.getLogger("polyplane.crd")
 
-_USER = User("system:apiserver", groups=(MASTERS,))
-_MANAGER = "kube-apiserver"
 SAFETY = 1.0
 """Seconds after which a worker sees to definitions that another one wrote."""
-RETRY = 1.0
-"""Seconds between two looks at instances that finalizers hold back."""
 
 
 class DefinitionController:
-    """One in each worker."""
+    """One in each worker. candidate: who stands for the duty to end instances."""
 
-    def __init__(self, registry: Registry, catalog: TenantCatalog) -> None:
+    def __init__(self, registry: Registry, catalog: TenantCatalog, candidate: Candidate) -> None:
         self._registry, self._catalog = registry, catalog
-        self._tasks: dict[int, asyncio.Task[None]] = {}
-        self._wake: dict[int, asyncio.Event] = {}
-        self._tenants: dict[int, Tenant] = {}
+        self._instances = InstanceController(registry, catalog, candidate)
+        self._settling = Rounds(self._settle_all)
         registry.store.observe(self._committed)
 
     def stop(self) -> None:
-        for task in self._tasks.values():
-            task.cancel()
+        self._settling.stop()
+        self._instances.stop()
 
-    def changed(self, tenant: Tenant) -> None:
+    def changed(self, tenant: Tenant, changes: Sequence[Change]) -> None:
         """The catalog has seen other definitions than before."""
-        self._tenants[tenant.id] = tenant
-        if any(_unsettled(d, self._outlines(tenant)) for d in self._catalog.definitions(tenant).values()):
-            self._start(tenant, SAFETY)
+        names = {d.name for change in changes for d in change if d is not None} | self._freed(tenant, changes)
+        delay = 0.0 if self._settling.busy(tenant.id) else SAFETY * random.uniform(1.0, 1.5)  # noqa: S311  workers take turns
+        self._settling.start(tenant, names, delay)
+
+    def look(self, tenant: Tenant, name: str) -> None:
+        """Someone has found that the definition waits for something."""
+        self._settling.start(tenant, [name])
 
     def _committed(self, tenant_id: int, events: Sequence[Event]) -> None:
-        if any(e.record.key.group_resource == DEFINITIONS for e in events):
-            self._start(self._tenants.get(tenant_id) or Tenant(tenant_id, str(tenant_id)), 0.0)
+        names = {e.record.key.name for e in events if e.record.key.group_resource == DEFINITIONS}
+        tenant = self._catalog.used(tenant_id) if names else None
+        if tenant is not None:
+            self._settling.start(tenant, names)
+        self._instances.committed(tenant_id, events)
 
-    def _start(self, tenant: Tenant, delay: float) -> None:
-        wake = self._wake.setdefault(tenant.id, asyncio.Event())
-        if not delay:
-            wake.set()
-        task = self._tasks.get(tenant.id)
-        if task is None or task.done():
-            self._tasks[tenant.id] = asyncio.create_task(self._run(tenant, wake, delay))
+    def _freed(self, tenant: Tenant, changes: Iterable[Change]) -> set[str]:
+        """Definitions that wait for a name that one of the changed ones held."""
+        found: set[str] = set()
+        for old, new in changes:
+            lost = old.held - (new.held if new is not None else set()) if old is not None else set()
+            if lost and old is not None:
+                found |= {name for name, other in self._catalog.group(tenant, old.group).items() if lost & other.wanted}
+        return found
 
-    async def _run(self, tenant: Tenant, wake: asyncio.Event, delay: float) -> None:
-        try:
-            while True:
-                if delay:
-                    await _wait(wake, delay)
-                wake.clear()
-                await self._catalog.fresh(tenant)
-                waiting = await self._pass(tenant)
-                await register(self._registry, self._catalog, tenant, _USER)
-                if not waiting and not wake.is_set():
-                    return
-                delay = 0.0 if wake.is_set() else RETRY
-        except (StorageError, ApiError) as e:
-            log.debug("definitions of tenant %s: %s", tenant.name, e)
-        except Exception:
-            log.exception("definitions of tenant %s", tenant.name)
-
-    def _outlines(self, tenant: Tenant) -> list[Object]:
-        return [d.outline for d in self._catalog.definitions(tenant).values()]
-
-    async def _pass(self, tenant: Tenant) -> bool:
-        """Sees to all definitions; whether some of them have to wait for their instances."""
-        waiting = False
-        for name in list(self._catalog.definitions(tenant)):
+    # --- names and conditions --------------------------------------------------------------------------------------------------
+    async def _settle_all(self, tenant: Tenant, names: set[str]) -> Iterable[str] | None:
+        if not await self._catalog.latest(tenant):
+            return None
+        left, groups = set(), set()
+        for name in sorted(names):
             definition = self._catalog.definitions(tenant).get(name)
-            if definition is None:
-                continue
-            try:
-                if _ending(definition):
-                    waiting |= not await self._end(tenant, definition)
-                elif _unsettled(definition, self._outlines(tenant)):
-                    await self._settle(tenant, name)
-            except ApiError as e:
-                log.debug("definition %s of tenant %s: %s", name, tenant.name, e.message)
-        return waiting
+            groups.add(definition.group if definition is not None else name.partition(".")[2])
+            if definition is not None and not await self._settle(tenant, definition):
+                left.add(name)
+        await register(self._registry, self._catalog, tenant, groups)
+        ending = [d.name for name in names if (d := self._catalog.definitions(tenant).get(name)) is not None and d.ending]
+        if ending:
+            self._instances.start(tenant, ending)
+        return left
 
-    async def _settle(self, tenant: Tenant, name: str) -> None:
-        scope = self._scope(tenant, name)
+    async def _settle(self, tenant: Tenant, definition: Definition) -> bool:
+        """False: it could not be done now."""
+        if not unsettled(definition, self._catalog.group(tenant, definition.group)):
+            return True
 
-        async def change(old: Object | None) -> Object:
-            assert old is not None, "the update loop answers 404 for absent objects"
-            new: Object = copy_json(old)
-            conditions.settle(new, self._outlines(tenant), scope.now)
-            return new
+        async def change(crd: Object, scope: Scope) -> None:
+            await self._catalog.latest(tenant)  # when names turn out to be taken, this is called again
+            others = [d.outline for d in self._catalog.group(tenant, definition.group).values()]
+            await by_size(scope.size, lambda: conditions.settle(crd, others, scope.now))
 
-        await update(self._registry, scope, change, Request(manager=_MANAGER))
-
-    async def _end(self, tenant: Tenant, definition: Definition) -> bool:
-        """Deletes the instances, then takes the finalizer off. False: some are still there."""
-        resource = definition.resource
-        if resource is None:
-            reason, text = "NeverEstablished", "resource was never established"
-        elif await self._delete_instances(tenant, definition):
-            reason, text = "InstanceDeletionCompleted", "removed all instances"
-        else:
-            await self._terminating(tenant, definition, True, "InstanceDeletionInProgress", "CustomResource deletion is in progress")
+        try:
+            await change_status(self._registry, self._catalog, tenant, definition.name, change)
+        except NotFound:
+            return True
+        except ApiError as e:
+            log.info("definition %s of tenant %s waits: %s", definition.name, tenant.name, e.message)
             return False
-        await self._terminating(tenant, definition, False, reason, text)
         return True
 
-    async def _delete_instances(self, tenant: Tenant, definition: Definition) -> bool:
-        resource = definition.resource
-        assert resource is not None, "only served definitions have instances"
-        page = await self._registry.store.list(tenant.id, resource.storage)
-        if not page.records:
-            return True
-        served = resource.versions[resource.storage_version]
-        scope = Scope(tenant, resource, served, _USER, user_agent=_MANAGER)
-        for record in page.records:
-            one = replace(scope, namespace=record.key.namespace, name=record.key.name, warnings=[])
-            try:
-                await delete(self._registry, one, DeleteOptions())
-            except ApiError as e:
-                log.debug("instance %s of %s: %s", record.key.name, resource.group_resource, e.message)
-        return not (await self._registry.store.list(tenant.id, resource.storage, limit=1)).records
 
-    async def _terminating(self, tenant: Tenant, definition: Definition, status: bool, reason: str, text: str) -> None:
-        scope = self._scope(tenant, definition.entry.name)
-
-        async def change(old: Object | None) -> Object:
-            assert old is not None, "the update loop answers 404 for absent objects"
-            new: Object = copy_json(old)
-            conditions.set_condition(new, "Terminating", status, reason, text, scope.now)
-            if not status:
-                new["metadata"]["finalizers"] = [f for f in new["metadata"].get("finalizers") or () if f != conditions.FINALIZER]
-            return new
-
-        await update(self._registry, scope, change, Request(manager=_MANAGER))
-
-    def _scope(self, tenant: Tenant, name: str) -> Scope:
-        resource = self._catalog.find(tenant, *DEFINITIONS)
-        assert resource is not None, "definitions are built in"
-        served = resource.versions[resource.storage_version]
-        return Scope(tenant, resource, served, _USER, name=name, subresource="status", user_agent=_MANAGER)
-
-
-def _ending(definition: Definition) -> bool:
-    return definition.deleting and conditions.FINALIZER in (definition.outline["metadata"].get("finalizers") or ())
-
-
-def _unsettled(definition: Definition, others: Sequence[Object]) -> bool:
-    """Whether anything is to be done: names to be accepted, conditions to be set, instances to be deleted."""
+def unsettled(definition: Definition, group: Mapping[str, Definition]) -> bool:
+    """Whether its names or conditions are to be changed. Most definitions hold all names that they want: of those the others need not
+    be asked."""
     if definition.deleting:
-        return _ending(definition)
-    outline = definition.outline
+        return False
+    return _changes(definition.outline, ()) and _changes(definition.outline, [d.outline for d in group.values()])
+
+
+def _changes(outline: Object, others: Sequence[Object]) -> bool:
     settled = copy_json(outline)
     conditions.settle(settled, others, now())
     return bool(settled["status"] != outline["status"])
 
 
-async def _wait(wake: asyncio.Event, seconds: float) -> None:
-    try:
-        async with asyncio.timeout(seconds):
-            await wake.wait()
-    except TimeoutError:
-        pass
+__all__ = ["DefinitionController", "unsettled"]

@@ -15,9 +15,11 @@ from typing import Literal
 
 from apiserver.controllers import namespaces, serviceaccounts
 from apiserver.controllers.actions import Actions
+from apiserver.controllers.crd import DefinitionController
 from apiserver.controllers.garbage import GarbageCollector
 from apiserver.errors import ApiError
 from apiserver.registry.core import Registry
+from apiserver.registry.definitions import DEFINITIONS
 from apiserver.registry.scope import Tenant
 from apiserver.storage import leases
 from apiserver.storage.errors import StorageError
@@ -44,9 +46,9 @@ TenantOf = Callable[[int], Awaitable[Tenant | None]]
 
 
 class Controllers:
-    def __init__(self, registry: Registry, database: Database, tenant_of: TenantOf, holder: str) -> None:
-        """holder: names this process in elections."""
-        self._database, self._tenant_of, self._holder = database, tenant_of, holder
+    def __init__(self, registry: Registry, database: Database, tenant_of: TenantOf, holder: str, definitions: DefinitionController) -> None:
+        """holder: names this process in elections; definitions: sees to CustomResourceDefinitions."""
+        self._database, self._tenant_of, self._holder, self._definitions = database, tenant_of, holder, definitions
         self._relations = Relations(database)
         self._actions = Actions(registry)
         self._garbage = GarbageCollector(self._actions, self._relations)
@@ -130,6 +132,9 @@ class Controllers:
             return True
         if (key.group, key.resource) == _NAMESPACES:
             return await namespaces.finish(self._actions, self._relations, tenant, key)
+        if key.group_resource == DEFINITIONS:
+            self._definitions.look(tenant, key.name)
+            return True
         return await self._garbage.marked(tenant, key)
 
     async def _owners_gone(self, tenant: Tenant) -> bool:

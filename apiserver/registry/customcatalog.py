@@ -2,7 +2,8 @@
 
 The definitions come from the tenant's watch cache; when that has changed (its selection is then another object), the definitions that
 changed are read again and all others stay as they are. So a request pays one comparison, and a definition counts in every worker as soon as
-its watch cache has it. Schemas are compiled at first use and shared by equal definitions (apiserver.kinds.apiextensions.schemas).
+its watch cache has it. Before anything is said not to exist, the cache is brought to the tenant's head (`TenantCatalog.fresh`): what one
+worker has told a client is true in all. A tenant that has gone unused for minutes is forgotten with all that was made for it.
 """
 
 from __future__ import annotations
@@ -10,77 +11,71 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-
-import orjson
+from typing import Protocol
 
 from apiserver.kinds import catalog as builtin
-from apiserver.kinds.apiextensions import conditions
 from apiserver.kinds.apiextensions.custom import CustomResource
-from apiserver.kinds.apiextensions.resource import custom_resource
-from apiserver.kinds.base import Object, Resource
+from apiserver.kinds.base import Resource
 from apiserver.meta.gvk import GroupResource
+from apiserver.registry.definitions import DEFINITIONS, Change, Definition, read
 from apiserver.registry.scope import Tenant
-from apiserver.storage.errors import StorageError
-from apiserver.storage.interface import ObjectKey
+from apiserver.storage.errors import StorageError, TenantGone
 from apiserver.watch.entry import Entry
 from apiserver.watch.errors import WatchClosed
 from apiserver.watch.watches import Watches
 
 log = logging.getLogger("polyplane.crd")
 
-DEFINITIONS = GroupResource("apiextensions.k8s.io", "customresourcedefinitions")
 FOLLOWED = 300.0
 """Seconds for which the definitions of a tenant are followed after its last request."""
+AHEAD = 512 * 1024
+"""Bytes of definitions that are read between two turns of the event loop when a tenant is entered."""
 
 
-@dataclass(slots=True, eq=False)
-class Definition:
-    """One definition at one version. outline: metadata, group, names and status, without schemas; resource: None while it is not served."""
+class Follower(Protocol):
+    """Who is told about definitions. Called in the event loop; must not wait."""
 
-    entry: Entry
-    outline: Object
-    spec: bytes
-    resource: CustomResource | None
-
-    @property
-    def deleting(self) -> bool:
-        return bool(self.outline["metadata"].get("deletionTimestamp"))
+    def changed(self, tenant: Tenant, changes: Sequence[Change]) -> None:
+        """Definitions of the tenant are not what they were."""
 
 
 @dataclass(slots=True, eq=False)
 class _Known:
-    """What is known of one tenant. entries: the selection of the cache that the rest was made from."""
+    """What is known of one tenant. entries: the selection of the cache that the rest was made from; groups: definitions by group and name;
+    ahead: definitions that have been read already for the next selection."""
 
     tenant: Tenant
     entries: Sequence[Entry] = ()
-    definitions: dict[str, Definition] = field(default_factory=dict)
+    definitions: Mapping[str, Definition] = field(default_factory=dict)
+    groups: dict[str, dict[str, Definition]] = field(default_factory=dict)
+    ahead: dict[Entry, Definition] = field(default_factory=dict)
     custom: dict[GroupResource, CustomResource] = field(default_factory=dict)
     all: Sequence[Resource] = ()
-    used: float = 0.0
+    used: float = float("-inf")
     following: asyncio.Task[None] | None = None
 
 
 class TenantCatalog:
-    """apiserver.registry.core.Catalog."""
+    """apiserver.registry.core.Catalog. followed: seconds for which a tenant is followed after its last request."""
 
-    def __init__(self) -> None:
+    def __init__(self, followed: float = FOLLOWED) -> None:
+        self._followed = followed
         self._builtin = builtin.resources()
         self._builtins = list(self._builtin.values())
         self._by_storage = {r.storage: r for r in self._builtins if r.storage == r.group_resource}
         self._known: dict[int, _Known] = {}
         self._watches: Watches | None = None
-        self._changed: Callable[[Tenant], None] = lambda tenant: None
+        self._follower: Follower | None = None
 
-    def follow(self, watches: Watches, changed: Callable[[Tenant], None]) -> None:
-        """Where definitions come from; ``changed`` is told of every tenant whose definitions are not what they were."""
-        self._watches, self._changed = watches, changed
+    def follow(self, watches: Watches, follower: Follower) -> None:
+        """Where definitions come from, and who is told when they change."""
+        self._watches, self._follower = watches, follower
 
     def stop(self) -> None:
-        for known in self._known.values():
-            if known.following is not None:
-                known.following.cancel()
+        for tenant in list(self._known):
+            self.forget(tenant)
 
     # --- reading ---------------------------------------------------------------------------------------------------------------
     def find(self, tenant: Tenant, group: str, resource: str) -> Resource | None:
@@ -97,24 +92,49 @@ class TenantCatalog:
     def definitions(self, tenant: Tenant) -> Mapping[str, Definition]:
         return self._of(tenant).definitions
 
+    def group(self, tenant: Tenant, group: str) -> Mapping[str, Definition]:
+        """The definitions of one API group, by name."""
+        return self._of(tenant).groups.get(group, {})
+
+    def used(self, tenant_id: int) -> Tenant | None:
+        """The tenant, while it is in use in this process."""
+        known = self._known.get(tenant_id)
+        return known.tenant if known is not None else None
+
     async def ready(self, tenant: Tenant) -> None:
         """To be awaited before a request looks anything up. Raises StorageError."""
-        assert self._watches is not None, "follow() comes first"
-        if self._watches.peek(tenant.id, DEFINITIONS) is None:
-            await self._watches.cache(tenant.id, DEFINITIONS)
-        known = self._known.get(tenant.id)
-        if known is None:
-            known = self._known[tenant.id] = _Known(tenant)
-        known.used = time.monotonic()
-        if known.following is None or known.following.done():
-            known.following = asyncio.create_task(self._follow(known))
-        self._refresh(known)
+        await self._bring(tenant, use=True)
 
     async def fresh(self, tenant: Tenant) -> None:
         """As ready(), and not older than the call: before anybody is told that something does not exist."""
         assert self._watches is not None, "follow() comes first"
         await self._watches.fresh(tenant.id, DEFINITIONS)
         await self.ready(tenant)
+
+    async def latest(self, tenant: Tenant) -> bool:
+        """As fresh(), for a follower: does not count as use. False, and nothing done, when the tenant is not in use."""
+        assert self._watches is not None, "follow() comes first"
+        if tenant.id not in self._known:
+            return False
+        await self._watches.fresh(tenant.id, DEFINITIONS)
+        if tenant.id not in self._known:
+            return False
+        await self._bring(tenant, use=False)
+        return True
+
+    async def _bring(self, tenant: Tenant, *, use: bool) -> None:
+        assert self._watches is not None, "follow() comes first"
+        if self._watches.peek(tenant.id, DEFINITIONS) is None:
+            await self._watches.cache(tenant.id, DEFINITIONS)
+        known = self._known.get(tenant.id)
+        if known is None:
+            known = self._known[tenant.id] = _Known(tenant)
+        if use:
+            known.used = time.monotonic()
+        if known.following is None or known.following.done():
+            known.following = asyncio.create_task(self._follow(known))
+        await self._read_ahead(known)
+        self._refresh(known)
 
     def _of(self, tenant: Tenant) -> _Known:
         known = self._known.get(tenant.id)
@@ -124,6 +144,22 @@ class TenantCatalog:
         return known
 
     # --- following -------------------------------------------------------------------------------------------------------------
+    async def _read_ahead(self, known: _Known) -> None:
+        """Reads what is new in slices, so that a tenant with megabytes of definitions holds nobody up."""
+        cache = self._watches.peek(known.tenant.id, DEFINITIONS) if self._watches is not None else None
+        if cache is None or cache.select() is known.entries:
+            return
+        size = 0
+        for entry in cache.select():
+            before = known.definitions.get(entry.name)
+            if entry in known.ahead or (before is not None and before.entry is entry):
+                continue
+            known.ahead[entry] = read(entry, before)
+            size += len(entry.json)
+            if size > AHEAD:
+                size = 0
+                await asyncio.sleep(0)
+
     def _refresh(self, known: _Known) -> None:
         cache = self._watches.peek(known.tenant.id, DEFINITIONS) if self._watches is not None else None
         if cache is None:
@@ -132,52 +168,71 @@ class TenantCatalog:
         if entries is known.entries:
             return
         before = known.definitions
-        known.entries = entries
-        known.definitions = {e.name: self._definition(e, before.get(e.name)) for e in entries}
-        known.custom = {d.resource.group_resource: d.resource for d in known.definitions.values() if d.resource is not None}
-        known.all = [*self._builtins, *known.custom.values()]
-        self._drop_outdated(known, before)
-        self._changed(known.tenant)
+        after: dict[str, Definition] = {}
+        changes: list[Change] = []
+        for entry in entries:
+            old = before.get(entry.name)
+            if old is not None and old.entry is entry:
+                after[entry.name] = old
+            else:
+                after[entry.name] = new = known.ahead.get(entry) or read(entry, old)
+                changes.append(Change(old, new))
+        changes += [Change(old, None) for name, old in before.items() if name not in after]
+        known.entries, known.definitions = entries, after
+        known.ahead.clear()
+        _regroup(known, changes)
+        self._serve(known, changes)
+        if changes and self._follower is not None:
+            self._follower.changed(known.tenant, changes)
 
-    def _definition(self, entry: Entry, before: Definition | None) -> Definition:
-        if before is not None and before.entry is entry:
-            return before
-        crd = entry.object()
-        spec = orjson.dumps([crd["spec"], (crd.get("status") or {}).get("acceptedNames"), crd["metadata"].get("deletionTimestamp")])
-        outline = {"metadata": crd["metadata"], "spec": {"group": crd["spec"].get("group"), "names": crd["spec"].get("names")}}
-        outline["status"] = crd.get("status") or {}
-        resource = None
-        if conditions.is_served(crd):
-            same = before is not None and before.resource is not None and before.spec == spec and before.entry.uid == entry.uid
-            resource = before.resource if same and before is not None else custom_resource(crd)
-        return Definition(entry, outline, spec, resource)
-
-    def _drop_outdated(self, known: _Known, before: Mapping[str, Definition]) -> None:
-        """Watches of instances end when their definition goes or changes, as their objects may look different now."""
+    def _serve(self, known: _Known, changes: Sequence[Change]) -> None:
+        """Brings the resources up to date. Watches of instances end when their definition goes or changes, as their objects may look
+        different now."""
         assert self._watches is not None
-        for name, definition in before.items():
-            now = known.definitions.get(name)
-            if definition.resource is not None and (now is None or now.resource is not definition.resource):
-                self._watches.drop(known.tenant.id, definition.resource.storage)
+        if all((c.before.resource if c.before else None) is (c.after.resource if c.after else None) for c in changes):
+            return
+        known.custom = {d.resource.group_resource: d.resource for d in known.definitions.values() if d.resource is not None}
+        known.all = [*self._builtins, *(r for key, r in known.custom.items() if key not in self._builtin)]
+        for old, new in changes:
+            if old is not None and old.resource is not None and (new is None or new.resource is not old.resource):
+                self._watches.drop(known.tenant.id, old.resource.storage)
 
     async def _follow(self, known: _Known) -> None:
-        """Looks at every change, also while no request comes, for as long as the tenant is in use."""
+        """Looks at every change, also while no request comes, for as long as the tenant is in use; then forgets it."""
+        try:
+            while self._in_use(known):
+                await self._listen(known)
+        finally:
+            if self._known.get(known.tenant.id) is known:
+                del self._known[known.tenant.id]
+
+    async def _listen(self, known: _Known) -> None:
         assert self._watches is not None
-        while time.monotonic() - known.used < FOLLOWED:
-            try:
-                subscription = await self._watches.subscribe(known.tenant.id, DEFINITIONS, after=None)
-            except StorageError as e:
-                log.debug("definitions of tenant %s: %s", known.tenant.name, e)
+        try:
+            subscription = await self._watches.subscribe(known.tenant.id, DEFINITIONS, after=None)
+        except StorageError as e:
+            log.debug("definitions of tenant %s: %s", known.tenant.name, e)
+            if isinstance(e, TenantGone):
+                known.used = float("-inf")
+            else:
                 await asyncio.sleep(1)
-                continue
-            try:
-                while time.monotonic() - known.used < FOLLOWED:
-                    await subscription.next(FOLLOWED / 4)
-                    self._refresh(known)
-            except (WatchClosed, StorageError) as e:
-                log.debug("definitions of tenant %s: %s", known.tenant.name, e)
-            finally:
-                subscription.cancel()
+            return
+        try:
+            while self._in_use(known):
+                await subscription.next(self._followed / 4)
+                await self._read_ahead(known)
+                self._refresh(known)
+        except (WatchClosed, StorageError) as e:
+            log.debug("definitions of tenant %s: %s", known.tenant.name, e)
+            await asyncio.sleep(0.05)
+        finally:
+            subscription.cancel()
+
+    def _in_use(self, known: _Known) -> bool:
+        """Someone asks, or watches: a watch of instances must learn of the end of their definition."""
+        assert self._watches is not None
+        idle = time.monotonic() - known.used >= self._followed
+        return not idle or self._watches.watched(known.tenant.id, but=DEFINITIONS)
 
     def forget(self, tenant_id: int) -> None:
         known = self._known.pop(tenant_id, None)
@@ -185,6 +240,15 @@ class TenantCatalog:
             known.following.cancel()
 
 
-def key_of(name: str) -> ObjectKey:
-    """Where a definition is stored."""
-    return ObjectKey(*DEFINITIONS, "", name)
+def _regroup(known: _Known, changes: Sequence[Change]) -> None:
+    for old, new in changes:
+        if new is not None:
+            known.groups.setdefault(new.group, {})[new.name] = new
+        elif old is not None:
+            group = known.groups[old.group]
+            del group[old.name]
+            if not group:
+                del known.groups[old.group]
+
+
+__all__ = ["DEFINITIONS", "Change", "Definition", "Follower", "TenantCatalog"]

@@ -36,6 +36,9 @@ from apiserver.storage.interface import ObjectKey
 Change = Callable[[Object | None], Awaitable[Object]]
 """From the live object (None: absent) to the wanted one. Must not change its argument; raises ApiError to refuse."""
 
+CLAIM_ATTEMPTS = 8
+"""How often a write that claims what another object holds is begun again: a change that picks something else needs no more than two."""
+
 WHOLE = ("", "scale")
 """Subresources under which the whole object is written."""
 
@@ -58,6 +61,7 @@ class Request:
 async def update(registry: Registry, scope: Scope, change: Change, request: Request) -> Stored:
     key = scope.key()
     record, fresh = await registry.current(scope, key)
+    claimed = 0
     while True:
         outcome: Stored | ApiError | None = None
         try:
@@ -68,8 +72,12 @@ async def update(registry: Registry, scope: Scope, change: Change, request: Requ
             if fresh:
                 raise
             outcome = error
-        except (Stale, KeyMissing, Claimed):
+        except (Stale, KeyMissing):
             pass
+        except Claimed:
+            claimed += 1
+            if claimed == CLAIM_ATTEMPTS:
+                raise Conflict(scope.resource.group_resource, scope.name) from None
         latest = await registry.store.get(scope.tenant.id, key)
         if outcome is not None and latest and record and latest.resource_version == record.resource_version:
             return _settled(outcome)

@@ -5,6 +5,8 @@ Not an advisory lock: one that outlives a transaction belongs to a session, whic
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from apiserver.storage.pool import Connection, Database
 
 _ACQUIRE = """
@@ -33,3 +35,20 @@ async def release(database: Database, name: str, holder: str) -> None:
         await connection.execute(_RELEASE, {"name": name, "holder": holder})
 
     await database.read(query)
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """One process that stands for duties. holder: its name in leases; seconds: how long a lease lasts that it does not renew."""
+
+    database: Database
+    holder: str
+    seconds: float = 15.0
+
+    async def elected(self, name: str) -> bool:
+        """Whether the duty is this process's, now and for the time of the lease. Raises Unavailable."""
+        return await acquire(self.database, name, self.holder, self.seconds)
+
+    async def resign(self, name: str) -> None:
+        """Gives the duty up, if it is held. Raises Unavailable."""
+        await release(self.database, name, self.holder)

@@ -17,7 +17,8 @@ _IN_NAMESPACE = f"SELECT {_COLUMNS} FROM objects WHERE tenant_id = %s AND namesp
 _EXISTING = "SELECT uid::text FROM objects WHERE tenant_id = %s AND uid = ANY(%s::uuid[])"
 _WAITING = f"""
 SELECT {_COLUMNS} FROM objects WHERE deleting AND (
-    (api_group = '' AND resource = 'namespaces') OR finalizers && ARRAY['orphan', 'foregroundDeletion']::text[]
+    (api_group = '' AND resource = 'namespaces') OR (api_group = 'apiextensions.k8s.io' AND resource = 'customresourcedefinitions')
+    OR finalizers && ARRAY['orphan', 'foregroundDeletion']::text[]
 ) AND (tenant_id, uid) > (%s, %s::uuid) ORDER BY tenant_id, uid LIMIT %s
 """  # noqa: S608
 # Objects with a living owner first, found by hashing: to compare each object with each list of owners takes minutes where there are many.
@@ -54,8 +55,8 @@ class Relations:
         return await self._found(_IN_NAMESPACE, (tenant, namespace, limit))
 
     async def waiting(self, after: Found | None = None, limit: int = 500) -> Sequence[Found]:
-        """In all tenants: terminating namespaces, and objects whose deletion waits for the garbage collector. ``after``: where the last
-        page ended; those that are stuck keep no others from being found."""
+        """In all tenants: terminating namespaces and CustomResourceDefinitions, and objects whose deletion waits for the garbage
+        collector. ``after``: where the last page ended; those that are stuck keep no others from being found."""
         return await self._found(_WAITING, (*_place(after), limit))
 
     async def orphaned(self, after: Found | None = None, limit: int = 500) -> Sequence[Found]:

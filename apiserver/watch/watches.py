@@ -141,6 +141,11 @@ class Watches:
         if tail is not None:
             tail.drop(resource, WatchClosed(f"{resource} is served in another way now"))
 
+    def watched(self, tenant: int, *, but: GroupResource) -> bool:
+        """Whether anybody watches anything of the tenant beside that resource."""
+        tail = self._tails.get(tenant)
+        return tail is not None and any(len(c.hub) for resource, c in tail.channels.items() if resource != but)
+
     def committed(self, tenant: int, events: Sequence[Event]) -> None:
         """What this process wrote; called by the store."""
         tail = self._tails.get(tenant)

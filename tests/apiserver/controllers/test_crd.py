@@ -18,8 +18,10 @@ from apiserver.registry import deletion, reading, selection, update
 from apiserver.registry.core import Registry
 from apiserver.registry.create import create
 from apiserver.registry.customcatalog import DEFINITIONS, TenantCatalog
+from apiserver.registry.definitionnames import DefinitionHook
 from apiserver.registry.options import DeleteOptions, ListOptions
 from apiserver.registry.scope import Scope, Tenant
+from apiserver.storage.leases import Candidate
 from apiserver.storage.postgres import PostgresStore
 from apiserver.user import MASTERS, User
 from apiserver.watch.errors import WatchClosed
@@ -70,13 +72,14 @@ class Worker:
         return self.catalog.find(self.tenant, *resource) is not None
 
 
-async def running(store: PostgresStore, tenant: int) -> AsyncIterator[Worker]:
+async def running(store: PostgresStore, tenant: int, holder: str) -> AsyncIterator[Worker]:
     catalog = TenantCatalog()
     watches = Watches(store, index_with(catalog))
     await watches.start()
-    registry = Registry(store, watches, Chain([]), catalog, managers(), {}, lambda message: message, index_with(catalog))
-    controller = DefinitionController(registry, catalog)
-    catalog.follow(watches, controller.changed)
+    hooks = {DEFINITIONS: DefinitionHook()}
+    registry = Registry(store, watches, Chain([]), catalog, managers(), hooks, lambda message: message, index_with(catalog))
+    controller = DefinitionController(registry, catalog, Candidate(store.database, holder))
+    catalog.follow(watches, controller)
     made = Worker(registry, catalog, Tenant(tenant, "test"))
     await catalog.ready(made.tenant)
     yield made
@@ -87,7 +90,7 @@ async def running(store: PostgresStore, tenant: int) -> AsyncIterator[Worker]:
 
 @pytest_asyncio.fixture
 async def worker(store: PostgresStore, tenant: int) -> AsyncIterator[Worker]:
-    async for made in running(store, tenant):
+    async for made in running(store, tenant, "one"):
         yield made
 
 
@@ -95,7 +98,7 @@ async def worker(store: PostgresStore, tenant: int) -> AsyncIterator[Worker]:
 async def other(postgres: str, tenant: int) -> AsyncIterator[Worker]:
     opened = PostgresStore(postgres, size=2, hints_conninfo=postgres)
     await opened.open()
-    async for made in running(opened, tenant):
+    async for made in running(opened, tenant, "other"):
         yield made
     await opened.close()
 

@@ -1,0 +1,100 @@
+"""What a process keeps of one CustomResourceDefinition at one version: an outline for controllers, and the Resource that serves its objects.
+
+Definitions can be megabytes large and a tenant can have hundreds, so nothing of a schema is kept here: the text stays in the watch cache, and
+schemas are compiled at first use (apiserver.kinds.apiextensions.schemas).
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import orjson
+
+from apiserver.kinds.apiextensions import conditions
+from apiserver.kinds.apiextensions.custom import CustomResource
+from apiserver.kinds.apiextensions.resource import custom_resource
+from apiserver.kinds.base import Object
+from apiserver.meta.gvk import GroupResource
+from apiserver.watch.entry import Entry
+
+DEFINITIONS = GroupResource("apiextensions.k8s.io", "customresourcedefinitions")
+_METADATA = ("name", "uid", "deletionTimestamp", "finalizers")
+_APPROVAL = "api-approved.kubernetes.io"
+
+
+@dataclass(slots=True, eq=False)
+class Definition:
+    """outline: metadata, group, names, conversion and status, without versions; served: names of the versions that it wants to be served;
+    digest: of all that the resource is made from; resource: None while it is not served."""
+
+    entry: Entry
+    outline: Object
+    served: tuple[str, ...]
+    digest: bytes
+    resource: CustomResource | None
+
+    @property
+    def name(self) -> str:
+        return self.entry.name
+
+    @property
+    def group(self) -> str:
+        group: str = self.outline["spec"]["group"]
+        return group
+
+    @property
+    def deleting(self) -> bool:
+        return bool(self.outline["metadata"].get("deletionTimestamp"))
+
+    @property
+    def ending(self) -> bool:
+        """It is being deleted, and its instances have not been seen to."""
+        return self.deleting and conditions.FINALIZER in (self.outline["metadata"].get("finalizers") or ())
+
+    @property
+    def held(self) -> frozenset[str]:
+        """The names that it has been given, those of resources told from those of kinds."""
+        return names_of(self.outline["status"].get("acceptedNames") or {})
+
+    @property
+    def wanted(self) -> frozenset[str]:
+        return names_of(self.outline["spec"]["names"])
+
+
+class Change(NamedTuple):
+    """A definition as it was and as it is: None for one that was, or is, not there."""
+
+    before: Definition | None
+    after: Definition | None
+
+
+def read(entry: Entry, before: Definition | None) -> Definition:
+    """``before``: the definition of that name at the version known until now, whose resource stays when nothing about it changes."""
+    crd = entry.object()
+    spec, metadata, status = crd["spec"], crd["metadata"], crd.get("status") or {}
+    deleting = bool(metadata.get("deletionTimestamp"))
+    text = orjson.dumps([spec, status.get("acceptedNames"), deleting], option=orjson.OPT_SORT_KEYS)
+    digest = hashlib.blake2b(text, digest_size=20).digest()
+    served = tuple(v["name"] for v in spec.get("versions") or () if v.get("served"))
+    resource = None
+    if conditions.is_served(crd):
+        same = before is not None and before.resource is not None and before.digest == digest and before.entry.uid == entry.uid
+        resource = before.resource if same and before is not None else custom_resource(crd)
+    return Definition(entry, _outline(spec, metadata, status), served, digest, resource)
+
+
+def _outline(spec: Object, metadata: Object, status: Object) -> Object:
+    kept: dict[str, Any] = {name: metadata[name] for name in _METADATA if name in metadata}
+    approval = (metadata.get("annotations") or {}).get(_APPROVAL)
+    if approval is not None:
+        kept["annotations"] = {_APPROVAL: approval}
+    wanted = {"group": spec["group"], "names": spec.get("names") or {}, "conversion": spec.get("conversion")}
+    return {"metadata": kept, "spec": wanted, "status": {k: status[k] for k in ("acceptedNames", "conditions") if k in status}}
+
+
+def names_of(names: Object) -> frozenset[str]:
+    resources = {names.get("plural"), names.get("singular"), *(names.get("shortNames") or ())}
+    kinds = {names.get("kind"), names.get("listKind")}
+    return frozenset({f"resource/{n}" for n in resources if n} | {f"kind/{n}" for n in kinds if n})
