@@ -32,12 +32,15 @@ from apiserver.registry.authorizer import RbacAuthorizer
 from apiserver.registry.core import Registry
 from apiserver.registry.customcatalog import TenantCatalog
 from apiserver.registry.customfields import CustomFields
+from apiserver.registry.definitionnames import DefinitionHook
+from apiserver.registry.definitions import DEFINITIONS
 from apiserver.registry.managers import make_manager
 from apiserver.registry.quota import charger
 from apiserver.registry.scope import Tenant
 from apiserver.registry.seeding import Seeder
 from apiserver.registry.services import SERVICES, ServiceHook
 from apiserver.storage.compact import compact_forever
+from apiserver.storage.leases import Candidate
 from apiserver.storage.postgres import PostgresStore
 from apiserver.watch.watches import Watches
 from controlplane import environment
@@ -110,13 +113,14 @@ async def start_server() -> Server:
         chain=Chain(default_plugins(charger(store))),
         catalog=catalog,
         manager=managers(),
-        hooks={SERVICES: ServiceHook()},
+        hooks={SERVICES: ServiceHook(), DEFINITIONS: DefinitionHook()},
         sign=signer(settings.SECRET_KEY),
         index=index,
         gates=Gates.of(features.ENABLED),
     )
-    definitions = DefinitionController(registry, catalog)
-    catalog.follow(watches, definitions.changed)
+    holder = f"{socket.gethostname()}:{os.getpid()}"
+    definitions = DefinitionController(registry, catalog, Candidate(store.database, holder))
+    catalog.follow(watches, definitions)
     server = Server(
         registry=registry,
         catalog=catalog,
@@ -127,8 +131,7 @@ async def start_server() -> Server:
         git_version=GIT_VERSION,
         livez_grace=float(environment.number("LIVEZ_GRACE_SECONDS", 0)),
     )
-    holder = f"{socket.gethostname()}:{os.getpid()}"
-    controllers = Controllers(registry, store.database, tenant_reader(store, catalog), holder)
+    controllers = Controllers(registry, store.database, tenant_reader(store, catalog), holder, definitions)
     controllers.start()
     compaction = asyncio.create_task(compact_forever(store.database, holder))
     server.stop = lambda: _stop(server, controllers, compaction)
