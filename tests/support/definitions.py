@@ -71,13 +71,14 @@ def resource_of(sent: Mapping[str, Any]) -> CustomResource:
     return custom_resource(established(sent))
 
 
-def instance_errors(resource: CustomResource, sent: Object, version: str = "v1") -> FieldErrors:
-    """What creating an object would be refused for, metadata aside."""
+def instance_errors(resource: CustomResource, sent: Object, version: str = "v1", *, with_status: bool = False) -> FieldErrors:
+    """What creating an object would be refused for, metadata aside. ``with_status``: as if creating did not drop it."""
     obj = whole_numbers(copy_json(sent))
     schema = resource.versions[version].schema
     decode_custom(schema, obj)
     apply_defaults(schema, obj)
     obj.setdefault("metadata", {})
     context = WriteContext(version, NOW)
-    resource.hooks.prepare_create(obj, context)
+    if not with_status:
+        resource.hooks.prepare_create(obj, context)
     return resource.hooks.validate_create(obj, context)
