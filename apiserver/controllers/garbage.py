@@ -11,7 +11,7 @@ from collections.abc import Collection
 from admission.attributes import Object
 from apiserver.controllers.actions import Actions
 from apiserver.errors import ApiError
-from apiserver.registry.objectmeta import FOREGROUND, ORPHAN
+from apiserver.kinds.common.objectmeta import FOREGROUND, ORPHAN
 from apiserver.registry.scope import Tenant
 from apiserver.storage.interface import ObjectKey
 from apiserver.storage.relations import Found, Relations

@@ -13,11 +13,11 @@ from admission.attributes import Object
 from apiserver.errors import Conflict, Invalid, NotFound
 from apiserver.fielderrors import invalid
 from apiserver.kinds.base import Resource
+from apiserver.kinds.common.objectmeta import FOREGROUND, ORPHAN
 from apiserver.meta.gvk import GroupKind, GroupResource
 from apiserver.meta.objects import copy_json
 from apiserver.meta.times import format_time, parse_time
 from apiserver.registry.core import Registry, State, ordered_metadata, write_of
-from apiserver.registry.objectmeta import FOREGROUND, ORPHAN
 from apiserver.registry.options import DeleteOptions
 from apiserver.registry.result import Stored
 from apiserver.registry.scope import Scope

@@ -1,0 +1,134 @@
+"""What ObjectMeta may hold: names, labels, annotations, owners and finalizers, of objects and of those embedded in custom resources
+(k8s.io/apimachinery ``api/validation/objectmeta.go``)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from apiserver.fielderrors import FieldErrors, FieldPath, GoSyntax, forbidden, invalid, required, too_long
+from apiserver.kinds.common.namerules import NameRule
+from apiserver.meta import names
+from apiserver.meta.gvk import GroupVersion
+
+Metadata = Mapping[str, Any]
+ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
+STANDARD_FINALIZERS = frozenset({"kubernetes", ORPHAN, FOREGROUND})
+_FORBIDDEN_OWNERS = {("v1", "Event")}
+
+
+def identity_errors(metadata: Metadata, path: FieldPath, *, namespaced: bool, name_rule: NameRule) -> FieldErrors:
+    """Name, namespace, generation and finalizers (of ValidateObjectMetaAccessor, what ValidateObjectMetaAccessorUpdate does not check)."""
+    errors = _name_errors(metadata, name_rule, path)
+    namespace = metadata.get("namespace", "")
+    if namespaced:
+        if not namespace:
+            errors.append(required(path.child("namespace")))
+        else:
+            errors += [invalid(path.child("namespace"), namespace, text) for text in names.dns1123_label(namespace)]
+    elif namespace:
+        errors.append(forbidden(path.child("namespace"), "not allowed on this type"))
+    if metadata.get("generation", 0) < 0:
+        errors.append(invalid(path.child("generation"), metadata["generation"], "must be greater than or equal to 0"))
+    return errors + _finalizer_errors(metadata.get("finalizers") or (), path.child("finalizers"))
+
+
+def _name_errors(metadata: Metadata, rule: NameRule, path: FieldPath) -> FieldErrors:
+    errors: FieldErrors = []
+    prefix, name = metadata.get("generateName", ""), metadata.get("name", "")
+    if prefix:
+        errors += [invalid(path.child("generateName"), prefix, text) for text in rule(prefix, True)]
+    if not name:
+        errors.append(required(path.child("name"), "name or generateName is required"))
+    else:
+        errors += [invalid(path.child("name"), name, text) for text in rule(name, False)]
+    return errors
+
+
+def shared_errors(metadata: Metadata, path: FieldPath) -> FieldErrors:
+    """Labels, annotations and owner references: what create and update check alike."""
+    errors = label_errors(metadata.get("labels") or {}, path.child("labels"))
+    errors += _annotation_errors(metadata.get("annotations") or {}, path.child("annotations"))
+    errors += _owner_errors(metadata.get("ownerReferences") or (), path.child("ownerReferences"))
+    return errors
+
+
+def label_errors(labels: Mapping[str, str], path: FieldPath) -> FieldErrors:
+    errors: FieldErrors = []
+    for key, value in labels.items():
+        errors += [invalid(path, key, text) for text in names.label_key(key)]
+        errors += [invalid(path, value, text) for text in names.label_value(value)]
+    return errors
+
+
+MAX_ANNOTATIONS = 256 * 1024
+"""Bytes of all keys and values together."""
+
+
+def _annotation_errors(annotations: Mapping[str, str], path: FieldPath) -> FieldErrors:
+    errors: FieldErrors = []
+    for key in annotations:
+        errors += [invalid(path, key, text) for text in names.qualified_name(key.lower())]
+    if sum(len(k.encode()) + len(v.encode()) for k, v in annotations.items()) > MAX_ANNOTATIONS:
+        errors.append(too_long(path, MAX_ANNOTATIONS))
+    return errors
+
+
+def _owner_errors(owners: Any, path: FieldPath) -> FieldErrors:
+    errors: FieldErrors = []
+    controller = None
+    for owner in owners:
+        version = owner.get("apiVersion", "")
+        if not _version_of(version):
+            errors.append(invalid(path.child("apiVersion"), version, "version must not be empty"))
+        for name in ("kind", "name", "uid"):
+            if not owner.get(name):
+                errors.append(invalid(path.child(name), "", "must not be empty"))
+        if (version, owner.get("kind")) in _FORBIDDEN_OWNERS:
+            text = f"/{version}, Kind={owner['kind']} is disallowed from being an owner"
+            errors.append(invalid(path, GoSyntax(_in_go_order(owner)), text))
+        if owner.get("controller"):
+            if controller is not None:
+                text = (
+                    f'Only one reference can have Controller set to true. Found "true" in references for {controller} and {_named(owner)}'
+                )
+                errors.append(invalid(path, GoSyntax(f"[{','.join(map(_in_go_order, owners))}]"), text))
+            else:
+                controller = _named(owner)
+    return errors
+
+
+def _version_of(api_version: str) -> str:
+    try:
+        return GroupVersion.parse(api_version).version
+    except ValueError:
+        return ""
+
+
+def _named(owner: Mapping[str, Any]) -> str:
+    return f"{owner.get('kind', '')}/{owner.get('name', '')}"
+
+
+def _in_go_order(owner: Mapping[str, Any]) -> str:
+    """An OwnerReference as Go's encoder prints the struct."""
+    members = {k: owner.get(k, "") for k in ("apiVersion", "kind", "name", "uid")}
+    members |= {k: owner[k] for k in ("controller", "blockOwnerDeletion") if owner.get(k) is not None}
+    return json.dumps(members, separators=(",", ":"), ensure_ascii=False)
+
+
+def _finalizer_errors(finalizers: Sequence[str], path: FieldPath) -> FieldErrors:
+    errors = [invalid(path, name, text) for name in finalizers for text in names.qualified_name(name)]
+    if ORPHAN in finalizers and FOREGROUND in finalizers:
+        errors.append(invalid(path, list(finalizers), f"finalizer {ORPHAN} and {FOREGROUND} cannot be both set"))
+    return errors
+
+
+def standard_finalizer_errors(metadata: Metadata, path: FieldPath) -> FieldErrors:
+    """Names without a domain must be among Kubernetes' own."""
+    text = "name is neither a standard finalizer name nor is it fully qualified"
+    return [
+        invalid(path.child("finalizers").at(i), name, text)
+        for i, name in enumerate(metadata.get("finalizers") or ())
+        if "/" not in name and name not in STANDARD_FINALIZERS
+    ]
