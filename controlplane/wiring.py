@@ -46,6 +46,7 @@ from apiserver.watch.watches import Watches
 from controlplane import environment
 from controlplane.database import conninfo
 from controlplane.tenancy.directory import Directory, Fetch
+from controlplane.webhooks import webhook_client
 
 GIT_VERSION = "v1.36.2+polyplane-0.1.0"
 
@@ -117,6 +118,7 @@ async def start_server() -> Server:
         sign=signer(settings.SECRET_KEY),
         index=index,
         gates=Gates.of(features.ENABLED),
+        webhooks=webhook_client(),
     )
     holder = f"{socket.gethostname()}:{os.getpid()}"
     definitions = DefinitionController(registry, catalog, Candidate(store.database, holder))
@@ -165,6 +167,7 @@ async def stop_server(server: Server) -> None:
 async def _stop(server: Server, controllers: Controllers, compaction: asyncio.Task[None]) -> None:
     await server.registry.watches.stop()
     await controllers.stop()
+    await server.registry.webhooks.close()
     compaction.cancel()
     store = server.registry.store
     assert isinstance(store, PostgresStore)

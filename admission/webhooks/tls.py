@@ -50,7 +50,7 @@ def _context(bundle: bytes) -> ssl.SSLContext:
     return context
 
 
-_UNKNOWN_AUTHORITY = frozenset({2, 18, 19, 20, 21})
+_UNKNOWN_AUTHORITY = frozenset({2, 7, 18, 19, 20, 21})
 _NOT_VALID_NOW = frozenset({9, 10})
 _WRONG_HOST = frozenset({62, 64})
 
