@@ -1,9 +1,9 @@
 """The end of a CustomResourceDefinition: all its instances are deleted, then it loses its finalizer and goes.
 
-One worker at a time does this for a tenant: it holds a lease, renews it in every round, and gives it up when nothing is left; when it dies,
-another one follows when the lease has run out. Instances are taken from storage as they are, without admission, schema or conversion, as
-kube-apiserver does it: nothing that a client can break may keep a definition from going. Those that have finalizers are marked once and then
-waited for; that no instance is created any more is the storage's promise (Write.needs).
+One worker at a time does this for a tenant: it holds a lease, renews it in every round, and gives it up when nothing is left; when it
+dies, another one follows when the lease has run out. Instances are taken from storage as they are, without admission, schema or
+conversion: nothing that a client can break may keep a definition from going. Those that have finalizers are marked once and then waited
+for; that no instance is created any more is the storage's promise (Write.needs).
 
 Source: k8s.io/apiextensions-apiserver ``controller/finalizer``.
 """

@@ -1,7 +1,7 @@
-"""What a process keeps of one CustomResourceDefinition at one version: an outline for controllers, and the Resource that serves its objects.
+"""What a process keeps of one CustomResourceDefinition at one version: an outline for controllers, the Resource that serves its objects.
 
-Definitions can be megabytes large and a tenant can have hundreds, so nothing of a schema is kept here: the text stays in the watch cache, and
-schemas are compiled at first use (apiserver.kinds.apiextensions.schemas).
+Definitions can be megabytes large and a tenant can have hundreds, so nothing of a schema is kept here: schemas are shared with equal
+definitions of other tenants and compiled at first use (apiserver.kinds.apiextensions.schemas).
 """
 
 from __future__ import annotations

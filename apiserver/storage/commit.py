@@ -7,11 +7,21 @@ import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from apiserver.storage.errors import Claimed, InvalidText, KeyExists, KeyMissing, QuotaExceeded, Stale, StorageError, TenantGone
+from apiserver.storage.errors import (
+    Claimed,
+    InvalidText,
+    KeyExists,
+    KeyMissing,
+    NeedMissing,
+    QuotaExceeded,
+    Stale,
+    StorageError,
+    TenantGone,
+)
 from apiserver.storage.interface import Event, EventType, Record, Write
 from apiserver.storage.pool import BigintArray, BooleanArray, Connection, TextArray
 
-_CALL = "SELECT status, version, before, current FROM pp_commit(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
+_CALL = "SELECT status, version, before, current FROM pp_commit(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
 OPERATIONS = {"create": b"A", "update": b"M", "delete": b"D"}
 EVENT_TYPES: dict[str, EventType] = {"create": "ADDED", "update": "MODIFIED", "delete": "DELETED"}
 _NUL = re.compile(rb"\x00|(?<!\\)(?:\\\\)*\\u0000")
@@ -60,6 +70,7 @@ def _parameters(tenant: int, batch: Sequence[Prepared]) -> list[Any]:
         TextArray.of([_words(w.finalizers) for w in writes]),
         BooleanArray.of([w.deleting for w in writes]),
         TextArray.of([_words(tuple(f"{tenant}/{claim}" for claim in w.claims)) for w in writes]),
+        TextArray.of([w.needs.encode() or None for w in writes]),
     ]
 
 
@@ -80,6 +91,8 @@ def _outcome(write: Write, status: str, version: int, before: int, current: int)
             return Stale(current)
         case "claimed":
             return Claimed(write.key.name)
+        case "orphan":
+            return NeedMissing(write.needs)
         case "gone":
             return TenantGone("the tenant is gone")
     return QuotaExceeded(status, current)

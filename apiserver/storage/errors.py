@@ -27,6 +27,10 @@ class Claimed(StorageError):
     """Another object of the tenant holds what the write claims."""
 
 
+class NeedMissing(StorageError):
+    """What the new object needs is not there, or is being deleted."""
+
+
 class Compacted(StorageError):
     """The resourceVersion asked for is below the floor."""
 

@@ -94,8 +94,8 @@ class Event:
 class Write:
     """One conditional write. create: the key must be absent. update, delete: the stored resourceVersion must equal ``expected``
     (``data`` of a delete is the final state that watchers see). claims: values that no other object of the tenant may hold, such as a
-    cluster IP; they are free again when the object goes or claims others. The columns are what SQL
-    users, quotas and garbage collection filter by."""
+    cluster IP; they are free again when the object goes or claims others. needs (of a create): uid of an object of the tenant that must be
+    there and not be marked for deletion. The columns are what SQL users, quotas and garbage collection filter by."""
 
     operation: Literal["create", "update", "delete"]
     key: ObjectKey
@@ -106,6 +106,7 @@ class Write:
     finalizers: tuple[str, ...] = ()
     deleting: bool = False
     claims: tuple[str, ...] = ()
+    needs: str = ""
 
 
 class Page(NamedTuple):
@@ -179,8 +180,8 @@ class Store(Reader, Protocol):
     async def write(self, tenant: int, write: Write) -> int:
         """Commits and returns the new resourceVersion; batched with other writes of the tenant in this process.
 
-        Raises KeyExists, KeyMissing, Claimed, Stale (with the current resourceVersion), QuotaExceeded, TenantGone, InvalidText,
-        Unavailable (its ``unknown`` says whether the write may have been committed nevertheless; that is looked up first)."""
+        Raises KeyExists, KeyMissing, Claimed, NeedMissing, Stale (with the current resourceVersion), QuotaExceeded, TenantGone,
+        InvalidText, Unavailable (its ``unknown`` says whether the write may have been committed nevertheless; that is looked up first)."""
 
     def observe(self, observer: Observer) -> None:
         """``observer(tenant, events)`` is called, in the event loop, with all that this process commits, in the order of the log and
