@@ -85,7 +85,9 @@ class ApiRequest(HttpRequest):
         return self.query
 
     async def read_body(self, limit: int = MAX_BODY) -> bytes:
-        """The whole body. Raises RequestEntityTooLarge."""
+        """The whole body; the same when it is asked for again. Raises RequestEntityTooLarge."""
+        if "_stream" in self.__dict__:
+            return cast(BytesIO, self._stream).getvalue()
         length = self.header(b"content-length")
         if length.isdigit() and int(length) > limit:
             raise too_large(limit)

@@ -188,7 +188,9 @@ def ordered_metadata(metadata: Object, resource: Resource) -> Object:
     return {k: metadata[k] for k in sorted(metadata, key=lambda k: _GO_ORDER.get(k, 99))}
 
 
-def write_of(operation: str, key: ObjectKey, obj: Object, data: bytes, expected: int = 0, claims: tuple[str, ...] = ()) -> Write:
+def write_of(
+    operation: str, key: ObjectKey, obj: Object, data: bytes, expected: int = 0, claims: tuple[str, ...] = (), needs: str = ""
+) -> Write:
     metadata = obj["metadata"]
     return Write(
         operation=operation,  # type: ignore[arg-type]  # callers pass one of the three literals
@@ -200,6 +202,7 @@ def write_of(operation: str, key: ObjectKey, obj: Object, data: bytes, expected:
         finalizers=tuple(metadata.get("finalizers") or ()),
         deleting=bool(metadata.get("deletionTimestamp")),
         claims=claims,
+        needs=needs,
     )
 
 

@@ -7,6 +7,7 @@ import orjson
 from admission.attributes import Object
 from apiserver.errors import AlreadyExists, Conflict, Invalid, PlainError
 from apiserver.fieldmanager.manager import FieldManager
+from apiserver.kinds.apiextensions.custom import CustomResource
 from apiserver.kinds.base import WriteContext
 from apiserver.meta.names import generate_name
 from apiserver.meta.objects import copy_json
@@ -113,9 +114,10 @@ async def _store(registry: Registry, scope: Scope, obj: Object, *, dry_run: bool
         if await registry.store.get(scope.tenant.id, key) is not None:
             raise await _already_exists(registry, scope, key.name, generated=generated)
         return Stored.of_object(shown)
+    claims, needs = registry.claims(resource, obj), resource.definition if isinstance(resource, CustomResource) else ""
     with storage_errors(scope, key.name, passing=(Claimed,)):
         try:
-            rv = await registry.store.write(scope.tenant.id, write_of("create", key, obj, data, claims=registry.claims(resource, obj)))
+            rv = await registry.store.write(scope.tenant.id, write_of("create", key, obj, data, 0, claims, needs))
         except KeyExists:
             raise await _already_exists(registry, scope, key.name, generated=generated) from None
     shown["metadata"]["resourceVersion"] = str(rv)

@@ -9,6 +9,11 @@ from apiserver.errors import AlreadyExists, ApiError, BadRequest, Conflict, Expi
 from apiserver.registry.scope import Scope
 from apiserver.storage import errors
 
+
+class Outdated(Forbidden):
+    """The definition that a custom resource was created by is being deleted, or gone; perhaps another one has taken its place."""
+
+
 TOO_LARGE = {"reason": "ResourceVersionTooLarge", "message": "Too large resource version"}
 
 
@@ -37,6 +42,8 @@ def storage_errors(scope: Scope, name: str = "", wanted: int = 0, *, passing: tu
         raise AlreadyExists(resource, name) from None
     except errors.KeyMissing:
         raise NotFound(resource, name) from None
+    except errors.NeedMissing:
+        raise Outdated(resource, name, "create not allowed while custom resource definition is terminating") from None
     except (errors.Stale, errors.Claimed):
         raise Conflict(resource, name) from None
     except errors.TooLarge as e:

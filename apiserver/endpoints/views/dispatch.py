@@ -14,6 +14,7 @@ from apiserver.kinds.base import Resource, ServedVersion
 from apiserver.meta.times import TimeError, parse_duration
 from apiserver.registry.options import first
 from apiserver.registry.scope import Scope
+from apiserver.registry.translate import Outdated
 
 _METHOD_VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 
@@ -22,6 +23,17 @@ async def dispatch(server: Server, request: ApiRequest, send: Send) -> HttpRespo
     check_timeout(request)
     if "." in request.info.group and not _is_served(server, request):
         await server.catalog.fresh(request.tenant)
+    try:
+        return await _serve(server, request, send)
+    except Outdated:
+        await server.catalog.fresh(request.tenant)
+        now = server.registry.catalog.find(request.tenant, request.info.group, request.info.resource)
+        if now is not None and now.versions.get(request.info.version) is request.served:
+            raise
+        return await _serve(server, request, send)
+
+
+async def _serve(server: Server, request: ApiRequest, send: Send) -> HttpResponseBase | None:
     scope = find_scope(server, request)
     if scope is None:
         return not_found()

@@ -42,10 +42,11 @@ class Version:
 
 @dataclass(slots=True, eq=False)
 class CustomResource(Resource):
-    """A Resource that a definition makes. terminating: the definition is being deleted; manager: the FieldManager, once one is needed;
+    """A Resource that a definition makes. definition: its uid; terminating: the definition is being deleted; manager: the FieldManager, once one is needed;
     webhook: who converts its objects (None: only their apiVersion changes)."""
 
     terminating: bool = False
+    definition: str = ""
     manager: Any = None
     webhook: ConversionWebhook | None = None
 

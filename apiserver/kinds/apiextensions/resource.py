@@ -39,6 +39,7 @@ def custom_resource(crd: Object) -> CustomResource:
         storage=GroupResource(group, plural),
         custom=True,
         terminating=hooks.terminating,
+        definition=crd["metadata"].get("uid", ""),
         webhook=ConversionWebhook.of(spec),
     )
 
