@@ -137,7 +137,7 @@ def _refuse(found: GroupVersionKind, wanted: GroupVersionKind, resource: Resourc
     if found not in builtin.kinds() and not known_once(found):
         text = f'no kind "{found.kind}" is registered for version "{found.api_version}" in scheme "{SCHEME}"'
         raise strict.cannot_handle(text, found, wanted.kind)
-    if same:
+    if same or (found.kind == wanted.kind == "Scale" and known_once(found)):
         gv = GroupVersion(wanted.group, wanted.version)
         raise BadRequest(f"the API version in the data ({found.api_version}) does not match the expected API version ({gv})")
     package = wanted.group.split(".")[0] or "core"

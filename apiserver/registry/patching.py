@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from admission.attributes import Object
@@ -28,6 +29,7 @@ from apiserver.registry.result import Stored
 from apiserver.registry.scope import Scope
 from apiserver.registry.update import Change, Request, update
 from apiserver.registry.versions import with_manager
+from apiserver.schema.types import Schema
 
 
 @dataclass(slots=True)
@@ -44,15 +46,14 @@ async def patch(registry: Registry, scope: Scope, wanted: Patch, *, before_creat
     scope.size = len(wanted.body)
     if wanted.media_type in (negotiate.APPLY_YAML, negotiate.APPLY_CBOR):
         return await _apply(registry, scope, wanted, before_create)
-    change = await _merging(scope, wanted)
+    change = _merging(scope, wanted)
     request = Request(manager=wanted.manager, dry_run=wanted.options.dry_run, uid_precondition=False)
     return await update(registry, scope, change, request)
 
 
-async def _merging(scope: Scope, wanted: Patch) -> Change:
-    """A change that patches the live object; the patch itself is decoded once."""
-    validation = strict.directive(wanted.options.field_validation)
-    apply, duplicates = await by_size(scope.size, lambda: _prepared(scope, wanted, check=validation != strict.IGNORE))
+def _merging(scope: Scope, wanted: Patch) -> Change:
+    """A change that patches the live object."""
+    merge = merger(scope, wanted, scope.schema)
 
     async def change(old: Object | None) -> Object:
         if old is None:
@@ -60,14 +61,33 @@ async def _merging(scope: Scope, wanted: Patch) -> Change:
         return await by_size(scope.size, lambda: merged(old))
 
     def merged(old: Object) -> Object:
+        new = merge(old, _same_kind, scope.decode)
+        check_name_and_namespace(scope, new)
+        return new
+
+    return change
+
+
+Decode = Callable[[Any], tuple[Object, list[str]]]
+"""From a patched object to the decoded one and its unknown fields. Raises DecodeError."""
+Check = Callable[[Scope, Any, Callable[[], str]], None]
+
+
+def merger(scope: Scope, wanted: Patch, schema: Schema) -> Callable[[Object, Check, Decode], Object]:
+    """A function that patches an object of ``schema``, looks at the result and decodes it. The patch itself is decoded once, and only when
+    there is an object. Raises BadRequest, Invalid, PatchRefused, RequestEntityTooLarge."""
+    validation = strict.directive(wanted.options.field_validation)
+    prepare = cache(lambda: _prepared(schema, wanted, check=validation != strict.IGNORE))
+
+    def merge(old: Object, check: Check, decode: Decode) -> Object:
+        apply, duplicates = prepare()
         patched, shown = apply(old)
         if wanted.media_type != negotiate.STRATEGIC_PATCH:
-            _same_kind(scope, patched, shown)
+            check(scope, patched, shown)
         try:
-            new, unknown = scope.decode(patched)
+            new, unknown = decode(patched)
         except DecodeError as e:
             raise strict.patch_invalid(shown(), _conversion_text(wanted, str(e))) from None
-        check_name_and_namespace(scope, new)
         problems = [*duplicates, *unknown]
         if problems and validation == strict.STRICT:
             raise strict.reject_patch(problems, shown())
@@ -76,14 +96,14 @@ async def _merging(scope: Scope, wanted: Patch) -> Change:
                 scope.warn(text)
         return new
 
-    return change
+    return merge
 
 
 def _same_kind(scope: Scope, patched: Any, shown: Callable[[], str]) -> None:
-    """A patch may not turn the object into one of another kind."""
+    """A patch may not turn the object into one of another kind; one without a kind is taken for what it was."""
     if scope.resource.custom or not isinstance(patched, dict):
         return  # of a custom object, validation says so
-    found = (patched.get("apiVersion"), patched.get("kind"))
+    found = (patched.get("apiVersion", ""), patched.get("kind") or scope.gvk.kind)
     if found != (scope.gvk.api_version, scope.gvk.kind):
         text = f"converting ({found[0]}, Kind={found[1]}) to ({scope.gvk}): unknown conversion"
         raise strict.patch_invalid(shown(), text)
@@ -102,10 +122,10 @@ Apply = Callable[[Object], tuple[Any, Callable[[], str]]]
 """From the live object to the patched one and to the text that errors show."""
 
 
-def _prepared(scope: Scope, wanted: Patch, *, check: bool) -> tuple[Apply, list[str]]:
+def _prepared(schema: Schema, wanted: Patch, *, check: bool) -> tuple[Apply, list[str]]:
     if wanted.media_type == negotiate.STRATEGIC_PATCH:
         patch, errors = patches.decode_strategic_patch(wanted.body, check=check)
-        return lambda old: _strategic(old, patch, scope), errors
+        return lambda old: _strategic(old, patch, schema), errors
     if wanted.media_type == negotiate.MERGE_PATCH:
         patch, errors = patches.decode_merge_patch(wanted.body, check=check)
         return lambda old: _with_text(apply_merge_patch(old, patch)), errors
@@ -113,8 +133,8 @@ def _prepared(scope: Scope, wanted: Patch, *, check: bool) -> tuple[Apply, list[
     return lambda old: _with_text(apply_json_patch(old, operations)), errors
 
 
-def _strategic(old: Object, patch: Object, scope: Scope) -> tuple[Any, Callable[[], str]]:
-    patched, rest = apply_strategic_patch(old, patch, scope.schema)
+def _strategic(old: Object, patch: Object, schema: Schema) -> tuple[Any, Callable[[], str]]:
+    patched, rest = apply_strategic_patch(old, patch, schema)
     return patched, lambda: go_value(rest)
 
 

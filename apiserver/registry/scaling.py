@@ -43,14 +43,15 @@ def scale_manager(*, custom: bool) -> FieldManager:
     def refuse(obj: Object) -> Object:
         raise ValueError(f"request to convert CR to an invalid group/version: {SCALE_VERSION}")
 
-    return FieldManager("Scale", schemas, convert, finish=refuse if custom else decode_scale)
+    return FieldManager("Scale", schemas, convert, finish=refuse if custom else lambda obj: decode_scale(obj)[0])
 
 
-def decode_scale(obj: Object) -> Object:
-    """A client's Scale with what Go makes of it. Raises DecodeError."""
-    scale: Object = decode(builtin.schema_for(SCALE), obj).value
+def decode_scale(obj: Object) -> tuple[Object, list[str]]:
+    """A client's Scale with what Go makes of it, and its unknown fields. Raises DecodeError."""
+    decoded = decode(builtin.schema_for(SCALE), obj)
+    scale: Object = decoded.value
     scale.update(kind=SCALE.kind, apiVersion=SCALE_VERSION)
-    return scale
+    return scale, decoded.strict
 
 
 def scaled(scope: Scope, old: Object, manager: str, wanted: Wanted) -> Object:

@@ -10,10 +10,7 @@ from apiserver.codec import negotiate, patches, strict
 from apiserver.endpoints import bodies, encode
 from apiserver.endpoints.views.resource import ResourceView
 from apiserver.kinds.base import Object
-from apiserver.patch.jsonpatch import apply_json_patch
-from apiserver.patch.merge import apply_merge_patch
-from apiserver.patch.strategic import apply_strategic_patch
-from apiserver.registry import reading, scaling, update
+from apiserver.registry import patching, reading, scaling, update
 from apiserver.registry.objectmeta import check_name
 from apiserver.registry.options import WriteOptions, first
 from apiserver.registry.result import Stored
@@ -33,22 +30,22 @@ class ScaleView(ResourceView):
         return encode.object_response(self.request, self.scope, kind, self._scale(stored))
 
     async def put(self) -> HttpResponseBase | None:
-        options = WriteOptions.parse(self.request.query, "UpdateOptions")
         kind = encode.accepted(self.request, self.scope)
+        options = WriteOptions.parse(self.request.query, "UpdateOptions")
         scale = await bodies.read_object(self.request, self.scope, strict.directive(options.field_validation))
         check_name(scale, self.scope.name)
         return await self._write(kind, options, lambda old, manager: scaling.scaled(self.scope, old, manager, lambda live: scale))
 
     async def patch(self) -> HttpResponseBase | None:
-        kind = encode.accepted(self.request, self.scope)
         custom = self.scope.resource.custom
         supported = negotiate.CUSTOM_PATCHES if custom else negotiate.BUILTIN_PATCHES
         media_type = negotiate.patch_type(self.request.header(b"content-type"), supported, custom=custom)
+        kind = encode.accepted(self.request, self.scope)
         body = await self.request.read_body()
         apply = media_type in (negotiate.APPLY_YAML, negotiate.APPLY_CBOR)
         options = WriteOptions.parse(self.request.query, "PatchOptions", apply=apply)
         if not apply:
-            wanted = patch_of(media_type, body)
+            wanted = self._patch(patching.Patch(media_type, body, self.manager(options), options))
             return await self._write(kind, options, lambda old, manager: scaling.scaled(self.scope, old, manager, wanted))
         if media_type == negotiate.APPLY_CBOR:
             scale, problem = patches.decode_apply_cbor(body), ""
@@ -58,6 +55,17 @@ class ScaleView(ResourceView):
             raise patches.reject_apply(problem)
         force = bool(options.force)
         return await self._write(kind, options, lambda old, manager: scaling.applied(self.scope, old, manager, scale, force=force))
+
+    def _patch(self, patch: patching.Patch) -> scaling.Wanted:
+        """What a JSON, merge or strategic merge patch makes of a Scale."""
+        merge = patching.merger(self.scope, patch, builtin.schema_for(scaling.SCALE))
+
+        def patched(live: Object) -> Object:
+            scale = merge(live, lambda *_: None, scaling.decode_scale)
+            check_name(scale, self.scope.name)
+            return scale
+
+        return patched
 
     async def _write(self, kind: negotiate.Accepted, options: WriteOptions, make: Make) -> HttpResponseBase:
         manager = self.manager(options)
@@ -69,16 +77,3 @@ class ScaleView(ResourceView):
         request = update.Request(manager=manager, dry_run=options.dry_run, managed=True)
         stored = await update.update(self.registry, self.scope, change, request)
         return encode.object_response(self.request, self.scope, kind, self._scale(stored))
-
-
-def patch_of(media_type: str, body: bytes) -> scaling.Wanted:
-    """What a JSON, merge or strategic merge patch makes of a Scale; the patch is decoded once."""
-    schema = builtin.schema_for(scaling.SCALE)
-    if media_type == negotiate.JSON_PATCH:
-        operations = patches.decode_json_patch(body)[0]
-        return lambda live: scaling.decode_scale(apply_json_patch(live, operations))
-    if media_type == negotiate.MERGE_PATCH:
-        merge = patches.decode_merge_patch(body)[0]
-        return lambda live: scaling.decode_scale(apply_merge_patch(live, merge))
-    strategic = patches.decode_strategic_patch(body)[0]
-    return lambda live: scaling.decode_scale(apply_strategic_patch(live, strategic, schema)[0])

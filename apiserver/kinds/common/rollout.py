@@ -34,7 +34,7 @@ def counters(
     replicas = status.get("replicas", 0)
     for field in fields:
         if status.get(field, 0) > replicas:
-            yield invalid(path.child(field), status[field], "cannot be greater than status.replicas")
+            yield invalid(path.child(field), status.get(field, 0), "cannot be greater than status.replicas")
     available = status.get("availableReplicas", 0)
     if "availableReplicas" in fields and available > status.get("readyReplicas", 0):
         yield invalid(path.child("availableReplicas"), available, ready)
