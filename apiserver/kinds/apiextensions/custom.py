@@ -14,12 +14,13 @@ from apiserver.errors import Forbidden
 from apiserver.fielderrors import ErrorType, FieldErrors, FieldPath, go_quote, invalid
 from apiserver.kinds.apiextensions.columns import Cell
 from apiserver.kinds.apiextensions.conversion import ConversionWebhook
+from apiserver.kinds.apiextensions.embedded import validate_embedded
 from apiserver.kinds.apiextensions.jsonpath import Path
 from apiserver.kinds.apiextensions.scale import Scale
-from apiserver.kinds.base import Kind, Object, Resource, WriteContext
+from apiserver.kinds.apiextensions.schemas import Source
+from apiserver.kinds.base import Column, Kind, Object, Resource, ServedVersion, Subresource, WriteContext
 from apiserver.meta.gvk import GroupResource, GroupVersion
 from apiserver.meta.names import qualified_name
-from apiserver.schema.embedded import validate_embedded
 from apiserver.schema.listtypes import validate_lists
 from apiserver.schema.types import MISSING, Schema
 from apiserver.schema.validate import validate
@@ -33,17 +34,36 @@ _STANDARD_FINALIZERS = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
 class Version:
     """What a definition says about one version. selectable: field selectors by name, each with where its value is."""
 
-    schema: Schema
+    source: Source
     status: bool
     scale: Scale | None
     cells: tuple[Cell, ...]
     selectable: Mapping[str, Path]
 
+    @property
+    def schema(self) -> Schema:
+        return self.source.schema
+
+
+class CustomVersion(ServedVersion):
+    """A version whose schema is compiled when someone asks for it."""
+
+    __slots__ = ("source",)
+
+    def __init__(self, version: str, source: Source, verbs: tuple[str, ...], subresources: Mapping[str, Subresource]) -> None:
+        self.version, self.source, self.verbs, self.subresources = version, source, verbs, subresources
+        self.columns: tuple[Column, ...] = ()
+        self.deprecated, self.served = "", True
+
+    @property
+    def schema(self) -> Schema:  # type: ignore[override]  # written nowhere
+        return self.source.schema
+
 
 @dataclass(slots=True, eq=False)
 class CustomResource(Resource):
-    """A Resource that a definition makes. definition: its uid; terminating: the definition is being deleted; manager: the FieldManager, once one is needed;
-    webhook: who converts its objects (None: only their apiVersion changes)."""
+    """A Resource that a definition makes. definition: its uid; terminating: the definition is being deleted; manager: the FieldManager,
+    once one is needed; webhook: who converts its objects (None: only their apiVersion changes)."""
 
     terminating: bool = False
     definition: str = ""

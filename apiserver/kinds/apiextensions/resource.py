@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from apiserver.kinds.apiextensions.columns import columns_of
 from apiserver.kinds.apiextensions.conversion import ConversionWebhook
-from apiserver.kinds.apiextensions.custom import CustomKind, CustomResource, Version
+from apiserver.kinds.apiextensions.custom import CustomKind, CustomResource, CustomVersion, Version
 from apiserver.kinds.apiextensions.jsonpath import Path, PathError, parse_path
 from apiserver.kinds.apiextensions.scale import Scale
-from apiserver.kinds.apiextensions.schemas import compiled
+from apiserver.kinds.apiextensions.schemas import Source, source
 from apiserver.kinds.base import Object, ServedVersion, Subresource
 from apiserver.meta.gvk import GroupResource, GroupVersionKind
 from apiserver.meta.versions import version_priority
@@ -22,7 +22,7 @@ def custom_resource(crd: Object) -> CustomResource:
     spec, names = crd["spec"], crd["status"]["acceptedNames"]
     group, kind, plural = spec["group"], names.get("kind", ""), names.get("plural", "")
     hooks = CustomKind(group, kind, plural, {v["name"]: _version(v) for v in spec["versions"]})
-    versions = {v["name"]: _served(v, group, kind, spec["versions"]) for v in spec["versions"]}
+    versions = {v["name"]: _served(v, hooks.versions[v["name"]].source, group, kind, spec["versions"]) for v in spec["versions"]}
     hooks.terminating = bool(crd["metadata"].get("deletionTimestamp"))
     return CustomResource(
         group=group,
@@ -47,7 +47,7 @@ def custom_resource(crd: Object) -> CustomResource:
 def _version(version: Object) -> Version:
     subresources = version.get("subresources") or {}
     return Version(
-        schema=compiled((version.get("schema") or {}).get("openAPIV3Schema")),
+        source=source((version.get("schema") or {}).get("openAPIV3Schema")),
         status=subresources.get("status") is not None,
         scale=Scale.of(subresources),
         cells=columns_of(version.get("additionalPrinterColumns") or ())[1],
@@ -66,22 +66,18 @@ def _selectable(version: Object) -> dict[str, Path]:
     return found
 
 
-def _served(version: Object, group: str, kind: str, versions: list[Object]) -> ServedVersion:
+def _served(version: Object, schema: Source, group: str, kind: str, versions: list[Object]) -> ServedVersion:
     name, subresources = version["name"], version.get("subresources") or {}
     served: dict[str, Subresource] = {}
     if subresources.get("status") is not None:
         served["status"] = Subresource("status", GroupVersionKind(group, name, kind), _SUBRESOURCE_VERBS)
     if subresources.get("scale") is not None:
         served["scale"] = Subresource("scale", _SCALE, _SUBRESOURCE_VERBS)
-    return ServedVersion(
-        version=name,
-        schema=compiled((version.get("schema") or {}).get("openAPIV3Schema")),
-        verbs=VERBS,
-        subresources=served,
-        columns=columns_of(version.get("additionalPrinterColumns") or ())[0],
-        deprecated=_deprecated(version, group, kind, versions),
-        served=bool(version.get("served")),
-    )
+    made = CustomVersion(name, schema, VERBS, served)
+    made.columns = columns_of(version.get("additionalPrinterColumns") or ())[0]
+    made.deprecated = _deprecated(version, group, kind, versions)
+    made.served = bool(version.get("served"))
+    return made
 
 
 def _deprecated(version: Object, group: str, kind: str, versions: list[Object]) -> str:
