@@ -22,7 +22,7 @@ from apiserver.codec.table import check_include_object, column_definitions, tabl
 from apiserver.endpoints.list_parts import ListBody, joined_stored, parts
 from apiserver.endpoints.request import ApiRequest
 from apiserver.endpoints.respond import BytesResponse, PartsResponse
-from apiserver.kinds.base import Object
+from apiserver.kinds.base import Column, Object
 from apiserver.meta.gvk import GroupVersionKind
 from apiserver.registry.core import Registry
 from apiserver.registry.options import first
@@ -74,28 +74,41 @@ def respond(value: Any, kind: Accepted, status: int = 200) -> HttpResponse:
 # --- one object ----------------------------------------------------------------------------------------------------------------------
 
 
-def object_response(request: ApiRequest, scope: Scope, kind: Accepted, stored: Stored, status: int = 200) -> HttpResponseBase:
+Cells = Callable[[Object], Sequence[Any]]
+
+
+def object_response(
+    request: ApiRequest,
+    scope: Scope,
+    kind: Accepted,
+    stored: Stored,
+    status: int = 200,
+    printed: tuple[Sequence[Column], Cells] | None = None,
+) -> HttpResponseBase:
+    """``printed``: columns and cells of a Table of something else than the resource's own kind."""
     if kind.convert is None:
         if kind.media_type == negotiate.JSON and not kind.pretty:
             return BytesResponse(stored.json + b"\n", negotiate.JSON, status)
         return respond(stored.object, kind, status)
     obj = stored.object
     if obj.get("kind") != "Status":
-        obj = _transformed(request, scope, kind.convert, obj)
+        obj = _transformed(request, scope, kind.convert, obj, printed or (scope.served.columns, cells_of(scope)))
     return respond(obj, kind, status)
 
 
-def _transformed(request: ApiRequest, scope: Scope, target: GroupVersionKind, obj: Object) -> Object:
+def _transformed(
+    request: ApiRequest, scope: Scope, target: GroupVersionKind, obj: Object, printed: tuple[Sequence[Column], Cells]
+) -> Object:
     if target.kind == "Table":
         include = check_include_object(first(request.query, "includeObject"))
         metadata = obj.get("metadata", {})
-        return table([obj], scope.served.columns, cells_of(scope), metadata=metadata, include=include, version=target.version)
+        return table([obj], *printed, metadata=metadata, include=include, version=target.version)
     if target.kind == "PartialObjectMetadata":
         return partial_object(obj, target.version)
     raise refuse_object(scope.resource.group, obj.get("kind", scope.resource.kind), custom=scope.resource.custom)
 
 
-def cells_of(scope: Scope, now: datetime | None = None) -> Callable[[Object], Sequence[Any]]:
+def cells_of(scope: Scope, now: datetime | None = None) -> Cells:
     """``now``: what ages are counted from; the time of the request by default."""
     hooks, version, now = scope.resource.hooks, scope.version, now or scope.now
     return lambda obj: hooks.cells(obj, version, now)

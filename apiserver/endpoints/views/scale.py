@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from django.http.response import HttpResponseBase
 
 from apiserver.codec import negotiate, patches, strict
-from apiserver.endpoints import bodies, encode
+from apiserver.endpoints import bodies, encode, scale_table
 from apiserver.endpoints.views.resource import ResourceView
 from apiserver.kinds.base import Object
 from apiserver.registry import patching, reading, scaling, update
@@ -21,13 +22,15 @@ Make = Callable[[Object, str], Object]
 
 
 class ScaleView(ResourceView):
-    def _scale(self, stored: Stored) -> Stored:
-        return Stored.of_object(self.scope.resource.hooks.scale_of(stored.object))
+    def _response(self, kind: negotiate.Accepted, stored: Stored) -> HttpResponseBase:
+        scope, scale = self.scope, Stored.of_object(self.scope.resource.hooks.scale_of(stored.object))
+        printed = scale_table.columns(scope), partial(scale_table.cells, scope)
+        return encode.object_response(self.request, scope, kind, scale, printed=printed)
 
     async def get(self) -> HttpResponseBase | None:
         kind = encode.accepted(self.request, self.scope)
         stored = await reading.get(self.registry, self.scope, first(self.request.query, "resourceVersion"))
-        return encode.object_response(self.request, self.scope, kind, self._scale(stored))
+        return self._response(kind, stored)
 
     async def put(self) -> HttpResponseBase | None:
         kind = encode.accepted(self.request, self.scope)
@@ -76,4 +79,4 @@ class ScaleView(ResourceView):
 
         request = update.Request(manager=manager, dry_run=options.dry_run, managed=True)
         stored = await update.update(self.registry, self.scope, change, request)
-        return encode.object_response(self.request, self.scope, kind, self._scale(stored))
+        return self._response(kind, stored)
