@@ -23,7 +23,9 @@ _COUNTED = (
 @register("apps", "DaemonSet")
 class DaemonSet(Workload):
     def default(self, obj: Object, version: str) -> None:
+        """The conversion of each version writes the annotation, so who writes an object without it owns it, with 0."""
         super().default(obj, version)
+        _set_template_generation(obj, _template_generation(obj))
         spec = obj["spec"]
         strategy = spec.setdefault("updateStrategy", {})
         strategy["type"] = strategy.get("type") or "RollingUpdate"
@@ -83,12 +85,13 @@ class DaemonSet(Workload):
 
 
 def _template_generation(obj: Object) -> int:
-    text = (obj["metadata"].get("annotations") or {}).get(TEMPLATE_GENERATION, "")
+    text = ((obj.get("metadata") or {}).get("annotations") or {}).get(TEMPLATE_GENERATION, "")
     return int(text) if text.isascii() and text.isdigit() else 0
 
 
 def _set_template_generation(obj: Object, generation: int) -> None:
-    obj["metadata"]["annotations"] = {**(obj["metadata"].get("annotations") or {}), TEMPLATE_GENERATION: str(generation)}
+    metadata = obj.setdefault("metadata", {})
+    metadata["annotations"] = {**(metadata.get("annotations") or {}), TEMPLATE_GENERATION: str(generation)}
 
 
 def _update_strategy(strategy: Mapping[str, Any]) -> checks.Errors:

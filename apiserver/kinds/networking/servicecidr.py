@@ -23,8 +23,11 @@ class ServiceCIDR(Kind):
     status = True
 
     def prepare_create(self, obj: Object, context: WriteContext) -> None:
-        super().prepare_create(obj, context)
-        obj["status"] = {}
+        """Unlike other kinds with a status of their own, this one takes it from whoever writes the object (its strategy.go)."""
+        obj["status"] = obj.get("status") or {}
+
+    def prepare_update(self, obj: Object, old: Object, context: WriteContext) -> None:
+        obj["status"] = obj.get("status") or {}
 
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
         return list(_cidrs_errors(obj))

@@ -47,6 +47,11 @@ def test_resize_keeps_resources_of_containers() -> None:
     assert keep(EVERYTHING) == decode({"f:spec": {"f:containers": {'k:{"name":"c"}': {".": {}, "f:resources": {}}}}})
 
 
+def test_service_ranges_are_not_filtered() -> None:
+    """kube-apiserver registers their sets under "networking/v1", which no write is in."""
+    assert reset.built_in(GroupResource("networking.k8s.io", "servicecidrs"), ["networking.k8s.io/v1"], ["status"]) == {}
+
+
 def test_without_a_status_subresource_everything_may_be_owned() -> None:
     assert reset.built_in(GroupResource("", "configmaps"), ["v1"], []) == {}
 

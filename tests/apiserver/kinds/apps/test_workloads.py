@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.kindtools import cells, changed, create, resource_of, update, workload
+from tests.support.kindtools import cells, changed, create, resource_of, typed, update, workload
 
 KINDS = ["Deployment", "ReplicaSet", "StatefulSet", "DaemonSet"]
 
@@ -50,6 +50,7 @@ def test_daemonsets_count_templates_in_an_annotation() -> None:
     wanted["spec"]["template"]["spec"]["containers"][0]["image"] = "i:2"
     assert update(wanted, old).obj["metadata"]["annotations"] == {key: "2"}
     assert update(old, old).obj["metadata"]["annotations"] == {key: "1"}
+    assert typed(workload("DaemonSet"))["metadata"]["annotations"] == {key: "0"}, "what a client leaves out is zero, before it is counted"
 
 
 def test_daemonset_rolls_either_up_or_down() -> None:
