@@ -44,7 +44,11 @@ def column_definitions(columns: Sequence[ColumnLike]) -> list[Object]:
     return [{"name": c.name, "type": c.type, "format": c.format, "description": c.description, "priority": c.priority} for c in columns]
 
 
-def table_row(obj: Object, cells: Sequence[Any], include: str, version: str = "v1") -> Object:
+def no_conditions(obj: Object) -> Sequence[Object]:
+    return ()
+
+
+def table_row(obj: Object, cells: Sequence[Any], include: str, version: str = "v1", conditions: Sequence[Object] = ()) -> Object:
     """``include``: from `check_include_object`. The bookmark that ends initial events keeps its metadata whatever was asked for."""
     shown: Object | None
     if include == "Object":
@@ -53,6 +57,8 @@ def table_row(obj: Object, cells: Sequence[Any], include: str, version: str = "v
         shown = None
     else:
         shown = partial_object(obj, version)
+    if conditions:
+        return {"cells": list(cells), "conditions": list(conditions), "object": shown}
     return {"cells": list(cells), "object": shown}
 
 
@@ -62,6 +68,7 @@ def table(
     cells: Callable[[Object], Sequence[Any]],
     *,
     metadata: Object,
+    conditions: Callable[[Object], Sequence[Object]] = no_conditions,
     include: str = "",
     version: str = "v1",
     headers: bool = True,
@@ -73,5 +80,5 @@ def table(
         "apiVersion": f"meta.k8s.io/{version}",
         "metadata": list_metadata(metadata),
         "columnDefinitions": column_definitions(columns) if headers else None,
-        "rows": [table_row(obj, cells(obj), include, version) for obj in objects],
+        "rows": [table_row(obj, cells(obj), include, version, conditions(obj)) for obj in objects],
     }

@@ -102,7 +102,8 @@ def _transformed(
     if target.kind == "Table":
         include = check_include_object(first(request.query, "includeObject"))
         metadata = obj.get("metadata", {})
-        return table([obj], *printed, metadata=metadata, include=include, version=target.version)
+        conditions = scope.resource.hooks.row_conditions
+        return table([obj], *printed, metadata=metadata, conditions=conditions, include=include, version=target.version)
     if target.kind == "PartialObjectMetadata":
         return partial_object(obj, target.version)
     raise refuse_object(scope.resource.group, obj.get("kind", scope.resource.kind), custom=scope.resource.custom)
@@ -163,13 +164,19 @@ def _body(
     head: Object = {"kind": target.kind, "apiVersion": f"meta.k8s.io/{version}", "metadata": bare_metadata(metadata)}
     if target.kind == "Table":
         include = check_include_object(first(request.query, "includeObject"))
-        cells = cells_of(scope)
         head["columnDefinitions"] = column_definitions(scope.served.columns)
-        return ListBody(head, "rows", lambda: (table_row(o, cells(o), include, version) for o in objects()), count, _PARTIAL)
+        return ListBody(head, "rows", lambda: _rows(scope, objects(), include, version), count, _PARTIAL)
     if target.kind == "PartialObjectMetadata":
         raise refuse_list(scope.resource.group, scope.resource.list_kind, custom=scope.resource.custom)
     item_kind = _PARTIAL._replace(version=version)
     return ListBody(head, "items", lambda: (partial_object(o, version) for o in objects()), count, item_kind)
+
+
+def _rows(scope: Scope, objects: Iterator[Object], include: str, version: str) -> Iterator[Object]:
+    hooks, cells = scope.resource.hooks, cells_of(scope)
+    if hooks.row_order is not None:
+        objects = iter(sorted(objects, key=hooks.row_order))
+    return (table_row(o, cells(o), include, version, hooks.row_conditions(o)) for o in objects)
 
 
 def _plain_body(scope: Scope, objects: Callable[[], Iterator[Object]], count: int, metadata: Object) -> ListBody:

@@ -75,6 +75,7 @@ class Frames:
             scope.served.columns,
             cells_of(scope, datetime.now(UTC)),
             metadata=obj["metadata"],
+            conditions=scope.resource.hooks.row_conditions,
             include=self._include,
             version=target.version,
             headers=headers,

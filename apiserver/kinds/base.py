@@ -66,6 +66,7 @@ class Kind:
     controllers, as ever), or "none" where the garbage collector's finalizers are never set (events).
     two_phases: the first DELETE is the kind's own doing (begin_deletion), with other words for preconditions that do not hold.
     orphan_warning: what a deletion that orphans for want of a policy is warned of.
+    row_order: the key by which a list's Table is sorted; None leaves the order of the list.
     declared: rules that stand as data beside the kind, checked with what validate() and its siblings find (see docs/kinds.md).
     """
 
@@ -83,6 +84,7 @@ class Kind:
     two_phases = False
     name_rule: Callable[[str, bool], list[str]] | None = None
     declared: Declared | None = None
+    row_order: Callable[[Object], Any] | None = None
 
     def __init__(self) -> None:
         self.zero_status: dict[str, Object] = {}
@@ -165,6 +167,10 @@ class Kind:
         """One Table row, as many cells as the resource's columns. The default suits kinds with Name and Age (or Created At)."""
         metadata = obj.get("metadata", {})
         return [metadata.get("name", ""), metadata.get("creationTimestamp")]
+
+    def row_conditions(self, obj: Object) -> list[Object]:
+        """Conditions of a Table row: kubectl shows rows that are Completed in another way."""
+        return []
 
     def fields(self, obj: Object) -> Mapping[str, str]:
         """Selectable fields beside metadata.name and metadata.namespace, by their names in field selectors, as strings.

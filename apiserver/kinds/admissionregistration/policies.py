@@ -132,7 +132,18 @@ def param_kind_cell(spec: Object) -> str:
 
 
 def param_ref_cell(spec: Object) -> str:
-    ref = spec.get("paramRef")
-    if ref is None:
-        return "<unset>"
-    return f"{ref['namespace']}/{ref.get('name', '')}" if ref.get("namespace") else str(ref.get("name", ""))
+    ref = spec.get("paramRef") or {}
+    if ref.get("name"):
+        return f"{ref.get('namespace') or '*'}/{ref['name']}"
+    selector = ref.get("selector")
+    return "<unset>" if selector is None else _go_selector(selector)
+
+
+def _go_selector(selector: Object) -> str:
+    """As Go prints a LabelSelector (its generated String method)."""
+    labels = "".join(f"{k}: {v}," for k, v in sorted((selector.get("matchLabels") or {}).items()))
+    requirements = "".join(
+        f"LabelSelectorRequirement{{Key:{r.get('key', '')},Operator:{r.get('operator', '')},Values:[{' '.join(r.get('values') or ())}],}},"
+        for r in selector.get("matchExpressions") or ()
+    )
+    return f"&LabelSelector{{MatchLabels:map[string]string{{{labels}}},MatchExpressions:[]LabelSelectorRequirement{{{requirements}}},}}"

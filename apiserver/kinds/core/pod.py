@@ -107,6 +107,9 @@ class Pod(Kind):
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         return podtable.cells(obj, now)
 
+    def row_conditions(self, obj: Object) -> list[Object]:
+        return podtable.conditions(obj)
+
     def fields(self, obj: Object) -> Mapping[str, str]:
         spec, status = obj.get("spec") or {}, obj.get("status") or {}
         addresses = status.get("podIPs") or [{"ip": status.get("podIP", "")}]

@@ -11,6 +11,15 @@ from apiserver.meta.times import human_duration, parse_time
 
 Object = Mapping[str, Any]
 
+_ENDS = {"Succeeded": "The pod has completed successfully.", "Failed": "The pod failed."}
+
+
+def conditions(pod: Object) -> list[dict[str, Any]]:
+    """Of the row: whether the pod has come to its end."""
+    phase = (pod.get("status") or {}).get("phase", "")
+    message = _ENDS.get(phase)
+    return [{"type": "Completed", "status": "True", "reason": phase, "message": message}] if message else []
+
 
 def cells(pod: Object, now: datetime) -> list[Any]:
     spec, status = pod.get("spec") or {}, pod.get("status") or {}
@@ -18,7 +27,10 @@ def cells(pod: Object, now: datetime) -> list[Any]:
     total = len(spec.get("containers") or ()) + len(sidecars)
     ready, restarts, last, reason = _progress(spec, status, sidecars)
     if pod["metadata"].get("deletionTimestamp"):
-        reason = "Unknown" if status.get("reason") == "NodeLost" else "Terminating"
+        if status.get("reason") == "NodeLost":
+            reason = "Unknown"
+        elif status.get("phase") not in _ENDS:
+            reason = "Terminating"
     if restarts and last is not None:
         restarts_cell: Any = f"{restarts} ({human_duration((now - last).total_seconds())} ago)"
     else:
@@ -40,31 +52,29 @@ def cells(pod: Object, now: datetime) -> list[Any]:
 def _progress(spec: Object, status: Object, sidecars: set[Any]) -> tuple[int, int, datetime | None, str]:
     """(ready containers, restarts, when the last one was, what to show as status)."""
     reason = _gated(status) or status.get("reason") or status.get("phase", "")
-    init = status.get("initContainerStatuses") or ()
-    started_sidecars = [c for c in init if c.get("name") in sidecars and c.get("started")]
-    ready = sum(bool(c.get("ready")) for c in started_sidecars)
-    failing = _first_unfinished(spec, init, sidecars)
-    restarts = sum(c.get("restartCount", 0) for c in init)
-    last = _last_restart(init)
-    if failing is not None:
-        return ready, restarts, last, failing
-    restarts = sum(c.get("restartCount", 0) for c in init if c.get("name") in sidecars)
-    last = _last_restart(c for c in init if c.get("name") in sidecars)
+    seen, failing = _initialized(spec, status.get("initContainerStatuses") or (), sidecars)
+    side = [c for c in seen if c.get("name") in sidecars]
+    ready = sum(bool(c.get("ready")) for c in side if c.get("started") and not _succeeded(c))
+    reason = failing or reason
+    if failing and not _is_true(status, "Initialized"):
+        return ready, sum(c.get("restartCount", 0) for c in seen), _last_restart(seen), reason
     running = False
     regular = status.get("containerStatuses") or ()
     for container in reversed(regular):
-        restarts += container.get("restartCount", 0)
         said = _said(container)
         if said:
             reason = said
         elif container.get("ready") and (container.get("state") or {}).get("running") is not None:
             running = True
             ready += 1
-    last = max(filter(None, (last, _last_restart(regular))), default=None)
+    counted = [*side, *regular]
     if reason == "Completed" and running:
-        conditions = {c.get("type"): c.get("status") for c in status.get("conditions") or ()}
-        reason = "Running" if conditions.get("Ready") == "True" else "NotReady"
-    return ready, restarts, last, reason
+        reason = "Running" if _is_true(status, "Ready") else "NotReady"
+    return ready, sum(c.get("restartCount", 0) for c in counted), _last_restart(counted), reason
+
+
+def _is_true(status: Object, condition: str) -> bool:
+    return any(c.get("type") == condition and c.get("status") == "True" for c in status.get("conditions") or ())
 
 
 def _gated(status: Object) -> str:
@@ -87,21 +97,26 @@ def _said(container: Object) -> str:
     return f"Signal:{ended['signal']}" if ended.get("signal") else f"ExitCode:{ended.get('exitCode', 0)}"
 
 
-def _first_unfinished(spec: Object, statuses: Iterable[Object], sidecars: set[Any]) -> str | None:
-    """``Init:...`` for the first init container that still has to do something; None when all are done."""
+def _succeeded(container: Object) -> bool:
+    ended = (container.get("state") or {}).get("terminated")
+    return ended is not None and not ended.get("exitCode")
+
+
+def _initialized(spec: Object, statuses: Iterable[Object], sidecars: set[Any]) -> tuple[list[Object], str]:
+    """The init containers up to the first that still has to do something, and ``Init:...`` for that one; "" when all are done."""
+    seen = []
     for i, container in enumerate(statuses):
+        seen.append(container)
+        if _succeeded(container) or (container.get("name") in sidecars and container.get("started")):
+            continue
         state = container.get("state") or {}
-        ended, waiting = state.get("terminated"), state.get("waiting") or {}
-        if ended is not None and not ended.get("exitCode"):
-            continue
-        if container.get("name") in sidecars and container.get("started"):
-            continue
-        if ended is not None:
-            return f"Init:{_said(container)}"
+        waiting = state.get("waiting") or {}
+        if state.get("terminated") is not None:
+            return seen, f"Init:{_said({'state': {'terminated': state['terminated']}})}"
         if waiting.get("reason") and waiting["reason"] != "PodInitializing":
-            return f"Init:{waiting['reason']}"
-        return f"Init:{i}/{len(spec.get('initContainers') or ())}"
-    return None
+            return seen, f"Init:{waiting['reason']}"
+        return seen, f"Init:{i}/{len(spec.get('initContainers') or ())}"
+    return seen, ""
 
 
 def _last_restart(statuses: Iterable[Object]) -> datetime | None:

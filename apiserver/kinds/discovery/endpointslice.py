@@ -73,17 +73,15 @@ class EndpointSlice(Kind):
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         metadata = obj["metadata"]
-        ports = [str(p["port"]) if p.get("port") is not None else "*" for p in obj.get("ports") or []]
+        ports = [str(p["port"]) if p.get("port") is not None else p.get("name") or "" for p in obj.get("ports") or []]
         addresses = [a for e in obj.get("endpoints") or [] for a in e.get("addresses") or []]
         shown = [_shortened(ports), _shortened(addresses)]
         return [metadata["name"], obj.get("addressType", ""), *shown, age(metadata.get("creationTimestamp"), now)]
 
 
 def _shortened(items: list[str]) -> str:
-    if not items:
-        return "<unset>"
     more = f" + {len(items) - _SHOWN} more..." if len(items) > _SHOWN else ""
-    return ",".join(items[:_SHOWN]) + more
+    return ",".join(items[:_SHOWN]) + more or "<unset>"
 
 
 def _drop_topology(obj: Object) -> None:

@@ -27,6 +27,11 @@ _VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "proxy
 class FlowSchema(Kind):
     status = True
 
+    @staticmethod
+    def row_order(obj: Object) -> tuple[int, str]:
+        """As requests try them."""
+        return (obj.get("spec") or {}).get("matchingPrecedence", 0), obj["metadata"]["name"]
+
     def default(self, obj: Object, version: str) -> None:
         spec = obj.setdefault("spec", {})
         if not spec.get("matchingPrecedence"):

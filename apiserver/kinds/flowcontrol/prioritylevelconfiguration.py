@@ -79,9 +79,9 @@ class PriorityLevelConfiguration(Kind):
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         metadata, spec = obj["metadata"], obj.get("spec") or {}
-        part = spec.get("limited") if spec.get("limited") is not None else spec.get("exempt")
-        shares = (part or {}).get("nominalConcurrencyShares", "<none>")
-        queuing = ((spec.get("limited") or {}).get("limitResponse") or {}).get("queuing") or {}
+        limited = spec.get("limited") or {}
+        shares = limited.get("nominalConcurrencyShares", "<none>")
+        queuing = (limited.get("limitResponse") or {}).get("queuing") or {}
         queues = [queuing.get(member, "<none>") for member in ("queues", "handSize", "queueLengthLimit")]
         return [metadata["name"], spec.get("type", ""), shares, *queues, age(metadata.get("creationTimestamp"), now)]
 

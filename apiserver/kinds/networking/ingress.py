@@ -15,6 +15,7 @@ from apiserver.kinds.registration import register
 from apiserver.meta.times import age
 
 _CLASS = "kubernetes.io/ingress.class"
+_SHOWN_HOSTS = 3
 
 
 @register("networking.k8s.io", "Ingress")
@@ -55,13 +56,12 @@ class Ingress(Kind):
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         metadata, spec = obj["metadata"], obj.get("spec") or {}
         name = spec.get("ingressClassName")
-        if name is None:
-            name = (metadata.get("annotations") or {}).get(_CLASS, "<none>")
+        addresses = {x.get("ip") or x.get("hostname", "") for x in _ingress(obj)} - {""}
         return [
             metadata["name"],
-            name,
+            "<none>" if name is None else name,
             _hosts(spec.get("rules") or []),
-            ",".join(x.get("ip") or x.get("hostname", "") for x in _ingress(obj)),
+            ",".join(sorted(addresses)),
             "80, 443" if spec.get("tls") else "80",
             age(metadata.get("creationTimestamp"), now),
         ]
@@ -72,8 +72,11 @@ def _ingress(obj: Object) -> list[Object]:
 
 
 def _hosts(rules: list[Object]) -> str:
-    hosts = [r["host"] for r in rules if r.get("host")]
-    shown = ",".join(hosts[:3])
-    if len(hosts) > 3:
-        shown += f" + {len(hosts) - 3} more..."
-    return shown or "*"
+    """At most three hosts; a rule that comes after them counts as one more, with or without a host."""
+    shown: list[str] = []
+    for rule in rules:
+        if len(shown) == _SHOWN_HOSTS:
+            return f"{','.join(shown)} + {len(rules) - _SHOWN_HOSTS} more..."
+        if rule.get("host"):
+            shown.append(rule["host"])
+    return ",".join(shown) or "*"

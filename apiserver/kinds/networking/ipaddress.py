@@ -14,6 +14,7 @@ from apiserver.kinds.declarative.declared import Declared
 from apiserver.kinds.declarative.run import covered
 from apiserver.kinds.registration import register
 from apiserver.meta import names
+from apiserver.meta.times import age
 
 _REF = FieldPath("spec.parentRef")
 
@@ -56,8 +57,9 @@ class IPAddress(Kind):
         if ref is not None:
             parts = [p for p in (ref.get("resource"), ref.get("group")) if p]
             where = [p for p in (ref.get("namespace"), ref.get("name")) if p]
-            shown = "/".join([".".join(parts), *where])
-        return [obj["metadata"]["name"], shown]
+            shown = "/".join([".".join(parts).lower(), *where])
+        # The row has an age, for which there is no column.
+        return [obj["metadata"]["name"], shown, age(obj["metadata"].get("creationTimestamp"), now)]
 
 
 def _reference(ref: Object | None) -> c.Errors:

@@ -13,6 +13,8 @@ from apiserver.kinds.registration import register
 from apiserver.kinds.storage.storageclass import parameter_errors
 from apiserver.meta.times import age
 
+_DEFAULT = "volumeattributesclass.alpha.kubernetes.io/is-default-class"
+
 
 @register("storage.k8s.io", "VolumeAttributesClass")
 class VolumeAttributesClass(Kind):
@@ -30,4 +32,6 @@ class VolumeAttributesClass(Kind):
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         metadata = obj["metadata"]
-        return [metadata["name"], obj.get("driverName", ""), age(metadata.get("creationTimestamp"), now)]
+        default = (metadata.get("annotations") or {}).get(_DEFAULT) == "true"
+        name = f"{metadata['name']} (default)" if default else metadata["name"]
+        return [name, obj.get("driverName", ""), age(metadata.get("creationTimestamp"), now)]
