@@ -57,7 +57,7 @@ def default_stored(resource: Resource, obj: Object) -> None:
     """A stored custom object decoded in its own version, in place: what the schema does not know goes, and its defaults come."""
     served = resource.versions.get(GroupVersion.parse(obj["apiVersion"]).version)
     if served is not None:
-        decode_custom(served.schema, obj)
+        decode_custom(served.schema, obj, lenient=True)
         apply_defaults(served.schema, obj)
 
 

@@ -1,59 +1,85 @@
-"""Embedded resources (x-kubernetes-embedded-resource): apiVersion and kind must be there and make sense
-(k8s.io/apiextensions-apiserver ``schema/objectmeta``). Their metadata has been read as an ObjectMeta by decoding."""
+"""Embedded resources (x-kubernetes-embedded-resource) as decoding sees them: their metadata is read as an ObjectMeta
+(k8s.io/apiextensions-apiserver ``schema/objectmeta``). What they must hold is in ``apiserver.kinds.apiextensions.embedded``."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from apiserver.fielderrors import FieldErrors, FieldPath, invalid, required
-from apiserver.meta.gvk import GroupVersion
-from apiserver.meta.names import dns1035_label
+from apiserver.fielderrors import FieldError, FieldPath, invalid
+from apiserver.schema.builtin import definition
+from apiserver.schema.decode import DecodeError, decode
+from apiserver.schema.definitions import META
 from apiserver.schema.types import Schema
-from apiserver.schema.validate_errors import ROOT
 
 
-def validate_embedded(schema: Schema, value: Any, path: FieldPath = ROOT, *, root: bool = False) -> FieldErrors:
-    """``root``: the value itself is a resource whatever the schema says."""
-    if not root and "embedded" not in schema.cache.get("below", ()):
-        return []
-    errors: FieldErrors = []
+class CoerceError(DecodeError):
+    """An embedded resource that cannot be read."""
+
+    def __init__(self, error: FieldError) -> None:
+        super().__init__(str(error))
+        self.error = error
+
+
+def read_metadata(value: Any, path: str, unknown: list[str]) -> dict[str, Any]:
+    """The value as an ObjectMeta; paths of unknown fields go to ``unknown``. Raises DecodeError."""
+    result = decode(definition(META + "ObjectMeta"), value, path=path)
+    unknown += [fault.removeprefix('unknown field "').removesuffix('"') for fault in result.strict]
+    metadata: dict[str, Any] = result.value
+    return metadata
+
+
+def coerce_embedded(schema: Schema, value: Any, path: FieldPath, unknown: list[str], *, root: bool = False, lenient: bool = False) -> None:
+    """The metadata, apiVersion and kind of embedded resources, in place. ``root``: the value itself is one, whatever the schema says;
+    ``lenient``: what cannot be read is removed. Raises CoerceError."""
+    if not (root or _has_embedded(schema)):
+        return
     if type(value) is dict:
         if root or schema.embedded_resource:
-            errors += _type_meta(value, path)
-        properties, additional = schema.properties or {}, schema.additional
+            _coerce(value, path, unknown, lenient)
         for name, member in value.items():
-            if name in properties:
-                errors += validate_embedded(properties[name], member, path.child(name))
-            elif additional is not None:
-                errors += validate_embedded(additional, member, path.key(name))
+            known = (schema.properties or {}).get(name)
+            if known is not None:
+                coerce_embedded(known, member, path.child(name), unknown, lenient=lenient)
+            elif schema.additional is not None:
+                coerce_embedded(schema.additional, member, path.key(name), unknown, lenient=lenient)
     elif type(value) is list and schema.items is not None:
         for i, item in enumerate(value):
-            errors += validate_embedded(schema.items, item, path.at(i))
-    return errors
+            coerce_embedded(schema.items, item, path.at(i), unknown, lenient=lenient)
 
 
-def _type_meta(value: dict[str, Any], path: FieldPath) -> FieldErrors:
-    errors: FieldErrors = [required(path.child(name)) for name in ("apiVersion", "kind") if name not in value]
-    for name, check in (("apiVersion", _version), ("kind", _kind)):
-        if name in value:
-            found = value[name]
-            if type(found) is not str:
-                errors.append(invalid(path.child(name), found, "must be a string"))
-            elif not found:
-                errors.append(invalid(path.child(name), found, "must not be empty"))
-            elif why := check(found):
-                errors.append(invalid(path.child(name), found, why))
-    return errors
-
-
-def _version(text: str) -> str:
+def _coerce(value: dict[str, Any], path: FieldPath, unknown: list[str], lenient: bool) -> None:
+    for name in ("apiVersion", "kind"):
+        if name in value and not isinstance(value[name], str):
+            if not lenient:
+                raise CoerceError(invalid(path.child(name), value[name], "must be a string"))
+            del value[name]
+    if "metadata" not in value:
+        return
+    where, metadata = path.child("metadata"), value["metadata"]
     try:
-        GroupVersion.parse(text)
-    except ValueError as e:
-        return str(e)
-    return ""
+        value["metadata"] = read_metadata(metadata, where, unknown)
+    except DecodeError as e:
+        if not lenient:
+            raise CoerceError(invalid(where, metadata, str(e))) from None
+        if type(metadata) is dict:
+            value["metadata"] = _readable(metadata, where)
 
 
-def _kind(text: str) -> str:
-    problems = dns1035_label(text.lower())
-    return "may have mixed case, but should otherwise match: " + ",".join(problems) if problems else ""
+def _readable(metadata: dict[str, Any], path: str) -> dict[str, Any]:
+    """The members that can be read, each by itself."""
+    found: dict[str, Any] = {}
+    for name, member in metadata.items():
+        try:
+            found |= read_metadata({name: member}, path, [])
+        except DecodeError:
+            continue
+    return found
+
+
+def _has_embedded(schema: Schema) -> bool:
+    """Whether an embedded resource can stand at this node or below it; found once per node."""
+    found: bool | None = schema.cache.get("embedded")
+    if found is None:
+        below = [*(schema.properties or {}).values(), *(s for s in (schema.items, schema.additional) if s is not None)]
+        found = schema.cache["embedded"] = schema.embedded_resource or any(_has_embedded(s) for s in below)
+    return found

@@ -10,31 +10,32 @@ from __future__ import annotations
 
 from typing import Any
 
-from apiserver.fielderrors import FieldPath, invalid
-from apiserver.schema.builtin import definition
-from apiserver.schema.decode import DecodeError, decode
+from apiserver.schema.decode import DecodeError
 from apiserver.schema.decode_errors import Path, strict_path
-from apiserver.schema.definitions import META
+from apiserver.schema.embedded import coerce_embedded, read_metadata
+from apiserver.schema.structural import ANYTHING
 from apiserver.schema.types import MISSING, Schema
+from apiserver.schema.validate_errors import ROOT
 
 _META_FIELDS = frozenset({"apiVersion", "kind", "metadata"})
 
 
-def decode_custom(schema: Schema | None, obj: dict[str, Any], *, preserve_unknown: bool = False) -> list[str]:
+def decode_custom(schema: Schema | None, obj: dict[str, Any], *, preserve_unknown: bool = False, lenient: bool = False) -> list[str]:
     """Bring a custom object into shape, in place. ``schema``: of its version (None: nothing is known); ``preserve_unknown``: the
-    definition's ``spec.preserveUnknownFields``. Returns the strict errors: ``unknown field "spec.foo"``. Raises DecodeError."""
+    definition's ``spec.preserveUnknownFields``; ``lenient``: what cannot be read of the metadata of embedded resources goes, as for objects
+    in storage, which may be older than the schema. Returns the strict errors: ``unknown field "spec.foo"``. Raises DecodeError."""
     unknown: list[str] = []
     for name in ("kind", "apiVersion"):
         if not isinstance(obj.get(name, ""), str):
             raise DecodeError(f".{name} accessor error: {obj[name]} is of the type {_go_type(obj[name])}, expected string")
-    metadata = _object_meta(obj, "", unknown) if "metadata" in obj else None
+    metadata = read_metadata(obj["metadata"], "metadata", unknown) if "metadata" in obj else None
     if not preserve_unknown:
         unknown += sorted(prune(schema, obj))
         if schema is not None:
             prune_nulls(schema, obj)
     if schema is not None:
         embedded: list[str] = []
-        _coerce(schema, obj, FieldPath(""), embedded)
+        coerce_embedded(schema, obj, ROOT, embedded, lenient=lenient)
         unknown += sorted(embedded)
     if metadata is not None:
         obj["metadata"] = metadata
@@ -91,7 +92,7 @@ def prune_nulls(schema: Schema, value: Any) -> None:
             if known is None:
                 continue
             if member is None:
-                if not known.nullable and known.default in (MISSING, None):
+                if known is not ANYTHING and not known.nullable and known.default in (MISSING, None):
                     gone.append(name)
             else:
                 prune_nulls(known, member)
@@ -100,52 +101,6 @@ def prune_nulls(schema: Schema, value: Any) -> None:
     elif type(value) is list and schema.items is not None:
         for item in value:
             prune_nulls(schema.items, item)
-
-
-def _object_meta(obj: dict[str, Any], prefix: str, unknown: list[str]) -> dict[str, Any]:
-    """The object's metadata as an ObjectMeta; paths of unknown fields go to ``unknown``. Raises DecodeError."""
-    result = decode(definition(META + "ObjectMeta"), obj["metadata"], path=f"{prefix}.metadata" if prefix else "metadata")
-    unknown += [fault.removeprefix('unknown field "').removesuffix('"') for fault in result.strict]
-    metadata: dict[str, Any] = result.value
-    return metadata
-
-
-def _coerce(schema: Schema, value: Any, path: FieldPath, unknown: list[str]) -> None:
-    """The metadata, apiVersion and kind of embedded resources."""
-    if not _has_embedded(schema):
-        return
-    if type(value) is dict:
-        if schema.embedded_resource:
-            _coerce_embedded(value, path, unknown)
-        for name, member in value.items():
-            known = (schema.properties or {}).get(name)
-            if known is not None:
-                _coerce(known, member, path.child(name), unknown)
-            elif schema.additional is not None:
-                _coerce(schema.additional, member, path.key(name), unknown)
-    elif type(value) is list and schema.items is not None:
-        for i, item in enumerate(value):
-            _coerce(schema.items, item, path.at(i), unknown)
-
-
-def _coerce_embedded(value: dict[str, Any], path: FieldPath, unknown: list[str]) -> None:
-    for name in ("apiVersion", "kind"):
-        if name in value and not isinstance(value[name], str):
-            raise DecodeError(str(invalid(path.child(name), value[name], "must be a string")))
-    if "metadata" in value:
-        try:
-            value["metadata"] = _object_meta(value, path, unknown)
-        except DecodeError as e:
-            raise DecodeError(str(invalid(path.child("metadata"), value["metadata"], str(e)))) from None
-
-
-def _has_embedded(schema: Schema) -> bool:
-    """Whether an embedded resource can stand at this node or below it; found once per node."""
-    found: bool | None = schema.cache.get("embedded")
-    if found is None:
-        below = [*(schema.properties or {}).values(), *(s for s in (schema.items, schema.additional) if s is not None)]
-        found = schema.cache["embedded"] = schema.embedded_resource or any(_has_embedded(s) for s in below)
-    return found
 
 
 def _go_type(value: Any) -> str:

@@ -57,7 +57,7 @@ def _node(props: Props, found: dict[int, int]) -> Schema:
         type="" if props.get("x-kubernetes-int-or-string") else props.get("type", ""),
         format=props.get("format", ""),
         properties=LazyProperties(_makers(properties, found)) if properties else None,
-        additional=_node(additional, found) if isinstance(additional, dict) else _ANYTHING if additional is True else None,
+        additional=_node(additional, found) if isinstance(additional, dict) else ANYTHING if isinstance(additional, bool) else None,
         items=_node(items, found) if isinstance(items, dict) else None,
         list_type=props.get("x-kubernetes-list-type", ""),
         map_keys=tuple(props.get("x-kubernetes-list-map-keys") or ()),
@@ -72,8 +72,8 @@ def _node(props: Props, found: dict[int, int]) -> Schema:
         extensions={k: props[k] for k in ("title", "example", "externalDocs") if k in props},
     )
     _values(node, props)
-    if additional is False:
-        node.extensions = {**node.extensions, "additionalProperties": False}
+    if isinstance(additional, bool):
+        node.extensions = {**node.extensions, "additionalProperties": additional}
     bits = found.get(id(props), 0)
     below = {name for i, name in enumerate(_BELOW) if bits >> i & 1}
     node.cache["below"] = below
@@ -88,8 +88,9 @@ def _makers(properties: Props, found: dict[int, int]) -> dict[str, Callable[[], 
     return {name: partial(_node, member, found) for name, member in properties.items()}
 
 
-_ANYTHING = Schema()
-"""``additionalProperties: true``: any member, of which no structure is known, so that what objects there hold is pruned."""
+ANYTHING = Schema()
+"""``additionalProperties: true`` (and false, which validation refuses later): members of which no structure is known, so that what objects
+in them hold is pruned, and null is kept."""
 
 
 def _values(node: Schema, props: Props) -> None:

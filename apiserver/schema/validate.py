@@ -332,11 +332,12 @@ def _object(schema: Schema) -> Node | None:
             errors.append(too_many(text_of(path), size, most))
         was = old if type(old) is dict else {}
         for name, member in value.items():
+            if closed and name not in properties:
+                where = text_of(path)
+                errors.append(invalid(where, name, f"{where}.{name} in body is a forbidden property"))
+                continue
             known = nodes.get(name) or node(name)
             if known is None:
-                if closed:
-                    where = text_of(path)
-                    errors.append(invalid(where, name, f"{where}.{name} in body is a forbidden property"))
                 continue
             before = len(errors)
             theirs = was.get(name, MISSING)

@@ -150,7 +150,7 @@ def _children(made: Node, schema: Schema, v2: bool) -> None:
         made["properties"] = {name: _node(member, v2=v2) for name, member in schema.properties.items()}
     if schema.items is not None:
         made["items"] = _node(schema.items, v2=v2)
-    if schema.additional is not None:
+    if schema.additional is not None and "additionalProperties" not in made:
         made["additionalProperties"] = _node(schema.additional, v2=v2)
 
 

@@ -9,10 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apiserver.fielderrors import FieldPath
-from apiserver.schema.embedded import validate_embedded
 from apiserver.schema.formats import check_of
 from apiserver.schema.gonumbers import whole_numbers
 from apiserver.schema.listtypes import validate_lists
+from apiserver.schema.prune import prune
 from apiserver.schema.structural import structural
 from apiserver.schema.validate import validate
 from apiserver.schema.values import same
@@ -104,14 +104,11 @@ def test_duplicates_in_sets_and_maps() -> None:
     assert [str(e) for e in validate_lists(schema, value)] == ['s[2]: Duplicate value: "a"', 'm[1]: Duplicate value: {"k":"x"}']
 
 
-def test_embedded_resources_must_say_what_they_are() -> None:
-    schema = structural({"type": "object", "properties": {"o": {"type": "object", "x-kubernetes-embedded-resource": True}}})
-    assert [str(e) for e in validate_embedded(schema, {"o": {"kind": "Bad Kind"}})] == [
-        "o.apiVersion: Required value",
-        'o.kind: Invalid value: "Bad Kind": may have mixed case, but should otherwise match: a DNS-1035 label must consist of lower case '
-        "alphanumeric characters or '-', start with an alphabetic character, and end with an alphanumeric character (e.g. 'my-name',  or "
-        "'abc-123', regex used for validation is '[a-z]([-a-z0-9]*[a-z0-9])?')",
-    ]
+def test_closed_objects_keep_what_they_refuse() -> None:
+    schema = structural({"type": "object", "properties": {"o": {"type": "object", "additionalProperties": False}}})
+    value = {"o": {"a": {"b": 1}}}
+    assert prune(schema, value, root=False) == ["o.a.b"]
+    assert [str(e) for e in validate(schema, value)] == ['o: Invalid value: "a": o.a in body is a forbidden property']
 
 
 @pytest.mark.parametrize(
