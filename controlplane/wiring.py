@@ -10,7 +10,8 @@ import hashlib
 import hmac
 import os
 import socket
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Mapping, Sequence
+from contextlib import asynccontextmanager
 from functools import cache
 from typing import Any
 
@@ -33,13 +34,14 @@ from apiserver.registry.core import Registry
 from apiserver.registry.customcatalog import TenantCatalog
 from apiserver.registry.customfields import CustomFields
 from apiserver.registry.definitionnames import DefinitionHook
-from apiserver.registry.definitions import DEFINITIONS
+from apiserver.registry.definitions import DEFINITIONS, Change
 from apiserver.registry.managers import make_manager
 from apiserver.registry.quota import charger
 from apiserver.registry.scope import Tenant
 from apiserver.registry.seeding import Seeder
 from apiserver.registry.services import SERVICES, ServiceHook
 from apiserver.storage.compact import compact_forever
+from apiserver.storage.interface import Store
 from apiserver.storage.leases import Candidate
 from apiserver.storage.postgres import PostgresStore
 from apiserver.watch.watches import Watches
@@ -98,19 +100,12 @@ def fetcher(store: PostgresStore) -> Fetch:
     return fetch
 
 
-async def start_server() -> Server:
-    """Everything that serves requests, running."""
-    database = settings.DATABASES["default"]
-    dsn = conninfo(database, application_name="polyplane")
-    store = PostgresStore(dsn, hints_conninfo=settings.POLYPLANE_HINTS_DSN or dsn)
-    await store.open()
-    catalog = TenantCatalog()
+def make_registry(store: Store, catalog: TenantCatalog) -> Registry:
+    """The registry over an open store, with watches that have not been started and a catalog that nobody follows yet."""
     index = index_with(catalog)
-    watches = Watches(store, index)
-    await watches.start()
-    registry = Registry(
+    return Registry(
         store=store,
-        watches=watches,
+        watches=Watches(store, index),
         chain=Chain(default_plugins(charger(store))),
         catalog=catalog,
         manager=managers(),
@@ -120,6 +115,43 @@ async def start_server() -> Server:
         gates=Gates.of(features.ENABLED),
         webhooks=webhook_client(),
     )
+
+
+class _Nobody:
+    """Follows definitions and does nothing about them."""
+
+    def changed(self, tenant: Tenant, changes: Sequence[Change]) -> None:
+        pass
+
+
+@asynccontextmanager
+async def open_registry() -> AsyncIterator[tuple[Registry, TenantCatalog]]:
+    """For commands: reads and writes like a server, serves nobody and runs no controllers."""
+    store = PostgresStore(conninfo(settings.DATABASES["default"], application_name="polyplane"))
+    await store.open()
+    catalog = TenantCatalog()
+    registry = make_registry(store, catalog)
+    await registry.watches.start()
+    catalog.follow(registry.watches, _Nobody())
+    try:
+        yield registry, catalog
+    finally:
+        catalog.stop()
+        await registry.watches.stop()
+        await registry.webhooks.close()
+        await store.close()
+
+
+async def start_server() -> Server:
+    """Everything that serves requests, running."""
+    database = settings.DATABASES["default"]
+    dsn = conninfo(database, application_name="polyplane")
+    store = PostgresStore(dsn, hints_conninfo=settings.POLYPLANE_HINTS_DSN or dsn)
+    await store.open()
+    catalog = TenantCatalog()
+    registry = make_registry(store, catalog)
+    watches = registry.watches
+    await watches.start()
     holder = f"{socket.gethostname()}:{os.getpid()}"
     definitions = DefinitionController(registry, catalog, Candidate(store.database, holder))
     catalog.follow(watches, definitions)
