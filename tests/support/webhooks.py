@@ -27,9 +27,12 @@ Object = dict[str, Any]
 
 
 class Reply:
-    """What goes over the wire."""
+    """What goes over the wire; closes: and then the connection is closed."""
 
-    def __init__(self, body: bytes, status: int = 200, content_type: str = "application/json", headers: str = "") -> None:
+    def __init__(
+        self, body: bytes, status: int = 200, content_type: str = "application/json", headers: str = "", *, closes: bool = False
+    ) -> None:
+        self.closes = closes
         reason = {200: "OK", 302: "Found"}.get(status, "Status")
         kind = f"Content-Type: {content_type}\r\n" if content_type else ""
         self.data = f"HTTP/1.1 {status} {reason}\r\n{kind}{headers}Content-Length: {len(body)}\r\n\r\n".encode() + body
@@ -127,7 +130,7 @@ class Webhook:
             return False
         writer.write(made.data if isinstance(made, Reply) else Reply(orjson.dumps(made)).data)
         await writer.drain()
-        return True
+        return not (isinstance(made, Reply) and made.closes)
 
 
 @asynccontextmanager
