@@ -291,7 +291,8 @@ async def test_watches_from_the_past_are_converted(api: Api) -> None:
 
 async def test_a_selecting_watch_sees_objects_come_and_go_in_its_version(api: Api) -> None:
     async with defined(api, selectableFields=[{"jsonPath": ".spec.address"}]):
-        watcher = api.watch(f"{V2}?watch=true&fieldSelector=spec.address%3Dh:1")
+        start = (await api.ok("GET", V2))["metadata"]["resourceVersion"]
+        watcher = api.watch(f"{V2}?watch=true&resourceVersion={start}&fieldSelector=spec.address%3Dh:1")
         await api.ok("POST", V1, widget("other", host="x", port=1))
         await api.ok("POST", V1, widget("a", host="h", port=1))
         await api.patch(f"{V1}/a", {"metadata": {"labels": {"x": "y"}}})
