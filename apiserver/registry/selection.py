@@ -47,9 +47,9 @@ def parse(resource: Resource, version: str, options: ListOptions) -> Selection:
 
 def known_field(resource: Resource, version: str, name: str) -> str:
     """The field's name in the storage version. Raises BadRequest for one that the kind does not select by."""
-    if name in ("metadata.name", "metadata.namespace"):
-        return name
     own = resource.selectable(version)
+    if name == "metadata.name" or (name == "metadata.namespace" and (resource.namespaced or not (own or resource.custom))):
+        return name
     if not own and not resource.custom:
         raise BadRequest(f'{go_quote(name)} is not a known field selector: only "metadata.name", "metadata.namespace"')
     found = resource.hooks.field_alias(version, name) if name in own or not resource.custom else ""

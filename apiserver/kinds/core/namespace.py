@@ -79,8 +79,7 @@ class Namespace(Kind):
         return [table.name(obj), (obj.get("status") or {}).get("phase", ""), table.created(obj, now)]
 
     def fields(self, obj: Object) -> Mapping[str, str]:
-        phase = (obj.get("status") or {}).get("phase", "")
-        return {"status.phase": phase, "name": obj["metadata"].get("name", "")}
+        return {"status.phase": (obj.get("status") or {}).get("phase", "")}
 
 
 def finalizer(name: str, path: FieldPath) -> checks.Errors:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import json
 import posixpath
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -76,9 +75,6 @@ class PersistentVolume(Kind):
 
     def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
         return [] if context.subresource else _warnings(obj)
-
-    def fields(self, obj: Object) -> Mapping[str, str]:
-        return {"name": obj["metadata"].get("name", "")}
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         metadata, spec, status = obj["metadata"], obj.get("spec", {}), obj.get("status") or {}

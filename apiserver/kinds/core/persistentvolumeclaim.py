@@ -7,7 +7,6 @@ Sources: kubernetes ``pkg/apis/core`` (defaults, ValidatePersistentVolumeClaimUp
 from __future__ import annotations
 
 import copy
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -74,9 +73,6 @@ class PersistentVolumeClaim(Kind):
                 text = go_quote(canonical_quantity(amount))
                 out.append(f"spec.resources.{member}[storage]: fractional byte value {text} is invalid, must be an integer")
         return out
-
-    def fields(self, obj: Object) -> Mapping[str, str]:
-        return {"name": obj["metadata"].get("name", "")}
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         metadata, spec, status = obj["metadata"], obj.get("spec", {}), obj.get("status") or {}

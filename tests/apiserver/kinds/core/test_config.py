@@ -82,7 +82,7 @@ def test_namespaces_carry_their_name_and_finalizer() -> None:
     assert obj["spec"] == {"finalizers": ["a/b", "kubernetes"]}
     assert obj["status"] == {"phase": "Active"}
     resource, _ = resource_of(obj)
-    assert resource.hooks.fields(obj) == {"name": "x", "status.phase": "Active"}
+    assert resource.hooks.fields(obj) == {"status.phase": "Active"}
 
 
 def test_updates_leave_the_finalizers_of_a_namespace_to_finalize() -> None:
