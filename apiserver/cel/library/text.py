@@ -12,10 +12,10 @@ from typing import Final
 from apiserver.cel.decls import Overload, functions, overload
 from apiserver.cel.errors import EvalError
 from apiserver.cel.gourl import Url, UrlError, parse_query, parse_request_uri, parse_url
-from apiserver.cel.regex import RegexError, parse_regex
 from apiserver.cel.types import struct_type
 from apiserver.cel.values import NONE, Optional
 from apiserver.meta import names
+from apiserver.schema.goregex import RegexError, parse_regex
 
 # --- regular expressions ------------------------------------------------------------------------------------------------------------
 
