@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from apiserver.cel.binding import bind
-from apiserver.cel.correlate import Correlation, OldItems, Ratchet
 from apiserver.cel.decltypes import schema_decl_type
 from apiserver.cel.errors import BudgetExceeded, CelError, EvalError
 from apiserver.cel.program import PER_CALL_LIMIT
@@ -19,6 +18,7 @@ from apiserver.cel.rulecompile import CompiledRule, compile_node_rules
 from apiserver.cel.values import NONE, Optional
 from apiserver.fielderrors import ErrorType, FieldError, FieldErrors, FieldPath, GoSyntax, invalid
 from apiserver.meta.gotext import go_quote
+from apiserver.schema.correlate import Correlation, OldItems, Ratchet
 from apiserver.schema.types import Rule, Schema
 
 OBJECT_BUDGET: Final = 10_000_000

@@ -26,7 +26,8 @@ OWN_PLACE = GroupResource("", "")
 @dataclass(frozen=True, slots=True)
 class WriteContext:
     """What a hook may know of the request: the version the object is in, UTC now, the subresource ("" for the object itself),
-    the user's name, groups, uid and extra, and whether anything will be stored."""
+    the user's name, groups, uid and extra, and whether anything will be stored. warn: takes texts for Warning headers, for what validation
+    lets pass; they are sent even if the request fails."""
 
     version: str
     now: datetime
@@ -37,6 +38,7 @@ class WriteContext:
     user_extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     dry_run: bool = False
     field_manager: str = ""
+    warn: Callable[[str], None] = field(default=lambda text: None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

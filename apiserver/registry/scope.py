@@ -75,4 +75,5 @@ class Scope:
             user_extra=self.user.extra,
             dry_run=dry_run,
             field_manager=field_manager,
+            warn=self.warn,
         )

@@ -2,8 +2,8 @@
 
 Each node is compiled at its first use into one closure ``(value, old, path, errors) -> matches``. Paths are linked tuples that become text
 only for an error. ``matches`` is kube-openapi's match count: of several alternatives (anyOf, oneOf) that all fail, the one with the highest
-count is the one whose errors are shown. ``old`` is the stored value at the same place, where the two can be correlated: what is invalid but
-equal to it stays allowed (CRDValidationRatcheting).
+count is the one whose errors are shown. ``old`` is the Correlation of the value with the stored one, where they can be correlated: what is
+invalid but unchanged stays allowed (CRDValidationRatcheting). Alternatives do not look at the parts of a value in that way.
 """
 
 from __future__ import annotations
@@ -12,23 +12,26 @@ from collections.abc import Callable
 from typing import Any
 
 from apiserver.fielderrors import FieldErrors, FieldPath, go_quote, invalid, not_supported, required, too_long, too_many, type_invalid
+from apiserver.schema.correlate import Correlation
 from apiserver.schema.formats import check_of, recognized
 from apiserver.schema.gonumbers import is_int64, is_integral
 from apiserver.schema.goregex import RegexError, parse_regex
 from apiserver.schema.types import MISSING, Schema
 from apiserver.schema.validate_errors import ROOT, Path, text_of, type_error, whole
 from apiserver.schema.validate_numbers import number_check
-from apiserver.schema.values import enum_text, key_of, same
+from apiserver.schema.values import enum_text, same
 
-Node = Callable[[Any, Any, Path, FieldErrors], int]
+Old = Correlation | None
+Node = Callable[[Any, Old, Path, FieldErrors], int]
 
 
 def validate(schema: Schema, value: Any, *, old: Any = MISSING, base: FieldPath = ROOT) -> FieldErrors:
     """What is wrong with a value. ``old``: the stored value, for an update. ``base``: where the value stands; messages name fields
     below it without it, as kube-apiserver's do (``spec.a: ... a in body must be ...``)."""
     errors: FieldErrors = []
-    node_of(schema)(value, old, None, errors)
-    if not errors or (old is not MISSING and same(value, old)):
+    correlation = Correlation(value, old, schema) if old is not MISSING else None
+    node_of(schema)(value, correlation, None, errors)
+    if not errors or (correlation is not None and correlation.unchanged()):
         return []
     distinct = {(e.path, e.body()): e for e in errors}
     for error in distinct.values():
@@ -44,6 +47,8 @@ def node_of(schema: Schema) -> Node:
     return found
 
 
+_TYPE_META = ("apiVersion", "kind")
+"""Of the whole object these are the same in both, as both are in the version of the request."""
 _ASKED = {str: 1, int: 2, float: 2, list: 2, dict: 1}
 """What a value's own check adds to the match count where there is nothing to check."""
 
@@ -70,7 +75,7 @@ def _compile(schema: Schema) -> Node:
     }
     enum = _enum(schema)
 
-    def check(value: Any, old: Any, path: Path, errors: FieldErrors) -> int:
+    def check(value: Any, old: Old, path: Path, errors: FieldErrors) -> int:
         count = 1
         before = len(errors)
         if check_type is not None:
@@ -81,7 +86,7 @@ def _compile(schema: Schema) -> Node:
                 enum(value, path, errors)
             return 1 if len(errors) == before else 0
         if junctors is not None:
-            count += junctors(value, old, path, errors)
+            count += junctors(value, None, path, errors)
         count += 3  # alternatives (asked, matched) and enum (asked)
         part = by_type.get(type(value))
         count += _ASKED.get(type(value), 0) if part is None else 1 + part(value, old, path, errors)
@@ -176,7 +181,7 @@ def _junctors(schema: Schema) -> Node | None:
 
 
 def _any_of(nodes: list[Node]) -> Node:
-    def check(value: Any, old: Any, path: Path, errors: FieldErrors) -> int:
+    def check(value: Any, old: Old, path: Path, errors: FieldErrors) -> int:
         best, best_count = None, -1
         for node in nodes:
             own: FieldErrors = []
@@ -193,7 +198,7 @@ def _any_of(nodes: list[Node]) -> Node:
 
 
 def _one_of(nodes: list[Node]) -> Node:
-    def check(value: Any, old: Any, path: Path, errors: FieldErrors) -> int:
+    def check(value: Any, old: Old, path: Path, errors: FieldErrors) -> int:
         best, best_count, valid, first = None, -1, 0, 0
         for node in nodes:
             own: FieldErrors = []
@@ -215,7 +220,7 @@ def _one_of(nodes: list[Node]) -> Node:
 
 
 def _all_of(nodes: list[Node]) -> Node:
-    def check(value: Any, old: Any, path: Path, errors: FieldErrors) -> int:
+    def check(value: Any, old: Old, path: Path, errors: FieldErrors) -> int:
         count = valid = 0
         for node in nodes:
             before = len(errors)
@@ -230,7 +235,7 @@ def _all_of(nodes: list[Node]) -> Node:
 
 
 def _not(node: Node) -> Node:
-    def check(value: Any, old: Any, path: Path, errors: FieldErrors) -> int:
+    def check(value: Any, old: Old, path: Path, errors: FieldErrors) -> int:
         own: FieldErrors = []
         node(value, old, path, own)
         if not own:
@@ -255,7 +260,7 @@ def _string(schema: Schema, format_: str) -> Node | None:
         except RegexError as e:
             broken = f", but pattern is invalid: {e}"
 
-    def check(value: str, old: Any, path: Path, errors: FieldErrors) -> int:
+    def check(value: str, old: Old, path: Path, errors: FieldErrors) -> int:
         if longest is not None and len(value) > longest:
             errors.append(too_long(text_of(path), longest))
         elif shortest is not None and len(value) < shortest:
@@ -274,22 +279,21 @@ def _string(schema: Schema, format_: str) -> Node | None:
 
 def _list(schema: Schema) -> Node | None:
     items = schema.items
-    keys = schema.map_keys if schema.list_type == "map" else ()
+    keyed = schema.list_type == "map"
     least, most, unique = schema.min_items, schema.max_items, schema.unique_items
     item: Node | None = None
 
-    def check(value: list[Any], old: Any, path: Path, errors: FieldErrors) -> int:
+    def check(value: list[Any], old: Old, path: Path, errors: FieldErrors) -> int:
         nonlocal item
         count = 1
         if items is not None:
             if item is None:
                 item = node_of(items)
-            correlated = {key_of(o, keys): o for o in old} if keys and type(old) is list else None
             for i, member in enumerate(value):
                 before = len(errors)
-                was = MISSING if correlated is None else correlated.get(key_of(member, keys), MISSING)
+                was = old.index(i) if old is not None and keyed else None
                 count += item(member, was, (path, i), errors)
-                if len(errors) > before and was is not MISSING and same(member, was):
+                if len(errors) > before and was is not None and was.unchanged():
                     del errors[before:]
         size = len(value)
         if least is not None and size < least:
@@ -323,14 +327,13 @@ def _object(schema: Schema) -> Node | None:
             nodes[name] = made
         return made
 
-    def check(value: dict[str, Any], old: Any, path: Path, errors: FieldErrors) -> int:
+    def check(value: dict[str, Any], old: Old, path: Path, errors: FieldErrors) -> int:
         count, size = 0, len(value)
         if least is not None and size < least:
             where = text_of(path)
             errors.append(invalid(where, size, f"{where} in body should have at least {least} properties"))
         if most is not None and size > most:
             errors.append(too_many(text_of(path), size, most))
-        was = old if type(old) is dict else {}
         for name, member in value.items():
             if closed and name not in properties:
                 where = text_of(path)
@@ -340,9 +343,9 @@ def _object(schema: Schema) -> Node | None:
             if known is None:
                 continue
             before = len(errors)
-            theirs = was.get(name, MISSING)
-            count += known(member, theirs, (path, name), errors)
-            if len(errors) > before and theirs is not MISSING and same(member, theirs):
+            was = old.key(name) if old is not None and (path is not None or name not in _TYPE_META) else None
+            count += known(member, was, (path, name), errors)
+            if len(errors) > before and was is not None and was.unchanged():
                 del errors[before:]
         for name in wanted:
             if name not in value:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
 from typing import Any
 
 
@@ -23,11 +22,6 @@ def text_key(value: Any) -> Any:
     if type(value) in (dict, list):
         return json.dumps(value, sort_keys=True, separators=(",", ":"))
     return (type(value) is bool, value)
-
-
-def key_of(item: Any, keys: Sequence[str]) -> Any:
-    """Identity of an item of an associative list."""
-    return tuple(text_key(item.get(k)) for k in keys) if type(item) is dict else None
 
 
 def enum_text(value: Any) -> str:

@@ -19,6 +19,7 @@ from apiserver.kinds.apiextensions.jsonpath import Path
 from apiserver.kinds.apiextensions.scale import Scale
 from apiserver.kinds.apiextensions.schemas import Source
 from apiserver.kinds.base import Column, Kind, Object, Resource, ServedVersion, Subresource, WriteContext
+from apiserver.kinds.common.objectmeta import STANDARD_FINALIZERS, shared_errors
 from apiserver.meta.gvk import GroupResource, GroupVersion
 from apiserver.meta.names import qualified_name
 from apiserver.schema.listtypes import validate_lists
@@ -27,7 +28,7 @@ from apiserver.schema.validate import validate
 
 _BLOCKING = {ErrorType.NOT_SUPPORTED, ErrorType.REQUIRED, ErrorType.TOO_LONG, ErrorType.TOO_MANY, ErrorType.TYPE_INVALID}
 _UNCHECKED = "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation"
-_STANDARD_FINALIZERS = frozenset({"kubernetes", "orphan", "foregroundDeletion"})
+_METADATA = FieldPath("metadata")
 
 
 @dataclass(slots=True, eq=False)
@@ -129,7 +130,7 @@ class CustomKind(Kind):
         if not errors:
             errors = validate(version.schema, obj) + _scale_errors(version.scale, obj)
         errors += validate_embedded(version.schema, obj) + validate_lists(version.schema, obj)
-        return errors + _rule_errors(version.schema, obj, None, errors)
+        return errors + _rule_errors(version.schema, obj, None, errors, context)
 
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
         version = self.versions[context.version]
@@ -138,7 +139,7 @@ class CustomKind(Kind):
             errors = validate(version.schema, obj, old=old) + _scale_errors(version.scale, obj)
         errors += validate_embedded(version.schema, obj)
         errors += _new_duplicates(version.schema, obj, old)
-        return errors + _rule_errors(version.schema, obj, old, errors)
+        return errors + _rule_errors(version.schema, obj, old, errors, context)
 
     def validate_status_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
         version = self.versions[context.version]
@@ -149,7 +150,7 @@ class CustomKind(Kind):
                 errors += validate(schema, obj["status"], old=old.get("status", MISSING), base=FieldPath("status"))
             errors += version.scale.status_errors(obj) if version.scale is not None else []
         errors += _new_duplicates(version.schema, obj, old)
-        return errors + _rule_errors(version.schema, obj, old, errors)
+        return errors + _rule_errors(version.schema, obj, old, errors, context)
 
     def _type_meta(self, obj: Object, version: str) -> FieldErrors:
         wanted = {"kind": self.kind, "apiVersion": f"{self.group}/{version}"}
@@ -191,18 +192,23 @@ def _new_duplicates(schema: Schema, obj: Object, old: Object) -> FieldErrors:
     return found if found and not validate_lists(schema, old) else []
 
 
-def _rule_errors(schema: Schema, obj: Object, old: Object | None, errors: FieldErrors) -> FieldErrors:
+def _rule_errors(schema: Schema, obj: Object, old: Object | None, errors: FieldErrors, context: WriteContext) -> FieldErrors:
+    """``errors``: what is wrong with the object otherwise."""
     if "rules" not in schema.cache.get("below", ()):
         return []
-    if any(e.type in _BLOCKING for e in errors):
+    metadata = obj.get("metadata", {})
+    if not metadata.get("name") or any(e.type in _BLOCKING for e in (*errors, *shared_errors(metadata, _METADATA))):
         return [invalid("", None, _UNCHECKED)]
-    return run_rules(compile_rules(schema), obj, old).errors
+    outcome = run_rules(compile_rules(schema), obj, old)
+    for text in outcome.warnings:
+        context.warn(text)
+    return outcome.errors
 
 
 def _finalizer_warnings(name: str) -> list[str]:
     where = f"metadata.finalizers: {go_quote(name)}: "
     found = [where + text for text in qualified_name(name)]
-    if "/" not in name and name not in _STANDARD_FINALIZERS:
+    if "/" not in name and name not in STANDARD_FINALIZERS:
         path = " including a path (/)" if "." in name else ""
         found.append(f"{where}prefer a domain-qualified finalizer name{path} to avoid accidental conflicts with other finalizer writers")
     return found

@@ -87,6 +87,34 @@ def test_rules_are_not_run_on_objects_of_the_wrong_shape() -> None:
     assert [e.path for e in instance_errors(resource, obj(spec={"replicas": 1}))] == ["spec"]
 
 
+def test_rules_that_fail_on_what_an_update_leaves_alone_only_warn() -> None:
+    schema = copy_json(SCHEMA)
+    schema["properties"]["spec"]["properties"]["replicas"]["x-kubernetes-validations"] = [{"rule": "self > 1", "message": "too few"}]
+    resource = resource_of(definition(schema))
+    warnings: list[str] = []
+    context = WriteContext("v1", NOW, warn=warnings.append)
+    old = obj(spec={"replicas": 1, "x": "a"})
+    assert resource.hooks.validate_update(obj(spec={"replicas": 1, "x": "b"}), old, context) == []
+    assert warnings == ["spec.replicas: Invalid value: 1: too few"]
+    changed = resource.hooks.validate_update(obj(spec={"replicas": 0, "x": "a"}), old, context)
+    assert [str(e) for e in changed] == ["spec.replicas: Invalid value: 0: too few"]
+
+
+def test_rules_are_not_run_on_objects_with_broken_metadata() -> None:
+    schema = copy_json(SCHEMA)
+    schema["properties"]["spec"]["x-kubernetes-validations"] = [{"rule": "self.replicas > 1"}]
+    resource = resource_of(definition(schema))
+    nameless = obj(spec={"replicas": 1})
+    del nameless["metadata"]["name"]
+    large = obj(spec={"replicas": 1})
+    large["metadata"]["annotations"] = {"a": "x" * 300_000}
+    for broken in (nameless, large):
+        found = [str(e) for e in resource.hooks.validate_create(broken, CONTEXT)]
+        assert [text.split(";")[0] for text in found] == [
+            "<nil>: Invalid value: null: some validation rules were not checked because the object was invalid"
+        ]
+
+
 def test_scale_reads_and_writes_the_paths_of_the_definition() -> None:
     paths = {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.ready", "labelSelectorPath": ".status.selector"}
     resource = resource_of(definition(subresources={"scale": paths}))

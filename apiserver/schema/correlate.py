@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from apiserver.schema.structural import ANYTHING
 from apiserver.schema.types import Schema
 
 _MISSING: Any = object()
@@ -75,22 +76,39 @@ def member_schema(schema: Schema | None, name: str) -> Schema | None:
         return None
     if schema.properties is not None and name in schema.properties:
         return schema.properties[name]
-    return schema.additional
+    return schema.additional if schema.additional is not ANYTHING else None
 
 
 def deep_equal(new: Any, old: Any, schema: Schema | None) -> bool:
-    """Equality of JSON values; items of a list of type map are compared by their keys."""
+    """Whether an update leaves a value as it is. Items of a list of type map are compared by their keys; an object with members that the
+    schema does not know never counts as unchanged, as it does not upstream."""
+    if new is None or old is None:
+        return new is None and old is None
     if isinstance(new, dict) and isinstance(old, dict):
-        return len(new) == len(old) and all(k in old and deep_equal(v, old[k], member_schema(schema, k)) for k, v in new.items())
+        if len(new) != len(old):
+            return False
+        below = ((name, member_schema(schema, name)) for name in new)
+        return all(known is not None and name in old and deep_equal(new[name], old[name], known) for name, known in below)
     if isinstance(new, list) and isinstance(old, list):
         if len(new) != len(old):
             return False
-        items = schema.items if schema is not None else None
-        if schema is not None and schema.list_type == "map":
-            old_items = OldItems(schema, old)
-            return all(deep_equal(v, old_items.get(v), items) for v in new)
-        return all(deep_equal(a, b, items) for a, b in zip(new, old, strict=True))
-    return type(new) is type(old) and bool(new == old)
+        if schema is None or schema.list_type != "map":
+            return same_numbers(new, old)
+        old_items = OldItems(schema, old)
+        pairs = ((item, old_items.get(item)) for item in new)
+        return all(was is not None and deep_equal(item, was, schema.items) for item, was in pairs)
+    return same_numbers(new, old)
+
+
+def same_numbers(a: Any, b: Any) -> bool:
+    """Equal as Go's reflect.DeepEqual has it: 1 is neither 1.0 nor true."""
+    if type(a) is not type(b):
+        return False
+    if type(a) is dict:
+        return len(a) == len(b) and all(k in b and same_numbers(v, b[k]) for k, v in a.items())
+    if type(a) is list:
+        return len(a) == len(b) and all(map(same_numbers, a, b))
+    return bool(a == b)
 
 
 @dataclass(slots=True, eq=False)
