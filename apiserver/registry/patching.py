@@ -145,12 +145,14 @@ def _with_text(patched: Any) -> tuple[Any, Callable[[], str]]:
 async def _apply(registry: Registry, scope: Scope, wanted: Patch, before_create: Callable[[], Awaitable[None]]) -> Stored:
     options = wanted.options
     validation = strict.directive(options.field_validation)
-    applied, strict_error = await by_size(scope.size, lambda: _applied(wanted))
+    prepare = cache(lambda: _applied(wanted))
 
     async def change(old: Object | None) -> Object:
+        await by_size(scope.size, prepare)
         return await with_manager(registry, scope, lambda manager: apply(manager, old))
 
     def apply(manager: FieldManager, old: Object | None) -> Object:
+        applied, strict_error = prepare()
         merged = manager.apply(
             copy_json(old) if old is not None else {},
             copy_json(applied),

@@ -13,7 +13,7 @@ import orjson
 
 from admission.attributes import Object
 from apiserver.errors import ApiError, Conflict, Invalid, NotFound, PlainError
-from apiserver.fielderrors import invalid
+from apiserver.fielderrors import go_quote, invalid
 from apiserver.fieldmanager.managed import keep_times
 from apiserver.fieldmanager.manager import FieldManager
 from apiserver.kinds.base import WriteContext
@@ -143,10 +143,11 @@ async def _create(registry: Registry, scope: Scope, change: Change, request: Req
         raise Conflict(scope.resource.group_resource, scope.name, _uid_text(scope, uid, "", dry_run=request.dry_run))
     if request.before_create is not None:
         await request.before_create()
-    new["metadata"].pop("resourceVersion", None)
     new = await _managed(registry, scope, new, None, request)
     attributes = registry.attributes(scope, "CREATE", scope.name, new, None, dry_run=request.dry_run)
     new = await mutate(registry, scope, attributes)
+    _resource_version(new)  # of an object that is not there any version is right that is one at all
+    new["metadata"].pop("resourceVersion", None)
     stored = await create(registry, scope, new, dry_run=request.dry_run, manager=request.manager, admitted=True)
     stored.created = True
     return stored
@@ -170,17 +171,25 @@ def _check_uid(scope: Scope, new: Object, old: Object, *, dry_run: bool) -> None
 
 
 def _check_resource_version(scope: Scope, new: Object, old: Object) -> None:
-    metadata, stored = new["metadata"], old["metadata"]["resourceVersion"]
-    wanted = metadata.get("resourceVersion", "")
-    if wanted in ("", "0"):
+    stored: str = old["metadata"]["resourceVersion"]
+    wanted = _resource_version(new)
+    if not wanted:
         if not scope.resource.hooks.allow_unconditional_update:
             kind = GroupKind(scope.resource.group, scope.resource.resource)
             raise Invalid(kind, scope.name, [invalid("metadata.resourceVersion", 0, "must be specified for an update")])
-        metadata["resourceVersion"] = stored
-    elif not wanted.isdigit():
-        raise PlainError(f'strconv.ParseUint: parsing "{wanted}": invalid syntax')
-    elif wanted != stored:
+        new["metadata"]["resourceVersion"] = stored
+    elif wanted != int(stored):
         raise Conflict(scope.resource.group_resource, scope.name)
+
+
+def _resource_version(obj: Object) -> int:
+    """0 for none. Raises PlainError with the text of strconv.ParseUint."""
+    text = obj["metadata"].get("resourceVersion") or "0"
+    if not (text.isascii() and text.isdigit()):
+        raise PlainError(f"strconv.ParseUint: parsing {go_quote(text)}: invalid syntax")
+    if int(text) >= 2**64:
+        raise PlainError(f"strconv.ParseUint: parsing {go_quote(text)}: value out of range")
+    return int(text)
 
 
 async def _before_update(registry: Registry, scope: Scope, new: Object, old: Object, request: Request) -> None:
