@@ -15,7 +15,7 @@ from apiserver.cel.errors import NO_POSITION, CompileError
 from apiserver.cel.lexer import EOF, Token
 
 EPSILON: Final = "<epsilon>"
-_REPORT_LIMIT, _RECOVERY_LIMIT, _SKIP_LIMIT, _DEPTH_LIMIT = 100, 30, 512, 250
+_REPORT_LIMIT, _RECOVERY_LIMIT, _SKIP_LIMIT, _DEPTH_LIMIT = 100, 30, 256, 250
 
 # in the order of the lexer's rules, which is the order in which expected tokens are listed
 _LITERALS = "== != in < <= >= > && || [ ] { } ( ) . , - ! ? : + * / % true false null"

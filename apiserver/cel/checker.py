@@ -6,6 +6,8 @@ one text are found at once, and so that a tree can be evaluated unchecked.
 
 from __future__ import annotations
 
+from typing import Final
+
 from apiserver.cel.ast import Call, Comprehension, Entry, Expr, Ident, ListExpr, Literal, MapExpr, Select, StructExpr
 from apiserver.cel.decls import Overload, candidate_names
 from apiserver.cel.env import Env
@@ -28,6 +30,8 @@ from apiserver.cel.types import (
 from apiserver.cel.unify import Mapping, is_assignable, is_assignable_list, most_general, substitute
 from apiserver.cel.values import type_of
 
+_MOST_ERRORS: Final = 1000
+
 
 def check(tree: Expr, env: Env) -> list[CompileError]:
     """Types the tree in place. Type parameters that nothing bound become dyn."""
@@ -47,6 +51,7 @@ class _Checker:
         self.scopes: list[dict[str, Type]] = []
         self.free = 0
         self.seen: list[Expr] = []
+        self.found: dict[int, tuple[list[CompileError], int]] = {}
 
     # --- helpers -----------------------------------------------------------------------------------------------------------------
     def error(self, pos: int, message: str) -> None:
@@ -77,7 +82,9 @@ class _Checker:
 
     # --- expressions -------------------------------------------------------------------------------------------------------------
     def check(self, e: Expr) -> Type:
+        """Types a node. What a macro uses twice is reported twice, as cel-go does, which checks it again."""
         if e.type is None:
+            first, free = len(self.errors), self.free
             if isinstance(e, Literal):
                 e.type = type_of(e.value)
             elif isinstance(e, Ident):
@@ -97,13 +104,20 @@ class _Checker:
             else:
                 raise AssertionError(e)
             self.seen.append(e)
+            self.found[id(e)] = self.errors[first:], self.free - free
+        elif id(e) in self.found and len(self.errors) < _MOST_ERRORS:
+            errors, free = self.found[id(e)]
+            self.errors += errors
+            self.free += free
         return e.type
 
     def ident(self, e: Ident) -> Type:
-        if not e.name.startswith("."):
-            local = self.local(e.name)
-            if local is not None:
-                return local
+        # cel-go lets a comprehension's variable hide a global one of the same name even where a leading dot asks for the global one
+        name = e.name if self.env.strict else e.name.removeprefix(".")
+        local = self.local(name)
+        if local is not None:
+            e.name = name
+            return local
         return self.resolve(e, e.name) or self.unknown_ident(e)
 
     def unknown_ident(self, e: Ident) -> Type:
@@ -206,13 +220,15 @@ class _Checker:
         result: Type | None = None
         fitting: list[str] = []
         for o in overloads:
-            if o.member != (e.target is not None) or len(o.args) != len(args):
+            if o.member != (e.target is not None):
                 continue
             wanted, returned = o.args, o.result
             if o.params:
                 fresh = {p: self.new_type_var() for p in o.params}
                 wanted = tuple(substitute(fresh, a) for a in wanted)
                 returned = substitute(fresh, returned)
+            if len(wanted) != len(args):
+                continue
             learned = is_assignable_list(self.mapping, args, wanted)
             if learned is None:
                 continue

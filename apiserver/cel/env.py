@@ -35,8 +35,10 @@ class Env:
     names that denote a value; type_names: names of types beside the simple ones and the structs.
 
     quoted_fields: backquoted field names. validators: Kubernetes' checks of
-    literal durations, timestamps, regular expressions and aggregates run after the type check. strict_presence: testing what has no
-    members for presence is an error (Kubernetes: absent). dynamic_structs: struct types that are made when they are named."""
+    literal durations, timestamps, regular expressions and aggregates run after the type check.
+    strict: as CEL's conformance data wants it, where the cel-go 0.26 of Kubernetes lets more pass: members of what has none are errors
+    even where they are only tested or optional; maps have no keys of other types than the four, and none twice; a leading dot always
+    means the root. dynamic_structs: struct types that are made when they are named."""
 
     variables: Mapping[str, Type] = field(default_factory=dict)
     functions: Functions = field(default_factory=dict)
@@ -47,7 +49,7 @@ class Env:
     container: str = ""
     quoted_fields: bool = False
     validators: bool = False
-    strict_presence: bool = False
+    strict: bool = False
     dynamic_structs: Callable[[str], StructType | None] | None = None
 
     def extend(self, variables: Mapping[str, Type] | None = None, structs: Mapping[str, StructType] | None = None) -> Env:

@@ -15,9 +15,9 @@ from apiserver.cel.library.standard import STANDARD
 from apiserver.cel.library.strings import STRINGS_V2
 from apiserver.cel.library.text import FORMAT_FUNCTIONS, REGEX, URLS
 from apiserver.cel.library.versions import QUANTITIES, SEMVERS
-from apiserver.cel.types import DYN, optional_type
+from apiserver.cel.types import opaque_type
 
-TYPE_NAMES: Final = {"optional_type": optional_type(DYN), "net.IP": IP_TYPE, "net.CIDR": CIDR_TYPE}
+TYPE_NAMES: Final = {"optional_type": opaque_type("optional_type"), "net.IP": IP_TYPE, "net.CIDR": CIDR_TYPE}
 
 BASE: Final = Env(
     functions=merge(

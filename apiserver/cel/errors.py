@@ -47,7 +47,7 @@ def no_such_overload() -> EvalError:
 
 
 def no_such_key(key: object) -> EvalError:
-    return EvalError(f"no such key: {key}")
+    return EvalError(f"no such key: {str(key).lower() if isinstance(key, bool) else key}")
 
 
 @dataclass(slots=True)

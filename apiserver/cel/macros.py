@@ -161,7 +161,6 @@ STANDARD: Final[Mapping[MacroKey, Expander]] = {
     ("all", 2, True): _one_variable(_all),
     ("exists", 2, True): _one_variable(_exists),
     ("exists_one", 2, True): _one_variable(_exists_one),
-    ("existsOne", 2, True): _one_variable(_exists_one),
     ("map", 2, True): _map,
     ("map", 3, True): _map,
     ("filter", 2, True): _filter,

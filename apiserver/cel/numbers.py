@@ -25,7 +25,7 @@ def uint_of(value: int) -> Uint:
 def duration_of(ns: int) -> Duration:
     if INT_MIN <= ns <= INT_MAX:
         return Duration(ns)
-    raise EvalError("duration overflow")
+    raise EvalError("integer overflow")
 
 
 def timestamp_of(ns: int) -> Timestamp:

@@ -10,7 +10,7 @@ as an index, because only the outermost attribute is observed there.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from apiserver.cel.ast import Call, Comprehension, Expr, Ident, ListExpr, Literal, MapExpr, Select, StructExpr
@@ -84,6 +84,7 @@ class Planner:
         self.locals: list[dict[str, int]] = []
         self.local_count = 0
         self.planned: dict[int, Code] = {}
+        self.lazy: dict[int, Code] = {}
 
     def plan(self, e: Expr) -> Code:
         known = self.planned.get(id(e))
@@ -126,7 +127,7 @@ class Planner:
         if not name.startswith("."):
             for scope in reversed(self.locals):
                 if name in scope:
-                    return self.read(scope[name])
+                    return self.read_local(scope[name])
             return failing(f"no such attribute(s): {name}")
         if e.constant is not None:
             return constant(e.constant[1])
@@ -140,6 +141,21 @@ class Planner:
 
     def read(self, slot: int) -> Code:
         return Code(lambda f: f[slot], cost=1, own=1, attribute=True, variable=slot)
+
+    def read_local(self, slot: int) -> Code:
+        bound = self.lazy.get(slot)
+        if bound is None:
+            return self.read(slot)
+        source, cost = bound.run, bound.cost
+
+        def run(f: Frame) -> Any:
+            value = f[slot]
+            if value is UNBOUND:
+                f[0] += cost
+                value = f[slot] = source(f)
+            return value
+
+        return Code(run, cost=1, own=1, attribute=True)
 
     def read_careful(self, slot: int, name: str) -> Code:
         def run(f: Frame) -> Any:
@@ -182,10 +198,11 @@ class Planner:
     def map_expr(self, e: MapExpr) -> Code:
         keys = [self.plan(x.key) for x in e.entries]
         values = [self.plan(x.value) for x in e.entries]
+        strict = self.env.strict
         entries = [(k.run, v.run, x.optional) for k, v, x in zip(keys, values, e.entries, strict=True)]
 
         def run(f: Frame) -> Any:
-            return build_map((k(f), v(f), optional) for k, v, optional in entries)
+            return build_map([(k(f), v(f), optional) for k, v, optional in entries], strict)
 
         parts = [*keys, *values]
         if all(c.constant is not None for c in parts) and not any(x.optional for x in e.entries):
@@ -222,7 +239,7 @@ def optional_of(value: Any) -> Optional:
     raise EvalError(f"cannot initialize optional list element from non-optional value {value}")
 
 
-def build_map(entries: Any) -> Any:
+def build_map(entries: list[tuple[Any, Any, bool]], strict: bool) -> Any:
     """A map of (key, value, whether the value is optional); a plain dict when all keys are strings."""
     made = Map()
     plain = True
@@ -230,13 +247,13 @@ def build_map(entries: Any) -> Any:
         kind = type(key)
         if kind is not str:
             plain = False
-            if not isinstance(key, int):
+            if kind is list or isinstance(key, Mapping) or (strict and not isinstance(key, int)):
                 raise EvalError(f"unsupported key type: {key}")
         if optional:
             if not optional_of(value).present:
                 continue
             value = value.value
-        if key in made:
+        if strict and key in made:
             raise EvalError(f"Failed with repeated key: {key}")
         made.put(key, value)
     return dict(made) if plain else made

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, Final
 
 from apiserver.cel.ast import Call, Expr, Literal, Select
-from apiserver.cel.errors import EvalError, no_such_key, no_such_overload
+from apiserver.cel.errors import EvalError, InstantiationError, no_such_key, no_such_overload
+from apiserver.cel.numbers import format_double
+from apiserver.cel.overloads import go_native_type, go_type
 from apiserver.cel.plan import Code, Frame, Planner, static_type
 from apiserver.cel.types import Type, is_optional
-from apiserver.cel.values import NONE, Optional, Uint
+from apiserver.cel.values import NONE, Optional, Uint, type_of
 
 _MISSING: Any = object()
+_KEYS: Final = frozenset({bool, int, Uint, float, str})
 
 
 def source_name(planner: Planner, operand: Type, field: str) -> str:
@@ -42,10 +45,13 @@ def plan_select(planner: Planner, e: Select) -> Code:
     if type_.kind in ("map", "struct"):
         key = source_name(planner, type_, e.field)
         return _member(operand, key, cost, own) if type_.kind == "struct" else _plain(operand, key, cost, own)
-    field, source = e.field, operand.run
+    field, source, strict = e.field, operand.run, planner.env.strict
 
     def select(f: Frame) -> Any:
-        return qualify(source(f), field)
+        value = source(f)
+        if type(value) is Optional:
+            return _of_optional(f, value, field, 1, strict)
+        return qualify(value, field)
 
     return Code(select, cost=cost, own=own, attribute=True)
 
@@ -97,7 +103,7 @@ def _member(operand: Code, key: str, cost: int, own: int) -> Code:
 
 def _presence(planner: Planner, operand: Code, type_: Type, field: str, cost: int) -> Code:
     source = operand.run
-    strict = planner.env.strict_presence
+    strict = planner.env.strict
     if type_.kind in ("map", "struct"):
         key = source_name(planner, type_, field)
         if type_.kind == "struct":
@@ -124,10 +130,13 @@ def _presence(planner: Planner, operand: Code, type_: Type, field: str, cost: in
         value = source(f)
         if type(value) is Optional:
             if not value.present:
+                f[0] -= 1
                 return False
             value = value.value
         if isinstance(value, Mapping):
             return field in value
+        if isinstance(value, list):
+            _integer(field)
         if strict:
             raise no_such_overload()
         return False
@@ -142,7 +151,7 @@ def plan_optional_select(planner: Planner, e: Call) -> Code:
     type_ = static_type(e.args[0])
     inner = type_.params[0] if is_optional(type_) else type_
     key = source_name(planner, inner, field.value)
-    source, strict, struct = operand.run, planner.env.strict_presence, inner.kind == "struct"
+    source, strict, struct = operand.run, planner.env.strict, inner.kind == "struct"
     cost, own = _chain(operand, 0)
 
     def run(f: Frame) -> Any:
@@ -155,6 +164,8 @@ def plan_optional_select(planner: Planner, e: Call) -> Code:
 def plan_index(planner: Planner, e: Call, optional: bool) -> Code:
     operand, index = planner.plan(e.args[0]), planner.plan(e.args[1])
     if index.constant is not None:
+        if type(index.constant[0]) not in _KEYS and not planner.env.strict:
+            raise InstantiationError(f"invalid qualifier type: {go_type(index.constant[0])}")
         extra = 1
     elif index.attribute:
         extra = 1 + index.cost - index.own
@@ -162,8 +173,8 @@ def plan_index(planner: Planner, e: Call, optional: bool) -> Code:
         extra = 1 + index.cost
     cost, own = _chain(operand, extra)
     source, where = operand.run, index.run
+    strict = planner.env.strict
     if optional:
-        strict = planner.env.strict_presence
 
         def maybe(f: Frame) -> Any:
             return if_present(f, source(f), where(f), strict)
@@ -173,7 +184,10 @@ def plan_index(planner: Planner, e: Call, optional: bool) -> Code:
     if run is None:
 
         def run(f: Frame) -> Any:
-            return qualify(source(f), where(f))
+            value = source(f)
+            if type(value) is Optional:
+                return _of_optional(f, value, where(f) if value.present else None, extra, strict)
+            return qualify(value, where(f))
 
     return Code(run, cost=cost, own=own, attribute=True)
 
@@ -211,20 +225,22 @@ def _integer(index: Any) -> int:
     kind = type(index)
     if kind is int or kind is Uint:
         return int(index)
-    if kind is float and index == index and abs(index) < 2**63 and index == int(index):
+    if kind is not float:
+        raise EvalError(f"unsupported index type '{type_of(index).name}' in list")
+    if index == index and abs(index) < 2**63 and index == int(index):
         return int(index)
-    raise EvalError(f"unsupported index value: {index}" if kind is float else "unsupported index type")
+    raise EvalError(f"unsupported index value {format_double(index)} in list")
 
 
 def find(value: Any, key: Any) -> Any:
     """The member of a map, struct or list; _MISSING when there is none. Raises EvalError for what has no members."""
+    if type(key) not in _KEYS:
+        raise EvalError(f"invalid qualifier type: {go_native_type(key)}")
     if isinstance(value, Mapping):
         try:
             return value[key]
         except KeyError:
             return _MISSING
-        except TypeError:
-            raise no_such_overload() from None
     if isinstance(value, list):
         at = _integer(key)
         return value[at] if 0 <= at < len(value) else _MISSING
@@ -232,16 +248,23 @@ def find(value: Any, key: Any) -> Any:
 
 
 def qualify(value: Any, key: Any) -> Any:
-    """``value.key`` or ``value[key]`` when the checker does not know what value is; an optional value gives an optional one."""
-    if type(value) is Optional:
-        if not value.present:
-            return NONE
-        found = find(value.value, key)
-        return NONE if found is _MISSING else Optional(found)
+    """``value.key`` or ``value[key]`` when the checker does not know what value is."""
     found = find(value, key)
     if found is _MISSING:
-        raise EvalError(f"index out of bounds: {key}") if isinstance(value, list) else no_such_key(key)
+        raise EvalError(f"index out of bounds: {_integer(key)}") if isinstance(value, list) else no_such_key(key)
     return found
+
+
+def _of_optional(f: Frame, value: Optional, key: Any, cost: int, strict: bool) -> Optional:
+    """A member of an optional value. What is absent is not looked at: its cost, paid beforehand, is given back."""
+    if not value.present:
+        f[0] -= cost
+        return NONE
+    found = find(value.value, key) if strict or isinstance(value.value, Mapping | list) else _MISSING
+    if found is _MISSING:
+        f[0] -= 1
+        return NONE
+    return Optional(found)
 
 
 def if_present(f: Frame, value: Any, key: Any, strict: bool) -> Any:
@@ -256,4 +279,4 @@ def if_present(f: Frame, value: Any, key: Any, strict: bool) -> Any:
     if found is _MISSING:
         return NONE
     f[0] += 1
-    return found if type(found) is Optional else Optional(found)
+    return Optional(found)

@@ -10,16 +10,18 @@ from apiserver.cel.ast import Call
 from apiserver.cel.costs import DynamicCost, call_cost, smaller
 from apiserver.cel.decls import Overload
 from apiserver.cel.errors import BudgetExceeded, EvalError, InstantiationError, no_such_overload
+from apiserver.cel.overloads import unfit
 from apiserver.cel.plan import Code, Frame, Planner, Run, charged, constant, failing, static_type
 from apiserver.cel.plan_access import plan_index, plan_optional_select
-from apiserver.cel.regex import RegexError, parse_regex
 from apiserver.cel.types import Type
-from apiserver.cel.values import Optional, equal, type_of
+from apiserver.cel.values import Optional, Uint, equal, type_of
+from apiserver.schema.goregex import RegexError, parse_regex
 
 _FOLDED: Final = frozenset({"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"})
 _COMPARISONS: Final = {"_<_": operator.lt, "_<=_": operator.le, "_>_": operator.gt, "_>=_": operator.ge}
 _ONE_UNIT_SCALARS: Final = frozenset({"bool", "int", "uint", "double", "timestamp", "duration", "null"})
 
+_SET_MEMBERS: Final = frozenset({bool, int, Uint, float, str})
 _PATTERNS: Final = frozenset({"matches", "find", "findAll"})
 
 
@@ -34,9 +36,9 @@ def plan_call(planner: Planner, e: Call) -> Code:
     candidates = _candidates(planner, e, len(args))
     if not candidates:
         return failing("unbound function" if e.function not in planner.env.functions else "no such overload")
-    if e.function == "@in" and codes[1].constant is not None and e.overloads == ("in_list",):
+    if e.function == "@in" and codes[1].constant is not None and e.overloads == ("in_list",) and _hashable(codes[1].constant[0]):
         return _in_constant(codes[0], codes[1].constant[0], static_type(args[0]))
-    impl, exact = _implementation(candidates, [static_type(a) for a in args])
+    impl, exact = _implementation(e.function, candidates, [static_type(a) for a in args])
     if e.function in _FOLDED and len(codes) == 1 and codes[0].constant is not None:
         try:
             return constant(impl(codes[0].constant[0]))
@@ -62,26 +64,26 @@ def _candidates(planner: Planner, e: Call, arity: int) -> list[Overload]:
     return [o for o in known if len(o.args) == arity and o.member == (e.target is not None)]
 
 
-def _implementation(candidates: list[Overload], types: list[Type]) -> tuple[Callable[..., Any], bool]:
+def _implementation(function: str, candidates: list[Overload], types: list[Type]) -> tuple[Callable[..., Any], bool]:
     """What to call, and whether the checker has settled that the arguments fit."""
     first = candidates[0]
     if len(candidates) == 1 and first.impl is not None and all(_settled(w, g) for w, g in zip(first.args, types, strict=True)):
         return first.impl, True
-    return _dispatch(candidates), False
+    return _dispatch(function, candidates), False
 
 
 def _settled(wanted: Type, given: Type) -> bool:
     return wanted.kind in ("param", "dyn") or (wanted.kind == given.kind and wanted.name == given.name)
 
 
-def _dispatch(candidates: list[Overload]) -> Callable[..., Any]:
+def _dispatch(function: str, candidates: list[Overload]) -> Callable[..., Any]:
     table = [(o.impl, [_acceptor(a) for a in o.args]) for o in candidates]
 
     def call(*args: Any) -> Any:
         for impl, acceptors in table:
             if impl is not None and all(accepts(v) for accepts, v in zip(acceptors, args, strict=True)):
                 return impl(*args)
-        raise no_such_overload()
+        raise unfit(function, args)
 
     return call
 
@@ -91,7 +93,8 @@ def _acceptor(t: Type) -> Callable[[Any], bool]:
     if kind in ("param", "dyn", "any"):
         return lambda _v: True
     if kind == "list":
-        return lambda v: isinstance(v, list)
+        item = _acceptor(t.params[0])
+        return lambda v: isinstance(v, list) and (not v or item(v[0]))
     if kind == "map":
         return lambda v: isinstance(v, Mapping)
 
@@ -149,6 +152,11 @@ def _costed(impl: Callable[..., Any], codes: list[Code], cost: DynamicCost) -> R
     return call
 
 
+def _hashable(items: list[Any]) -> bool:
+    """Whether upstream makes a set of a constant list."""
+    return all(type(i) in _SET_MEMBERS for i in items)
+
+
 def _in_constant(value: Code, items: list[Any], type_: Type) -> Code:
     """Membership in a list that is known beforehand costs nothing but its left side."""
     run = value.run
@@ -176,15 +184,29 @@ def _plan_equality(planner: Planner, e: Call) -> Code:
         return Code((lambda f: left(f) != right(f)) if negate else (lambda f: left(f) == right(f)), cost=fixed + 1)
     if ta.kind == tb.kind == "string" or (ta.kind == tb.kind and ta.kind in scalars):
         for known, other in ((b, a), (a, b)):
-            if known.constant is not None and (ta.kind in scalars or 0 < len(known.constant[0]) <= 10):
-                # at most ten characters are compared: one unit
+            if known.constant is None:
+                continue
+            if ta.kind in scalars:
                 return Code(_equals_constant(other.run, known.constant[0], negate), cost=fixed + 1)
+            if 0 < len(known.constant[0]) <= 10:
+                # at most ten characters are compared: one unit
+                return Code(_equals_short(other.run, known.constant[0], negate), cost=fixed + 1)
         return Code(_equal_strings(left, right, negate), cost=fixed)
     return Code(_equal_values(left, right, negate), cost=fixed)
 
 
 def _equals_constant(run: Run, value: Any, negate: bool) -> Run:
     return (lambda f: run(f) != value) if negate else (lambda f: run(f) == value)
+
+
+def _equals_short(run: Run, text: str, negate: bool) -> Run:
+    def compare(f: Frame) -> Any:
+        value = run(f)
+        if value == "":
+            f[0] -= 1  # with nothing to compare
+        return (value == text) is not negate
+
+    return compare
 
 
 def _equal_strings(left: Run, right: Run, negate: bool) -> Run:

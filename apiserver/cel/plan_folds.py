@@ -11,7 +11,8 @@ from typing import Any, Final
 from apiserver.cel.ast import Call, Comprehension, ListExpr
 from apiserver.cel.costs import NEW_LIST
 from apiserver.cel.errors import BudgetExceeded, EvalError, no_such_overload
-from apiserver.cel.plan import Code, Frame, Planner, Run
+from apiserver.cel.overloads import go_type
+from apiserver.cel.plan import UNBOUND, Code, Frame, Planner, Run
 from apiserver.cel.values import Map
 
 # cost of the condition before each element: @not_strictly_false(accu), and the same of !accu
@@ -36,7 +37,9 @@ class _Loop:
             return enumerate(value) if self.second else value
         if isinstance(value, Mapping):
             return list(value.items()) if self.second else list(value)
-        raise no_such_overload()
+        if self.second:
+            raise EvalError(f"unsupported comprehension range type: {go_type(value)}")
+        raise EvalError(f"got '{go_type(value)}', expected iterable type")
 
 
 def plan_fold(planner: Planner, e: Comprehension) -> Code:
@@ -257,17 +260,18 @@ def _plan_bind(planner: Planner, e: Comprehension) -> Code:
     value = planner.plan(e.init)
     slot = planner.new_local()
     planner.locals.append({e.accu_var: slot})
+    planner.lazy[slot] = value
     try:
         result = planner.plan(e.result)
     finally:
         planner.locals.pop()
-    source, body = value.run, result.run
+    body = result.run
 
     def run(f: Frame) -> Any:
-        f[slot] = source(f)
+        f[slot] = UNBOUND
         return body(f)
 
-    return Code(run, cost=value.cost + result.cost)
+    return Code(run, cost=result.cost)
 
 
 _PLANS: Final[dict[str, Callable[[Planner, Comprehension, _Loop], Code]]] = {

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Final
+from typing import Any, Final
 
 from apiserver.cel.ast import Call, Expr, ListExpr, Literal, MapExpr, children
 from apiserver.cel.env import Env
 from apiserver.cel.errors import CompileError, EvalError
 from apiserver.cel.formatcheck import check_format_calls
-from apiserver.cel.library.conversions import string_to_duration, string_to_timestamp
-from apiserver.cel.regex import RegexError, parse_regex
+from apiserver.cel.library.conversions import int_to_timestamp, string_to_duration, string_to_timestamp
 from apiserver.cel.types import DYN, Type, unwrap_optional
+from apiserver.schema.goregex import RegexError, parse_regex
 
 
 def validate_literals(tree: Expr, _env: Env) -> list[CompileError]:
@@ -55,16 +55,18 @@ def _inside_format(nodes: list[Expr]) -> set[int]:
 
 
 def _duration(value: object) -> bool:
-    return not isinstance(value, str) or _succeeds(string_to_duration, value)
+    return isinstance(value, str) and _succeeds(string_to_duration, value)
 
 
 def _timestamp(value: object) -> bool:
-    return not isinstance(value, str) or _succeeds(string_to_timestamp, value)
+    if isinstance(value, str):
+        return _succeeds(string_to_timestamp, value)
+    return type(value) is int and _succeeds(int_to_timestamp, value)
 
 
-def _succeeds(convert: Callable[[str], object], text: str) -> bool:
+def _succeeds(convert: Callable[[Any], object], value: object) -> bool:
     try:
-        convert(text)
+        convert(value)
     except EvalError:
         return False
     return True

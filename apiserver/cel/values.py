@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
+from apiserver.cel.errors import no_such_overload
 from apiserver.cel.types import BOOL, BYTES, DOUBLE, DURATION, DYN, INT, LIST, MAP, NULL, STRING, TIMESTAMP, TYPE, UINT, Type, opaque_type
 
 INT_MIN: Final = -(1 << 63)
@@ -159,7 +160,7 @@ _PLAIN: Final = frozenset({str, int, float, bool, bytes, Uint, type(None), Times
 
 
 def equal(a: Any, b: Any) -> bool:
-    """Equality of CEL: numbers by value across their types, everything else only within its own type."""
+    """Equality of CEL: numbers by value across their types, everything else only within its own type. May raise EvalError."""
     ta, tb = type(a), type(b)
     if ta is tb and ta in _PLAIN:
         return bool(a == b)
@@ -171,8 +172,11 @@ def equal(a: Any, b: Any) -> bool:
         return isinstance(b, list) and _equal_lists(a, b)
     if isinstance(a, Mapping):
         return isinstance(b, Mapping) and _equal_maps(a, b)
-    if ta in _PLAIN or tb in _PLAIN:
-        return False
+    own: Type | None = getattr(a, "cel_type", None)
+    if own is None or ta is Optional:
+        return False if ta in _PLAIN or tb in _PLAIN else bool(a == b)
+    if type_of(b).name != own.name:
+        raise no_such_overload()  # the types of Kubernetes' libraries compare only with themselves
     return bool(a == b)
 
 

@@ -6,10 +6,10 @@ import operator
 from itertools import islice
 from typing import Any, Final
 
-from apiserver.cel.ast import Call, Comprehension, Expr, Ident, ListExpr, Literal
+from apiserver.cel.ast import Call, Comprehension, Expr, Ident, ListExpr, Literal, Select
 from apiserver.cel.decls import Overload, functions, overload
-from apiserver.cel.errors import EvalError
-from apiserver.cel.macros import STANDARD, Expander, MacroKey
+from apiserver.cel.errors import BudgetExceeded, EvalError
+from apiserver.cel.macros import STANDARD, Expander, MacroError, MacroKey
 from apiserver.cel.numbers import duration_of, int_of, uint_of
 from apiserver.cel.values import Duration, Uint, contains, equal, type_of
 
@@ -59,7 +59,7 @@ _MAX_RANGE = 10_000_000
 
 def _range(n: int) -> list[int]:
     if n > _MAX_RANGE:
-        raise EvalError("range is too large")
+        raise BudgetExceeded  # a list costs its length, and no caller allows as much
     return list(range(n))
 
 
@@ -72,9 +72,11 @@ def _distinct(items: list[Any]) -> list[Any]:
 
 
 def _sort_by(pos: int, target: Expr | None, args: list[Expr]) -> Expr:
+    if not isinstance(target, ListExpr | Ident | Comprehension | Call | Select):
+        at = target.pos if target is not None else pos
+        raise MacroError(at, "sortBy can only be applied to a list, identifier, comprehension, call or select expression")
     name = "@__sortBy_input__"
     keys = STANDARD[("map", 2, True)](pos, Ident(pos, name), args)
-    assert target is not None
     assert keys is not None
     body = Call(pos, "@sortByAssociatedKeys", [keys], Ident(pos, name))
     return Comprehension(pos, "bind", ListExpr(pos, []), "#unused", "", name, target, Literal(pos, False), Ident(pos, name), body)

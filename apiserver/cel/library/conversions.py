@@ -40,8 +40,13 @@ def _decode(value: bytes) -> str:
         raise EvalError("invalid UTF-8 in bytes, cannot convert to string") from None
 
 
-def _int_to_timestamp(seconds: int) -> Timestamp:
+def int_to_timestamp(seconds: int) -> Timestamp:
     return checked_timestamp(seconds * SECOND)
+
+
+def _int_to_duration(_value: int) -> Any:
+    # declared, but cel-go's integers do not convert
+    raise EvalError("type conversion error from 'int' to 'google.protobuf.Duration'")
 
 
 string_to_int = _from_string(parse_int, "int")
@@ -59,6 +64,7 @@ CONVERSIONS = functions(
     overload("string_to_double", "double(string) -> double", _from_string(parse_double, "double")),
     overload("uint64_to_double", "double(uint) -> double", float),
     overload("duration_to_duration", "duration(duration) -> duration", _same),
+    overload("int64_to_duration", "duration(int) -> duration", _int_to_duration),
     overload("string_to_duration", "duration(string) -> duration", string_to_duration),
     overload("to_dyn", "dyn(A) -> dyn", _same),
     overload("int64_to_int64", "int(int) -> int", _same),
@@ -76,7 +82,7 @@ CONVERSIONS = functions(
     overload("timestamp_to_string", "string(timestamp) -> string", format_timestamp),
     overload("uint64_to_string", "string(uint) -> string", str),
     overload("timestamp_to_timestamp", "timestamp(timestamp) -> timestamp", _same),
-    overload("int64_to_timestamp", "timestamp(int) -> timestamp", _int_to_timestamp),
+    overload("int64_to_timestamp", "timestamp(int) -> timestamp", int_to_timestamp),
     overload("string_to_timestamp", "timestamp(string) -> timestamp", string_to_timestamp),
     overload("uint64_to_uint64", "uint(uint) -> uint", _same),
     overload("double_to_uint64", "uint(double) -> uint", double_to_uint),

@@ -196,14 +196,17 @@ def _number_local(clause: Clause, value: Any) -> str:
         raise _fail(f"{name} clause can only be used on doubles", value)
     number = float(value)
     if math.isnan(number):
-        return "NaN"
-    if math.isinf(number):
-        return "\u221e" if number > 0 else "-\u221e"
-    if clause.verb == "f":
+        text = "NaN"
+    elif math.isinf(number):
+        text = "\u221e" if number > 0 else "-\u221e"
+    elif clause.verb == "f":
         return f"{rounded(number, clause.precision):,f}"
-    mantissa, _, exponent = f"{number:.{clause.precision}e}".partition("e")
-    power = f"{'-' if exponent[0] == '-' else ''}{exponent[1:].zfill(2)}".translate(_SUPERSCRIPT)
-    return f"{mantissa}\u00d710{power}"
+    else:
+        mantissa, _, exponent = f"{number:.{DEFAULT_PRECISION}e}".partition("e")
+        power = f"{'-' if exponent[0] == '-' else ''}{exponent[1:].zfill(2)}".translate(_SUPERSCRIPT)
+        text = f"{mantissa}\u00d710{power}"
+    # cel-go hands the precision of %e to Go's formatter as a width
+    return text.rjust(clause.precision) if clause.verb == "e" else text
 
 
 def rounded(number: float, precision: int) -> Decimal:

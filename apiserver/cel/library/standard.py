@@ -10,7 +10,6 @@ from collections.abc import Callable
 from typing import Any
 
 from apiserver.cel.decls import Overload, functions, merge, overload
-from apiserver.cel.errors import EvalError
 from apiserver.cel.library.clock import CLOCK
 from apiserver.cel.library.conversions import CONVERSIONS
 from apiserver.cel.numbers import (
@@ -68,8 +67,8 @@ def _not_strictly_false(value: Any) -> bool:
 def _in_map(key: Any, m: Any) -> bool:
     try:
         return key in m
-    except TypeError:
-        raise EvalError("no such overload") from None
+    except TypeError:  # a list or a map, which no map has as a key
+        return False
 
 
 def _arithmetic() -> list[Overload]:

@@ -66,7 +66,7 @@ def env_of(test: SpecTest) -> Env:
         type_names=TYPE_NAMES,
         container=test.container,
         quoted_fields=True,
-        strict_presence=True,
+        strict=True,
     )
 
 
