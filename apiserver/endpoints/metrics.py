@@ -20,6 +20,7 @@ from apiserver.endpoints.respond import PartsResponse
 from apiserver.kinds.base import ServedVersion
 from apiserver.kinds.declarative import run as declarative
 from apiserver.meta.gvk import GroupResource
+from apiserver.registry import conversion
 
 _SECONDS = (0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0)
 _BYTES = (1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9)
@@ -47,6 +48,14 @@ WATCH_EVENTS = Counter("apiserver_watch_events_total", "Events sent to watch cli
 OBJECTS = Gauge("apiserver_resource_objects", "Stored objects of all tenants, by resource.", ("group", "resource"))
 REGISTRY.metrics += [REQUESTS, DURATION, SIZES, INFLIGHT, LONG_RUNNING, DEPRECATED, WATCH_EVENTS, OBJECTS]
 REGISTRY.metrics += [Foreign(*family) for family in declarative.METRICS]
+REGISTRY.metrics.append(
+    Foreign(
+        "apiserver_conversion_webhook_request_total",
+        "Calls of conversion webhooks by outcome.",
+        ("result", "failure_type"),
+        lambda: conversion.CALLS,
+    )
+)
 
 _VERBS = {"create": "POST", "update": "PUT", "deletecollection": "DELETECOLLECTION"}
 _READING = frozenset({"GET", "LIST"})

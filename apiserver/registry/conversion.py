@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
 import orjson
@@ -35,7 +35,7 @@ BATCH = 500
 BATCH_BYTES = 1024 * 1024
 """What one call is sent at most, unless a single object is larger."""
 
-CALLS: Counter[tuple[str, str]] = Counter()
+CALLS: dict[tuple[str, ...], float] = defaultdict(float)
 """Calls by (result, kind of failure), for metrics."""
 
 
