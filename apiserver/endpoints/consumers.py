@@ -44,6 +44,8 @@ log = logging.getLogger("polyplane.watch")
 MIN_TIMEOUT = 1800
 """Seconds; a watch without timeoutSeconds lasts between one and two of these."""
 BOOKMARK_EVERY = 60.0
+LAST_BOOKMARK = 2.0
+"""Seconds before the end of a watch at which a bookmark says how far it came."""
 STALLED_AFTER = 60.0
 
 
@@ -83,8 +85,7 @@ class Stream:
             subscription.cancel()
 
     async def _changes(self, subscription: Subscription) -> AsyncIterator[bytes]:
-        bookmarks = self._found.bookmarks
-        next_bookmark = time.monotonic() + BOOKMARK_EVERY * random.uniform(0.9, 1.0)  # noqa: S311  spread, not secrecy
+        next_bookmark = self._next_bookmark(BOOKMARK_EVERY * random.uniform(0.9, 1.0))  # noqa: S311  spread, not secrecy
         while not self._server.stopping:
             now = time.monotonic()
             if now >= self._deadline:
@@ -92,10 +93,16 @@ class Stream:
             events = await subscription.next(max(min(self._deadline, next_bookmark) - now, 0.001))
             if events:
                 yield await self._join(events)
-            elif time.monotonic() >= next_bookmark:
-                next_bookmark = time.monotonic() + BOOKMARK_EVERY
-                if bookmarks:
+            if time.monotonic() >= next_bookmark:
+                next_bookmark = self._next_bookmark(BOOKMARK_EVERY)
+                # what the client knows already is no news; nor is a bookmark that overtakes events which wait to be sent
+                if self._found.bookmarks and subscription.position() > self._found.not_before:
                     yield self._frames.bookmark(subscription.position())
+
+    def _next_bookmark(self, seconds: float) -> float:
+        """In so many seconds, or shortly before the end, whichever is sooner and still to come."""
+        now, last = time.monotonic(), self._deadline - LAST_BOOKMARK
+        return min(now + seconds, last) if last > now else now + seconds
 
     async def _join(self, events: Sequence[WatchEvent]) -> bytes:
         """Raises ConversionFailed."""

@@ -93,8 +93,8 @@ class EvictionView(PodView):
     """POST to pods/NAME/eviction: a delete that respects disruption budgets."""
 
     async def post(self) -> HttpResponseBase | None:
-        options = WriteOptions.parse(self.request.query, "CreateOptions")
         kind = encode.accepted(self.request, self.scope)
+        options = WriteOptions.parse(self.request.query, "CreateOptions")
         eviction = await bodies.read_object(self.request, self.scope, strict.directive(options.field_validation))
         if eviction["metadata"].get("name", "") != self.scope.name:
             raise BadRequest("name in URL does not match name in Eviction object")
@@ -123,6 +123,7 @@ class EvictionView(PodView):
         await self.change(scope, lambda _: update.copy_of(charged), options)
 
     async def _delete(self, wanted: DeleteOptions, budget: Object | None) -> None:
+        wanted.validate()
         try:
             await deletion.delete(self.registry, self.sibling("", "pods", self.scope.name), wanted)
         except Conflict as e:

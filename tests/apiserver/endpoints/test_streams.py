@@ -1,0 +1,70 @@
+"""The end of a watch stream: a last bookmark says how far it came."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+
+from apiserver.endpoints import consumers
+from apiserver.endpoints.consumers import Stream
+from apiserver.endpoints.server import Server
+from apiserver.endpoints.watch_frames import Frames
+from apiserver.endpoints.watchdog import Right
+from apiserver.kinds import catalog
+from apiserver.meta.gvk import GroupResource
+from apiserver.registry.scope import Scope, Tenant
+from apiserver.registry.watching import Watching
+from apiserver.user import User
+
+
+class Quiet:
+    """A subscription to which nothing happens."""
+
+    synced, start = True, 5
+
+    async def next(self, seconds: float) -> list[Any]:
+        await asyncio.sleep(seconds)
+        return []
+
+    def position(self) -> int:
+        return 9
+
+    def cancel(self) -> None:
+        pass
+
+
+class Marks:
+    def bookmark(self, version: int, *, initial: bool = False) -> bytes:
+        return f"{'end of state' if initial else 'bookmark'} {version};".encode()
+
+
+async def sent(*, seconds: float, bookmarks: bool = True, initial: bool = False, not_before: int = 0) -> bytes:
+    found = catalog.resources()[GroupResource("", "configmaps")]
+    scope = Scope(Tenant(1, "t"), found, found.versions["v1"], User("ann"))
+    server = SimpleNamespace(stopping=False, watchdog=SimpleNamespace(guard=lambda *_: contextlib.nullcontext()))
+    watching = Watching(cast(Any, Quiet()), initial, bookmarks, not_before)
+    stream = Stream(cast(Server, server), scope, cast(Frames, Marks()), watching, seconds, Right("t", 1, ""))
+    return b"".join([frames async for frames in stream.batches()])
+
+
+@pytest.fixture(autouse=True)
+def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(consumers, "LAST_BOOKMARK", 0.02)
+
+
+async def test_a_bookmark_comes_before_the_end() -> None:
+    assert await sent(seconds=0.05) == b"bookmark 9;"
+    assert await sent(seconds=0.05, initial=True) == b"end of state 5;bookmark 9;"
+
+
+async def test_a_watch_that_is_too_short_for_one_has_none() -> None:
+    assert await sent(seconds=0.01) == b""
+
+
+async def test_nobody_is_told_what_was_not_asked_for_or_is_known() -> None:
+    assert await sent(seconds=0.05, bookmarks=False) == b""
+    assert await sent(seconds=0.05, not_before=9) == b""
