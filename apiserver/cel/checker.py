@@ -12,6 +12,7 @@ from apiserver.cel.ast import Call, Comprehension, Entry, Expr, Ident, ListExpr,
 from apiserver.cel.decls import Overload, candidate_names
 from apiserver.cel.env import Env
 from apiserver.cel.errors import CompileError
+from apiserver.cel.library.wellknown import WellKnown
 from apiserver.cel.types import (
     BOOL,
     DYN,
@@ -295,17 +296,18 @@ class _Checker:
         else:
             self.undeclared(e.pos, e.name)
             return ERROR
-        result = denoted
-        if self.env.struct(denoted.name) is None:
+        known = self.env.struct(e.name)
+        if known is None:
             self.error(e.pos, f"'{denoted.name}' is not a message type")
-            result = ERROR
         for field in e.fields:
-            self.struct_entry(denoted, field)
-        return struct_type(denoted.name) if result is not ERROR else ERROR
+            self.struct_entry(e.name, field)
+        if known is None:
+            return ERROR
+        return known.type if isinstance(known, WellKnown) else struct_type(denoted.name)
 
-    def struct_entry(self, struct: Type, field: Entry) -> None:
+    def struct_entry(self, struct: str, field: Entry) -> None:
         given = self.check(field.value)
-        wanted = self.struct_field(field.pos, struct.name, field.key)
+        wanted = self.struct_field(field.pos, struct, field.key)
         if field.optional:
             given = self.unwrap(field.value, optional=True)
         if not self.assignable(wanted, given):

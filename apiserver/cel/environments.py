@@ -15,6 +15,7 @@ from apiserver.cel.library.standard import STANDARD
 from apiserver.cel.library.strings import STRINGS_V2
 from apiserver.cel.library.text import FORMAT_FUNCTIONS, REGEX, URLS
 from apiserver.cel.library.versions import QUANTITIES, SEMVERS
+from apiserver.cel.library.wellknown import MESSAGES
 from apiserver.cel.types import opaque_type
 
 TYPE_NAMES: Final = {"optional_type": opaque_type("optional_type"), "net.IP": IP_TYPE, "net.CIDR": CIDR_TYPE}
@@ -38,6 +39,7 @@ BASE: Final = Env(
     ),
     macros={**macros.STANDARD, **macros.OPTIONAL, **macros.TWO_VARIABLES, **LIST_MACROS},
     type_names=TYPE_NAMES,
+    structs=MESSAGES,
     validators=True,
 )
 """What every expression of Kubernetes may use, without variables."""

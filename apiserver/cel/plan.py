@@ -16,7 +16,8 @@ from typing import Any
 from apiserver.cel.ast import Call, Comprehension, Expr, Ident, ListExpr, Literal, MapExpr, Select, StructExpr
 from apiserver.cel.costs import NEW_LIST, NEW_MAP, NEW_STRUCT
 from apiserver.cel.env import Env
-from apiserver.cel.errors import BudgetExceeded, EvalError
+from apiserver.cel.errors import BudgetExceeded, EvalError, InstantiationError
+from apiserver.cel.library.wellknown import MESSAGES
 from apiserver.cel.types import DYN, Type
 from apiserver.cel.values import Map, Optional
 
@@ -132,6 +133,8 @@ class Planner:
         if e.constant is not None:
             return constant(e.constant[1])
         if e.denoted is not None:
+            if e.denoted.name in MESSAGES and e.denoted.kind == "struct":
+                raise InstantiationError(f"reference to undefined type: {e.denoted.name}")
             return constant(e.denoted)
         name = name[1:]
         if name not in self.env.variables:
