@@ -1,16 +1,20 @@
 """Discovery documents as data: API groups, resource lists, and the aggregated form (apidiscovery.k8s.io/v2).
 
-Sources: "Discovery API" in the Kubernetes API concepts, k8s.io/apiserver ``endpoints/discovery``. Pure functions of the tenant's resources.
+Sources: "Discovery API" in the Kubernetes API concepts, k8s.io/apiserver ``endpoints/discovery``, k8s.io/apiextensions-apiserver
+``apiserver/customresource_discovery_controller.go``, k8s.io/kube-aggregator ``apiregistration/v1/helper``. Pure functions of the tenant's
+resources.
 """
 
 from __future__ import annotations
 
+import base64
 import hashlib
 from collections.abc import Iterable, Sequence
 from typing import Any
 
 import orjson
 
+from apiserver.kinds.apiextensions.custom import CustomResource
 from apiserver.kinds.base import Resource, ServedVersion
 from apiserver.meta.gvk import GroupVersionKind
 from apiserver.meta.versions import version_priority
@@ -18,14 +22,23 @@ from apiserver.meta.versions import version_priority
 Document = dict[str, Any]
 
 
+_SHRINKING = ("delete", "deletecollection", "get", "list", "watch")
+"""Verbs of a custom resource whose definition is being deleted."""
+
+
 def groups(resources: Sequence[Resource]) -> dict[str, list[str]]:
-    """Group → versions in order of preference, groups in order of appearance, without the core group."""
+    """Group → versions in order of preference, without the core group: first the built-in groups in order of appearance, then those of
+    definitions by name."""
     found: dict[str, list[str]] = {}
+    built_in: set[str] = set()
     for resource in resources:
         if resource.group:
             versions = found.setdefault(resource.group, [])
             versions += [v for v, served in resource.versions.items() if served.served and v not in versions]
-    return {group: sorted(versions, key=version_priority) for group, versions in found.items() if versions}
+            if not resource.custom:
+                built_in.add(resource.group)
+    ordered = [g for g in found if g in built_in] + sorted(found.keys() - built_in)
+    return {group: sorted(found[group], key=version_priority) for group in ordered if found[group]}
 
 
 def api_versions(server_address: str) -> Document:
@@ -44,7 +57,12 @@ def api_group(group: str, versions: Sequence[str], *, alone: bool = True) -> Doc
 
 
 def api_group_list(resources: Sequence[Resource]) -> Document:
-    listed = [api_group(g, versions, alone=False) for g, versions in groups(resources).items()]
+    """Groups of definitions are in the order of their APIServices, whose names begin with a version."""
+    built_in = {r.group for r in resources if not r.custom}
+    found = groups(resources)
+    custom = sorted((g for g in found if g not in built_in), key=lambda g: min(f"{v}.{g}" for v in found[g]))
+    ordered = [*(g for g in found if g in built_in), *custom]
+    listed = [api_group(g, found[g], alone=False) for g in ordered]
     return {"kind": "APIGroupList", "apiVersion": "v1", "groups": listed}
 
 
@@ -70,12 +88,14 @@ def _rows(resource: Resource, served: ServedVersion) -> list[Document]:
         "singularName": resource.singular,
         "namespaced": resource.namespaced,
         "kind": resource.kind,
-        "verbs": list(served.verbs),
+        "verbs": _verbs(resource, served),
     }
     if resource.short_names:
         row["shortNames"] = list(resource.short_names)
     if resource.categories:
         row["categories"] = list(resource.categories)
+    if hashed := storage_version_hash(resource, served):
+        row["storageVersionHash"] = hashed
     rows = [row]
     for name, sub in served.subresources.items():
         entry: Document = {
@@ -89,6 +109,20 @@ def _rows(resource: Resource, served: ServedVersion) -> list[Document]:
             entry = {"group": sub.kind.group, "version": sub.kind.version, **entry}
         rows.append(entry)
     return rows
+
+
+def _verbs(resource: Resource, served: ServedVersion) -> list[str]:
+    ending = isinstance(resource, CustomResource) and resource.terminating
+    return list(_SHRINKING if ending else served.verbs)
+
+
+def storage_version_hash(resource: Resource, served: ServedVersion) -> str:
+    """Of the kind that objects are stored as; "" where nothing is stored, or a definition stores a version that it does not serve."""
+    stored = resource.versions.get(resource.storage_version)
+    if "watch" not in served.verbs or (resource.custom and (stored is None or not stored.served)):
+        return ""
+    text = f"{resource.storage.group}/{resource.storage_version}/{resource.kind}"
+    return base64.b64encode(hashlib.sha256(text.encode()).digest()[:8]).decode()
 
 
 def aggregated(resources: Sequence[Resource], *, core: bool) -> Document:
@@ -128,7 +162,7 @@ def _aggregated_resource(resource: Resource, served: ServedVersion) -> Document:
         "responseKind": shown(resource.gvk(served.version)),
         "scope": "Namespaced" if resource.namespaced else "Cluster",
         "singularResource": resource.singular,
-        "verbs": list(served.verbs),
+        "verbs": _verbs(resource, served),
     }
     if resource.short_names:
         entry["shortNames"] = list(resource.short_names)

@@ -27,7 +27,7 @@ _APPROVAL = "api-approved.kubernetes.io"
 @dataclass(slots=True, eq=False)
 class Definition:
     """outline: metadata, group, names, conversion and status, without versions; served: names of the versions that it wants to be served;
-    digest: of all that the resource is made from; resource: None while it is not served."""
+    digest: of all that the resource is made from, deletion aside; resource: None while it is not served."""
 
     entry: Entry
     outline: Object
@@ -74,14 +74,18 @@ def read(entry: Entry, before: Definition | None) -> Definition:
     """``before``: the definition of that name at the version known until now, whose resource stays when nothing about it changes."""
     crd = entry.object()
     spec, metadata, status = crd["spec"], crd["metadata"], crd.get("status") or {}
-    deleting = bool(metadata.get("deletionTimestamp"))
-    text = orjson.dumps([spec, status.get("acceptedNames"), deleting], option=orjson.OPT_SORT_KEYS)
+    text = orjson.dumps([spec, status.get("acceptedNames")], option=orjson.OPT_SORT_KEYS)
     digest = hashlib.blake2b(text, digest_size=20).digest()
     served = tuple(v["name"] for v in spec.get("versions") or () if v.get("served"))
     resource = None
     if conditions.is_served(crd):
-        same = before is not None and before.resource is not None and before.digest == digest and before.entry.uid == entry.uid
-        resource = before.resource if same and before is not None else custom_resource(crd)
+        known = before.resource if before is not None else None
+        alike = before is not None and before.digest == digest and before.entry.uid == entry.uid
+        if known is not None and alike and known.terminating == bool(metadata.get("deletionTimestamp")):
+            resource = known
+        else:
+            resource = custom_resource(crd)
+            resource.digest = digest
     return Definition(entry, _outline(spec, metadata, status), served, digest, resource)
 
 

@@ -1,9 +1,9 @@
 """OpenAPI documents of a tenant's resources, encoded and kept.
 
-A document of one group and version depends on that group's resources alone, and resources are shared between tenants (built-in ones all,
-custom ones never), so documents are kept by the Resource values that they were made from: a tenant whose definitions change asks for other
-values and gets other documents. The version 2 document joins the built-in part, made once per process, with the tenant's custom kinds.
-Everything here is synchronous and takes up to a second; callers run it in a thread (`Documents.v2`, `Documents.v3`).
+A document of one group and version depends on that group's resources alone. Built-in resources are the same for all tenants, and custom
+ones that are made from equal definitions look alike, so documents are kept by the identity of the former and the digest of the latter.
+What one resource adds to a document is encoded once (`Parts`), so that a document that changes in one resource is put together from texts:
+ten definitions in a row cost ten times what one costs. Everything is made when somebody asks for it, in a thread.
 """
 
 from __future__ import annotations
@@ -14,13 +14,15 @@ from collections import OrderedDict
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import Any
 
 import orjson
 
 from apiserver.codec import openapi_pb, openapi_v3_pb
-from apiserver.endpoints.openapi import custom, definitions, render
+from apiserver.endpoints.openapi import definitions, render
 from apiserver.endpoints.openapi.definitions import Node
 from apiserver.endpoints.openapi.operations import META, Builder, Paths, document_operation, identifier, prefix_of, served_versions, tag_of
+from apiserver.endpoints.openapi.parts import Part, encoded, identity, part_of
 from apiserver.kinds.base import Resource
 
 Resources = Sequence[Resource]
@@ -95,40 +97,41 @@ def _paths(resources: Resources, entry: str) -> Paths:
 
 def build_v3(resources: Resources, entry: str, version: str) -> Document:
     is_custom = any(r.custom for r in resources)
-    paths = _paths(resources, entry)
+    built_in = [r for r in resources if not r.custom]
+    paths = _paths(built_in, entry)
     if not is_custom:
         paths |= _head_paths(entry)
-    own: dict[str, Node] = {}
+    items: dict[str, Any] = {**render.v3_paths(paths)}
+    schemas: dict[str, Any] = {**definitions.closure(render.used(paths), definitions.v3)}
     for resource, served in served_versions(resources):
         if resource.custom and prefix_of(resource.group, served.version)[1:] == entry:
-            own |= custom.definitions(resource, served, v2=False)
-    schemas = definitions.closure(render.used(paths), lambda name: own[name] if name in own else definitions.v3(name))
-    return _encoded(render.v3_document(render.v3_paths(paths), schemas, version, custom=is_custom))
+            part = part_of(resource, served, v2=False)
+            items |= part.paths
+            schemas |= part.schemas
+    return _encoded(render.v3_document(items, schemas, version, custom=is_custom))
 
 
 # --- version 2 -----------------------------------------------------------------------------------------------------------------------
 
 
 @cache
-def _builtin_v2(resources: tuple[Resource, ...]) -> tuple[dict[str, Node], dict[str, Node]]:
-    """(paths, definitions) of the built-in resources."""
-    paths: Paths = {}
+def _builtin_v2(resources: tuple[Resource, ...]) -> Part:
+    """What the built-in resources add, together."""
+    operations: Paths = {}
     for entry in entries(resources):
-        paths |= _head_paths(entry) | _paths(resources, entry)
-    return render.v2_paths(paths), definitions.closure(render.used(paths), definitions.v2)
+        operations |= _head_paths(entry) | _paths(resources, entry)
+    paths, size = encoded(render.v2_paths(operations))
+    schemas, more = encoded(definitions.closure(render.used(operations), definitions.v2))
+    return Part(paths, schemas, size + more)
 
 
 def build_v2(resources: Resources, version: str) -> Document:
-    paths, found = _builtin_v2(tuple(r for r in resources if not r.custom))
-    mine = [r for r in resources if r.custom]
-    if mine:
-        own_paths: Paths = {}
-        own: dict[str, Node] = {}
-        for resource, served in served_versions(mine):
-            own_paths |= Builder(resource, served).build()
-            own |= custom.definitions(resource, served, v2=True)
-        paths = {**paths, **render.v2_paths(own_paths)}
-        found = {**found, **definitions.closure(own, lambda name: own[name] if name in own else definitions.v2(name))}
+    built_in = _builtin_v2(tuple(r for r in resources if not r.custom))
+    paths, found = {**built_in.paths}, {**built_in.schemas}
+    for resource, served in served_versions([r for r in resources if r.custom]):
+        part = part_of(resource, served, v2=True)
+        paths |= part.paths
+        found |= part.schemas
     return _encoded(render.v2_document(paths, found, version))
 
 
@@ -136,7 +139,7 @@ def build_v2(resources: Resources, version: str) -> Document:
 
 
 class Kept:
-    """The latest documents, made in a thread and once: who asks meanwhile waits for the same result."""
+    """The latest documents, ``most`` bytes of them, made in a thread and once: who asks meanwhile waits for the same result."""
 
     def __init__(self, most: int) -> None:
         self._most = most
@@ -146,11 +149,24 @@ class Kept:
         found = self._made.get(key)
         if found is None or (found.done() and (found.cancelled() or found.exception() is not None)):
             found = self._made[key] = asyncio.ensure_future(asyncio.to_thread(make))
-            while len(self._made) > self._most:
-                self._made.popitem(last=False)
+            found.add_done_callback(lambda _: self._bound())
         else:
             self._made.move_to_end(key)
         return await asyncio.shield(found)
+
+    def _bound(self) -> None:
+        """Drops those that nobody has asked for longest; the last one stays, whatever its size."""
+        size = sum(len(f.result().body) for f in self._made.values() if _is_made(f))
+        for key, made in list(self._made.items())[:-1]:
+            if size <= self._most:
+                break
+            if made.done():
+                size -= len(made.result().body) if _is_made(made) else 0
+                del self._made[key]
+
+
+def _is_made(document: asyncio.Future[Document]) -> bool:
+    return document.done() and not document.cancelled() and document.exception() is None
 
 
 class Documents:
@@ -164,7 +180,7 @@ class Documents:
     async def v3(self, resources: Resources, entry: str) -> Document:
         """``entry``: one of `entries`."""
         part = members(resources, entry)
-        return await self._v3.get((entry, part), lambda: build_v3(part, entry, self._version))
+        return await self._v3.get((entry, *map(identity, part)), lambda: build_v3(part, entry, self._version))
 
     async def v3_binary(self, resources: Resources, entry: str) -> Document:
         """In protobuf."""
@@ -173,8 +189,8 @@ class Documents:
         return await self._v3_binary.get(plain.tag, lambda: Document(make(orjson.loads(plain.body)), plain.tag))
 
     async def v2(self, resources: Resources) -> Document:
-        key = tuple(resources)
-        return await self._v2.get(key, lambda: build_v2(key, self._version))
+        asked = tuple(resources)
+        return await self._v2.get(tuple(map(identity, asked)), lambda: build_v2(asked, self._version))
 
     async def v2_binary(self, resources: Resources) -> Document:
         """In protobuf."""

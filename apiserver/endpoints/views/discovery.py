@@ -6,6 +6,7 @@ resources, which knows GET alone. Source: k8s.io/kube-aggregator ``apiserver/han
 
 from __future__ import annotations
 
+import logging
 from typing import Any
 
 import orjson
@@ -19,6 +20,9 @@ from apiserver.endpoints.respond import not_found
 from apiserver.endpoints.server import Server
 from apiserver.errors import MethodNotAllowed, UnknownResource
 from apiserver.meta.gvk import GroupVersionKind
+from apiserver.storage.errors import StorageError
+
+log = logging.getLogger("polyplane.discovery")
 
 _AGGREGATED = GroupVersionKind("apidiscovery.k8s.io", "v2", "APIGroupDiscoveryList")
 _AGGREGATORS_OWN = "apiregistration.k8s.io"
@@ -29,8 +33,17 @@ def _aggregated_or_plain(media_type: str, target: GroupVersionKind | None) -> bo
     return target is None or target == _AGGREGATED
 
 
+async def latest(server: Server, request: ApiRequest) -> None:
+    """What any worker has told of definitions shows in every document from then on. Without the database, what is known has to do."""
+    try:
+        await server.catalog.fresh(request.tenant)
+    except StorageError as e:
+        log.info("documents of tenant %s may be old: %s", request.tenant.name, e)
+
+
 async def dispatch(server: Server, request: ApiRequest, send: Send) -> HttpResponseBase:
     parts = [p for p in request.info.path.split("/") if p]
+    await latest(server, request)
     resources = server.registry.catalog.all(request.tenant)
     group = parts[1] if parts[0] == "apis" and len(parts) > 1 else ""
     custom = any(r.custom for r in resources if r.group == group)
@@ -95,6 +108,7 @@ async def paths(server: Server, request: ApiRequest, send: Send) -> HttpResponse
     """Every path that leads somewhere."""
     found = {"/api", "/api/v1", "/apis", "/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3"}
     found |= {"/readyz", "/version"}
+    await latest(server, request)
     for group, versions in discovery.groups(server.registry.catalog.all(request.tenant)).items():
         found.add(f"/apis/{group}")
         found |= {f"/apis/{group}/{v}" for v in versions}

@@ -13,6 +13,7 @@ from apiserver.endpoints.openapi.documents import Document, Documents, entries
 from apiserver.endpoints.request import ApiRequest, Send
 from apiserver.endpoints.respond import not_found
 from apiserver.endpoints.server import Server
+from apiserver.endpoints.views.discovery import latest
 from apiserver.registry.options import first
 
 _DISPLAYED_V2 = {
@@ -41,6 +42,7 @@ def documents_of(server: Server) -> Documents:
 
 async def dispatch(server: Server, request: ApiRequest, send: Send) -> HttpResponseBase:
     path = request.info.path
+    await latest(server, request)
     if path == "/openapi/v2":
         return await _v2(server, request)
     if path == "/openapi/v3":

@@ -63,11 +63,13 @@ class CustomVersion(ServedVersion):
 
 @dataclass(slots=True, eq=False)
 class CustomResource(Resource):
-    """A Resource that a definition makes. definition: its uid; terminating: the definition is being deleted; manager: the FieldManager,
-    once one is needed; webhook: who converts its objects (None: only their apiVersion changes)."""
+    """A Resource that a definition makes. definition: its uid; digest: of what it is made from, but for deletion; terminating: the
+    definition is being deleted; manager: the FieldManager, once one is needed; webhook: who converts its objects (None: only their
+    apiVersion changes)."""
 
     terminating: bool = False
     definition: str = ""
+    digest: bytes = b""
     manager: Any = None
     webhook: ConversionWebhook | None = None
 
