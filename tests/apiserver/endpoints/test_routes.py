@@ -20,6 +20,10 @@ AGGREGATED = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryLi
 PROTOBUF_V3 = "application/com.github.proto-openapi.spec.v3.v1.0+protobuf"
 
 
+async def known(tenant: Tenant) -> None:
+    """There are no definitions that could have changed."""
+
+
 async def ask(target: str, method: str = "GET", accept: str = "") -> tuple[int, str, Any]:
     """(status, media type, body: decoded, or the message of a refusal)"""
 
@@ -31,7 +35,7 @@ async def ask(target: str, method: str = "GET", accept: str = "") -> tuple[int, 
     request = ApiRequest({**scope, "headers": [(b"accept", accept.encode())] if accept else []}, unused)
     request.tenant = Tenant(1, "default")
     registry = SimpleNamespace(catalog=SimpleNamespace(all=lambda tenant: BUILTIN))
-    server = cast(Server, SimpleNamespace(registry=registry, git_version="v1.36.0"))
+    server = cast(Server, SimpleNamespace(registry=registry, git_version="v1.36.0", catalog=SimpleNamespace(fresh=known)))
     try:
         response: Any = await find_view(server, request)(server, request, unused)
     except ApiError as e:
