@@ -144,8 +144,7 @@ def _with_text(patched: Any) -> tuple[Any, Callable[[], str]]:
 
 async def _apply(registry: Registry, scope: Scope, wanted: Patch, before_create: Callable[[], Awaitable[None]]) -> Stored:
     options = wanted.options
-    validation = strict.directive(options.field_validation)
-    prepare = cache(lambda: _applied(wanted))
+    prepare = cache(lambda: read_applied(wanted))
 
     async def change(old: Object | None) -> Object:
         await by_size(scope.size, prepare)
@@ -162,11 +161,7 @@ async def _apply(registry: Registry, scope: Scope, wanted: Patch, before_create:
             subresource=scope.subresource,
             now=scope.now,
         )
-        if strict_error and validation == strict.STRICT:
-            raise patches.reject_apply(strict_error)
-        if strict_error and validation == strict.WARN:
-            for text in strict.warnings_of([strict_error]):
-                scope.warn(text)
+        report_strict(scope, wanted, strict_error)
         new = scope.decode(merged)[0]
         check_name_and_namespace(scope, new)
         return new
@@ -182,10 +177,21 @@ async def _apply(registry: Registry, scope: Scope, wanted: Patch, before_create:
     return await update(registry, scope, change, request)
 
 
-def _applied(wanted: Patch) -> tuple[Object, str]:
+def read_applied(wanted: Patch) -> tuple[Object, str]:
+    """The applied configuration, and what a strict reader would not have taken ("": nothing). Raises BadRequest."""
     if wanted.media_type == negotiate.APPLY_CBOR:
         return patches.decode_apply_cbor(wanted.body), ""
     return patches.decode_apply_patch(wanted.body)
+
+
+def report_strict(scope: Scope, wanted: Patch, strict_error: str) -> None:
+    """What a strict reader would not have taken, as the client wants to hear of it: once all else is well. Raises BadRequest."""
+    validation = strict.directive(wanted.options.field_validation)
+    if strict_error and validation == strict.STRICT:
+        raise patches.reject_apply(strict_error)
+    if strict_error and validation == strict.WARN:
+        for text in strict.warnings_of([strict_error]):
+            scope.warn(text)
 
 
 def check_name_and_namespace(scope: Scope, obj: Object) -> None:

@@ -17,6 +17,7 @@ from apiserver.kinds.apiextensions.custom import CustomKind
 from apiserver.kinds.base import Object, Resource
 from apiserver.meta.gvk import GroupKind, GroupVersionKind
 from apiserver.meta.objects import copy_json
+from apiserver.registry.patching import Patch, check_name_and_namespace, read_applied, report_strict
 from apiserver.registry.scope import Scope
 from apiserver.schema import builtin
 from apiserver.schema.decode import decode
@@ -62,10 +63,13 @@ def scaled(scope: Scope, old: Object, manager: str, wanted: Wanted) -> Object:
     return _put_back(scope, old, scale)
 
 
-def applied(scope: Scope, old: Object, manager: str, scale: Object, *, force: bool) -> Object:
-    """The object after a Scale was applied."""
-    fields, live = scale_manager(custom=scope.resource.custom), _live(scope, old)
+def applied(scope: Scope, old: Object, manager: str, wanted: Patch) -> Object:
+    """The object after a Scale was applied. Reads the configuration only now that there is an object."""
+    scale, strict_error = read_applied(wanted)
+    fields, live, force = scale_manager(custom=scope.resource.custom), _live(scope, old), bool(wanted.options.force)
     made = fields.apply(live, scale, manager, force=force, api_version=SCALE_VERSION, subresource="scale", now=scope.now)
+    report_strict(scope, wanted, strict_error)
+    check_name_and_namespace(scope, made)
     return _put_back(scope, old, made)
 
 

@@ -7,12 +7,11 @@ from functools import partial
 
 from django.http.response import HttpResponseBase
 
-from apiserver.codec import negotiate, patches, strict
+from apiserver.codec import negotiate, strict
 from apiserver.endpoints import bodies, encode, scale_table
 from apiserver.endpoints.views.resource import ResourceView
 from apiserver.kinds.base import Object
 from apiserver.registry import patching, reading, scaling, update
-from apiserver.registry.objectmeta import check_name
 from apiserver.registry.options import WriteOptions, first
 from apiserver.registry.result import Stored
 from apiserver.schema import builtin
@@ -36,8 +35,9 @@ class ScaleView(ResourceView):
         kind = encode.accepted(self.request, self.scope)
         options = WriteOptions.parse(self.request.query, "UpdateOptions")
         scale = await bodies.read_object(self.request, self.scope, strict.directive(options.field_validation))
-        check_name(scale, self.scope.name)
-        return await self._write(kind, options, lambda old, manager: scaling.scaled(self.scope, old, manager, lambda live: scale))
+        patching.check_name_and_namespace(self.scope, scale)
+        make = partial(scaling.scaled, self.scope, wanted=lambda live: scale)
+        return await self._write(kind, options, make, uid_precondition=True)
 
     async def patch(self) -> HttpResponseBase | None:
         custom = self.scope.resource.custom
@@ -47,17 +47,11 @@ class ScaleView(ResourceView):
         body = await self.request.read_body()
         apply = media_type in (negotiate.APPLY_YAML, negotiate.APPLY_CBOR)
         options = WriteOptions.parse(self.request.query, "PatchOptions", apply=apply)
-        if not apply:
-            wanted = self._patch(patching.Patch(media_type, body, self.manager(options), options))
-            return await self._write(kind, options, lambda old, manager: scaling.scaled(self.scope, old, manager, wanted))
-        if media_type == negotiate.APPLY_CBOR:
-            scale, problem = patches.decode_apply_cbor(body), ""
-        else:
-            scale, problem = patches.decode_apply_patch(body)
-        if problem:
-            raise patches.reject_apply(problem)
-        force = bool(options.force)
-        return await self._write(kind, options, lambda old, manager: scaling.applied(self.scope, old, manager, scale, force=force))
+        patch = patching.Patch(media_type, body, self.manager(options), options)
+        make = (
+            partial(scaling.applied, self.scope, wanted=patch) if apply else partial(scaling.scaled, self.scope, wanted=self._patch(patch))
+        )
+        return await self._write(kind, options, make, uid_precondition=False)
 
     def _patch(self, patch: patching.Patch) -> scaling.Wanted:
         """What a JSON, merge or strategic merge patch makes of a Scale."""
@@ -65,18 +59,18 @@ class ScaleView(ResourceView):
 
         def patched(live: Object) -> Object:
             scale = merge(live, lambda *_: None, scaling.decode_scale)
-            check_name(scale, self.scope.name)
+            patching.check_name_and_namespace(self.scope, scale)
             return scale
 
         return patched
 
-    async def _write(self, kind: negotiate.Accepted, options: WriteOptions, make: Make) -> HttpResponseBase:
+    async def _write(self, kind: negotiate.Accepted, options: WriteOptions, make: Make, *, uid_precondition: bool) -> HttpResponseBase:
         manager = self.manager(options)
 
         async def change(old: Object | None) -> Object:
             assert old is not None, "the update loop answers 404 for subresources of absent objects"
             return make(old, manager)
 
-        request = update.Request(manager=manager, dry_run=options.dry_run, managed=True)
+        request = update.Request(manager=manager, dry_run=options.dry_run, managed=True, uid_precondition=uid_precondition)
         stored = await update.update(self.registry, self.scope, change, request)
         return self._response(kind, stored)

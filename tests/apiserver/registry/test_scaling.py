@@ -1,0 +1,88 @@
+"""Applying a Scale in front of an object."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from apiserver.codec import negotiate
+from apiserver.errors import ApplyConflict, BadRequest
+from apiserver.kinds import catalog
+from apiserver.meta.gvk import GroupResource
+from apiserver.registry import scaling
+from apiserver.registry.options import WriteOptions
+from apiserver.registry.patching import Patch
+from apiserver.registry.scope import Scope, Tenant
+from apiserver.user import User
+from tests.support.kindtools import typed, workload
+
+Object = dict[str, Any]
+TWICE = b'{"kind":"Scale","apiVersion":"autoscaling/v1","spec":{"replicas":1,"replicas":1}}'
+DOUBLED = 'line 1: key "replicas" already set in map'
+
+
+@pytest.fixture
+def scope() -> Scope:
+    found = catalog.resources()[GroupResource("apps", "deployments")]
+    return Scope(Tenant(1, "t"), found, found.versions["v1"], User("ann"), "ns", "x", "scale")
+
+
+@pytest.fixture
+def live() -> Object:
+    made = typed(workload("Deployment"))
+    made["metadata"] |= {"name": "x", "namespace": "ns", "uid": "u", "resourceVersion": "7"}
+    made["spec"]["replicas"] = 1
+    fields = {"f:spec": {"f:replicas": {}}}
+    entry = {"manager": "one", "operation": "Apply", "apiVersion": "apps/v1", "fieldsType": "FieldsV1", "fieldsV1": fields}
+    return {**made, "metadata": {**made["metadata"], "managedFields": [entry]}}
+
+
+def applied(scope: Scope, live: Object, body: bytes, manager: str = "two", **options: Any) -> Object:
+    return scaling.applied(scope, live, manager, Patch(negotiate.APPLY_YAML, body, manager, WriteOptions(**options)))
+
+
+def scale(replicas: int, **metadata: str) -> bytes:
+    names = "".join(f"\n  {name}: {value}" for name, value in metadata.items()) or " {}"
+    return f"kind: Scale\napiVersion: autoscaling/v1\nmetadata:{names}\nspec: {{replicas: {replicas}}}".encode()
+
+
+def test_the_manager_of_the_object_is_in_the_way(scope: Scope, live: Object) -> None:
+    with pytest.raises(ApplyConflict, match=r'conflict with "one": .spec.replicas'):
+        applied(scope, live, scale(2))
+    forced = applied(scope, live, scale(2), force=True)
+    assert forced["spec"]["replicas"] == 2
+    assert [(e["manager"], e.get("subresource")) for e in forced["metadata"]["managedFields"]] == [("two", "scale")]
+
+
+def test_equal_replicas_are_shared(scope: Scope, live: Object) -> None:
+    found = applied(scope, live, scale(1))
+    assert [e["manager"] for e in found["metadata"]["managedFields"]] == ["one", "two"]
+
+
+@pytest.mark.parametrize(
+    ("metadata", "text"),
+    [
+        ({"name": "other"}, r"the name of the object \(other\) does not match the name on the URL \(x\)"),
+        ({"name": "x", "namespace": "other"}, "the namespace of the provided object does not match the namespace sent on the request"),
+    ],
+)
+def test_a_scale_of_another_object_is_refused(scope: Scope, live: Object, metadata: dict[str, str], text: str) -> None:
+    with pytest.raises(BadRequest, match=text):
+        applied(scope, live, scale(1, **metadata))
+
+
+def test_doubled_keys_are_reported_as_the_client_asks(scope: Scope, live: Object) -> None:
+    with pytest.raises(BadRequest, match=f"error strict decoding YAML: (?s:.*){DOUBLED}"):
+        applied(scope, live, TWICE, field_validation="Strict")
+    assert scope.warnings == []
+    assert applied(scope, live, TWICE, field_validation="Ignore")["spec"]["replicas"] == 1
+    assert scope.warnings == []
+    assert applied(scope, live, TWICE)["spec"]["replicas"] == 1
+    assert scope.warnings == [DOUBLED]
+
+
+def test_conflicts_come_before_doubled_keys(scope: Scope, live: Object) -> None:
+    live["spec"]["replicas"] = 5
+    with pytest.raises(ApplyConflict):
+        applied(scope, live, TWICE, field_validation="Strict")
