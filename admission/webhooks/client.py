@@ -44,6 +44,7 @@ class WebhookClient:
         self._names = Resolver()
         self._contexts = Contexts()
         self._idle: dict[_Key, list[Connection]] = {}
+        self._sweep: asyncio.TimerHandle | None = None
 
     async def post(self, tenant: int, config: Mapping[str, Any], body: bytes, lookup: Lookup, limit: float | None = None) -> bytes:
         """The body of the answer. config: a clientConfig; lookup: where Services of the tenant are found; limit: seconds. Raises
@@ -63,6 +64,8 @@ class WebhookClient:
 
     async def close(self) -> None:
         self._names.close()
+        if self._sweep is not None:
+            self._sweep.cancel()
         idle = [connection for kept in self._idle.values() for connection in kept]
         self._idle.clear()
         await asyncio.gather(*(connection.close() for connection in idle))
@@ -120,7 +123,6 @@ class WebhookClient:
 
     # --- connections that wait -------------------------------------------------------------------------------------------------
     def _take(self, key: _Key) -> Connection | None:
-        self._drop_old()
         kept = self._idle.get(key, [])
         while kept:
             connection = kept.pop()
@@ -130,19 +132,25 @@ class WebhookClient:
         return None
 
     def _keep(self, key: _Key, connection: Connection) -> None:
-        kept = self._idle.setdefault(key, [])
-        if connection.reusable and len(kept) < _KEPT:
-            kept.append(connection)
-        else:
+        kept = self._idle.get(key, [])
+        if not connection.reusable or len(kept) >= _KEPT:
             connection.abort()
+            return
+        kept.append(connection)
+        self._idle[key] = kept
+        if self._sweep is None:
+            self._sweep = asyncio.get_running_loop().call_later(_IDLE, self._drop_old)
 
     def _drop_old(self) -> None:
+        self._sweep = None
         limit = time.monotonic() - _IDLE
         for key, kept in list(self._idle.items()):
             while kept and kept[0].used < limit:  # the longest idle ones stand first
                 kept.pop(0).abort()
             if not kept:
                 del self._idle[key]
+        if self._idle:
+            self._sweep = asyncio.get_running_loop().call_later(_IDLE, self._drop_old)
 
 
 def _failed(target: Target, why: str) -> CallFailed:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import socket
 from concurrent.futures import ThreadPoolExecutor
+from weakref import WeakValueDictionary
 
 from admission.webhooks.addresses import is_address
 
@@ -22,7 +23,7 @@ class Resolver:
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(_THREADS, "webhook-names")  # threads start when they are needed
         self._asked: dict[str, asyncio.Task[list[str]]] = {}
-        self._turns: dict[int, asyncio.Semaphore] = {}
+        self._turns: WeakValueDictionary[int, asyncio.Semaphore] = WeakValueDictionary()
 
     async def resolve(self, tenant: int, host: str) -> list[str]:
         """Addresses in the order of preference, at least one. Raises OSError."""
@@ -35,7 +36,9 @@ class Resolver:
         return await asyncio.shield(asked)
 
     async def _ask(self, tenant: int, host: str) -> list[str]:
-        turn = self._turns.setdefault(tenant, asyncio.Semaphore(_PER_TENANT))
+        turn = self._turns.get(tenant)
+        if turn is None:
+            turn = self._turns[tenant] = asyncio.Semaphore(_PER_TENANT)
         async with turn:
             found = await asyncio.get_running_loop().run_in_executor(self._threads, _look_up, host)
         if not found:

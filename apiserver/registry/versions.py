@@ -25,7 +25,7 @@ T = TypeVar("T")
 # --- reading -------------------------------------------------------------------------------------------------------------------------
 async def load(registry: Registry, scope: Scope, state: State) -> Object:
     """A private copy of the stored object in the request's version, with its resourceVersion. Raises ConversionFailed."""
-    size = max(scope.size, len(state.json))
+    size = max(scope.size, len(_text(state)))
     if webhook_of(scope.resource) is None:
         return await by_size(size, lambda: registry.materialize(scope, state))
     (found,) = await in_version(registry, scope, [state])
@@ -97,7 +97,12 @@ def as_it_was(state: State) -> bytes:
 def is_current(registry: Registry, resource: Resource, state: State) -> bool:
     """Whether the object is stored in the version that objects are stored in today."""
     keeper = registry.keeper(resource)
-    return stored_api_version(state.json) == keeper.gvk(keeper.storage_version).api_version
+    return stored_api_version(_text(state)) == keeper.gvk(keeper.storage_version).api_version
+
+
+def _text(state: State) -> bytes:
+    """With or without resourceVersion, whichever is at hand."""
+    return state.data if isinstance(state, Record) else state.json
 
 
 # --- managed fields ------------------------------------------------------------------------------------------------------------------
