@@ -14,7 +14,7 @@ def webhook_client() -> WebhookClient:
     """Raises OperatorError. A server that listens on loopback alone is somebody's own, and so are the webhooks beside it."""
     own = settings.POLYPLANE_BIND in ("localhost", "::1") or settings.POLYPLANE_BIND.startswith("127.")
     policy = AddressPolicy(
-        denied=_networks("WEBHOOK_DENIED_NETWORKS") or networks(DENIED),
+        denied=networks(DENIED) + _networks("WEBHOOK_DENIED_NETWORKS"),
         allowed=_networks("WEBHOOK_ALLOWED_NETWORKS"),
         loopback=environment.flag("WEBHOOK_LOOPBACK", own),
     )

@@ -36,11 +36,11 @@ _Key = tuple[int, str, int, str, bytes]
 
 
 class WebhookClient:
-    """One per process, on its event loop. timeout: seconds for a call that names none itself."""
+    """One per process, on its event loop. policy: which addresses it calls; timeout: seconds for a call that names none itself."""
 
     def __init__(self, policy: AddressPolicy | None = None, timeout: float = TIMEOUT) -> None:
-        self._policy = policy or AddressPolicy()
-        self._timeout = timeout
+        self.policy = policy or AddressPolicy()
+        self.timeout = timeout
         self._names = Resolver()
         self._contexts = Contexts()
         self._idle: dict[_Key, list[Connection]] = {}
@@ -49,7 +49,7 @@ class WebhookClient:
     async def post(self, tenant: int, config: Mapping[str, Any], body: bytes, lookup: Lookup, limit: float | None = None) -> bytes:
         """The body of the answer. config: a clientConfig; lookup: where Services of the tenant are found; limit: seconds. Raises
         CallFailed, whose text names the URL, except where an answer came that is a failure."""
-        seconds = limit if limit is not None else self._timeout
+        seconds = limit if limit is not None else self.timeout
         target = Target.of(config, seconds)
         try:
             async with asyncio.timeout(seconds):
@@ -108,7 +108,7 @@ class WebhookClient:
         problem = ""
         for address in addresses:
             where = f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
-            if not self._policy.permits(address):
+            if not self.policy.permits(address):
                 problem = f"dial tcp {where}: this server does not call webhooks at that address"
                 continue
             try:

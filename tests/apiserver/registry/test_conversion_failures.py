@@ -14,7 +14,7 @@ from admission.webhooks.addresses import AddressPolicy
 from apiserver.storage.postgres import PostgresStore
 from tests.support.api import Api, Object, serving
 from tests.support.webhooks import Answer, Reply, bundle, converting, nobody, serving_context, success, webhook
-from tests.support.widgets import V1, V2, define, redefine, widget
+from tests.support.widgets import CRD, V1, V2, define, redefine, widget
 
 WHO = "conversion webhook for example.com/v1, Kind=Widget"
 REVIEW = "apiextensions.k8s.io/v1"
@@ -228,6 +228,32 @@ async def test_a_watch_is_told_and_ends_and_others_go_on(api: Api) -> None:
         assert (await again.take(1))[0]["object"]["spec"] == {"address": "i:80"}
         for watch in (plain, converted, again):
             await watch.stop()
+
+
+async def test_initial_events_that_cannot_be_made_end_the_watch(api: Api) -> None:
+    async with webhook(BROKEN["HTTP 400"][0]) as hook:
+        await define(api, hook.config())
+        await api.ok("POST", V1, widget("a", host="h"))
+        query = "watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
+        watch = api.watch(f"{V2}?{query}")
+        (error,) = await watch.take(1)
+        assert (error["type"], error["object"]["reason"]) == ("ERROR", "InternalError")
+        assert await watch.next() is None
+        await watch.stop()
+
+
+async def test_a_version_that_is_gone_cannot_be_converted_from(api: Api) -> None:
+    async with webhook(converting) as hook:
+        await define(api, hook.config())
+        await api.ok("POST", V1, widget("a", host="h"))
+        found = await api.ok("GET", CRD)
+        found["spec"]["versions"] = [{**v, "storage": True} for v in found["spec"]["versions"] if v["name"] == "v2"]
+        found["status"]["storedVersions"] = ["v2"]
+        found = await api.ok("PUT", f"{CRD}/status", {**found, "spec": (await api.ok("GET", CRD))["spec"]})
+        found["spec"]["versions"] = [{**v, "storage": True} for v in found["spec"]["versions"] if v["name"] == "v2"]
+        await api.ok("PUT", CRD, found)
+        await api.until(lambda: api.catalog.find(api.tenant, "example.com", "widgets").storage_version == "v2")  # type: ignore[union-attr]
+        refused(await api("GET", f"{V2}/a"), "request to convert CR from an invalid group/version: example.com/v1")
 
 
 # --- the way to the webhook ----------------------------------------------------------------------------------------------------------
