@@ -2,7 +2,8 @@
 
 Version 2 is what `apiserver.schema.definitions` holds, without defaults (kube-apiserver prunes them there). Version 3 refers by ``allOf``
 where something stands beside the reference, and tells the zero value that Go gives a member that is neither a pointer nor ``omitempty``.
-Source: k8s.io/kube-openapi ``pkg/generators`` (mustEnforceDefault) and ``pkg/handler`` (PruneDefaults).
+Both list the values of Go types marked ``+enum`` (data/openapi-enums.json), which only documents tell: nothing is held to them.
+Source: k8s.io/kube-openapi ``pkg/generators`` (mustEnforceDefault, EnumType) and ``pkg/handler`` (PruneDefaults).
 """
 
 from __future__ import annotations
@@ -57,6 +58,8 @@ def v2(name: str) -> Node | None:
     if name not in raw:
         return None
     pruned: Node = _pruned(raw[name])
+    for member, values in _enums().get(name, {}).items():
+        _list_values(pruned["properties"][member], values)
     return pruned
 
 
@@ -83,6 +86,8 @@ def v3(name: str) -> Node | None:
         for (owner, member), value in _ZERO_DEFAULTS.items():
             if owner == name:
                 members[member]["default"] = value
+        for member, values in _enums().get(name, {}).items():
+            _list_values(members[member], values)
         made["properties"] = members
     for key in ("items", "additionalProperties"):
         if isinstance(raw[name].get(key), dict):
@@ -97,6 +102,18 @@ _V3_TYPES: dict[str, Node] = {
         "oneOf": [{"type": "integer"}, {"type": "string"}],
     },
 }
+
+
+@cache
+def _enums() -> dict[str, dict[str, list[str]]]:
+    """Definition → member → its values, sorted."""
+    return load_data("openapi-enums.json")
+
+
+def _list_values(member: Node, values: list[str]) -> None:
+    """Lists ``values`` where the string stands: the member itself, or its items, or the values of its map."""
+    place = member.get("items") or member.get("additionalProperties") or member
+    place["enum"] = values
 
 
 @cache

@@ -15,6 +15,7 @@ from apiserver.endpoints.openapi.operations import definition_name, identifier, 
 from apiserver.kinds import catalog
 from apiserver.kinds.base import Kind, Resource, ServedVersion, Subresource
 from apiserver.meta.gvk import GroupVersionKind
+from apiserver.schema.definitions import load_data
 from apiserver.schema.types import Rule, Schema
 
 BUILTIN = list(catalog.resources().values())
@@ -167,3 +168,32 @@ def test_words() -> None:
     assert identifier("flowcontrol.apiserver", capital=True) == "FlowcontrolApiserver"
     assert tag_of("rbac.authorization.k8s.io", "v1") == "rbacAuthorization_v1" and tag_of("", "v1") == "core_v1"
     assert definition_name(GroupVersionKind("apps", "v1", "Deployment")) == "io.k8s.api.apps.v1.Deployment"
+
+
+CORE = "io.k8s.api.core.v1."
+
+
+def test_enumerations_are_told_in_both_versions(swagger: Any) -> None:
+    protocol = ["SCTP", "TCP", "UDP"]
+    assert swagger["definitions"][CORE + "ContainerPort"]["properties"]["protocol"]["enum"] == protocol
+    schema = v3(CORE + "ContainerPort")
+    assert schema is not None
+    assert schema["properties"]["protocol"] | {"description": ""} == {
+        "type": "string",
+        "description": "",
+        "default": "TCP",
+        "enum": protocol,
+    }
+
+
+def test_enumerated_items_and_values_carry_their_enumeration(swagger: Any) -> None:
+    claim = swagger["definitions"][CORE + "PersistentVolumeClaimStatus"]["properties"]
+    assert claim["accessModes"]["items"]["enum"] == ["ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod"]
+    assert "ControllerResizeInProgress" in claim["allocatedResourceStatuses"]["additionalProperties"]["enum"]
+    assert "enum" not in claim["accessModes"]
+
+
+def test_what_documents_list_is_what_types_have(swagger: Any) -> None:
+    known = load_data("openapi-enums.json")
+    found = {name: v3(name) for name in known}
+    assert all(schema is not None and set(known[name]) <= set(schema["properties"]) for name, schema in found.items())
