@@ -67,13 +67,14 @@ class Watch:
 
 
 class Api:
-    """registry: of the process; the catalog follows the tenant's definitions."""
+    """registry: of the process; the catalog follows the tenant's definitions; warnings: Warning headers of the last answer."""
 
     def __init__(self, server: Server, catalog: TenantCatalog, tenant: Tenant) -> None:
         async def make() -> Server:
             return server
 
         self.server, self.registry, self.catalog, self.tenant = server, server.registry, catalog, tenant
+        self.warnings: list[str] = []
         self._entry = Entry(make, cast(Any, None), cast(Any, None))
 
     async def __call__(self, method: str, path: str, body: Any = None, type: str = "application/json", **headers: str) -> tuple[int, Any]:
@@ -84,6 +85,7 @@ class Api:
             sent.append(message)
 
         await self._entry(_scope(method, path, type, headers), _receive(_body(body)), send)
+        self.warnings = [value.decode() for name, value in sent[0].get("headers", ()) if name.lower() == b"warning"]
         data = b"".join(m.get("body", b"") for m in sent[1:])
         return sent[0]["status"], orjson.loads(data) if data[:1] == b"{" else data
 

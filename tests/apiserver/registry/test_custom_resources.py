@@ -1,0 +1,183 @@
+"""Custom resources through the whole API: definitions that projects ship, their examples, and what versions, defaults and rules come to."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from apiserver.kinds.apiextensions import conditions
+from apiserver.kinds.base import Object
+from apiserver.meta.objects import copy_json
+from apiserver.storage.interface import Store
+from tests.apiserver.kinds.apiextensions.test_definitions_in_use import definitions, examples, gateway_resources
+from tests.support.api import Api, serving
+from tests.support.definitions import definition
+
+CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+FOOS = "/apis/example.com/v1/namespaces/ns/foos"
+
+
+@pytest.fixture
+async def api(store: Store, tenant: int) -> AsyncIterator[Api]:
+    async with serving(store, tenant) as made:
+        yield made
+
+
+async def define(api: Api, crd: Object) -> Any:
+    """Creates or replaces a definition, and waits until that is what is served."""
+    name = crd["metadata"]["name"]
+    status, old = await api("GET", f"{CRDS}/{name}")
+    if status == 404:
+        made = await api.ok("POST", CRDS, crd)
+        conditions.settle(made, [], datetime.now(UTC))
+        made = await api.ok("PUT", f"{CRDS}/{name}/status", made)
+    else:
+        made = await api.ok("PUT", f"{CRDS}/{name}", {**old, "spec": crd["spec"]})
+    await api.until(lambda: _seen(api, name, int(made["metadata"]["resourceVersion"])))
+    return made
+
+
+def _seen(api: Api, name: str, resource_version: int) -> bool:
+    found = api.catalog.definitions(api.tenant).get(name)
+    return found is not None and found.entry.resource_version >= resource_version
+
+
+def foo(name: str = "f", version: str = "v1", **members: Any) -> Object:
+    return {"apiVersion": f"example.com/{version}", "kind": "Foo", "metadata": {"name": name}, **members}
+
+
+def causes(status: Any) -> list[tuple[str, str, str]]:
+    return [(c["reason"], c["field"], c["message"]) for c in status["details"]["causes"]]
+
+
+@pytest.mark.shared
+async def test_definitions_that_projects_ship_are_accepted_and_served(api: Api, shared: Path) -> None:
+    for crd in definitions(shared).values():
+        made = await define(api, crd)
+        assert conditions.is_true(made, "Established")
+        version = next(v["name"] for v in crd["spec"]["versions"] if v["served"])
+        group, plural = crd["spec"]["group"], crd["spec"]["names"]["plural"]
+        listed = await api.ok("GET", f"/apis/{group}/{version}/{plural}")
+        assert (listed["kind"], listed["items"]) == (made["spec"]["names"]["listKind"], [])
+
+
+@pytest.mark.shared
+async def test_examples_of_gateway_api_are_created_and_spoilt_ones_are_refused(api: Api, shared: Path) -> None:
+    for key in gateway_resources(shared):
+        await define(api, definitions(shared)[key])
+    refused = 0
+    for i, (resource, version, sent) in enumerate(examples(shared)):
+        obj = copy_json(sent)
+        obj["metadata"]["name"] += f"-{i}"
+        path = f"/apis/{resource.group}/{version}/"
+        if resource.namespaced:
+            obj["metadata"]["namespace"] = "ns"
+            path += "namespaces/ns/"
+        path += resource.resource
+        await api.ok("POST", path, obj)
+        for name in (resource.versions[version].schema.properties or {})["spec"].required:
+            spoilt = copy_json(obj)
+            spoilt["metadata"]["name"] += "-spoilt"
+            del spoilt["spec"][name]
+            status, answer = await api("POST", path, spoilt)
+            assert status == 422
+            assert ("FieldValueRequired", f"spec.{name}", "Required value") in causes(answer)
+            refused += 1
+    assert refused > 20
+
+
+@pytest.mark.shared
+async def test_a_rule_of_gateway_api_refuses_create_and_update(api: Api, shared: Path) -> None:
+    crd = next(c for c in definitions(shared).values() if c["spec"]["names"]["kind"] == "HTTPRoute")
+    await define(api, crd)
+    path = "/apis/gateway.networking.k8s.io/v1/namespaces/ns/httproutes"
+    route: Object = {"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute", "metadata": {"name": "r"}}
+    route["spec"] = {"rules": [{"matches": [{"path": {"type": "PathPrefix", "value": "/a//b"}}]}]}
+    status, answer = await api("POST", path, route)
+    message = "Invalid value: must not contain '//' when type one of ['Exact', 'PathPrefix']"
+    where = "spec.rules[0].matches[0].path"
+    assert (status, causes(answer)) == (422, [("FieldValueInvalid", where, message)])
+    assert answer["message"] == f'HTTPRoute.gateway.networking.k8s.io "r" is invalid: {where}: {message}'
+    route["spec"]["rules"][0]["matches"][0]["path"]["value"] = "/a/b"
+    await api.ok("POST", path, route)
+    status, answer = await api.patch(
+        f"{path}/r", [{"op": "replace", "path": "/spec/rules/0/matches/0/path/value", "value": "/a//b"}], "json"
+    )
+    assert (status, [field for _, field, _ in causes(answer)]) == (422, [where])
+
+
+async def test_what_is_stored_gets_the_defaults_of_the_version_it_is_stored_in(api: Api) -> None:
+    crd = definition({"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}})
+    await define(api, crd)
+    await api.ok("POST", FOOS, foo(a=None))
+    v1, v2 = crd["spec"]["versions"][0], copy_json(crd["spec"]["versions"][0])
+    v1["schema"]["openAPIV3Schema"]["properties"]["a"]["default"] = "of v1"
+    v2 |= {"name": "v2", "storage": False}
+    v2["schema"]["openAPIV3Schema"]["properties"]["a"]["default"] = "of v2"
+    v2["schema"]["openAPIV3Schema"]["properties"]["b"]["default"] = "of v2"
+    crd["spec"]["versions"].append(v2)
+    await define(api, crd)
+    assert (await api.ok("GET", f"{FOOS}/f"))["a"] == "of v1"
+    read = await api.ok("GET", FOOS.replace("v1", "v2") + "/f")
+    assert (read["apiVersion"], read["a"], "b" in read) == ("example.com/v2", "of v1", False)
+    made = await api.ok("POST", FOOS.replace("v1", "v2"), foo("g", "v2"))
+    assert (made["a"], made["b"]) == ("of v2", "of v2")
+
+
+async def test_fields_that_the_stored_version_does_not_know_are_lost(api: Api) -> None:
+    crd = definition({"type": "object", "properties": {"a": {"type": "string"}}})
+    v2 = {**copy_json(crd["spec"]["versions"][0]), "name": "v2", "storage": False}
+    v2["schema"]["openAPIV3Schema"]["properties"]["b"] = {"type": "string"}
+    crd["spec"]["versions"].append(v2)
+    await define(api, crd)
+    made = await api.ok("POST", FOOS.replace("v1", "v2"), foo("f", "v2", a="x", b="y"))
+    assert (made["a"], "b" in made) == ("x", False)
+
+
+async def test_unknown_fields_go_with_a_warning_or_are_refused(api: Api) -> None:
+    await define(api, definition({"type": "object", "properties": {"spec": {"type": "object", "properties": {"x": {"type": "string"}}}}}))
+    made = await api.ok("POST", f"{FOOS}?fieldValidation=Warn", foo(spec={"x": "a", "y": 1}))
+    assert made["spec"] == {"x": "a"}
+    assert api.warnings == ['299 - "unknown field \\"spec.y\\""']
+    status, answer = await api("POST", f"{FOOS}?fieldValidation=Strict", foo("g", spec={"y": 1}))
+    assert (status, answer["reason"]) == (400, "BadRequest")
+    assert answer["message"].endswith('strict decoding error: unknown field "spec.y"')
+
+
+async def test_deprecated_versions_warn(api: Api) -> None:
+    crd = definition(deprecated=True, deprecationWarning="go away")
+    await define(api, crd)
+    await api.ok("GET", FOOS)
+    assert api.warnings == ['299 - "go away"']
+
+
+async def test_a_stored_value_that_a_new_rule_refuses_may_stay_with_a_warning(api: Api) -> None:
+    crd = definition({"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}})
+    await define(api, crd)
+    await api.ok("POST", FOOS, foo(a=1, b=1))
+    number = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["a"]
+    number |= {"minimum": 5, "x-kubernetes-validations": [{"rule": "self > 5", "message": "too few"}]}
+    await define(api, crd)
+    status, answer = await api.patch(f"{FOOS}/f", {"b": 2})
+    assert (status, answer["b"]) == (200, 2)
+    assert api.warnings == ['299 - "a: Invalid value: 1: too few"']
+    status, answer = await api.patch(f"{FOOS}/f", {"a": 2})
+    assert (status, [field for _, field, _ in causes(answer)]) == (422, ["a", "a"])
+
+
+async def test_a_status_update_changes_status_alone(api: Api) -> None:
+    schema: Object = {"type": "object", "properties": {"spec": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}}
+    schema["properties"]["status"] = {"type": "object", "properties": {"n": {"type": "integer"}}}
+    await define(api, definition(schema, subresources={"status": {}}))
+    made = await api.ok("POST", FOOS, foo(spec={"x": 1}, status={"n": 1}))
+    assert "status" not in made
+    made["spec"], made["status"], made["metadata"]["labels"] = {"x": 2}, {"n": 2}, {"a": "b"}
+    changed = await api.ok("PUT", f"{FOOS}/f/status", made)
+    assert (changed["spec"], changed["status"], changed["metadata"].get("labels")) == ({"x": 1}, {"n": 2}, None)
+    assert changed["metadata"]["generation"] == 1
+    status, answer = await api.patch(f"{FOOS}/f/status", {"status": {"n": "x"}})
+    assert (status, [field for _, field, _ in causes(answer)]) == (422, ["status.n"])
