@@ -13,6 +13,7 @@ from apiserver.storage.errors import StorageError
 
 COUNT_EVERY = 60.0
 """Seconds between counts of what is stored, as in kube-apiserver."""
+_MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores"
 _counted = {"due": 0.0}
 
 
@@ -23,4 +24,4 @@ async def dispatch(server: Server, request: ApiRequest, send: Send) -> HttpRespo
             metrics.set_objects(await server.registry.store.counts())
         except StorageError:
             metrics.set_objects({})  # what cannot be counted is not told; the other metrics are wanted most just then
-    return HttpResponse(metrics.REGISTRY.expose(), content_type="text/plain; version=0.0.4; charset=utf-8")
+    return HttpResponse(metrics.REGISTRY.expose(), content_type=_MEDIA_TYPE)

@@ -76,3 +76,10 @@ def test_readiness_fails_first_at_shutdown() -> None:
 def test_livez_waits_for_the_start_only_so_long() -> None:
     assert ask("/livez", server(started=False, livez_grace=60.0))[0] == 200
     assert ask("/livez", server(started=False))[0] == ask("/readyz", server(started=False, livez_grace=60.0))[0] == 500
+
+
+def test_hooks_of_the_start_have_kube_apiservers_names() -> None:
+    hook = "poststarthook/rbac/bootstrap-roles"
+    assert ask(f"/livez/{hook}", server()) == (200, "ok")
+    assert ask(f"/readyz/{hook}", server(started=False)) == (500, "internal server error: not finished\n")
+    assert f"[+]{hook} excluded: ok\n" in ask(f"/healthz?verbose&exclude={hook}", server())[1]
