@@ -17,7 +17,7 @@ from apiserver.fielderrors import go_quote, invalid
 from apiserver.fieldmanager.managed import keep_times
 from apiserver.fieldmanager.manager import FieldManager
 from apiserver.kinds.base import WriteContext
-from apiserver.meta.gvk import GroupKind
+from apiserver.meta.gvk import GroupKind, GroupResource
 from apiserver.meta.objects import copy_json
 from apiserver.registry import objectmeta
 from apiserver.registry.core import Registry, State, ordered_metadata, write_of
@@ -140,7 +140,10 @@ async def _create(registry: Registry, scope: Scope, change: Change, request: Req
         raise NotFound(scope.resource.group_resource, scope.name)
     new = await change(None)
     if uid := new["metadata"].get("uid"):
-        raise Conflict(scope.resource.group_resource, scope.name, _uid_text(scope, uid, "", dry_run=request.dry_run))
+        text = f"uid mismatch: the provided object specified uid {uid}, and no existing object was found"
+        if request.uid_precondition:
+            text = _uid_text(scope, uid, "", dry_run=request.dry_run)
+        raise Conflict(scope.resource.group_resource, scope.name, text)
     if request.before_create is not None:
         await request.before_create()
     new = await _managed(registry, scope, new, None, request)
@@ -153,11 +156,22 @@ async def _create(registry: Registry, scope: Scope, change: Change, request: Req
     return stored
 
 
+_PREFIXES = {
+    GroupResource("", "replicationcontrollers"): "controllers",
+    GroupResource("", "endpoints"): "services/endpoints",
+    GroupResource("", "services"): "services/specs",
+    GroupResource("", "nodes"): "minions",
+    GroupResource("networking.k8s.io", "ingresses"): "ingress",
+}
+"""Where kube-apiserver keeps what it does not keep under the resource's name (kubeapiserver ``default_storage_factory_builder.go``)."""
+_SERVERS_OF_THEIR_OWN = ("apiextensions.k8s.io", "apiregistration.k8s.io")
+
+
 def _uid_text(scope: Scope, wanted: str, found: str, *, dry_run: bool) -> str:
     storage = scope.resource.storage
-    parts = [storage.resource] if not storage.group or not scope.resource.custom else [storage.group, storage.resource]
-    path = "/".join([*([] if dry_run else ["/registry"]), *parts, *([scope.namespace] if scope.namespace else []), scope.name])
-    path = path if path.startswith("/") else f"/{path}"
+    grouped = scope.resource.custom or storage.group in _SERVERS_OF_THEIR_OWN
+    prefix = f"{storage.group}/{storage.resource}" if grouped else _PREFIXES.get(storage, storage.resource)
+    path = "/".join(["" if dry_run else "/registry", prefix, *([scope.namespace] if scope.namespace else []), scope.name])
     return (
         f"StorageError: invalid object, Code: 4, Key: {path}, ResourceVersion: 0, AdditionalErrorMsg: "
         f"Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}"

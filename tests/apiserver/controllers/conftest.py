@@ -1,3 +1,29 @@
+"""Workers of one tenant, for the tests of what follows definitions."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest_asyncio
+
+from apiserver.storage.postgres import PostgresStore
+from tests.support.definitionworker import Worker, running
 from tests.support.fixtures import store, tenant
 
-__all__ = ["store", "tenant"]
+__all__ = ["other", "store", "tenant", "worker"]
+
+
+@pytest_asyncio.fixture
+async def worker(store: PostgresStore, tenant: int) -> AsyncIterator[Worker]:
+    async with running(store, tenant, "one") as made:
+        yield made
+
+
+@pytest_asyncio.fixture
+async def other(postgres: str, tenant: int) -> AsyncIterator[Worker]:
+    """Another process, as far as the database can tell."""
+    opened = PostgresStore(postgres, size=2, hints_conninfo=postgres)
+    await opened.open()
+    async with running(opened, tenant, "other") as made:
+        yield made
+    await opened.close()

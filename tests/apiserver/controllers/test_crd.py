@@ -3,104 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
-from dataclasses import dataclass
 from typing import Any
 
 import pytest
-import pytest_asyncio
 
-from admission.chain import Chain
-from apiserver.controllers.crd import DefinitionController
 from apiserver.errors import Forbidden, Invalid, NotFound
 from apiserver.kinds.base import Object
-from apiserver.registry import deletion, reading, selection, update
-from apiserver.registry.core import Registry
-from apiserver.registry.create import create
-from apiserver.registry.customcatalog import DEFINITIONS, TenantCatalog
-from apiserver.registry.definitionnames import DefinitionHook
+from apiserver.registry import deletion, reading, selection
+from apiserver.registry.customcatalog import DEFINITIONS
 from apiserver.registry.options import DeleteOptions, ListOptions
-from apiserver.registry.scope import Scope, Tenant
-from apiserver.storage.leases import Candidate
-from apiserver.storage.postgres import PostgresStore
-from apiserver.user import MASTERS, User
 from apiserver.watch.errors import WatchClosed
-from apiserver.watch.watches import Watches
-from controlplane.wiring import index_with, managers
 from tests.support.definitions import definition
+from tests.support.definitionworker import Worker
 
 SPEC: Object = {"type": "object", "properties": {"color": {"type": "string", "default": "red"}, "size": {"type": "integer"}}}
 SCHEMA: Object = {"type": "object", "properties": {"spec": SPEC}}
-ADMIN = User("admin", groups=(MASTERS,))
-
-
-@dataclass
-class Worker:
-    """The parts of one worker that custom resources need."""
-
-    registry: Registry
-    catalog: TenantCatalog
-    tenant: Tenant
-
-    def scope(self, resource: tuple[str, str], name: str = "", version: str = "v1") -> Scope:
-        found = self.catalog.find(self.tenant, *resource)
-        assert found is not None, resource
-        return Scope(self.tenant, found, found.versions[version], ADMIN, namespace="ns" if found.namespaced else "", name=name)
-
-    async def create(self, resource: tuple[str, str], obj: Object) -> Any:
-        scope = self.scope(resource)
-        decoded, _ = scope.decode(obj)
-        if scope.resource.namespaced:
-            decoded["metadata"]["namespace"] = "ns"
-        return (await create(self.registry, scope, decoded, dry_run=False, manager="test")).object
-
-    async def change(self, resource: tuple[str, str], name: str, edit: Callable[[Object], None]) -> Any:
-        async def change(old: Object | None) -> Object:
-            new = update.copy_of(old or {})
-            edit(new)
-            return new
-
-        scope = self.scope(resource, name)
-        return (await update.update(self.registry, scope, change, update.Request(manager="test"))).object
-
-    async def until(self, holds: Callable[[], bool]) -> None:
-        async with asyncio.timeout(5):
-            while not holds():  # noqa: ASYNC110  the controller under test offers nothing to wait for
-                await asyncio.sleep(0.005)
-
-    def serves(self, resource: tuple[str, str]) -> bool:
-        return self.catalog.find(self.tenant, *resource) is not None
-
-
-async def running(store: PostgresStore, tenant: int, holder: str) -> AsyncIterator[Worker]:
-    catalog = TenantCatalog()
-    watches = Watches(store, index_with(catalog))
-    await watches.start()
-    hooks = {DEFINITIONS: DefinitionHook()}
-    registry = Registry(store, watches, Chain([]), catalog, managers(), hooks, lambda message: message, index_with(catalog))
-    controller = DefinitionController(registry, catalog, Candidate(store.database, holder))
-    catalog.follow(watches, controller)
-    made = Worker(registry, catalog, Tenant(tenant, "test"))
-    await catalog.ready(made.tenant)
-    yield made
-    controller.stop()
-    catalog.stop()
-    await watches.stop()
-
-
-@pytest_asyncio.fixture
-async def worker(store: PostgresStore, tenant: int) -> AsyncIterator[Worker]:
-    async for made in running(store, tenant, "one"):
-        yield made
-
-
-@pytest_asyncio.fixture
-async def other(postgres: str, tenant: int) -> AsyncIterator[Worker]:
-    opened = PostgresStore(postgres, size=2, hints_conninfo=postgres)
-    await opened.open()
-    async for made in running(opened, tenant, "other"):
-        yield made
-    await opened.close()
 
 
 FOOS = ("example.com", "foos")
