@@ -1,0 +1,73 @@
+"""Rules of writing and deleting that only show through the whole API: which of two mistakes is named, what a deletion leaves behind."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from apiserver.storage.interface import Store
+from tests.support.api import Api, serving
+
+CONFIG_MAPS = "/api/v1/namespaces/default/configmaps"
+JOBS = "/apis/batch/v1/namespaces/default/jobs"
+PODS = "/api/v1/namespaces/default/pods"
+
+
+@pytest.fixture
+async def api(store: Store, tenant: int) -> AsyncIterator[Api]:
+    async with serving(store, tenant) as made:
+        yield made
+
+
+def config_map(name: str = "x", **metadata: Any) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, **metadata}}
+
+
+async def test_an_apply_that_creates_may_not_name_a_uid(api: Api) -> None:
+    status, found = await api.patch(f"{CONFIG_MAPS}/x", config_map(uid="mine"), "apply", fieldManager="m")
+    assert status == 409
+    assert found["message"].endswith("uid mismatch: the provided object specified uid mine, and no existing object was found")
+
+
+async def test_a_patch_of_nothing_is_not_found_whatever_it_says(api: Api) -> None:
+    status, _ = await api("PATCH", f"{CONFIG_MAPS}/none", b"no patch", "application/merge-patch+json")
+    assert status == 404
+
+
+async def test_a_job_goes_only_when_somebody_lets_go_of_its_pods(api: Api) -> None:
+    pod = {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}
+    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}, "spec": {"template": {"spec": pod}}}
+    await api.ok("POST", JOBS, job)
+    marked = await api.ok("DELETE", f"{JOBS}/j")
+    assert marked["metadata"]["finalizers"] == ["orphan"]
+    assert "child pods are preserved by default when jobs are deleted" in api.warnings[0]
+    gone = await api.ok("DELETE", f"{JOBS}/j?propagationPolicy=Background")
+    assert (gone["status"], api.warnings) == ("Success", [])
+
+
+async def test_what_goes_at_once_is_seen_as_it_was(api: Api) -> None:
+    pod = {"nodeName": "n", "automountServiceAccountToken": False, "containers": [{"name": "c", "image": "i"}]}
+    await api.ok("POST", "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "default"}})
+    await api.ok("POST", PODS, {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": pod})
+    await api.ok("DELETE", f"{PODS}/p?propagationPolicy=Foreground&gracePeriodSeconds=0")
+    gone = await api.ok("DELETE", f"{PODS}/p?propagationPolicy=Background")
+    assert gone["metadata"]["finalizers"] == ["foregroundDeletion"]
+    assert (await api("GET", f"{PODS}/p"))[0] == 404
+
+
+async def test_a_missing_object_is_named_before_a_precondition(api: Api) -> None:
+    body = {"kind": "DeleteOptions", "apiVersion": "v1", "preconditions": {"uid": "other"}}
+    assert (await api("DELETE", f"{CONFIG_MAPS}/none", body))[0] == 404
+    await api.ok("POST", CONFIG_MAPS, config_map())
+    status, found = await api("DELETE", f"{CONFIG_MAPS}/x", body)
+    assert status == 409
+    assert found["details"] == {"name": "x", "kind": "ConfigMap"}
+
+
+async def test_what_an_answer_cannot_be_written_in_counts_before_what_was_asked(api: Api) -> None:
+    status, found = await api("POST", f"{CONFIG_MAPS}?dryRun=Some", config_map(), "text/plain", accept="text/html")
+    assert (status, found["reason"]) == (406, "NotAcceptable")
+    status, found = await api("POST", f"{CONFIG_MAPS}?dryRun=Some", config_map(), "text/plain")
+    assert (status, found["reason"]) == (415, "UnsupportedMediaType")
