@@ -6,7 +6,6 @@ Source: apimachinery ``util/managedfields/internal`` (managedfields.go, capmanag
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
@@ -18,7 +17,7 @@ import orjson
 from apiserver.fielderrors import go_quote
 from apiserver.fieldmanager.fieldpath import decode, encode, union
 from apiserver.fieldmanager.updater import Object, Owned
-from apiserver.fieldmanager.values import copy, same
+from apiserver.fieldmanager.values import copy, same, to_json
 from apiserver.meta.times import format_time
 
 Entry = dict[str, Any]
@@ -46,7 +45,7 @@ class Manager(NamedTuple):
     def identifier(self) -> str:
         """The text by which kube-apiserver sorts managers: the entry as JSON without what is empty."""
         entry = {"manager": self.name, "operation": self.operation, "apiVersion": self.api_version, "subresource": self.subresource}
-        return json.dumps({k: v for k, v in entry.items() if v}, separators=(",", ":"), ensure_ascii=False)
+        return f"{{{','.join(f'{to_json(k)}:{to_json(v)}' for k, v in entry.items() if v)}}}"
 
     def __str__(self) -> str:
         """As a conflict names it: ``"kubectl" with subresource "scale" using apps/v1``."""

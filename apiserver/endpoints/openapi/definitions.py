@@ -19,8 +19,6 @@ Node = dict[str, Any]
 V2, V3 = "#/definitions/", "#/components/schemas/"
 _ZERO = {"string": "", "integer": 0, "number": 0, "boolean": False}
 _MAP = re.compile(r"map\[[^\]]+\]")
-_ZERO_DEFAULTS = {("io.k8s.api.autoscaling.v1.ScaleSpec", "replicas"): 0}
-"""Defaults that the Go types state in so many words though they are zero values."""
 
 
 def references(node: Any) -> Iterator[str]:
@@ -83,9 +81,6 @@ def v3(name: str) -> Node | None:
         made = {k: v for k, v in made.items() if k not in ("type", "format")} | _V3_TYPES[name]
     if "properties" in raw[name]:
         members = {member: _member(node, go.get(member, " ")) for member, node in raw[name]["properties"].items()}
-        for (owner, member), value in _ZERO_DEFAULTS.items():
-            if owner == name:
-                members[member]["default"] = value
         for member, values in _enums().get(name, {}).items():
             _list_values(members[member], values)
         made["properties"] = members

@@ -12,7 +12,7 @@ from apiserver.kinds.common import checks, rollout, selectors, table, templates
 from apiserver.kinds.common.workload import SPEC, STATUS, Workload, name_for_pods
 from apiserver.kinds.declarative import tags as t
 from apiserver.kinds.declarative.declared import Declared
-from apiserver.kinds.declarative.run import covered
+from apiserver.kinds.declarative.run import NAME_RULES, covered
 from apiserver.kinds.registration import register
 
 _TEMPLATE = SPEC.child("template")
@@ -24,6 +24,7 @@ class ReplicationController(Workload):
     declared = Declared(
         {
             "": [t.supports_subresource("/scale")],
+            "metadata": NAME_RULES,
             "spec.replicas": [t.alpha(t.optional()), t.alpha(t.minimum(0))],
             "spec.minReadySeconds": [t.alpha(t.optional()), t.alpha(t.minimum(0))],
         }

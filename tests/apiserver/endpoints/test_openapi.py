@@ -110,6 +110,15 @@ def test_v3_tells_zero_values_and_wraps_references() -> None:
     assert renew is not None and "default" not in renew["properties"]["renewTime"]
 
 
+def test_v3_tells_defaults_that_go_types_state_though_they_are_zero() -> None:
+    """As the merge types of client-go have them, which kube-apiserver's document is the source of."""
+    stated = {("core.v1.LocalObjectReference", "name"): "", ("core.v1.AzureDiskVolumeSource", "readOnly"): False}
+    stated |= {("core.v1.ReplicationControllerSpec", "minReadySeconds"): 0, ("autoscaling.v1.ScaleSpec", "replicas"): 0}
+    for (owner, member), value in stated.items():
+        found = v3(f"io.k8s.api.{owner}")
+        assert found is not None and found["properties"][member]["default"] == value
+
+
 def test_patch_says_what_kubectl_asks_for() -> None:
     """kubectl looks for fieldValidation and dryRun at the PATCH of a kind before it sends them."""
     document = orjson.loads(documents.build_v3(documents.members(BUILTIN, "apis/apps/v1"), "apis/apps/v1", "v").body)

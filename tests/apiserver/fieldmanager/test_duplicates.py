@@ -89,3 +89,13 @@ def test_who_leaves_the_generation_out_owns_it() -> None:
     """The conversion of daemon sets writes their annotation, with 0 where a client has none."""
     [entry] = CREATED["metadata"]["managedFields"]
     assert entry["fieldsV1"]["f:metadata"]["f:annotations"] == {".": {}, "f:deprecated.daemonset.template.generation": {}}
+
+
+def test_a_key_that_the_go_type_defaults_to_empty_may_be_left_out() -> None:
+    """LocalObjectReference.name is ``+default=""``, so a pull secret without name is the one of the empty name, not one without a key."""
+    made = daemon_set([("p0", 1)], [])
+    made["spec"]["template"]["spec"]["imagePullSecrets"] = [{}, {"name": "other"}]
+    applied = MANAGER.apply(CREATED, made, "me", force=True, api_version=APPS, now=NOW)
+    [entry] = [e for e in applied["metadata"]["managedFields"] if e["manager"] == "me"]
+    owned = entry["fieldsV1"]["f:spec"]["f:template"]["f:spec"]["f:imagePullSecrets"]
+    assert owned == {'k:{"name":""}': {}, 'k:{"name":"other"}': {}}

@@ -97,6 +97,7 @@ def test_reset(entries: Any, reset: bool) -> None:
 def test_identifiers_and_texts() -> None:
     assert Manager("m", "Update", "v1").identifier == '{"manager":"m","operation":"Update","apiVersion":"v1"}'
     assert Manager("", "Apply", "", "status").identifier == '{"operation":"Apply","subresource":"status"}'
+    assert Manager("a<b", "Update", "v1").identifier > Manager("a=b", "Update", "v1").identifier, "Go escapes < in JSON"
     assert str(Manager("m", "Update", "v1", "scale")) == '"m" with subresource "scale" using v1'
     assert str(Manager("m", "Apply", "")) == '"m"'
 
