@@ -62,21 +62,26 @@ def settle(crd: Object, others: Iterable[Object], now: datetime) -> None:
 
 
 def _settle_names(crd: Object, others: Iterable[Object], now: datetime) -> None:
-    accepted, conflict = _accept(crd, others)
-    crd["status"]["acceptedNames"] = accepted
-    if conflict:
-        set_condition(crd, "NamesAccepted", False, conflict[0], conflict[1], now)
-    else:
-        set_condition(crd, "NamesAccepted", True, "NoConflicts", "no conflicts found", now)
+    """A definition that has exactly the names that it wants is not looked at: one that gives up a name that it did not get keeps the
+    condition that says so, as upstream."""
+    if find(crd, "NamesAccepted") is None or _given(crd["spec"].get("names")) != _given(crd["status"].get("acceptedNames")):
+        accepted, conflict = _accept(crd, others)
+        crd["status"]["acceptedNames"] = accepted
+        reason, text = conflict or ("NoConflicts", "no conflicts found")
+        set_condition(crd, "NamesAccepted", conflict is None, reason, text, now)
     if is_true(crd, "Established"):
         return
-    if conflict:
+    if not is_true(crd, "NamesAccepted"):
         if find(crd, "Established") is None:
             set_condition(crd, "Established", False, "NotAccepted", "not all names are accepted", now)
     elif bundle_problem(bundle_of(crd["spec"])):
         set_condition(crd, "Established", False, "InvalidCABundle", "The conversion webhook CABundle is invalid", now)
     else:
         set_condition(crd, "Established", True, "InitialNamesAccepted", "the initial names have been accepted", now)
+
+
+def _given(names: Object | None) -> Object:
+    return {member: value for member, value in (names or {}).items() if value}
 
 
 def _accept(crd: Object, others: Iterable[Object]) -> tuple[Object, tuple[str, str] | None]:

@@ -22,6 +22,7 @@ from apiserver.kinds.base import Column, Kind, Object, Resource, ServedVersion, 
 from apiserver.kinds.common.objectmeta import STANDARD_FINALIZERS, shared_errors
 from apiserver.meta.gvk import GroupResource, GroupVersion
 from apiserver.meta.names import qualified_name
+from apiserver.schema.correlate import same_numbers
 from apiserver.schema.listtypes import validate_lists
 from apiserver.schema.types import MISSING, Schema
 from apiserver.schema.validate import validate
@@ -110,8 +111,8 @@ class CustomKind(Kind):
 
     def count_generation(self, obj: Object, old: Object) -> None:
         """Whatever is not metadata counts, status too where it has no endpoint of its own."""
-        changed = {k: v for k, v in obj.items() if k != "metadata"} != {k: v for k, v in old.items() if k != "metadata"}
-        if changed:
+        new, before = ({k: v for k, v in o.items() if k != "metadata"} for o in (obj, old))
+        if not same_numbers(new, before):
             obj["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
 
     def prepare_status_update(self, obj: Object, old: Object, context: WriteContext) -> None:

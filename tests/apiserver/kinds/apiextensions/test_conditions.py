@@ -53,6 +53,18 @@ def test_an_established_definition_stays_so_when_a_new_short_name_is_taken() -> 
     assert "shortNames" not in second["status"]["acceptedNames"]
 
 
+def test_one_that_gives_up_a_name_that_it_did_not_get_keeps_the_condition() -> None:
+    first = definition()
+    first["spec"]["names"]["shortNames"] = ["f"]
+    second = settled(definition(kind="Bar"))
+    second["spec"]["names"]["shortNames"] = ["f"]
+    conditions.settle(second, [established(first), second], NOW)
+    second["spec"]["names"]["shortNames"] = []
+    conditions.settle(second, [established(first), second], NOW)
+    assert texts(second)["NamesAccepted"] == ("False", "ShortNamesConflict", '"f" is already in use')
+    assert conditions.is_served(second)
+
+
 def test_settling_again_changes_nothing() -> None:
     crd = settled(definition())
     before = dict(crd["status"])
