@@ -16,6 +16,7 @@ from apiserver.registry.core import Item, Registry, State, ordered_metadata
 from apiserver.registry.managers import make_manager
 from apiserver.registry.offload import by_size
 from apiserver.registry.scope import Scope
+from apiserver.schema.defaults import apply_defaults
 from apiserver.storage.interface import Record, stored_api_version, without_resource_version
 from apiserver.watch.entry import Entry, WatchEvent
 
@@ -73,7 +74,10 @@ async def to_store(registry: Registry, scope: Scope, obj: Object) -> Form:
     resource = scope.resource
     version = resource.storage_version
     if not resource.custom or obj["apiVersion"] == resource.gvk(version).api_version:
-        return Form(registry.encode(resource, obj), obj)
+        data = registry.encode(resource, obj)
+        if resource.custom:
+            apply_defaults(resource.versions[version].schema, obj)  # what the strategy has dropped (status) is read with its defaults
+        return Form(data, obj)
     lookup = registry.lookup(scope.tenant)
     metadata = {k: v for k, v in obj["metadata"].items() if k != "resourceVersion"}
     (stored,) = await registry.converter.convert(scope.tenant, lookup, resource, [{**obj, "metadata": metadata}], version)

@@ -77,20 +77,26 @@ def _authority(rest: str) -> bool:
     return re.search(r"%(?![0-9a-fA-F]{2})", path + host) is None
 
 
+_ATOM = r"[^\x00-\x20()<>\[\]:;@\\,\".]+"
+_QUOTED = r'"(?:[^"\\\r\n]|\\.)*"'
+
+
 def _email(text: str) -> bool:
     """Go's mail.ParseAddress, near enough: one address, with or without a name."""
+    bare = text.strip()
+    if m := re.fullmatch(rf"({_QUOTED})@(.*)", bare):
+        return _mail_domain(m[2])
     _, address = parseaddr(text)
     local, at, domain = address.rpartition("@")
-    if not (at and local and domain) or "\n" in text:
+    if not at or "\n" in text or not (bare == address or bare.endswith(f"<{address}>")):
         return False
-    quoted = local.startswith('"') and local.endswith('"') and len(local) > 1
-    atoms = local.split(".")
-    if not quoted and not all(re.fullmatch(r"[^\x00-\x20()<>\[\]:;@\\,\".]+", atom) for atom in atoms):
+    return re.fullmatch(rf"{_QUOTED}|{_ATOM}(\.{_ATOM})*", local) is not None and _mail_domain(domain)
+
+
+def _mail_domain(text: str) -> bool:
+    if not text or ".." in text or text.startswith(".") or text.endswith("."):
         return False
-    if re.search(r"[\x00-\x20()<>\\,;:@\"]", domain) is not None or ".." in domain or domain.startswith(".") or domain.endswith("."):
-        return False
-    bare = text.strip()
-    return bare == address or bare.endswith(f"<{address}>")
+    return re.search(r"[\x00-\x20()<>\\,;:@\"]", text) is None
 
 
 def _hostname(text: str) -> bool:

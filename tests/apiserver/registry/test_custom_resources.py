@@ -128,6 +128,14 @@ async def test_what_is_stored_gets_the_defaults_of_the_version_it_is_stored_in(a
     assert (made["a"], made["b"]) == ("of v2", "of v2")
 
 
+async def test_status_that_creating_drops_is_read_with_its_default(api: Api) -> None:
+    status = {"type": "object", "default": {}, "properties": {"phase": {"type": "string", "default": "New"}}}
+    await define(api, definition({"type": "object", "properties": {"status": status}}, subresources={"status": {}}))
+    made = await api.ok("POST", FOOS, foo(status={"phase": "Old"}))
+    assert made["status"] == {"phase": "New"}
+    assert (await api.ok("GET", f"{FOOS}/f"))["status"] == {"phase": "New"}
+
+
 async def test_fields_that_the_stored_version_does_not_know_are_lost(api: Api) -> None:
     crd = definition({"type": "object", "properties": {"a": {"type": "string"}}})
     v2 = {**copy_json(crd["spec"]["versions"][0]), "name": "v2", "storage": False}

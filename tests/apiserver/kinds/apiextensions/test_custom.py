@@ -43,6 +43,13 @@ def test_generation_counts_spec_and_status_without_an_endpoint_but_not_metadata(
         assert new["metadata"]["generation"] == generation
 
 
+def test_a_truth_value_that_becomes_a_number_is_a_change() -> None:
+    resource = resource_of(definition())
+    new = obj(spec={"x": 1})
+    resource.hooks.prepare_update(new, obj(spec={"x": True}), CONTEXT)
+    assert new["metadata"]["generation"] == 2
+
+
 def test_a_status_update_changes_nothing_but_status_and_managers() -> None:
     resource = resource_of(definition(SCHEMA, subresources={"status": {}}))
     old = obj(spec={"x": "a"})
