@@ -12,6 +12,7 @@ import asyncio
 import uuid
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 import orjson
 
@@ -40,7 +41,11 @@ CALLS: dict[tuple[str, ...], float] = defaultdict(float)
 
 
 class ConversionFailed(PlainError):
-    """500 with upstream's text."""
+    """500 with upstream's text. unreachable: there was no answer, or none about the objects, so that any call would have failed."""
+
+    def __init__(self, message: str, *, unreachable: bool = False) -> None:
+        super().__init__(message)
+        self.unreachable = unreachable
 
 
 class Converted(Entry):
@@ -64,6 +69,20 @@ def default_stored(resource: Resource, obj: Object) -> None:
 def shape(resource: Resource, obj: Object, version: str) -> None:
     """A converted object fitted to the version's schema, in place. Defaults are not applied: only stored objects and requests get them."""
     decode_custom(resource.versions[version].schema, obj)
+
+
+class _Call(NamedTuple):
+    """A conversion under way, in the memo of each entry that it is about. ids: of those entries."""
+
+    task: asyncio.Task[None]
+    ids: frozenset[int]
+
+    def fails(self, ids: frozenset[int]) -> Exception | None:
+        """Once it has ended: the error that a call about ``ids`` would meet, too."""
+        error = None if self.task.cancelled() else self.task.exception()
+        if isinstance(error, ConversionFailed):
+            return error if error.unreachable or self.ids <= ids else None
+        return error if isinstance(error, Exception) else None
 
 
 class Converter:
@@ -96,7 +115,7 @@ class Converter:
             found = await by_size(len(answer), lambda: converted_of(webhook, objects, api_version, uid, answer))
         except CallFailed as error:
             CALLS["failure", "conversion_webhook_call_failure"] += 1
-            raise ConversionFailed(f"conversion webhook for {gvk_of(objects[0])} failed: {error}") from None
+            raise ConversionFailed(f"conversion webhook for {gvk_of(objects[0])} failed: {error}", unreachable=True) from None
         except ConversionError as error:
             CALLS["failure", error.failure] += 1
             raise ConversionFailed(str(error)) from None
@@ -109,13 +128,16 @@ class Converter:
         key = (resource, version)
         wanted = resource.gvk(version).api_version
         todo = [entry for entry in entries if stored_api_version(entry.json) != wanted]
+        ids = frozenset(map(id, todo))
         while True:
             mine = [entry for entry in todo if entry.memo is None or key not in entry.memo]
             for batch in _batches(mine):
                 await self._convert_batch(tenant, lookup, resource, batch, version)
-            theirs = {found for entry in todo if isinstance(found := (entry.memo or {}).get(key), asyncio.Task)}
-            if theirs:  # somebody else has asked for it; should that fail, it is asked for again here
-                await asyncio.wait(theirs)
+            theirs = {found for entry in todo if isinstance(found := (entry.memo or {}).get(key), _Call)}
+            if theirs:  # somebody else has asked for them, perhaps with one that fails them all
+                await asyncio.wait([call.task for call in theirs])
+                if error := next(filter(None, (call.fails(ids) for call in theirs)), None):
+                    raise error
             elif not mine:
                 break
         made = {id(entry): entry.memo[key] for entry in todo if entry.memo is not None}
@@ -130,8 +152,9 @@ class Converter:
         task = asyncio.create_task(self._fill(tenant, lookup, resource, batch, version))
         self._running.add(task)
         task.add_done_callback(self._ended)
+        call = _Call(task, frozenset(map(id, batch)))
         for entry in batch:
-            entry.memo = {**(entry.memo or {}), key: task}
+            entry.memo = {**(entry.memo or {}), key: call}
         await asyncio.shield(task)
 
     def _ended(self, task: asyncio.Task[None]) -> None:

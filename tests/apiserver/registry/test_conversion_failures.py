@@ -208,6 +208,32 @@ async def test_one_bad_object_fails_the_list_and_not_its_neighbours(api: Api) ->
         assert len((await api.ok("GET", V1))["items"]) == 3
 
 
+async def test_who_waits_for_a_call_that_fails_makes_none_of_its_own(api: Api) -> None:
+    for case in ("HTTP 500", "failure with a message"):
+        answer, text = BROKEN[case]
+        go = asyncio.Event()
+
+        async def slow(review: Object, go: asyncio.Event = go, answer: Answer = answer) -> Any:
+            await go.wait()
+            return await answer(review)
+
+        async with webhook(slow) as hook:
+            if await _defined(api):
+                await redefine(api, hook.config())
+            else:
+                await define(api, hook.config())
+                await api.ok("POST", V1, widget("a", host="h"))
+            await api.ok("GET", V1)
+            readers = [asyncio.create_task(api("GET", f"{V2}/a")) for _ in range(20)]
+            await api.until(lambda hook=hook: hook.calls)
+            for _ in range(5):
+                await api.ok("GET", V1)  # meanwhile the others have come to wait
+            go.set()
+            for found in await asyncio.gather(*readers):
+                refused(found, text)
+            assert len(hook.calls) == 1
+
+
 async def test_a_watch_is_told_and_ends_and_others_go_on(api: Api) -> None:
     async with webhook(converting) as hook:
         await define(api, hook.config())
