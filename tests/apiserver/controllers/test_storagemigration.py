@@ -10,6 +10,7 @@ import orjson
 import pytest
 import pytest_asyncio
 
+from apiserver.controllers import storagemigration
 from apiserver.controllers.storagemigration import Moved, Outcome, StorageMigration
 from apiserver.meta.gvk import GroupResource
 from apiserver.registry.core import write_of
@@ -165,6 +166,33 @@ async def test_what_a_process_that_lags_behind_writes_is_found_by_the_next_pass(
 
 def _kind_first(obj: Object) -> Object:
     return {"kind": obj["kind"], "apiVersion": obj["apiVersion"], "metadata": obj["metadata"], **obj}
+
+
+async def test_a_migration_that_is_cut_off_can_be_run_again(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(storagemigration, "PAGE", 2)
+    stuck = asyncio.Event()
+
+    async def second_page_hangs(review: Object) -> Object:
+        if any(o["metadata"]["name"] == "w002" for o in review["request"]["objects"]):
+            stuck.set()
+            await asyncio.Event().wait()
+        return await converting(review)
+
+    async with webhook(converting) as hook:
+        await define(api, hook.config())
+        await fill(api, 5)
+        await redefine(api, hook.config(), "v2")
+        hook.answer = second_page_hangs
+        running = asyncio.create_task(migrate(api))
+        await stuck.wait()
+        running.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await running
+        assert sorted((await stored(api)).values()) == ["v1", "v1", "v1", "v2", "v2"]
+        assert await stored_versions(api) == ["v1", "v2"]
+        hook.answer = converting
+        assert (await migrate(api)).outdated == 3
+        assert set((await stored(api)).values()) == {"v2"} and await stored_versions(api) == ["v2"]
 
 
 async def test_a_definition_that_changes_meanwhile_keeps_its_stored_versions(api: Api) -> None:
