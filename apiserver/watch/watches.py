@@ -6,13 +6,15 @@ Nothing is kept for a tenant that nobody reads: its tail begins with the first r
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import logging
 import time
 from collections.abc import AsyncIterator, Callable, Hashable, Iterable, Sequence
 
 from apiserver.meta.gvk import GroupResource
-from apiserver.storage.errors import StorageError, TenantGone, Unavailable
+from apiserver.storage.errors import StorageError, TenantGone, TooLarge, Unavailable
 from apiserver.storage.interface import Event, Record, Store
+from apiserver.watch.board import Board, last_deciding
 from apiserver.watch.cache import Cache
 from apiserver.watch.entry import Change, Entry, Index, Predicate
 from apiserver.watch.errors import WatchClosed
@@ -23,16 +25,19 @@ log = logging.getLogger("polyplane.watch")
 
 POLL = 1.0  # seconds between looks at the heads, in case hints were lost
 SWEEP = 5.0  # seconds between looks for idle caches and stalled watchers
+HEARING = 1.0  # seconds to wait for what another worker has committed
 REACH = 3.0  # seconds to wait for a version that is not there yet, as kube-apiserver does
 
 
 class Watches:
-    """index: labels and selectable fields of an object's JSON; idle: seconds after which a cache without readers is dropped."""
+    """index: labels and selectable fields of an object's JSON; idle: seconds after which a cache without readers is dropped; board: shared
+    with the other workers of this machine."""
 
-    def __init__(self, store: Store, index: Index, *, idle: float = 300.0) -> None:
+    def __init__(self, store: Store, index: Index, *, idle: float = 300.0, board: Board | None = None) -> None:
         self._store = store
         self._index = index
         self._idle = idle
+        self._board = board
         self._tails: dict[int, Tail] = {}
         self._starting: dict[int, asyncio.Task[Tail]] = {}
         self._tasks: list[asyncio.Task[None]] = []
@@ -151,6 +156,20 @@ class Watches:
         tail = self._tails.get(tenant)
         if tail is not None and not tail.closed:
             tail.committed(events)
+        if self._board is not None:
+            told = last_deciding((e.record.key.group_resource, e.record.resource_version) for e in events)
+            if told:
+                self._board.tell(tenant, told)
+
+    async def heard(self, tenant: int) -> None:
+        """Waits until what other workers changed before this call, and what decides about requests, is known here."""
+        tail = self._tails.get(tenant)
+        if self._board is None or tail is None or tail.closed:
+            return
+        told = self._board.told(tenant)
+        if told > tail.position:
+            with contextlib.suppress(TooLarge, WatchClosed, StorageError):  # whoever needs the tenant is told what is wrong with it
+                await tail.reach(told, HEARING)
 
     # --- tails -----------------------------------------------------------------------------------------------------------------
     async def _channel(self, tenant: int, resource: GroupResource) -> Channel:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import uvloop
 
-from tests.benchmarks import caches, reads, tenants, watches, writes
+from tests.benchmarks import caches, definitions, reads, tenants, watches, writes
 from tests.benchmarks.bench import Bench
 from tests.benchmarks.result import Result, table
 from tests.benchmarks.wrk import WRK
@@ -34,6 +34,8 @@ BENCHMARKS: dict[str, Benchmark] = {
     "tenants": tenants.create,
     "idle-tenants": tenants.idle,
     "cached-objects": caches.cached,
+    "definitions": definitions.created,
+    "held-definitions": definitions.held,
 }
 
 

@@ -120,7 +120,7 @@ class Bench:
         del model["metadata"]["resourceVersion"]
         store = PostgresStore(self.conninfo)
         await store.open()
-        number = await self._tenant_number(tenant)
+        number = await self.tenant_number(tenant)
 
         async def write(name: str) -> None:
             model["metadata"]["name"], model["metadata"]["uid"] = name, str(uuid4())
@@ -130,7 +130,7 @@ class Bench:
         await asyncio.gather(*(write(f"object-{i:06}") for i in range(count - 1)))
         await store.close()
 
-    async def _tenant_number(self, name: str) -> int:
+    async def tenant_number(self, name: str) -> int:
         async with await psycopg.AsyncConnection.connect(self.conninfo) as connection:
             row = await (await connection.execute("SELECT id FROM tenancy_tenant WHERE name = %s", [name])).fetchone()
             assert row is not None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from tests.benchmarks import __main__ as main
-from tests.benchmarks import caches, tenants, watches
+from tests.benchmarks import caches, definitions, tenants, watches
 from tests.benchmarks.result import Result, percentiles, table
 
 
@@ -16,10 +16,12 @@ def test_every_benchmark_measures_something(monkeypatch) -> None:
         "tenants": main.BENCHMARKS["tenants"],
         "idle-tenants": lambda bench: tenants.idle(bench, 2),
         "cached-objects": lambda bench: caches.cached(bench, 20),
+        "definitions": lambda bench: definitions.created(bench, 2),
+        "held-definitions": lambda bench: definitions.held(bench, 2, 2),
     }
     monkeypatch.setattr(main, "BENCHMARKS", tiny)
     results = main.run(list(tiny), 0.2, clients=2)
-    assert len(results) == len(tiny) + 1, "the watch benchmark has two lines"
+    assert len(results) == len(tiny) + 2, "those of watches and definitions have two lines"
     assert all(r.value > 0 for r in results)
     compared = [r for r in results if r.yardstick]
     assert len(compared) == 7
