@@ -69,7 +69,7 @@ _WITHOUT_VALUE = {ErrorType.REQUIRED, ErrorType.FORBIDDEN, ErrorType.TOO_LONG, E
 
 
 class GoSyntax(str):
-    """A bad value that prints as it is, where kube-apiserver prints Go syntax that JSON cannot express."""
+    """A bad value that prints as it is, where kube-apiserver prints Go syntax that JSON cannot express. An empty one is left out."""
 
 
 def format_value(value: Any) -> str:
@@ -118,7 +118,7 @@ class FieldError:
     def body(self) -> str:
         """The message without its path: what a Status cause carries."""
         label = self.type.label
-        if self.type in _WITHOUT_VALUE:
+        if self.type in _WITHOUT_VALUE or (isinstance(self.value, GoSyntax) and not self.value):
             text = label
         else:
             text = f"{label}: {format_value(self.value)}"

@@ -188,7 +188,7 @@ class Recovery:
             self.depths[name] = depth
 
     def enter(self, name: str) -> None:
-        """Counts one more of a rule on the way down; each turn of a left-recursive rule's loop is one."""
+        """Counts one more of a rule on the way down."""
         self.depths[name] = self.depths.get(name, 0) + 1
         if self.depths[name] > _DEPTH_LIMIT:
             self.errors.append(CompileError(NO_POSITION, f"expression recursion limit exceeded: {_DEPTH_LIMIT}"))

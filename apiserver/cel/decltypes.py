@@ -140,12 +140,18 @@ def _string_elements(schema: Schema) -> int:
 
 
 _STRING_SCHEMA: Final = Schema(type="string")
+_NOTHING: Final = Schema()
 _META_SCHEMA: Final = Schema(type="object", properties={"name": _STRING_SCHEMA, "generateName": _STRING_SCHEMA})
 
 
 def with_object_meta(schema: Schema) -> Schema:
-    """What expressions may see of a whole resource: its properties, apiVersion, kind, and of metadata the two names only."""
-    properties = {**(schema.properties or {}), "kind": _STRING_SCHEMA, "apiVersion": _STRING_SCHEMA, "metadata": _META_SCHEMA}
+    """What expressions may see of a whole resource: its properties, apiVersion, kind, and of metadata the two names only, unless the
+    schema itself says more about these."""
+    given = schema.properties or {}
+    kind, version, metadata = (given.get(name, _NOTHING) for name in ("kind", "apiVersion", "metadata"))
+    if kind.type == version.type == "string" and metadata.type == "object" and metadata.properties:
+        return schema
+    properties = {**given, "kind": _STRING_SCHEMA, "apiVersion": _STRING_SCHEMA, "metadata": _META_SCHEMA}
     return Schema(
         type=schema.type,
         properties=properties,

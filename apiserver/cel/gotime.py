@@ -57,25 +57,32 @@ def parse_timestamp(text: str) -> Timestamp | None:
         local = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
     except ValueError:
         return None
-    seconds = int((local - _EPOCH).total_seconds())
+    offset = 0
     if m[8]:
-        offset = int(m[9]) * 3600 + int(m[10]) * 60
-        seconds += offset if m[8] == "-" else -offset
+        offset = (int(m[9]) * 3600 + int(m[10]) * 60) * (-1 if m[8] == "-" else 1)
+    seconds = int((local - _EPOCH).total_seconds()) - offset
     nanoseconds = int((m[7] or "0")[:9].ljust(9, "0"))
-    return checked_timestamp(seconds * SECOND + nanoseconds)
+    return checked_timestamp(seconds * SECOND + nanoseconds, offset)
 
 
-def checked_timestamp(ns: int) -> Timestamp:
+def checked_timestamp(ns: int, offset: int = 0) -> Timestamp:
     if not MIN_SECONDS <= ns // SECOND <= MAX_SECONDS:
         raise EvalError("timestamp overflow")
-    return Timestamp(ns)
+    return Timestamp(ns, offset)
 
 
 def format_timestamp(t: Timestamp) -> str:
-    """RFC 3339 in UTC, decimals without trailing zeros."""
+    """RFC 3339 in the zone that the timestamp was written in, decimals without trailing zeros."""
     seconds, rest = divmod(t.ns, SECOND)
     fraction = f".{rest:09d}".rstrip("0") if rest else ""
-    return f"{at(seconds):%m-%dT%H:%M:%S}".join([f"{at(seconds).year:04d}-", f"{fraction}Z"])
+    zone = "Z"
+    try:
+        local = at(seconds + t.offset)
+        if t.offset:
+            zone = f"{'-' if t.offset < 0 else '+'}{abs(t.offset) // 3600:02d}:{abs(t.offset) // 60 % 60:02d}"
+    except OverflowError:  # beyond the years that Python counts
+        local = at(seconds)
+    return f"{local.year:04d}-{local:%m-%dT%H:%M:%S}{fraction}{zone}"
 
 
 def at(seconds: int) -> datetime:

@@ -28,9 +28,9 @@ def duration_of(ns: int) -> Duration:
     raise EvalError("integer overflow")
 
 
-def timestamp_of(ns: int) -> Timestamp:
+def timestamp_of(ns: int, offset: int = 0) -> Timestamp:
     if MIN_SECONDS <= ns // SECOND <= MAX_SECONDS:
-        return Timestamp(ns)
+        return Timestamp(ns, offset)
     raise EvalError("timestamp overflow")
 
 

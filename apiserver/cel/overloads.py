@@ -53,7 +53,7 @@ _POINTERS: Final = {
 }  # fmt: skip
 _NATIVE: Final = {
     "bytes": "[]uint8", "google.protobuf.Duration": "time.Duration", "google.protobuf.Timestamp": "time.Time",
-    "list": "[]interface {}", "map": "map[string]interface {}", "null_type": "structpb.NullValue",
+    "list": "[]interface {}", "map": "map[string]interface {}", "null_type": "<nil>",
 }  # fmt: skip
 _GO_TYPES: Final = {
     "bool": "Bool", "bytes": "Bytes", "double": "Double", "google.protobuf.Duration": "Duration", "google.protobuf.Timestamp": "Timestamp",

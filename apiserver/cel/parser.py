@@ -130,26 +130,20 @@ class _Parser:
 
     def relation(self, minimum: int) -> Expr:
         self.enter("relation")
-        loops = 0
         e = self.calc(0)
         while self.kind in _RELATIONS and minimum <= 1:
-            self.enter("relation")
-            loops += 1
             op = self.next()
             e = _counted(self.call(op.pos, _FUNCTIONS[op.text], None, [e, self.relation(2)]))
-        self.rules["relation"] -= loops + 1
+        self.rules["relation"] -= 1
         return e
 
     def calc(self, minimum: int) -> Expr:
         self.enter("calc")
-        loops = 0
         e = self.unary()
         while _CALC_PRECEDENCE.get(self.kind, -1) >= minimum and self.kind in _CALC_PRECEDENCE:
-            self.enter("calc")
-            loops += 1
             op = self.next()
             e = _counted(self.call(op.pos, _FUNCTIONS[op.text], None, [e, self.calc(_CALC_PRECEDENCE[op.text] + 1)]))
-        self.rules["calc"] -= loops + 1
+        self.rules["calc"] -= 1
         return e
 
     def unary(self) -> Expr:
@@ -164,7 +158,6 @@ class _Parser:
 
     def member(self) -> Expr:
         self.enter("member")
-        loops = 0
         e = self.primary()
         while True:
             if self.kind == ".":
@@ -178,9 +171,7 @@ class _Parser:
             else:
                 break
             _counted(e)
-            self.enter("member")
-            loops += 1
-        self.rules["member"] -= loops + 1
+        self.rules["member"] -= 1
         return e
 
     def selection(self, operand: Expr) -> Expr:

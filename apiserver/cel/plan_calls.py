@@ -93,6 +93,8 @@ def _acceptor(t: Type) -> Callable[[Any], bool]:
     if kind in ("param", "dyn", "any"):
         return lambda _v: True
     if kind == "list":
+        if t.params[0].params:
+            return lambda v: isinstance(v, list)
         item = _acceptor(t.params[0])
         return lambda v: isinstance(v, list) and (not v or item(v[0]))
     if kind == "map":
@@ -222,7 +224,12 @@ def _equal_values(left: Run, right: Run, negate: bool) -> Run:
     def compare(f: Frame) -> Any:
         a, b = left(f), right(f)
         f[0] += smaller((a, b), None)
-        return equal(a, b) is not negate
+        try:
+            return equal(a, b) is not negate
+        except EvalError:
+            if negate:  # what cannot be compared is not equal
+                return True
+            raise
 
     return compare
 

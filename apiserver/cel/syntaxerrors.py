@@ -73,7 +73,6 @@ class _Walk(Recovery):
     def _relation(self, minimum: int) -> None:
         self.rule("calc", _RELATION | END, lambda: self._calc(0))
         while self.kind() in _RELATION and minimum <= 1:
-            self.enter("relation")
             self.match("relation", self.kind(), _EXPR)
             self.rule("relation", _RELATION | END, lambda: self._relation(2))
 
@@ -81,7 +80,6 @@ class _Walk(Recovery):
         self.rule("unary", _AFTER_CALC, self._unary)
         while _CALC.get(self.kind(), -1) >= max(minimum, 1):
             precedence = _CALC[self.kind()]
-            self.enter("calc")
             self.match("calc", self.kind(), _EXPR)
             self.rule("calc", _AFTER_CALC, lambda p=precedence: self._calc(p + 1))  # type: ignore[misc]  # a bound default
 
@@ -107,7 +105,6 @@ class _Walk(Recovery):
     def _member(self) -> None:
         self.rule("primary", _AFTER_MEMBER, self._primary)
         while self.kind() in (".", "["):
-            self.enter("member")
             if self.kind() == "[":
                 self.match("member.[", "[", _OPT_EXPR)
                 self.optional("member.[", _EXPR)

@@ -60,9 +60,13 @@ class _Nanoseconds:
 
 
 class Timestamp(_Nanoseconds):
-    """Nanoseconds since 1970-01-01T00:00:00Z."""
+    """Nanoseconds since 1970-01-01T00:00:00Z. offset: seconds east of UTC of the zone it was written in, which its text keeps."""
 
-    __slots__ = ()
+    __slots__ = ("offset",)
+
+    def __init__(self, ns: int, offset: int = 0) -> None:
+        self.ns = ns
+        self.offset = offset
 
 
 class Duration(_Nanoseconds):
