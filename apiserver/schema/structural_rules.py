@@ -117,7 +117,7 @@ def _metadata(props: Props, checked: bool, level: str, path: FieldPath) -> Field
     if checked and props.get("type", "") != "object":
         errors.append(invalid(path.child("type"), props.get("type", ""), "must be object"))
     if level is _ROOT:
-        rest = {k for k, v in props.items() if v not in (None, "", [], {}, False)} - {"type", "default"}
+        rest = {k for k, v in props.items() if v or (type(v) in (int, float))} - {"type", "default", "externalDocs", "example"}
         if set(props.get("properties") or ()) <= {"name", "generateName"}:
             rest.discard("properties")
         if rest:

@@ -13,7 +13,7 @@ from apiserver.fielderrors import FieldPath
 from apiserver.kinds.base import Object
 
 SPEC = FieldPath("spec")
-_MEMBERS = {
+MEMBERS = {
     "schema": "validation",
     "subresources": "subresources",
     "additionalPrinterColumns": "additionalPrinterColumns",
@@ -38,7 +38,7 @@ def parts(spec: Object, member: str) -> list[Part]:
         return []
     if all(value == values[0] for value in values[1:]):
         everywhere = tuple(range(len(values)))
-        return [Part(values[0], SPEC.child(_MEMBERS[member]), everywhere)] if values[0] is not None else []
+        return [Part(values[0], SPEC.child(MEMBERS[member]), everywhere)] if values[0] is not None else []
     at = SPEC.child("versions")
     return [Part(value, at.at(i).child(member), (i,)) for i, value in enumerate(values) if value is not None]
 

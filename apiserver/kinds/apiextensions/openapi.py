@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from apiserver.fielderrors import FieldErrors, FieldPath, forbidden, invalid, not_supported, required
+from apiserver.kinds.apiextensions.goform import quoted_items
 from apiserver.schema.formats import recognized
 
 Props = Mapping[str, Any]
@@ -148,7 +149,7 @@ def _map_list(props: Props, keys: list[str], path: FieldPath) -> FieldErrors:
     if items is None:
         errors.append(required(path.child("items"), "must have a schema if x-kubernetes-list-type is map"))
     elif isinstance(items, list):
-        errors.append(invalid(path.child("items"), items, "must only have a single schema if x-kubernetes-list-type is map"))
+        errors.append(invalid(path.child("items"), quoted_items(items), "must only have a single schema if x-kubernetes-list-type is map"))
     elif items.get("type", "") != "object":
         text = "must be object if parent array's x-kubernetes-list-type is map"
         errors.append(invalid(path.child("items", "type"), items.get("type", ""), text))

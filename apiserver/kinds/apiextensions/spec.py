@@ -10,6 +10,7 @@ from apiserver.cel.rulecheck import check_rules
 from apiserver.fielderrors import FieldErrors, FieldPath, forbidden, go_quote, invalid, required
 from apiserver.kinds.apiextensions.cabundle import bundle_of, bundle_problem
 from apiserver.kinds.apiextensions.defaultvalues import default_errors
+from apiserver.kinds.apiextensions.goform import quoted_schema, quoted_versions, set_members
 from apiserver.kinds.apiextensions.hoisted import SPEC, Part, has_status, parts
 from apiserver.kinds.apiextensions.members import (
     MAX_SELECTABLE_FIELDS,
@@ -28,15 +29,12 @@ from apiserver.schema.structural_rules import conversion_error, structural_error
 
 APPROVED = "api-approved.kubernetes.io"
 _ENHANCEMENT = "see https://github.com/kubernetes/enhancements/pull/1111"
-_AT_ROOT = frozenset(
-    {"description", "type", "format", "title", "maximum", "exclusiveMaximum", "minimum", "exclusiveMinimum", "maxLength", "minLength"}
-    | {"pattern", "maxItems", "minItems", "uniqueItems", "multipleOf", "required", "items", "properties", "externalDocs", "example"}
-    | {"x-kubernetes-preserve-unknown-fields", "x-kubernetes-validations"}
+_AT_ROOT = (
+    *("Description", "Type", "Format", "Title", "Maximum", "ExclusiveMaximum", "Minimum", "ExclusiveMinimum", "MaxLength", "MinLength"),
+    *("Pattern", "MaxItems", "MinItems", "UniqueItems", "MultipleOf", "Required", "Items", "Properties", "ExternalDocs", "Example"),
+    *("XPreserveUnknownFields", "XValidations"),
 )
-_AT_ROOT_SHOWN = (
-    "[Description Type Format Title Maximum ExclusiveMaximum Minimum ExclusiveMinimum MaxLength MinLength Pattern MaxItems MinItems "
-    "UniqueItems MultipleOf Required Items Properties ExternalDocs Example XPreserveUnknownFields XValidations]"
-)
+"""What the root of a schema may hold beside a status subresource, by the names of Go."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,33 +155,13 @@ def _deprecation(version: Object, path: FieldPath) -> FieldErrors:
 
 
 def _versions_errors(versions: list[Object]) -> FieldErrors:
-    here, shown = SPEC.child("versions"), [_shown(v, versions) for v in versions] or None
+    here = SPEC.child("versions")
     errors: FieldErrors = []
     if len({v.get("name", "") for v in versions}) < len(versions):
-        errors.append(invalid(here, shown, "must contain unique version names"))
+        errors.append(invalid(here, quoted_versions(versions), "must contain unique version names"))
     if sum(bool(v.get("storage")) for v in versions) != 1:
-        errors.append(invalid(here, shown, "must have exactly one version marked as storage version"))
+        errors.append(invalid(here, quoted_versions(versions), "must have exactly one version marked as storage version"))
     return errors
-
-
-def _shown(version: Object, versions: list[Object]) -> Object:
-    """A version as kube-apiserver prints it: with the names of Go, without what all versions share."""
-
-    def own(member: str) -> Any:
-        value = version.get(member)
-        return None if all(v.get(member) == value for v in versions) else value
-
-    return {
-        "Name": version.get("name", ""),
-        "Served": bool(version.get("served")),
-        "Storage": bool(version.get("storage")),
-        "Deprecated": bool(version.get("deprecated")),
-        "DeprecationWarning": version.get("deprecationWarning"),
-        "Schema": own("schema"),
-        "Subresources": own("subresources"),
-        "AdditionalPrinterColumns": own("additionalPrinterColumns"),
-        "SelectableFields": own("selectableFields"),
-    }
 
 
 def _parts_errors(spec: Object, options: Options) -> list[tuple[Part, FieldErrors]]:
@@ -240,12 +218,15 @@ def _root_errors(props: Object, path: FieldPath, status: bool) -> FieldErrors:
     errors: FieldErrors = []
     if status:
         kind = props.get("type", "")
-        if kind and kind != "object":
-            text = 'only "object" is allowed as the type at the root of the schema if the status subresource is enabled'
-            errors.append(invalid(path.child("openAPIV3Schema.type"), kind, text))
-        elif any(value not in (None, False, "", [], {}) and name not in _AT_ROOT for name, value in props.items()):
-            text = f"only {_AT_ROOT_SHOWN} fields are allowed at the root of the schema if the status subresource is enabled"
-            errors.append(invalid(path.child("openAPIV3Schema"), props, text))
+        for name in set_members(props):
+            if name == "Type" and kind != "object":
+                text = 'only "object" is allowed as the type at the root of the schema if the status subresource is enabled'
+                errors.append(invalid(path.child("openAPIV3Schema.type"), kind, text))
+                break
+            if name not in _AT_ROOT:
+                text = f"only [{' '.join(_AT_ROOT)}] fields are allowed at the root of the schema if the status subresource is enabled"
+                errors.append(invalid(path.child("openAPIV3Schema"), quoted_schema(props), text))
+                break
     if props.get("nullable"):
         errors.append(forbidden(path.child("openAPIV3Schema.nullable"), "nullable cannot be true at the root"))
     return errors
