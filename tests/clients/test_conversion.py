@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 from typing import Any
 
 import pytest
@@ -20,6 +21,7 @@ async def kubectl(installation: Installation, *arguments: str, body: Any = None)
     process = await asyncio.create_subprocess_exec(
         str(PROGRAM), "--kubeconfig", str(installation.data / "admin.kubeconfig"), *arguments,
         stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
+        env={**os.environ, "HOME": str(installation.data.parent)},
     )  # fmt: skip
     out, _ = await process.communicate(json.dumps(body).encode() if body is not None else None)
     assert process.returncode is not None
