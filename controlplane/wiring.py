@@ -44,6 +44,7 @@ from apiserver.storage.compact import compact_forever
 from apiserver.storage.interface import Store
 from apiserver.storage.leases import Candidate
 from apiserver.storage.postgres import PostgresStore
+from apiserver.watch.board import Board
 from apiserver.watch.watches import Watches
 from controlplane import environment
 from controlplane.database import conninfo
@@ -105,7 +106,7 @@ def make_registry(store: Store, catalog: TenantCatalog) -> Registry:
     index = index_with(catalog)
     return Registry(
         store=store,
-        watches=Watches(store, index),
+        watches=Watches(store, index, board=Board.inherited(environment.text("BOARD_FD"))),
         chain=Chain(default_plugins(charger(store))),
         catalog=catalog,
         manager=managers(),

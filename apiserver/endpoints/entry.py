@@ -127,6 +127,7 @@ class Entry:
             return
         if found is not None and request.info.path not in ALWAYS_ALLOWED:
             limits.take(server, request, found)
+        await server.registry.watches.heard(request.tenant.id)
         request.user = await impersonate(server, request, user)
         await authorize(server, request)
 

@@ -5,13 +5,17 @@ A worker that dies young is replaced after a pause that doubles, up to ten secon
 
 from __future__ import annotations
 
+import os
 import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
 from dataclasses import dataclass, field
+from typing import IO
 
+from apiserver.watch.board import SIZE
 from controlplane import environment
 from controlplane.embedded.privileges import become
 
@@ -31,13 +35,15 @@ class _Slot:
 
 @dataclass(slots=True)
 class Workers:
-    """count processes on the listener. Call `tend` often."""
+    """count processes on the listener, which share a board (`apiserver.watch.board`). Call `tend` often."""
 
     listener: socket.socket
     count: int
     slots: list[_Slot] = field(default_factory=list)
+    board: IO[bytes] = field(default_factory=tempfile.TemporaryFile)
 
     def start(self) -> None:
+        self.board.truncate(SIZE)
         self.slots = [_Slot() for _ in range(self.count)]
         self.tend()
 
@@ -61,10 +67,11 @@ class Workers:
         return any(slot.deaths >= 3 for slot in self.slots)
 
     def _spawn(self) -> subprocess.Popen[bytes]:
-        fd = self.listener.fileno()
+        fd, board = self.listener.fileno(), self.board.fileno()
         return subprocess.Popen(  # noqa: S603
             [sys.executable, str(environment.REPOSITORY / "manage.py"), "serve", "--fd", str(fd)],
-            pass_fds=[fd],
+            pass_fds=[fd, board],
+            env={**os.environ, "POLYPLANE_BOARD_FD": str(board)},
             stdin=subprocess.DEVNULL,
             start_new_session=True,  # Ctrl-C at the terminal reaches the supervisor, which decides the order
             preexec_fn=become(None, signal.SIGKILL),
@@ -77,6 +84,7 @@ class Workers:
         for process in alive:
             process.terminate()
         deadline = time.monotonic() + timeout
+        self.board.close()
         for process in alive:
             try:
                 process.wait(max(deadline - time.monotonic(), 0.01))

@@ -49,7 +49,7 @@ async def nothing(*_: Any) -> None:
 def server(error: Exception | None = None) -> Server:
     steps = SimpleNamespace(ensure=nothing, ready=nothing, fresh=nothing)
     return Server(
-        registry=cast(Any, SimpleNamespace(store=Store())),
+        registry=cast(Any, SimpleNamespace(store=Store(), watches=SimpleNamespace(heard=nothing))),
         catalog=cast(Any, steps),
         definitions=cast(Any, steps),
         directory=cast(Any, Directory(error)),

@@ -1,0 +1,67 @@
+"""The board on which the workers of one machine tell each other that something changed which decides about requests.
+
+A worker answers its own writes' consequences at once, but hears of another worker's through the database, some milliseconds later: a client
+that deletes a namespace, writes a role or sets a quota, and whose next request another worker gets, would be answered by the state before.
+So who commits such a change writes its version here before the client is answered, and every request first waits until what the board says
+has been applied. The board is memory that `up` shares with its workers; across machines, and where a slot is lost to another tenant, the
+hints of the database are all there is (`apiserver.storage.hints`).
+"""
+
+from __future__ import annotations
+
+import mmap
+import os
+import struct
+from collections.abc import Iterable
+
+from apiserver.meta.gvk import GroupResource
+
+_SLOT = struct.Struct("=QQQ")
+"""tenant, version, and both of them mixed, which tells a slot that is being written from one that is whole."""
+_SLOTS = 4096
+SIZE = _SLOT.size * _SLOTS
+_MIX = 0x9E3779B97F4A7C15
+
+_GROUPS = frozenset({"rbac.authorization.k8s.io", "admissionregistration.k8s.io", "apiextensions.k8s.io"})
+_CORE = frozenset({"namespaces", "serviceaccounts", "resourcequotas", "limitranges"})
+_CLASSES = frozenset({"priorityclasses", "storageclasses", "ingressclasses", "runtimeclasses"})
+
+
+def decides(resource: GroupResource) -> bool:
+    """Whether authorization, admission or the choice of a resource look at such objects."""
+    return resource.group in _GROUPS or resource.resource in (_CLASSES if resource.group else _CORE)
+
+
+class Board:
+    """``fd``: of a file of SIZE bytes, zeros at first."""
+
+    def __init__(self, fd: int) -> None:
+        self._memory = mmap.mmap(fd, SIZE)
+
+    @classmethod
+    def inherited(cls, fd: str) -> Board | None:
+        """``fd``: as text, "" for none. None too where it is not a board: a process further down has the name, and not the file."""
+        try:
+            return cls(int(fd)) if fd and os.fstat(int(fd)).st_size == SIZE else None
+        except (OSError, ValueError):
+            return None
+
+    def tell(self, tenant: int, version: int) -> None:
+        if version > self.told(tenant):
+            _SLOT.pack_into(self._memory, self._at(tenant), tenant, version, tenant ^ version ^ _MIX)
+
+    def told(self, tenant: int) -> int:
+        """The latest version told of the tenant, 0 where nothing was."""
+        found, version, mixed = _SLOT.unpack_from(self._memory, self._at(tenant))
+        return version if found == tenant and mixed == tenant ^ version ^ _MIX else 0
+
+    def close(self) -> None:
+        self._memory.close()
+
+    def _at(self, tenant: int) -> int:
+        return tenant % _SLOTS * _SLOT.size
+
+
+def last_deciding(changes: Iterable[tuple[GroupResource, int]]) -> int:
+    """The version of the last change that decides about requests; 0 for none. ``changes``: in order."""
+    return max((version for resource, version in changes if decides(resource)), default=0)

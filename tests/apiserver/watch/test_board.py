@@ -1,0 +1,94 @@
+"""The board that workers share: what one tells, the others know before they answer."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from typing import IO
+
+import pytest
+
+from apiserver.meta.gvk import GroupResource
+from apiserver.storage.interface import ObjectKey
+from apiserver.storage.postgres import PostgresStore
+from apiserver.watch import watches as watches_module
+from apiserver.watch.board import SIZE, Board, decides, last_deciding
+from apiserver.watch.watches import Watches
+from tests.support.storage import create, index
+
+NAMESPACES, PODS = GroupResource("", "namespaces"), GroupResource("", "pods")
+
+
+@pytest.fixture
+def file() -> Iterator[IO[bytes]]:
+    with tempfile.TemporaryFile() as made:
+        made.truncate(SIZE)
+        yield made
+
+
+def test_what_one_worker_tells_another_reads(file: IO[bytes]) -> None:
+    one, other = Board(file.fileno()), Board(file.fileno())
+    assert other.told(7) == 0
+    one.tell(7, 12)
+    one.tell(7, 11)
+    assert other.told(7) == 12
+    one.close()
+    other.close()
+
+
+def test_a_slot_that_another_tenant_took_says_nothing(file: IO[bytes]) -> None:
+    board = Board(file.fileno())
+    board.tell(7, 12)
+    board.tell(7 + 4096, 3)
+    assert (board.told(7), board.told(7 + 4096)) == (0, 3)
+    board.close()
+
+
+def test_only_a_board_is_taken_for_one(file: IO[bytes]) -> None:
+    board = Board.inherited(str(file.fileno()))
+    assert board is not None
+    board.close()
+    with tempfile.TemporaryFile() as empty:
+        assert Board.inherited(str(empty.fileno())) is None
+    assert Board.inherited("") is None
+    assert Board.inherited("none") is None
+
+
+def test_what_decides_about_requests() -> None:
+    assert decides(NAMESPACES)
+    assert decides(GroupResource("rbac.authorization.k8s.io", "roles"))
+    assert decides(GroupResource("scheduling.k8s.io", "priorityclasses"))
+    assert not decides(PODS)
+    assert not decides(GroupResource("example.com", "namespaces"))
+    assert last_deciding([(NAMESPACES, 3), (PODS, 4)]) == 3
+    assert last_deciding([(PODS, 4)]) == 0
+
+
+async def test_a_request_knows_what_another_worker_answered_before(
+    file: IO[bytes], store: PostgresStore, elsewhere: PostgresStore, tenant: int
+) -> None:
+    board = Board(file.fileno())
+    here, there = Watches(store, index, board=board), Watches(elsewhere, index, board=board)
+    cache = await here.cache(tenant, NAMESPACES)
+    for i in range(10):
+        name = ObjectKey(*NAMESPACES, "", f"n{i}")
+        version = await elsewhere.write(tenant, create(name))
+        assert board.told(tenant) == version
+        await here.heard(tenant)
+        assert cache.get(name) is not None
+    await here.stop()
+    await there.stop()
+    board.close()
+
+
+async def test_nobody_waits_long_for_a_version_that_never_comes(
+    file: IO[bytes], store: PostgresStore, tenant: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(watches_module, "HEARING", 0.01)
+    board = Board(file.fileno())
+    watches = Watches(store, index, board=board)
+    await watches.cache(tenant, NAMESPACES)
+    board.tell(tenant, 10**6)
+    await watches.heard(tenant)
+    await watches.stop()
+    board.close()
