@@ -13,7 +13,16 @@ from apiserver.kinds.declarative.declared import Declared
 from apiserver.kinds.declarative.run import covered
 from apiserver.kinds.declarative.tree import under
 from apiserver.kinds.registration import register
-from apiserver.kinds.resource.requests import CLAIM_RULES, claim_errors, default_claim
+from apiserver.kinds.resource.allocation import status_errors
+from apiserver.kinds.resource.requests import (
+    CLAIM_RULES,
+    OPAQUE_DRIVER,
+    at_most,
+    claim_errors,
+    default_claim,
+    default_tolerations,
+    request_names,
+)
 from apiserver.meta.times import age
 
 
@@ -26,23 +35,35 @@ class ResourceClaim(Kind):
             "": [t.supports_subresource("/status")],
             "spec": [t.alpha(t.immutable())],
             **under("spec", CLAIM_RULES),
-            "status.reservedFor": [t.optional(), t.max_items(256)],
+            "status.reservedFor": at_most(256),
+            "status.allocation.devices.results": at_most(32),
+            "status.allocation.devices.results[*].bindingConditions": at_most(4),
+            "status.allocation.devices.results[*].bindingFailureConditions": at_most(4),
+            "status.allocation.devices.config": at_most(64),
+            "status.allocation.devices.config[*].requests": at_most(32),
+            "status.allocation.devices.config[*].opaque.driver": OPAQUE_DRIVER,
         }
     )
 
     def default(self, obj: Object, version: str) -> None:
         default_claim(obj.setdefault("spec", {}))
-        obj.setdefault("status", {})
+        given = (obj.setdefault("status", {}).get("allocation") or {}).get("devices") or {}
+        for result in given.get("results") or ():
+            default_tolerations(result)
 
     def prepare_create(self, obj: Object, context: WriteContext) -> None:
         super().prepare_create(obj, context)
         obj["status"] = {}
 
-    def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
+    def validate_create(self, obj: Object, context: WriteContext) -> FieldErrors:
         return list(claim_errors(obj.get("spec") or {}, FieldPath("spec")))
 
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
         return list(covered(c.immutable(obj.get("spec"), old.get("spec"), FieldPath("spec")), "immutable"))
+
+    def validate_status_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+        deleted, known = bool(obj["metadata"].get("deletionTimestamp")), request_names(obj.get("spec") or {})
+        return list(status_errors(obj.get("status") or {}, old.get("status") or {}, known, deleted=deleted))
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         metadata, status = obj["metadata"], obj.get("status") or {}

@@ -23,8 +23,14 @@ class ResourceClaimTemplate(Kind):
     def default(self, obj: Object, version: str) -> None:
         default_claim(obj.setdefault("spec", {}).setdefault("spec", {}))
 
-    def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
-        return list(claim_errors((obj.get("spec") or {}).get("spec") or {}, FieldPath("spec.spec")))
+    def validate_create(self, obj: Object, context: WriteContext) -> FieldErrors:
+        spec, path = obj.get("spec") or {}, FieldPath("spec")
+        metadata = spec.get("metadata") or {}
+        return [
+            *c.labels(metadata.get("labels"), path.child("metadata", "labels")),
+            *c.annotation_map(metadata.get("annotations"), path.child("metadata", "annotations")),
+            *claim_errors(spec.get("spec") or {}, path.child("spec")),
+        ]
 
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
         return list(c.immutable(obj.get("spec"), old.get("spec"), FieldPath("spec")))

@@ -9,23 +9,33 @@ from typing import Any
 from apiserver.fielderrors import FieldErrors, FieldPath, invalid, required
 from apiserver.kinds.base import Kind, Object, WriteContext
 from apiserver.kinds.common import checks as c
-from apiserver.kinds.common.volumesources import csi_driver_name
+from apiserver.kinds.common.scheduling import node_selector
 from apiserver.kinds.registration import register
-from apiserver.meta.times import age
+from apiserver.kinds.resource import devices as d
+from apiserver.kinds.resource.slicedevices import counter_set, device
+from apiserver.meta.times import age, format_time
 
 _SPEC = FieldPath("spec")
+_MOST_DEVICES, _MOST_ADVANCED_DEVICES, _MOST_COUNTER_SETS = 128, 64, 8
+_PLACES = "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required"
+_ONE_TERM = "must have exactly one node selector term"
 
 
 @register("resource.k8s.io", "ResourceSlice")
 class ResourceSlice(Kind):
-    def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
-        return list(_errors(obj.get("spec") or {}))
+    def prepare_create(self, obj: Object, context: WriteContext) -> None:
+        super().prepare_create(obj, context)
+        _date_taints(obj, context)
+
+    def prepare_update(self, obj: Object, old: Object, context: WriteContext) -> None:
+        _date_taints(obj, context)
+        super().prepare_update(obj, old, context)
+
+    def validate_create(self, obj: Object, context: WriteContext) -> FieldErrors:
+        return list(_errors(obj.get("spec") or {}, None))
 
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
-        new, before = obj.get("spec") or {}, old.get("spec") or {}
-        errors = [e for name in ("driver", "nodeName") for e in c.immutable(new.get(name), before.get(name), _SPEC.child(name))]
-        pools = [(s.get("pool") or {}).get("name") for s in (new, before)]
-        return [*errors, *c.immutable(pools[0], pools[1], _SPEC.child("pool", "name"))]
+        return list(_errors(obj.get("spec") or {}, old.get("spec") or {}))
 
     def fields(self, obj: Object) -> Mapping[str, str]:
         spec = obj.get("spec") or {}
@@ -37,20 +47,67 @@ class ResourceSlice(Kind):
         return [metadata["name"], spec.get("nodeName") or "", spec.get("driver", ""), pool, age(metadata.get("creationTimestamp"), now)]
 
 
-def _errors(spec: Object) -> c.Errors:
-    yield from csi_driver_name(spec.get("driver", ""), _SPEC.child("driver"))
+def _date_taints(obj: Object, context: WriteContext) -> None:
+    """A taint is as old as its first appearance, unless its writer knows better."""
+    for value in (obj.get("spec") or {}).get("devices") or ():
+        for taint in value.get("taints") or ():
+            taint["timeAdded"] = taint.get("timeAdded") or format_time(context.now)
+
+
+def _errors(spec: Object, old: Object | None) -> c.Errors:
+    yield from d.driver_name(spec.get("driver") or "", _SPEC.child("driver"))
     pool, path = spec.get("pool") or {}, _SPEC.child("pool")
-    if not pool.get("name"):
-        yield required(path.child("name"))
+    yield from d.pool_name(pool.get("name") or "", path.child("name"))
     if pool.get("resourceSliceCount", 0) <= 0:
         yield invalid(path.child("resourceSliceCount"), pool.get("resourceSliceCount", 0), c.NOT_POSITIVE)
-    yield from c.non_negatives(pool, path, "generation")
-    chosen = [m for m in ("nodeName", "nodeSelector", "allNodes", "perDeviceNodeSelection") if spec.get(m)]
-    options = "`nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection`"
+    if pool.get("generation", 0) < 0:
+        yield invalid(path.child("generation"), pool["generation"], "must be greater than or equal to zero")
+    if old is not None:
+        yield from c.immutable(pool.get("name"), (old.get("pool") or {}).get("name"), path.child("name"))
+        for member in ("driver", "nodeName"):
+            yield from c.immutable(spec.get(member), old.get(member), _SPEC.child(member))
+    yield from _places(spec)
+    yield from _devices(spec, old or {})
+
+
+def _places(spec: Object) -> c.Errors:
+    chosen, name, selector = [], spec.get("nodeName"), spec.get("nodeSelector")
+    if name:
+        chosen.append("`nodeName`")
+        yield from c.dns_subdomain(name, _SPEC.child("nodeName"))
+    elif name is not None:
+        yield invalid(_SPEC.child("nodeName"), name, "must be either unset or set to a non-empty string")
+    if selector is not None:
+        chosen.append("`nodeSelector`")
+        at, terms = _SPEC.child("nodeSelector"), selector.get("nodeSelectorTerms")
+        yield from node_selector(selector, at)
+        if len(terms or ()) != 1:
+            yield invalid(at.child("nodeSelectorTerms"), terms, _ONE_TERM)
+    for member in ("allNodes", "perDeviceNodeSelection"):
+        if spec.get(member):
+            chosen.append(f"`{member}`")
+        elif spec.get(member) is not None:
+            yield invalid(_SPEC.child(member), False, "must be either unset or set to true")
     if not chosen:
-        yield required(_SPEC, f"exactly one of {options} is required")
+        yield required(_SPEC, _PLACES)
     elif len(chosen) > 1:
-        shown = f"{{{', '.join(chosen)}}}"
-        yield invalid(_SPEC, shown, f"exactly one of {options} is required, but multiple fields are set")
-    if spec.get("nodeName"):
-        yield from c.dns_subdomain(spec["nodeName"], _SPEC.child("nodeName"))
+        yield invalid(_SPEC, f"{{{', '.join(chosen)}}}", f"{_PLACES}, but multiple fields are set")
+
+
+def _devices(spec: Object, old: Object) -> c.Errors:
+    counters, devices = spec.get("sharedCounters"), spec.get("devices")
+    if counters is not None and devices is not None:
+        yield invalid(_SPEC, "", "only one of `sharedCounters` or `devices` is allowed")
+    advanced = any(v.get("taints") or v.get("consumesCounters") for v in devices or ())
+    most, placed = _MOST_ADVANCED_DEVICES if advanced else _MOST_DEVICES, bool(spec.get("perDeviceNodeSelection"))
+    stored = {v.get("name") or "": v for v in old.get("devices") or ()}
+
+    def check(value: Object, path: FieldPath) -> c.Errors:
+        return device(value, stored.get(value.get("name") or ""), path, placed=placed)
+
+    yield from d.each_once(devices, most, check, _name_of, _SPEC.child("devices"))
+    yield from d.each_once(counters, _MOST_COUNTER_SETS, counter_set, _name_of, _SPEC.child("sharedCounters"))
+
+
+def _name_of(value: Object) -> str:
+    return value.get("name") or ""

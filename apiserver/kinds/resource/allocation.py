@@ -1,0 +1,83 @@
+"""Status of a claim: for whom it is reserved, which devices it was given, and what drivers tell of them."""
+
+from __future__ import annotations
+
+from apiserver.fielderrors import FieldPath, GoSyntax, forbidden, invalid, not_supported, required, too_many
+from apiserver.kinds.base import Object
+from apiserver.kinds.common import checks as c
+from apiserver.kinds.common.scheduling import node_selector
+from apiserver.kinds.resource import devices as d
+from apiserver.kinds.resource.requests import references
+
+_STATUS = FieldPath("status")
+_MOST_CONSUMERS, _MOST_RESULTS, _MOST_CONDITIONS, _DATA_BYTES = 256, 32, 8, 10 * 1024
+_SOURCES = ["FromClaim", "FromClass"]
+_NOT_WHILE_DELETED = "new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set"
+
+
+def status_errors(status: Object, old: Object, known: d.Names, *, deleted: bool) -> c.Errors:
+    consumers, at = status.get("reservedFor") or [], _STATUS.child("reservedFor")
+    allocation, before = status.get("allocation"), old.get("allocation")
+    yield from d.each_once(consumers, _MOST_CONSUMERS, _consumer, lambda ref: ref.get("uid") or "", at)
+    yield from _devices(status.get("devices") or [], allocation or {})
+    if consumers and allocation is None:
+        yield forbidden(at, "may not be specified when `allocated` is not set")
+    elif deleted and any(ref not in (old.get("reservedFor") or []) for ref in consumers):
+        yield forbidden(at, _NOT_WHILE_DELETED)
+    if before is not None and allocation is not None:
+        yield from c.immutable(allocation, before, _STATUS.child("allocation"))
+    elif allocation is not None:
+        yield from _allocation(allocation, _STATUS.child("allocation"), known)
+
+
+def _consumer(ref: Object, path: FieldPath) -> c.Errors:
+    for member in ("resource", "name", "uid"):
+        if not ref.get(member):
+            yield required(path.child(member))
+
+
+def _allocation(allocation: Object, path: FieldPath, known: d.Names) -> c.Errors:
+    def result(value: Object, where: FieldPath) -> c.Errors:
+        yield from d.request_reference(value.get("request") or "", where.child("request"), known)
+        yield from d.driver_name(value.get("driver") or "", where.child("driver"))
+        yield from d.pool_name(value.get("pool") or "", where.child("pool"))
+        yield from c.dns_label(value.get("device") or "", where.child("device"))
+        yield from d.binding_conditions(value, where)
+
+    def config(value: Object, where: FieldPath) -> c.Errors:
+        source = value.get("source") or ""
+        if not source:
+            yield required(where.child("source"))
+        elif source not in _SOURCES:
+            yield not_supported(where.child("source"), source, _SOURCES)
+        yield from references(value, where, known)
+        yield from d.configuration(value, where)
+
+    given, at = allocation.get("devices") or {}, path.child("devices")
+    yield from d.each(given.get("results"), _MOST_RESULTS, result, at.child("results"))
+    yield from d.each(given.get("config"), 2 * d.MOST_CONFIGS, config, at.child("config"))
+    if allocation.get("nodeSelector") is not None:
+        yield from node_selector(allocation["nodeSelector"], path.child("nodeSelector"))
+
+
+def _identity(device: Object) -> str:
+    """driver/pool/device, and the share where the device is shared."""
+    parts = [device.get(member) or "" for member in ("driver", "pool", "device")]
+    return "/".join([*parts, device["shareID"]] if device.get("shareID") else parts)
+
+
+def _devices(devices: list[Object], allocation: Object) -> c.Errors:
+    given = {_identity(result) for result in (allocation.get("devices") or {}).get("results") or ()}
+
+    def device(value: Object, path: FieldPath) -> c.Errors:
+        yield from d.driver_name(value.get("driver") or "", path.child("driver"))
+        yield from d.pool_name(value.get("pool") or "", path.child("pool"))
+        yield from c.dns_label(value.get("device") or "", path.child("device"))
+        if _identity(value) not in given:
+            yield invalid(path, GoSyntax(_identity(value)), "must be an allocated device in the claim")
+        if len(value.get("conditions") or ()) > _MOST_CONDITIONS:
+            yield too_many(path.child("conditions"), len(value["conditions"]), _MOST_CONDITIONS)
+        if value.get("data") is not None:
+            yield from d.raw_object(value["data"], path.child("data"), _DATA_BYTES)
+
+    return d.each_once(devices, len(devices), device, _identity, _STATUS.child("devices"))
