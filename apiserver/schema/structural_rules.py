@@ -21,7 +21,7 @@ _UNSUPPORTED = ("id", "$schema", "$ref", "patternProperties", "dependencies", "a
 def conversion_error(props: Props) -> str:
     """Why a schema cannot be read as a structural one at all; "" where it can."""
     for name in _UNSUPPORTED:
-        if props.get(name):
+        if props.get(name) or (name == "additionalItems" and props.get(name) is not None):
             return f"OpenAPIV3Schema '{name.lstrip('$') if name == '$schema' else name}' is not supported"
     if isinstance(props.get("items"), list):
         return "OpenAPIV3Schema 'items' must be a schema, but is an array"
@@ -117,7 +117,7 @@ def _metadata(props: Props, checked: bool, level: str, path: FieldPath) -> Field
     if checked and props.get("type", "") != "object":
         errors.append(invalid(path.child("type"), props.get("type", ""), "must be object"))
     if level is _ROOT:
-        rest = {k for k, v in props.items() if v or (type(v) in (int, float))} - {"type", "default", "externalDocs", "example"}
+        rest = {k for k, v in props.items() if v or type(v) in (int, float)} - {"type", "default"}
         if set(props.get("properties") or ()) <= {"name", "generateName"}:
             rest.discard("properties")
         if rest:
