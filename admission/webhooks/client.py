@@ -119,6 +119,8 @@ class WebhookClient:
                 problem = f"read tcp {where}: connection reset by peer"
             except OSError as error:
                 problem = f"dial tcp {where}: connect: {_errno_text(error)}"
+            except ValueError as error:  # the name is none that a certificate could have
+                raise CallFailed(f"dial tcp {where}: {error}") from None
         raise CallFailed(problem)
 
     # --- connections that wait -------------------------------------------------------------------------------------------------

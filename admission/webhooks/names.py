@@ -57,5 +57,8 @@ class Resolver:
 
 
 def _look_up(host: str) -> list[str]:
-    found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    try:
+        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+    except ValueError:  # no name at all: an empty label, a NUL
+        return []
     return list(dict.fromkeys(str(address[0]) for *_, address in found))

@@ -7,12 +7,16 @@ from __future__ import annotations
 
 import base64
 import posixpath
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import quote, urlsplit
 
 from admission.webhooks.errors import CallFailed
+from apiserver.fielderrors import go_quote
+
+_PRINTABLE = re.compile(r"[!-~]+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,12 +54,15 @@ class Target:
             raise CallFailed(f"Unparsable URL: {error}") from None
         if not host or parts.scheme != "https":
             raise CallFailed("webhook configuration must have either service or URL")
+        if not _PRINTABLE.fullmatch(parts.netloc):
+            raise CallFailed(f"Unparsable URL: invalid character in host name {go_quote(host)}")
         return cls(parts.netloc, host, number, _path(parts.path, timeout), None, bundle)
 
 
 def _path(path: str, timeout: float) -> str:
     cleaned = posixpath.normpath("/" + path.lstrip("/"))
-    return f"{quote(cleaned, safe='/%:@!$&()*+,;=~-._')}?timeout={duration(timeout)}"
+    encoded = quote(cleaned.encode("utf-8", "replace"), safe="/%:@!$&()*+,;=~-._")
+    return f"{encoded}?timeout={duration(timeout)}"
 
 
 def duration(seconds: float) -> str:

@@ -7,8 +7,11 @@ import socket
 from collections.abc import AsyncIterator, Sequence
 from typing import Any
 
+import h11
 import pytest
 import pytest_asyncio
+from hypothesis import given
+from hypothesis import strategies as st
 
 from admission.webhooks import names
 from admission.webhooks.addresses import AddressPolicy, networks
@@ -209,6 +212,27 @@ async def test_a_name_that_leads_to_a_refused_address_is_not_called(monkeypatch:
 def test_urls_are_written_as_upstream_writes_them(config: Object, url: str, port: int) -> None:
     target = Target.of(config, 30)
     assert (target.url, target.port) == (url, port)
+
+
+@given(st.text(max_size=20), st.text(max_size=20))
+async def test_whatever_a_url_says_the_call_ends_well(host: str, path: str) -> None:
+    client = WebhookClient(AddressPolicy(loopback=False), timeout=5)
+    try:
+        target = Target.of({"url": f"https://{host}/{path}"}, 5)
+        h11.Request(method="POST", target=target.path, headers=[("Host", target.authority)])
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(names.socket, "getaddrinfo", _local)
+            with pytest.raises(CallFailed):
+                await ask(client, {"url": f"https://{host}/{path}"})
+    except CallFailed:
+        pass
+    finally:
+        await client.close()
+
+
+def _local(host: str, *_: Any, **__: Any) -> Any:
+    host.encode("idna")  # as the real one does; raises UnicodeError
+    return [(2, 1, 6, "", ("127.0.0.1", 0))]
 
 
 def service(**spec: Any) -> Object:
