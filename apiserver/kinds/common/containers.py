@@ -61,7 +61,8 @@ def init(containers: Sequence[Object], others: Sequence[Object], path: FieldPath
         at = path.at(i)
         yield from _common(container, at, pod)
         yield from _restart(container, at, _RESTART_POLICIES)
-        yield from _unique(container, at, seen)
+        if container.get("name"):
+            yield from _unique(container, at, seen)
         yield from _host_ports([container], path)
         if podresources.is_sidecar(container):
             yield from probes.all_of(container, at, pod.grace)
@@ -102,8 +103,7 @@ def _unique(container: Object, path: FieldPath, seen: set[str]) -> checks.Errors
     name = container.get("name", "")
     if name in seen:
         yield duplicate(path.child("name"), name)
-    elif name:
-        seen.add(name)
+    seen.add(name)
 
 
 def _common(container: Object, path: FieldPath, pod: PodView) -> checks.Errors:

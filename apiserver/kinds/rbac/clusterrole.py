@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from apiserver.fielderrors import FieldErrors, FieldPath, required
+from apiserver.fielderrors import FieldErrors, FieldPath, invalid, required
 from apiserver.kinds.base import Kind, Object, WriteContext
 from apiserver.kinds.common import checks as c
 from apiserver.kinds.common import namerules, selectors
@@ -32,3 +32,5 @@ def _aggregation(rule: Object | None) -> c.Errors:
         yield required(path, "at least one clusterRoleSelector required if aggregationRule is non-nil")
     for i, selector in enumerate(rule.get("clusterRoleSelectors") or []):
         yield from selectors.validate(selector, path.at(i))
+        if selectors.problem(selector):
+            yield invalid(path.at(i), None, "invalid label selector.")

@@ -104,3 +104,16 @@ def test_quality_of_service(requests: dict[str, str], limits: dict[str, str], qo
 )
 def test_pull_policy_follows_the_tag(image: str, policy: str) -> None:
     assert create(pod(containers=[{"name": "c", "image": image}])).obj["spec"]["containers"][0]["imagePullPolicy"] == policy
+
+
+def test_containers_without_names_repeat_each_other_where_kube_apiserver_says_so() -> None:
+    unnamed = {"image": "i:1"}
+    assert messages(containers=[unnamed, unnamed]) == [
+        "spec.containers[0].name: Required value",
+        "spec.containers[1].name: Required value",
+        'spec.containers[1].name: Duplicate value: ""',
+    ]
+    assert messages(containers=[CONTAINER], initContainers=[unnamed, unnamed]) == [
+        "spec.initContainers[0].name: Required value",
+        "spec.initContainers[1].name: Required value",
+    ]
