@@ -10,13 +10,16 @@ from collections.abc import Callable
 from typing import Any
 
 from apiserver.meta.objects import copy_json
-from apiserver.schema.types import MISSING, Schema
+from apiserver.schema.prunedefaults import default_of, prune_defaults
+from apiserver.schema.types import Schema
 
 _Defaulter = Callable[[Any], None]
 
 
 def apply_defaults(schema: Schema, obj: Any) -> None:
     """Fill in the defaults of a custom schema, in place. Whatever does not fit the schema is left as it is for validation to reject."""
+    if "defaults" not in schema.cache:
+        prune_defaults(schema)
     fill = _defaulter(schema)
     if fill is not None:
         fill(obj)
@@ -42,19 +45,14 @@ def _compile(schema: Schema) -> _Defaulter | None:
     return _array(schema.items) if schema.items is not None else None
 
 
-def _default(schema: Schema) -> Any:
-    """The default; None for none, because a default of null fills nothing in."""
-    return None if schema.default is MISSING else schema.default
-
-
 def _object(schema: Schema) -> _Defaulter | None:
     members = {}
     for name, member in (schema.properties or {}).items():
-        default, below = _default(member), _defaulter(member)
+        default, below = default_of(member), _defaulter(member)
         if default is not None or below is not None:
             members[name] = (default, member.nullable, below)
     additional = schema.additional
-    value_default = _default(additional) if additional is not None else None
+    value_default = default_of(additional) if additional is not None else None
     value_below = _defaulter(additional) if additional is not None else None
     if not members and value_default is None and value_below is None:
         return None
@@ -84,7 +82,7 @@ def _object(schema: Schema) -> _Defaulter | None:
 
 
 def _array(items: Schema) -> _Defaulter | None:
-    default, below = _default(items), _defaulter(items)
+    default, below = default_of(items), _defaulter(items)
     if default is None and below is None:
         return None
 

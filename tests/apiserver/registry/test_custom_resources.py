@@ -128,6 +128,49 @@ async def test_what_is_stored_gets_the_defaults_of_the_version_it_is_stored_in(a
     assert (made["a"], made["b"]) == ("of v2", "of v2")
 
 
+async def test_a_write_through_one_version_gets_defaults_of_both(api: Api) -> None:
+    def schema(name: str) -> Object:
+        inner: Object = {"a": {"type": "string", "default": "A"}, "v1": {"type": "string"}, "v2": {"type": "string"}}
+        inner[name]["default"] = name
+        part: Object = {"type": "object", "properties": inner}
+        return {"type": "object", "properties": {"spec": {**part, "default": {}}, "status": part}}
+
+    crd = definition(schema("v1"), subresources={"status": {}})
+    stored = {**copy_json(crd["spec"]["versions"][0]), "name": "v2", "served": False, "schema": {"openAPIV3Schema": schema("v2")}}
+    crd["spec"]["versions"][0]["storage"] = False
+    crd["spec"]["versions"].append(stored)
+    await define(api, crd)
+    made = await api.ok("POST", FOOS, foo(status={"a": "x"}))
+    assert (made["apiVersion"], made["spec"]) == ("example.com/v1", {"a": "A", "v1": "v1", "v2": "v2"})
+    assert "status" not in made
+    made = await api.ok("PUT", f"{FOOS}/f/status", {**made, "status": {}})
+    assert made["status"] == {"a": "A", "v1": "v1", "v2": "v2"}
+    crd["spec"]["versions"][1]["schema"]["openAPIV3Schema"]["properties"]["status"]["properties"]["b"] = {"type": "string", "default": "B"}
+    crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"]["properties"]["b"] = {"type": "string"}
+    await define(api, crd)
+    read = await api.ok("GET", f"{FOOS}/f")
+    listed = await api.ok("GET", FOOS)
+    assert (read["status"]["b"], listed["items"][0]["status"]["b"]) == ("B", "B")
+
+
+async def test_defaults_in_embedded_metadata_lose_what_no_metadata_has(api: Api) -> None:
+    metadata = {"name": "x", "unknown": "y"}
+    embedded: Object = {"type": "object", "x-kubernetes-embedded-resource": True, "properties": {"foo": {"type": "string"}}}
+    kind: Object = {"apiVersion": {"type": "string", "default": "foos/v1"}, "kind": {"type": "string", "default": "Foo"}}
+    inner: Object = {"type": "object", "properties": {k: {"type": "string", "default": v} for k, v in metadata.items()}}
+    typed = {"apiVersion": "foos/v1", "kind": "Foo", "metadata": metadata}
+    properties: Object = {
+        "fields": {**embedded, "properties": {**kind, "metadata": inner}},
+        "whole": {**embedded, "properties": {**kind, "metadata": {"type": "object", "default": metadata}}},
+        "object": {**embedded, "default": typed},
+        "around": {"type": "object", "properties": {"embedded": embedded}, "default": {"embedded": typed}},
+    }
+    await define(api, definition({"type": "object", "properties": properties}))
+    made = await api.ok("POST", FOOS, foo(fields={"metadata": {}}, whole={}))
+    good = {"apiVersion": "foos/v1", "kind": "Foo", "metadata": {"name": "x"}}
+    assert {name: made[name] for name in properties} == {"fields": good, "whole": good, "object": good, "around": {"embedded": good}}
+
+
 async def test_status_that_creating_drops_is_read_with_its_default(api: Api) -> None:
     status = {"type": "object", "default": {}, "properties": {"phase": {"type": "string", "default": "New"}}}
     await define(api, definition({"type": "object", "properties": {"status": status}}, subresources={"status": {}}))
