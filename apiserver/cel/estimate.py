@@ -11,6 +11,7 @@ from math import ceil
 from typing import Final, NamedTuple
 
 from apiserver.cel.ast import Call, Comprehension, Expr, Ident, ListExpr, Literal, MapExpr, Select, StructExpr
+from apiserver.cel.pathslice import EMPTY, PathSlice
 from apiserver.cel.types import DYN, Type, is_optional
 
 MAX: Final = (1 << 64) - 1
@@ -78,7 +79,7 @@ CallEstimator = Callable[["Estimator", str, str, "Node | None", list[Node]], "Es
 
 
 class _Local(NamedTuple):
-    path: Path
+    path: PathSlice
     size: Range | None
     entries: Entries | None
 
@@ -96,7 +97,7 @@ class Estimator:
     def __init__(self, size_of: SizeOf, call: CallEstimator) -> None:
         self.size_of_path = size_of
         self.call = call
-        self.paths: dict[int, Path] = {}
+        self.paths: dict[int, PathSlice] = {}
         self.sizes: dict[int, Range] = {}
         self.entries: dict[int, Entries] = {}
         self.locals: dict[str, list[_Local]] = {}
@@ -109,12 +110,12 @@ class Estimator:
                 return stack[-1]
         return None
 
-    def path(self, e: Expr) -> Path:
+    def path(self, e: Expr) -> PathSlice:
         local = self.local(e)
-        return local.path if local is not None else self.paths.get(id(e), ())
+        return local.path if local is not None else self.paths.get(id(e), EMPTY)
 
     def node(self, e: Expr) -> Node:
-        path = self.path(e)
+        path = self.path(e).names
         if path and path[0] == "@result":
             path = ()
         return Node(e, e.type or DYN, path, self.size(e))
@@ -129,7 +130,7 @@ class Estimator:
             return fixed(len(e.elements))
         if isinstance(e, MapExpr):
             return fixed(len(e.entries))
-        declared = self.size_of_path(self.path(e))
+        declared = self.size_of_path(self.path(e).names)
         if declared is not None:
             self.sizes[id(e)] = declared
             return declared
@@ -173,19 +174,19 @@ class Estimator:
 
     def ident(self, e: Ident) -> Range:
         local = self.local(e)
-        self.paths[id(e)] = local.path if local is not None else (e.name.removeprefix("."),)
+        self.paths[id(e)] = local.path if local is not None else PathSlice.of(e.name.removeprefix("."))
         return ONE
 
     def select(self, e: Select) -> Range:
         if e.ident is not None:
-            self.paths[id(e)] = (e.ident.name.removeprefix("."),)
+            self.paths[id(e)] = PathSlice.of(e.ident.name.removeprefix("."))
             return ONE
         total = self.cost(e.operand)
         if e.test:
             return total
         if (e.operand.type or DYN).kind in ("map", "struct", "param"):
             total = total.plus(ONE)
-        self.paths[id(e)] = (*self.path(e.operand), e.field)
+        self.paths[id(e)] = self.path(e.operand).plus(e.field)
         return total
 
     def list_expr(self, e: ListExpr) -> Range:
@@ -238,13 +239,13 @@ class Estimator:
         key = entries.key if entries is not None else None
         value = entries.value if entries is not None else None
         if e.iter_var2:
-            self.push(e.iter_var, _Local((*path, "@indices" if kind == "list" else "@keys"), key, None))
-            self.push(e.iter_var2, _Local((*path, "@items" if kind == "list" else "@values"), value, None))
+            self.push(e.iter_var, _Local(path.plus("@indices" if kind == "list" else "@keys"), key, None))
+            self.push(e.iter_var2, _Local(path.plus("@items" if kind == "list" else "@values"), value, None))
             return [e.iter_var, e.iter_var2]
         if kind == "list":
-            self.push(e.iter_var, _Local((*path, "@items"), value, None))
+            self.push(e.iter_var, _Local(path.plus("@items"), value, None))
         else:
-            self.push(e.iter_var, _Local((*path, "@keys"), key, None))
+            self.push(e.iter_var, _Local(path.plus("@keys"), key, None))
         return [e.iter_var]
 
     def bind(self, e: Comprehension) -> Range:
@@ -289,7 +290,7 @@ class Estimator:
             if overload in ("index_list", "index_map") and e.args:
                 entries = self.entries_of(e.args[0])
                 size = entries.value if entries is not None else None
-                self.paths[id(e)] = (*self.path(e.args[0]), "@items" if overload == "index_list" else "@values")
+                self.paths[id(e)] = self.path(e.args[0]).plus("@items" if overload == "index_list" else "@values")
             if size is None:
                 size = self.size(e)
         self.set_size(e, size)

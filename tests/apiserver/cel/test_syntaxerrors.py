@@ -50,7 +50,7 @@ def test_depth_is_limited(opening: str) -> None:
 
 @pytest.mark.parametrize("text", ["1" + "+1" * 300, "a" + ".b" * 300, "a" + "[0]" * 300, "a" + "<a" * 300])
 def test_chains_are_limited(text: str) -> None:
-    assert "limit exceeded" in first_lines(text)[0]
+    assert first_lines(text) == ["-1:0: max recursion depth exceeded"]
 
 
 def test_long_logic_is_not_limited() -> None:
