@@ -27,6 +27,7 @@ from apiserver.meta.gvk import GroupVersion
 from apiserver.meta.objects import copy_json, gvk_of
 from apiserver.registry.offload import by_size
 from apiserver.registry.scope import Tenant
+from apiserver.schema.decode import DecodeError
 from apiserver.schema.defaults import apply_defaults
 from apiserver.schema.prune import decode_custom
 from apiserver.storage.interface import stored_api_version
@@ -58,17 +59,29 @@ def webhook_of(resource: Resource) -> ConversionWebhook | None:
     return resource.webhook if isinstance(resource, CustomResource) else None
 
 
+def check_known(resource: Resource, api_version: str) -> None:
+    """Raises ConversionFailed for a version that the definition does not have (any more)."""
+    group, version = GroupVersion.parse(api_version)
+    if group != resource.group or version not in resource.versions:
+        raise ConversionFailed(f"request to convert CR from an invalid group/version: {api_version}")
+
+
 def default_stored(resource: Resource, obj: Object) -> None:
-    """A stored custom object decoded in its own version, in place: what the schema does not know goes, and its defaults come."""
-    served = resource.versions.get(GroupVersion.parse(obj["apiVersion"]).version)
-    if served is not None:
-        decode_custom(served.schema, obj, lenient=True)
-        apply_defaults(served.schema, obj)
+    """A stored custom object decoded in its own version, in place: what the schema does not know goes, and its defaults come. Raises
+    ConversionFailed."""
+    check_known(resource, obj["apiVersion"])
+    schema = resource.versions[GroupVersion.parse(obj["apiVersion"]).version].schema
+    decode_custom(schema, obj, lenient=True)
+    apply_defaults(schema, obj)
 
 
 def shape(resource: Resource, obj: Object, version: str) -> None:
-    """A converted object fitted to the version's schema, in place. Defaults are not applied: only stored objects and requests get them."""
-    decode_custom(resource.versions[version].schema, obj)
+    """A converted object fitted to the version's schema, in place. Defaults are not applied: only stored objects and requests get them.
+    Raises ConversionFailed."""
+    try:
+        decode_custom(resource.versions[version].schema, obj)
+    except DecodeError as error:
+        raise ConversionFailed(str(error)) from None
 
 
 class _Call(NamedTuple):
@@ -100,7 +113,7 @@ class Converter:
         if webhook is None or not todo:
             return [resource.hooks.convert(copy_json(obj), version) for obj in objects]
         for obj in todo:
-            _check_known(resource, obj)
+            check_known(resource, obj["apiVersion"])
         made = iter(await self._ask(tenant, lookup, webhook, todo, wanted))
         called = {id(obj) for obj in todo}
         return [next(made) if id(obj) in called else resource.hooks.convert(copy_json(obj), version) for obj in objects]
@@ -210,9 +223,3 @@ def _batches(entries: Sequence[Entry]) -> Iterator[Sequence[Entry]]:
 def _is_empty(obj: Object) -> bool:
     """An object of which nothing is known but its type, as an object that is being created is before it has anything."""
     return obj.keys() <= {"kind", "apiVersion"}
-
-
-def _check_known(resource: Resource, obj: Object) -> None:
-    group, version = GroupVersion.parse(obj["apiVersion"])
-    if group != resource.group or version not in resource.versions:
-        raise ConversionFailed(f"request to convert CR from an invalid group/version: {obj['apiVersion']}")

@@ -11,7 +11,7 @@ from admission.attributes import Object
 from apiserver.fieldmanager.manager import FieldManager
 from apiserver.kinds.base import Resource
 from apiserver.meta.objects import copy_json
-from apiserver.registry.conversion import Converted, default_stored, shape, webhook_of
+from apiserver.registry.conversion import Converted, check_known, default_stored, shape, webhook_of
 from apiserver.registry.core import Item, Registry, State, ordered_metadata
 from apiserver.registry.managers import make_manager
 from apiserver.registry.offload import by_size
@@ -37,6 +37,9 @@ async def in_version(registry: Registry, scope: Scope, states: Sequence[State]) 
     """What `shown` can be asked about: the same objects, converted where a webhook has to do that. Raises ConversionFailed."""
     resource = scope.resource
     if webhook_of(resource) is None:
+        if resource.custom:
+            for version in {stored_api_version(_text(state)) for state in states}:
+                check_known(resource, version)
         return states
     entries = [state if isinstance(state, Entry) else _entry_of(registry, scope, state) for state in states]
     return await registry.converter.entries(scope.tenant, registry.lookup(scope.tenant), resource, entries, scope.version)

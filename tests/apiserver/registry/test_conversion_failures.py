@@ -268,9 +268,10 @@ async def test_initial_events_that_cannot_be_made_end_the_watch(api: Api) -> Non
         await watch.stop()
 
 
-async def test_a_version_that_is_gone_cannot_be_converted_from(api: Api) -> None:
+@pytest.mark.parametrize("converts", [True, False])
+async def test_a_version_that_is_gone_cannot_be_converted_from(api: Api, converts: bool) -> None:
     async with webhook(converting) as hook:
-        await define(api, hook.config())
+        await define(api, hook.config() if converts else None)
         await api.ok("POST", V1, widget("a", host="h"))
         found = await api.ok("GET", CRD)
         found["spec"]["versions"] = [{**v, "storage": True} for v in found["spec"]["versions"] if v["name"] == "v2"]
@@ -279,7 +280,8 @@ async def test_a_version_that_is_gone_cannot_be_converted_from(api: Api) -> None
         found["spec"]["versions"] = [{**v, "storage": True} for v in found["spec"]["versions"] if v["name"] == "v2"]
         await api.ok("PUT", CRD, found)
         await api.until(lambda: api.catalog.find(api.tenant, "example.com", "widgets").storage_version == "v2")  # type: ignore[union-attr]
-        refused(await api("GET", f"{V2}/a"), "request to convert CR from an invalid group/version: example.com/v1")
+        for path in (f"{V2}/a", V2, f"{V2}?labelSelector=a%3Db"):
+            refused(await api("GET", path), "request to convert CR from an invalid group/version: example.com/v1")
 
 
 # --- the way to the webhook ----------------------------------------------------------------------------------------------------------
