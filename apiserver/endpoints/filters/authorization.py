@@ -5,6 +5,7 @@ from __future__ import annotations
 from apiserver.authz.attributes import Attributes, forbidden
 from apiserver.endpoints.request import ApiRequest
 from apiserver.endpoints.server import Server
+from apiserver.errors import Forbidden
 
 
 def attributes_of(request: ApiRequest) -> Attributes:
@@ -37,6 +38,17 @@ async def authorize(server: Server, request: ApiRequest) -> None:
 async def authorize_create(server: Server, request: ApiRequest) -> None:
     """The second question of a PUT or an apply that finds nothing to change. Raises Forbidden."""
     await ask(server, request, attributes_of(request)._replace(verb="create"))
+
+
+UNSAFE = "unsafe-delete-ignore-read-errors"
+
+
+async def authorize_unsafe(server: Server, request: ApiRequest) -> None:
+    """The second question of a DELETE with ignoreStoreReadErrorWithClusterBreakingPotential. Raises Forbidden."""
+    info = request.info
+    decision = await server.authorizer.authorize(request.tenant, attributes_of(request)._replace(verb=UNSAFE))
+    if not decision.allowed:
+        raise Forbidden(info.group_resource, info.name, f'not permitted to do "{UNSAFE}", reason: {decision.reason}')
 
 
 async def ask(server: Server, request: ApiRequest, attributes: Attributes) -> None:

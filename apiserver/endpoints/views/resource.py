@@ -8,7 +8,7 @@ from apiserver.codec import negotiate, strict
 from apiserver.endpoints import bodies, encode
 from apiserver.endpoints.consumers import serve_watch
 from apiserver.endpoints.delete_body import read_delete_options
-from apiserver.endpoints.filters.authorization import authorize_create
+from apiserver.endpoints.filters.authorization import authorize_create, authorize_unsafe
 from apiserver.endpoints.request import ApiRequest, Send
 from apiserver.endpoints.server import Server
 from apiserver.endpoints.views.base import KubernetesView
@@ -99,6 +99,8 @@ class ResourceView(KubernetesView):
             return await self._delete_collection()
         kind = encode.accepted(self.request, self.scope)
         options = await read_delete_options(self.request)
+        if options.unsafe:
+            await authorize_unsafe(self.server, self.request)
         deletion.warn(self.scope, options)
         deleted = await deletion.delete(self.registry, self.scope, options)
         status = 202 if not deleted.gone and options.orphan_dependents is False else 200

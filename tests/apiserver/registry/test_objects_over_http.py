@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from apiserver.authz.attributes import Attributes, Decision
 from apiserver.storage.interface import Store
 from tests.support.api import Api, serving
 
@@ -64,6 +66,17 @@ async def test_a_missing_object_is_named_before_a_precondition(api: Api) -> None
     status, found = await api("DELETE", f"{CONFIG_MAPS}/x", body)
     assert status == 409
     assert found["details"] == {"name": "x", "kind": "ConfigMap"}
+
+
+async def test_an_unsafe_deletion_is_a_right_of_its_own(api: Api) -> None:
+    async def authorize(_: Any, attributes: Attributes) -> Decision:
+        return Decision(attributes.verb != "unsafe-delete-ignore-read-errors")
+
+    api.server.authorizer = cast(Any, SimpleNamespace(authorize=authorize))
+    status, found = await api("DELETE", f"{CONFIG_MAPS}/x?ignoreStoreReadErrorWithClusterBreakingPotential=true")
+    assert status == 403
+    why = 'configmaps "x" is forbidden: not permitted to do "unsafe-delete-ignore-read-errors", reason: '
+    assert found["message"] == why
 
 
 async def test_what_an_answer_cannot_be_written_in_counts_before_what_was_asked(api: Api) -> None:
