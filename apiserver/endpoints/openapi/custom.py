@@ -41,6 +41,8 @@ _FLAGS = (
     ("int_or_string", "x-kubernetes-int-or-string"),
 )
 
+_INT_OR_STRING = [{"type": "integer"}, {"type": "string"}]
+
 
 def definitions(resource: Resource, served: ServedVersion, *, v2: bool) -> dict[str, Node]:
     """The kind and its list."""
@@ -155,13 +157,23 @@ def _children(made: Node, schema: Schema, v2: bool) -> None:
 
 
 def _junctors(made: Node, schema: Schema) -> None:
-    if schema.int_or_string and not schema.any_of and not schema.all_of:
-        made["anyOf"] = [{"type": "integer"}, {"type": "string"}]
     for attribute, key in (("all_of", "allOf"), ("any_of", "anyOf"), ("one_of", "oneOf")):
         if getattr(schema, attribute):
             made[key] = [_node(s, v2=False) for s in getattr(schema, attribute)]
     if schema.not_ is not None:
         made["not"] = _node(schema.not_, v2=False)
+    if schema.int_or_string:
+        _unfold(made)
+
+
+def _unfold(made: Node) -> None:
+    """Says of an int-or-string what it is in the words of OpenAPI, unless the definition has (``schema/unfold.go``)."""
+    if made.get("anyOf") == _INT_OR_STRING or (made.get("allOf") or [None])[0] == {"anyOf": _INT_OR_STRING}:
+        return
+    if "anyOf" in made:
+        made["allOf"] = [{"anyOf": _INT_OR_STRING}, *made.get("allOf", [])]
+    else:
+        made["anyOf"] = _INT_OR_STRING
 
 
 def _embed(made: Node, v2: bool) -> None:
