@@ -128,6 +128,22 @@ async def test_what_is_stored_gets_the_defaults_of_the_version_it_is_stored_in(a
     assert (made["a"], made["b"]) == ("of v2", "of v2")
 
 
+async def test_an_update_that_changes_nothing_stores_new_defaults(api: Api) -> None:
+    crd = definition({"type": "object", "properties": {"a": {"type": "string"}}})
+    await define(api, crd)
+    made = await api.ok("POST", FOOS, foo())
+    same = await api.ok("PUT", f"{FOOS}/f", made)
+    assert same["metadata"]["resourceVersion"] == made["metadata"]["resourceVersion"]
+    crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["a"]["default"] = "A"
+    await define(api, crd)
+    read = await api.ok("GET", f"{FOOS}/f")
+    assert (read["a"], read["metadata"]["resourceVersion"]) == ("A", made["metadata"]["resourceVersion"])
+    stored = await api.ok("PUT", f"{FOOS}/f", read)
+    assert stored["metadata"]["resourceVersion"] != made["metadata"]["resourceVersion"]
+    again = await api.ok("PUT", f"{FOOS}/f", stored)
+    assert again["metadata"]["resourceVersion"] == stored["metadata"]["resourceVersion"]
+
+
 async def test_a_write_through_one_version_gets_defaults_of_both(api: Api) -> None:
     def schema(name: str) -> Object:
         inner: Object = {"a": {"type": "string", "default": "A"}, "v1": {"type": "string"}, "v2": {"type": "string"}}
