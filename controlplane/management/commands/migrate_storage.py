@@ -70,6 +70,8 @@ class Command(BaseCommand):
                     self.stderr.write(f"{tenant.name}: deleted meanwhile")
                 except Moved as error:
                     raise OperatorError(f"Tenant {tenant.name}: {error}.", AGAIN) from error
+                finally:
+                    catalog.forget(tenant.id)
         if not known:
             raise OperatorError(f'No tenant has a resource "{only}".', "name it RESOURCE.GROUP, such as widgets.example.com.")
         if current:
