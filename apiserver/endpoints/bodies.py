@@ -110,12 +110,35 @@ def identify(value: dict[str, Any], data: bytes, wanted: GroupVersionKind, resou
         gv = GroupVersion.parse(api_version)
     except ValueError as e:
         raise body.unrecognized(e, wanted.kind, data) from None
+    if resource.custom and wanted.group == resource.group:
+        return _identify_custom(gv, kind, data, wanted, resource)
     if not gv.version:
         gv = wanted.group_version
     found = GroupVersionKind(gv.group, gv.version, kind or wanted.kind)
     if found != wanted:
         _refuse(found, wanted, resource)
     return found
+
+
+def _identify_custom(gv: GroupVersion, kind: str, data: bytes, wanted: GroupVersionKind, resource: Resource) -> GroupVersionKind:
+    """A custom object must say itself what it is, in a version of its definition; another kind is refused, and named, by validation."""
+    if not kind:
+        raise body.unrecognized(f"Object 'Kind' is missing in '{data.decode(errors='replace')}'", wanted.kind, data)
+    found = GroupVersionKind(gv.group, gv.version, kind)
+    if gv.group != wanted.group:
+        text = f'{found} is unstructured and is not suitable for converting to "{wanted.api_version}"'
+        raise strict.cannot_handle(text, found, wanted.kind)
+    if gv.version not in resource.versions:
+        raise strict.cannot_handle(f"request to convert CR from an invalid group/version: {gv}", found, wanted.kind)
+    _same_version(found, wanted)
+    return found
+
+
+def _same_version(found: GroupVersionKind, wanted: GroupVersionKind) -> None:
+    if found.api_version != wanted.api_version:
+        raise BadRequest(
+            f"the API version in the data ({found.api_version}) does not match the expected API version ({wanted.api_version})"
+        )
 
 
 def known_once(gvk: GroupVersionKind) -> bool:
@@ -126,11 +149,7 @@ def known_once(gvk: GroupVersionKind) -> bool:
 def _refuse(found: GroupVersionKind, wanted: GroupVersionKind, resource: Resource) -> None:
     """A body of another kind or version. Another served version of the endpoint's own kind passes for built-in kinds."""
     if resource.custom:
-        if found.api_version == wanted.api_version:
-            return  # validation refuses another kind, and names it
-        raise BadRequest(
-            f"the API version in the data ({found.api_version}) does not match the expected API version ({wanted.api_version})"
-        )
+        return _same_version(found, wanted)  # a Scale; validation refuses another kind, and names it
     same = found.kind == wanted.kind and found.group == wanted.group
     if same and found.kind == "Eviction" and known_once(found):
         return  # the one old version that its endpoint still reads

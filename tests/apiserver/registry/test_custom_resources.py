@@ -54,6 +54,27 @@ def causes(status: Any) -> list[tuple[str, str, str]]:
     return [(c["reason"], c["field"], c["message"]) for c in status["details"]["causes"]]
 
 
+@pytest.mark.parametrize(
+    ("api_version", "kind", "text"),
+    [
+        ("example.com/v1", None, "the object provided is unrecognized (must be of type Foo): Object 'Kind' is missing in '{"),
+        (None, "Foo", '/, Kind=Foo is unstructured and is not suitable for converting to "example.com/v1"'),
+        ("v1", "Secret", 'Secret in version "v1" cannot be handled as a Foo: /v1, Kind=Secret is unstructured and is not suitable'),
+        (
+            "example.com/v9",
+            "Foo",
+            'Foo in version "v9" cannot be handled as a Foo: request to convert CR from an invalid group/version: example.com/v9',
+        ),
+    ],
+)
+async def test_a_custom_resource_says_itself_what_it_is(api: Api, api_version: str | None, kind: str | None, text: str) -> None:
+    await define(api, definition())
+    sent = {k: v for k, v in {"apiVersion": api_version, "kind": kind, "metadata": {"name": "f"}}.items() if v is not None}
+    status, found = await api("POST", FOOS, sent)
+    assert (status, found["reason"]) == (400, "BadRequest")
+    assert text in found["message"]
+
+
 @pytest.mark.shared
 async def test_definitions_that_projects_ship_are_accepted_and_served(api: Api, shared: Path) -> None:
     for crd in definitions(shared).values():
