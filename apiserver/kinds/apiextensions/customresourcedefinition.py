@@ -67,10 +67,11 @@ class CustomResourceDefinition(Kind):
         return True
 
     def validate_create(self, obj: Object, context: WriteContext) -> FieldErrors:
-        spec, name = obj["spec"], obj["metadata"].get("name", "")
-        errors: FieldErrors = []
-        if name != f"{(spec.get('names') or {}).get('plural', '')}.{spec.get('group', '')}":
-            errors.append(invalid("metadata.name", name, 'must be spec.names.plural+"."+spec.group'))
+        spec = obj["spec"]
+        wanted = f"{(spec.get('names') or {}).get('plural', '')}.{spec.get('group', '')}"
+        given = {member: obj["metadata"].get(member) for member in ("generateName", "name")}
+        text = 'must be spec.names.plural+"."+spec.group'
+        errors = [invalid(f"metadata.{member}", name, text) for member, name in given.items() if name and name != wanted]
         return errors + spec_errors(spec, Options()) + self._shared(obj, None)
 
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:

@@ -6,8 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from apiserver.errors import BadRequest, InternalError
-from apiserver.fielderrors import FieldErrors, go_quote, invalid
+from apiserver.errors import BadRequest, InternalError, PlainError
+from apiserver.fielderrors import FieldErrors, go_number, go_quote, invalid
 from apiserver.kinds.base import Object
 
 MAX_INT32 = 2**31 - 1
@@ -35,12 +35,13 @@ class Scale:
         return cls(found.get("specReplicasPath", ""), found.get("statusReplicasPath", ""), found.get("labelSelectorPath") or "")
 
     def read(self, obj: Object, *, for_update: bool) -> Object:
-        """The autoscaling/v1 Scale. Raises InternalError where the object has no replicas, unless it is about to be given some."""
+        """The autoscaling/v1 Scale. Raises InternalError where the object has no replicas, unless it is about to be given some, and
+        PlainError where a value is of the wrong type."""
         try:
             replicas, status = _int(obj, self.spec), _int(obj, self.status)
             selector = _string(obj, self.selector) if self.selector else ""
         except _WrongType as e:
-            raise InternalError(str(e)) from None
+            raise PlainError(str(e)) from None
         if replicas is None:
             if not for_update:
                 raise InternalError(f"the spec replicas field {go_quote(self.spec)} does not exist")
@@ -90,6 +91,17 @@ def _steps(path: str) -> list[str]:
 _GO = {str: "string", bool: "bool", float: "float64", list: "[]interface {}", dict: "map[string]interface {}", int: "int64"}
 
 
+def _go(value: Any) -> str:
+    """As Go's %v prints it."""
+    if type(value) is dict:
+        return f"map[{' '.join(f'{k}:{_go(value[k])}' for k in sorted(value))}]"
+    if type(value) is list:
+        return f"[{' '.join(map(_go, value))}]"
+    if value is None:
+        return "<nil>"
+    return str(value).lower() if type(value) is bool else value if type(value) is str else go_number(value)
+
+
 def _nested(obj: Object, path: str) -> tuple[Any, bool]:
     value: Any = obj
     steps = _steps(path)
@@ -98,7 +110,7 @@ def _nested(obj: Object, path: str) -> tuple[Any, bool]:
             if value is None:
                 return None, False
             where = "." + ".".join(steps[: i + 1])
-            raise _WrongType(f"{where} accessor error: {value} is of the type {_GO[type(value)]}, expected map[string]interface{{}}")
+            raise _WrongType(f"{where} accessor error: {_go(value)} is of the type {_GO[type(value)]}, expected map[string]interface{{}}")
         if step not in value:
             return None, False
         value = value[step]
@@ -110,7 +122,7 @@ def _int(obj: Object, path: str) -> int | None:
     if not found:
         return None
     if type(value) is not int:
-        raise _WrongType(f"{path} accessor error: {value} is of the type {_GO.get(type(value), '<nil>')}, expected int64")
+        raise _WrongType(f"{path} accessor error: {_go(value)} is of the type {_GO.get(type(value), '<nil>')}, expected int64")
     return value
 
 
@@ -119,5 +131,5 @@ def _string(obj: Object, path: str) -> str:
     if not found:
         return ""
     if type(value) is not str:
-        raise _WrongType(f"{path} accessor error: {value} is of the type {_GO.get(type(value), '<nil>')}, expected string")
+        raise _WrongType(f"{path} accessor error: {_go(value)} is of the type {_GO.get(type(value), '<nil>')}, expected string")
     return value

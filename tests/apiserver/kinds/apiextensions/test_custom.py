@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from apiserver.errors import InternalError
+from apiserver.errors import InternalError, PlainError
 from apiserver.kinds.apiextensions.jsonpath import PathError, parse_path
 from apiserver.kinds.apiextensions.resource import custom_resource
 from apiserver.kinds.base import Object, WriteContext
@@ -137,6 +137,19 @@ def test_scale_reads_and_writes_the_paths_of_the_definition() -> None:
         ".spec.replicas: Invalid value: -1: should be a non-negative integer",
         ".status.ready: Invalid value: 0: .status.ready accessor error: x is of the type string, expected int64",
     ]
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [("x", "x is of the type string"), (True, "true is of the type bool"), (None, "<nil> is of the type <nil>"),
+     ({"b": [1, None], "a": 1.5}, "map[a:1.5 b:[1 <nil>]] is of the type map[string]interface {}")],
+)  # fmt: skip
+def test_replicas_of_the_wrong_type_are_an_error_without_a_reason(value: Any, shown: str) -> None:
+    paths = {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.ready"}
+    resource = resource_of(definition(subresources={"scale": paths}))
+    with pytest.raises(PlainError) as raised:
+        resource.hooks.scale_of(obj(spec={"replicas": value}))
+    assert raised.value.message == f".spec.replicas accessor error: {shown}, expected int64"
 
 
 def test_cells_come_from_json_paths_and_fit_their_column() -> None:
