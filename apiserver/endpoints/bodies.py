@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from apiserver.codec import body, cbor, negotiate, protobuf, strict
+from apiserver.codec import body, cbor_body, negotiate, protobuf, strict
 from apiserver.endpoints.request import ApiRequest
 from apiserver.errors import BadRequest
 from apiserver.kinds.base import Object, Resource
@@ -45,7 +45,10 @@ def _read(encoding: str, data: bytes, scope: Scope, validation: str) -> Object:
     try:
         obj, unknown = decode_value(scope, value)
     except DecodeError as e:
-        raise strict.cannot_handle(str(e), gvk, kind.kind) from None
+        text = cbor_body.type_text(str(e), value, _go_type(kind)) if encoding == negotiate.CBOR else str(e)
+        raise strict.cannot_handle(text, gvk, kind.kind) from None
+    if encoding == negotiate.CBOR and not scope.resource.custom:
+        unknown = cbor_body.unknown_texts(unknown, value)
     problems = [*duplicates, *unknown] if scope.resource.custom else strict.join_errors(duplicates, unknown)
     report(scope, problems, validation, gvk, kind.kind)
     return obj
@@ -78,13 +81,17 @@ def _value(encoding: str, data: bytes, kind: GroupVersionKind, *, merge: bool) -
     """(value, duplicate errors) of a body in any encoding but protobuf."""
     try:
         if encoding == negotiate.CBOR:
-            value = cbor.loads(data)
-            body.read_kind(value)
-            return value, []
+            return cbor_body.read(data), []
         value, errors = body.decode_text(data, is_yaml=encoding == negotiate.YAML, merge=merge)
         return (_key_sorted(value) if encoding == negotiate.YAML else value), errors
-    except (body.BodyError, cbor.CBORError) as e:
+    except cbor_body.Refused as e:
+        raise strict.cannot_handle(str(e), kind) from None
+    except body.BodyError as e:
         raise body.unrecognized(e, kind.kind, data) from None
+
+
+def _go_type(kind: GroupVersionKind) -> str:
+    return builtin.schema_for(kind).go_type if kind in builtin.kinds() else ""
 
 
 def _key_sorted(value: Any) -> Any:
@@ -149,7 +156,8 @@ def known_once(gvk: GroupVersionKind) -> bool:
 def _refuse(found: GroupVersionKind, wanted: GroupVersionKind, resource: Resource) -> None:
     """A body of another kind or version. Another served version of the endpoint's own kind passes for built-in kinds."""
     if resource.custom:
-        return _same_version(found, wanted)  # a Scale; validation refuses another kind, and names it
+        _same_version(found, wanted)
+        return  # a Scale; validation refuses another kind, and names it
     same = found.kind == wanted.kind and found.group == wanted.group
     if same and found.kind == "Eviction" and known_once(found):
         return  # the one old version that its endpoint still reads
