@@ -42,6 +42,10 @@ class CBORError(ValueError):
     """The bytes are not CBOR, or hold what kube-apiserver does not accept."""
 
 
+class Malformed(CBORError):
+    """The bytes are not one data item."""
+
+
 # --- writing -------------------------------------------------------------------------------------------------------------------------
 
 
@@ -127,12 +131,12 @@ _RECURSIVE = frozenset({"io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v
 def loads(data: bytes) -> Any:
     """The value of exactly one data item; there are no strict errors, as repeated keys are never accepted. Raises CBORError."""
     if not data:
-        raise CBORError("EOF")
+        raise Malformed("EOF")
     stream = io.BytesIO(data)
     value = _decode(stream)
     rest = len(data) - stream.tell()
     if rest:
-        raise CBORError(f"cbor: {rest} bytes of extraneous data starting at index {stream.tell()}")
+        raise Malformed(f"cbor: {rest} bytes of extraneous data starting at index {stream.tell()}")
     return value
 
 
@@ -150,9 +154,9 @@ def _decode(stream: io.BytesIO) -> Any:
     except CBORError:
         raise
     except cbor2.CBORDecodeEOF:
-        raise CBORError("unexpected EOF") from None
+        raise Malformed("unexpected EOF") from None
     except RecursionError:
-        raise CBORError("cbor: exceeded max nested level 10000") from None
+        raise Malformed("cbor: exceeded max nested level 10000") from None
     except (cbor2.CBORError, ValueError, OverflowError) as e:
         raise CBORError(_explain(e)) from None
 
