@@ -29,7 +29,11 @@ Object = dict[str, Any]
 
 
 class ProtobufError(ValueError):
-    """The bytes are not what Kubernetes' protobuf decoder takes; the text is its."""
+    """The bytes are not what Kubernetes' protobuf decoder takes; the text is its. kind: of the object, where that much could be read."""
+
+    def __init__(self, text: str, kind: GroupVersionKind | None = None) -> None:
+        super().__init__(text)
+        self.kind = kind
 
 
 def supports(gvk: GroupVersionKind) -> bool:
@@ -132,11 +136,11 @@ def decode(data: bytes, default: GroupVersionKind | None = None) -> Object:
     try:
         name, schema = find_kind(gvk)
     except KeyError:
-        raise ProtobufError(f'no kind "{gvk.kind}" is registered for version "{gvk.api_version}" in scheme "{_SCHEME}"') from None
+        raise ProtobufError(f'no kind "{gvk.kind}" is registered for version "{gvk.api_version}" in scheme "{_SCHEME}"', gvk) from None
     try:
         made = plan_for(name, schema).read(_parse(name, unknown.raw))
-    except (JSONError, OverflowError, UnicodeDecodeError) as e:  # raw JSON that is none, times beyond year 9999, broken text
-        raise ProtobufError(str(e)) from None
+    except (ProtobufError, JSONError, OverflowError, UnicodeDecodeError) as e:  # raw JSON that is none, times beyond year 9999, broken text
+        raise ProtobufError(str(e), gvk) from None
     return {"kind": gvk.kind, "apiVersion": gvk.api_version, **made}
 
 

@@ -107,6 +107,8 @@ def _protobuf(data: bytes, kind: GroupVersionKind) -> Any:
     try:
         return protobuf.decode(data, default=kind)
     except protobuf.ProtobufError as e:
+        if e.kind is not None:
+            raise strict.cannot_handle(str(e), e.kind, kind.kind) from None
         raise body.unrecognized(e, kind.kind, data) from None
 
 

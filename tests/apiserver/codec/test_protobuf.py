@@ -170,6 +170,8 @@ def test_what_is_no_object_is_refused(data: bytes, error: str) -> None:
     with pytest.raises(protobuf.ProtobufError) as e:
         protobuf.decode(data)
     assert str(e.value) == error
+    named = data.startswith(b"k8s\x00\x0a\x09")
+    assert (e.value.kind is not None) == named, "the answer names the kind as soon as the envelope does"
 
 
 @given(st.binary(max_size=60), st.sampled_from(KINDS))
