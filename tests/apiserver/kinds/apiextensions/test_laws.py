@@ -91,7 +91,7 @@ def texts(errors: Any) -> set[str]:
     return {str(e) for e in errors}
 
 
-LAW = settings(max_examples=60, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
+LAW = settings(max_examples=40, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
 
 
 @LAW
