@@ -36,6 +36,8 @@ from apiserver.watch.entry import Entry, Index
 BATCH = 500
 BATCH_BYTES = 1024 * 1024
 """What one call is sent at most, unless a single object is larger."""
+AT_ONCE = 4
+"""Calls that one reader makes at a time."""
 
 CALLS: dict[tuple[str, ...], float] = defaultdict(float)
 """Calls by (result, kind of failure), for metrics."""
@@ -144,8 +146,10 @@ class Converter:
         ids = frozenset(map(id, todo))
         while True:
             mine = [entry for entry in todo if entry.memo is None or key not in entry.memo]
-            for batch in _batches(mine):
-                await self._convert_batch(tenant, lookup, resource, batch, version)
+            batches = list(_batches(mine))
+            for at in range(0, len(batches), AT_ONCE):
+                calls = (self._convert_batch(tenant, lookup, resource, batch, version) for batch in batches[at : at + AT_ONCE])
+                await asyncio.gather(*calls)
             theirs = {found for entry in todo if isinstance(found := (entry.memo or {}).get(key), _Call)}
             if theirs:  # somebody else has asked for them, perhaps with one that fails them all
                 await asyncio.wait([call.task for call in theirs])

@@ -12,7 +12,7 @@ import pytest_asyncio
 
 from apiserver.storage.postgres import PostgresStore
 from tests.support.api import Api, Object, serving
-from tests.support.webhooks import Webhook, convert_one, converting, success, webhook
+from tests.support.webhooks import Webhook, bundle, convert_one, converting, serving_context, success, webhook
 from tests.support.widgets import CRD, V1, V2, define, redefine, widget
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
@@ -306,6 +306,29 @@ async def test_a_selecting_watch_sees_objects_come_and_go_in_its_version(api: Ap
         assert {e["object"]["spec"]["address"] for e in events} == {"h:1"}
         assert events[2]["object"]["metadata"]["resourceVersion"] == left["metadata"]["resourceVersion"]
         await watcher.stop()
+
+
+async def test_a_webhook_may_be_a_service_of_the_tenant(api: Api) -> None:
+    async with webhook(converting, serving_context("out.ns.svc")) as hook:
+        service = {"service": {"namespace": "ns", "name": "hook", "path": "/convert"}, "caBundle": bundle()}
+        await define(api, service)
+        await api.ok("POST", V1, widget("a", host="h"))
+        url = 'conversion webhook for example.com/v1, Kind=Widget failed: Post "https://hook.ns.svc:443/convert?timeout=30s": '
+        assert (await api("GET", f"{V2}/a"))[1]["message"] == url + 'service "hook" not found'
+        spec = {"clusterIP": "None", "ports": [{"port": 443}]}
+        await api.ok("POST", "/api/v1/namespaces/ns/services", {"metadata": {"name": "hook"}, "spec": spec})
+        assert (await api("GET", f"{V2}/a"))[1]["message"] == url + 'no endpoints available for service "hook"'
+        part = {"metadata": {"name": "hook-1", "labels": {"kubernetes.io/service-name": "hook"}}, "addressType": "IPv4"}
+        part |= {"endpoints": [{"addresses": ["127.0.0.1"]}], "ports": [{"name": "", "port": hook.port}]}
+        status, refused = await api("POST", "/apis/discovery.k8s.io/v1/namespaces/ns/endpointslices", part)
+        assert status == 422 and "may not be in the loopback range" in refused["message"]
+        assert hook.connections == 0
+
+        spec = {"type": "ExternalName", "externalName": "localhost"}
+        await api.ok("POST", "/api/v1/namespaces/ns/services", {"metadata": {"name": "out"}, "spec": spec})
+        await redefine(api, {"service": {"namespace": "ns", "name": "out", "port": hook.port}, "caBundle": bundle()})
+        assert (await api.ok("GET", f"{V2}/a"))["spec"] == {"address": "h:80"}
+        assert hook.headers[0]["host"] == f"out.ns.svc:{hook.port}"
 
 
 # --- storage versions ----------------------------------------------------------------------------------------------------------------
