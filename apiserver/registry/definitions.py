@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import orjson
 
 from apiserver.kinds.apiextensions import conditions
-from apiserver.kinds.apiextensions.custom import CustomResource
+from apiserver.kinds.apiextensions.custom import CustomKind, CustomResource
 from apiserver.kinds.apiextensions.resource import custom_resource
 from apiserver.kinds.base import Object
 from apiserver.meta.gvk import GroupResource
@@ -71,7 +71,8 @@ class Change(NamedTuple):
 
 
 def read(entry: Entry, before: Definition | None) -> Definition:
-    """``before``: the definition of that name at the version known until now, whose resource stays when nothing about it changes."""
+    """``before``: the definition of that name at the version known until now, whose resource stays when nothing changes but that it is
+    being deleted."""
     crd = entry.object()
     spec, metadata, status = crd["spec"], crd["metadata"], crd.get("status") or {}
     text = orjson.dumps([spec, status.get("acceptedNames")], option=orjson.OPT_SORT_KEYS)
@@ -81,8 +82,10 @@ def read(entry: Entry, before: Definition | None) -> Definition:
     if conditions.is_served(crd):
         known = before.resource if before is not None else None
         alike = before is not None and before.digest == digest and before.entry.uid == entry.uid
-        if known is not None and alike and known.terminating == bool(metadata.get("deletionTimestamp")):
-            resource = known
+        if known is not None and alike:
+            resource = known  # also when it is deleted from now on: watches go on until the last instance is gone
+            assert isinstance(resource.hooks, CustomKind), "made by custom_resource"
+            resource.terminating = resource.hooks.terminating = bool(metadata.get("deletionTimestamp"))
         else:
             resource = custom_resource(crd)
             resource.digest = digest
