@@ -183,3 +183,7 @@ def call_cost(function: str, overload: str) -> int | DynamicCost:
     if known is None:
         known = _BY_FUNCTION.get(function)
     return 1 if known is None else known
+
+
+RESULT_COSTS: Final = frozenset({_twice_result, _new_list})
+"""Costs that only the result tells; all others are paid before the call."""

@@ -133,7 +133,7 @@ def _presence(planner: Planner, operand: Code, type_: Type, field: str, cost: in
                 f[0] -= 1
                 return False
             value = value.value
-        if isinstance(value, Mapping):
+        if type(value) is dict or isinstance(value, Mapping):
             return field in value
         if isinstance(value, list):
             _integer(field)
@@ -236,7 +236,7 @@ def find(value: Any, key: Any) -> Any:
     """The member of a map, struct or list; _MISSING when there is none. Raises EvalError for what has no members."""
     if type(key) not in _KEYS:
         raise EvalError(f"invalid qualifier type: {go_native_type(key)}")
-    if isinstance(value, Mapping):
+    if type(value) is dict or isinstance(value, Mapping):
         try:
             return value[key]
         except KeyError:
@@ -273,7 +273,7 @@ def if_present(f: Frame, value: Any, key: Any, strict: bool) -> Any:
         if not value.present:
             return NONE
         value = value.value
-    if not strict and not isinstance(value, Mapping | list):
+    if not strict and type(value) is not dict and not isinstance(value, Mapping | list):
         return NONE
     found = find(value, key)
     if found is _MISSING:

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any, Final
 
 from apiserver.cel.ast import Call
-from apiserver.cel.costs import DynamicCost, call_cost, smaller
+from apiserver.cel.costs import RESULT_COSTS, DynamicCost, call_cost, smaller
 from apiserver.cel.decls import Overload
 from apiserver.cel.errors import BudgetExceeded, EvalError, InstantiationError, no_such_overload
 from apiserver.cel.overloads import unfit
 from apiserver.cel.plan import Code, Frame, Planner, Run, charged, constant, failing, static_type
 from apiserver.cel.plan_access import plan_index, plan_optional_select
 from apiserver.cel.types import Type
-from apiserver.cel.values import Optional, Uint, equal, type_of
+from apiserver.cel.values import PLAIN, Optional, Uint, equal, type_of
 from apiserver.schema.goregex import RegexError, parse_regex
 
 _FOLDED: Final = frozenset({"bool", "bytes", "double", "duration", "dyn", "int", "string", "timestamp", "type", "uint"})
@@ -78,12 +79,22 @@ def _settled(wanted: Type, given: Type) -> bool:
 
 def _dispatch(function: str, candidates: list[Overload]) -> Callable[..., Any]:
     table = [(o.impl, [_acceptor(a) for a in o.args]) for o in candidates]
+    known: dict[tuple[type, ...], Callable[..., Any]] = {}
 
-    def call(*args: Any) -> Any:
+    def pick(args: tuple[Any, ...]) -> Callable[..., Any]:
         for impl, acceptors in table:
             if impl is not None and all(accepts(v) for accepts, v in zip(acceptors, args, strict=True)):
-                return impl(*args)
+                return impl
         raise unfit(function, args)
+
+    def call(*args: Any) -> Any:
+        kinds = tuple(map(type, args))
+        impl = known.get(kinds)
+        if impl is None:
+            impl = pick(args)
+            if PLAIN.issuperset(kinds):  # of others the Python type does not tell all
+                known[kinds] = impl
+        return impl(*args)
 
     return call
 
@@ -143,15 +154,29 @@ def _compare(impl: Callable[..., Any], left: Run, right: Run, right_code: Code) 
 def _costed(impl: Callable[..., Any], codes: list[Code], cost: DynamicCost) -> Run:
     runs = [c.run for c in codes]
 
-    def call(f: Frame) -> Any:
+    if cost in RESULT_COSTS:
+
+        def call(f: Frame) -> Any:
+            args = tuple([run(f) for run in runs])
+            result = impl(*args)
+            f[0] += cost(args, result)
+            if f[0] > f[1]:
+                raise BudgetExceeded
+            return result
+
+        return call
+
+    def pay_first(f: Frame) -> Any:
         args = tuple([run(f) for run in runs])
-        result = impl(*args)
-        f[0] += cost(args, result)
+        try:
+            f[0] += cost(args, None)
+        except (TypeError, AttributeError):  # arguments that the function does not take: it says so
+            f[0] += 1
         if f[0] > f[1]:
             raise BudgetExceeded
-        return result
+        return impl(*args)
 
-    return call
+    return pay_first
 
 
 def _hashable(items: list[Any]) -> bool:
@@ -256,8 +281,9 @@ def _both(left: Run, right: Run) -> Run:
             if not left(f):
                 return False
         except EvalError:
-            if right(f) is False:
-                return False
+            with suppress(EvalError):  # of two errors the first counts
+                if right(f) is False:
+                    return False
             raise
         return right(f)
 
@@ -270,8 +296,9 @@ def _either(left: Run, right: Run) -> Run:
             if left(f):
                 return True
         except EvalError:
-            if right(f) is True:
-                return True
+            with suppress(EvalError):
+                if right(f) is True:
+                    return True
             raise
         return right(f)
 

@@ -159,14 +159,16 @@ class SpecialList(list[Any]):
         raise NotImplementedError
 
 
+# of one of these, Python's equality of lists and dictionaries is CEL's
+_SAME: Final = frozenset({str, int, bool, bytes})
 _NUMBERS: Final = frozenset({int, float, Uint})
-_PLAIN: Final = frozenset({str, int, float, bool, bytes, Uint, type(None), Timestamp, Duration})
+PLAIN: Final = frozenset({str, int, float, bool, bytes, Uint, type(None), Timestamp, Duration})
 
 
 def equal(a: Any, b: Any) -> bool:
     """Equality of CEL: numbers by value across their types, everything else only within its own type. May raise EvalError."""
     ta, tb = type(a), type(b)
-    if ta is tb and ta in _PLAIN:
+    if ta is tb and ta in PLAIN:
         return bool(a == b)
     if ta in _NUMBERS and tb in _NUMBERS:
         return float(a) == float(b) if ta is float or tb is float else bool(a == b)
@@ -178,7 +180,7 @@ def equal(a: Any, b: Any) -> bool:
         return isinstance(b, Mapping) and _equal_maps(a, b)
     own: Type | None = getattr(a, "cel_type", None)
     if own is None or ta is Optional:
-        return False if ta in _PLAIN or tb in _PLAIN else bool(a == b)
+        return False if ta in PLAIN or tb in PLAIN else bool(a == b)
     if type_of(b).name != own.name:
         raise no_such_overload()  # the types of Kubernetes' libraries compare only with themselves
     return bool(a == b)
@@ -189,12 +191,19 @@ def _equal_lists(a: list[Any], b: list[Any]) -> bool:
         return a.equal_to(b)
     if len(a) != len(b):
         return False
+    kinds = set(map(type, a))
+    if len(kinds) == 1 and kinds <= _SAME and kinds == set(map(type, b)):
+        return a == b
     return all(equal(x, y) for x, y in zip(a, b, strict=True))
 
 
 def _equal_maps(a: Mapping[Any, Any], b: Mapping[Any, Any]) -> bool:
     if len(a) != len(b):
         return False
+    if type(a) is dict and type(b) is dict:
+        kinds = set(map(type, a.values()))
+        if len(kinds) == 1 and kinds <= _SAME and kinds == set(map(type, b.values())):
+            return a == b
     return all(key in b and equal(value, b[key]) for key, value in a.items())
 
 
@@ -227,7 +236,7 @@ def size(value: Any) -> int:
     kind = type(value)
     if kind is str or kind is list or kind is dict or kind is bytes:
         return len(value)
-    if kind in _PLAIN:
+    if kind in PLAIN:
         return 1
     if kind is Optional:
         return size(value.value) if value.present else 1

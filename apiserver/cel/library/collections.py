@@ -151,6 +151,11 @@ def _extreme(name: str, pick: Any) -> Any:
 
 
 def _index_of(items: list[Any], value: Any) -> int:
+    if type(value) is str:
+        try:
+            return items.index(value)
+        except ValueError:
+            return -1
     return next((i for i, item in enumerate(items) if equal(item, value)), -1)
 
 

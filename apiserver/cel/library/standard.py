@@ -53,7 +53,7 @@ def _as_doubles(order: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]
 
 
 def add_lists(a: list[Any], b: list[Any]) -> list[Any]:
-    return a.plus(b) if isinstance(a, SpecialList) else list(a) + list(b)
+    return a.plus(b) if isinstance(a, SpecialList) else a + b
 
 
 def matches(text: str, pattern: str) -> bool:
