@@ -34,6 +34,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "tenants": tenants.create,
     "idle-tenants": tenants.idle,
     "cached-objects": caches.cached,
+    "cel": cel.rules,
     "definitions": definitions.created,
     "held-definitions": definitions.held,
 }

@@ -33,8 +33,13 @@ _SPEC = {
     "labels": Schema(type="object", additional=_STRING, max_properties=100),
 }
 OBJECT: dict[str, Any] = {
-    "minReplicas": 1, "replicas": 3, "maxReplicas": 5, "name": "web-1", "names": ["a1", "a2", "a3", "a4"], "labels": {"app": "web", "tier": "x"},
-}  # fmt: skip
+    "minReplicas": 1,
+    "replicas": 3,
+    "maxReplicas": 5,
+    "name": "web-1",
+    "names": ["a1", "a2", "a3", "a4"],
+    "labels": {"app": "web", "tier": "x"},
+}
 _ENV = BASE.extend(
     {"self": map_type(STRING, INT), "names": list_type(STRING)},
 )
@@ -68,7 +73,7 @@ CASES = [
         lambda s, _: "labels" not in s or ("app" in s["labels"] and s["labels"]["app"] != ""),
     ),
     Case(
-        "cel: message by size",
+        "cel: sizes",
         "size(self.names) <= 10 && self.name.size() < 50",
         lambda s, _: len(s["names"]) <= 10 and len(s["name"]) < 50,
     ),
