@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import orjson
 from django.http.response import HttpResponseBase
 
 from apiserver.endpoints.request import ApiRequest, Send
@@ -41,7 +42,12 @@ async def _serve(server: Server, request: ApiRequest, send: Send) -> HttpRespons
     if scope.served.deprecated:
         scope.warn(scope.served.deprecated)
     view = view_of(scope) or ResourceView
-    return await view(server, request, send, scope).dispatch()
+    try:
+        return await view(server, request, send, scope).dispatch()
+    except (RecursionError, orjson.JSONEncodeError) as error:
+        if isinstance(error, RecursionError) or str(error) == "Recursion limit reached":
+            raise BadRequest("the object is nested too deeply to be stored") from None
+        raise
 
 
 def check_timeout(request: ApiRequest) -> None:

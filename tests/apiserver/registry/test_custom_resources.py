@@ -269,3 +269,11 @@ async def test_a_status_update_changes_status_alone(api: Api) -> None:
     assert changed["metadata"]["generation"] == 1
     status, answer = await api.patch(f"{FOOS}/f/status", {"status": {"n": "x"}})
     assert (status, [field for _, field, _ in causes(answer)]) == (422, ["status.n"])
+
+
+@pytest.mark.parametrize(("depth", "wanted"), [(200, 201), (400, 400), (5000, 400)])
+async def test_objects_that_are_nested_too_deeply_are_refused(api: Api, depth: int, wanted: int) -> None:
+    await define(api, definition())
+    body = b'{"apiVersion":"example.com/v1","kind":"Foo","metadata":{"name":"f"},"a":' + b'{"b":' * depth + b"1" + b"}" * (depth + 1)
+    status, answer = await api("POST", FOOS, body)
+    assert status == wanted, answer
