@@ -14,7 +14,7 @@ from pathlib import Path
 
 import uvloop
 
-from tests.benchmarks import caches, definitions, reads, tenants, watches, writes
+from tests.benchmarks import caches, cel, definitions, reads, tenants, watches, writes
 from tests.benchmarks.bench import Bench
 from tests.benchmarks.result import Result, table
 from tests.benchmarks.wrk import WRK
