@@ -120,7 +120,7 @@ def identify(value: dict[str, Any], data: bytes, wanted: GroupVersionKind, resou
     except ValueError as e:
         raise body.unrecognized(e, wanted.kind, data) from None
     if resource.custom and wanted.group == resource.group:
-        return _identify_custom(gv, kind, data, wanted, resource)
+        return _identify_custom(gv, kind, data, wanted)
     if not gv.version:
         gv = wanted.group_version
     found = GroupVersionKind(gv.group, gv.version, kind or wanted.kind)
@@ -129,16 +129,11 @@ def identify(value: dict[str, Any], data: bytes, wanted: GroupVersionKind, resou
     return found
 
 
-def _identify_custom(gv: GroupVersion, kind: str, data: bytes, wanted: GroupVersionKind, resource: Resource) -> GroupVersionKind:
-    """A custom object must say itself what it is, in a version of its definition; another kind is refused, and named, by validation."""
+def _identify_custom(gv: GroupVersion, kind: str, data: bytes, wanted: GroupVersionKind) -> GroupVersionKind:
+    """A custom object must say itself what it is; another kind is refused, and named, by validation."""
     if not kind:
         raise body.unrecognized(f"Object 'Kind' is missing in '{data.decode(errors='replace')}'", wanted.kind, data)
     found = GroupVersionKind(gv.group, gv.version, kind)
-    if gv.group != wanted.group:
-        text = f'{found} is unstructured and is not suitable for converting to "{wanted.api_version}"'
-        raise strict.cannot_handle(text, found, wanted.kind)
-    if gv.version not in resource.versions:
-        raise strict.cannot_handle(f"request to convert CR from an invalid group/version: {gv}", found, wanted.kind)
     _same_version(found, wanted)
     return found
 

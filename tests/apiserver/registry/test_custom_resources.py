@@ -58,13 +58,9 @@ def causes(status: Any) -> list[tuple[str, str, str]]:
     ("api_version", "kind", "text"),
     [
         ("example.com/v1", None, "the object provided is unrecognized (must be of type Foo): Object 'Kind' is missing in '{"),
-        (None, "Foo", '/, Kind=Foo is unstructured and is not suitable for converting to "example.com/v1"'),
-        ("v1", "Secret", 'Secret in version "v1" cannot be handled as a Foo: /v1, Kind=Secret is unstructured and is not suitable'),
-        (
-            "example.com/v9",
-            "Foo",
-            'Foo in version "v9" cannot be handled as a Foo: request to convert CR from an invalid group/version: example.com/v9',
-        ),
+        (None, "Foo", "the API version in the data () does not match the expected API version (example.com/v1)"),
+        ("v1", "Secret", "the API version in the data (v1) does not match the expected API version (example.com/v1)"),
+        ("example.com/v9", "Foo", "the API version in the data (example.com/v9) does not match the expected API version (example.com/v1)"),
     ],
 )
 async def test_a_custom_resource_says_itself_what_it_is(api: Api, api_version: str | None, kind: str | None, text: str) -> None:
