@@ -25,6 +25,7 @@ from apiserver.kinds.apiextensions.schemas import compiled
 from apiserver.kinds.base import Object
 from apiserver.kinds.common import checks as c
 from apiserver.meta.names import dns1035_label, dns1123_subdomain
+from apiserver.schema.formats import check_of
 from apiserver.schema.structural_rules import conversion_error, structural_errors
 
 APPROVED = "api-approved.kubernetes.io"
@@ -267,11 +268,8 @@ def approval(annotations: Any) -> tuple[str, str]:
         return "missing", f"{needed}, {_ENHANCEMENT}"
     if text.startswith("unapproved"):
         return "bypassed", f"not approved: {go_quote(text)}"
-    try:
-        url = urlsplit(text)
-    except ValueError:
-        url = urlsplit("")
-    if url.scheme and url.hostname:
+    is_uri = check_of("uri")
+    if is_uri is not None and is_uri(text) and (url := urlsplit(text)).scheme and url.netloc:
         return "approved", f"approved in {text}"
     return "invalid", f'{needed} with either a URL or a reason starting with "unapproved", {_ENHANCEMENT}'
 

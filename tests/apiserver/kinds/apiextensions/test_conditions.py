@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from datetime import timedelta
 
+import pytest
+
 from apiserver.kinds.apiextensions import conditions
+from apiserver.kinds.apiextensions.spec import approval
 from apiserver.kinds.base import Object
-from tests.support.definitions import NOW, definition, established, prepared
+from tests.support.definitions import CONTEXT, NOW, crd_resource, create_errors, definition, established, prepared
 
 
 def settled(sent: Object, *others: Object) -> Object:
@@ -79,3 +82,34 @@ def test_a_group_of_the_community_needs_an_approval() -> None:
     bypassed = definition(group="x.k8s.io")
     bypassed["metadata"]["annotations"] = {"api-approved.kubernetes.io": "unapproved, experimental"}
     assert texts(settled(bypassed))["KubernetesAPIApprovalPolicyConformant"][:2] == ("False", "UnapprovedAnnotation")
+
+
+@pytest.mark.parametrize(
+    ("annotation", "state"),
+    [
+        ("", "missing"),
+        ("unapproved, experimental-only", "bypassed"),
+        ("Unapproved", "invalid"),
+        ("https://github.com/kubernetes/kubernetes/pull/78458", "approved"),
+        ("github.com/kubernetes/kubernetes/pull/78458", "invalid"),
+        ("http:///kubernetes/pull/78458", "invalid"),
+        ("https://a b", "invalid"),
+        ("/", "invalid"),
+    ],
+)
+def test_approvals(annotation: str, state: str) -> None:
+    assert approval({"api-approved.kubernetes.io": annotation})[0] == state
+
+
+def test_a_broken_ca_bundle_keeps_a_definition_from_being_served_and_may_not_come_later() -> None:
+    crd = definition()
+    client = {"url": "https://a.example.com", "caBundle": "Q2c9PQ=="}
+    crd["spec"]["conversion"] = {"strategy": "Webhook", "webhook": {"clientConfig": client, "conversionReviewVersions": ["v1"]}}
+    assert create_errors(crd) == []
+    assert texts(settled(crd))["Established"] == ("False", "InvalidCABundle", "The conversion webhook CABundle is invalid")
+    old = established(definition())
+    new = {**old, "spec": {**old["spec"], "conversion": crd["spec"]["conversion"]}}
+    assert [str(e) for e in crd_resource().hooks.validate_update(new, old, CONTEXT)] == [
+        'spec.conversion.webhookClientConfig.caBundle: Invalid value: "Q2c9PQ==": unable to load root certificates: unable to parse bytes '
+        "as PEM block"
+    ]

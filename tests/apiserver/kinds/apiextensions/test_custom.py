@@ -179,15 +179,40 @@ def test_cells_come_from_json_paths_and_fit_their_column() -> None:
         (".with\\.dot", [2]),
         (".absent.b", []),
         ("..b", [1]),
+        (".l[0,2]", ["x", "z"]),
+        (".l[3:3]", []),
+        (".l[:2:2]", ["x"]),
+        ("['with\\.dot']", [2]),
+        ("['with.dot']", []),
+        (".o[?(@.n>1)].m", ["two"]),
+        ('.o[?(@.m=="one")].n', [1]),
+        (".o[?(@.m)].n", [1, 2]),
+        (".a.*", [1]),
+        (".l[?(@.x==1)]", []),
+        (".a..", [{"b": 1}]),
     ],
 )
 def test_json_paths(path: str, value: list[Any]) -> None:
-    assert parse_path(path)({"a": {"b": 1}, "l": ["x", "y", "z"], "with.dot": 2}) == value
+    objects = [{"n": 1, "m": "one"}, {"n": 2, "m": "two"}, {"n": 3}]
+    assert parse_path(path)({"a": {"b": 1}, "l": ["x", "y", "z"], "with.dot": 2, "o": objects}) == value
 
 
-def test_a_json_path_that_does_not_fit_the_value_is_an_error() -> None:
+@pytest.mark.parametrize("path", [".a[0]", ".l[5]", ".l[0:9]", ".l[2:1]", ".l[?(@==1)]", ".a[?(@.b)]", ".l[::0]"])
+def test_a_json_path_that_does_not_fit_the_value_is_an_error(path: str) -> None:
+    found = parse_path(path)
     with pytest.raises(PathError):
-        parse_path(".a[0]")({"a": "text"})
+        found({"a": "text", "l": ["x", "y", "z"]})
+
+
+@pytest.mark.parametrize("path", [".a[", ".a[x]", ".a[?(@.b==1]", "$.a b", ".a['b", "range"])
+def test_what_is_no_json_path(path: str) -> None:
+    with pytest.raises(PathError):
+        parse_path(path)
+
+
+def test_lists_in_cells_are_escaped_as_go_does() -> None:
+    resource = resource_of(definition(additionalPrinterColumns=[{"name": "L", "type": "string", "jsonPath": ".spec.l"}]))
+    assert resource.hooks.cells(obj(spec={"l": ["<a>", 1e-07]}), "v1", NOW) == ["f", '["\\u003ca\\u003e",1e-7]']
 
 
 def test_selectable_fields_differ_by_version() -> None:
