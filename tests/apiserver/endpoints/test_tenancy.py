@@ -42,7 +42,7 @@ def made(seeded: list[str]) -> Server:
 
     steps = SimpleNamespace(ensure=ensure, ready=nothing)
     return Server(
-        registry=cast(Any, SimpleNamespace()),
+        registry=cast(Any, SimpleNamespace(watches=SimpleNamespace(heard=nothing))),
         catalog=cast(Any, steps),
         definitions=cast(Any, steps),
         directory=cast(Any, Directory()),
