@@ -51,7 +51,10 @@ def parse(text: str, macros: Mapping[MacroKey, Expander], quoted_fields: bool = 
     try:
         tree = parser.start()
     except _SyntaxError:
-        return None, diagnose(text, tokens, errors)
+        try:
+            return None, diagnose(text, tokens, errors)
+        except RecursionError:  # the second reading takes more frames for each level than the first
+            return None, [*errors, CompileError(NO_POSITION, f"expression recursion limit exceeded: {MAX_DEPTH}")]
     except _TooDeep as e:
         return None, [*errors, CompileError(NO_POSITION, e.message)]
     errors += parser.errors
