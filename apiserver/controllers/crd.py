@@ -88,10 +88,14 @@ class DefinitionController:
             groups.add(definition.group if definition is not None else name.partition(".")[2])
             if definition is not None and not await self._settle(tenant, definition):
                 left.add(name)
-        await register(self._registry, self._catalog, tenant, groups)
         ending = [d.name for name in names if (d := self._catalog.definitions(tenant).get(name)) is not None and d.ending]
         if ending:
             self._instances.start(tenant, ending)
+        try:
+            await register(self._registry, self._catalog, tenant, groups)
+        except ApiError as e:  # admission may refuse it
+            log.info("APIServices of %s in tenant %s wait: %s", ", ".join(sorted(groups)), tenant.name, e.message)
+            return names
         return left
 
     async def _settle(self, tenant: Tenant, definition: Definition) -> bool:

@@ -11,6 +11,7 @@ Source: k8s.io/apiextensions-apiserver ``controller/finalizer``.
 from __future__ import annotations
 
 import asyncio
+import logging
 from collections.abc import Iterable, Sequence
 
 import orjson
@@ -18,7 +19,7 @@ import orjson
 from apiserver.controllers.crd_apiservices import register
 from apiserver.controllers.crd_status import change_status
 from apiserver.controllers.rounds import Rounds
-from apiserver.errors import NotFound
+from apiserver.errors import ApiError, NotFound
 from apiserver.kinds.apiextensions import conditions
 from apiserver.kinds.base import Object
 from apiserver.meta.gvk import GroupResource
@@ -30,6 +31,8 @@ from apiserver.registry.scope import Scope, Tenant
 from apiserver.storage.errors import KeyMissing, Stale, StorageError, TenantGone, Unavailable
 from apiserver.storage.interface import Event, Record
 from apiserver.storage.leases import Candidate
+
+log = logging.getLogger("polyplane.crd")
 
 _IN_PROGRESS = ("InstanceDeletionInProgress", "CustomResource deletion is in progress")
 PAGE = 500  # instances that are looked at together
@@ -85,6 +88,9 @@ class InstanceController:
             await self._terminating(tenant, definition, False, *outcome)
         except NotFound:
             pass
+        except ApiError as e:  # what admission refuses for one definition keeps no other waiting
+            log.info("the end of definition %s of tenant %s waits: %s", definition.name, tenant.name, e.message)
+            return False
         return True
 
     async def _outcome(self, tenant: Tenant, definition: Definition) -> tuple[str, str] | None:

@@ -10,17 +10,22 @@ from typing import Any, cast
 import pytest
 import pytest_asyncio
 
+from admission.attributes import Attributes
+from admission.chain import Chain
 from apiserver.endpoints.request import ApiRequest
 from apiserver.endpoints.routes import find_view
 from apiserver.endpoints.server import Server
+from apiserver.errors import Forbidden
 from apiserver.kinds.apiextensions import conditions
 from apiserver.kinds.base import Object
+from apiserver.meta.gvk import GroupResource
 from apiserver.registry.definitions import DEFINITIONS
 from apiserver.registry.translate import Outdated
 from apiserver.storage import leases
 from apiserver.storage.errors import Unavailable
 from apiserver.storage.interface import Listener, Write
 from apiserver.storage.postgres import PostgresStore
+from apiserver.storage.relations import Relations
 from tests.support.definitions import definition
 from tests.support.definitionworker import ADMIN, Worker, running
 
@@ -190,7 +195,53 @@ async def test_instances_are_ended_by_one_worker_and_by_another_when_that_is_gon
     assert await leases.acquire(database, duty, "a worker that died", 1.5)
     await worker.delete(DEFINITIONS, FOO)
     await worker.until_gone(FOO)
-    assert await leases.acquire(database, duty, "the next one", 1.0), "the duty was given up"
+    await worker.until_true(lambda: leases.acquire(database, duty, "the next one", 1.0))  # the duty is given up
+
+
+async def test_what_waits_when_nobody_uses_the_tenant_is_found_by_the_sweep(store: PostgresStore, tenant: int) -> None:
+    async with running(store, tenant, "one") as first:
+        await first.create(DEFINITIONS, definition())
+        await until_established(first)
+        first.controller._settling.start = lambda *_: None  # type: ignore[method-assign]  # it dies before it does anything
+        await first.delete(DEFINITIONS, FOO)
+    found = [f for f in await Relations(store.database).waiting() if f.tenant == tenant]
+    assert [(f.key.group_resource, f.key.name) for f in found] == [(DEFINITIONS, FOO)]
+    async with running(store, tenant, "two") as second:
+        second.controller.look(second.tenant, found[0].key.name)
+        await second.until_gone(FOO)
+
+
+# --- admission -----------------------------------------------------------------------------------------------------------------------
+
+
+class Refuses:
+    """Lets nobody change a definition that is being deleted, delete its objects, or create APIServices of a group."""
+
+    name = "refuses"
+
+    def handles(self, attributes: Attributes) -> bool:
+        if attributes.kind.kind == "CustomResourceDefinition":
+            ending = bool(attributes.object and attributes.object["metadata"].get("deletionTimestamp"))
+            return ending and attributes.name == "aas.example.com"
+        if attributes.kind.kind == "APIService":
+            return attributes.name == "v1.b.example.com"
+        return attributes.operation == "DELETE"
+
+    async def validate(self, attributes: Attributes, lookup: Any) -> None:
+        raise Forbidden(GroupResource(attributes.resource.group, attributes.resource.resource), attributes.name, "a policy says so")
+
+
+async def test_what_admission_refuses_keeps_nothing_else_from_going(store: PostgresStore, tenant: int) -> None:
+    async with running(store, tenant, "one", chain=Chain([Refuses()])) as worker:
+        for crd in (definition(kind="Aa"), definition(), definition(group="b.example.com")):
+            await worker.create(DEFINITIONS, crd)
+            await until_established(worker, crd["metadata"]["name"])
+        await worker.create(FOOS, foo())
+        for name in ("aas.example.com", FOO, "foos.b.example.com"):
+            await worker.delete(DEFINITIONS, name)
+        await worker.until_gone(FOO)
+        await worker.until_gone("foos.b.example.com")
+        assert await worker.get(DEFINITIONS, "aas.example.com") is not None
 
 
 # --- finalizers ----------------------------------------------------------------------------------------------------------------------
