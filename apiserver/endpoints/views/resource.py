@@ -12,6 +12,7 @@ from apiserver.endpoints.filters.authorization import authorize_create, authoriz
 from apiserver.endpoints.request import ApiRequest, Send
 from apiserver.endpoints.server import Server
 from apiserver.endpoints.views.base import KubernetesView
+from apiserver.errors import MethodNotAllowed
 from apiserver.fieldmanager.names import manager_name
 from apiserver.kinds.base import Object
 from apiserver.registry import collection, deletion, patching, reading, selection, update
@@ -52,6 +53,8 @@ class ResourceView(KubernetesView):
         return manager_name(options.field_manager, self.scope.user_agent)
 
     async def post(self) -> HttpResponseBase | None:
+        if self.scope.subresource:  # what is posted there is never an object of the resource; special.py has views for those that are built
+            raise MethodNotAllowed
         kind = encode.accepted(self.request, self.scope)
         bodies.media_type(self.request, self.scope)
         options = WriteOptions.parse(self.request.query, "CreateOptions")
