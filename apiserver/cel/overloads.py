@@ -37,8 +37,8 @@ _UNGUARDED: Final = _kinds("!_ @in contains endsWith startsWith")
 
 
 def unfit(function: str, args: Sequence[Any]) -> EvalError:
-    """The error of a call whose arguments fit no overload."""
-    if function in _UNGUARDED:
+    """The error of a call whose arguments fit no overload. function "": a call that upstream makes without a guard."""
+    if not function or function in _UNGUARDED:
         return no_such_overload()
     traits = _TRAITS.get(function)
     if traits is None:

@@ -39,13 +39,15 @@ def plan_call(planner: Planner, e: Call) -> Code:
         return failing("unbound function" if e.function not in planner.env.functions else "no such overload")
     if e.function == "@in" and codes[1].constant is not None and e.overloads == ("in_list",) and _hashable(codes[1].constant[0]):
         return _in_constant(codes[0], codes[1].constant[0], static_type(args[0]))
-    impl, exact = _implementation(e.function, candidates, [static_type(a) for a in args])
+    pattern = e.function in _PATTERNS and len(codes) > 1 and codes[1].constant is not None and isinstance(codes[1].constant[0], str)
+    # upstream calls the matching of a known pattern without looking at the types
+    impl, exact = _implementation("" if pattern else e.function, candidates, [static_type(a) for a in args])
     if e.function in _FOLDED and len(codes) == 1 and codes[0].constant is not None:
         try:
             return constant(impl(codes[0].constant[0]))
         except EvalError as error:
             raise InstantiationError(error.message) from None
-    if e.function in _PATTERNS and len(codes) > 1 and codes[1].constant is not None and isinstance(codes[1].constant[0], str):
+    if pattern and codes[1].constant is not None:
         try:
             parse_regex(codes[1].constant[0])
         except RegexError as error:
