@@ -155,17 +155,24 @@ def _plan_exists_one(planner: Planner, e: Comprehension, loop: _Loop) -> Code:
 
     def fold(f: Frame) -> Any:
         count = 0
+        error: EvalError | None = None
         for element in loop.elements(f):
             store(f, element)
             f[0] += cost
             if f[0] > f[1]:
                 raise BudgetExceeded
-            value = run(f)
+            try:
+                value = run(f)
+            except EvalError as e:
+                error = e  # the last one counts, because the conditional drops the accumulator
+                continue
             if value is True:
                 count += 1
                 f[0] += 2
             elif value is not False:
-                raise no_such_overload()
+                error = no_such_overload()
+        if error is not None:
+            raise error
         return count == 1
 
     return Code(fold, cost=2)
@@ -191,26 +198,48 @@ def _plan_list(planner: Planner, e: Comprehension, loop: _Loop) -> Code:
     # accu + [item]: the accumulator, the list (nothing when it is constant), the addition
     grow_cost = 2 + (0 if item.constant is not None else NEW_LIST + item.cost)
     run, store = item.run, _setter(loop)
-    test, test_cost = (keep.run, keep.cost) if keep is not None else (None, grow_cost)
 
-    def fold(f: Frame) -> Any:
+    def collect(f: Frame) -> Any:
         made: list[Any] = []
+        for element in loop.elements(f):
+            store(f, element)
+            f[0] += grow_cost
+            if f[0] > f[1]:
+                raise BudgetExceeded
+            made.append(run(f))
+        return made
+
+    if keep is None:
+        return Code(collect, cost=1)
+    test, test_cost = keep.run, keep.cost
+
+    def select(f: Frame) -> Any:
+        made: list[Any] = []
+        error: EvalError | None = None
         for element in loop.elements(f):
             store(f, element)
             f[0] += test_cost
             if f[0] > f[1]:
                 raise BudgetExceeded
-            if test is not None:
+            try:
                 value = test(f)
-                if value is False:
-                    continue
-                if value is not True:
-                    raise no_such_overload()
+            except EvalError as e:
+                error = e  # the last one counts, because the conditional drops the accumulator
+                continue
+            if value is True:
                 f[0] += grow_cost
-            made.append(run(f))
+                if error is None:
+                    try:
+                        made.append(run(f))
+                    except EvalError as e:
+                        error = e
+            elif value is not False:
+                error = no_such_overload()
+        if error is not None:
+            raise error
         return made
 
-    return Code(fold, cost=1)
+    return Code(select, cost=1)
 
 
 def _plan_map(planner: Planner, e: Comprehension, loop: _Loop) -> Code:
