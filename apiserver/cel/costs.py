@@ -137,6 +137,11 @@ def _self_comparison(index: int) -> DynamicCost:
     return cost
 
 
+def _unit(_args: tuple[Any, ...], _result: Any) -> int:
+    """One, by a function, so that the call counts among those whose arguments may be long."""
+    return 1
+
+
 _SORTABLE = ("int", "uint", "double", "bool", "google.protobuf.Duration", "google.protobuf.Timestamp", "string", "bytes")
 _BY_FUNCTION: Final[dict[str, int | DynamicCost]] = {
     "check": 350_000,
@@ -166,6 +171,7 @@ _BY_OVERLOAD: Final[dict[str, int | DynamicCost]] = {
     "in_list": _size_of_second,
     **{f"{order}_{kind}": smaller for order in ("less", "less_equals", "greater", "greater_equals") for kind in ("string", "bytes")},
     "add_string": _both,
+    "add_list": _unit,
     "add_bytes": _both,
     "matches_string": _regex,
     "contains_string": _contains,

@@ -22,9 +22,10 @@ from apiserver.cel.types import DYN, Type
 from apiserver.cel.values import Map, Optional
 
 Frame = list[Any]
+"""Units spent, units to spend, the time at which to give up (see program.py), variables, and from its end locals."""
 Run = Callable[[Frame], Any]
 
-FIRST_VARIABLE = 2
+FIRST_VARIABLE = 3
 UNBOUND: Any = object()
 
 

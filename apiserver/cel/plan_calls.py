@@ -5,6 +5,7 @@ from __future__ import annotations
 import operator
 from collections.abc import Callable, Mapping
 from contextlib import suppress
+from time import thread_time
 from typing import Any, Final
 
 from apiserver.cel.ast import Call
@@ -57,6 +58,10 @@ def plan_call(planner: Planner, e: Call) -> Code:
     if isinstance(cost, int):
         return Code(_apply(impl, codes, exact and impl is _COMPARISONS.get(e.function)), cost=fixed + cost)
     return Code(_costed(impl, codes, cost), cost=fixed)
+
+
+_LONG = 1000
+_SIZED = (list, str, bytes)
 
 
 def _candidates(planner: Planner, e: Call, arity: int) -> list[Overload]:
@@ -153,6 +158,12 @@ def _compare(impl: Callable[..., Any], left: Run, right: Run, right_code: Code) 
     return lambda f: left(f) >= right(f)
 
 
+def _check_long(f: Frame, first: Any) -> None:
+    """The budget, and the time: upstream's costs do not bound the work on long values (a walk along short strings is free)."""
+    if f[0] > f[1] or (isinstance(first, _SIZED) and len(first) > _LONG and thread_time() > f[2]):
+        raise BudgetExceeded
+
+
 def _costed(impl: Callable[..., Any], codes: list[Code], cost: DynamicCost) -> Run:
     runs = [c.run for c in codes]
 
@@ -162,8 +173,7 @@ def _costed(impl: Callable[..., Any], codes: list[Code], cost: DynamicCost) -> R
             args = tuple([run(f) for run in runs])
             result = impl(*args)
             f[0] += cost(args, result)
-            if f[0] > f[1]:
-                raise BudgetExceeded
+            _check_long(f, args[0])
             return result
 
         return call
@@ -174,8 +184,7 @@ def _costed(impl: Callable[..., Any], codes: list[Code], cost: DynamicCost) -> R
             f[0] += cost(args, None)
         except (TypeError, AttributeError):  # arguments that the function does not take: it says so
             f[0] += 1
-        if f[0] > f[1]:
-            raise BudgetExceeded
+        _check_long(f, args[0])
         return impl(*args)
 
     return pay_first

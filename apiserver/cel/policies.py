@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import lru_cache
+from time import thread_time
 from typing import Any, Final
 
 from apiserver.cel.decls import merge
@@ -19,7 +20,7 @@ from apiserver.cel.errors import CelError, EvalError
 from apiserver.cel.library.authorizer import AUTHORIZER_TYPE, RESOURCE_CHECK_TYPE
 from apiserver.cel.library.text import JSON_PATCH
 from apiserver.cel.patchtypes import patch_struct
-from apiserver.cel.program import PER_CALL_LIMIT, Program, compile, error_text
+from apiserver.cel.program import PATIENCE, PER_CALL_LIMIT, Program, compile, error_text
 from apiserver.cel.types import BOOL, DYN, INT, STRING, TIMESTAMP, Type, list_type, map_type, struct_type
 
 POLICY_BUDGET: Final = 10_000_000
@@ -246,6 +247,7 @@ class Evaluation:
 
     def __init__(self, bindings: Mapping[str, Any], variables: Variables | None = None, budget: int = POLICY_BUDGET) -> None:
         self.budget = budget
+        self.until = thread_time() + PATIENCE
         self.bindings = dict(bindings)
         self.variables_cost = 0
         if variables is not None:
@@ -267,7 +269,7 @@ class Evaluation:
 
     def _run(self, program: Program) -> tuple[Any, CelError | None, int]:
         try:
-            value, spent = program.evaluate_with_cost(self.bindings, PER_CALL_LIMIT)
+            value, spent = program.evaluate_with_cost(self.bindings, PER_CALL_LIMIT, self.until)
         except CelError as e:
             return None, e, e.spent
         return value, None, spent

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections import OrderedDict
 from collections.abc import Mapping
+from math import inf
 from threading import Lock
 from typing import Any, Final
 
@@ -17,6 +18,8 @@ from apiserver.cel.plan import UNBOUND, Frame, Planner
 from apiserver.cel.types import Type
 
 PER_CALL_LIMIT: Final = 1_000_000
+PATIENCE: Final = 3.0
+"""Seconds of processor time for all rules over one object, whatever they cost: kube-apiserver ends them with their request."""
 CACHE_SIZE: Final = 4096
 
 # Python-to-Python calls need no C stack; the deepest tree that the parser lets through needs a few thousand of them.
@@ -51,16 +54,17 @@ class Program:
         """The value, or raises EvalError or BudgetExceeded. ``bindings``: values of the declared variables; budget in cost units."""
         return self.evaluate_with_cost(bindings, budget)[0]
 
-    def evaluate_with_cost(self, bindings: Mapping[str, Any], budget: int = PER_CALL_LIMIT) -> tuple[Any, int]:
-        """(value or CelError, units spent)."""
+    def evaluate_with_cost(self, bindings: Mapping[str, Any], budget: int = PER_CALL_LIMIT, until: float = inf) -> tuple[Any, int]:
+        """(value, units spent). until: when to give up, whatever the cost, on time.thread_time's clock. Raises as evaluate does; the error
+        knows what was spent."""
         plan = self._plan or self.instantiate()
         try:
-            frame: Frame = [plan.cost, budget, *[bindings[name] for name in plan.names], *plan.spare]
+            frame: Frame = [plan.cost, budget, until, *[bindings[name] for name in plan.names], *plan.spare]
         except KeyError:
             if self._careful is None:
                 self._careful = _Plan(self.env, self.tree, careful=True)
             plan = self._careful
-            frame = [plan.cost, budget, *[bindings.get(name, UNBOUND) for name in plan.names], *plan.spare]
+            frame = [plan.cost, budget, until, *[bindings.get(name, UNBOUND) for name in plan.names], *plan.spare]
         try:
             value = plan.run(frame)
         except CelError as e:

@@ -8,12 +8,13 @@ type map. Errors of values that an update leaves unchanged are ratcheted into wa
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from time import thread_time
 from typing import Any, Final
 
 from apiserver.cel.binding import bind
 from apiserver.cel.decltypes import schema_decl_type
 from apiserver.cel.errors import BudgetExceeded, CelError, EvalError
-from apiserver.cel.program import PER_CALL_LIMIT
+from apiserver.cel.program import PATIENCE, PER_CALL_LIMIT
 from apiserver.cel.rulecompile import CompiledRule, compile_node_rules
 from apiserver.cel.values import NONE, Optional
 from apiserver.fielderrors import ErrorType, FieldError, FieldErrors, FieldPath, GoSyntax, invalid
@@ -110,6 +111,7 @@ class _Run:
         self.errors: FieldErrors = []
         self.warnings: list[str] = []
         self.budget = budget
+        self.until = thread_time() + PATIENCE
 
     def bound(self, obj: Any, schema: Schema) -> Any:
         """The value with its parts converted for CEL; _UNBOUND when a part cannot be, so that each node below tries by itself."""
@@ -185,7 +187,7 @@ class _Run:
         assert compiled.program is not None
         text = _rule_text(compiled.rule)
         try:
-            result, spent = compiled.program.evaluate_with_cost(activation, PER_CALL_LIMIT)
+            result, spent = compiled.program.evaluate_with_cost(activation, PER_CALL_LIMIT, self.until)
         except CelError as e:
             self._spend(e.spent, path, schema)
             if isinstance(e, BudgetExceeded):
@@ -234,7 +236,7 @@ class _Run:
         source = compiled.rule.message_expression
         out = "messageExpression evaluation failed due to running out of cost budget, no further validation rules will be run"
         try:
-            value, spent = compiled.message_program.evaluate_with_cost(activation, PER_CALL_LIMIT)
+            value, spent = compiled.message_program.evaluate_with_cost(activation, PER_CALL_LIMIT, self.until)
         except CelError as e:
             if e.spent > self.budget:
                 return None, out

@@ -15,7 +15,7 @@ from apiserver.registry import objectmeta
 from apiserver.registry.core import Registry, ordered_metadata, write_of
 from apiserver.registry.declared import with_declared
 from apiserver.registry.mutation import drop_doubled_owners, mutate
-from apiserver.registry.offload import by_size
+from apiserver.registry.offload import by_size, large_to_validate
 from apiserver.registry.result import Stored
 from apiserver.registry.scope import Scope
 from apiserver.registry.translate import storage_errors
@@ -85,7 +85,7 @@ async def before_create(registry: Registry, scope: Scope, obj: Object, *, dry_ru
     hook = registry.hooks.get(scope.resource.storage)
     if hook is not None:
         await hook.before_write(registry, scope, obj, None, dry_run=dry_run)
-    await by_size(scope.size, lambda: _check(registry, scope, obj, context))
+    await by_size(scope.size, lambda: _check(registry, scope, obj, context), large_to_validate(scope.served.schema))
 
 
 def _check(registry: Registry, scope: Scope, obj: Object, context: WriteContext) -> None:

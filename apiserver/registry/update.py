@@ -24,7 +24,7 @@ from apiserver.registry.core import Registry, State, ordered_metadata, write_of
 from apiserver.registry.create import create
 from apiserver.registry.declared import with_declared
 from apiserver.registry.mutation import mutate
-from apiserver.registry.offload import by_size
+from apiserver.registry.offload import by_size, large_to_validate
 from apiserver.registry.result import Stored
 from apiserver.registry.scope import Scope
 from apiserver.registry.translate import storage_errors
@@ -225,7 +225,7 @@ async def _before_update(registry: Registry, scope: Scope, new: Object, old: Obj
     hook = registry.hooks.get(scope.resource.storage)
     if hook is not None and whole:
         await hook.before_write(registry, scope, new, old, dry_run=request.dry_run)
-    await by_size(scope.size, lambda: _check(registry, scope, new, old, context))
+    await by_size(scope.size, lambda: _check(registry, scope, new, old, context), large_to_validate(scope.served.schema))
 
 
 def _check(registry: Registry, scope: Scope, new: Object, old: Object, context: WriteContext) -> None:

@@ -11,7 +11,7 @@ from apiserver.cel.estimate_calls import estimate_call
 from apiserver.cel.program import Program, compile, compile_fresh
 from apiserver.cel.types import INT, STRING, list_type, map_type
 
-ENV = BASE.extend({"i": INT, "s": STRING, "l": list_type(INT), "m": map_type(STRING, INT)})
+ENV = BASE.extend({"i": INT, "s": STRING, "l": list_type(INT), "m": map_type(STRING, INT), "names": list_type(STRING)})
 BINDINGS = {"i": 1, "s": "x" * 25, "l": [1, 2, 3], "m": {"a": 1}}
 
 
@@ -97,3 +97,14 @@ def test_unbound_variables_fail_only_when_read() -> None:
     assert program("true || i == 1").evaluate({}) is True
     with pytest.raises(EvalError, match=r"no such attribute\(s\): i"):
         program("i == 1").evaluate({})
+
+
+@pytest.mark.parametrize(
+    "source", ["names.all(x, names.indexOf(x) >= 0)", "names.all(x, names.lastIndexOf(x) >= 0)", "names.all(x, (names + names).size() > 0)"]
+)
+def test_long_walks_end_in_time_whatever_they_cost(source: str) -> None:
+    made = program(source)
+    past = -1.0
+    made.evaluate_with_cost({"names": ["a"] * 1000}, until=past)
+    with pytest.raises(BudgetExceeded):
+        made.evaluate_with_cost({"names": ["a"] * 1001}, until=past)

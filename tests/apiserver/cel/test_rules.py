@@ -6,6 +6,7 @@ from typing import Any
 
 import pytest
 
+from apiserver.cel import rules
 from apiserver.cel.rulecheck import check_rules
 from apiserver.cel.rules import compile_rules, validate
 from tests.apiserver.cel.schemas import schema_from
@@ -216,3 +217,12 @@ def test_cost_depends_on_bounds() -> None:
     unbounded = definition_errors(root({"type": "array", "items": {"type": "string"}}, rule(nested)))
     assert any("estimated rule cost exceeds budget by factor of more than 100x" in e for e in unbounded)
     assert definition_errors(root({"type": "array", "maxItems": 20, "items": STRING}, rule(nested))) == []
+
+
+def test_all_rules_over_an_object_share_their_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    names = {"type": "array", "items": {"type": "string", "maxLength": 5}, "maxItems": 2000}
+    schema = root(names, rule("self.indexOf('b') < 0"), rule("self.size() < 0"))
+    assert len(errors(schema, {"v": ["a"] * 1001})) == 1
+    monkeypatch.setattr(rules, "PATIENCE", -60.0)
+    told = errors(schema, {"v": ["a"] * 1001})
+    assert len(told) == 1 and "no further validation rules will be run due to call cost exceeds limit" in told[0]
