@@ -20,6 +20,7 @@ from django.conf import settings
 
 from admission.chain import Chain
 from admission.order import default_plugins
+from apiserver.authn.serviceaccounts import ISSUER, AccountTokens
 from apiserver.controllers.crd import DefinitionController
 from apiserver.controllers.manager import Controllers, TenantOf
 from apiserver.endpoints.server import Server
@@ -88,6 +89,11 @@ def managers() -> Callable[[Resource], FieldManager]:
 def signer(secret: str) -> Any:
     key = hashlib.sha256(b"polyplane signing\0" + secret.encode()).digest()
     return lambda message: hmac.new(key, message, hashlib.sha256).digest()
+
+
+def account_tokens() -> AccountTokens:
+    """The tokens that every process with the same secret issues and accepts."""
+    return AccountTokens(settings.SECRET_KEY.encode(), environment.text("SERVICE_ACCOUNT_ISSUER", ISSUER).rstrip("/"))
 
 
 def fetcher(store: PostgresStore) -> Fetch:
@@ -164,6 +170,7 @@ async def start_server() -> Server:
         authorizer=RbacAuthorizer(registry),
         seeder=Seeder(registry),
         git_version=GIT_VERSION,
+        tokens=account_tokens(),
         livez_grace=float(environment.number("LIVEZ_GRACE_SECONDS", 0)),
     )
     controllers = Controllers(registry, store.database, tenant_reader(store, catalog), holder, definitions)

@@ -9,7 +9,7 @@ from django.http.response import HttpResponseBase
 from apiserver.endpoints.request import ApiRequest, Send
 from apiserver.endpoints.respond import not_found
 from apiserver.endpoints.server import Server
-from apiserver.endpoints.views import discovery, dispatch, health, metrics, openapi, version
+from apiserver.endpoints.views import discovery, dispatch, health, metrics, openapi, openid, version
 from apiserver.errors import UnknownResource
 
 View = Callable[[Server, ApiRequest, Send], Awaitable[HttpResponseBase | None]]
@@ -36,6 +36,8 @@ def find_view(server: Server, request: ApiRequest) -> View:
         return openapi.dispatch
     if head == "version":
         return version.dispatch
+    if path.removesuffix("/") in openid.VIEWS:
+        return openid.VIEWS[path.removesuffix("/")]
     if path == "/metrics":
         return metrics.dispatch
     return no_page

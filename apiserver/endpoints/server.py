@@ -8,6 +8,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import Protocol
 
+from apiserver.authn.serviceaccounts import AccountTokens
 from apiserver.authz.attributes import Attributes, Decision
 from apiserver.authz.rbac import UserRules
 from apiserver.endpoints.watchdog import Watchdog
@@ -68,8 +69,8 @@ async def _nothing() -> None:
 
 @dataclass(slots=True)
 class Server:
-    """git_version: as /version prints it; leaving: the process has been told to stop, readiness fails, requests are still served as
-    ever; stopping: watches end and the listener closes; born: monotonic time; livez_grace: seconds from then on during which a start that
+    """git_version: as /version prints it; tokens: of service accounts; leaving: the process has been told to stop, readiness
+    fails, requests are still served as ever; stopping: watches end and the listener closes; born: monotonic time; livez_grace: seconds from then on during which a start that
     is not finished does not make /livez fail."""
 
     registry: Registry
@@ -79,6 +80,7 @@ class Server:
     authorizer: Authorizer
     seeder: Seeder
     git_version: str
+    tokens: AccountTokens = field(default_factory=AccountTokens.random)
     anonymous: bool = True
     stopping: bool = False
     started: bool = False

@@ -1,14 +1,21 @@
-"""Who sends the request: a bearer token's user, or system:anonymous; then whom the request acts as (impersonation)."""
+"""Who sends the request: a bearer token's user, or system:anonymous; then whom the request acts as (impersonation).
+
+A bearer token is a service account's (`apiserver.authn.serviceaccounts`) or one that an operator made (the directory)."""
 
 from __future__ import annotations
 
 import base64
+from collections.abc import Sequence
 
+from apiserver.authn.claims import Refused
 from apiserver.authn.impersonation import read_headers
+from apiserver.authn.serviceaccounts import Authenticated
 from apiserver.authz.attributes import Attributes, forbidden
 from apiserver.endpoints.request import ApiRequest
 from apiserver.endpoints.server import Server
 from apiserver.errors import Unauthorized
+from apiserver.registry.scope import Tenant
+from apiserver.storage.errors import TenantGone
 from apiserver.user import ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED, User
 
 _ANONYMOUS = User(ANONYMOUS, groups=(UNAUTHENTICATED,))
@@ -22,12 +29,38 @@ async def authenticate(server: Server, request: ApiRequest) -> User:
         if server.anonymous:
             return _ANONYMOUS
         raise Unauthorized
-    user = await server.directory.token(secret, request.tenant.id)
-    if user is None:
+    try:
+        found = await identify(server, request.tenant, secret)
+    except Refused:
+        found = None
+    if found is None:
         raise Unauthorized
-    if AUTHENTICATED not in user.groups:
-        user = User(user.name, user.uid, (*user.groups, AUTHENTICATED), user.extra)
-    return user
+    return found.user
+
+
+async def identify(server: Server, tenant: Tenant, secret: str, audiences: Sequence[str] = ()) -> Authenticated | None:
+    """Whose bearer token it is in the tenant, for one of ``audiences`` (none: the tenant's API itself). None for a token that nobody
+    knows. Raises Refused for a service account's that is not good, or not any more."""
+    own = server.tokens.issuer(tenant.name)
+    found = await _service_account(server, tenant, secret, audiences or (own,))
+    if found is None and (not audiences or own in audiences):  # an operator's token is for the API itself
+        user = await server.directory.token(secret, tenant.id)
+        found = None if user is None else Authenticated(user, (own,))
+    if found is None or AUTHENTICATED in found.user.groups:
+        return found
+    user = found.user
+    return found._replace(user=User(user.name, user.uid, (*user.groups, AUTHENTICATED), user.extra))
+
+
+async def _service_account(server: Server, tenant: Tenant, secret: str, audiences: Sequence[str]) -> Authenticated | None:
+    known = server.tokens.recognize(tenant, secret) if tenant.id else None
+    if known is None:
+        return None
+    try:
+        await server.registry.watches.heard(tenant.id)
+        return await server.tokens.admit(known, audiences, server.registry.lookup(tenant))
+    except TenantGone:
+        raise Refused(f"tenant {tenant.name} is gone") from None
 
 
 def bearer_token(request: ApiRequest) -> str:

@@ -13,6 +13,7 @@ import orjson
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 
+from apiserver.authn import openid
 from apiserver.codec import negotiate
 from apiserver.endpoints import discovery, encode
 from apiserver.endpoints.request import ApiRequest, Send
@@ -107,7 +108,7 @@ def _root(request: ApiRequest, root: str, resources: list[Any]) -> HttpResponse:
 async def paths(server: Server, request: ApiRequest, send: Send) -> HttpResponseBase:
     """Every path that leads somewhere."""
     found = {"/api", "/api/v1", "/apis", "/healthz", "/livez", "/metrics", "/openapi/v2", "/openapi/v3"}
-    found |= {"/readyz", "/version"}
+    found |= {"/readyz", "/version", openid.CONFIGURATION, openid.KEYS}
     await latest(server, request)
     for group, versions in discovery.groups(server.registry.catalog.all(request.tenant)).items():
         found.add(f"/apis/{group}")

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 from django.http.response import HttpResponseBase
 
+from apiserver.authn.claims import Refused
 from apiserver.authz import reviews
 from apiserver.authz.attributes import Attributes, Decision
 from apiserver.authz.rbac import UserRules
 from apiserver.codec import strict
 from apiserver.endpoints import bodies, encode
+from apiserver.endpoints.filters.authentication import identify
 from apiserver.endpoints.views.resource import ResourceView
+from apiserver.kinds.authentication.reviews import token_of, token_review, user_info
 from apiserver.kinds.base import Object
 from apiserver.meta.times import format_time
 from apiserver.registry.options import WriteOptions
 from apiserver.registry.result import Stored
 from apiserver.user import User
+
+_INVALID = "invalid bearer token"
 
 
 class ReviewView(ResourceView):
@@ -46,17 +51,11 @@ class ReviewView(ResourceView):
         return await self.server.authorizer.rules_for(self.request.tenant, user, namespace)
 
     async def _token_review(self, review: Object) -> Object:
-        user = await self.server.directory.token(review.get("spec", {}).get("token", ""), self.request.tenant.id)
-        status: Object = {"user": {}} if user is None else {"authenticated": True, "user": user_info(user)}
-        return {**review, "status": status}
-
-
-def user_info(user: User) -> Object:
-    info: Object = {"username": user.name}
-    if user.uid:
-        info["uid"] = user.uid
-    if user.groups:
-        info["groups"] = list(user.groups)
-    if user.extra:
-        info["extra"] = {k: list(v) for k, v in user.extra.items()}
-    return info
+        token, audiences = token_of(review), review["spec"].get("audiences") or ()
+        try:
+            found = await identify(self.server, self.request.tenant, token, audiences)
+        except Refused as e:
+            return token_review(review, None, error=f"[{_INVALID}, {e}]")
+        if found is None:
+            return token_review(review, None, error=_INVALID)
+        return token_review(review, found.user, found.audiences)

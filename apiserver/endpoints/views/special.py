@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from apiserver.endpoints.views import pods, reviews
+from apiserver.endpoints.views import pods, reviews, tokens
 from apiserver.endpoints.views.componentstatuses import ComponentStatusView
 from apiserver.endpoints.views.resource import ResourceView
 from apiserver.endpoints.views.scale import ScaleView
@@ -23,6 +23,7 @@ _VIEWS: Views = {
     (GroupResource("", "bindings"), ""): pods.BindingView,
     (_PODS, "eviction"): pods.EvictionView,
     (_PODS, "log"): pods.LogView,
+    (GroupResource("", "serviceaccounts"), "token"): tokens.TokenView,
     **{(_PODS, name): pods.ConnectView for name in ("exec", "attach", "portforward", "proxy")},
     (_SERVICES, "proxy"): pods.ConnectView,
     (_NODES, "proxy"): pods.ConnectView,

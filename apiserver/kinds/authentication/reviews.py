@@ -39,7 +39,7 @@ def token_of(review: Object) -> str:
 
 def token_review(review: Object, user: User | None, audiences: Sequence[str] = (), error: str = "") -> Object:
     """``user``: whose token it is, None when it is nobody's; audiences: those that the token and spec.audiences share; error: why the
-    token could not be checked. The answer keeps the spec."""
+    token could not be checked. The answer keeps what was sent."""
     status: Object = {"user": {}}
     if user is not None:
         status = {"authenticated": True, "user": user_info(user)}
@@ -47,4 +47,4 @@ def token_review(review: Object, user: User | None, audiences: Sequence[str] = (
             status["audiences"] = list(audiences)
     if error:
         status["error"] = error
-    return {**review, "metadata": {}, "status": status}
+    return {**review, "metadata": review.get("metadata") or {}, "status": status}

@@ -1,50 +1,92 @@
-"""TokenRequest: the ``token`` subresource of a ServiceAccount, as far as it is about the object (kubernetes ``apis/authentication``).
+"""TokenRequest: the ``token`` subresource of a ServiceAccount, as far as it is about objects.
 
-Making the token is the business of authentication; binding it to an object needs to read that object.
+Making the token is the business of authentication (`apiserver.authn.serviceaccounts`).
+Source: kubernetes ``pkg/registry/core/serviceaccount/storage/token.go``, ``apis/authentication/validation``.
 """
 
 from __future__ import annotations
 
-from apiserver.errors import BadRequest, Invalid
+from apiserver.errors import BadRequest, Conflict, Invalid
 from apiserver.fielderrors import FieldErrors, FieldPath, invalid
 from apiserver.kinds.base import Object
-from apiserver.meta.gvk import GroupKind, GroupVersion
+from apiserver.meta import names
+from apiserver.meta.gotext import go_quote
+from apiserver.meta.gvk import GroupKind, GroupResource, GroupVersion, GroupVersionKind
 
-TOKEN_REQUEST = GroupKind("authentication.k8s.io", "TokenRequest")
+KIND = GroupVersionKind("authentication.k8s.io", "v1", "TokenRequest")
+TOKEN_REQUEST = GroupKind(KIND.group, KIND.kind)
 SHORTEST, LONGEST = 600, 1 << 32
-BINDABLE = {"Pod": "pods", "Secret": "secrets", "Node": "nodes"}
+BINDABLE = frozenset({"Pod", "Secret", "Node"})
 _SECONDS = FieldPath("spec.expirationSeconds")
+_DIFFERS = "does not match the UID in record. The object might have been deleted and then recreated"
 
 
-def default_token_request(request: Object, audiences: list[str]) -> None:
-    """``audiences``: those of this API server, for a request that names none."""
+def default_token_request(request: Object) -> None:
+    """What decoding fills in."""
     spec = request.setdefault("spec", {})
     if spec.get("expirationSeconds") is None:
         spec["expirationSeconds"] = 3600
-    if not spec.get("audiences"):
-        spec["audiences"] = list(audiences)
+    spec.setdefault("audiences", None)
     spec.setdefault("boundObjectRef", None)
 
 
-def check_token_request(request: Object, account: str) -> None:
-    """``account``: name of the ServiceAccount in the URL. Raises Invalid, BadRequest. Sets metadata.name and namespace aside."""
+def check_name(request: Object, account: str) -> None:
+    """``account``: name of the ServiceAccount in the URL. Raises Invalid."""
     name = (request.get("metadata") or {}).get("name", "")
     if name and name != account:
         raise Invalid(TOKEN_REQUEST, account, [invalid("metadata.name", name, "must match the service account name if specified")])
-    errors = _errors(request.get("spec") or {})
+
+
+def fill_token_request(request: Object, account: Object, audiences: list[str], now: str) -> None:
+    """Takes from the ServiceAccount what the request leaves out. ``audiences``: those of this API server, for a request that names none.
+    Raises Conflict for another account's uid."""
+    metadata, of = request["metadata"], account["metadata"]
+    uid = metadata.get("uid", "")
+    if uid and uid != of["uid"]:
+        why = f"the UID in the token request ({uid}) does not match the UID of the service account ({of['uid']})"
+        raise Conflict(GroupResource(KIND.group, KIND.kind), of["name"], why)
+    metadata.update(name=of["name"], namespace=of["namespace"], uid=of["uid"], creationTimestamp=now)
+    if not request["spec"].get("audiences"):
+        request["spec"]["audiences"] = list(audiences)
+    request["status"] = {"token": "", "expirationTimestamp": None}
+
+
+def validate_token_request(request: Object) -> None:
+    """Raises Invalid."""
+    errors = _errors(request["spec"])
     if errors:
         raise Invalid(TOKEN_REQUEST, "", errors)
-    ref = (request.get("spec") or {}).get("boundObjectRef")
-    if ref is not None:
-        version = GroupVersion.parse(ref.get("apiVersion", ""))
-        if version != GroupVersion("", "v1") or ref.get("kind") not in BINDABLE:
-            raise BadRequest(f"cannot bind token to object of type {version.group}/{version.version}, Kind={ref.get('kind', '')}")
 
 
 def _errors(spec: Object) -> FieldErrors:
-    seconds = spec.get("expirationSeconds", 3600)
+    seconds = spec["expirationSeconds"]
     if seconds < SHORTEST:
         return [invalid(_SECONDS, seconds, "may not specify a duration less than 10 minutes")]
     if seconds > LONGEST:
         return [invalid(_SECONDS, seconds, "may not specify a duration larger than 2^32 seconds")]
     return []
+
+
+def bound_kind(ref: Object) -> str:
+    """One of `BINDABLE`; the version that the reference names does not matter. Raises BadRequest, also for a name that no object has."""
+    kind, name = ref.get("kind", ""), ref.get("name", "")
+    try:
+        version = GroupVersion.parse(ref.get("apiVersion", ""))
+    except ValueError:
+        version = GroupVersion("", "")
+    if version.group or kind not in BINDABLE:
+        raise BadRequest(f"cannot bind token to object of type {version.group}/{version.version}, Kind={kind}")
+    if not name:
+        raise BadRequest("Name parameter required.")
+    if problems := names.path_segment(name):
+        raise BadRequest(f"Name parameter invalid: {go_quote(name)}: {';'.join(problems)}")
+    return str(kind)
+
+
+def check_bound(ref: Object, bound: Object, account: str) -> None:
+    """``bound``: the object that ``ref`` names, ``account``: the ServiceAccount's name. Raises BadRequest, Conflict."""
+    if ref["kind"] == "Pod" and bound["spec"].get("serviceAccountName", "") != account:
+        raise BadRequest(f"cannot bind token for serviceaccount {go_quote(account)} to pod running with different serviceaccount name.")
+    uid = ref.get("uid", "")
+    if uid and uid != bound["metadata"]["uid"]:
+        raise Conflict(GroupResource("", ref["kind"]), ref["name"], f"the UID in the bound object reference ({uid}) {_DIFFERS}")

@@ -1,0 +1,137 @@
+"""AccountTokens: issues the tokens of service accounts and says whose a token is.
+
+A token is good in exactly one tenant: its issuer names the tenant, and it is signed by that tenant's own key. What verifies once is
+remembered by the token's hash; whether the account and what the token is bound to are still there is looked up every time, in caches that
+follow the database. Source: kubernetes ``pkg/serviceaccount/{jwt,claims}.go``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+import time
+from collections import OrderedDict
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import NamedTuple, Protocol
+
+from apiserver.authn import claims as tokens
+from apiserver.authn.claims import Claims, Missing, Object, Ref, Refused
+from apiserver.authn.signing import TenantKey, parse
+from apiserver.meta.gotext import go_quote
+from apiserver.meta.gvk import GroupResource
+from apiserver.request import DEFAULT_TENANT
+from apiserver.user import User
+
+ISSUER = "https://kubernetes.default.svc"
+_REMEMBERED = 4096  # tokens
+_KEYS = 1024
+_GONE = 2.0
+"""Seconds for which a token whose account is not in the database is refused without asking again."""
+_ACCOUNTS = GroupResource("", "serviceaccounts")
+RESOURCES = {kind: GroupResource("", f"{kind}s") for kind in tokens.BOUND}
+
+
+class Reader(Protocol):
+    """Objects of one tenant: from a cache, or with ``fresh`` from the database."""
+
+    async def get(self, resource: GroupResource, namespace: str, name: str, *, fresh: bool = False) -> Object | None: ...
+
+
+class Authenticated(NamedTuple):
+    """audiences: those of the token that were asked for."""
+
+    user: User
+    audiences: tuple[str, ...]
+
+
+@dataclass(slots=True)
+class Recognized:
+    """A token whose signature is right. gone_until: until when (of the clock) it is known to stand on nothing."""
+
+    claims: Claims
+    gone_until: float = 0.0
+
+
+class AccountTokens:
+    """``secret``: of the installation, from which the tenants' keys come; ``issuer``: URL of the default tenant's issuer, below which those
+    of the others are; ``clock``: monotonic seconds."""
+
+    def __init__(self, secret: bytes, issuer: str = ISSUER, clock: Callable[[], float] = time.monotonic) -> None:
+        self._issuer, self._clock = issuer, clock
+        self._known: OrderedDict[tuple[int, bytes], Recognized] = OrderedDict()
+        self.key: Callable[[int], TenantKey] = lru_cache(_KEYS)(lambda tenant: TenantKey(secret, tenant))
+
+    @classmethod
+    def random(cls) -> AccountTokens:
+        """With a secret that nobody has: for servers that need not understand each other's tokens."""
+        return cls(secrets.token_bytes(32))
+
+    def issuer(self, tenant: str) -> str:
+        """The issuer of a tenant's tokens, by the tenant's name; at the same time the one audience of its API."""
+        return self._issuer if tenant == DEFAULT_TENANT else f"{self._issuer}/clusters/{tenant}"
+
+    def issue(
+        self, tenant: tuple[int, str], account: Object, audiences: list[str], bound: Mapping[str, Ref], seconds: int, now: datetime
+    ) -> str:
+        """``tenant``: number and name; ``bound``: by the names in `tokens.BOUND`."""
+        number, name = tenant
+        return self.key(number).sign(tokens.encode(tokens.make(self.issuer(name), audiences, account, bound, seconds, now)))
+
+    def recognize(self, tenant: tuple[int, str], token: str) -> Recognized | None:
+        """None for what is no token of the tenant's issuer. Raises Refused where it says to be one, and is not."""
+        number, name = tenant
+        place = number, hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
+        known = self._known.get(place)
+        if known is not None:
+            self._known.move_to_end(place)
+            return known
+        found = parse(token)
+        if found is None or found.claims.get("iss") != self.issuer(name):
+            return None
+        key = self.key(number)
+        if found.header.get("kid") != key.kid:
+            raise Refused("invalid signature, no keys found")
+        if not key.verifies(found):
+            raise Refused("go-jose/go-jose: error in cryptographic primitive")
+        claims = tokens.decode(found.claims)
+        if claims is None:
+            raise Refused("service account token claims could not be validated due to unexpected private claim")
+        known = self._known[place] = Recognized(claims)
+        if len(self._known) > _REMEMBERED:
+            self._known.popitem(last=False)
+        return known
+
+    async def admit(self, known: Recognized, audiences: Sequence[str], reader: Reader, now: datetime | None = None) -> Authenticated:
+        """Whose the token is, when it is meant for one of ``audiences``, valid now, and all that it stands on is there. Raises Refused."""
+        claims, now = known.claims, now or datetime.now(UTC)
+        shared = tuple(a for a in claims.audiences if a in audiences)
+        if not shared:
+            raise Refused(f"token audiences {_quoted(claims.audiences)} is invalid for the target audiences {_quoted(audiences)}")
+        tokens.check_times(claims, now)
+        try:
+            await _check(claims, reader, now, fresh=False)
+        except Missing:
+            if self._clock() < known.gone_until:
+                raise
+            try:
+                await _check(claims, reader, now, fresh=True)
+            except Missing:
+                known.gone_until = self._clock() + _GONE
+                raise
+        return Authenticated(claims.user, shared)
+
+
+async def _check(claims: Claims, reader: Reader, now: datetime, *, fresh: bool) -> None:
+    account = await reader.get(_ACCOUNTS, claims.namespace, claims.account.name, fresh=fresh)
+    bound = {}
+    for kind, ref in claims.must_exist.items():
+        namespace = "" if kind == "node" else claims.namespace
+        bound[kind] = await reader.get(RESOURCES[kind], namespace, ref.name, fresh=fresh)
+    tokens.check_objects(claims, account, bound, now)
+
+
+def _quoted(texts: Sequence[str]) -> str:
+    return "[" + " ".join(go_quote(text) for text in texts) + "]"
