@@ -26,10 +26,11 @@ from admission.webhooks.tls import Contexts, failure_text
 
 TIMEOUT = 30.0
 """Seconds for a call; admission webhooks say their own."""
-MOST_BYTES = 64 * 1024 * 1024
-"""Of an answer."""
+MOST_BYTES, MOST_FACTOR = 4 * 1024 * 1024, 4
+"""Of an answer: so many, and so many times the bytes of the question. It is parsed in one go, and all tenants of the process wait."""
 _IDLE = 30.0
-_KEPT = 8
+_KEPT, _KEPT_FOR_TENANT = 8, 32
+"""Idle connections to one address, and of one tenant to all: it chooses how many addresses there are."""
 _AGENT = "kube-apiserver-admission"
 
 _Key = tuple[int, str, int, str, bytes]
@@ -92,7 +93,7 @@ class WebhookClient:
 
     async def _exchange(self, key: _Key, connection: Connection, target: Target, headers: list[tuple[str, str]], body: bytes) -> Answer:
         try:
-            answer = await connection.post(target.path, headers, body, MOST_BYTES)
+            answer = await connection.post(target.path, headers, body, MOST_BYTES + MOST_FACTOR * len(body))
         except BaseException:
             connection.abort()
             raise
@@ -135,7 +136,8 @@ class WebhookClient:
 
     def _keep(self, key: _Key, connection: Connection) -> None:
         kept = self._idle.get(key, [])
-        if not connection.reusable or len(kept) >= _KEPT:
+        others = sum(len(connections) for of, connections in self._idle.items() if of[0] == key[0])
+        if not connection.reusable or len(kept) >= _KEPT or others >= _KEPT_FOR_TENANT:
             connection.abort()
             return
         kept.append(connection)

@@ -1,7 +1,8 @@
 """Names to addresses, off the event loop and beside everything else that waits in threads.
 
 A tenant chooses the names: one whose name servers do not answer must keep neither the loop nor the look-ups of others waiting. So look-ups
-have threads of their own, a tenant can hold few of them at a time, and all who ask for a name at one moment share one look-up.
+have threads of their own, a tenant can hold few of them at a time, and all of a tenant who ask for a name at one moment share one look-up:
+that of another tenant may be behind names that never answer.
 """
 
 from __future__ import annotations
@@ -22,17 +23,18 @@ class Resolver:
 
     def __init__(self) -> None:
         self._threads = ThreadPoolExecutor(_THREADS, "webhook-names")  # threads start when they are needed
-        self._asked: dict[str, asyncio.Task[list[str]]] = {}
+        self._asked: dict[tuple[int, str], asyncio.Task[list[str]]] = {}
         self._turns: WeakValueDictionary[int, asyncio.Semaphore] = WeakValueDictionary()
 
     async def resolve(self, tenant: int, host: str) -> list[str]:
         """Addresses in the order of preference, at least one. Raises OSError."""
         if is_address(host):
             return [host]
-        asked = self._asked.get(host)
+        key = (tenant, host)
+        asked = self._asked.get(key)
         if asked is None:
-            asked = self._asked[host] = asyncio.create_task(self._ask(tenant, host))
-            asked.add_done_callback(lambda task: self._answered(host, task))
+            asked = self._asked[key] = asyncio.create_task(self._ask(tenant, host))
+            asked.add_done_callback(lambda task: self._answered(key, task))
         return await asyncio.shield(asked)
 
     async def _ask(self, tenant: int, host: str) -> list[str]:
@@ -45,8 +47,8 @@ class Resolver:
             raise socket.gaierror(socket.EAI_NONAME, "no such host")
         return found
 
-    def _answered(self, host: str, task: asyncio.Task[list[str]]) -> None:
-        self._asked.pop(host, None)
+    def _answered(self, key: tuple[int, str], task: asyncio.Task[list[str]]) -> None:
+        self._asked.pop(key, None)
         if not task.cancelled():
             task.exception()  # everybody who asked may have left
 

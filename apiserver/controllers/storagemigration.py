@@ -21,6 +21,7 @@ import orjson
 
 from apiserver.controllers.crd_status import change_status
 from apiserver.errors import ApiError, PlainError
+from apiserver.kinds.apiextensions.custom import CustomResource
 from apiserver.kinds.base import Object, Resource
 from apiserver.meta.gvk import GroupResource
 from apiserver.registry.conversion import BATCH, ConversionFailed
@@ -162,7 +163,8 @@ class StorageMigration:
 
     async def _trim(self, tenant: Tenant, resource: Resource, outcome: Outcome, generation: int) -> None:
         async def edit(crd: Object, scope: Scope) -> None:
-            if crd["metadata"].get("generation", 0) != generation:
+            same = isinstance(resource, CustomResource) and crd["metadata"]["uid"] == resource.definition
+            if not same or crd["metadata"].get("generation", 0) != generation:
                 raise PlainError("it was changed meanwhile")
             outcome.trimmed = [v for v in crd["status"].get("storedVersions") or () if v != resource.storage_version]
             crd["status"]["storedVersions"] = [resource.storage_version]

@@ -27,7 +27,7 @@ from apiserver.endpoints.request import ApiRequest, ClientGone, Message, Receive
 from apiserver.endpoints.respond import send_response
 from apiserver.endpoints.routes import View, find_view
 from apiserver.endpoints.server import Server
-from apiserver.endpoints.views.dispatch import find_scope
+from apiserver.endpoints.views.dispatch import find_scope, look_up
 from apiserver.errors import ApiError, BadRequest, Unauthorized, UnknownResource
 from apiserver.registry.scope import Tenant
 from apiserver.registry.translate import unavailable
@@ -145,6 +145,7 @@ class Entry:
             await self._filters(server, request)
             if request.info.verb != "watch" or request.info.subresource:  # what has been authorized is something else
                 raise BadRequest("a WebSocket carries a watch: ask for it with watch=true")
+            await look_up(server, request)
             found = find_scope(server, request)
             if found is None:
                 raise UnknownResource

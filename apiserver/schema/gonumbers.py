@@ -21,7 +21,8 @@ def is_integral(value: float) -> bool:
 
 
 def whole_numbers(value: Any) -> Any:
-    """The value with floats that have no fraction as integers, which is how Go writes them (below 1e21); lists and maps change in place."""
+    """The value with floats that have no fraction as integers, which is how Go writes them, as far as JSON can be written of
+    them here; lists and maps change in place."""
     kind = type(value)
     if kind is dict:
         for name, member in value.items():
@@ -31,7 +32,7 @@ def whole_numbers(value: Any) -> Any:
         for i, member in enumerate(value):
             if type(member) in _MAY_HOLD:
                 value[i] = whole_numbers(member)
-    elif kind is float and value.is_integer() and abs(value) < 1e21:
+    elif kind is float and value.is_integer() and -(2**63) <= value < 2**64:
         return int(value)
     return value
 

@@ -9,6 +9,7 @@ hints of the database are all there is (`apiserver.storage.hints`).
 
 from __future__ import annotations
 
+import fcntl
 import mmap
 import os
 import struct
@@ -21,6 +22,8 @@ _SLOT = struct.Struct("=QQQ")
 _SLOTS = 4096
 SIZE = _SLOT.size * _SLOTS
 _MIX = 0x9E3779B97F4A7C15
+_LOOKS = 8
+"""At a slot that is being written, until it is taken for one that says nothing."""
 
 _GROUPS = frozenset({"rbac.authorization.k8s.io", "admissionregistration.k8s.io", "apiextensions.k8s.io"})
 _CORE = frozenset({"namespaces", "serviceaccounts", "resourcequotas", "limitranges"})
@@ -36,6 +39,7 @@ class Board:
     """``fd``: of a file of SIZE bytes, zeros at first."""
 
     def __init__(self, fd: int) -> None:
+        self._fd = os.dup(fd)
         self._memory = mmap.mmap(fd, SIZE)
 
     @classmethod
@@ -47,16 +51,30 @@ class Board:
             return None
 
     def tell(self, tenant: int, version: int) -> None:
-        if version > self.told(tenant):
-            _SLOT.pack_into(self._memory, self._at(tenant), tenant, version, tenant ^ version ^ _MIX)
+        """One process at a time compares and writes a slot, so that what it says of a tenant never goes back. The lock ends with a process
+        that dies; nobody waits while it is held."""
+        at = self._at(tenant)
+        fcntl.lockf(self._fd, fcntl.LOCK_EX, _SLOT.size, at)
+        try:
+            if version > self.told(tenant):
+                self._memory[at : at + _SLOT.size] = _SLOT.pack(tenant, version, tenant ^ version ^ _MIX)  # at one go
+        finally:
+            fcntl.lockf(self._fd, fcntl.LOCK_UN, _SLOT.size, at)
 
     def told(self, tenant: int) -> int:
         """The latest version told of the tenant, 0 where nothing was."""
-        found, version, mixed = _SLOT.unpack_from(self._memory, self._at(tenant))
-        return version if found == tenant and mixed == tenant ^ version ^ _MIX else 0
+        at = self._at(tenant)
+        for _ in range(_LOOKS):
+            found, version, mixed = _SLOT.unpack(self._memory[at : at + _SLOT.size])
+            if mixed == found ^ version ^ _MIX:
+                return version if found == tenant else 0
+            if not mixed:
+                return 0  # nobody has written here yet
+        return 0
 
     def close(self) -> None:
         self._memory.close()
+        os.close(self._fd)
 
     def _at(self, tenant: int) -> int:
         return tenant % _SLOTS * _SLOT.size

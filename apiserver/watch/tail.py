@@ -41,11 +41,13 @@ class Channel:
 
 
 class Tail:
-    """Ends (``closed``) when the log can no longer be followed; whoever needs the tenant then starts a new one."""
+    """Ends (``closed``) when the log can no longer be followed; whoever needs the tenant then starts a new one. unheard: a version that
+    requests have waited for in vain."""
 
     def __init__(self, store: Store, tenant: int, position: int, index: Index) -> None:
         self.tenant = tenant
         self.position = position
+        self.unheard = 0
         self.closed = False
         self.channels: dict[GroupResource, Channel] = {}
         self._store = store

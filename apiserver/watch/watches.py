@@ -71,10 +71,15 @@ class Watches:
         return channel.cache
 
     async def fresh(self, tenant: int, resource: GroupResource) -> Cache:
-        """Not older than the call: asks the database for the head and waits until the cache has it."""
+        """Not older than the call: asks the database for the head and waits until the cache has it. Raises TenantGone, Unavailable."""
         cache = await self.cache(tenant, resource)
         head = await self._store.head(tenant)
-        return cache if cache.resource_version >= head else await self.wait_for(tenant, resource, head)
+        if cache.resource_version >= head:
+            return cache
+        try:
+            return await self.wait_for(tenant, resource, head)
+        except TooLarge as error:  # nobody has asked for a version: the log cannot be read as fast as it grows
+            raise Unavailable(f"the log of tenant {tenant} has been read up to {error.current} of {head}") from None
 
     async def wait_for(self, tenant: int, resource: GroupResource, resource_version: int, seconds: float = REACH) -> Cache:
         """The cache at that version or a later one. Raises TooLarge after ``seconds``."""
@@ -163,13 +168,19 @@ class Watches:
 
     async def heard(self, tenant: int) -> None:
         """Waits until what other workers changed before this call, and what decides about requests, is known here."""
-        tail = self._tails.get(tenant)
-        if self._board is None or tail is None or tail.closed:
+        told = self._board.told(tenant) if self._board is not None else 0
+        if not told:
             return
-        told = self._board.told(tenant)
-        if told > tail.position:
-            with contextlib.suppress(TooLarge, WatchClosed, StorageError):  # whoever needs the tenant is told what is wrong with it
+        with contextlib.suppress(WatchClosed, StorageError):  # whoever needs the tenant is told what is wrong with it
+            if tenant in self._starting:
+                await self._tail(tenant)  # may be from before
+            tail = self._tails.get(tenant)
+            if tail is None or tail.closed or told <= max(tail.position, tail.unheard):
+                return
+            try:
                 await tail.reach(told, HEARING)
+            except TooLarge:  # one wait for it is enough: it may be that of a database that was lost
+                tail.unheard = told
 
     # --- tails -----------------------------------------------------------------------------------------------------------------
     async def _channel(self, tenant: int, resource: GroupResource) -> Channel:

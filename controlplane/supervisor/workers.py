@@ -43,7 +43,8 @@ class Workers:
     board: IO[bytes] = field(default_factory=tempfile.TemporaryFile)
 
     def start(self) -> None:
-        self.board.truncate(SIZE)
+        self.board.write(bytes(SIZE))  # a hole in the file would kill the workers when the disk is full
+        self.board.flush()
         self.slots = [_Slot() for _ in range(self.count)]
         self.tend()
 

@@ -22,8 +22,7 @@ _METHOD_VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": 
 
 async def dispatch(server: Server, request: ApiRequest, send: Send) -> HttpResponseBase | None:
     check_timeout(request)
-    if "." in request.info.group and not _is_served(server, request):
-        await server.catalog.fresh(request.tenant)
+    await look_up(server, request)
     try:
         return await _serve(server, request, send)
     except Outdated:
@@ -32,6 +31,12 @@ async def dispatch(server: Server, request: ApiRequest, send: Send) -> HttpRespo
         if now is not None and now.versions.get(request.info.version) is request.served:
             raise
         return await _serve(server, request, send)
+
+
+async def look_up(server: Server, request: ApiRequest) -> None:
+    """To be awaited before `find_scope`: what another worker has told of a definition is known here, too. Raises StorageError."""
+    if "." in request.info.group and not _is_served(server, request):
+        await server.catalog.fresh(request.tenant)
 
 
 async def _serve(server: Server, request: ApiRequest, send: Send) -> HttpResponseBase | None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import socket
+import threading
 from collections.abc import AsyncIterator, Sequence
+from contextlib import AsyncExitStack
 from typing import Any
 
 import h11
@@ -13,6 +15,7 @@ import pytest_asyncio
 from hypothesis import given
 from hypothesis import strategies as st
 
+from admission.webhooks import client as client_module
 from admission.webhooks import names
 from admission.webhooks.addresses import AddressPolicy, networks
 from admission.webhooks.client import WebhookClient
@@ -70,6 +73,31 @@ async def test_a_connection_is_used_again_by_its_tenant_only(client: WebhookClie
         assert hook.connections == 1
         await ask(client, hook.config(), tenant=2)
         assert hook.connections == 2
+
+
+async def test_a_tenant_keeps_few_connections_however_many_addresses_it_names(
+    client: WebhookClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(client_module, "_KEPT_FOR_TENANT", 2)
+    async with AsyncExitStack() as stack:
+        hooks = [await stack.enter_async_context(webhook(echo)) for _ in range(3)]
+        for _ in range(2):
+            for hook in hooks:
+                await ask(client, hook.config())
+        await ask(client, hooks[2].config(), tenant=2)
+        await ask(client, hooks[2].config(), tenant=2)
+        assert [hook.connections for hook in hooks] == [1, 1, 3]
+
+
+async def test_an_answer_is_bounded_by_its_question(client: WebhookClient, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(client_module, "MOST_BYTES", 10)
+
+    async def long(review: Object) -> Reply:
+        return Reply(b"[" + b"0" * 50 + b"]")
+
+    async with webhook(long) as hook:
+        assert (await text_of(client, hook.config())).endswith("the response is too large")
+        assert len(await client.post(1, hook.config(), b'{"a":"%b"}' % (b"x" * 20), EMPTY)) == 52
 
 
 async def test_calls_at_one_moment_have_connections_of_their_own(client: WebhookClient) -> None:
@@ -152,9 +180,29 @@ async def test_who_asks_for_a_name_at_one_moment_shares_the_look_up(monkeypatch:
 
     monkeypatch.setattr(names.socket, "getaddrinfo", once)
     resolver = names.Resolver()
-    found = await asyncio.gather(*(resolver.resolve(i, "a.example") for i in range(5)))
+    found = await asyncio.gather(*(resolver.resolve(1, "a.example") for _ in range(5)))
     assert found == [["192.0.2.1"]] * 5 and asked == ["a.example"]
     assert await resolver.resolve(1, "::1") == ["::1"] and asked == ["a.example"]
+    resolver.close()
+
+
+async def test_names_that_never_answer_hold_up_their_tenant_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+    end = threading.Event()
+
+    def slow(host: str, *_: Any, **__: Any) -> Any:
+        if host.startswith("slow"):
+            end.wait(30)
+        return [(2, 1, 6, "", ("192.0.2.1", 0))]
+
+    monkeypatch.setattr(names.socket, "getaddrinfo", slow)
+    resolver = names.Resolver()
+    held = [asyncio.create_task(resolver.resolve(1, host)) for host in ("slow1.example", "slow2.example", "hooks.example")]
+    await asyncio.sleep(0)
+    async with asyncio.timeout(20):
+        assert await resolver.resolve(2, "hooks.example") == ["192.0.2.1"]
+    assert not any(task.done() for task in held)
+    end.set()
+    await asyncio.gather(*held)
     resolver.close()
 
 

@@ -212,6 +212,27 @@ async def test_a_definition_that_changes_meanwhile_keeps_its_stored_versions(api
         assert await stored_versions(api) == ["v1", "v2"]
 
 
+async def test_a_definition_that_is_made_anew_meanwhile_keeps_its_stored_versions(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+    await define(api, None)
+    await redefine(api, None, "v2")
+    change = storagemigration.change_status
+
+    async def after_another(*args: Any) -> None:
+        await api.ok("DELETE", CRD)
+        old = await api.ok("GET", CRD)
+        old["metadata"]["finalizers"] = []
+        await api.ok("PUT", CRD, old)
+        await api.until(lambda: api.catalog.find(api.tenant, *WIDGETS) is None)
+        await define(api, None, "v2")
+        await redefine(api, None, "v1")  # of the same generation
+        await change(*args)
+
+    monkeypatch.setattr(storagemigration, "change_status", after_another)
+    with pytest.raises(Moved):
+        await migrate(api)
+    assert "v1" in await stored_versions(api)
+
+
 async def test_a_version_can_go_once_nothing_is_stored_in_it(api: Api) -> None:
     await define(api, None)
     await api.ok("POST", V1, widget("a", replicas=1))

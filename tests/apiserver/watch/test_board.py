@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
+import subprocess
+import sys
 import tempfile
 from collections.abc import Iterator
 from typing import IO
@@ -9,10 +12,12 @@ from typing import IO
 import pytest
 
 from apiserver.meta.gvk import GroupResource
+from apiserver.storage.errors import TooLarge, Unavailable
 from apiserver.storage.interface import ObjectKey
 from apiserver.storage.postgres import PostgresStore
 from apiserver.watch import watches as watches_module
 from apiserver.watch.board import SIZE, Board, decides, last_deciding
+from apiserver.watch.tail import Tail
 from apiserver.watch.watches import Watches
 from tests.support.storage import create, index
 
@@ -34,6 +39,22 @@ def test_what_one_worker_tells_another_reads(file: IO[bytes]) -> None:
     assert other.told(7) == 12
     one.close()
     other.close()
+
+
+def test_what_workers_tell_at_one_moment_never_goes_back(file: IO[bytes]) -> None:
+    script = (
+        "import sys\nfrom apiserver.watch.board import Board\nboard, first = Board(int(sys.argv[1])), int(sys.argv[2])\n"
+        "for version in range(first, 40001, 2):\n    board.tell(7, version)\n    assert board.told(7) >= version\n"
+    )
+    command = [sys.executable, "-c", script, str(file.fileno())]
+    workers = [subprocess.Popen([*command, first], pass_fds=[file.fileno()]) for first in ("1", "2")]
+    board, last = Board(file.fileno()), 0
+    while any(worker.poll() is None for worker in workers):
+        told = board.told(7)
+        assert told >= last
+        last = told
+    board.close()
+    assert [worker.wait() for worker in workers] == [0, 0]
 
 
 def test_a_slot_that_another_tenant_took_says_nothing(file: IO[bytes]) -> None:
@@ -90,5 +111,24 @@ async def test_nobody_waits_long_for_a_version_that_never_comes(
     await watches.cache(tenant, NAMESPACES)
     board.tell(tenant, 10**6)
     await watches.heard(tenant)
+    monkeypatch.setattr(watches_module, "HEARING", 3600.0)
+    async with asyncio.timeout(20):
+        await watches.heard(tenant)  # nor twice
     await watches.stop()
     board.close()
+
+
+async def test_a_log_that_cannot_be_read_is_no_version_of_the_future(
+    store: PostgresStore, elsewhere: PostgresStore, tenant: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    watches = Watches(store, index)
+    await watches.cache(tenant, NAMESPACES)
+    await elsewhere.write(tenant, create(ObjectKey(*NAMESPACES, "", "n")))
+
+    async def too_large(*_: object, **__: object) -> None:
+        raise TooLarge(1)
+
+    monkeypatch.setattr(Tail, "reach", too_large)
+    with pytest.raises(Unavailable):
+        await watches.fresh(tenant, NAMESPACES)
+    await watches.stop()
