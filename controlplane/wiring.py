@@ -20,7 +20,6 @@ from django.conf import settings
 
 from admission.chain import Chain
 from admission.order import default_plugins
-from apiserver.authn.serviceaccounts import ISSUER, AccountTokens
 from apiserver.controllers.crd import DefinitionController
 from apiserver.controllers.manager import Controllers, TenantOf
 from apiserver.endpoints.server import Server
@@ -48,6 +47,7 @@ from apiserver.storage.postgres import PostgresStore
 from apiserver.watch.board import Board
 from apiserver.watch.watches import Watches
 from controlplane import environment
+from controlplane.accounttokens import account_tokens
 from controlplane.database import conninfo
 from controlplane.tenancy.directory import Directory, Fetch
 from controlplane.webhooks import webhook_client
@@ -89,11 +89,6 @@ def managers() -> Callable[[Resource], FieldManager]:
 def signer(secret: str) -> Any:
     key = hashlib.sha256(b"polyplane signing\0" + secret.encode()).digest()
     return lambda message: hmac.new(key, message, hashlib.sha256).digest()
-
-
-def account_tokens() -> AccountTokens:
-    """The tokens that every process with the same secret issues and accepts."""
-    return AccountTokens(settings.SECRET_KEY.encode(), environment.text("SERVICE_ACCOUNT_ISSUER", ISSUER).rstrip("/"))
 
 
 def fetcher(store: PostgresStore) -> Fetch:
@@ -170,7 +165,7 @@ async def start_server() -> Server:
         authorizer=RbacAuthorizer(registry),
         seeder=Seeder(registry),
         git_version=GIT_VERSION,
-        tokens=account_tokens(),
+        tokens=account_tokens(settings.SECRET_KEY),
         livez_grace=float(environment.number("LIVEZ_GRACE_SECONDS", 0)),
     )
     controllers = Controllers(registry, store.database, tenant_reader(store, catalog), holder, definitions)

@@ -28,7 +28,7 @@ from apiserver.endpoints.respond import send_response
 from apiserver.endpoints.routes import View, find_view
 from apiserver.endpoints.server import Server
 from apiserver.endpoints.views.dispatch import find_scope, look_up
-from apiserver.errors import ApiError, BadRequest, Unauthorized, UnknownResource
+from apiserver.errors import ApiError, BadRequest, UnknownResource
 from apiserver.registry.scope import Tenant
 from apiserver.registry.translate import unavailable
 from apiserver.storage.errors import TenantGone, Unavailable
@@ -174,6 +174,4 @@ def failure(request: ApiRequest, error: Exception) -> HttpResponse:
     response = respond(error.to_status(), kind, error.code)
     if error.retry_after:
         response["Retry-After"] = str(error.retry_after)
-    if isinstance(error, Unauthorized):
-        response["WWW-Authenticate"] = 'Bearer realm="polyplane"'
     return response

@@ -70,8 +70,8 @@ async def _nothing() -> None:
 @dataclass(slots=True)
 class Server:
     """git_version: as /version prints it; tokens: of service accounts; leaving: the process has been told to stop, readiness
-    fails, requests are still served as ever; stopping: watches end and the listener closes; born: monotonic time; livez_grace: seconds from then on during which a start that
-    is not finished does not make /livez fail."""
+    fails, requests are still served as ever; stopping: watches end and the listener closes; born: monotonic time; livez_grace: seconds
+    from then on during which a start that is not finished does not make /livez fail."""
 
     registry: Registry
     catalog: Catalog

@@ -23,6 +23,7 @@ from apiserver.kinds.authentication import token_request
 from apiserver.kinds.base import Object
 from apiserver.meta.times import format_time
 from apiserver.registry import mutation, reading
+from apiserver.registry.core import ordered_metadata
 from apiserver.registry.objectmeta import ensure_namespace
 from apiserver.registry.options import WriteOptions
 from apiserver.registry.result import Stored
@@ -67,6 +68,7 @@ class TokenView(ResourceView):
         bound = await self._bound(spec.get("boundObjectRef"))
         seconds = spec["expirationSeconds"]
         token = tokens.issue(scope.tenant, account, spec["audiences"], bound, seconds, scope.now)
+        asked["metadata"] = ordered_metadata(asked["metadata"], scope.resource)
         expires = format_time(scope.now + timedelta(seconds=seconds))
         asked["status"] = {"token": token, "expirationTimestamp": expires}
 
