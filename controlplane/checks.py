@@ -2,7 +2,7 @@
 
 E001 data directory open to others    E002 secret readable by others    E003 PostgreSQL older than 16
 E004 PostgreSQL with fsync off         E005 PostgreSQL unreachable       W001 console debugging on
-W002 serving certificate expires soon
+W002 serving certificate expires soon   W003 short secret key
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ from django.db import OperationalError, connections
 from controlplane.database import MINIMUM_VERSION
 from controlplane.datadir import DataDir
 
+SHORTEST_SECRET = 32
 SECRETS = ("secret.key", "ca.key", "tls.key", "admin.kubeconfig")
 
 
@@ -40,6 +41,15 @@ def check_debug(**_: Any) -> list[CheckMessage]:
     if not settings.DEBUG:
         return []
     return [Warning("POLYPLANE_DEBUG shows stack traces and settings to clients of the console.", hint="unset it.", id="polyplane.W001")]
+
+
+@register(Tags.security)
+def check_secret_key(**_: Any) -> list[CheckMessage]:
+    """The keys of service accounts' tokens come from it, and their public halves are published: whoever reads them may try secrets."""
+    if len(settings.SECRET_KEY) >= SHORTEST_SECRET:
+        return []
+    hint = "set 50 random characters or more on all machines; tokens and sessions of the old key end."
+    return [Warning(f"POLYPLANE_SECRET_KEY has {len(settings.SECRET_KEY)} characters and can be guessed.", hint=hint, id="polyplane.W003")]
 
 
 @register(Tags.security)

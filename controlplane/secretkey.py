@@ -1,4 +1,5 @@
-"""Django's SECRET_KEY: made at random once and kept in the data directory (0600), so that sessions and continue tokens outlive a restart.
+"""Django's SECRET_KEY: made at random once and kept in the data directory (0600), so that sessions, continue tokens and the tokens of
+service accounts outlive a restart.
 
 Machines that share one database must share the key: set POLYPLANE_SECRET_KEY or POLYPLANE_SECRET_KEY_FILE there.
 """
@@ -41,4 +42,4 @@ def _read(data: DataDir) -> str:
         except OSError as e:
             raise OperatorError(f"{path} cannot be read: {e.strerror}.", "run as the user who made it, or correct its owner.") from e
         time.sleep(0.02)
-    raise OperatorError(f"{path} is empty.", f"remove it; sessions and continue tokens end: rm {path}")
+    raise OperatorError(f"{path} is empty.", f"remove it; sessions, continue tokens and service account tokens end: rm {path}")

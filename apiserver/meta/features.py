@@ -42,6 +42,7 @@ GATES: Mapping[str, Gate] = {
     "DeclarativeValidationTakeover": Gate(BETA, False),
     "AllowUnsafeMalformedObjectDeletion": Gate(ALPHA, True),  # on here: Polyplane has it on by default, other than kube-apiserver
     "APIResponseCompression": Gate(BETA, True),
+    "TokenRequestServiceAccountUIDValidation": Gate(BETA, True),
     "CBORServingAndStorage": Gate(ALPHA, True),  # likewise
     **{name: Gate(GA, True, locked=True) for name in _GENERAL.split()},
 }

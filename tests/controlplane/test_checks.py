@@ -36,6 +36,12 @@ def test_debugging_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
     assert ids([*checks.check_debug()]) == ["polyplane.W001"]
 
 
+def test_a_short_secret_key_is_a_warning(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert checks.check_secret_key() == []
+    monkeypatch.setattr(settings, "SECRET_KEY", "changeme")
+    assert ids([*checks.check_secret_key()]) == ["polyplane.W003"]
+
+
 def test_database_version_and_durability(postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:
     assert checks.check_database(databases=["default"]) == []
     monkeypatch.setattr(settings, "POLYPLANE_ALLOW_UNSAFE_DATABASE", False)

@@ -21,6 +21,7 @@ from apiserver.errors import NotFound
 from apiserver.fieldmanager.manager import FieldManager
 from apiserver.kinds.authentication import token_request
 from apiserver.kinds.base import Object
+from apiserver.meta import features
 from apiserver.meta.times import format_time
 from apiserver.registry import mutation, reading
 from apiserver.registry.core import ordered_metadata
@@ -60,7 +61,9 @@ class TokenView(ResourceView):
         scope, tokens = self.scope, self.server.tokens
         token_request.check_name(asked, scope.name)
         account = await self._found("serviceaccounts", scope.name)
-        token_request.fill_token_request(asked, account, [tokens.issuer(scope.tenant.name)], format_time(scope.now))
+        audiences, strictly = [tokens.issuer(scope.tenant.name)], features.enabled(token_request.UID_VALIDATION)
+        for text in token_request.fill_token_request(asked, account, audiences, format_time(scope.now), strict=strictly):
+            scope.warn(text)
         token_request.validate_token_request(asked)
         attributes.object = asked
         await self.registry.chain.validate(attributes, self.registry.lookup(scope.tenant))

@@ -16,6 +16,8 @@ from apiserver.meta.gvk import GroupKind, GroupResource, GroupVersion, GroupVers
 KIND = GroupVersionKind("authentication.k8s.io", "v1", "TokenRequest")
 TOKEN_REQUEST = GroupKind(KIND.group, KIND.kind)
 SHORTEST, LONGEST = 600, 1 << 32
+UID_VALIDATION = "TokenRequestServiceAccountUIDValidation"
+"""The feature gate of ``strict``."""
 BINDABLE = frozenset({"Pod", "Secret", "Node"})
 _SECONDS = FieldPath("spec.expirationSeconds")
 _DIFFERS = "does not match the UID in record. The object might have been deleted and then recreated"
@@ -37,18 +39,22 @@ def check_name(request: Object, account: str) -> None:
         raise Invalid(TOKEN_REQUEST, account, [invalid("metadata.name", name, "must match the service account name if specified")])
 
 
-def fill_token_request(request: Object, account: Object, audiences: list[str], now: str) -> None:
+def fill_token_request(request: Object, account: Object, audiences: list[str], now: str, *, strict: bool = True) -> list[str]:
     """Takes from the ServiceAccount what the request leaves out. ``audiences``: those of this API server, for a request that names none.
-    Raises Conflict for another account's uid."""
+    Another account's uid raises Conflict or, without ``strict``, is a warning. Returns warnings."""
     metadata, of = request["metadata"], account["metadata"]
     uid = metadata.get("uid", "")
+    warnings = []
     if uid and uid != of["uid"]:
         why = f"the UID in the token request ({uid}) does not match the UID of the service account ({of['uid']})"
-        raise Conflict(GroupResource(KIND.group, KIND.kind), of["name"], why)
-    metadata.update(name=of["name"], namespace=of["namespace"], uid=of["uid"], creationTimestamp=now)
+        if strict:
+            raise Conflict(GroupResource(KIND.group, KIND.kind), of["name"], why)
+        warnings = [f"{why} but {UID_VALIDATION} is not enabled. In the future, this will return a conflict error"]
+    metadata.update(name=of["name"], namespace=of["namespace"], uid=uid or of["uid"], creationTimestamp=now)
     if not request["spec"].get("audiences"):
         request["spec"]["audiences"] = list(audiences)
     request["status"] = {"token": "", "expirationTimestamp": None}
+    return warnings
 
 
 def validate_token_request(request: Object) -> None:

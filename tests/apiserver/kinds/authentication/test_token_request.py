@@ -61,6 +61,11 @@ def test_a_request_for_another_account_of_the_name() -> None:
         'Operation cannot be fulfilled on TokenRequest.authentication.k8s.io "robot": '
         "the UID in the token request (u9) does not match the UID of the service account (u1)",
     )
+    assert fill_token_request(asked, ACCOUNT, ["a"], "", strict=False) == [
+        "the UID in the token request (u9) does not match the UID of the service account (u1) but TokenRequestServiceAccountUIDValidation "
+        "is not enabled. In the future, this will return a conflict error"
+    ]
+    assert asked["metadata"]["uid"] == "u9"
     check_name(request("robot"), "robot")
     check_name(request(), "robot")
     assert refusal(lambda: check_name(request("other"), "robot")) == (
