@@ -84,7 +84,7 @@ class TokenView(ResourceView):
         token_request.check_bound(ref, found, self.scope.name)
         bound = {kind: Ref(ref["name"], found["metadata"]["uid"])}
         if kind == "pod" and (node := found["spec"].get("nodeName")):
-            there = await self.registry.lookup(self.scope.tenant).get(RESOURCES["node"], "", node)
+            there = await self.registry.lookup(self.scope.tenant).get(RESOURCES["node"], "", node, fresh=True)
             bound["node"] = Ref(node, there["metadata"]["uid"] if there is not None else "")
         return bound
 
