@@ -49,7 +49,14 @@ def accepted(request: ApiRequest, scope: Scope) -> Accepted:
 
 def allowed(scope: Scope) -> negotiate.Allow:
     standard = negotiate.CUSTOM if scope.resource.custom else negotiate.ALL
-    return negotiate.allow_resource(standard, table=bool(scope.served.columns) or scope.resource.custom)
+    table = (bool(scope.served.columns) or scope.resource.custom) and _prints(scope)
+    return negotiate.allow_resource(standard, table=table)
+
+
+def _prints(scope: Scope) -> bool:
+    """Subresources of a kind of their own are not printed, with the exception of Scale: no token, binding or eviction is a Table."""
+    own = scope.served.subresources.get(scope.subresource)
+    return own is None or own.kind.kind in (scope.resource.kind, "Scale")
 
 
 def wants_pretty(request: ApiRequest) -> bool:

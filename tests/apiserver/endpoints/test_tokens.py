@@ -12,8 +12,11 @@ import orjson
 import pytest
 import pytest_asyncio
 
+from admission.attributes import Attributes
+from admission.chain import Chain
 from apiserver.authn.signing import parse
 from apiserver.codec import protobuf
+from apiserver.errors import BadRequest
 from apiserver.registry.authorizer import RbacAuthorizer
 from apiserver.storage import tenants
 from apiserver.storage.postgres import PostgresStore
@@ -109,6 +112,50 @@ async def test_it_speaks_protobuf(api: Api) -> None:
     made = protobuf.decode(body)
     assert made["spec"]["audiences"] == ["me"] and made["spec"]["expirationSeconds"] == 700
     assert payload(made["status"]["token"])["aud"] == ["me"]
+
+
+async def test_it_is_not_a_table(api: Api) -> None:
+    table = "application/json;as=Table;g=meta.k8s.io;v=v1"
+    assert (await api("POST", f"{ACCOUNT}/token", {"spec": {}}, accept=table, **ROOT))[0] == 406
+    made = await api.ok("POST", f"{ACCOUNT}/token", {"spec": {}}, accept=f"{table},application/json", **ROOT)
+    assert made["kind"] == "TokenRequest"
+    code, body = await api("POST", f"{ACCOUNT}/token", {"spec": {"x": 1}}, accept="application/yaml", **ROOT)
+    assert code == 201 and b"kind: TokenRequest" in body and "unknown field" in api.warnings[0]
+
+
+class Policy:
+    """An admission plugin that gives every token an audience, and refuses short ones."""
+
+    name = "TokenPolicy"
+
+    def __init__(self) -> None:
+        self.seen: list[Any] = []
+
+    def handles(self, attributes: Attributes) -> bool:
+        return attributes.subresource == "token"
+
+    async def admit(self, attributes: Attributes, _: Any) -> None:
+        assert attributes.object is not None
+        attributes.object["spec"]["audiences"] = ["of the policy"]
+
+    async def validate(self, attributes: Attributes, _: Any) -> None:
+        assert attributes.object is not None
+        self.seen.append(
+            (*attributes.kind, *attributes.resource, attributes.name, attributes.dry_run, attributes.object["spec"]["audiences"])
+        )
+        if attributes.object["spec"]["expirationSeconds"] < 1000:
+            raise BadRequest("too short for this policy")
+
+
+async def test_admission_sees_and_changes_requests(api: Api) -> None:
+    policy = Policy()
+    api.registry.chain = Chain([policy])
+    made = await issue(api, f"{ACCOUNT}/token?dryRun=All")
+    assert made["spec"]["audiences"] == payload(made["status"]["token"])["aud"] == ["of the policy"]
+    kind = ("authentication.k8s.io", "v1", "TokenRequest")
+    assert policy.seen == [(*kind, "", "v1", "serviceaccounts", "robot", True, ["of the policy"])]
+    assert await refused(api, expirationSeconds=900) == (400, "too short for this policy")
+    assert (await refused(api, expirationSeconds=60))[0] == 422
 
 
 async def test_refusals_in_kube_apiservers_order(api: Api) -> None:
