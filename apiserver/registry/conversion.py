@@ -39,6 +39,11 @@ BATCH_BYTES = 1024 * 1024
 AT_ONCE = 4
 """Calls that one reader makes at a time."""
 
+MOST_GROWN = 64 * 1024
+MOST_GROWTH = 4
+"""Bytes that an answer may have, and for each byte of the question: what is converted stays in memory beside what was stored, and a
+tenant's webhook must not be able to fill that memory with a thousand times of what the tenant has stored."""
+
 CALLS: dict[tuple[str, ...], float] = defaultdict(float)
 """Calls by (result, kind of failure), for metrics."""
 
@@ -127,6 +132,8 @@ class Converter:
         try:
             body = review_of(webhook, objects, api_version, uid)
             answer = await self._client.post(tenant.id, webhook.config, body, lookup)
+            if len(answer) > MOST_GROWN + MOST_GROWTH * len(body):
+                raise CallFailed(f"the converted objects are too large: {len(answer)} bytes for {len(body)}")
             found = await by_size(len(answer), lambda: converted_of(webhook, objects, api_version, uid, answer))
         except CallFailed as error:
             CALLS["failure", "conversion_webhook_call_failure"] += 1

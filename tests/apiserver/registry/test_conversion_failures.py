@@ -50,6 +50,10 @@ def _review(review: Object, **response: Any) -> Object:
 
 
 BROKEN: dict[str, tuple[Answer, str]] = {
+    "too large": (
+        _with(lambda o: o.update(filling="x" * 200_000)),
+        f"{WHO} failed: the converted objects are too large: <n> bytes for <n>",
+    ),
     "wrong uid": (
         answering(lambda r: success(r, r["request"]["objects"], uid="other")),
         f'{WHO} failed: expected response.uid="<uid>", got "other"',
@@ -130,7 +134,7 @@ def _raw(data: bytes) -> Reply:
 
 
 def expected(text: str) -> str:
-    pattern = re.escape(text).replace("<uid>", "[0-9a-f-]{36}").replace("<why>", ".+")
+    pattern = re.escape(text).replace("<uid>", "[0-9a-f-]{36}").replace("<why>", ".+").replace("<n>", "[0-9]+")
     return pattern.replace("<url>", r"https://127\.0\.0\.1:\d+/convert\?timeout=\w+")
 
 
