@@ -30,6 +30,14 @@ def kubeconfig(base: str, ca_pem: bytes, tenants: Sequence[str], user: str, toke
     return yaml.safe_dump(config, sort_keys=False)
 
 
+def server_of(text: str) -> str:
+    """The address in a kubeconfig that this module made, without a tenant; "" for any other text."""
+    try:
+        return str(yaml.safe_load(text)["clusters"][0]["cluster"]["server"]).partition("/clusters/")[0]
+    except (yaml.YAMLError, KeyError, IndexError, TypeError):
+        return ""
+
+
 def merge(theirs: dict[str, Any], ours: dict[str, Any]) -> dict[str, Any]:
     """``theirs`` with our clusters, users and contexts added or replaced; contexts get the prefix ``polyplane-``, so that none of
     theirs is lost, and the current context stays."""

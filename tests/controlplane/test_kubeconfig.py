@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import base64
 
+import pytest
 import yaml
 
-from controlplane.kubeconfig import kubeconfig, merge
+from controlplane.kubeconfig import kubeconfig, merge, server_of
 
 
 def test_one_context_per_tenant_with_the_ca_inside() -> None:
@@ -20,6 +21,16 @@ def test_one_context_per_tenant_with_the_ca_inside() -> None:
 def test_certificate_that_the_system_trusts_needs_no_ca() -> None:
     config = yaml.safe_load(kubeconfig("https://api.example.com", b"", ["default"], "admin", "secret"))
     assert config["clusters"][0]["cluster"] == {"server": "https://api.example.com"}
+
+
+@pytest.mark.parametrize("tenants", [["default", "demo"], ["demo"]])
+def test_the_address_is_read_back_without_the_tenant(tenants: list[str]) -> None:
+    assert server_of(kubeconfig("https://127.0.0.1:8443", b"PEM", tenants, "admin", "secret")) == "https://127.0.0.1:8443"
+
+
+@pytest.mark.parametrize("text", ["", "a: [", "clusters: []", "clusters: [{name: x}]"])
+def test_no_address_is_read_out_of_other_files(text: str) -> None:
+    assert server_of(text) == ""
 
 
 def test_merge_keeps_the_users_entries_and_repeats_harmlessly() -> None:
