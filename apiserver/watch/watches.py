@@ -169,7 +169,8 @@ class Watches:
     async def heard(self, tenant: int) -> None:
         """Waits until what other workers changed before this call, and what decides about requests, is known here."""
         told = self._board.told(tenant) if self._board is not None else 0
-        if not told:
+        known = self._tails.get(tenant)
+        if not told or (known is not None and not known.closed and told <= known.position):
             return
         with contextlib.suppress(WatchClosed, StorageError):  # whoever needs the tenant is told what is wrong with it
             if tenant in self._starting:

@@ -121,14 +121,17 @@ async def test_nobody_waits_long_for_a_version_that_never_comes(
 async def test_a_log_that_cannot_be_read_is_no_version_of_the_future(
     store: PostgresStore, elsewhere: PostgresStore, tenant: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    watches = Watches(store, index)
-    await watches.cache(tenant, NAMESPACES)
-    await elsewhere.write(tenant, create(ObjectKey(*NAMESPACES, "", "n")))
-
     async def too_large(*_: object, **__: object) -> None:
         raise TooLarge(1)
 
+    async def never(*_: object, **__: object) -> None:
+        await asyncio.Event().wait()
+
     monkeypatch.setattr(Tail, "reach", too_large)
+    monkeypatch.setattr(store, "events", never)
+    watches = Watches(store, index)
+    await watches.cache(tenant, NAMESPACES)
+    await elsewhere.write(tenant, create(ObjectKey(*NAMESPACES, "", "n")))
     with pytest.raises(Unavailable):
         await watches.fresh(tenant, NAMESPACES)
     await watches.stop()
