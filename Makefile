@@ -7,7 +7,7 @@ MANAGE := $(PY) manage.py
 DATA := $(or $(POLYPLANE_DATA_DIR),.data)
 WORKERS ?= 2
 
-.PHONY: help run test check format lint types contracts fuzz bench reset kubeconfig-merge install install-dev
+.PHONY: help run test check format lint types contracts deadcode fuzz robust bench lock reset kubeconfig-merge install install-dev
 
 help: ## this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
@@ -26,18 +26,18 @@ $(PY):
 
 $(VENV)/.runtime: requirements.lock | $(PY)
 	@echo "polyplane: installing requirements.lock" >&2
-	@$(PY) -m pip install -qq --disable-pip-version-check -r requirements.lock
+	@$(PY) tools/install.py requirements.lock
 	@touch $@
 
 $(VENV)/.dev: requirements-dev.lock | $(PY)
 	@echo "polyplane: installing requirements-dev.lock" >&2
-	@$(PY) -m pip install -qq --disable-pip-version-check -r requirements-dev.lock
+	@$(PY) tools/install.py requirements-dev.lock
 	@touch $@ $(VENV)/.runtime
 
 test: install-dev ## all tests
 	$(PY) -m pytest -n $(WORKERS)
 
-check: format lint types contracts test ## format, lint, types, import contracts, tests
+check: format lint types contracts deadcode test ## format, lint, types, import contracts, dead names, tests
 
 format: install-dev ## is every file formatted?
 	$(VENV)/bin/ruff format --check .
@@ -51,14 +51,35 @@ types: install-dev ## mypy, strict
 contracts: install-dev ## who may import whom
 	$(VENV)/bin/lint-imports
 
+deadcode: install-dev ## names that nothing uses (exceptions with reasons: pyproject.toml)
+	$(VENV)/bin/vulture
+
 fuzz: install-dev ## the property tests with new random examples, as often as you like; failures are kept and tried first
 	HYPOTHESIS_PROFILE=search $(PY) -m pytest -m hypothesis -n $(WORKERS)
+
+robust: install-dev ## the long guards: every kind, list and request (hours; make robust KINDS=Pod,Service: minutes)
+	POLYPLANE_ROBUST=$(or $(KINDS),all) $(PY) -m pytest -n $(WORKERS) tests/robustness
 
 bench: install-dev ## benchmarks, each beside its yardstick; make bench ARGS="--quick --only get"
 	@$(PY) -m tests.benchmarks $(ARGS)
 
-reset: ## remove all state of this clone (database, keys, kubeconfig)
-	@$(MANAGE) reset
+UV_VERSION := 0.13.9
+COMPILE = $(VENV)/lock/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate \
+	--default-index https://pypi.org/simple --custom-compile-command "make lock" $(ARGS) pyproject.toml
+
+$(VENV)/lock/bin/uv: | $(PY)
+	@$(PYTHON) -m venv $(VENV)/lock
+	@$(VENV)/lock/bin/python -m pip install -qq --disable-pip-version-check uv==$(UV_VERSION)
+
+lock: $(VENV)/lock/bin/uv ## pin what pyproject.toml asks for, with hashes; versions stay unless ARGS="--upgrade"
+	$(COMPILE) -o requirements.lock
+	$(COMPILE) --extra dev -o requirements-dev.lock
+	@$(MAKE) --no-print-directory install-dev
+	$(PY) -m tools.supplychain
+
+reset: ## remove all state of this clone (database, keys, kubeconfig); asks first, unless YES=1
+	@if [ -e "$(DATA)" ]; then $(MAKE) --no-print-directory install && $(MANAGE) reset $(if $(YES),--yes); \
+	else echo "polyplane: $(DATA) is not there; nothing to remove" >&2; fi
 
 kubeconfig-merge: ## add the contexts default and demo to ~/.kube/config
 	@$(MANAGE) kubeconfig_merge

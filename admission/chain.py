@@ -1,7 +1,13 @@
-"""The admission chain: which plugins run, in which order, in both phases.
+"""The admission chain: runs the plugins that it is given, in both phases. Which they are, and in
+which order, says `admission.order`.
 
-The order is kube-apiserver's recommended one (``kubeapiserver/options/plugins.go``). Mutating plugins see each other's changes; validating
-plugins see the final object. A plugin that is told about a subresource or an operation that it has no interest in returns at once.
+Mutating plugins see each other's changes; validating plugins see the final object. A plugin that is
+told about a subresource or an operation that it has no interest in returns at once.
+
+When a policy or a webhook has changed the object, all mutating plugins run once more
+(k8s.io/apiserver ``admission/reinvocation.go``); those of policies and webhooks then ask only the
+ones with reinvocationPolicy IfNeeded that ran before the change. See
+`admission.attributes.Reinvocation`.
 """
 
 from __future__ import annotations
@@ -9,11 +15,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Protocol
 
-from admission.attributes import Attributes, Lookup
+from admission.attributes import Attributes, Lookup, Reinvocation
 
 
 class Plugin(Protocol):
-    """name: as in --enable-admission-plugins. handles: whether the request concerns the plugin, without I/O."""
+    """name: as in --enable-admission-plugins. handles: whether the request concerns the plugin,
+    without I/O."""
 
     name: str
 
@@ -22,7 +29,7 @@ class Plugin(Protocol):
 
 class MutatingPlugin(Plugin, Protocol):
     async def admit(self, attributes: Attributes, lookup: Lookup) -> None:
-        """Changes attributes.object; raises ApiError to refuse."""
+        """Changes attributes.object, or sets another one; raises ApiError to refuse."""
 
 
 class ValidatingPlugin(Plugin, Protocol):
@@ -30,13 +37,34 @@ class ValidatingPlugin(Plugin, Protocol):
         """Raises ApiError to refuse."""
 
 
+class KeepingPlugin(Plugin, Protocol):
+    def forget(self, tenant: int) -> None:
+        """Drops what it keeps for a tenant that is not in use any more."""
+
+
 class Chain:
     def __init__(self, plugins: Iterable[Plugin]) -> None:
         self.plugins = list(plugins)
         self._mutating: list[MutatingPlugin] = [p for p in self.plugins if hasattr(p, "admit")]  # type: ignore[misc]
-        self._validating: list[ValidatingPlugin] = [p for p in self.plugins if hasattr(p, "validate")]  # type: ignore[misc]
+        self._validating: list[ValidatingPlugin] = [
+            p  # type: ignore[misc]
+            for p in self.plugins
+            if hasattr(p, "validate")
+        ]
+        self._keeping: list[KeepingPlugin] = [p for p in self.plugins if hasattr(p, "forget")]  # type: ignore[misc]
+
+    def forget(self, tenant: int) -> None:
+        for plugin in self._keeping:
+            plugin.forget(tenant)
 
     async def admit(self, attributes: Attributes, lookup: Lookup) -> None:
+        attributes.reinvocation = Reinvocation()
+        await self._mutate(attributes, lookup)
+        if attributes.reinvocation.requested:
+            attributes.reinvocation.again = True
+            await self._mutate(attributes, lookup)
+
+    async def _mutate(self, attributes: Attributes, lookup: Lookup) -> None:
         for plugin in self._mutating:
             if plugin.handles(attributes):
                 await plugin.admit(attributes, lookup)

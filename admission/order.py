@@ -1,31 +1,89 @@
-"""The plugins that run, in kube-apiserver's order (``kubeapiserver/options/plugins.go``); here and nowhere else."""
+"""The plugins that run, in kube-apiserver's order (``kubeapiserver/options/plugins.go``); here and
+nowhere else."""
 
 from __future__ import annotations
 
+from collections.abc import Container
+
+from admission import names
+from admission.attributes import Authorize
 from admission.chain import Plugin
+from admission.plugins.alwaysadmit import AlwaysAdmit, AlwaysDeny
+from admission.plugins.alwayspullimages import AlwaysPullImages
+from admission.plugins.antiaffinity import LimitPodHardAntiAffinityTopology
+from admission.plugins.certificates import (
+    CertificateApproval,
+    CertificateSigning,
+    CertificateSubjectRestriction,
+)
+from admission.plugins.claimresize import PersistentVolumeClaimResize
 from admission.plugins.defaultclass import DefaultIngressClass, DefaultStorageClass
 from admission.plugins.defaulttolerationseconds import DefaultTolerationSeconds
+from admission.plugins.extendedresourcetoleration import ExtendedResourceToleration
+from admission.plugins.externalips import DenyServiceExternalIPs
 from admission.plugins.limitranger import LimitRanger
+from admission.plugins.mutatingwebhook import MutatingAdmissionWebhook
+from admission.plugins.namespaceexists import NamespaceExists
 from admission.plugins.namespacelifecycle import NamespaceLifecycle
+from admission.plugins.ownerreferences import OwnerReferencesPermissionEnforcement
+from admission.plugins.podnodeselector import PodNodeSelector
+from admission.plugins.podsecurity import PodSecurity
 from admission.plugins.priority import Priority
 from admission.plugins.resourcequota import ResourceQuota, Store
 from admission.plugins.runtimeclass import RuntimeClass
 from admission.plugins.serviceaccount import ServiceAccount
 from admission.plugins.storageprotection import StorageObjectInUseProtection
 from admission.plugins.taintnodes import TaintNodesByCondition
+from admission.plugins.validatingwebhook import ValidatingAdmissionWebhook
+from admission.policy.compiled import Library
+from admission.policy.mutating import MutatingAdmissionPolicy
+from admission.policy.validating import ValidatingAdmissionPolicy
+from admission.webhooks.call import Caller
+from admission.webhooks.conditions import Conditions
 
 
-def default_plugins(charge_quota: Store) -> list[Plugin]:
+def plugins_in_order(
+    charge_quota: Store,
+    authorize: Authorize,
+    webhooks: Caller,
+    enabled: Container[str] = names.DEFAULT,
+) -> list[Plugin]:
+    """enabled: by name."""
+    plugins = _all(charge_quota, authorize, webhooks)
+    return [plugin for plugin in plugins if plugin.name in enabled]
+
+
+def _all(charge_quota: Store, authorize: Authorize, webhooks: Caller) -> list[Plugin]:
+    compiled = Library()
+    conditions = Conditions(compiled, authorize, webhooks.observer)
     return [
+        AlwaysAdmit(),
         NamespaceLifecycle(),
+        NamespaceExists(),
+        LimitPodHardAntiAffinityTopology(),
         LimitRanger(),
         ServiceAccount(),
         TaintNodesByCondition(),
+        AlwaysPullImages(),
+        PodSecurity(),
+        PodNodeSelector(),
         Priority(),
         DefaultTolerationSeconds(),
-        StorageObjectInUseProtection(),
-        RuntimeClass(),
+        ExtendedResourceToleration(),
         DefaultStorageClass(),
+        StorageObjectInUseProtection(),
+        OwnerReferencesPermissionEnforcement(authorize),
+        PersistentVolumeClaimResize(),
+        RuntimeClass(),
+        CertificateApproval(authorize),
+        CertificateSigning(authorize),
+        CertificateSubjectRestriction(),
         DefaultIngressClass(),
+        DenyServiceExternalIPs(),
+        MutatingAdmissionPolicy(compiled, authorize),
+        MutatingAdmissionWebhook(webhooks, conditions),
+        ValidatingAdmissionPolicy(compiled, authorize),
+        ValidatingAdmissionWebhook(webhooks, conditions),
         ResourceQuota(charge_quota),  # last: nothing is charged for what another plugin refuses
+        AlwaysDeny(),
     ]

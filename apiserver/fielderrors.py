@@ -1,20 +1,28 @@
-"""Field errors: what is wrong with one field of an object, as data (k8s.io/apimachinery, package ``util/validation/field``).
+"""Field errors: what is wrong with one field of an object, as data (k8s.io/apimachinery, package
+``util/validation/field``).
 
-A validator returns a list of FieldError. `apiserver.errors.Invalid` turns the list into a Status with one cause each.
+A validator returns a list of FieldError. `apiserver.errors.Invalid` turns the list into a Status
+with one cause each.
 """
 
 from __future__ import annotations
 
 import json
+import re
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 from enum import Enum
 from typing import Any
 
-from apiserver.meta.gotext import go_quote as go_quote
+from apiserver.golang.fmt import go_number
+from apiserver.golang.json import escape_html
+from apiserver.golang.strconv import go_quote
+from apiserver.meta import names
 
 
 class FieldPath(str):
-    """A path as clients read it: ``spec.containers[0].name``, ``metadata.labels[app]``. A plain string with three ways to go on."""
+    """A path as clients read it: ``spec.containers[0].name``, ``metadata.labels[app]``. A plain
+    string with three ways to go on."""
 
     __slots__ = ()
 
@@ -69,11 +77,13 @@ _WITHOUT_VALUE = {ErrorType.REQUIRED, ErrorType.FORBIDDEN, ErrorType.TOO_LONG, E
 
 
 class GoSyntax(str):
-    """A bad value that prints as it is, where kube-apiserver prints Go syntax that JSON cannot express. An empty one is left out."""
+    """A bad value that prints as it is, where kube-apiserver prints Go syntax that JSON cannot
+    express. An empty one is left out."""
 
 
 def format_value(value: Any) -> str:
-    """A bad value as the message quotes it: strings as Go's %q, numbers and booleans bare, everything else as compact JSON."""
+    """A bad value as the message quotes it: strings as Go's %q, numbers and booleans bare,
+    everything else as compact JSON."""
     if isinstance(value, GoSyntax):
         return str(value)
     if isinstance(value, str):
@@ -84,30 +94,20 @@ def format_value(value: Any) -> str:
         return "true" if value else "false"
     if isinstance(value, int | float):
         return go_number(value)
-    return json.dumps(value, separators=(",", ":"), ensure_ascii=False, sort_keys=True)
+    return go_json(value, sort_keys=True)
 
 
-def go_number(value: float) -> str:
-    """A number as Go's %v prints it: an int64 in digits, a float64 with as few as tell it from others, with an exponent below 1e-04 and
-    from 1e+06 on."""
-    if isinstance(value, int):
-        return str(value)
-    mantissa, _, exponent = f"{value:.17e}".partition("e")
-    if mantissa in ("inf", "-inf", "nan"):
-        return {"inf": "+Inf", "-inf": "-Inf", "nan": "NaN"}[mantissa]
-    digits = repr(value).partition("e")[0].replace(".", "").replace("-", "").strip("0") or "0"
-    power = int(exponent)
-    if -4 <= power < 6:
-        return str(int(value)) if value.is_integer() else repr(value)
-    sign = "-" if value < 0 else ""
-    fraction = f".{digits[1:]}" if len(digits) > 1 else ""
-    return f"{sign}{digits[0]}{fraction}e{'-' if power < 0 else '+'}{abs(power):02d}"
+def go_json(value: Any, *, sort_keys: bool = False) -> str:
+    """Compact JSON as Go's encoder writes it."""
+    text = json.dumps(value, separators=(",", ":"), ensure_ascii=False, sort_keys=sort_keys)
+    return escape_html(text.encode(errors="surrogatepass")).decode(errors="surrogatepass")
 
 
 @dataclass(slots=True)
 class FieldError:
-    """type, path of the field (``<nil>`` prints for an empty path), the value found, and what would be right. origin: the declared rule
-    that stands for a hand-written error, see apiserver.kinds.declarative.run; no part of what clients see."""
+    """type, path of the field (``<nil>`` prints for an empty path), the value found, and what would
+    be right. origin: the declared rule that stands for a hand-written error, see
+    apiserver.kinds.declarative.run; no part of what clients see."""
 
     type: ErrorType
     path: str
@@ -162,10 +162,38 @@ def not_found(path: str, value: Any) -> FieldError:
 
 
 def too_long(path: str, max_bytes: int) -> FieldError:
-    detail = f"may not be more than {max_bytes} byte{'' if max_bytes == 1 else 's'}" if max_bytes >= 0 else "value is too long"
+    detail = (
+        f"may not be more than {max_bytes} byte{'' if max_bytes == 1 else 's'}"
+        if max_bytes >= 0
+        else "value is too long"
+    )
     return FieldError(ErrorType.TOO_LONG, path, None, detail)
 
 
 def too_many(path: str, actual: int, maximum: int) -> FieldError:
-    detail = f"must have at most {maximum} item{'' if maximum == 1 else 's'}" if maximum >= 0 else "has too many items"
+    detail = (
+        f"must have at most {maximum} item{'' if maximum == 1 else 's'}"
+        if maximum >= 0
+        else "has too many items"
+    )
     return FieldError(ErrorType.TOO_MANY, path, actual if actual >= 0 else GoSyntax(""), detail)
+
+
+_HTTP_PATH = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
+
+
+def domain_prefixed_path(value: str, path: FieldPath) -> Iterator[FieldError]:
+    """``example.com/anything`` (k8s.io/apimachinery ``util/validation`` IsDomainPrefixedPath)."""
+    if not value:
+        yield required(path)
+        return
+    domain, slash, rest = value.partition("/")
+    if not slash or not domain or not rest:
+        yield invalid(path, value, 'must be a domain-prefixed path (such as "acme.io/foo")')
+        return
+    for text in names.dns1123_subdomain(domain):
+        yield invalid(path, domain, text)
+    if not _HTTP_PATH.fullmatch(rest):
+        yield invalid(
+            path, rest, f"Invalid path (regex used for validation is '{_HTTP_PATH.pattern}')"
+        )

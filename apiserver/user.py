@@ -1,8 +1,9 @@
-"""Who a request acts as (k8s.io/apiserver ``authentication/user``): a value that authentication makes and everything later reads."""
+"""Who a request acts as (k8s.io/apiserver ``authentication/user``): a value that authentication
+makes and everything later reads."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 ANONYMOUS = "system:anonymous"
@@ -10,18 +11,29 @@ MASTERS = "system:masters"
 AUTHENTICATED = "system:authenticated"
 UNAUTHENTICATED = "system:unauthenticated"
 SERVICE_ACCOUNTS = "system:serviceaccounts"
+NODES = "system:nodes"
 
 _SERVICE_ACCOUNT = "system:serviceaccount:"
 
 
 @dataclass(frozen=True, slots=True)
 class User:
-    """name as in "alice" or "system:serviceaccount:ns:name"; extra: lower-case keys to values in order."""
+    """name as in "alice" or "system:serviceaccount:ns:name"; extra: lower-case keys to values in
+    order; everywhere: an operator of the installation, whose token is good in all tenants. No API
+    object shows that, and whom one acts as (impersonation) never is."""
 
     name: str
     uid: str = ""
     groups: tuple[str, ...] = ()
     extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    everywhere: bool = False
+
+
+def authenticated(groups: Iterable[str]) -> tuple[str, ...]:
+    """The groups of somebody who has proven who he is: system:authenticated, once, beside
+    ``groups`` (k8s.io/apiserver ``authentication/group``)."""
+    own = tuple(groups)
+    return own if AUTHENTICATED in own else (*own, AUTHENTICATED)
 
 
 def service_account_name(namespace: str, name: str) -> str:

@@ -1,6 +1,7 @@
 """The tokens of service accounts that every process of an installation issues and accepts.
 
-Their keys are derived from the secret key, which all machines of an installation share, so there is nothing else to keep or to hand round.
+Their keys are derived from the secret key, which all machines of an installation share, so there is
+nothing else to keep or to hand round.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ _NAME = "SERVICE_ACCOUNT_ISSUER"
 
 
 def account_tokens(secret_key: str) -> AccountTokens:
-    """Raises OperatorError for an issuer that no relying party would accept (OpenID Connect Discovery 1.0, section 3)."""
+    """Raises OperatorError for an issuer that no relying party would accept (OpenID Connect
+    Discovery 1.0, section 3)."""
     issuer = environment.text(_NAME) or ISSUER
     try:
         url = urlsplit(issuer)
@@ -24,6 +26,7 @@ def account_tokens(secret_key: str) -> AccountTokens:
         good = False
     if not good:
         raise OperatorError(
-            f"POLYPLANE_{_NAME}={issuer!r} is no https URL without query and fragment.", f"unset POLYPLANE_{_NAME} (default {ISSUER})."
+            f"POLYPLANE_{_NAME}={issuer!r} is no https URL without query and fragment.",
+            f"unset POLYPLANE_{_NAME} (default {ISSUER}).",
         )
     return AccountTokens(secret_key.encode(), issuer.rstrip("/"))

@@ -7,8 +7,10 @@ class ControlplaneConfig(AppConfig):
 
     def ready(self) -> None:
         from controlplane import (
+            admissionplugins,
             checks,  # noqa: F401  registers them
             featuregates,
         )
 
         featuregates.apply()
+        admissionplugins.enabled()  # a wrong name is refused before anything runs

@@ -1,4 +1,5 @@
-"""The ASGI application: the API through its thin entry, the console through Django's own handler."""
+"""The ASGI application: the API through its thin entry, the console through Django's own
+handler."""
 
 from __future__ import annotations
 
@@ -11,9 +12,8 @@ from django.core.asgi import get_asgi_application
 
 console = get_asgi_application()  # sets Django up; the imports below need its settings
 
-from django.contrib.staticfiles.handlers import ASGIStaticFilesHandler  # noqa: E402
-
 from apiserver.endpoints.entry import Application, Entry  # noqa: E402
+from controlplane.console.static import StaticFiles  # noqa: E402
 from controlplane.wiring import start_server, stop_server  # noqa: E402
 
-application = Entry(start_server, stop_server, cast(Application, ASGIStaticFilesHandler(console)))
+application = Entry(start_server, stop_server, cast(Application, StaticFiles(console)))

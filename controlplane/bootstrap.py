@@ -1,7 +1,9 @@
-"""The demo tenant's objects (fixtures/demo), sent to the running server as any client would send them.
+"""The demo tenant's objects (fixtures/demo), sent to the running server as any client would send
+them.
 
-An owner reference without a uid gets the uid of the object of that kind and name that was sent before. An object with a finalizer is
-deleted right after it is made, so that it waits for the finalizer: the console has something to show.
+An owner reference without a uid gets the uid of the object of that kind and name that was sent
+before. An object with a finalizer is deleted right after it is made, so that it waits for the
+finalizer: the console has something to show.
 """
 
 from __future__ import annotations
@@ -23,22 +25,23 @@ TENANT = "demo"
 
 
 def load_demo(base: str, context: ssl.SSLContext, kubeconfig: Path) -> int:
-    """Creates every object of fixtures/demo in tenant demo; those that exist stay as they are. Returns how many were made."""
+    """Creates every object of fixtures/demo in tenant demo; those that exist stay as they are.
+    Returns how many were made."""
     token = yaml.safe_load(kubeconfig.read_text())["users"][0]["user"]["token"]
     client = _Client(tenant_url(base, TENANT), context, token)
-    made, uids = 0, dict[tuple[str, str], str]()
-    for path in sorted((environment.REPOSITORY / "fixtures" / "demo").glob("*.yaml")):
+    count, uids = 0, dict[tuple[str, str], str]()
+    for path in sorted((environment.resources("fixtures") / "demo").glob("*.yaml")):
         for manifest in yaml.safe_load_all(path.read_text()):
             for owner in manifest["metadata"].get("ownerReferences", []):
                 owner.setdefault("uid", uids.get((owner["kind"], owner["name"]), ""))
             created = client.create(manifest)
             if created is None:
                 continue
-            made += 1
+            count += 1
             uids[manifest["kind"], created["metadata"]["name"]] = created["metadata"]["uid"]
             if created["metadata"].get("finalizers"):
                 client.delete(created)
-    return made
+    return count
 
 
 class _Client:
@@ -60,7 +63,11 @@ class _Client:
             listed = (self._send("GET", root, None) or {}).get("resources", [])
             self._resources[root] = {r["kind"]: r for r in listed if "/" not in r["name"]}
         resource = self._resources[root][obj["kind"]]
-        namespace = f"/namespaces/{obj['metadata'].get('namespace', 'default')}" if resource["namespaced"] else ""
+        namespace = (
+            f"/namespaces/{obj['metadata'].get('namespace', 'default')}"
+            if resource["namespaced"]
+            else ""
+        )
         return f"{root}{namespace}/{resource['name']}"
 
     def _send(self, method: str, path: str, body: Any) -> dict[str, Any] | None:
@@ -84,5 +91,6 @@ class _Client:
             if e.code == 409:
                 return None
             raise OperatorError(
-                f"The demo objects were refused: {method} {path} answered {e.code}: {text[:300]}", "report this as a bug."
+                f"The demo objects were refused: {method} {path} answered {e.code}: {text[:300]}",
+                "report this as a bug.",
             ) from e

@@ -1,6 +1,8 @@
-"""The CA of the installation and its serving certificate, made on first start; the certificate is renewed before it expires.
+"""The CA of the installation and its serving certificate, made on first start; the certificate is
+renewed before it expires.
 
-Operators with a certificate of their own set POLYPLANE_TLS_CERT_FILE and POLYPLANE_TLS_KEY_FILE, and nothing here is used.
+Operators with a certificate of their own set POLYPLANE_TLS_CERT_FILE and POLYPLANE_TLS_KEY_FILE,
+and nothing here is used.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ _SKEW = timedelta(minutes=5)
 
 @dataclass(frozen=True, slots=True)
 class ServingFiles:
-    """ca: the CA's certificate in PEM, empty when the operator brought a certificate that the system trusts."""
+    """ca: the CA's certificate in PEM, empty when the operator brought a certificate that the
+    system trusts."""
 
     certificate: Path
     key: Path
@@ -42,7 +45,9 @@ def ensure(data: DataDir) -> ServingFiles:
         return _brought(own_certificate, own_key)
     if not (data.file("ca.crt").exists() and data.file("ca.key").exists()):
         _make_ca(data)
-    files = ServingFiles(data.file("tls.crt"), data.file("tls.key"), data.file("ca.crt").read_bytes())
+    files = ServingFiles(
+        data.file("tls.crt"), data.file("tls.key"), data.file("ca.crt").read_bytes()
+    )
     if not _good(files):
         _make_serving(data)
     return files
@@ -52,17 +57,33 @@ def _brought(certificate: str, key: str) -> ServingFiles:
     for name, path in (("CERT", certificate), ("KEY", key)):
         if not Path(path).is_file():
             raise OperatorError(
-                f"POLYPLANE_TLS_{name}_FILE={path!r} is no file.", "set both POLYPLANE_TLS_CERT_FILE and POLYPLANE_TLS_KEY_FILE, or none."
+                f"POLYPLANE_TLS_{name}_FILE={path!r} is no file.",
+                "set both POLYPLANE_TLS_CERT_FILE and POLYPLANE_TLS_KEY_FILE, or none.",
             )
     ca = environment.text("TLS_CA_FILE")
     return ServingFiles(Path(certificate), Path(key), Path(ca).read_bytes() if ca else b"")
 
 
+def ca_bundle() -> str:
+    """What verifies the certificate of a server that runs, in PEM; "" where nothing here says."""
+    if environment.text("TLS_CERT_FILE"):
+        brought = environment.text("TLS_CA_FILE")
+        return Path(brought).read_text() if brought else ""
+    path = DataDir.from_environment().file("ca.crt")
+    return path.read_text() if path.is_file() else ""
+
+
 def wanted_names() -> tuple[set[str], set[str]]:
-    """(DNS names, IP addresses) that the certificate must carry: the local ones, the host's name, and POLYPLANE_TLS_NAMES."""
+    """(DNS names, IP addresses) that the certificate must carry: the local ones, the host's name,
+    POLYPLANE_TLS_NAMES, and POLYPLANE_TENANT_DOMAIN with all hosts directly below it."""
     names, addresses = {"localhost", socket.gethostname()}, {"127.0.0.1", "::1"}
+    if domain := environment.domain("TENANT_DOMAIN"):
+        names |= {domain, f"*.{domain}"}
     bind = environment.text("BIND")
-    for extra in [*environment.words("TLS_NAMES"), *([bind] if bind not in ("", "0.0.0.0", "::") else [])]:  # noqa: S104
+    for extra in [
+        *environment.words("TLS_NAMES"),
+        *([bind] if bind not in ("", "0.0.0.0", "::") else []),  # noqa: S104
+    ]:
         try:
             addresses.add(str(ipaddress.ip_address(extra)))
         except ValueError:
@@ -83,7 +104,12 @@ def _good(files: ServingFiles) -> bool:
     names, addresses = wanted_names()
     has_names = names <= set(held.get_values_for_type(x509.DNSName))
     has_addresses = addresses <= {str(a) for a in held.get_values_for_type(x509.IPAddress)}
-    return files.key.exists() and has_names and has_addresses and certificate.not_valid_after_utc - datetime.now(UTC) > _RENEW
+    return (
+        files.key.exists()
+        and has_names
+        and has_addresses
+        and certificate.not_valid_after_utc - datetime.now(UTC) > _RENEW
+    )
 
 
 def _make_ca(data: DataDir) -> None:
@@ -107,25 +133,45 @@ def _make_serving(data: DataDir) -> None:
     assert isinstance(ca_key, ec.EllipticCurvePrivateKey)
     key = ec.generate_private_key(ec.SECP256R1())
     names, addresses = wanted_names()
-    alternatives = [x509.DNSName(n) for n in sorted(names)] + [x509.IPAddress(ipaddress.ip_address(a)) for a in sorted(addresses)]
+    alternatives = [x509.DNSName(n) for n in sorted(names)] + [
+        x509.IPAddress(ipaddress.ip_address(a)) for a in sorted(addresses)
+    ]
     certificate = (
-        _builder(x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "polyplane")]), ca.subject, key.public_key(), _LIFE)
+        _builder(
+            x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "polyplane")]),
+            ca.subject,
+            key.public_key(),
+            _LIFE,
+        )
         .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
-        .add_extension(x509.KeyUsage(True, False, False, False, False, False, False, False, False), critical=True)
+        .add_extension(
+            x509.KeyUsage(True, False, False, False, False, False, False, False, False),
+            critical=True,
+        )
         .add_extension(x509.ExtendedKeyUsage([ExtendedKeyUsageOID.SERVER_AUTH]), critical=False)
         .add_extension(x509.SubjectAlternativeName(alternatives), critical=False)
-        .add_extension(x509.AuthorityKeyIdentifier.from_issuer_public_key(ca_key.public_key()), critical=False)
+        .add_extension(
+            x509.AuthorityKeyIdentifier.from_issuer_public_key(ca_key.public_key()), critical=False
+        )
         .sign(ca_key, hashes.SHA256())
     )
     data.write_secret("tls.key", _pem(key))
     data.write_secret("tls.crt", certificate.public_bytes(serialization.Encoding.PEM))
 
 
-def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, life: timedelta) -> x509.CertificateBuilder:
+def _builder(
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePublicKey, life: timedelta
+) -> x509.CertificateBuilder:
     now = datetime.now(UTC)
     builder = x509.CertificateBuilder().subject_name(subject).issuer_name(issuer).public_key(key)
-    return builder.serial_number(x509.random_serial_number()).not_valid_before(now - _SKEW).not_valid_after(now + life)
+    return (
+        builder.serial_number(x509.random_serial_number())
+        .not_valid_before(now - _SKEW)
+        .not_valid_after(now + life)
+    )
 
 
 def _pem(key: ec.EllipticCurvePrivateKey) -> bytes:
-    return key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
+    return key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )

@@ -1,4 +1,5 @@
-"""DATABASE_URL in, Django settings and psycopg connection strings out; and a first connection whose failures say what to do."""
+"""DATABASE_URL in, Django settings and psycopg connection strings out; and a first connection whose
+failures say what to do."""
 
 from __future__ import annotations
 
@@ -11,16 +12,21 @@ from psycopg.conninfo import make_conninfo
 from controlplane.errors import OperatorError
 
 MINIMUM_VERSION = 16
+OWNER = "owner"
+"""The alias in DATABASES under which migrations run; "default" is the workers' role."""
 _SCHEMES = frozenset({"postgres", "postgresql"})
 
 
 def parse_database_url(url: str) -> dict[str, Any]:
-    """Django's DATABASES entry of ``postgresql://user:password@host:port/name?option=value`` (libpq's URI; ``?host=/dir`` is a Unix
-    socket). Options that are no connection setting of Django go to OPTIONS. Raises OperatorError without repeating the password."""
+    """Django's DATABASES entry of ``postgresql://user:password@host:port/name?option=value``
+    (libpq's URI; ``?host=/dir`` is a Unix socket). Options that are no connection setting of Django
+    go to OPTIONS. Raises OperatorError without repeating the password."""
     parts = urlsplit(url)
     form = "use the form postgresql://USER:PASSWORD@HOST:PORT/NAME."
     if parts.scheme not in _SCHEMES:
-        raise OperatorError(f"DATABASE_URL has scheme {parts.scheme!r}; only PostgreSQL works.", form)
+        raise OperatorError(
+            f"DATABASE_URL has scheme {parts.scheme!r}; only PostgreSQL works.", form
+        )
     try:
         port = parts.port
     except ValueError as e:
@@ -41,20 +47,33 @@ def parse_database_url(url: str) -> dict[str, Any]:
 
 
 def conninfo(settings: dict[str, Any], **extra: Any) -> str:
-    """The libpq connection string of a DATABASES entry, for psycopg outside Django; ``extra`` are more libpq parameters."""
-    names = {"NAME": "dbname", "USER": "user", "PASSWORD": "password", "HOST": "host", "PORT": "port"}
+    """The libpq connection string of a DATABASES entry, for psycopg outside Django; ``extra`` are
+    more libpq parameters."""
+    names = {
+        "NAME": "dbname",
+        "USER": "user",
+        "PASSWORD": "password",
+        "HOST": "host",
+        "PORT": "port",
+    }
     parameters = {theirs: settings[ours] for ours, theirs in names.items() if settings.get(ours)}
-    options = {k: v for k, v in settings.get("OPTIONS", {}).items() if isinstance(v, str | int) and k != "pool"}
+    options = {
+        k: v
+        for k, v in settings.get("OPTIONS", {}).items()
+        if isinstance(v, str | int) and k != "pool"
+    }
     return make_conninfo(**{**parameters, **options, **extra})
 
 
 def where(settings: dict[str, Any]) -> str:
     """The database as a message may show it: no password."""
-    return f"{settings.get('USER') or '-'}@{settings.get('HOST') or 'local socket'}:{settings.get('PORT') or 5432}/{settings['NAME']}"
+    user, host = settings.get("USER") or "-", settings.get("HOST") or "local socket"
+    return f"{user}@{host}:{settings.get('PORT') or 5432}/{settings['NAME']}"
 
 
 def verify(settings: dict[str, Any]) -> int:
-    """Connects once. Returns the server's major version; OperatorError when it is unreachable or too old."""
+    """Connects once. Returns the server's major version; OperatorError when it is unreachable or
+    too old."""
     try:
         with psycopg.connect(conninfo(settings, connect_timeout=10)) as connection:
             version = connection.info.server_version // 10000
@@ -62,11 +81,13 @@ def verify(settings: dict[str, Any]) -> int:
         reason = str(e).strip().splitlines()[-1] if str(e).strip() else "no reason given"
         raise OperatorError(
             f"PostgreSQL at {where(settings)} (DATABASE_URL) cannot be reached: {reason}",
-            "start that server or correct DATABASE_URL; without DATABASE_URL, Polyplane runs its own PostgreSQL.",
+            "start that server or correct DATABASE_URL; without DATABASE_URL, Polyplane runs its "
+            "own PostgreSQL.",
         ) from e
     if version < MINIMUM_VERSION:
         raise OperatorError(
-            f"PostgreSQL at {where(settings)} has version {version}; Polyplane needs {MINIMUM_VERSION} or newer.",
+            f"PostgreSQL at {where(settings)} has version {version}; Polyplane needs "
+            f"{MINIMUM_VERSION} or newer.",
             "upgrade that server, or unset DATABASE_URL to use the embedded PostgreSQL 18.",
         )
     return version

@@ -1,6 +1,7 @@
 """The data directory: which file lies where, who may read it, and who holds it at the moment.
 
-.data/  0700   postgres/ (cluster)  run/ (socket)  log/  secret.key  ca.crt ca.key  tls.crt tls.key  admin.kubeconfig  initialised  lock
+.data/  0700   postgres/ (cluster)  run/ (socket)  log/  secret.key  ca.crt ca.key  tls.crt tls.key
+admin.kubeconfig  admin.password  lock
 """
 
 from __future__ import annotations
@@ -13,10 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Self
 
-from controlplane import environment
+from controlplane import environment, files
 from controlplane.errors import OperatorError
 
-_LONGEST_SOCKET_DIR = 107 - len("/.s.PGSQL.5432.lock")  # sockaddr_un.sun_path, less what PostgreSQL appends
+_LONGEST_SOCKET_DIR = 107 - len(
+    "/.s.PGSQL.5432.lock"
+)  # sockaddr_un.sun_path, less what PostgreSQL appends
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,8 +40,8 @@ class DataDir:
 
     @property
     def socket_dir(self) -> Path:
-        """Where PostgreSQL's socket lies. A path too long for a socket address gets a directory of its own under the temporary
-        directory, named after the data directory."""
+        """Where PostgreSQL's socket lies. A path too long for a socket address gets a directory of
+        its own under the temporary directory, named after the data directory."""
         inside = self.path / "run"
         if len(os.fsencode(inside)) <= _LONGEST_SOCKET_DIR:
             return inside
@@ -49,33 +52,31 @@ class DataDir:
         return self.path / name
 
     def create(self) -> None:
-        """Makes the directory with mode 0700; an existing one is tightened. OperatorError when it cannot be used."""
+        """Makes the directory with mode 0700; an existing one is tightened. OperatorError when it
+        cannot be used. The directory itself may be a link of this user's, to another disk for
+        example; nothing in it may."""
         try:
-            self.path.mkdir(mode=0o700, parents=True, exist_ok=True)
-            if self.path.stat().st_mode & 0o077:
-                self.path.chmod(0o700)
-            self.log.mkdir(mode=0o700, exist_ok=True)
+            self.path.parent.mkdir(parents=True, exist_ok=True)
+            files.private_directory(self.path, link=True)
+            files.private_directory(self.log)
         except OSError as e:
             raise OperatorError(
                 f"The data directory {self.path} cannot be used: {e.strerror}.",
-                "free disk space, correct its owner (was it made by root?), or set POLYPLANE_DATA_DIR to another directory.",
+                "free disk space, correct its owner (was it made by root?), or set "
+                "POLYPLANE_DATA_DIR to another directory.",
             ) from e
 
     def write_secret(self, name: str, content: bytes) -> Path:
         """Writes a file of mode 0600, whole or not at all."""
-        path, new = self.file(name), self.file(f".{name}.new")
-        fd = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_TRUNC, 0o600)
-        with os.fdopen(fd, "wb") as f:
-            f.write(content)
-            f.flush()
-            os.fsync(f.fileno())
-        os.replace(new, path)
+        path = self.file(name)
+        files.replace_file(path, content)
         return path
 
     def try_lock(self) -> int | None:
-        """The descriptor of the held lock: who holds it runs PostgreSQL here. None when another process has it. The lock ends with the
-        process, so none is ever stale; the file holds the holder's process id for messages."""
-        fd = os.open(self.file("lock"), os.O_RDWR | os.O_CREAT, 0o600)
+        """The descriptor of the held lock: who holds it runs PostgreSQL here. None when another
+        process has it. The lock ends with the process, so none is ever stale; the file holds the
+        holder's process id for messages."""
+        fd = files.open_file(self.file("lock"), os.O_RDWR | os.O_CREAT)
         try:
             fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -85,8 +86,16 @@ class DataDir:
         os.pwrite(fd, str(os.getpid()).encode(), 0)
         return fd
 
+    def locked_by_another(self) -> bool:
+        """Whether another process holds the lock at this moment; takes nothing and changes
+        nothing."""
+        if (fd := self.try_lock()) is None:
+            return True
+        os.close(fd)
+        return False
+
     def lock_holder(self) -> str:
         try:
-            return self.file("lock").read_text().strip() or "unknown"
+            return files.read_file(self.file("lock")).decode().strip() or "unknown"
         except OSError:
             return "unknown"

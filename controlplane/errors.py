@@ -1,4 +1,5 @@
-"""A failure that the operator can mend: what went wrong and what to do, printed without a traceback."""
+"""A failure that the operator can mend: what went wrong and what to do, printed without a
+traceback."""
 
 from __future__ import annotations
 

@@ -1,7 +1,8 @@
-"""Django's SECRET_KEY: made at random once and kept in the data directory (0600), so that sessions, continue tokens and the tokens of
-service accounts outlive a restart.
+"""Django's SECRET_KEY: made at random once and kept in the data directory (0600), so that sessions,
+continue tokens and the tokens of service accounts outlive a restart.
 
-Machines that share one database must share the key: set POLYPLANE_SECRET_KEY or POLYPLANE_SECRET_KEY_FILE there.
+Machines that share one database must share the key: set POLYPLANE_SECRET_KEY or
+POLYPLANE_SECRET_KEY_FILE there.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ import os
 import secrets
 import time
 
+from controlplane import files
 from controlplane.datadir import DataDir
 from controlplane.errors import OperatorError
 
@@ -17,7 +19,8 @@ _NAME = "secret.key"
 
 
 def secret_key(data: DataDir) -> str:
-    """The key of the data directory; made at the first call. Processes that start together agree on one."""
+    """The key of the data directory; made at the first call. Processes that start together agree on
+    one."""
     path = data.file(_NAME)
     data.create()
     try:
@@ -25,7 +28,10 @@ def secret_key(data: DataDir) -> str:
     except FileExistsError:
         return _read(data)
     except OSError as e:
-        raise OperatorError(f"{path} cannot be written: {e.strerror}.", "free disk space or correct the directory's owner.") from e
+        raise OperatorError(
+            f"{path} cannot be written: {e.strerror}.",
+            "free disk space or correct the directory's owner.",
+        ) from e
     key = secrets.token_urlsafe(64)
     with os.fdopen(fd, "w") as f:
         f.write(key)
@@ -37,9 +43,15 @@ def _read(data: DataDir) -> str:
     path = data.file(_NAME)
     for _ in range(50):
         try:
-            if key := path.read_text().strip():
+            if key := files.read_file(path).decode().strip():
                 return key
         except OSError as e:
-            raise OperatorError(f"{path} cannot be read: {e.strerror}.", "run as the user who made it, or correct its owner.") from e
+            raise OperatorError(
+                f"{path} cannot be read: {e.strerror}.",
+                "run as the user who made it, or correct its owner.",
+            ) from e
         time.sleep(0.02)
-    raise OperatorError(f"{path} is empty.", f"remove it; sessions, continue tokens and service account tokens end: rm {path}")
+    raise OperatorError(
+        f"{path} is empty.",
+        f"remove it; sessions, continue tokens and service account tokens end: rm {path}",
+    )

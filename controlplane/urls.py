@@ -1,6 +1,13 @@
-"""URLs that Django itself serves: the console. The Kubernetes API is routed before Django (asgi.py)."""
+"""URLs that Django itself serves: the console. The Kubernetes API is routed before Django
+(asgi.py)."""
 
 from django.contrib import admin
 from django.urls import path
+from django.views.generic import RedirectView
 
-urlpatterns = [path("admin/", admin.site.urls)]
+admin.autodiscover()  # here and not at start-up: only a process that serves needs the pages
+urlpatterns = [
+    path("admin/", admin.site.urls),
+    # of the root, only what browsers ask for gets here (apiserver.endpoints.entry)
+    path("", RedirectView.as_view(url="/admin/")),
+]

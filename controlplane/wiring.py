@@ -10,49 +10,59 @@ import hashlib
 import hmac
 import os
 import socket
+import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
-from functools import cache
 from typing import Any
 
 import orjson
 from django.conf import settings
 
 from admission.chain import Chain
-from admission.order import default_plugins
+from admission.order import plugins_in_order
+from admission.webhooks.call import Caller
+from apiserver.aggregation.aggregator import Aggregator
+from apiserver.authn.frontproxy import FrontProxy
+from apiserver.authz.lastmodes import LastModes
+from apiserver.controllers.aggregation import AggregationController
 from apiserver.controllers.crd import DefinitionController
 from apiserver.controllers.manager import Controllers, TenantOf
-from apiserver.endpoints.server import Server
+from apiserver.controllers.quotas import QuotaStatus
+from apiserver.controllers.upkeep import TurnedOff
+from apiserver.endpoints.metrics import forget
+from apiserver.endpoints.server import Defaults, Server
+from apiserver.endpoints.webhook_counts import WebhookCounts
 from apiserver.fieldmanager.manager import FieldManager
-from apiserver.kinds.apiextensions.custom import CustomResource
-from apiserver.kinds.base import Resource
+from apiserver.flow.shares import Shares
 from apiserver.kinds.declarative.run import Gates
+from apiserver.kinds.served import Resource
 from apiserver.meta import features
 from apiserver.meta.gvk import GroupResource
-from apiserver.registry.authorizer import RbacAuthorizer
+from apiserver.meta.objects import Object
+from apiserver.registry.authorizer import RbacAuthorizer, decide
 from apiserver.registry.core import Registry
 from apiserver.registry.customcatalog import TenantCatalog
 from apiserver.registry.customfields import CustomFields
 from apiserver.registry.definitionnames import DefinitionHook
 from apiserver.registry.definitions import DEFINITIONS, Change
 from apiserver.registry.managers import make_manager
-from apiserver.registry.quota import charger
+from apiserver.registry.quota import Quotas
 from apiserver.registry.scope import Tenant
 from apiserver.registry.seeding import Seeder
 from apiserver.registry.services import SERVICES, ServiceHook
+from apiserver.request import DEFAULT_TENANT
 from apiserver.storage.compact import compact_forever
-from apiserver.storage.interface import Store
 from apiserver.storage.leases import Candidate
 from apiserver.storage.postgres import PostgresStore
-from apiserver.watch.board import Board
-from apiserver.watch.watches import Watches
-from controlplane import environment
+from apiserver.watch.board import LAST_MODES_AT, SHARES_AT, Board, shared_file
+from apiserver.watch.watches import MAX_BEHIND, Watches
+from controlplane import admissionplugins, environment
 from controlplane.accounttokens import account_tokens
+from controlplane.certificates import ca_bundle
 from controlplane.database import conninfo
 from controlplane.tenancy.directory import Directory, Fetch
+from controlplane.version import GIT_VERSION
 from controlplane.webhooks import webhook_client
-
-GIT_VERSION = "v1.36.2+polyplane-0.1.0"
 
 
 def index_with(catalog: TenantCatalog) -> Any:
@@ -61,27 +71,28 @@ def index_with(catalog: TenantCatalog) -> Any:
     def index(resource: GroupResource, data: bytes) -> tuple[Mapping[str, str], Mapping[str, str]]:
         obj = orjson.loads(data)
         metadata = obj["metadata"]
-        fields = {"metadata.name": metadata["name"], "metadata.namespace": metadata.get("namespace", "")}
-        found = catalog.stored(resource)
-        if found is None:
+        fields = {
+            "metadata.name": metadata["name"],
+            "metadata.namespace": metadata.get("namespace", ""),
+        }
+        served = catalog.stored(resource)
+        if served is None:
             return metadata.get("labels") or {}, CustomFields(fields, data)
-        fields.update(found.hooks.fields(obj))
+        fields.update(served.hooks.fields(obj))
         return metadata.get("labels") or {}, fields
 
     return index
 
 
 def managers() -> Callable[[Resource], FieldManager]:
-    """Field managers: those of built-in resources live as long as the process, those of custom ones as long as their definition."""
-    built_in = cache(make_manager)
+    """Field managers live as long as their resources: those of built-in ones as long as the
+    process, others as long as the definition."""
 
     def manager(resource: Resource) -> FieldManager:
-        if not isinstance(resource, CustomResource):
-            return built_in(resource)
         if resource.manager is None:
             resource.manager = make_manager(resource)
-        found: FieldManager = resource.manager
-        return found
+        manager: FieldManager = resource.manager
+        return manager
 
     return manager
 
@@ -94,29 +105,71 @@ def signer(secret: str) -> Any:
 def fetcher(store: PostgresStore) -> Fetch:
     async def fetch(statement: str, parameters: Sequence[Any]) -> Sequence[tuple[Any, ...]]:
         async def query(connection: Any) -> Sequence[tuple[Any, ...]]:
-            rows: Sequence[tuple[Any, ...]] = await (await connection.execute(statement, parameters)).fetchall()
+            rows: Sequence[tuple[Any, ...]] = await (
+                await connection.execute(statement, parameters)
+            ).fetchall()
             return rows
 
-        return await store.database.read(query)
+        return await store.database.read_everywhere(query)
 
     return fetch
 
 
-def make_registry(store: Store, catalog: TenantCatalog) -> Registry:
-    """The registry over an open store, with watches that have not been started and a catalog that nobody follows yet."""
+def max_unread() -> int:
+    """Bytes that the clients of one tenant may leave unread in one process."""
+    return environment.number("TENANT_MAX_UNREAD_BYTES", MAX_BEHIND, least=2**20)
+
+
+def limits() -> Defaults:
+    """Of tenants whose rows say nothing of them; what is set to 0 does not limit."""
+    watches = environment.number("TENANT_MAX_WATCHES", Defaults().watches)
+    inflight = environment.number("TENANT_MAX_INFLIGHT", Defaults().inflight)
+    return Defaults(watches or sys.maxsize, inflight or sys.maxsize)
+
+
+class _LeftAlone:
+    """The quotas of tenants that count their quotas themselves, or do without."""
+
+    def __init__(self, quotas: Quotas, off: TurnedOff) -> None:
+        self._quotas, self._off = quotas, off
+        self.charge = quotas.charge
+
+    async def settle(self, tenant: int, quota: Object) -> None:
+        if QuotaStatus.controller not in await self._off(tenant):
+            await self._quotas.settle(tenant, quota)
+
+
+def make_registry(store: PostgresStore, catalog: TenantCatalog) -> Registry:
+    """The registry over an open store, with watches that have not been started and a catalog that
+    nobody follows yet."""
     index = index_with(catalog)
-    return Registry(
+    client = webhook_client()
+    registry = Registry(
         store=store,
-        watches=Watches(store, index, board=Board.inherited(environment.text("BOARD_FD"))),
-        chain=Chain(default_plugins(charger(store))),
+        watches=Watches(
+            store,
+            index,
+            board=Board.inherited(environment.text("BOARD_FD")),
+            max_behind=max_unread(),
+        ),
+        chain=Chain(
+            plugins_in_order(
+                _LeftAlone(Quotas(store, catalog), controllers_off(store)),
+                decide,
+                Caller(client, WebhookCounts()),
+                admissionplugins.enabled(),
+            )
+        ),
         catalog=catalog,
         manager=managers(),
         hooks={SERVICES: ServiceHook(), DEFINITIONS: DefinitionHook()},
         sign=signer(settings.SECRET_KEY),
         index=index,
         gates=Gates.of(features.ENABLED),
-        webhooks=webhook_client(),
+        webhooks=client,
     )
+    registry.watches.when_idle(registry.chain.forget)
+    return registry
 
 
 class _Nobody:
@@ -153,11 +206,42 @@ async def start_server() -> Server:
     catalog = TenantCatalog()
     registry = make_registry(store, catalog)
     watches = registry.watches
+    watches.when_idle(forget)
     await watches.start()
     holder = f"{socket.gethostname()}:{os.getpid()}"
     definitions = DefinitionController(registry, catalog, Candidate(store.database, holder))
     catalog.follow(watches, definitions)
-    server = Server(
+    server = _server(registry, catalog, definitions, store)
+    policy, front_proxy = registry.webhooks.policy, FrontProxy(settings.SECRET_KEY.encode())
+    server.aggregator = Aggregator(registry, policy, front_proxy)
+    candidate = Candidate(store.database, holder)
+    aggregation = AggregationController(registry, server.aggregator, candidate, catalog.used)
+    controllers = Controllers(
+        registry,
+        store.database,
+        tenant_reader(store, catalog),
+        holder,
+        definitions,
+        turned_off=controllers_off(store),
+        ca_bundle=ca_bundle(),
+        front_proxy=front_proxy,
+    )
+    controllers.start()
+    compaction = asyncio.create_task(compact_forever(store.database, holder))
+    server.stop = lambda: _stop(server, controllers, aggregation, compaction)
+    server.started = True
+    return server
+
+
+def _server(
+    registry: Registry,
+    catalog: TenantCatalog,
+    definitions: DefinitionController,
+    store: PostgresStore,
+) -> Server:
+    """What requests are served with, by the settings."""
+    shared = shared_file(environment.text("BOARD_FD"))
+    return Server(
         registry=registry,
         catalog=catalog,
         definitions=definitions,
@@ -167,21 +251,25 @@ async def start_server() -> Server:
         git_version=GIT_VERSION,
         tokens=account_tokens(settings.SECRET_KEY),
         livez_grace=float(environment.number("LIVEZ_GRACE_SECONDS", 0)),
+        anonymous_tenants=frozenset(environment.words("ANONYMOUS_TENANTS") or [DEFAULT_TENANT]),
+        tenant_domain=environment.domain("TENANT_DOMAIN"),
+        max_unread=max_unread(),
+        defaults=limits(),
+        shares=Shares(shared, SHARES_AT),
+        last_modes=LastModes(shared, LAST_MODES_AT),
+        flags=environment.flags(),
     )
-    controllers = Controllers(registry, store.database, tenant_reader(store, catalog), holder, definitions)
-    controllers.start()
-    compaction = asyncio.create_task(compact_forever(store.database, holder))
-    server.stop = lambda: _stop(server, controllers, compaction)
-    server.started = True
-    return server
 
 
 def tenant_reader(store: PostgresStore, catalog: TenantCatalog) -> TenantOf:
-    """Tenants by number, for controllers, with the definitions of their custom resources at hand; None for those that are being deleted."""
+    """Tenants by number, for controllers, with the definitions of their custom resources at hand;
+    None for those that are being deleted."""
     fetch = fetcher(store)
 
     async def tenant_of(number: int) -> Tenant | None:
-        rows = await fetch("SELECT id, name FROM tenancy_tenant WHERE id = %s AND state <> 'deleting'", [number])
+        rows = await fetch(
+            "SELECT id, name FROM tenancy_tenant WHERE id = %s AND state <> 'deleting'", [number]
+        )
         if not rows:
             return None
         tenant = Tenant(*rows[0])
@@ -191,16 +279,36 @@ def tenant_reader(store: PostgresStore, catalog: TenantCatalog) -> TenantOf:
     return tenant_of
 
 
+def controllers_off(store: PostgresStore) -> TurnedOff:
+    """What the rows of tenants say about controllers."""
+    fetch = fetcher(store)
+
+    async def off(number: int) -> Sequence[str]:
+        rows = await fetch("SELECT controllers_off FROM tenancy_tenant WHERE id = %s", [number])
+        return rows[0][0] if rows else ()
+
+    return off
+
+
 async def stop_server(server: Server) -> None:
-    """Readiness fails first; then watches end, controllers stop, and writes that were begun are finished."""
+    """Readiness fails first; then watches end, controllers stop, and writes that were begun are
+    finished."""
     server.stopping = True
     server.definitions.stop()
     server.catalog.stop()
     await server.stop()
 
 
-async def _stop(server: Server, controllers: Controllers, compaction: asyncio.Task[None]) -> None:
+async def _stop(
+    server: Server,
+    controllers: Controllers,
+    aggregation: AggregationController,
+    compaction: asyncio.Task[None],
+) -> None:
     await server.registry.watches.stop()
+    await aggregation.stop()
+    if server.aggregator is not None:
+        server.aggregator.stop()
     await controllers.stop()
     await server.registry.webhooks.close()
     compaction.cancel()

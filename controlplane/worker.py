@@ -1,36 +1,48 @@
-"""One worker process: uvicorn on a listening socket, with TLS."""
+"""One worker process: uvicorn's server on a listening socket, behind the bounds of
+`controlplane.serving`."""
 
 from __future__ import annotations
 
 import asyncio
+import faulthandler
 import gc
+import logging
+import signal
 import socket
+from contextlib import suppress
 
 import uvicorn
 
 from controlplane import environment
 from controlplane.certificates import ServingFiles
+from controlplane.serving import servername
+from controlplane.serving.acceptor import Acceptor
+from controlplane.serving.connections import Connections, Seat
+from controlplane.serving.heartbeat import Heartbeat
+from controlplane.serving.http import HttpProtocol
+from controlplane.serving.limits import Limits, raise_descriptor_limit
+from controlplane.serving.websocket import MAX_MESSAGE, WebSocketProtocol
 
-_GARBAGE_AFTER = 5000  # new objects; what is there after the start (schemas above all) is never looked at again: full rounds took 70 ms
-_KEEP_ALIVE = 120  # seconds; above the 90 s for which Go's clients keep an idle connection, so that they close first
+log = logging.getLogger("polyplane.serving")
+
+# new objects; what is there after the start (schemas above all) is never looked at again: full
+# rounds took 70 ms
+_GARBAGE_AFTER = 5000
 
 
 def configuration(files: ServingFiles) -> uvicorn.Config:
     return uvicorn.Config(
         "controlplane.asgi:application",
         loop="uvloop",
-        http="httptools",
-        ws="websockets-sansio",
-        ws_max_size=1 << 20,
+        http=HttpProtocol,
+        ws=WebSocketProtocol,
+        ws_max_size=MAX_MESSAGE,
         lifespan="on",
         interface="asgi3",
         access_log=False,
         log_config=None,
         server_header=False,
         proxy_headers=False,
-        backlog=2048,
-        limit_concurrency=environment.number("MAX_CONNECTIONS", 20_000, least=1),
-        timeout_keep_alive=_KEEP_ALIVE,
         timeout_graceful_shutdown=environment.number("SHUTDOWN_SECONDS", 10),
         ssl_certfile=str(files.certificate),
         ssl_keyfile=str(files.key),
@@ -38,28 +50,69 @@ def configuration(files: ServingFiles) -> uvicorn.Config:
 
 
 class WorkerServer(uvicorn.Server):
-    """uvicorn waits for open requests before it tells the application to stop, and a watch is an open request: the application hears
-    it here first, so that readiness fails and watches end, and then uvicorn has nothing left to wait for."""
+    """uvicorn waits for open requests before it tells the application to stop, and a watch is an
+    open request: the application hears it here first, so that readiness fails and watches end, and
+    then uvicorn has nothing left to wait for."""
+
+    def __init__(self, config: uvicorn.Config, limits: Limits, heartbeat: Heartbeat) -> None:
+        super().__init__(config)
+        self._connections, self._heartbeat = Connections(limits), heartbeat
+        self._ticking: asyncio.Task[None] | None = None
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
-        await super().startup(sockets)
+        """As uvicorn's, with acceptors in the place of asyncio's servers."""
+        await self.lifespan.startup()
+        if self.lifespan.should_exit:
+            raise SystemExit(uvicorn.config.STARTUP_FAILURE)
         gc.collect()
         gc.freeze()
         gc.set_threshold(_GARBAGE_AFTER, 20, 50)
+        context = self.config.ssl
+        assert sockets and context is not None
+        if environment.domain("TENANT_DOMAIN"):
+            servername.note_in(context)
+        acceptors = [Acceptor(sock, context, self._connections, self._protocol) for sock in sockets]
+        for acceptor in acceptors:
+            acceptor.start()
+        self.servers = acceptors  # type: ignore[assignment]  # uvicorn closes them
+        self._ticking = asyncio.create_task(self._tick())
+        self.started = True
+        log.info("worker serves, at most %d connections", self._connections.limits.connections)
+
+    def _protocol(self, seat: Seat) -> HttpProtocol:
+        return HttpProtocol(
+            self.config, self.server_state, self.lifespan.state, seat, self._connections
+        )
+
+    async def _tick(self) -> None:
+        """As long as the event loop goes round: also while the worker stops."""
+        while True:
+            self._heartbeat.beat()
+            self._connections.sweep()
+            await asyncio.sleep(1)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         from controlplane.asgi import application
 
         if application.server is not None:
             application.server.leaving = True
-            await asyncio.sleep(environment.number("SHUTDOWN_DELAY_SECONDS", 0))  # load balancers see that readiness fails
+            await asyncio.sleep(
+                environment.number("SHUTDOWN_DELAY_SECONDS", 0)
+            )  # load balancers see that readiness fails
             application.server.stopping = True
             await application.server.registry.watches.stop()
+            if application.server.aggregator is not None:
+                application.server.aggregator.end_exchanges()
         await super().shutdown(sockets)
 
 
 def serve(listener: socket.socket, files: ServingFiles) -> int:
     """Serves until SIGTERM or SIGINT; the exit code."""
-    server = WorkerServer(configuration(files))
+    with suppress(AttributeError, ValueError):
+        faulthandler.register(
+            signal.SIGUSR1, all_threads=True
+        )  # the supervisor asks where a worker hangs before it ends it
+    limits = Limits.from_environment(raise_descriptor_limit())
+    server = WorkerServer(configuration(files), limits, Heartbeat.inherited())
     server.run(sockets=[listener])
     return 0 if server.started else 3

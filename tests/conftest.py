@@ -1,6 +1,8 @@
-"""Fixtures for every test: one embedded PostgreSQL per xdist worker, started at the first test that asks for it.
+"""Fixtures for every test: one embedded PostgreSQL per xdist worker, started at the first test that
+asks for it.
 
-Nothing is rolled back between tests: whoever needs objects takes a tenant of its own (fixture ``tenant``), as the product does.
+Nothing is rolled back between tests: whoever needs objects takes a tenant of its own (fixture
+``tenant``), as the product does.
 """
 
 from __future__ import annotations
@@ -18,7 +20,9 @@ _WORKER = os.environ.get("PYTEST_XDIST_WORKER", "main")
 _ROOT = Path(tempfile.mkdtemp(prefix=f"polyplane-test-{_WORKER}-"))
 atexit.register(shutil.rmtree, _ROOT, ignore_errors=True)
 _FOR_TESTS = {"POLYPLANE_SOAK_SECONDS"}  # the one setting that is the tests' own
-for _name in [n for n in os.environ if n.startswith(("POLYPLANE_", "DATABASE_URL")) and n not in _FOR_TESTS]:
+for _name in [
+    n for n in os.environ if n.startswith(("POLYPLANE_", "DATABASE_URL")) and n not in _FOR_TESTS
+]:
     del os.environ[_name]
 os.environ["POLYPLANE_DATA_DIR"] = str(_ROOT / "data")
 os.environ["POLYPLANE_ALLOW_UNSAFE_DATABASE"] = "true"
@@ -29,7 +33,8 @@ from hypothesis import settings as hypothesis_settings  # noqa: E402
 
 django.setup()
 
-# A run of the suite is repeatable: the same commit gives the same answer. `make fuzz` looks for new examples, and remembers what failed.
+# A run of the suite is repeatable: the same commit gives the same answer. `make fuzz` looks for new
+# examples, and remembers what failed.
 hypothesis_settings.register_profile("repeatable", derandomize=True, database=None, deadline=None)
 hypothesis_settings.register_profile("search", deadline=None)
 hypothesis_settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "repeatable"))
@@ -56,7 +61,9 @@ def shared() -> Path:
 
 @pytest.fixture(scope="session")
 def postgres() -> Iterator[str]:
-    """A running PostgreSQL with all migrations applied; the value is its libpq connection string. Not durable: fsync is off."""
+    """A running PostgreSQL with all migrations applied; the value is the libpq connection string of
+    the workers' role, which sees a tenant's rows only when it names the tenant. Not durable: fsync
+    is off."""
     from django.conf import settings
     from django.core.management import call_command
     from django.db import connections
@@ -73,3 +80,13 @@ def postgres() -> Iterator[str]:
     finally:
         connections.close_all()
         server.stop()
+
+
+@pytest.fixture(scope="session")
+def owner(postgres: str) -> str:
+    """The libpq connection string of the database's owner, who sees everything."""
+    from django.conf import settings
+
+    from controlplane.database import OWNER, conninfo
+
+    return conninfo({**settings.DATABASES[OWNER], "OPTIONS": {}})

@@ -1,4 +1,5 @@
-"""Settings under which mypy's Django plugin loads the models: the real ones, without making a data directory."""
+"""Settings under which mypy's Django plugin loads the models: the real ones, without making a data
+directory."""
 
 import os
 

@@ -1,51 +1,77 @@
-"""DefaultStorageClass and DefaultIngressClass: an object that names no class gets the one that is marked as default.
+"""DefaultStorageClass and DefaultIngressClass: an object that names no class gets the one that is
+marked as default.
 
-Sources: kubernetes ``plugin/pkg/admission/storage/storageclass/setdefault``, ``plugin/pkg/admission/network/defaultingressclass``.
+Sources: kubernetes ``plugin/pkg/admission/storage/storageclass/setdefault``,
+``plugin/pkg/admission/network/defaultingressclass``.
 """
 
 from __future__ import annotations
 
-from admission.attributes import Attributes, Lookup, Object
+from admission.attributes import Attributes, Lookup
 from apiserver.errors import Forbidden
 from apiserver.meta.gvk import GroupResource
+from apiserver.meta.objects import Object
 
-CLAIMS, STORAGE_CLASSES = GroupResource("", "persistentvolumeclaims"), GroupResource("storage.k8s.io", "storageclasses")
-INGRESSES, INGRESS_CLASSES = GroupResource("networking.k8s.io", "ingresses"), GroupResource("networking.k8s.io", "ingressclasses")
-_STORAGE_DEFAULT = ("storageclass.kubernetes.io/is-default-class", "storageclass.beta.kubernetes.io/is-default-class")
+CLAIMS, STORAGE_CLASSES = (
+    GroupResource("", "persistentvolumeclaims"),
+    GroupResource("storage.k8s.io", "storageclasses"),
+)
+INGRESSES, INGRESS_CLASSES = (
+    GroupResource("networking.k8s.io", "ingresses"),
+    GroupResource("networking.k8s.io", "ingressclasses"),
+)
+_STORAGE_DEFAULT = (
+    "storageclass.kubernetes.io/is-default-class",
+    "storageclass.beta.kubernetes.io/is-default-class",
+)
 _INGRESS_DEFAULT = ("ingressclass.kubernetes.io/is-default-class",)
 
 
 def _defaults(classes: list[Object], annotations: tuple[str, ...]) -> list[Object]:
     """Classes marked as default, the newest first, then by name."""
-    found = [c for c in classes if any((c["metadata"].get("annotations") or {}).get(a) == "true" for a in annotations)]
-    found.sort(key=lambda c: str(c["metadata"]["name"]))
-    found.sort(key=lambda c: str(c["metadata"].get("creationTimestamp", "")), reverse=True)
-    return found
+    defaults = [
+        c
+        for c in classes
+        if any((c["metadata"].get("annotations") or {}).get(a) == "true" for a in annotations)
+    ]
+    defaults.sort(key=lambda c: str(c["metadata"]["name"]))
+    defaults.sort(key=lambda c: str(c["metadata"].get("creationTimestamp", "")), reverse=True)
+    return defaults
 
 
 class DefaultStorageClass:
     name = "DefaultStorageClass"
 
     def handles(self, attributes: Attributes) -> bool:
-        return attributes.group_resource == CLAIMS and not attributes.subresource and attributes.operation == "CREATE"
+        return (
+            attributes.group_resource == CLAIMS
+            and not attributes.subresource
+            and attributes.operation == "CREATE"
+        )
 
     async def admit(self, attributes: Attributes, lookup: Lookup) -> None:
         if attributes.object is None:
             return
         claim, spec = attributes.object, attributes.object.setdefault("spec", {})
-        annotated = "volume.beta.kubernetes.io/storage-class" in (claim["metadata"].get("annotations") or {})
+        annotated = "volume.beta.kubernetes.io/storage-class" in (
+            claim["metadata"].get("annotations") or {}
+        )
         if spec.get("storageClassName") is not None or annotated:
             return
-        found = _defaults(list(await lookup.list(STORAGE_CLASSES)), _STORAGE_DEFAULT)
-        if found:
-            spec["storageClassName"] = found[0]["metadata"]["name"]
+        defaults = _defaults(list(await lookup.list(STORAGE_CLASSES)), _STORAGE_DEFAULT)
+        if defaults:
+            spec["storageClassName"] = defaults[0]["metadata"]["name"]
 
 
 class DefaultIngressClass:
     name = "DefaultIngressClass"
 
     def handles(self, attributes: Attributes) -> bool:
-        return attributes.group_resource == INGRESSES and not attributes.subresource and attributes.operation == "CREATE"
+        return (
+            attributes.group_resource == INGRESSES
+            and not attributes.subresource
+            and attributes.operation == "CREATE"
+        )
 
     async def admit(self, attributes: Attributes, lookup: Lookup) -> None:
         if attributes.object is None:
@@ -54,8 +80,12 @@ class DefaultIngressClass:
         annotated = "kubernetes.io/ingress.class" in (ingress["metadata"].get("annotations") or {})
         if spec.get("ingressClassName") is not None or annotated:
             return
-        found = _defaults(list(await lookup.list(INGRESS_CLASSES)), _INGRESS_DEFAULT)
-        if len(found) > 1:
-            raise Forbidden(INGRESSES, attributes.name, f"{len(found)} default IngressClasses were found, only 1 allowed")
-        if found:
-            spec["ingressClassName"] = found[0]["metadata"]["name"]
+        defaults = _defaults(list(await lookup.list(INGRESS_CLASSES)), _INGRESS_DEFAULT)
+        if len(defaults) > 1:
+            raise Forbidden(
+                INGRESSES,
+                attributes.name,
+                f"{len(defaults)} default IngressClasses were found, only 1 allowed",
+            )
+        if defaults:
+            spec["ingressClassName"] = defaults[0]["metadata"]["name"]

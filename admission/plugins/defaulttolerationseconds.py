@@ -1,9 +1,11 @@
-"""DefaultTolerationSeconds: pods stay five minutes on a node that is not ready or unreachable, unless they say otherwise."""
+"""DefaultTolerationSeconds: pods stay five minutes on a node that is not ready or unreachable,
+unless they say otherwise."""
 
 from __future__ import annotations
 
-from admission.attributes import Attributes, Lookup, Object
+from admission.attributes import Attributes, Lookup
 from apiserver.meta.gvk import GroupResource
+from apiserver.meta.objects import Object
 
 PODS = GroupResource("", "pods")
 SECONDS = 300
@@ -14,7 +16,11 @@ class DefaultTolerationSeconds:
     name = "DefaultTolerationSeconds"
 
     def handles(self, attributes: Attributes) -> bool:
-        return attributes.group_resource == PODS and not attributes.subresource and attributes.operation in ("CREATE", "UPDATE")
+        return (
+            attributes.group_resource == PODS
+            and not attributes.subresource
+            and attributes.operation in ("CREATE", "UPDATE")
+        )
 
     async def admit(self, attributes: Attributes, lookup: Lookup) -> None:
         if attributes.object is None:
@@ -23,9 +29,20 @@ class DefaultTolerationSeconds:
         tolerations = spec.get("tolerations") or []
         missing = [key for key in _KEYS if not any(_tolerates(t, key) for t in tolerations)]
         if missing:
-            added = [{"key": k, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": SECONDS} for k in missing]
+            added = [
+                {
+                    "key": k,
+                    "operator": "Exists",
+                    "effect": "NoExecute",
+                    "tolerationSeconds": SECONDS,
+                }
+                for k in missing
+            ]
             spec["tolerations"] = [*tolerations, *added]
 
 
 def _tolerates(toleration: Object, key: str) -> bool:
-    return toleration.get("key", "") in ("", key) and toleration.get("effect", "") in ("", "NoExecute")
+    return toleration.get("key", "") in ("", key) and toleration.get("effect", "") in (
+        "",
+        "NoExecute",
+    )

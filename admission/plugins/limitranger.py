@@ -1,23 +1,28 @@
-"""LimitRanger: fills in the requests and limits that a LimitRange gives to containers, and refuses what is outside its bounds.
+"""LimitRanger: fills in the requests and limits that a LimitRange gives to containers, and refuses
+what is outside its bounds.
 
-Source: kubernetes ``plugin/pkg/admission/limitranger``. The functions are pure; the plugin only fetches the LimitRanges.
+Source: kubernetes ``plugin/pkg/admission/limitranger``. The functions are pure; the plugin only
+fetches the LimitRanges.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
 
 from admission.attributes import Attributes, Lookup
 from apiserver.errors import Forbidden, aggregate
 from apiserver.meta.gvk import GroupResource
+from apiserver.meta.objects import Object
 from apiserver.meta.quantity import DECIMAL_SI, Quantity, parse_quantity
 
-Object = dict[str, Any]
 Amounts = Mapping[str, Quantity]
 
-LIMIT_RANGES, PODS, CLAIMS = (GroupResource("", r) for r in ("limitranges", "pods", "persistentvolumeclaims"))
+LIMIT_RANGES, PODS, CLAIMS = (
+    GroupResource("", r) for r in ("limitranges", "pods", "persistentvolumeclaims")
+)
 ANNOTATION = "kubernetes.io/limit-ranger"
+MOST_DEFAULTS = 20_000
+"""Amounts that one LimitRange sets in one pod; upstream knows no limit but that of the object."""
 _LARGEST_FOR_MILLI = ((1 << 63) - 1) // 1000
 
 
@@ -25,18 +30,26 @@ class LimitRanger:
     name = "LimitRanger"
 
     def handles(self, attributes: Attributes) -> bool:
-        """Containers of a pod change only through resize; claims are also checked when they grow."""
+        """Containers of a pod change only through resize; claims are also checked when they
+        grow."""
         if attributes.group_resource == PODS:
             if attributes.subresource == "resize":
                 return attributes.operation == "UPDATE"
             return not attributes.subresource and attributes.operation == "CREATE"
-        return attributes.group_resource == CLAIMS and not attributes.subresource and attributes.operation in ("CREATE", "UPDATE")
+        return (
+            attributes.group_resource == CLAIMS
+            and not attributes.subresource
+            and attributes.operation in ("CREATE", "UPDATE")
+        )
 
     async def admit(self, attributes: Attributes, lookup: Lookup) -> None:
         if attributes.object is None or attributes.group_resource != PODS:
             return
         for limits in await lookup.list(LIMIT_RANGES, attributes.namespace):
-            apply_defaults(attributes.object, _items(limits))
+            try:
+                apply_defaults(attributes.object, _items(limits))
+            except TooManyDefaults as error:
+                raise Forbidden(PODS, attributes.name, str(error)) from None
 
     async def validate(self, attributes: Attributes, lookup: Lookup) -> None:
         obj, old = attributes.object, attributes.old
@@ -53,9 +66,17 @@ def _items(limit_range: Object) -> list[Object]:
     return (limit_range.get("spec") or {}).get("limits") or []
 
 
-# --- defaults --------------------------------------------------------------------------------------------------------------------------
+# --- defaults -------------------------------------------------------------------------------------
+class TooManyDefaults(ValueError):
+    """The text says how many, for the client."""
+
+
 def apply_defaults(pod: Object, items: Sequence[Object]) -> None:
-    """Gives every container what ``items`` (spec.limits) say by default, and notes in an annotation what was set; in place."""
+    """Gives every container what ``items`` (spec.limits) say by default, and notes in an annotation
+    what was set; in place.
+
+    Raises TooManyDefaults: two objects of a megabyte, a pod and a LimitRange, would make one of
+    many gigabytes."""
     requests: dict[str, str] = {}
     limits: dict[str, str] = {}
     for item in items:
@@ -64,6 +85,13 @@ def apply_defaults(pod: Object, items: Sequence[Object]) -> None:
             limits |= item.get("default") or {}
     notes: list[str] = []
     spec = pod.get("spec") or {}
+    count = sum(len(spec.get(member) or ()) for member in ("containers", "initContainers")) * (
+        len(requests) + len(limits)
+    )
+    if count > MOST_DEFAULTS:
+        raise TooManyDefaults(
+            f"a LimitRange gives {count} defaults to its containers, more than {MOST_DEFAULTS}"
+        )
     for member, what in (("containers", "container"), ("initContainers", "init container")):
         for container in spec.get(member) or []:
             notes += _complete(container, requests, limits, what)
@@ -72,18 +100,25 @@ def apply_defaults(pod: Object, items: Sequence[Object]) -> None:
         annotations[ANNOTATION] = "LimitRanger plugin set: " + "; ".join(notes)
 
 
-def _complete(container: Object, requests: Mapping[str, str], limits: Mapping[str, str], what: str) -> list[str]:
+def _complete(
+    container: Object, requests: Mapping[str, str], limits: Mapping[str, str], what: str
+) -> list[str]:
     resources = container.setdefault("resources", {})
     notes = []
     for member, defaults in (("requests", requests), ("limits", limits)):
         missing = sorted(set(defaults) - set(resources.get(member) or {}))
         if missing:
-            resources[member] = {**(resources.get(member) or {}), **{name: defaults[name] for name in missing}}
-            notes.append(f"{', '.join(missing)} {member[:-1]} for {what} {container.get('name', '')}")
+            resources[member] = {
+                **(resources.get(member) or {}),
+                **{name: defaults[name] for name in missing},
+            }
+            notes.append(
+                f"{', '.join(missing)} {member[:-1]} for {what} {container.get('name', '')}"
+            )
     return notes
 
 
-# --- bounds ----------------------------------------------------------------------------------------------------------------------------
+# --- bounds ---------------------------------------------------------------------------------------
 def pod_errors(pod: Object, items: Sequence[Object]) -> list[str]:
     """What of the pod is outside the bounds of ``items``."""
     spec = pod.get("spec") or {}
@@ -92,9 +127,18 @@ def pod_errors(pod: Object, items: Sequence[Object]) -> list[str]:
     for item in items:
         if item.get("type") == "Container":
             for container in [*regular, *initial]:
-                errors += _bounds(item, "Container", _amounts(container, "requests"), _amounts(container, "limits"))
+                errors += _bounds(
+                    item,
+                    "Container",
+                    _amounts(container, "requests"),
+                    _amounts(container, "limits"),
+                )
         elif item.get("type") == "Pod":
-            errors += _bounds(item, "Pod", *(_pod_total(spec, regular, initial, member) for member in ("requests", "limits")))
+            errors += _bounds(
+                item,
+                "Pod",
+                *(_pod_total(spec, regular, initial, member) for member in ("requests", "limits")),
+            )
     return errors
 
 
@@ -113,17 +157,27 @@ def claim_errors(claim: Object, items: Sequence[Object]) -> list[str]:
 
 
 def _amounts(owner: Object, member: str) -> dict[str, Quantity]:
-    return {name: parse_quantity(text) for name, text in ((owner.get("resources") or {}).get(member) or {}).items()}
+    return {
+        name: parse_quantity(text)
+        for name, text in ((owner.get("resources") or {}).get(member) or {}).items()
+    }
 
 
 def _each(item: Object, member: str) -> Iterable[tuple[str, Quantity]]:
     return ((name, parse_quantity(text)) for name, text in sorted((item.get(member) or {}).items()))
 
 
-def _pod_total(spec: Object, regular: Sequence[Object], initial: Sequence[Object], member: str) -> dict[str, Quantity]:
-    """What the pod says for itself; else the sum of what all containers state, and at least what one init container needs."""
+def _pod_total(
+    spec: Object, regular: Sequence[Object], initial: Sequence[Object], member: str
+) -> dict[str, Quantity]:
+    """What the pod says for itself; else the sum of what all containers state, and at least what
+    one init container needs."""
     parts = [_amounts(container, member) for container in regular]
-    total = {name: _sum(name, [part[name] for part in parts]) for name in {n for p in parts for n in p} if all(name in p for p in parts)}
+    total = {
+        name: _sum(name, [part[name] for part in parts])
+        for name in {n for p in parts for n in p}
+        if all(name in p for p in parts)
+    }
     for container in initial:
         for name, amount in _amounts(container, member).items():
             if name not in total or amount > total[name]:
@@ -153,7 +207,9 @@ def _below(name: str, kind: str, bound: Quantity, requests: Amounts, limits: Amo
         return [f"{text}. No request is specified"]
     if requests[name] < bound:
         return [f"{text}, but request is {requests[name]}"]
-    return [f"{text}, but limit is {limits[name]}"] if name in limits and limits[name] < bound else []
+    return (
+        [f"{text}, but limit is {limits[name]}"] if name in limits and limits[name] < bound else []
+    )
 
 
 def _above(name: str, kind: str, bound: Quantity, requests: Amounts, limits: Amounts) -> list[str]:
@@ -162,7 +218,11 @@ def _above(name: str, kind: str, bound: Quantity, requests: Amounts, limits: Amo
         return [f"{text}. No limit is specified"]
     if limits[name] > bound:
         return [f"{text}, but limit is {limits[name]}"]
-    return [f"{text}, but request is {requests[name]}"] if name in requests and requests[name] > bound else []
+    return (
+        [f"{text}, but request is {requests[name]}"]
+        if name in requests and requests[name] > bound
+        else []
+    )
 
 
 def _above_request(name: str, kind: str, bound: Quantity, requests: Amounts) -> list[str]:
@@ -172,13 +232,17 @@ def _above_request(name: str, kind: str, bound: Quantity, requests: Amounts) -> 
     return [f"{text}, but request is {requests[name]}"] if requests[name] > bound else []
 
 
-def _ratio(name: str, kind: str, bound: Quantity, request: Quantity | None, limit: Quantity | None) -> list[str]:
+def _ratio(
+    name: str, kind: str, bound: Quantity, request: Quantity | None, limit: Quantity | None
+) -> list[str]:
     text = f"{name} max limit to request ratio per {kind} is {bound}"
     if request is None or request.is_zero:
         return [f"{text}, but no request is specified or request is 0"]
     if limit is None or limit.is_zero:
         return [f"{text}, but no limit is specified or limit is 0"]
-    scale = -3 if max(request.scaled(0), limit.scaled(0), bound.scaled(0)) <= _LARGEST_FOR_MILLI else 0
-    found = limit.scaled(scale) / request.scaled(scale)
+    scale = (
+        -3 if max(request.scaled(0), limit.scaled(0), bound.scaled(0)) <= _LARGEST_FOR_MILLI else 0
+    )
+    ratio = limit.scaled(scale) / request.scaled(scale)
     allowed = bound.scaled(-3) / 1000 if scale else bound.scaled(0)
-    return [f"{text}, but provided ratio is {found:f}"] if found > allowed else []
+    return [f"{text}, but provided ratio is {ratio:f}"] if ratio > allowed else []

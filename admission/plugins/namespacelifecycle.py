@@ -1,12 +1,13 @@
-"""NamespaceLifecycle: nothing is created in a namespace that is missing or terminating; system namespaces cannot be deleted."""
+"""NamespaceLifecycle: nothing is created in a namespace that is missing or terminating; system
+namespaces cannot be deleted."""
 
 from __future__ import annotations
 
 from admission.attributes import Attributes, Lookup
-from apiserver.errors import Forbidden, NotFound
+from admission.rules import NAMESPACES, find_namespace
+from apiserver.errors import Forbidden
 from apiserver.meta.gvk import GroupResource
 
-NAMESPACES = GroupResource("", "namespaces")
 IMMORTAL = frozenset({"default", "kube-system", "kube-public"})
 _ACCESS_REVIEWS = frozenset({GroupResource("authorization.k8s.io", "localsubjectaccessreviews")})
 
@@ -25,16 +26,15 @@ class NamespaceLifecycle:
             raise Forbidden(resource, attributes.name, "this namespace may not be deleted")
         if resource in _ACCESS_REVIEWS:
             return
-        namespace = await lookup.get(NAMESPACES, "", attributes.namespace)
-        if namespace is None:
-            namespace = await lookup.get(NAMESPACES, "", attributes.namespace, fresh=True)
-        if namespace is None:
-            raise NotFound(NAMESPACES, attributes.namespace)
+        namespace = await find_namespace(lookup, attributes.namespace)
         if namespace.get("status", {}).get("phase") == "Terminating":
             self._refuse(attributes, namespace)
 
     def _refuse(self, attributes: Attributes, namespace: dict[str, object]) -> None:
-        why = f"unable to create new content in namespace {attributes.namespace} because it is being terminated"
+        why = (
+            f"unable to create new content in namespace {attributes.namespace} because it "
+            f"is being terminated"
+        )
         error = Forbidden(attributes.group_resource, attributes.name, why)
         cause = {
             "reason": "NamespaceTerminating",

@@ -1,13 +1,15 @@
-"""Priority: the number and the preemption policy behind a pod's priority class; at most one class is the default.
+"""Priority: the number and the preemption policy behind a pod's priority class; at most one class
+is the default.
 
 Source: kubernetes ``plugin/pkg/admission/priority``.
 """
 
 from __future__ import annotations
 
-from admission.attributes import Attributes, Lookup, Object
+from admission.attributes import Attributes, Lookup
 from apiserver.errors import Forbidden
 from apiserver.meta.gvk import GroupResource
+from apiserver.meta.objects import Object
 
 PODS, CLASSES = GroupResource("", "pods"), GroupResource("scheduling.k8s.io", "priorityclasses")
 _PREEMPT = "PreemptLowerPriority"
@@ -28,24 +30,42 @@ class Priority:
         if attributes.operation == "UPDATE":
             _keep(spec, (attributes.old or {}).get("spec", {}))
             return
-        found = await self._class_of(attributes, lookup, spec)
-        value = found.get("value", 0) if found else 0
-        policy = (found or {}).get("preemptionPolicy") or _PREEMPT
+        priority_class = await self._class_of(attributes, lookup, spec)
+        value = priority_class.get("value", 0) if priority_class else 0
+        policy = (priority_class or {}).get("preemptionPolicy") or _PREEMPT
         if spec.get("priority") is not None and spec["priority"] != value:
-            why = f"the integer value of priority ({spec['priority']}) must not be provided in pod spec; priority admission"
-            raise Forbidden(PODS, attributes.name, f"{why} controller computed {value} from the given PriorityClass name")
+            why = (
+                f"the integer value of priority ({spec['priority']}) must not be provided "
+                f"in pod spec; priority admission"
+            )
+            raise Forbidden(
+                PODS,
+                attributes.name,
+                f"{why} controller computed {value} from the given PriorityClass name",
+            )
         if spec.get("preemptionPolicy") is not None and spec["preemptionPolicy"] != policy:
-            why = f"the string value of PreemptionPolicy ({spec['preemptionPolicy']}) must not be provided in pod spec; priority admission"
-            raise Forbidden(PODS, attributes.name, f"{why} controller computed {policy} from the given PriorityClass name")
+            why = (
+                f"the string value of PreemptionPolicy ({spec['preemptionPolicy']}) must "
+                f"not be provided in pod spec; priority admission"
+            )
+            raise Forbidden(
+                PODS,
+                attributes.name,
+                f"{why} controller computed {policy} from the given PriorityClass name",
+            )
         spec["priority"], spec["preemptionPolicy"] = value, policy
 
-    async def _class_of(self, attributes: Attributes, lookup: Lookup, spec: Object) -> Object | None:
+    async def _class_of(
+        self, attributes: Attributes, lookup: Lookup, spec: Object
+    ) -> Object | None:
         name = spec.get("priorityClassName", "")
         if name:
-            found = await lookup.get(CLASSES, "", name)
-            if found is None:
-                raise Forbidden(PODS, attributes.name, f"no PriorityClass with name {name} was found")
-            return found
+            priority_class = await lookup.get(CLASSES, "", name)
+            if priority_class is None:
+                raise Forbidden(
+                    PODS, attributes.name, f"no PriorityClass with name {name} was found"
+                )
+            return priority_class
         defaults = [c for c in await lookup.list(CLASSES) if c.get("globalDefault")]
         chosen = min(defaults, key=lambda c: c.get("value", 0)) if defaults else None
         if chosen is not None:
@@ -53,13 +73,19 @@ class Priority:
         return chosen
 
     async def validate(self, attributes: Attributes, lookup: Lookup) -> None:
-        wanted = attributes.object
-        if attributes.group_resource != CLASSES or wanted is None or not wanted.get("globalDefault"):
+        proposed = attributes.object
+        if (
+            attributes.group_resource != CLASSES
+            or proposed is None
+            or not proposed.get("globalDefault")
+        ):
             return
-        for found in await lookup.list(CLASSES):
-            name = found["metadata"]["name"]
-            if found.get("globalDefault") and name != attributes.name:
-                why = f"PriorityClass {name} is already marked as default. Only one default can exist"
+        for existing in await lookup.list(CLASSES):
+            name = existing["metadata"]["name"]
+            if existing.get("globalDefault") and name != attributes.name:
+                why = (
+                    f"PriorityClass {name} is already marked as default. Only one default can exist"
+                )
                 raise Forbidden(CLASSES, attributes.name, why)
 
 

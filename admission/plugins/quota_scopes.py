@@ -1,14 +1,12 @@
-"""Whether an object falls under the scopes of a ResourceQuota (kubernetes ``pkg/quota/v1/evaluator/core``)."""
+"""Whether an object falls under the scopes of a ResourceQuota (kubernetes
+``pkg/quota/v1/evaluator/core``)."""
 
 from __future__ import annotations
-
-from typing import Any
 
 from admission.plugins.quota_usage import CLAIMS, PODS
 from apiserver.kinds.common.podresources import qos_class
 from apiserver.meta.gvk import GroupResource
-
-Object = dict[str, Any]
+from apiserver.meta.objects import Object
 
 
 def in_scope(quota: Object, resource: GroupResource, obj: Object) -> bool:
@@ -19,13 +17,17 @@ def in_scope(quota: Object, resource: GroupResource, obj: Object) -> bool:
 def requirements(quota: Object) -> list[Object]:
     """spec.scopes and spec.scopeSelector as one list of requirements."""
     spec = quota.get("spec") or {}
-    listed: list[Object] = [{"scopeName": scope, "operator": "Exists"} for scope in spec.get("scopes") or []]
+    listed: list[Object] = [
+        {"scopeName": scope, "operator": "Exists"} for scope in spec.get("scopes") or []
+    ]
     return listed + ((spec.get("scopeSelector") or {}).get("matchExpressions") or [])
 
 
 def _fits(requirement: Object, resource: GroupResource, obj: Object) -> bool:
     if resource == CLAIMS:
-        return requirement.get("scopeName") == "VolumeAttributesClass" and _chosen(requirement, _attributes_classes(obj))
+        return requirement.get("scopeName") == "VolumeAttributesClass" and _chosen(
+            requirement, _attributes_classes(obj)
+        )
     if resource != PODS:
         return False
     spec = obj.get("spec") or {}
@@ -39,7 +41,9 @@ def _fits(requirement: Object, resource: GroupResource, obj: Object) -> bool:
         case "NotBestEffort":
             return qos_class(spec) != "BestEffort"
         case "PriorityClass":
-            return _chosen(requirement, {spec["priorityClassName"]} if spec.get("priorityClassName") else set())
+            return _chosen(
+                requirement, {spec["priorityClassName"]} if spec.get("priorityClassName") else set()
+            )
         case "CrossNamespacePodAffinity":
             return _crosses_namespaces(spec)
     return False
@@ -48,12 +52,12 @@ def _fits(requirement: Object, resource: GroupResource, obj: Object) -> bool:
 def _attributes_classes(claim: Object) -> set[str]:
     """The class that is asked for, and those that are in effect or on the way."""
     spec, status = claim.get("spec") or {}, claim.get("status") or {}
-    found = {
+    classes = {
         spec.get("volumeAttributesClassName"),
         status.get("currentVolumeAttributesClassName"),
         (status.get("modifyVolumeStatus") or {}).get("targetVolumeAttributesClassName"),
     }
-    return {name for name in found if name}
+    return {name for name in classes if name}
 
 
 def _chosen(requirement: Object, names: set[str]) -> bool:
@@ -73,8 +77,14 @@ def _crosses_namespaces(spec: Object) -> bool:
     affinity = spec.get("affinity") or {}
     for kind in ("podAffinity", "podAntiAffinity"):
         terms = affinity.get(kind) or {}
-        preferred = [t.get("podAffinityTerm") or {} for t in terms.get("preferredDuringSchedulingIgnoredDuringExecution") or []]
-        for term in [*(terms.get("requiredDuringSchedulingIgnoredDuringExecution") or []), *preferred]:
+        preferred = [
+            t.get("podAffinityTerm") or {}
+            for t in terms.get("preferredDuringSchedulingIgnoredDuringExecution") or []
+        ]
+        for term in [
+            *(terms.get("requiredDuringSchedulingIgnoredDuringExecution") or []),
+            *preferred,
+        ]:
             if term.get("namespaces") or term.get("namespaceSelector") is not None:
                 return True
     return False

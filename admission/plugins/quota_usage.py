@@ -1,31 +1,42 @@
 """What one object uses of a ResourceQuota's resources, and which of them a quota may count for it.
 
-Source: kubernetes ``pkg/quota/v1/evaluator/core`` (pods, services, claims) and ``k8s.io/apiserver/pkg/quota/v1/generic`` (counts of
-everything else). Pure; ``Usage`` maps quota resource names to amounts.
+Source: kubernetes ``pkg/quota/v1/evaluator/core`` (pods, services, claims) and
+``k8s.io/apiserver/pkg/quota/v1/generic`` (counts of everything else). Pure; ``Usage`` maps quota
+resource names to amounts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
-from typing import Any
 
 from apiserver.kinds.common import podresources
 from apiserver.kinds.common.resources import is_extended, is_hugepages
 from apiserver.meta.gvk import GroupResource
+from apiserver.meta.objects import Object
 from apiserver.meta.quantity import Quantity, parse_quantity
 from apiserver.meta.times import parse_time
 
-Object = dict[str, Any]
 Usage = dict[str, Quantity]
 
-PODS, SERVICES, CLAIMS = (GroupResource("", r) for r in ("pods", "services", "persistentvolumeclaims"))
+PODS, SERVICES, CLAIMS = (
+    GroupResource("", r) for r in ("pods", "services", "persistentvolumeclaims")
+)
 ONE = Quantity(1)
 _COMPUTE = ("cpu", "memory", "ephemeral-storage")
-_REQUIRED = frozenset({"cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"})
+_REQUIRED = frozenset(
+    {"cpu", "memory", "requests.cpu", "requests.memory", "limits.cpu", "limits.memory"}
+)
 _COUNTED = {
     GroupResource("", r): r
-    for r in ("configmaps", "secrets", "replicationcontrollers", "resourcequotas", "services", "persistentvolumeclaims")
+    for r in (
+        "configmaps",
+        "secrets",
+        "replicationcontrollers",
+        "resourcequotas",
+        "services",
+        "persistentvolumeclaims",
+    )
 }
 _CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 _CLASS_SUFFIX = ".storageclass.storage.k8s.io/"
@@ -51,9 +62,18 @@ def usage(resource: GroupResource, obj: Object, now: datetime) -> Usage:
     return used
 
 
+def counted(resource: GroupResource) -> set[str]:
+    """Those names under which each object of the resource counts as one, whatever it is like."""
+    return {name for name in (count_name(resource), _COUNTED.get(resource)) if name}
+
+
+def parsed(amounts: Mapping[str, str]) -> Usage:
+    return {name: parse_quantity(text) for name, text in amounts.items()}
+
+
 def matching(resource: GroupResource, names: Iterable[str]) -> list[str]:
     """Those quota resources that an object of ``resource`` can use, sorted."""
-    plain = {count_name(resource), _COUNTED.get(resource)}
+    plain = counted(resource)
     fits = _FITS.get(resource)
     return sorted(name for name in names if name in plain or (fits is not None and fits(name)))
 
@@ -82,7 +102,7 @@ _FITS: Mapping[GroupResource, Callable[[str], bool]] = {
 }
 
 
-# --- pods ------------------------------------------------------------------------------------------------------------------------------
+# --- pods -----------------------------------------------------------------------------------------
 def pod_counts(pod: Object, now: datetime) -> bool:
     """Whether the pod still uses anything: not finished, and not past its grace period."""
     if (pod.get("status") or {}).get("phase") in ("Succeeded", "Failed"):
@@ -100,7 +120,8 @@ def _pod_compute(spec: Object) -> Usage:
 
 
 def _whole_pod(spec: Object, member: str) -> Usage:
-    """The containers' sum, or what the pod says for itself, and the overhead of its runtime (on limits only where there is one)."""
+    """The containers' sum, or what the pod says for itself, and the overhead of its runtime (on
+    limits only where there is one)."""
     total = {**podresources.total(spec, member), **podresources.amounts(spec, member)}
     for name, text in (spec.get("overhead") or {}).items():
         if name in total:
@@ -127,25 +148,32 @@ def missing_requirements(pod: Object, names: Iterable[str]) -> str:
     """A quota on cpu or memory wants every container to say how much: what is not said, or ""."""
     spec = pod.get("spec") or {}
     own = set(_compute(*(podresources.amounts(spec, member) for member in ("requests", "limits"))))
-    wanted = (_REQUIRED & set(names)) - own
+    required = (_REQUIRED & set(names)) - own
     lacking: dict[str, list[str]] = {}
     for container in [*(spec.get("containers") or []), *(spec.get("initContainers") or [])]:
-        said = _compute(podresources.amounts(container, "requests"), podresources.amounts(container, "limits"))
-        for name in wanted - set(said):
+        said = _compute(
+            podresources.amounts(container, "requests"), podresources.amounts(container, "limits")
+        )
+        for name in required - set(said):
             lacking.setdefault(name, []).append(container.get("name", ""))
     if not lacking:
         return ""
-    return "must specify " + "; ".join(f"{name} for: {','.join(sorted(lacking[name]))}" for name in sorted(lacking))
+    return "must specify " + "; ".join(
+        f"{name} for: {','.join(sorted(lacking[name]))}" for name in sorted(lacking)
+    )
 
 
-# --- services and claims ---------------------------------------------------------------------------------------------------------------
+# --- services and claims --------------------------------------------------------------------------
 def _service(spec: Object) -> Usage:
     kind, ports = spec.get("type"), spec.get("ports") or []
     balanced = kind == "LoadBalancer"
     node_ports = len(ports) if kind == "NodePort" or balanced else 0
     if balanced and spec.get("allocateLoadBalancerNodePorts") is False:
         node_ports = sum(1 for port in ports if port.get("nodePort"))
-    return {"services.nodeports": Quantity(node_ports), "services.loadbalancers": Quantity(int(balanced))}
+    return {
+        "services.nodeports": Quantity(node_ports),
+        "services.loadbalancers": Quantity(int(balanced)),
+    }
 
 
 def _claim(claim: Object) -> Usage:

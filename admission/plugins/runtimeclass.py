@@ -1,10 +1,12 @@
-"""RuntimeClass: a pod's overhead and scheduling come from the runtime class that it names (plugin/pkg/admission/runtimeclass)."""
+"""RuntimeClass: a pod's overhead and scheduling come from the runtime class that it names
+(plugin/pkg/admission/runtimeclass)."""
 
 from __future__ import annotations
 
-from admission.attributes import Attributes, Lookup, Object
+from admission.attributes import Attributes, Lookup
 from apiserver.errors import Forbidden
 from apiserver.meta.gvk import GroupResource
+from apiserver.meta.objects import Object, frozen
 
 PODS, CLASSES = GroupResource("", "pods"), GroupResource("node.k8s.io", "runtimeclasses")
 
@@ -13,22 +15,26 @@ class RuntimeClass:
     name = "RuntimeClass"
 
     def handles(self, attributes: Attributes) -> bool:
-        return attributes.group_resource == PODS and not attributes.subresource and attributes.operation == "CREATE"
+        return (
+            attributes.group_resource == PODS
+            and not attributes.subresource
+            and attributes.operation == "CREATE"
+        )
 
     async def admit(self, attributes: Attributes, lookup: Lookup) -> None:
         pod = attributes.object
         name = (pod or {}).get("spec", {}).get("runtimeClassName")
         if pod is None or not name:
             return
-        found = await lookup.get(CLASSES, "", name)
-        if found is None:
+        runtime_class = await lookup.get(CLASSES, "", name)
+        if runtime_class is None:
             why = f'pod rejected: RuntimeClass "{name}" not found'
             raise Forbidden(PODS, attributes.name, why)
-        self._overhead(attributes, pod["spec"], found)
-        self._scheduling(attributes, pod["spec"], found)
+        self._overhead(attributes, pod["spec"], runtime_class)
+        self._scheduling(attributes, pod["spec"], runtime_class)
 
-    def _overhead(self, attributes: Attributes, spec: Object, found: Object) -> None:
-        overhead = (found.get("overhead") or {}).get("podFixed")
+    def _overhead(self, attributes: Attributes, spec: Object, runtime_class: Object) -> None:
+        overhead = (runtime_class.get("overhead") or {}).get("podFixed")
         if overhead is None:
             return
         if spec.get("overhead") and spec["overhead"] != overhead:
@@ -36,21 +42,31 @@ class RuntimeClass:
             raise Forbidden(PODS, attributes.name, why)
         spec["overhead"] = dict(overhead)
 
-    def _scheduling(self, attributes: Attributes, spec: Object, found: Object) -> None:
-        scheduling = found.get("scheduling") or {}
+    def _scheduling(self, attributes: Attributes, spec: Object, runtime_class: Object) -> None:
+        scheduling = runtime_class.get("scheduling") or {}
         selector = spec.get("nodeSelector") or {}
         for key, value in (scheduling.get("nodeSelector") or {}).items():
             if selector.get(key, value) != value:
-                why = "conflict: the runtimeClass.scheduling.nodeSelector conflicts with the pod's nodeSelector"
+                why = (
+                    "conflict: the runtimeClass.scheduling.nodeSelector conflicts with "
+                    "the pod's nodeSelector"
+                )
                 raise Forbidden(PODS, attributes.name, why)
             selector[key] = value
         if selector:
             spec["nodeSelector"] = selector
+        tolerated = set(map(frozen, spec.get("tolerations") or ()))
         for toleration in scheduling.get("tolerations") or ():
-            if toleration not in spec.get("tolerations", []):
+            if frozen(toleration) not in tolerated:
+                tolerated.add(frozen(toleration))
                 spec.setdefault("tolerations", []).append(dict(toleration))
 
     async def validate(self, attributes: Attributes, lookup: Lookup) -> None:
         spec = (attributes.object or {}).get("spec", {})
         if spec.get("overhead") and not spec.get("runtimeClassName"):
-            raise Forbidden(PODS, attributes.name, "pod rejected: Pod Overhead set without corresponding RuntimeClass defined Overhead")
+            raise Forbidden(
+                PODS,
+                attributes.name,
+                "pod rejected: Pod Overhead set without corresponding RuntimeClass defined "
+                "Overhead",
+            )

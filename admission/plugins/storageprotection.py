@@ -1,4 +1,5 @@
-"""StorageObjectInUseProtection: volumes and claims are held by a finalizer until nobody uses them."""
+"""StorageObjectInUseProtection: volumes and claims are held by a finalizer until nobody uses
+them."""
 
 from __future__ import annotations
 
@@ -16,12 +17,16 @@ class StorageObjectInUseProtection:
     name = "StorageObjectInUseProtection"
 
     def handles(self, attributes: Attributes) -> bool:
-        return attributes.group_resource in FINALIZERS and not attributes.subresource and attributes.operation == "CREATE"
+        return (
+            attributes.group_resource in FINALIZERS
+            and not attributes.subresource
+            and attributes.operation == "CREATE"
+        )
 
     async def admit(self, attributes: Attributes, lookup: Lookup) -> None:
         if attributes.object is None:
             return
         finalizers = attributes.object["metadata"].setdefault("finalizers", [])
-        wanted = FINALIZERS[attributes.group_resource]
-        if wanted not in finalizers:
-            finalizers.append(wanted)
+        finalizer = FINALIZERS[attributes.group_resource]
+        if finalizer not in finalizers:
+            finalizers.append(finalizer)

@@ -13,11 +13,18 @@ class TaintNodesByCondition:
     name = "TaintNodesByCondition"
 
     def handles(self, attributes: Attributes) -> bool:
-        return attributes.group_resource == NODES and not attributes.subresource and attributes.operation == "CREATE"
+        return (
+            attributes.group_resource == NODES
+            and not attributes.subresource
+            and attributes.operation == "CREATE"
+        )
 
     async def admit(self, attributes: Attributes, lookup: Lookup) -> None:
         if attributes.object is None:
             return
         taints = attributes.object.setdefault("spec", {}).setdefault("taints", [])
-        if not any(t.get("key") == NOT_READY["key"] and t.get("effect") == NOT_READY["effect"] for t in taints):
+        if not any(
+            t.get("key") == NOT_READY["key"] and t.get("effect") == NOT_READY["effect"]
+            for t in taints
+        ):
             taints.append(dict(NOT_READY))

@@ -1,18 +1,23 @@
-"""WebhookClient: POSTs a review to a webhook and brings back what it answers; for conversion webhooks and admission webhooks alike.
+"""WebhookClient: POSTs a review to a webhook and brings back what it answers; for conversion
+webhooks and admission webhooks alike.
 
-Nothing is retried but a connection that had gone stale, no redirect is followed, no proxy is asked. Everything about one call - names,
-connection, TLS, the answer - has to be done within one timeout. Connections are kept for a while, per tenant.
+Nothing is retried but a connection that had gone stale, no redirect is followed, no proxy is asked.
+Everything about one call - names, connection, TLS, the answer - has to be done within one timeout.
+Connections are kept for a while, per tenant.
 """
 
 from __future__ import annotations
 
 import asyncio
+import math
 import os
 import socket
 import ssl
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
+from contextlib import AsyncExitStack
 from typing import Any
+from weakref import WeakValueDictionary
 
 from admission.attributes import Lookup
 from admission.webhooks import services
@@ -27,17 +32,26 @@ from admission.webhooks.tls import Contexts, failure_text
 TIMEOUT = 30.0
 """Seconds for a call; admission webhooks say their own."""
 MOST_BYTES, MOST_FACTOR = 4 * 1024 * 1024, 4
-"""Of an answer: so many, and so many times the bytes of the question. It is parsed in one go, and all tenants of the process wait."""
+"""Of an answer: so many, and so many times the bytes of the question. It is parsed in one go, and
+all tenants of the process wait."""
 _IDLE = 30.0
 _KEPT, _KEPT_FOR_TENANT = 8, 32
-"""Idle connections to one address, and of one tenant to all: it chooses how many addresses there are."""
+"""Idle connections to one address, and of one tenant to all: it chooses how many addresses there
+are."""
+AT_ONCE = 64
+"""Calls of one tenant under way; more wait for their turn, and that counts as their time. A request
+may have hundreds of webhooks, and a connection costs this process memory and a descriptor."""
+LARGE, LARGE_AT_ONCE = 256 * 1024, 8
+"""Bytes of a question from which fewer are asked at once, because each takes several times its size
+of memory while it is sent."""
 _AGENT = "kube-apiserver-admission"
 
 _Key = tuple[int, str, int, str, bytes]
 
 
 class WebhookClient:
-    """One per process, on its event loop. policy: which addresses it calls; timeout: seconds for a call that names none itself."""
+    """One per process, on its event loop. policy: which addresses it calls; timeout: seconds for a
+    call that names none itself."""
 
     def __init__(self, policy: AddressPolicy | None = None, timeout: float = TIMEOUT) -> None:
         self.policy = policy or AddressPolicy()
@@ -45,23 +59,54 @@ class WebhookClient:
         self._names = Resolver()
         self._contexts = Contexts()
         self._idle: dict[_Key, list[Connection]] = {}
+        self._turns: WeakValueDictionary[tuple[int, bool], asyncio.Semaphore] = (
+            WeakValueDictionary()
+        )
         self._sweep: asyncio.TimerHandle | None = None
 
-    async def post(self, tenant: int, config: Mapping[str, Any], body: bytes, lookup: Lookup, limit: float | None = None) -> bytes:
-        """The body of the answer. config: a clientConfig; lookup: where Services of the tenant are found; limit: seconds. Raises
-        CallFailed, whose text names the URL, except where an answer came that is a failure."""
+    async def post(
+        self,
+        tenant: int,
+        config: Mapping[str, Any],
+        body: bytes | Callable[[], bytes],
+        lookup: Lookup,
+        limit: float | None = None,
+        size: int = 0,
+    ) -> bytes:
+        """The body of the answer. config: a clientConfig; body: what is sent, or what makes it when
+        the call has its turn, of about ``size`` bytes; lookup: where Services of the tenant are
+        found; limit: seconds, of which the webhook is told whole ones. Raises CallFailed, whose
+        text names the URL, except where an answer came that is a failure."""
         seconds = limit if limit is not None else self.timeout
-        target = Target.of(config, seconds)
+        target = Target.of(config, seconds if limit is None else math.ceil(limit))
         try:
-            async with asyncio.timeout(seconds):
-                answer = await self._call(tenant, target, body, lookup)
+            async with asyncio.timeout(seconds), AsyncExitStack() as turns:
+                if size >= LARGE:
+                    await turns.enter_async_context(self._turn(tenant, large=True))
+                await turns.enter_async_context(self._turn(tenant, large=False))
+                data = body if isinstance(body, bytes) else body()
+                answer = await self._call(tenant, target, data, lookup)
         except TimeoutError:
-            raise _failed(target, "context deadline exceeded (Client.Timeout exceeded while awaiting headers)") from None
+            why = "context deadline exceeded"
+            if limit is None:
+                why += " (Client.Timeout exceeded while awaiting headers)"
+            raise _failed(target, why) from None
         except OSError as error:
             raise _failed(target, f"{_errno_text(error)}") from None
-        except (ServiceError, CallFailed) as error:
+        except ServiceError as error:
+            raise _failed(target, str(error)) from None
+        except CallFailed as error:
+            if not error.configured:
+                raise
             raise _failed(target, str(error)) from None
         return body_of(answer)
+
+    def _turn(self, tenant: int, *, large: bool) -> asyncio.Semaphore:
+        turn = self._turns.get((tenant, large))
+        if turn is None:
+            turn = asyncio.Semaphore(LARGE_AT_ONCE if large else AT_ONCE)
+            self._turns[tenant, large] = turn
+        return turn
 
     async def close(self) -> None:
         self._names.close()
@@ -71,13 +116,17 @@ class WebhookClient:
         self._idle.clear()
         await asyncio.gather(*(connection.close() for connection in idle))
 
-    # --- one call --------------------------------------------------------------------------------------------------------------
+    # --- one call ---------------------------------------------------------------------------------
     async def _call(self, tenant: int, target: Target, body: bytes, lookup: Lookup) -> Answer:
         host, port = target.name, target.port
         if target.service is not None:
             host, port = await services.resolve(lookup, *target.service, target.port)
         key = (tenant, host, port, target.name, target.bundle)
-        headers = [("Host", target.authority), ("User-Agent", _AGENT), ("Content-Length", str(len(body)))]
+        headers = [
+            ("Host", target.authority),
+            ("User-Agent", _AGENT),
+            ("Content-Length", str(len(body))),
+        ]
         headers += [("Accept", "application/json, */*"), ("Content-Type", "application/json")]
         kept = self._take(key)
         if kept is not None:
@@ -91,9 +140,18 @@ class WebhookClient:
         except Gone:
             raise CallFailed("EOF") from None
 
-    async def _exchange(self, key: _Key, connection: Connection, target: Target, headers: list[tuple[str, str]], body: bytes) -> Answer:
+    async def _exchange(
+        self,
+        key: _Key,
+        connection: Connection,
+        target: Target,
+        headers: list[tuple[str, str]],
+        body: bytes,
+    ) -> Answer:
         try:
-            answer = await connection.post(target.path, headers, body, MOST_BYTES + MOST_FACTOR * len(body))
+            answer = await connection.post(
+                target.path, headers, body, MOST_BYTES + MOST_FACTOR * len(body)
+            )
         except BaseException:
             connection.abort()
             raise
@@ -101,7 +159,7 @@ class WebhookClient:
         return answer
 
     async def _dial(self, tenant: int, host: str, port: int, target: Target) -> Connection:
-        context = self._contexts.of(target.bundle)
+        context = await self._contexts.of(tenant, target.bundle)
         try:
             addresses = await self._names.resolve(tenant, host)
         except socket.gaierror:
@@ -124,7 +182,7 @@ class WebhookClient:
                 raise CallFailed(f"dial tcp {where}: {error}") from None
         raise CallFailed(problem)
 
-    # --- connections that wait -------------------------------------------------------------------------------------------------
+    # --- connections that wait --------------------------------------------------------------------
     def _take(self, key: _Key) -> Connection | None:
         kept = self._idle.get(key, [])
         while kept:
@@ -162,4 +220,8 @@ def _failed(target: Target, why: str) -> CallFailed:
 
 
 def _errno_text(error: OSError) -> str:
-    return os.strerror(error.errno).lower() if error.errno is not None and error.errno > 0 else str(error)
+    return (
+        os.strerror(error.errno).lower()
+        if error.errno is not None and error.errno > 0
+        else str(error)
+    )

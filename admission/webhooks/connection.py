@@ -1,4 +1,5 @@
-"""One HTTP/1.1 connection over TLS, used for one request at a time: h11 speaks the protocol, asyncio moves the bytes."""
+"""One HTTP/1.1 connection over TLS, used for one request at a time: h11 speaks the protocol,
+asyncio moves the bytes."""
 
 from __future__ import annotations
 
@@ -24,7 +25,8 @@ class Answer(NamedTuple):
 
 
 class Gone(Exception):
-    """The other side closed the connection before it said anything: one that had been idle can be replaced by a new one."""
+    """The other side closed the connection before it said anything: one that had been idle can be
+    replaced by a new one."""
 
 
 class Connection:
@@ -42,16 +44,29 @@ class Connection:
 
     @property
     def reusable(self) -> bool:
-        return self._http.our_state is h11.IDLE and not self._reader.at_eof() and not self._writer.is_closing()
+        return (
+            self._http.our_state is h11.IDLE
+            and not self._reader.at_eof()
+            and not self._writer.is_closing()
+        )
 
-    async def post(self, target: str, headers: list[tuple[str, str]], body: bytes, limit: int) -> Answer:
-        """limit: of bytes that the answer's body may have. Raises Gone, OSError, CallFailed; the connection is of no use then."""
+    async def post(
+        self, target: str, headers: list[tuple[str, str]], body: bytes, limit: int
+    ) -> Answer:
+        """limit: of bytes that the answer's body may have. Raises Gone, OSError, CallFailed; the
+        connection is of no use then."""
         try:
             http = self._http
             request = h11.Request(method="POST", target=target, headers=headers)
-            parts = [http.send(request), http.send(h11.Data(data=body)), http.send(h11.EndOfMessage())]
+            parts = [
+                http.send(request),
+                http.send(h11.Data(data=body)),
+                http.send(h11.EndOfMessage()),
+            ]
             self._writer.write(b"".join([part for part in parts if part]))
-            with contextlib.suppress(ConnectionError):  # it may have answered without reading everything
+            with contextlib.suppress(
+                ConnectionError
+            ):  # it may have answered without reading everything
                 await self._writer.drain()
             answer = await self._answer(limit)
         except h11.RemoteProtocolError as error:

@@ -1,8 +1,9 @@
 """Names to addresses, off the event loop and beside everything else that waits in threads.
 
-A tenant chooses the names: one whose name servers do not answer must keep neither the loop nor the look-ups of others waiting. So look-ups
-have threads of their own, a tenant can hold few of them at a time, and all of a tenant who ask for a name at one moment share one look-up:
-that of another tenant may be behind names that never answer.
+A tenant chooses the names: one whose name servers do not answer must keep neither the loop nor the
+look-ups of others waiting. So look-ups have threads of their own, a tenant can hold few of them at
+a time, and all of a tenant who ask for a name at one moment share one look-up: that of another
+tenant may be behind names that never answer.
 """
 
 from __future__ import annotations
@@ -22,7 +23,9 @@ class Resolver:
     """One per process."""
 
     def __init__(self) -> None:
-        self._threads = ThreadPoolExecutor(_THREADS, "webhook-names")  # threads start when they are needed
+        self._threads = ThreadPoolExecutor(
+            _THREADS, "webhook-names"
+        )  # threads start when they are needed
         self._asked: dict[tuple[int, str], asyncio.Task[list[str]]] = {}
         self._turns: WeakValueDictionary[int, asyncio.Semaphore] = WeakValueDictionary()
 
@@ -42,10 +45,12 @@ class Resolver:
         if turn is None:
             turn = self._turns[tenant] = asyncio.Semaphore(_PER_TENANT)
         async with turn:
-            found = await asyncio.get_running_loop().run_in_executor(self._threads, _look_up, host)
-        if not found:
+            addresses = await asyncio.get_running_loop().run_in_executor(
+                self._threads, _look_up, host
+            )
+        if not addresses:
             raise socket.gaierror(socket.EAI_NONAME, "no such host")
-        return found
+        return addresses
 
     def _answered(self, key: tuple[int, str], task: asyncio.Task[list[str]]) -> None:
         self._asked.pop(key, None)
@@ -60,7 +65,7 @@ class Resolver:
 
 def _look_up(host: str) -> list[str]:
     try:
-        found = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
+        answers = socket.getaddrinfo(host, None, type=socket.SOCK_STREAM)
     except ValueError:  # no name at all: an empty label, a NUL
         return []
-    return list(dict.fromkeys(str(address[0]) for *_, address in found))
+    return list(dict.fromkeys(str(address[0]) for *_, address in answers))

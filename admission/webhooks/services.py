@@ -1,7 +1,8 @@
 """From a Service to an address that can be called.
 
-Nothing here routes cluster IPs, so a Service stands for its endpoints: ready ones of its EndpointSlices, else those of its Endpoints
-object; or for its external name. Where none of them exist, the texts are those of k8s.io/apiserver ``pkg/util/proxy``.
+Nothing here routes cluster IPs, so a Service stands for its endpoints: ready ones of its
+EndpointSlices, else those of its Endpoints object; or for its external name. Where none of them
+exist, the texts are those of k8s.io/apiserver ``pkg/util/proxy``.
 """
 
 from __future__ import annotations
@@ -10,9 +11,10 @@ import random
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from admission.attributes import Lookup, Object
+from admission.attributes import Lookup
 from admission.webhooks.errors import ServiceError
 from apiserver.meta.gvk import GroupResource
+from apiserver.meta.objects import Object
 
 _SERVICES = GroupResource("", "services")
 _SLICES = GroupResource("discovery.k8s.io", "endpointslices")
@@ -35,18 +37,18 @@ async def resolve(lookup: Lookup, namespace: str, name: str, port: int) -> Endpo
     spec = service.get("spec") or {}
     if spec.get("type") == "ExternalName":
         return Endpoint(spec.get("externalName", ""), port)
-    wanted = next((p for p in spec.get("ports") or () if p.get("port") == port), None)
-    if wanted is None:
+    port_spec = next((p for p in spec.get("ports") or () if p.get("port") == port), None)
+    if port_spec is None:
         raise ServiceError(f'no service port {port} found for service "{name}"')
-    port_name = wanted.get("name") or ""
+    port_name = port_spec.get("name") or ""
     slices = [s for s in await lookup.list(_SLICES, namespace) if _of_service(s, name)]
-    found = [endpoint for s in slices for endpoint in _in_slice(s, port_name)]
-    if not found:
+    ready = [endpoint for s in slices for endpoint in _in_slice(s, port_name)]
+    if not ready:
         endpoints = await lookup.get(_ENDPOINTS, namespace, name)
-        found = list(_in_endpoints(endpoints or {}, port_name))
-    if not found:
+        ready = list(_in_endpoints(endpoints or {}, port_name))
+    if not ready:
         raise ServiceError(f'no endpoints available for service "{name}"')
-    return random.choice(found)  # noqa: S311  spread, not secrecy
+    return random.choice(ready)  # noqa: S311  spread, not secrecy
 
 
 def _of_service(part: Object, name: str) -> bool:

@@ -1,4 +1,5 @@
-"""A webhook's clientConfig, read: what is called, how it is named in errors, and whom its certificate must be for.
+"""A webhook's clientConfig, read: what is called, how it is named in errors, and whom its
+certificate must be for.
 
 Source: k8s.io/apiserver ``pkg/util/webhook/client.go``; the query ``timeout`` is client-go's.
 """
@@ -14,15 +15,16 @@ from typing import Any
 from urllib.parse import quote, urlsplit
 
 from admission.webhooks.errors import CallFailed
-from apiserver.fielderrors import go_quote
+from apiserver.golang.strconv import go_quote
 
 _PRINTABLE = re.compile(r"[!-~]+")
 
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """authority: host and port as written; name, port: who is connected to, unless service says it; path: with the query; service:
-    (namespace, name), whose endpoints are called; bundle: PEM, b"" for the system's authorities."""
+    """authority: host and port as written; name, port: who is connected to, unless service says it;
+    path: with the query; service: (namespace, name), whose endpoints are called; bundle: PEM, b""
+    for the system's authorities."""
 
     authority: str
     name: str
@@ -41,21 +43,31 @@ class Target:
         try:
             bundle = base64.b64decode(config.get("caBundle") or "")
         except ValueError:
-            raise CallFailed("unable to load root certificates: unable to parse bytes as PEM block") from None
+            raise CallFailed(
+                "unable to load root certificates: unable to parse bytes as PEM block",
+                configured=False,
+            ) from None
         service = config.get("service")
         if service is not None:
             name, port = f"{service['name']}.{service['namespace']}.svc", service.get("port") or 443
             path = _path(service.get("path") or "", timeout)
-            return cls(f"{name}:{port}", name, port, path, (service["namespace"], service["name"]), bundle)
+            return cls(
+                f"{name}:{port}", name, port, path, (service["namespace"], service["name"]), bundle
+            )
         try:
             parts = urlsplit(config.get("url") or "")
             host, number = parts.hostname, parts.port or 443
         except ValueError as error:
-            raise CallFailed(f"Unparsable URL: {error}") from None
+            raise CallFailed(f"Unparsable URL: {error}", configured=False) from None
         if not host or parts.scheme != "https":
-            raise CallFailed("webhook configuration must have either service or URL")
+            raise CallFailed(
+                "webhook configuration must have either service or URL", configured=False
+            )
         if not _PRINTABLE.fullmatch(parts.netloc):
-            raise CallFailed(f"Unparsable URL: invalid character in host name {go_quote(host)}")
+            raise CallFailed(
+                f"Unparsable URL: invalid character in host name {go_quote(host)}",
+                configured=False,
+            )
         return cls(parts.netloc, host, number, _path(parts.path, timeout), None, bundle)
 
 

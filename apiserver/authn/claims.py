@@ -1,7 +1,9 @@
-"""Claims of service account tokens: made for an account and what the token is bound to, read back, and checked against what is there now.
+"""Claims of service account tokens: made for an account and what the token is bound to, read back,
+and checked against what is there now.
 
-Source: kubernetes ``pkg/serviceaccount/claims.go``; the leeway is that of go-jose's ``jwt.Claims.Validate``. Pure: whoever checks brings
-the objects. Tokens last as long as was asked for, as with kube-apiserver's ``--service-account-extend-token-expiration=false``: there is no
+Source: kubernetes ``pkg/serviceaccount/claims.go``; the leeway is that of go-jose's
+``jwt.Claims.Validate``. Pure: whoever checks brings the objects. Tokens last as long as was asked
+for, as with kube-apiserver's ``--service-account-extend-token-expiration=false``: there is no
 ``warnafter``.
 """
 
@@ -13,21 +15,23 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
-from apiserver.meta.times import TimeError, parse_time
-from apiserver.user import User, service_account_groups, service_account_name
-
-Object = dict[str, Any]
+from apiserver.golang.time import TimeError
+from apiserver.meta.objects import Object
+from apiserver.meta.times import parse_time
+from apiserver.user import User, authenticated, service_account_groups, service_account_name
 
 LEEWAY = timedelta(minutes=1)
 _EXTRA = "authentication.kubernetes.io/"
 _PRIVATE = "kubernetes.io"
 BOUND = ("pod", "node", "secret")
-"""What a token can be bound to, by the names of the claims; of a pod's token the node is information only."""
+"""What a token can be bound to, by the names of the claims; of a pod's token the node is
+information only."""
 _INVALIDATED = "service account token has been invalidated"
 
 
 class Refused(Exception):
-    """A token of ours that is not accepted. The text is for whoever reviews tokens; a request is told nothing but 401."""
+    """A token of ours that is not accepted. The text is for whoever reviews tokens; a request is
+    told nothing but 401."""
 
 
 class Missing(Refused):
@@ -60,7 +64,11 @@ class Claims:
     @property
     def must_exist(self) -> Mapping[str, Ref]:
         """What the token dies with, beside its account."""
-        return {kind: ref for kind, ref in self.bound.items() if kind != "node" or "pod" not in self.bound}
+        return {
+            kind: ref
+            for kind, ref in self.bound.items()
+            if kind != "node" or "pod" not in self.bound
+        }
 
     @property
     def user(self) -> User:
@@ -72,10 +80,18 @@ class Claims:
             if node.uid:
                 extra["node-uid"] = (node.uid,)
         named = {_EXTRA + name: value for name, value in extra.items()}
-        return User(self.subject, self.account.uid, service_account_groups(self.namespace), named)
+        groups = authenticated(service_account_groups(self.namespace))
+        return User(self.subject, self.account.uid, groups, named)
 
 
-def make(issuer: str, audiences: list[str], account: Object, bound: Mapping[str, Ref], seconds: int, now: datetime) -> Claims:
+def make(
+    issuer: str,
+    audiences: list[str],
+    account: Object,
+    bound: Mapping[str, Ref],
+    seconds: int,
+    now: datetime,
+) -> Claims:
     """Of a token that is issued ``now`` to the ServiceAccount ``account`` for ``seconds``."""
     metadata, began = account["metadata"], int(now.timestamp())
     return Claims(
@@ -93,7 +109,10 @@ def make(issuer: str, audiences: list[str], account: Object, bound: Mapping[str,
 
 def encode(claims: Claims) -> Object:
     """As the payload of a token has them."""
-    private: Object = {"namespace": claims.namespace, "serviceaccount": _without_empty(claims.account)}
+    private: Object = {
+        "namespace": claims.namespace,
+        "serviceaccount": _without_empty(claims.account),
+    }
     private.update({kind: _without_empty(ref) for kind, ref in claims.bound.items()})
     return {
         "aud": list(claims.audiences),
@@ -110,7 +129,11 @@ def encode(claims: Claims) -> Object:
 def decode(payload: Object) -> Claims | None:
     """None for a payload that `encode` has not made."""
     private, audiences = payload.get(_PRIVATE), payload.get("aud")
-    if not isinstance(private, dict) or not isinstance(audiences, list) or not all(isinstance(a, str) for a in audiences):
+    if (
+        not isinstance(private, dict)
+        or not isinstance(audiences, list)
+        or not all(isinstance(a, str) for a in audiences)
+    ):
         return None
     times = [payload.get(name) for name in ("iat", "nbf", "exp")]
     texts = [payload.get("iss"), payload.get("jti"), private.get("namespace")]
@@ -123,8 +146,10 @@ def decode(payload: Object) -> Claims | None:
         return None
     issued, not_before, expires = (int(t) for t in times if t is not None)
     issuer, credential, namespace = (str(t) for t in texts)
-    found = Claims(issuer, tuple(audiences), issued, not_before, expires, credential, namespace, account, bound)
-    return found if found.subject == payload.get("sub") else None
+    claims = Claims(
+        issuer, tuple(audiences), issued, not_before, expires, credential, namespace, account, bound
+    )
+    return claims if claims.subject == payload.get("sub") else None
 
 
 def check_times(claims: Claims, now: datetime) -> None:
@@ -138,8 +163,11 @@ def check_times(claims: Claims, now: datetime) -> None:
         raise Refused("service account token is issued in the future")
 
 
-def check_objects(claims: Claims, account: Object | None, bound: Mapping[str, Object | None], now: datetime) -> None:
-    """``bound``: the objects of the names in ``claims.must_exist``, None for what is not there. Raises Refused, Missing."""
+def check_objects(
+    claims: Claims, account: Object | None, bound: Mapping[str, Object | None], now: datetime
+) -> None:
+    """``bound``: the objects of the names in ``claims.must_exist``, None for what is not there.
+    Raises Refused, Missing."""
     ref = claims.account
     if account is None:
         raise Missing(f'serviceaccounts "{ref.name}" not found')
@@ -147,13 +175,16 @@ def check_objects(claims: Claims, account: Object | None, bound: Mapping[str, Ob
         raise Missing(f"service account UID ({uid}) does not match claim ({ref.uid})")
     if _deleted(account, now):
         raise Refused(f"service account {claims.namespace}/{ref.name} has been deleted")
-    for kind, wanted in claims.must_exist.items():
-        found = bound.get(kind)
-        if found is None:
+    for kind, expected_uid in claims.must_exist.items():
+        owner = bound.get(kind)
+        if owner is None:
             raise Missing(_INVALIDATED)
-        if (uid := found["metadata"].get("uid", "")) != wanted.uid:
-            raise Missing(f"{kind} UID ({uid}) does not match service account {kind} ref claim ({wanted.uid})")
-        if _deleted(found, now):
+        if (uid := owner["metadata"].get("uid", "")) != expected_uid.uid:
+            raise Missing(
+                f"{kind} UID ({uid}) does not match service account {kind} ref claim "
+                f"({expected_uid.uid})"
+            )
+        if _deleted(owner, now):
             raise Refused(_INVALIDATED)
 
 

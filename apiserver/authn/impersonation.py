@@ -1,91 +1,68 @@
-"""Acting as somebody else: from the Impersonate-* headers to what must be allowed and to the user that the request goes on as.
+"""Acting as somebody else: from the Impersonate-* headers to whom they name.
 
-Source: k8s.io/apiserver ``endpoints/filters/impersonation``. Pure: the caller asks its authorizer for each check, in order, and answers the
-first refusal with that check's 403.
+Source: k8s.io/apiserver ``endpoints/filters/impersonation``. Whether the request may act as that
+user is `apiserver.authz.impersonation`'s to say.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
-from urllib.parse import unquote
 
 from apiserver.errors import BadRequest
-from apiserver.user import ANONYMOUS, AUTHENTICATED, UNAUTHENTICATED, User, service_account_groups, split_service_account
+from apiserver.golang.strconv import go_quote
+from apiserver.golang.url import path_unescape
+from apiserver.user import User
 
-USER, GROUP, UID, EXTRA = "impersonate-user", "impersonate-group", "impersonate-uid", "impersonate-extra-"
-
-_AUTHENTICATION = "authentication.k8s.io"
-
-
-class Check(NamedTuple):
-    """The verb ``impersonate`` on this must be allowed to the real user."""
-
-    group: str
-    version: str
-    resource: str
-    subresource: str = ""
-    namespace: str = ""
-    name: str = ""
+USER, GROUP, UID, EXTRA = (
+    "impersonate-user",
+    "impersonate-group",
+    "impersonate-uid",
+    "impersonate-extra-",
+)
 
 
-class Impersonation(NamedTuple):
-    """checks: in the order in which they are to be asked; user: who the request acts as once they are all allowed."""
-
-    checks: tuple[Check, ...]
-    user: User
-
-
-def read_headers(headers: Iterable[tuple[str, str]]) -> Impersonation | None:
-    """From (name, value) pairs, names in any case; None when nobody is impersonated. Raises BadRequest for a group, uid or extra
-    without a user."""
-    user, uid, groups, extra = "", "", [], dict[str, list[str]]()
+def read_headers(headers: Iterable[tuple[str, str]]) -> User | None:
+    """The user as (name, value) pairs name them, without any group that is not named; names in any
+    case. None when nobody is impersonated. Raises BadRequest for a group, uid or extra without a
+    user."""
+    values: dict[str, list[str]] = {}
     for name, value in headers:
-        key = name.lower()
-        if key == USER:
-            user = user or value
-        elif key == UID:
-            uid = uid or value
-        elif key == GROUP:
-            groups.append(value)
-        elif key.startswith(EXTRA):
-            extra.setdefault(unquote(key[len(EXTRA) :]), []).append(value)
-    if not user:
-        if groups or uid or extra:
-            raise BadRequest(f"requested {_go_references(groups, extra, uid)} without impersonating a user")
-        return None
-    return Impersonation(_checks(user, uid, groups, extra), _acting_user(user, uid, groups, extra))
+        values.setdefault(name.lower(), []).append(value)
+    user, uid = (values.get(header, [""])[0] for header in (USER, UID))
+    groups = tuple(values.get(GROUP, ()))
+    extra: dict[str, tuple[str, ...]] = {}
+    for name, texts in values.items():
+        if name.startswith(EXTRA):
+            key = _extra_key(name[len(EXTRA) :])
+            extra[key] = (*extra.get(key, ()), *texts)
+    wanted = User(user, uid, groups, extra)
+    if user:
+        return wanted
+    if groups or uid or extra:
+        raise BadRequest(f"requested {_go_user(wanted)} without impersonating a user name")
+    return None
 
 
-def _checks(user: str, uid: str, groups: list[str], extra: dict[str, list[str]]) -> tuple[Check, ...]:
-    account = split_service_account(user)
-    if account:
-        checks = [Check("", "v1", "serviceaccounts", namespace=account[0], name=account[1])]
-    else:
-        checks = [Check("", "v1", "users", name=user)]
-    checks += [Check("", "v1", "groups", name=group) for group in groups]
-    checks += [Check(_AUTHENTICATION, "v1", "userextras", key, name=value) for key, values in extra.items() for value in values]
-    if uid:
-        checks.append(Check(_AUTHENTICATION, "v1", "uids", name=uid))
-    return tuple(checks)
+def _extra_key(escaped: str) -> str:
+    """What is no valid escape stands for itself."""
+    try:
+        key = path_unescape(escaped)
+    except ValueError:
+        return escaped
+    return key.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
 
-def _acting_user(name: str, uid: str, groups: list[str], extra: dict[str, list[str]]) -> User:
-    account = split_service_account(name)
-    acting = list(service_account_groups(account[0])) if account and not groups else list(groups)
-    if name == ANONYMOUS:
-        if UNAUTHENTICATED not in acting:
-            acting.append(UNAUTHENTICATED)
-    elif AUTHENTICATED not in acting and UNAUTHENTICATED not in acting:
-        acting.append(AUTHENTICATED)
-    return User(name, uid, tuple(acting), {key: tuple(values) for key, values in extra.items()})
+def _go_user(user: User) -> str:
+    """Go's %#v of a ``*user.DefaultInfo``."""
+    groups = _go_strings(user.groups) if user.groups else "[]string(nil)"
+    extra = ", ".join(
+        f"{go_quote(key)}:{_go_strings(values)}" for key, values in sorted(user.extra.items())
+    )
+    return (
+        f"&user.DefaultInfo{{Name:{go_quote(user.name)}, UID:{go_quote(user.uid)}, "
+        f"Groups:{groups}, Extra:map[string][]string{f'{{{extra}}}' if extra else '(nil)'}}}"
+    )
 
 
-def _go_references(groups: list[str], extra: dict[str, list[str]], uid: str) -> str:
-    """Go's %v of the ObjectReferences that upstream makes of the headers (kind namespace name uid apiVersion resourceVersion fieldPath)."""
-    version = f"{_AUTHENTICATION}/v1"
-    references = [("Group", "", group, "", "", "", "") for group in groups]
-    references += [("UserExtra", "", value, "", version, "", key) for key, values in extra.items() for value in values]
-    if uid:
-        references.append(("UID", "", uid, "", version, "", ""))
-    return "[" + " ".join("{" + " ".join(reference) + "}" for reference in references) + "]"
+def _go_strings(values: tuple[str, ...]) -> str:
+    return f"[]string{{{', '.join(map(go_quote, values))}}}"

@@ -1,4 +1,5 @@
-"""What relying parties read to verify service account tokens: OpenID provider metadata and the key set, one of each per tenant.
+"""What relying parties read to verify service account tokens: OpenID provider metadata and the key
+set, one of each per tenant.
 
 Source: kubernetes ``pkg/serviceaccount/openidmetadata.go``; OpenID Connect Discovery 1.0.
 """

@@ -1,8 +1,9 @@
 """AccountTokens: issues the tokens of service accounts and says whose a token is.
 
-A token is good in exactly one tenant: its issuer names the tenant, and it is signed by that tenant's own key. What verifies once is
-remembered by the token's hash; whether the account and what the token is bound to are still there is looked up every time, in caches that
-follow the database. Source: kubernetes ``pkg/serviceaccount/{jwt,claims}.go``.
+A token is good in exactly one tenant: its issuer names the tenant, and it is signed by that
+tenant's own key. What verifies once is remembered by the token's hash; whether the account and what
+the token is bound to are still there is looked up every time, in caches that follow the database.
+Source: kubernetes ``pkg/serviceaccount/{jwt,claims}.go``.
 """
 
 from __future__ import annotations
@@ -16,12 +17,14 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import NamedTuple, Protocol
+from zlib import crc32
 
 from apiserver.authn import claims as tokens
-from apiserver.authn.claims import Claims, Missing, Object, Ref, Refused
+from apiserver.authn.claims import Claims, Missing, Ref, Refused
 from apiserver.authn.signing import TenantKey, parse
-from apiserver.meta.gotext import go_quote
+from apiserver.golang.strconv import go_quote
 from apiserver.meta.gvk import GroupResource
+from apiserver.meta.objects import Object
 from apiserver.request import DEFAULT_TENANT
 from apiserver.user import User
 
@@ -29,7 +32,8 @@ ISSUER = "https://kubernetes.default.svc"
 _REMEMBERED = 4096  # tokens
 _KEYS = 1024
 _GONE = 2.0
-"""Seconds for which a token whose account is not in the database is refused without asking again."""
+"""Seconds for which a token whose account is not in the database is refused without asking
+again."""
 _ACCOUNTS = GroupResource("", "serviceaccounts")
 RESOURCES = {kind: GroupResource("", f"{kind}s") for kind in tokens.BOUND}
 
@@ -37,7 +41,9 @@ RESOURCES = {kind: GroupResource("", f"{kind}s") for kind in tokens.BOUND}
 class Reader(Protocol):
     """Objects of one tenant: from a cache, or with ``fresh`` from the database."""
 
-    async def get(self, resource: GroupResource, namespace: str, name: str, *, fresh: bool = False) -> Object | None: ...
+    async def get(
+        self, resource: GroupResource, namespace: str, name: str, *, fresh: bool = False
+    ) -> Object | None: ...
 
 
 class Authenticated(NamedTuple):
@@ -49,79 +55,133 @@ class Authenticated(NamedTuple):
 
 @dataclass(slots=True)
 class Recognized:
-    """A token whose signature is right. gone_until: until when (of the clock) it is known to stand on nothing."""
+    """A token whose signature is right. gone_until: until when (of the clock) it is known to stand
+    on nothing."""
 
     claims: Claims
     gone_until: float = 0.0
 
 
 class AccountTokens:
-    """``secret``: of the installation, from which the tenants' keys come; ``issuer``: URL of the default tenant's issuer, below which those
-    of the others are; ``clock``: monotonic seconds."""
+    """``secret``: of the installation, from which the tenants' keys come; ``issuer``: URL of the
+    default tenant's issuer, below which those of the others are; ``clock``: monotonic seconds."""
 
-    def __init__(self, secret: bytes, issuer: str = ISSUER, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, secret: bytes, issuer: str = ISSUER, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         self._issuer, self._clock = issuer, clock
         self._known: OrderedDict[tuple[int, bytes], Recognized] = OrderedDict()
-        self.key: Callable[[int], TenantKey] = lru_cache(_KEYS)(lambda tenant: TenantKey(secret, tenant))
+        self._tenants: OrderedDict[bytes, str] = OrderedDict()
+        self.key: Callable[[int], TenantKey] = lru_cache(_KEYS)(
+            lambda tenant: TenantKey(secret, tenant)
+        )
+        self._nobodys: Callable[[str], TenantKey] = lru_cache(_KEYS)(
+            lambda name: TenantKey(secret, -1 - crc32(name.encode()))
+        )
+        """Of tenants that are not there: a token of one takes as long to refuse as a token of one
+        that is."""
 
     @classmethod
     def random(cls) -> AccountTokens:
-        """With a secret that nobody has: for servers that need not understand each other's tokens."""
+        """With a secret that nobody has: for servers that need not understand each other's
+        tokens."""
         return cls(secrets.token_bytes(32))
 
     def issuer(self, tenant: str) -> str:
-        """The issuer of a tenant's tokens, by the tenant's name; at the same time the one audience of its API."""
+        """The issuer of a tenant's tokens, by the tenant's name; at the same time the one audience
+        of its API."""
         return self._issuer if tenant == DEFAULT_TENANT else f"{self._issuer}/clusters/{tenant}"
 
+    def claimed_tenant(self, token: str) -> str:
+        """The name of the tenant whose issuer's the token says to be, which proves nothing; "" for
+        what is no token of ours."""
+        if token.count(".") != 2:
+            return ""
+        if (name := self._tenants.get(_digest(token))) is not None:
+            return name
+        token_parts = parse(token)
+        issuer = token_parts.claims.get("iss") if token_parts is not None else None
+        if issuer == self._issuer:
+            return DEFAULT_TENANT
+        prefix = f"{self._issuer}/clusters/"
+        return (
+            issuer[len(prefix) :] if isinstance(issuer, str) and issuer.startswith(prefix) else ""
+        )
+
     def issue(
-        self, tenant: tuple[int, str], account: Object, audiences: list[str], bound: Mapping[str, Ref], seconds: int, now: datetime
+        self,
+        tenant: tuple[int, str],
+        account: Object,
+        audiences: list[str],
+        bound: Mapping[str, Ref],
+        seconds: int,
+        now: datetime,
     ) -> str:
         """``tenant``: number and name; ``bound``: by the names in `tokens.BOUND`."""
         number, name = tenant
-        return self.key(number).sign(tokens.encode(tokens.make(self.issuer(name), audiences, account, bound, seconds, now)))
+        return self.key(number).sign(
+            tokens.encode(tokens.make(self.issuer(name), audiences, account, bound, seconds, now))
+        )
 
     def recognize(self, tenant: tuple[int, str], token: str) -> Recognized | None:
-        """None for what is no token of the tenant's issuer. Raises Refused where it says to be one, and is not."""
+        """None for what is no token of the tenant's issuer. Raises Refused where it says to be one,
+        and is not."""
         if token.count(".") != 2:  # an operator's, and no JWT: not worth a hash for every request
             return None
         number, name = tenant
-        place = number, hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
-        known = self._known.get(place)
-        if known is not None:
+        place = number, _digest(token)
+        remembered = self._known.get(place)
+        if remembered is not None:
             self._known.move_to_end(place)
-            return known
-        found = parse(token)
-        if found is None or found.claims.get("iss") != self.issuer(name):
+            return remembered
+        token_parts = parse(token)
+        if token_parts is None or token_parts.claims.get("iss") != self.issuer(name):
             return None
-        key = self.key(number)
-        if found.header.get("kid") != key.kid:
+        key = self.key(number) if number else self._nobodys(name)
+        if token_parts.header.get("kid") != key.kid:
             raise Refused("invalid signature, no keys found")
-        if not key.verifies(found):
+        if not key.verifies(token_parts):
             raise Refused("go-jose/go-jose: error in cryptographic primitive")
-        claims = tokens.decode(found.claims)
+        claims = tokens.decode(token_parts.claims)
         if claims is None:
-            raise Refused("service account token claims could not be validated due to unexpected private claim")
-        known = self._known[place] = Recognized(claims)
+            raise Refused(
+                "service account token claims could not be validated due to unexpected private "
+                "claim"
+            )
+        remembered = self._known[place] = Recognized(claims)
         if len(self._known) > _REMEMBERED:
             self._known.popitem(last=False)
-        return known
+        self._tenants[place[1]] = name
+        if len(self._tenants) > _REMEMBERED:
+            self._tenants.popitem(last=False)
+        return remembered
 
-    async def admit(self, known: Recognized, audiences: Sequence[str], reader: Reader, now: datetime | None = None) -> Authenticated:
-        """Whose the token is, when it is meant for one of ``audiences``, valid now, and all that it stands on is there. Raises Refused."""
-        claims, now = known.claims, now or datetime.now(UTC)
+    async def admit(
+        self,
+        recognized: Recognized,
+        audiences: Sequence[str],
+        reader: Reader,
+        now: datetime | None = None,
+    ) -> Authenticated:
+        """Whose the token is, when it is meant for one of ``audiences``, valid now, and all that it
+        stands on is there. Raises Refused."""
+        claims, now = recognized.claims, now or datetime.now(UTC)
         shared = tuple(a for a in claims.audiences if a in audiences)
         if not shared:
-            raise Refused(f"token audiences {_quoted(claims.audiences)} is invalid for the target audiences {_quoted(audiences)}")
+            raise Refused(
+                f"token audiences {_quoted(claims.audiences)} is invalid for the target audiences "
+                f"{_quoted(audiences)}"
+            )
         tokens.check_times(claims, now)
         try:
             await _check(claims, reader, now, fresh=False)
         except Missing:
-            if self._clock() < known.gone_until:
+            if self._clock() < recognized.gone_until:
                 raise
             try:
                 await _check(claims, reader, now, fresh=True)
             except Missing:
-                known.gone_until = self._clock() + _GONE
+                recognized.gone_until = self._clock() + _GONE
                 raise
         return Authenticated(claims.user, shared)
 
@@ -133,6 +193,10 @@ async def _check(claims: Claims, reader: Reader, now: datetime, *, fresh: bool) 
         namespace = "" if kind == "node" else claims.namespace
         bound[kind] = await reader.get(RESOURCES[kind], namespace, ref.name, fresh=fresh)
     tokens.check_objects(claims, account, bound, now)
+
+
+def _digest(token: str) -> bytes:
+    return hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
 
 
 def _quoted(texts: Sequence[str]) -> str:

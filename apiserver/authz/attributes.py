@@ -1,6 +1,7 @@
 """What an authorizer is asked, what it answers, and how a refusal reads.
 
-Sources: k8s.io/apiserver ``authorization/authorizer`` (Attributes, Decision) and ``endpoints/handlers/responsewriters`` (texts).
+Sources: k8s.io/apiserver ``authorization/authorizer`` (Attributes, Decision) and
+``endpoints/handlers/responsewriters`` (texts).
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from collections.abc import Awaitable, Callable
 from typing import NamedTuple
 
 from apiserver.errors import Forbidden
-from apiserver.fielderrors import go_quote
+from apiserver.golang.strconv import go_quote
 from apiserver.meta.fields import FieldRequirement
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.labels import Requirement
@@ -17,9 +18,11 @@ from apiserver.user import User
 
 
 class Attributes(NamedTuple):
-    """One question. is_resource: whether group ... name count, or else ``path``; version "*" for any.
+    """One question. is_resource: whether group ... name count, or else ``path``; version "*" for
+    any.
 
-    label_requirements, field_requirements: what a list, watch or deletecollection is limited to, for authorizers that look at it."""
+    label_requirements, field_requirements: what a list, watch or deletecollection is limited to,
+    for authorizers that look at it."""
 
     user: User
     verb: str
@@ -41,7 +44,8 @@ class Attributes(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """reason: why it is allowed, or what went wrong on the way to a refusal; often "". denied: refused for good, whoever else is asked."""
+    """reason: why it is allowed, or what went wrong on the way to a refusal; often "". denied:
+    refused for good, whoever else is asked."""
 
     allowed: bool
     reason: str = ""
@@ -54,12 +58,17 @@ _HTML = str.maketrans({"&": "&amp;", "<": "&lt;", ">": "&gt;"})
 
 
 def forbidden_message(attributes: Attributes) -> str:
-    """``User "x" cannot list resource "pods" in API group "" in the namespace "y"``, escaped as HTML would need."""
+    """``User "x" cannot list resource "pods" in API group "" in the namespace "y"``, escaped as
+    HTML would need."""
     user, verb = go_quote(attributes.user.name), attributes.verb
     if not attributes.is_resource:
         text = f"User {user} cannot {verb} path {go_quote(attributes.path)}"
     else:
-        scope = f"in the namespace {go_quote(attributes.namespace)}" if attributes.namespace else "at the cluster scope"
+        scope = (
+            f"in the namespace {go_quote(attributes.namespace)}"
+            if attributes.namespace
+            else "at the cluster scope"
+        )
         resource, group = go_quote(attributes.full_resource), go_quote(attributes.group)
         text = f"User {user} cannot {verb} resource {resource} in API group {group} {scope}"
     return text.translate(_HTML)

@@ -1,7 +1,9 @@
-"""The reviews of authorization.k8s.io/v1: a question about rights as an object, answered in its status.
+"""The reviews of authorization.k8s.io/v1: a question about rights as an object, answered in its
+status.
 
-Sources: kubernetes ``pkg/apis/authorization/validation`` and ``pkg/registry/authorization``. Pure over an authorizer; nothing is stored.
-Objects arrive decoded and pruned; the answer is a new object.
+Sources: kubernetes ``pkg/apis/authorization/validation`` and ``pkg/registry/authorization``. Pure
+over an authorizer; nothing is stored. Objects arrive decoded and pruned; the answer is a new
+object.
 """
 
 from __future__ import annotations
@@ -11,13 +13,17 @@ from typing import Any
 
 from apiserver.authz.attributes import Attributes, Authorize
 from apiserver.authz.rbac import UserRules
-from apiserver.authz.review_selectors import read_field_selector, read_label_selector, selector_errors
+from apiserver.authz.review_selectors import (
+    read_field_selector,
+    read_label_selector,
+    selector_errors,
+)
 from apiserver.errors import BadRequest, Invalid, aggregate
-from apiserver.fielderrors import FieldErrors, FieldPath, GoSyntax, go_quote, invalid
+from apiserver.fielderrors import FieldErrors, FieldPath, GoSyntax, invalid
+from apiserver.golang.strconv import go_quote
 from apiserver.meta.gvk import GroupKind
+from apiserver.meta.objects import Object
 from apiserver.user import User
-
-Object = dict[str, Any]
 
 _NO_KIND = GroupKind("authorization.k8s.io", "")
 """Upstream names no kind when it refuses a review."""
@@ -29,16 +35,30 @@ async def subject_access_review(review: Object, authorize: Authorize) -> Object:
     return await _answer(review, _subject(review["spec"]), authorize)
 
 
-async def local_subject_access_review(review: Object, namespace: str, authorize: Authorize) -> Object:
+async def local_subject_access_review(
+    review: Object, namespace: str, authorize: Authorize
+) -> Object:
     """For LocalSubjectAccessReview posted to ``namespace``. Raises Invalid, BadRequest."""
-    errors = _spec_errors(review, named=True) + _metadata_errors(review, "must be empty except for namespace", frozenset({"namespace"}))
+    errors = _spec_errors(review, named=True) + _metadata_errors(
+        review, "must be empty except for namespace", frozenset({"namespace"})
+    )
     spec, own = _spec(review), review.get("metadata", {}).get("namespace", "")
     asked = spec.get("resourceAttributes")
     if asked is not None and asked.get("namespace", "") != own:
-        errors.append(invalid("spec.resourceAttributes.namespace", asked.get("namespace", ""), "must match metadata.namespace"))
+        errors.append(
+            invalid(
+                "spec.resourceAttributes.namespace",
+                asked.get("namespace", ""),
+                "must match metadata.namespace",
+            )
+        )
     if spec.get("nonResourceAttributes") is not None:
         errors.append(
-            invalid("spec.nonResourceAttributes", _go_url_attributes(spec["nonResourceAttributes"]), "disallowed on this kind of request")
+            invalid(
+                "spec.nonResourceAttributes",
+                _go_url_attributes(spec["nonResourceAttributes"]),
+                "disallowed on this kind of request",
+            )
         )
     _refuse(errors)
     if namespace != own:
@@ -52,29 +72,39 @@ async def self_subject_access_review(review: Object, user: User, authorize: Auth
     return await _answer(review, user, authorize)
 
 
-async def self_subject_rules_review(review: Object, user: User, rules_for: Callable[[User, str], Awaitable[UserRules]]) -> Object:
-    """For SelfSubjectRulesReview: the rules of ``user`` in spec.namespace; the answer carries no spec. Raises BadRequest."""
+async def self_subject_rules_review(
+    review: Object, user: User, rules_for: Callable[[User, str], Awaitable[UserRules]]
+) -> Object:
+    """For SelfSubjectRulesReview: the rules of ``user`` in spec.namespace; the answer carries no
+    spec. Raises BadRequest."""
     namespace = _spec(review).get("namespace", "")
     if not namespace:
         raise BadRequest("no namespace on request")
-    found = await rules_for(user, namespace)
+    rules = await rules_for(user, namespace)
     resource_rules, url_rules = [], []
-    for rule in found.rules:
+    for rule in rules.rules:
         if rule.get("resources"):
             resource_rules.append(_members(rule, "apiGroups", "resources", "resourceNames"))
         if rule.get("nonResourceURLs"):
             url_rules.append(_members(rule, "nonResourceURLs"))
-    status: Object = {"resourceRules": resource_rules, "nonResourceRules": url_rules, "incomplete": False}
-    if found.errors:
-        status["evaluationError"] = aggregate(found.errors)
+    status: Object = {
+        "resourceRules": resource_rules,
+        "nonResourceRules": url_rules,
+        "incomplete": False,
+    }
+    if rules.errors:
+        status["evaluationError"] = aggregate(rules.errors)
     return {**review, "metadata": {}, "spec": {}, "status": status}
 
 
 def _members(rule: Mapping[str, Any], *names: str) -> Object:
-    return {"verbs": rule.get("verbs") or [], **{name: rule[name] for name in names if rule.get(name)}}
+    return {
+        "verbs": rule.get("verbs") or [],
+        **{name: rule[name] for name in names if rule.get(name)},
+    }
 
 
-# --- evaluation ------------------------------------------------------------------------------------------------------------------------
+# --- evaluation -----------------------------------------------------------------------------------
 def _subject(spec: Object) -> User:
     extra = {key: tuple(values or ()) for key, values in (spec.get("extra") or {}).items()}
     return User(spec.get("user", ""), spec.get("uid", ""), tuple(spec.get("groups") or ()), extra)
@@ -98,7 +128,9 @@ def _attributes(user: User, spec: Object) -> tuple[Attributes, list[str]]:
     asked = spec.get("resourceAttributes")
     if asked is None:
         url = spec["nonResourceAttributes"]
-        return Attributes(user, url.get("verb", ""), path=url.get("path", ""), is_resource=False), []
+        return Attributes(
+            user, url.get("verb", ""), path=url.get("path", ""), is_resource=False
+        ), []
     by_field, field_failed = read_field_selector(asked.get("fieldSelector"))
     by_label, label_failed = read_label_selector(asked.get("labelSelector"))
     attributes = Attributes(
@@ -114,13 +146,19 @@ def _attributes(user: User, spec: Object) -> tuple[Attributes, list[str]]:
         field_requirements=by_field,
     )
     problems = []
-    for member, failed, read in (("fieldSelector", field_failed, bool(by_field)), ("labelSelector", label_failed, bool(by_label))):
+    for member, failed, read in (
+        ("fieldSelector", field_failed, bool(by_field)),
+        ("labelSelector", label_failed, bool(by_label)),
+    ):
         if failed:
-            problems.append(f"spec.resourceAttributes.{member} {'partially ' if read else ''}ignored due to parse error")
+            problems.append(
+                f"spec.resourceAttributes.{member} {'partially ' if read else ''}ignored due to "
+                f"parse error"
+            )
     return attributes, problems
 
 
-# --- validation ------------------------------------------------------------------------------------------------------------------------
+# --- validation -----------------------------------------------------------------------------------
 def _spec(review: Object) -> Object:
     return review.get("spec") or {}
 
@@ -142,16 +180,24 @@ def _spec_errors(review: Object, *, named: bool) -> FieldErrors:
         why = "exactly one of nonResourceAttributes or resourceAttributes must be specified"
         errors.append(invalid(path.child("resourceAttributes"), None, why))
     if named and not spec.get("user") and not spec.get("groups"):
-        errors.append(invalid(path.child("user"), "", "at least one of user or group must be specified"))
+        errors.append(
+            invalid(path.child("user"), "", "at least one of user or group must be specified")
+        )
     return errors + selector_errors(asked or {}, path.child("resourceAttributes"))
 
 
-def _metadata_errors(review: Object, why: str, allowed: frozenset[str] = frozenset()) -> FieldErrors:
+def _metadata_errors(
+    review: Object, why: str, allowed: frozenset[str] = frozenset()
+) -> FieldErrors:
     metadata = review.get("metadata") or {}
-    if any(value for name, value in metadata.items() if name not in allowed and name != "managedFields"):
+    if any(
+        value for name, value in metadata.items() if name not in allowed and name != "managedFields"
+    ):
         return [invalid("metadata", metadata, why)]
     return []
 
 
 def _go_url_attributes(value: Object) -> GoSyntax:
-    return GoSyntax(f'{{"Path":{go_quote(value.get("path", ""))},"Verb":{go_quote(value.get("verb", ""))}}}')
+    return GoSyntax(
+        f'{{"Path":{go_quote(value.get("path", ""))},"Verb":{go_quote(value.get("verb", ""))}}}'
+    )

@@ -1,16 +1,18 @@
-"""Policy rules of RBAC: what one rule allows, whether rules cover other rules, and how a rule reads in a message.
+"""Policy rules of RBAC: what one rule allows, its parts, and how a rule reads in a message.
 
-A rule is the JSON of rbac.authorization.k8s.io/v1 PolicyRule. Sources: k8s.io/component-helpers ``auth/rbac/validation`` (coverage) and
-kubernetes ``pkg/apis/rbac/v1`` helpers (matching, CompactString) and ``pkg/registry/rbac/validation`` (compaction).
+A rule is the JSON of rbac.authorization.k8s.io/v1 PolicyRule. Sources: k8s.io/component-helpers
+``auth/rbac/validation`` (parts) and kubernetes ``pkg/apis/rbac/v1`` helpers (matching,
+CompactString) and ``pkg/registry/rbac/validation`` (compaction).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator
+from itertools import product
 from typing import Any
 
 from apiserver.authz.attributes import Attributes
-from apiserver.fielderrors import go_quote
+from apiserver.golang.strconv import go_quote
 
 Rule = dict[str, Any]
 
@@ -46,65 +48,45 @@ def _url_covers(owner: str, url: str) -> bool:
     return owner in (ALL, url) or (owner.endswith(ALL) and url.startswith(owner.rstrip(ALL)))
 
 
-def break_down(rule: Rule) -> list[Rule]:
+def break_down(rule: Rule) -> Iterator[Rule]:
     """The rule as rules of one group, resource, verb and name each, or of one URL and verb each."""
-    out: list[Rule] = []
-    for group in values(rule, "apiGroups"):
-        for resource in values(rule, "resources"):
-            for verb in values(rule, "verbs"):
-                plain: Rule = {"apiGroups": [group], "resources": [resource], "verbs": [verb]}
-                names = values(rule, "resourceNames")
-                out += [{**plain, "resourceNames": [name]} for name in names] if names else [plain]
-    for url in values(rule, "nonResourceURLs"):
-        out += [{"nonResourceURLs": [url], "verbs": [verb]} for verb in values(rule, "verbs")]
-    return out
-
-
-def uncovered(owned: Iterable[Rule], wanted: Iterable[Rule]) -> list[Rule]:
-    """The parts of ``wanted`` (broken down) that no single rule of ``owned`` covers."""
-    owners = list(owned)
-    return [part for rule in wanted for part in break_down(rule) if not any(_covers(owner, part) for owner in owners)]
-
-
-def _covers(owner: Rule, part: Rule) -> bool:
-    if not _has_all(values(owner, "verbs"), values(part, "verbs")):
-        return False
-    if not _has_all(values(owner, "apiGroups"), values(part, "apiGroups")):
-        return False
-    if not all(_resource_covered(values(owner, "resources"), resource) for resource in values(part, "resources")):
-        return False
-    urls = values(owner, "nonResourceURLs")
-    if not all(any(_url_covers(u, url) for u in urls) for url in values(part, "nonResourceURLs")):
-        return False
-    owner_names, names = values(owner, "resourceNames"), values(part, "resourceNames")
-    return not owner_names or (bool(names) and all(name in owner_names for name in names))
-
-
-def _has_all(owned: Sequence[str], wanted: Sequence[str]) -> bool:
-    return ALL in owned or all(w in owned for w in wanted)
-
-
-def _resource_covered(owned: Sequence[str], resource: str) -> bool:
-    if ALL in owned or resource in owned:
-        return True
-    _, slash, subresource = resource.partition("/")
-    return bool(slash) and f"*/{subresource}" in owned
+    verbs = values(rule, "verbs")
+    for group, resource, verb, name in product(
+        values(rule, "apiGroups"),
+        values(rule, "resources"),
+        verbs,
+        values(rule, "resourceNames") or (None,),
+    ):
+        plain: Rule = {"apiGroups": [group], "resources": [resource], "verbs": [verb]}
+        yield plain if name is None else {**plain, "resourceNames": [name]}
+    for url, verb in product(values(rule, "nonResourceURLs"), verbs):
+        yield {"nonResourceURLs": [url], "verbs": [verb]}
 
 
 def compact(rules: Iterable[Rule]) -> list[Rule]:
-    """Rules of one group and resource (and at most one name) merged by their verbs; all others as they are."""
+    """Rules of one group and resource (and at most one name) merged by their verbs; all others as
+    they are."""
     out: list[Rule] = []
     simple: dict[tuple[str, str, str | None], Rule] = {}
     for rule in rules:
-        groups, resources, names = values(rule, "apiGroups"), values(rule, "resources"), values(rule, "resourceNames")
-        if len(names) > 1 or values(rule, "nonResourceURLs") or len(groups) != 1 or len(resources) != 1:
+        groups, resources, names = (
+            values(rule, "apiGroups"),
+            values(rule, "resources"),
+            values(rule, "resourceNames"),
+        )
+        if (
+            len(names) > 1
+            or values(rule, "nonResourceURLs")
+            or len(groups) != 1
+            or len(resources) != 1
+        ):
             out.append(rule)
             continue
         key = (groups[0], resources[0], names[0] if names else None)
         if key in simple:
-            simple[key]["verbs"] = [*simple[key]["verbs"], *values(rule, "verbs")]
+            simple[key]["verbs"] += values(rule, "verbs")
         else:
-            simple[key] = dict(rule)
+            simple[key] = {**rule, "verbs": [*values(rule, "verbs")]}
     return out + list(simple.values())
 
 
@@ -124,4 +106,12 @@ _MEMBERS = (
 
 def compact_string(rule: Rule) -> str:
     """``{APIGroups:["apps"], Resources:["*"], Verbs:["get" "list"]}``."""
-    return "{" + ", ".join(f"{label}:{go_list(values(rule, member))}" for label, member in _MEMBERS if values(rule, member)) + "}"
+    return (
+        "{"
+        + ", ".join(
+            f"{label}:{go_list(values(rule, member))}"
+            for label, member in _MEMBERS
+            if values(rule, member)
+        )
+        + "}"
+    )

@@ -1,7 +1,9 @@
-"""Declarations: what functions there are and what they take, written as signatures, each with its implementation.
+"""Declarations: what functions there are and what they take, written as signatures, each with its
+implementation.
 
-``overload("add_int64", "_+_(int, int) -> int", add)``; members are written ``string.size() -> int``. One capital letter is a type
-parameter; other names are CEL's simple types or come from the ``types`` handed in. Overload ids are cel-go's, because costs hang on them.
+``overload("add_int64", "_+_(int, int) -> int", add)``; members are written ``string.size() ->
+int``. One capital letter is a type parameter; other names are CEL's simple types or come from the
+``types`` handed in. Overload ids are cel-go's, because costs hang on them.
 """
 
 from __future__ import annotations
@@ -12,7 +14,15 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
-from apiserver.cel.types import SIMPLE_NAMES, Type, list_type, map_type, optional_type, param_type, type_of_type
+from apiserver.cel.types import (
+    SIMPLE_NAMES,
+    Type,
+    list_type,
+    map_type,
+    optional_type,
+    param_type,
+    type_of_type,
+)
 
 Implementation = Callable[..., Any]
 
@@ -64,16 +74,21 @@ class _Types:
 
     def many(self) -> list[Type]:
         """Types up to the closing parenthesis."""
-        found: list[Type] = []
+        types: list[Type] = []
         while self.tokens[self.at] != ")":
             if self.tokens[self.at] == ",":
                 self.at += 1
-            found.append(self.one())
+            types.append(self.one())
         self.at += 1
-        return found
+        return types
 
 
-def overload(id_: str, signature: str, impl: Implementation | None = None, types: Mapping[str, Type] | None = None) -> Overload:
+def overload(
+    id_: str,
+    signature: str,
+    impl: Implementation | None = None,
+    types: Mapping[str, Type] | None = None,
+) -> Overload:
     """See the module's docstring. impl None: the interpreter knows the function itself."""
     named = types or {}
     head, result_text = signature.rsplit(" -> ", 1)
@@ -99,14 +114,29 @@ def _last_group(head: str) -> int:
 
 
 def _split_target(name: str) -> tuple[str, str]:
-    """``string.size`` is a member of string; ``::ip.isCanonical`` and ``optional.of`` are names in a namespace."""
+    """``string.size`` is a member of string; ``::ip.isCanonical`` and ``optional.of`` are names in
+    a namespace."""
     target, _, function = name.rpartition(".")
     if target in _NAMESPACES:
         return "", name
     return target, function
 
 
-_NAMESPACES = frozenset({"optional", "sets", "math", "strings", "ip", "format", "jsonpatch", "cel", "lists", "base64", "regex"})
+_NAMESPACES = frozenset(
+    {
+        "optional",
+        "sets",
+        "math",
+        "strings",
+        "ip",
+        "format",
+        "jsonpatch",
+        "cel",
+        "lists",
+        "base64",
+        "regex",
+    }
+)
 
 
 def _params(types: Iterable[Type]) -> Iterable[str]:
@@ -118,26 +148,27 @@ def _params(types: Iterable[Type]) -> Iterable[str]:
 
 def functions(*overloads: Overload) -> dict[str, tuple[Overload, ...]]:
     """Overloads by function name, in order."""
-    made: dict[str, tuple[Overload, ...]] = {}
+    declared: dict[str, tuple[Overload, ...]] = {}
     for o in overloads:
-        made[o.function] = (*made.get(o.function, ()), o)
-    return made
+        declared[o.function] = (*declared.get(o.function, ()), o)
+    return declared
 
 
 def merge(*tables: Functions) -> dict[str, tuple[Overload, ...]]:
     """Later tables add overloads to the functions of earlier ones."""
-    made: dict[str, tuple[Overload, ...]] = {}
+    merged: dict[str, tuple[Overload, ...]] = {}
     for table in tables:
         for name, overloads in table.items():
-            known = made.get(name, ())
-            ids = {o.id for o in known}
-            made[name] = (*known, *(o for o in overloads if o.id not in ids))
-    return made
+            earlier = merged.get(name, ())
+            ids = {o.id for o in earlier}
+            merged[name] = (*earlier, *(o for o in overloads if o.id not in ids))
+    return merged
 
 
 @lru_cache(maxsize=4096)
 def candidate_names(container: str, name: str) -> tuple[str, ...]:
-    """What a name may mean in a container, most specific first: ``a.b.x``, ``a.x``, ``x``; a leading dot means the root."""
+    """What a name may mean in a container, most specific first: ``a.b.x``, ``a.x``, ``x``; a
+    leading dot means the root."""
     if name.startswith("."):
         return (name[1:],)
     parts = container.split(".") if container else []

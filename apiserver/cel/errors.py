@@ -1,6 +1,8 @@
-"""Errors of CEL: what a source text gets wrong (CompileError, positions) and what an evaluation runs into (EvalError).
+"""Errors of CEL: what a source text gets wrong (CompileError, positions) and what an evaluation
+runs into (EvalError).
 
-Texts and layout are cel-go's (``common/error.go``): one ``ERROR: <input>:line:column: message`` each, followed by the line and a caret.
+Texts and layout are cel-go's (``common/error.go``): one ``ERROR: <input>:line:column: message``
+each, followed by the line and a caret.
 """
 
 from __future__ import annotations
@@ -11,11 +13,15 @@ from dataclasses import dataclass
 
 MAX_ERRORS = 100
 MAX_SNIPPET = 16384
+MAX_TEXT = 128 * 1024
+"""Code points of all errors of a source. Upstream shows the whole line with each of them, however
+long it is."""
 NO_POSITION = -1
 
 
 class CelError(Exception):
-    """An evaluation has no value. ``message`` as cel-go says it, without the place; ``spent``: cost units until then."""
+    """An evaluation has no value. ``message`` as cel-go says it, without the place; ``spent``: cost
+    units until then."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -35,7 +41,8 @@ class BudgetExceeded(CelError):
 
 
 class InstantiationError(Exception):
-    """A checked expression that cannot be made into a program: a constant part of it has no value."""
+    """A checked expression that cannot be made into a program: a constant part of it has no
+    value."""
 
     def __init__(self, message: str) -> None:
         super().__init__(message)
@@ -52,7 +59,8 @@ def no_such_key(key: object) -> EvalError:
 
 @dataclass(slots=True)
 class CompileError:
-    """position: offset in code points (NO_POSITION where there is none); message: without place and snippet."""
+    """position: offset in code points (NO_POSITION where there is none); message: without place and
+    snippet."""
 
     position: int
     message: str
@@ -68,14 +76,16 @@ class Source:
         self._starts = [0] + [i + 1 for i, c in enumerate(text) if c == "\n"]
 
     def place(self, position: int) -> tuple[int, int]:
-        """1-based line and 0-based column."""
+        """1-based line and 0-based column; -1 in an empty text, which has none."""
         if position < 0:
             return -1, -1
+        if not self.text:
+            return 1, -1
         line = bisect_right(self._starts, position)
         return line, position - self._starts[line - 1]
 
     def line(self, number: int) -> str | None:
-        if not 1 <= number <= len(self._starts):
+        if not self.text or not 1 <= number <= len(self._starts):
             return None
         start = self._starts[number - 1]
         end = self.text.find("\n", start)
@@ -84,10 +94,16 @@ class Source:
 
 def display(source: Source, errors: Sequence[CompileError]) -> str:
     """All errors in order of place, at most MAX_ERRORS of them."""
-    shown = sorted(errors[:MAX_ERRORS], key=lambda e: source.place(e.position))
-    lines = [_display_one(source, e) for e in shown]
-    if len(errors) > MAX_ERRORS:
-        lines.append(f"{len(errors) - MAX_ERRORS} more errors were truncated")
+    first_errors = sorted(errors[:MAX_ERRORS], key=lambda e: source.place(e.position))
+    lines: list[str] = []
+    left = MAX_TEXT
+    for e in first_errors:
+        lines.append(_display_one(source, e))
+        left -= len(lines[-1])
+        if left < 0:
+            break
+    if len(errors) > len(lines):
+        lines.append(f"{len(errors) - len(lines)} more errors were truncated")
     return "\n".join(lines)
 
 

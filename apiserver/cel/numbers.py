@@ -1,13 +1,16 @@
-"""64-bit arithmetic with overflow as an error, and Go's way of writing numbers (cel-go ``common/types/overflow.go``)."""
+"""64-bit arithmetic with overflow as an error (cel-go
+``common/types/overflow.go``)."""
 
 from __future__ import annotations
 
 import math
-import re
 
 from apiserver.cel.errors import EvalError
-from apiserver.cel.gotime import MAX_SECONDS, MIN_SECONDS
-from apiserver.cel.values import INT_MAX, INT_MIN, SECOND, UINT_MAX, Duration, Timestamp, Uint
+from apiserver.cel.scalars import Duration, Timestamp, Uint
+from apiserver.cel.timestamps import MAX_SECONDS, MIN_SECONDS
+from apiserver.cel.values import INT_MAX, INT_MIN, SECOND, UINT_MAX
+from apiserver.effort import spend
+from apiserver.golang import strconv
 
 
 def int_of(value: int) -> int:
@@ -85,64 +88,26 @@ def double_to_uint(d: float) -> Uint:
     raise EvalError("unsigned integer overflow")
 
 
-_GO_FLOAT = re.compile(r"[+-]?(?:(?:[0-9]+(?:_?[0-9]+)*)?\.?[0-9]*(?:[eE][+-]?[0-9]+)?|inf(?:inity)?|nan)", re.IGNORECASE)
-
-
 def parse_double(text: str) -> float | None:
-    """Go's ParseFloat (without hexadecimal); None when it is no number or too large."""
-    if not text or "_" in text or not _GO_FLOAT.fullmatch(text):
-        return None
+    """None when it is no number or too large."""
+    spend(len(text) // 5)
     try:
-        value = float(text)
-    except ValueError:
+        return strconv.parse_float(text)
+    except strconv.NumError:
         return None
-    return None if math.isinf(value) and "inf" not in text.lower() else value
 
 
 def parse_int(text: str) -> int | None:
-    if not re.fullmatch(r"[+-]?[0-9]+", text, re.ASCII) or len(text) > 400:
+    """None when it is no number of 64 bits."""
+    try:
+        return strconv.parse_int(text)
+    except strconv.NumError:
         return None
-    value = int(text)
-    return value if INT_MIN <= value <= INT_MAX else None
 
 
 def parse_uint(text: str) -> Uint | None:
-    if not re.fullmatch(r"[0-9]+", text, re.ASCII) or len(text) > 400:
+    """None when it is no number of 64 bits."""
+    try:
+        return Uint(strconv.parse_uint(text))
+    except strconv.NumError:
         return None
-    value = int(text)
-    return Uint(value) if value <= UINT_MAX else None
-
-
-def format_double(d: float) -> str:
-    """Go's %g: the shortest digits, with an exponent below 1e-04 and from 1e+06 on."""
-    if math.isnan(d):
-        return "NaN"
-    if math.isinf(d):
-        return "+Inf" if d > 0 else "-Inf"
-    sign = "-" if math.copysign(1.0, d) < 0 else ""
-    digits, exponent = shortest_digits(abs(d))
-    if exponent < -4 or exponent >= 6:
-        mantissa = digits[0] + ("." + digits[1:] if len(digits) > 1 else "")
-        return f"{sign}{mantissa}e{'-' if exponent < 0 else '+'}{abs(exponent):02d}"
-    return sign + plain_digits(digits, exponent)
-
-
-def shortest_digits(d: float) -> tuple[str, int]:
-    """Significant digits without trailing zeros, and the decimal exponent of the first one."""
-    if d == 0:
-        return "0", 0
-    mantissa, _, exponent = f"{d!r}".partition("e")
-    whole, _, fraction = mantissa.partition(".")
-    digits = whole + fraction
-    point = len(whole) + int(exponent or "0")
-    stripped = digits.lstrip("0")
-    point -= len(digits) - len(stripped)
-    return stripped.rstrip("0") or "0", point - 1
-
-
-def plain_digits(digits: str, exponent: int) -> str:
-    if exponent < 0:
-        return "0." + "0" * (-exponent - 1) + digits
-    whole = digits[: exponent + 1].ljust(exponent + 1, "0")
-    fraction = digits[exponent + 1 :]
-    return whole + ("." + fraction if fraction else "")

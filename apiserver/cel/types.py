@@ -1,7 +1,9 @@
-"""Types of CEL as the checker sees them (google/cel-go ``common/types/types.go``, ``checker/types.go``).
+"""Types of CEL as the checker sees them (google/cel-go ``common/types/types.go``,
+``checker/types.go``).
 
-A Type is a small immutable value: kind, name, parameters. Kinds: bool bytes double int uint string null timestamp duration any dyn error
-list map type opaque struct param. A *nullable* type is a wrapper of a scalar that also takes null. Types compare by structure.
+A Type is a small immutable value: kind, name, parameters. Kinds: bool bytes double int uint string
+null timestamp duration any dyn error list map type opaque struct param. A *nullable* type is a
+wrapper of a scalar that also takes null. Types compare by structure.
 """
 
 from __future__ import annotations
@@ -10,16 +12,20 @@ from typing import Final
 
 
 class Type:
-    """kind as above; name as ``type()`` and messages print it; params: element types, or the type that a ``type`` value denotes."""
+    """kind as above; name as ``type()`` and messages print it; params: element types, or the type
+    that a ``type`` value denotes."""
 
-    __slots__ = ("_hash", "has_params", "kind", "name", "nullable", "params")
+    __slots__ = ("_hash", "has_params", "kind", "name", "nullable", "params", "parts")
 
-    def __init__(self, kind: str, name: str, params: tuple[Type, ...] = (), nullable: bool = False) -> None:
+    def __init__(
+        self, kind: str, name: str, params: tuple[Type, ...] = (), nullable: bool = False
+    ) -> None:
         self.kind = kind
         self.name = name
         self.params = params
         self.nullable = nullable
         self.has_params: bool = kind == "param" or any(p.has_params for p in params)
+        self.parts: int = 1 + sum(p.parts for p in params)
         self._hash = hash((kind, name, params, nullable))
 
     def __eq__(self, other: object) -> bool:
@@ -108,10 +114,22 @@ LIST: Final = list_type(DYN)
 MAP: Final = map_type(DYN, DYN)
 
 SIMPLE_NAMES: Final = {
-    "bool": BOOL, "bytes": BYTES, "double": DOUBLE, "int": INT, "uint": UINT, "string": STRING, "null": NULL, "null_type": NULL,
-    "timestamp": TIMESTAMP, "duration": DURATION, "any": ANY, "dyn": DYN, "type": TYPE,
-    "google.protobuf.Timestamp": TIMESTAMP, "google.protobuf.Duration": DURATION,
-}  # fmt: skip
+    "bool": BOOL,
+    "bytes": BYTES,
+    "double": DOUBLE,
+    "int": INT,
+    "uint": UINT,
+    "string": STRING,
+    "null": NULL,
+    "null_type": NULL,
+    "timestamp": TIMESTAMP,
+    "duration": DURATION,
+    "any": ANY,
+    "dyn": DYN,
+    "type": TYPE,
+    "google.protobuf.Timestamp": TIMESTAMP,
+    "google.protobuf.Duration": DURATION,
+}
 
 
 def is_dyn_or_error(t: Type) -> bool:

@@ -1,6 +1,7 @@
 """Bodies of create, update and delete: bytes to a JSON value and the kind that it claims to be.
 
-Source: k8s.io/apimachinery ``runtime/serializer/json`` and k8s.io/apiserver ``endpoints/handlers/rest.go`` (transformDecodeError).
+Source: k8s.io/apimachinery ``runtime/serializer/json`` and k8s.io/apiserver
+``endpoints/handlers/rest.go`` (transformDecodeError).
 """
 
 from __future__ import annotations
@@ -11,7 +12,10 @@ from apiserver.codec import json, yaml
 from apiserver.errors import BadRequest
 from apiserver.meta.gvk import GroupVersion
 
-WRONG_KIND = 'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string "json:\\"kind,omitempty\\"" }'
+WRONG_KIND = (
+    'struct { APIVersion string "json:\\"apiVersion,omitempty\\""; Kind string '
+    '"json:\\"kind,omitempty\\"" }'
+)
 _NO_KIND = "couldn't get version/kind; json parse error: "
 
 
@@ -20,7 +24,8 @@ class BodyError(ValueError):
 
 
 def decode_text(data: bytes, *, is_yaml: bool, merge: bool = False) -> tuple[Any, list[str]]:
-    """(value, strict errors) of a JSON or YAML body. ``merge`` as for apiserver.codec.json.loads. An empty YAML body is an empty object.
+    """(value, strict errors) of a JSON or YAML body. ``merge`` as for apiserver.codec.json.loads.
+    An empty YAML body is an empty object.
 
     Raises BodyError."""
     try:
@@ -39,23 +44,32 @@ def read_kind(value: Any) -> tuple[str, str]:
     """(apiVersion, kind) as written, "" where absent. Raises BodyError where they are no strings,
     apiVersion is malformed or ``value`` is no object."""
     if not isinstance(value, dict):
-        raise BodyError(f"{_NO_KIND}json: cannot unmarshal {json_kind(value)} into Go value of type {WRONG_KIND}")
-    found = []
+        raise BodyError(
+            f"{_NO_KIND}json: cannot unmarshal {json_kind(value)} into Go value of type "
+            f"{WRONG_KIND}"
+        )
+    texts = []
     for name in ("apiVersion", "kind"):
         member = value.get(name)
         if member is not None and not isinstance(member, str):
-            raise BodyError(f"{_NO_KIND}json: cannot unmarshal {json_kind(member)} into Go struct field .{name} of type string")
-        found.append(member or "")
+            raise BodyError(
+                f"{_NO_KIND}json: cannot unmarshal {json_kind(member)} into Go struct field "
+                f".{name} of type string"
+            )
+        texts.append(member or "")
     try:
-        GroupVersion.parse(found[0])
+        GroupVersion.parse(texts[0])
     except ValueError as e:
         raise BodyError(str(e)) from None
-    return found[0], found[1]
+    return texts[0], texts[1]
 
 
-def unrecognized(why: object, wanted: str, data: bytes) -> BadRequest:
-    """400 for a body whose kind cannot be told. ``wanted``: kind of the endpoint."""
-    return BadRequest(f"the object provided is unrecognized (must be of type {wanted}): {why} ({summarize(data)})")
+def unrecognized(why: object, expected_kind: str, data: bytes) -> BadRequest:
+    """400 for a body whose kind cannot be told. ``expected_kind``: kind of the endpoint."""
+    return BadRequest(
+        f"the object provided is unrecognized (must be of type {expected_kind}): {why} "
+        f"({summarize(data)})"
+    )
 
 
 def summarize(data: bytes, size: int = 30) -> str:

@@ -1,9 +1,11 @@
 """CBOR as kube-apiserver reads and writes it (KEP-4222): JSON values in another notation.
 
-Written: the self-described prefix, strings as byte strings, members in RFC 8949 deterministic order, []byte members as raw bytes under
-tag 22 ("would be base64"). Read: text and byte strings alike; tags 21 to 23 turn bytes into the text that they stand for, other tags are
-ignored; what JSON cannot hold is refused (NaN, infinities, undefined, big numbers, other simple values) and so are repeated keys.
-Source of the choices: k8s.io/apimachinery ``runtime/serializer/cbor/internal/modes``; of the texts: fxamacker/cbor v2.
+Written: the self-described prefix, strings as byte strings, members in RFC 8949 deterministic
+order, []byte members as raw bytes under tag 22 ("would be base64"). Read: text and byte strings
+alike; tags 21 to 23 turn bytes into the text that they stand for, other tags are ignored; what JSON
+cannot hold is refused (NaN, infinities, undefined, big numbers, other simple values) and so are
+repeated keys. Source of the choices: k8s.io/apimachinery
+``runtime/serializer/cbor/internal/modes``; of the texts: fxamacker/cbor v2.
 """
 
 from __future__ import annotations
@@ -19,14 +21,14 @@ from typing import Any
 
 import cbor2
 
-from apiserver.fielderrors import go_quote
+from apiserver.golang.math import is_int64
+from apiserver.golang.strconv import go_quote
 from apiserver.meta.gvk import GroupVersion, GroupVersionKind
 from apiserver.schema.builtin import schema_for
 from apiserver.schema.types import Schema
 
 PREFIX = b"\xd9\xd9\xf7"
 _MAX_DEPTH = 900
-_INT64 = range(-(2**63), 2**63)
 _RFC3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)")
 _DUPLICATE = re.compile(r"Duplicate map key: (?:b)?['\"](.*)['\"]$", re.S)
 _TEXTS = {
@@ -46,17 +48,20 @@ class Malformed(CBORError):
     """The bytes are not one data item."""
 
 
-# --- writing -------------------------------------------------------------------------------------------------------------------------
+# --- writing --------------------------------------------------------------------------------------
 
 
 def dumps(obj: Any, schema: Schema | None = None) -> bytes:
-    """One self-described data item. ``schema``: tells which strings are base64 of []byte members; by default, that of the object's kind."""
+    """One self-described data item. ``schema``: tells which strings are base64 of []byte members;
+    by default, that of the object's kind."""
     return PREFIX + encode(obj, schema)
 
 
 def encode(obj: Any, schema: Schema | None = None) -> bytes:
     """Like `dumps` without the prefix, for parts of larger answers."""
-    return bytes(cbor2.dumps(_writable(obj, _bytes_tree(schema or _schema_of(obj))), canonical=True))
+    return bytes(
+        cbor2.dumps(_writable(obj, _bytes_tree(schema or _schema_of(obj))), canonical=True)
+    )
 
 
 def _schema_of(obj: Any) -> Schema | None:
@@ -64,7 +69,9 @@ def _schema_of(obj: Any) -> Schema | None:
     if not isinstance(obj, dict) or "kind" not in obj:
         return None
     try:
-        return schema_for(GroupVersionKind(*GroupVersion.parse(obj.get("apiVersion", "")), obj["kind"]))
+        return schema_for(
+            GroupVersionKind(*GroupVersion.parse(obj.get("apiVersion", "")), obj["kind"])
+        )
     except (KeyError, ValueError):
         return None
 
@@ -88,7 +95,8 @@ def _writable(value: Any, tree: _Tree | None) -> Any:
 
 
 class _Tree:
-    """Where []byte members are below a node of the schema; nodes without any are None, so that most values are walked without it."""
+    """Where []byte members are below a node of the schema; nodes without any are None, so that most
+    values are walked without it."""
 
     __slots__ = ("additional", "is_bytes", "items", "members")
 
@@ -103,11 +111,15 @@ class _Tree:
 
 
 def _bytes_tree(schema: Schema | None, above: frozenset[int] = frozenset()) -> _Tree | None:
-    if schema is None or id(schema) in above or (schema.definition and schema.definition in _RECURSIVE):
+    if (
+        schema is None
+        or id(schema) in above
+        or (schema.definition and schema.definition in _RECURSIVE)
+    ):
         return None
     if _CACHE in schema.cache:
-        found: _Tree | None = schema.cache[_CACHE]
-        return found
+        remembered: _Tree | None = schema.cache[_CACHE]
+        return remembered
     tree = _Tree()
     tree.is_bytes = schema.special == "bytes"
     above = above | {id(schema)}
@@ -125,11 +137,12 @@ def _bytes_tree(schema: Schema | None, above: frozenset[int] = frozenset()) -> _
 _RECURSIVE = frozenset({"io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"})
 
 
-# --- reading -------------------------------------------------------------------------------------------------------------------------
+# --- reading --------------------------------------------------------------------------------------
 
 
 def loads(data: bytes) -> Any:
-    """The value of exactly one data item; there are no strict errors, as repeated keys are never accepted. Raises CBORError."""
+    """The value of exactly one data item; there are no strict errors, as repeated keys are never
+    accepted. Raises CBORError."""
     if not data:
         raise Malformed("EOF")
     stream = io.BytesIO(data)
@@ -166,9 +179,9 @@ def _explain(e: BaseException) -> str:
     while cause is not None:
         if isinstance(cause, CBORError):
             return str(cause)
-        found = _DUPLICATE.search(str(cause))
-        if found:
-            return f"cbor: found duplicate map key {go_quote(found.group(1))}"
+        match = _DUPLICATE.search(str(cause))
+        if match:
+            return f"cbor: found duplicate map key {go_quote(match.group(1))}"
         for sign, text in _TEXTS.items():
             if sign in str(cause):
                 return text
@@ -186,13 +199,19 @@ def _readable(value: Any) -> Any:
     if value is None or isinstance(value, str | bool):
         return value
     if isinstance(value, int):
-        if value not in _INT64:
+        if not is_int64(value):
             kind = "positive" if value > 0 else "negative"
-            raise CBORError(f"cbor: cannot unmarshal {kind} integer into Go value of type int64 ({value} overflows Go's int64)")
+            raise CBORError(
+                f"cbor: cannot unmarshal {kind} integer into Go value of type int64 ({value} "
+                f"overflows Go's int64)"
+            )
         return value
     if isinstance(value, float):
         if not math.isfinite(value):
-            raise _refused("primitives", "floating-point NaN" if math.isnan(value) else "floating-point infinity")
+            raise _refused(
+                "primitives",
+                "floating-point NaN" if math.isnan(value) else "floating-point infinity",
+            )
         return value
     if isinstance(value, Mapping):
         return _readable_map(value)
@@ -202,15 +221,17 @@ def _readable(value: Any) -> Any:
 
 
 def _readable_map(value: Mapping[Any, Any]) -> dict[str, Any]:
-    made: dict[str, Any] = {}
+    readable: dict[str, Any] = {}
     for i, (key, member) in enumerate(value.items()):
         name = _readable(key)
         if not isinstance(name, str):
             raise CBORError("cbor: invalid map key type: interface {}")
-        if name in made:
-            raise CBORError(f"cbor: found duplicate map key {go_quote(name)} at map element index {i}")
-        made[name] = _readable(member)
-    return made
+        if name in readable:
+            raise CBORError(
+                f"cbor: found duplicate map key {go_quote(name)} at map element index {i}"
+            )
+        readable[name] = _readable(member)
+    return readable
 
 
 def _as_text(encode: Callable[[bytes], bytes]) -> Callable[[Any, bool], Any]:
@@ -252,7 +273,10 @@ def _content(value: Any, immutable: bool) -> Any:
 
 
 _TAGS: dict[int, Callable[[Any, bool], Any]] = {
-    **dict.fromkeys([4, 5, 25, 28, 29, 30, 35, 36, 37, 52, 54, 100, 256, 258, 260, 261, 1004, 43000, 55799], _content),
+    **dict.fromkeys(
+        [4, 5, 25, 28, 29, 30, 35, 36, 37, 52, 54, 100, 256, 258, 260, 261, 1004, 43000, 55799],
+        _content,
+    ),
     0: _time_text,
     1: _time_seconds,
     2: _refuse_big,

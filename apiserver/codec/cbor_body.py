@@ -1,8 +1,9 @@
 """CBOR bodies: what kube-apiserver says of those that it cannot read.
 
-Its decoder reads a body twice. The first pass wants apiVersion and kind alone: what stops it leaves the kind unknown. The second one reads
-the object, and tells of a wrong type by the outermost member that it stands in, and of an unknown member by its position, the first only.
-Source: k8s.io/apimachinery ``runtime/serializer/cbor``, fxamacker/cbor v2 ``decode.go``.
+Its decoder reads a body twice. The first pass wants apiVersion and kind alone: what stops it leaves
+the kind unknown. The second one reads the object, and tells of a wrong type by the outermost member
+that it stands in, and of an unknown member by its position, the first only. Source:
+k8s.io/apimachinery ``runtime/serializer/cbor``, fxamacker/cbor v2 ``decode.go``.
 """
 
 from __future__ import annotations
@@ -17,7 +18,10 @@ from apiserver.codec import cbor
 from apiserver.codec.body import BodyError, read_kind
 
 _NO_KIND = "unable to determine group/version/kind: "
-_TYPE_ERROR = re.compile(r"json: cannot unmarshal (\w+)(?: (\S+))? into Go (?:struct field \w+\.(\S+)|value) of type (.+)")
+_TYPE_ERROR = re.compile(
+    r"json: cannot unmarshal (\w+)(?: (\S+))? into Go (?:struct field \w+\.(\S+)|value) of type "
+    r"(.+)"
+)
 _UNKNOWN = re.compile(r'unknown field "(.+)"')
 _STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
 _INTEGERS = ("int32", "int64")
@@ -30,16 +34,17 @@ class Refused(ValueError):
 
 
 def read(data: bytes) -> Any:
-    """The value of a body. Raises BodyError where its kind does not show, Refused where only the rest is at fault."""
+    """The value of a body. Raises BodyError where its kind does not show, Refused where only the
+    rest is at fault."""
     try:
         value = cbor.loads(data)
     except cbor.Malformed as e:
         raise BodyError(f"{_NO_KIND}{e}") from None
     except cbor.CBORError as e:
-        found = min(_repeats(data, 0)[0], default=None)
-        if found is None:
+        repeated = min(_repeats(data, 0)[0], default=None)
+        if repeated is None:
             raise Refused(str(e)) from None
-        depth, index, key = found
+        depth, index, key = repeated
         text = f'cbor: found duplicate map key "{key}" at map element index {index}'
         raise (Refused(text) if depth else BodyError(_NO_KIND + text)) from None
     if value is None:
@@ -54,25 +59,34 @@ def read(data: bytes) -> Any:
 
 
 def type_text(text: str, value: Any, go_type: str) -> str:
-    """An error of apiserver.schema.decode as this decoder tells it. value: the body; go_type: of the whole ("v1.ConfigMap")."""
-    found = _TYPE_ERROR.fullmatch(text)
-    if found is None:
+    """An error of apiserver.schema.decode as this decoder tells it. value: the body; go_type: of
+    the whole ("v1.ConfigMap")."""
+    match = _TYPE_ERROR.fullmatch(text)
+    if match is None:
         return text
-    names = (found[3] or "").split(".") if found[3] else []
-    wrong = next((v for v in _at(value, names) if _word(v) == found[1]), None)
-    return _mismatch(wrong, found[4], f"{go_type}.{names[0]}" if names else "")
+    names = (match[3] or "").split(".") if match[3] else []
+    wrong = next((v for v in _at(value, names) if _word(v) == match[1]), None)
+    return _mismatch(wrong, match[4], f"{go_type}.{names[0]}" if names else "")
 
 
 def unknown_texts(errors: Sequence[str], value: Any) -> list[str]:
     """Strict errors likewise: where the first unknown member stands in its map."""
     for error in errors:
-        found = _UNKNOWN.fullmatch(error)
-        steps = _STEP.findall(found[1]) if found else []
+        match = _UNKNOWN.fullmatch(error)
+        steps = _STEP.findall(match[1]) if match else []
         holder = value
         for index, name in steps[:-1]:
-            holder = holder[int(index)] if index else holder.get(name) if isinstance(holder, dict) else None
+            holder = (
+                holder[int(index)]
+                if index
+                else holder.get(name)
+                if isinstance(holder, dict)
+                else None
+            )
         if steps and isinstance(holder, dict) and steps[-1][1] in holder:
-            return [f"cbor: found unknown field at map element index {list(holder).index(steps[-1][1])}"]
+            return [
+                f"cbor: found unknown field at map element index {list(holder).index(steps[-1][1])}"
+            ]
     return list(errors)
 
 
@@ -97,7 +111,8 @@ def _word(value: Any) -> str:
 
 
 def _at(value: Any, names: Sequence[str]) -> Iterator[Any]:
-    """Values at a path that leaves out indexes of lists and keys of maps, in order of the document."""
+    """Values at a path that leaves out indexes of lists and keys of maps, in order of the
+    document."""
     if isinstance(value, list):
         for item in value:
             yield from _at(item, names)
@@ -113,31 +128,32 @@ def _at(value: Any, names: Sequence[str]) -> Iterator[Any]:
 
 
 def _repeats(data: bytes, at: int, depth: int = 0) -> tuple[list[tuple[bool, int, str]], int]:
-    """([(whether it is below the outermost map, index, key) of each map's first repeated key], end) of the item at ``at``.
+    """([(whether it is below the outermost map, index, key) of each map's first repeated key], end)
+    of the item at ``at``.
 
     The data is known to be well-formed."""
     major, info, count, at = _head(data, at)
-    found: list[tuple[bool, int, str]] = []
+    repeats: list[tuple[bool, int, str]] = []
     if major in (2, 3) and info != 31:
-        return found, at + count
+        return repeats, at + count
     if major in (0, 1, 7):
-        return found, at
+        return repeats, at
     items = {4: count, 5: 2 * count, 6: 1}.get(major, 0)
     seen: set[str] = set()
     i, told = 0, False
     while (data[at] != 0xFF) if info == 31 else i < items:
         start = at
         inner, at = _repeats(data, at, depth + (major != 6))
-        found += inner
+        repeats += inner
         if major == 5 and i % 2 == 0 and not told:
             key = cbor2.loads(data[start:at])
             name = key.decode(errors="replace") if isinstance(key, bytes) else str(key)
             if name in seen:
-                found.append((depth > 0, i // 2, name))
+                repeats.append((depth > 0, i // 2, name))
                 told = True
             seen.add(name)
         i += 1
-    return found, at + (info == 31)
+    return repeats, at + (info == 31)
 
 
 def _head(data: bytes, at: int) -> tuple[int, int, int, int]:

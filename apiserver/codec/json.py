@@ -1,8 +1,9 @@
 """JSON as kube-apiserver reads and writes it (encoding/json and sigs.k8s.io/json).
 
-Reading: CPython's C scanner does the work and reports repeated member names through its pairs hook; only a body that has some is
-walked again for their paths. Text that is no JSON is scanned once more by `gojson_syntax` for the words that Go's decoder uses.
-Writing: orjson, with the few spellings in which Go's encoder differs (HTML characters, floats) corrected afterwards.
+Reading: CPython's C scanner does the work and reports repeated member names through its pairs hook;
+only a body that has some is walked again for their paths. Text that is no JSON is scanned once more
+by `apiserver.golang.json` for the words that Go's decoder uses. Writing: orjson, with the few
+spellings in which Go's encoder differs (HTML characters, floats) corrected afterwards.
 """
 
 from __future__ import annotations
@@ -11,15 +12,15 @@ import json
 import math
 import re
 from collections.abc import Sequence
-from decimal import Decimal
 from typing import Any
 
 import orjson
 
-from apiserver.codec.gojson_syntax import MAX_DEPTH_EXCEEDED, syntax_error
+from apiserver.golang.json import MAX_DEPTH_EXCEEDED, escape_html, go_float, syntax_error
+from apiserver.golang.math import MAX_INT64, MIN_INT64
 
 MAX_STRICT_ERRORS = 100
-_INT64 = range(-(2**63), 2**63)
+_INT64 = range(MIN_INT64, MAX_INT64 + 1)
 _LONG_NUMBER = re.compile(rb"[0-9]{19}|[eE]\+?[0-9]{3}")
 _MEMBER = re.compile(rb'"[ \t\r\n]*:')
 _FLAT = 64  # levels
@@ -46,19 +47,20 @@ class _Hook:
         self.repeated = False
 
     def __call__(self, pairs: list[tuple[str, Any]]) -> Any:
-        made = dict(pairs)
-        if len(made) != len(pairs):
+        obj = dict(pairs)
+        if len(obj) != len(pairs):
             self.repeated = True
             return _Pairs(pairs)
-        return made
+        return obj
 
 
 def loads(data: bytes, *, merge: bool = False) -> tuple[Any, list[str]]:
     """(value, strict errors) of one JSON document.
 
-    Errors name members that occur twice in one object: ``duplicate field "spec.foo"``, in order of appearance, each once, at most 100.
-    ``merge``: what Go does when it decodes into a type: objects and lists given twice are merged member by member; otherwise, as with
-    unstructured content, the last one wins. Integers beyond 64 bits become floats. Raises JSONError.
+    Errors name members that occur twice in one object: ``duplicate field "spec.foo"``, in order of
+    appearance, each once, at most 100. ``merge``: what Go does when it decodes into a type: objects
+    and lists given twice are merged member by member; otherwise, as with unstructured content, the
+    last one wins. Integers beyond 64 bits become floats. Raises JSONError.
     """
     quick = _quickly(data)
     if quick is not None:
@@ -71,10 +73,12 @@ def loads(data: bytes, *, merge: bool = False) -> tuple[Any, list[str]]:
 
 
 def _quickly(data: bytes) -> Any | None:
-    """What orjson reads, several times faster, where that is surely the same: hardly nested, and no name twice in any object.
+    """What orjson reads, several times faster, where that is surely the same: hardly nested, and no
+    name twice in any object.
 
-    In the text each member has a quote and a colon after its name, so when there are no more of those than members in the value,
-    none was dropped. None: to be read in the careful way, which also knows the errors."""
+    In the text each member has a quote and a colon after its name, so when there are no more of
+    those than members in the value, none was dropped. None: to be read in the careful way, which
+    also knows the errors."""
     try:
         value = orjson.loads(data)
     except ValueError:
@@ -101,7 +105,9 @@ def _parse(data: bytes, hook: _Hook) -> Any:
         text = data.decode()
     except UnicodeDecodeError:
         text = data.decode(errors="replace")
-    options: dict[str, Any] = {"parse_int": _parse_int, "parse_float": _parse_float} if _LONG_NUMBER.search(data) else {}
+    options: dict[str, Any] = (
+        {"parse_int": _parse_int, "parse_float": _parse_float} if _LONG_NUMBER.search(data) else {}
+    )
     try:
         value = json.loads(text, object_pairs_hook=hook, parse_constant=_refuse_constant, **options)
     except JSONError:
@@ -148,14 +154,16 @@ def _replace_surrogates(value: Any) -> Any:
 
 
 class Duplicates(list[str]):
-    """Errors for members given twice, which can be joined with errors for unknown members in the order in which Go meets both."""
+    """Errors for members given twice, which can be joined with errors for unknown members in the
+    order in which Go meets both."""
 
     def __init__(self, tree: Any) -> None:
         self._tree = tree
         super().__init__(self.joined([]))
 
     def joined(self, unknown: Sequence[str]) -> list[str]:
-        """``unknown``: texts like ``unknown field "spec.foo"``. What stands below an unknown member is not looked at."""
+        """``unknown``: texts like ``unknown field "spec.foo"``. What stands below an unknown member
+        is not looked at."""
         errors: dict[str, None] = {}
         _walk(self._tree, "", frozenset(unknown), errors)
         errors.update(dict.fromkeys(unknown))
@@ -181,11 +189,13 @@ def _walk(value: Any, path: str, unknown: frozenset[str], errors: dict[str, None
 
 def _resolve(value: Any, merge: bool) -> Any:
     if isinstance(value, _Pairs):
-        made: dict[str, Any] = {}
+        resolved: dict[str, Any] = {}
         for name, member in value:
             member = _resolve(member, merge)
-            made[name] = _merged(made[name], member) if merge and name in made else member
-        return made
+            resolved[name] = (
+                _merged(resolved[name], member) if merge and name in resolved else member
+            )
+        return resolved
     if isinstance(value, dict):
         return {k: _resolve(v, merge) for k, v in value.items()}
     if isinstance(value, list):
@@ -194,15 +204,19 @@ def _resolve(value: Any, merge: bool) -> Any:
 
 
 def _merged(old: Any, new: Any) -> Any:
+    """``old`` may change: a member may be given a hundred thousand times."""
     if isinstance(old, dict) and isinstance(new, dict):
-        return {**old, **{k: _merged(old[k], v) if k in old else v for k, v in new.items()}}
+        for name, member in new.items():
+            old[name] = _merged(old[name], member) if name in old else member
+        return old
     if isinstance(old, list) and isinstance(new, list):
         return [_merged(old[i], v) if i < len(old) else v for i, v in enumerate(new)]
     return new
 
 
 def dumps(obj: Any) -> bytes:
-    """Compact JSON with ``kind, apiVersion, metadata`` first, ended by a newline: what a plain answer and a watch frame carry."""
+    """Compact JSON with ``kind, apiVersion, metadata`` first, ended by a newline: what a plain
+    answer and a watch frame carry."""
     return encode(obj) + b"\n"
 
 
@@ -219,9 +233,9 @@ def encode(obj: Any) -> bytes:
 def _kind_first(obj: Any) -> Any:
     if not isinstance(obj, dict) or "kind" not in obj:
         return obj
-    made = {k: obj[k] for k in _FIRST if k in obj}
-    made.update(obj)
-    return made
+    ordered = {k: obj[k] for k in _FIRST if k in obj}
+    ordered.update(obj)
+    return ordered
 
 
 def _encode(obj: Any, options: int) -> bytes:
@@ -229,16 +243,16 @@ def _encode(obj: Any, options: int) -> bytes:
         out = orjson.dumps(obj, option=options)
     except TypeError:  # nested deeper than orjson goes
         text = json.dumps(
-            obj, ensure_ascii=False, indent=2 if options else None, separators=None if options else (",", ":"), allow_nan=False
+            obj,
+            ensure_ascii=False,
+            indent=2 if options else None,
+            separators=None if options else (",", ":"),
+            allow_nan=False,
         )
         out = text.encode()
     if _WHOLE_FLOAT.search(out) or _EXPONENT.search(out) or isinstance(obj, float):
         out = orjson.dumps(_go_floats(obj), option=options)
-    if b"<" in out or b">" in out or b"&" in out:
-        out = out.replace(b"<", b"\\u003c").replace(b">", b"\\u003e").replace(b"&", b"\\u0026")
-    if b"\xe2\x80" in out:
-        out = out.replace(b"\xe2\x80\xa8", b"\\u2028").replace(b"\xe2\x80\xa9", b"\\u2029")
-    return out
+    return escape_html(out)
 
 
 def _go_floats(value: Any) -> Any:
@@ -249,14 +263,3 @@ def _go_floats(value: Any) -> Any:
     if isinstance(value, list):
         return [_go_floats(v) for v in value]
     return value
-
-
-def go_float(value: float) -> str:
-    """A float64 as encoding/json writes it: shortest form, no ``.0``, exponents from 1e21 up and below 1e-6."""
-    if not math.isfinite(value):
-        raise ValueError(f"json: unsupported value: {value}")
-    size = abs(value)
-    if size != 0 and (size < 1e-6 or size >= 1e21):
-        mantissa, _, exponent = repr(value).partition("e")
-        return f"{mantissa.removesuffix('.0')}e{int(exponent):+d}"
-    return format(Decimal(repr(value)), "f").removesuffix(".0")

@@ -1,15 +1,16 @@
-"""Lists and watch events joined from objects that are encoded already, so that no list is held as values and each object is encoded once.
+"""Lists and watch events joined from objects that are encoded already, so that no list is held as
+values and each object is encoded once.
 
-Every function yields parts; their order is the order on the wire. ``items`` are encodings without frame: JSON without newline, CBOR
-without prefix, protobuf messages without envelope.
+Every function yields parts; their order is the order on the wire. ``items`` are encodings without
+frame: JSON without newline, CBOR without prefix, protobuf messages without envelope.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from typing import Any, Protocol
 
-from apiserver.codec import cbor, json
+from apiserver.codec import cbor
 
 _SHORT = 24
 
@@ -21,22 +22,13 @@ class SizedItems(Protocol):
     def __iter__(self) -> Iterator[bytes]: ...
 
 
-def json_list(kind: str, api_version: str, metadata: dict[str, Any], items: Iterable[bytes]) -> Iterator[bytes]:
-    """A list as JSON; ends with a newline."""
-    head = json.encode({"kind": kind, "apiVersion": api_version, "metadata": metadata})
-    yield head[:-1] + b',"items":['
-    first = True
-    for item in items:
-        if not first:
-            yield b","
-        first = False
-        yield item
-    yield b"]}\n"
-
-
-def cbor_list(kind: str, api_version: str, metadata: dict[str, Any], items: SizedItems) -> Iterator[bytes]:
+def cbor_list(
+    kind: str, api_version: str, metadata: dict[str, Any], items: SizedItems
+) -> Iterator[bytes]:
     """A list as CBOR. Keys come in deterministic order: kind, items, metadata, apiVersion."""
-    yield cbor.PREFIX + b"\xa4" + _pair("kind", kind) + cbor.encode("items") + _head(0x80, len(items))
+    yield (
+        cbor.PREFIX + b"\xa4" + _pair("kind", kind) + cbor.encode("items") + _head(0x80, len(items))
+    )
     yield from items
     yield _pair("metadata", metadata) + _pair("apiVersion", api_version)
 

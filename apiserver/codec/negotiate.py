@@ -1,7 +1,9 @@
-"""Content negotiation: which encoding and which transformation an Accept header asks for, and how a body is encoded.
+"""Content negotiation: which encoding and which transformation an Accept header asks for, and how a
+body is encoded.
 
-Source: k8s.io/apiserver ``endpoints/handlers/negotiation`` and munnerz/goautoneg. The order of clauses follows goautoneg to the letter:
-it sorts with a comparison that is no proper order, so the sorting method is part of the behaviour.
+Source: k8s.io/apiserver ``endpoints/handlers/negotiation`` and munnerz/goautoneg. The order of
+clauses follows goautoneg to the letter: it sorts with a comparison that is no proper order, so the
+sorting method is part of the behaviour.
 """
 
 from __future__ import annotations
@@ -21,10 +23,12 @@ YAML = "application/yaml"
 PROTOBUF = "application/vnd.kubernetes.protobuf"
 CBOR = "application/cbor"
 CBOR_SEQUENCE = "application/cbor-seq"
+TEXT = "text/plain"
 
 ALL = (JSON, YAML, PROTOBUF, CBOR)
 DISCOVERY = (JSON, YAML, PROTOBUF)
 CUSTOM = (JSON, YAML, CBOR)
+PAGES = (JSON, YAML, TEXT, CBOR)
 STREAMS = {JSON: f"{JSON};stream=watch", PROTOBUF: f"{PROTOBUF};stream=watch", CBOR: CBOR_SEQUENCE}
 
 JSON_PATCH = "application/json-patch+json"
@@ -38,7 +42,9 @@ CUSTOM_PATCHES = (JSON_PATCH, MERGE_PATCH, APPLY_YAML, APPLY_CBOR)
 _META_VERSIONS = ("v1", "v1beta1")
 _NUMBER = re.compile(r"[-+]?(\d+\.?\d*|\.\d+)([eE][-+]?\d+)?")
 _WORD = r"[!#$%&'*+\-.^_`|~0-9A-Za-z]+"
-_CONTENT_TYPE = re.compile(rf'\s*{_WORD}/{_WORD}\s*(;\s*{_WORD}\s*=\s*({_WORD}|"([^"\\]|\\.)*")\s*)*;?\s*')
+_CONTENT_TYPE = re.compile(
+    rf'\s*{_WORD}/{_WORD}\s*(;\s*{_WORD}\s*=\s*({_WORD}|"([^"\\]|\\.)*")\s*)*;?\s*'
+)
 _HUMANS = ("curl", "Wget", "Mozilla/5.0")
 _TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
 
@@ -55,8 +61,9 @@ class Clause:
 
 @dataclass(frozen=True, slots=True)
 class Accepted:
-    """What the answer will be: media_type without parameters; convert: target of a transformation, as asked for (any member may be
-    ""), or None; stream: "watch" when asked for; pretty: indented JSON; profile: of discovery."""
+    """What the answer will be: media_type without parameters; convert: target of a transformation,
+    as asked for (any member may be ""), or None; stream: "watch" when asked for; pretty: indented
+    JSON; profile: of discovery."""
 
     media_type: str
     convert: GroupVersionKind | None = None
@@ -71,7 +78,8 @@ class Accepted:
 
 
 Allow = Callable[[str, GroupVersionKind | None], bool]
-"""Whether an endpoint gives ``media_type`` with a transformation to the target (None: the object as it is)."""
+"""Whether an endpoint gives ``media_type`` with a transformation to the target (None: the object as
+it is)."""
 
 
 def allow_plain(media_type: str, target: GroupVersionKind | None) -> bool:
@@ -79,12 +87,9 @@ def allow_plain(media_type: str, target: GroupVersionKind | None) -> bool:
     return target is None
 
 
-def allow_aggregated_discovery(media_type: str, target: GroupVersionKind | None) -> bool:
-    return target == GroupVersionKind("apidiscovery.k8s.io", "v2", "APIGroupDiscoveryList")
-
-
 def allow_resource(standard: Sequence[str] = ALL, *, table: bool = True) -> Allow:
-    """For resources. ``standard``: encodings of the object itself (`CUSTOM` for custom resources, which protobuf cannot carry)."""
+    """For resources. ``standard``: encodings of the object itself (`CUSTOM` for custom resources,
+    which protobuf cannot carry)."""
 
     def allow(media_type: str, target: GroupVersionKind | None) -> bool:
         if target is None:
@@ -98,9 +103,23 @@ def allow_resource(standard: Sequence[str] = ALL, *, table: bool = True) -> Allo
     return allow
 
 
-@lru_cache(maxsize=256)  # the few that clients in use send
+def allow_page(*targets: GroupVersionKind) -> Allow:
+    """For /flagz and /statusz: text for people, and the other encodings of one of the targets
+    only."""
+
+    def allow(media_type: str, target: GroupVersionKind | None) -> bool:
+        return target is None if media_type == TEXT else target in targets
+
+    return allow
+
+
 def parse_accept(header: str) -> Sequence[Clause]:
-    """The clauses of an Accept header, best first. Clauses without a subtype are dropped, but for a bare ``*``."""
+    """The clauses of an Accept header, best first. Clauses without a subtype are dropped, but for a
+    bare ``*``."""
+    return _remembered(header) if len(header) <= _REMEMBERED else _parse(header)
+
+
+def _parse(header: str) -> Sequence[Clause]:
     clauses = []
     for part in header.split(","):
         head, _, rest = part.strip(" ").partition(";")
@@ -115,6 +134,13 @@ def parse_accept(header: str) -> Sequence[Clause]:
         q, params = _parameters(rest)
         clauses.append(Clause(kind, subtype.partition("/")[0].strip(" "), q, params))
     return _sorted(clauses)
+
+
+_REMEMBERED = 512
+"""Characters: headers of attackers are not kept."""
+_remembered = lru_cache(maxsize=256)(_parse)  # the few that clients in use send
+_SHORT = 12
+"""Clauses up to which Go sorts by insertion."""
 
 
 def _parameters(rest: str) -> tuple[float, tuple[tuple[str, str], ...]]:
@@ -132,7 +158,10 @@ def _parameters(rest: str) -> tuple[float, tuple[tuple[str, str], ...]]:
 
 
 def _sorted(clauses: list[Clause]) -> list[Clause]:
-    """Go's sort for short slices is insertion sort, whose result with goautoneg's comparison depends on that very method."""
+    """Go's sort for short slices is insertion sort, whose result with goautoneg's comparison
+    depends on that very method."""
+    if len(clauses) > _SHORT:
+        return sorted(clauses, key=lambda c: (-c.q, c.type == "*", c.subtype == "*"))
     for i in range(1, len(clauses)):
         j = i
         while j > 0 and _before(clauses[j], clauses[j - 1]):
@@ -145,43 +174,54 @@ def _before(a: Clause, b: Clause) -> bool:
     return a.q > b.q or (a.type != "*" and b.type == "*") or (a.subtype != "*" and b.subtype == "*")
 
 
-def negotiate(accept: str, allow: Allow, supported: Sequence[str] = ALL, *, pretty: bool = False) -> Accepted:
+def negotiate(
+    accept: str, allow: Allow, supported: Sequence[str] = ALL, *, pretty: bool = False
+) -> Accepted:
     """The encoding of an answer. ``pretty``: from `wants_pretty`. Raises NotAcceptable."""
     supported = _offered(supported)
-    found = _first_match(accept, allow, supported)
-    if found is None:
+    accepted = _first_match(accept, allow, supported)
+    if accepted is None:
         raise not_acceptable(supported)
-    if pretty and not found.pretty:
-        return replace(found, pretty=True)
-    return found
+    if pretty and not accepted.pretty:
+        return replace(accepted, pretty=True)
+    return accepted
 
 
 def negotiate_stream(accept: str, allow: Allow, supported: Sequence[str] = ALL) -> Accepted:
-    """The encoding of a watch, which YAML cannot carry. Raises NotAcceptable."""
+    """The encoding of a watch, which YAML cannot carry. Raises NotAcceptable; a type that no answer
+    has is told all types, as by `negotiate`."""
     supported = _offered(supported)
-    found = _first_match(accept, allow, supported)
-    if found is None or found.media_type not in STREAMS:
+    accepted = _first_match(accept, allow, supported)
+    if accepted is None:
+        raise not_acceptable(supported)
+    if accepted.media_type not in STREAMS:
         raise not_acceptable([STREAMS[m] for m in supported if m in STREAMS])
-    return found
+    return accepted
 
 
-def negotiate_error(accept: str, supported: Sequence[str] = ALL, *, pretty: bool = False) -> Accepted:
+def negotiate_error(
+    accept: str, supported: Sequence[str] = ALL, *, pretty: bool = False
+) -> Accepted:
     """The encoding of a Status; never fails: indented JSON is what remains."""
-    found = _first_match(accept, allow_plain, _offered(supported))
-    if found is None:
+    accepted = _first_match(accept, allow_plain, _offered(supported))
+    if accepted is None:
         return Accepted(JSON, pretty=True)
-    return replace(found, pretty=found.pretty or pretty)
+    return replace(accepted, pretty=accepted.pretty or pretty)
 
 
 def not_acceptable(supported: Sequence[str]) -> NotAcceptable:
     return NotAcceptable(f"only the following media types are accepted: {', '.join(supported)}")
 
 
-def check_route(accept: str, *, lists: bool = False, supported: Sequence[str] = ALL, more: Sequence[str] = ()) -> None:
-    """What the router in front of built-in resources (and discovery) refuses before any negotiation; custom resources have none.
+def check_route(
+    accept: str, *, lists: bool = False, supported: Sequence[str] = ALL, more: Sequence[str] = ()
+) -> None:
+    """What the router in front of built-in resources (and discovery) refuses before any
+    negotiation; custom resources have none.
 
-    It compares types without parameters and knows no wildcard but ``*/*``. ``lists``: the path also lists and watches; ``more``: what a
-    subresource gives besides (``text/plain`` for logs). Raises NotAcceptable."""
+    It compares types without parameters and knows no wildcard but ``*/*``. ``lists``: the path also
+    lists and watches; ``more``: what a subresource gives besides (``text/plain`` for logs). Raises
+    NotAcceptable."""
     if accept == JSON or not accept:
         return
     supported = _offered(supported)
@@ -191,12 +231,18 @@ def check_route(accept: str, *, lists: bool = False, supported: Sequence[str] = 
     asked = [part.partition(";")[0].strip(" ") for part in (accept or "*/*").split(",")]
     if "*/*" in produced or any(a == "*/*" or a in produced for a in asked):
         return
-    raise NotAcceptable(f"406: Not Acceptable\n\nAvailable representations: {', '.join(produced)}", details={})
+    raise NotAcceptable(
+        f"406: Not Acceptable\n\nAvailable representations: {', '.join(produced)}", details={}
+    )
 
 
 def _offered(supported: Sequence[str]) -> Sequence[str]:
     """Without CBOR where its feature gate is off."""
-    return supported if features.enabled("CBORServingAndStorage") else [m for m in supported if "cbor" not in m]
+    return (
+        supported
+        if features.enabled("CBORServingAndStorage")
+        else [m for m in supported if "cbor" not in m]
+    )
 
 
 def _first_match(accept: str, allow: Allow, supported: Sequence[str]) -> Accepted | None:
@@ -205,10 +251,12 @@ def _first_match(accept: str, allow: Allow, supported: Sequence[str]) -> Accepte
     for clause in parse_accept(accept):
         for media_type in supported:
             kind, _, subtype = media_type.partition("/")
-            if (clause.type == kind and clause.subtype in (subtype, "*")) or clause.type == clause.subtype == "*":
-                found = _options(clause, media_type, allow)
-                if found is not None:
-                    return found
+            if (
+                clause.type == kind and clause.subtype in (subtype, "*")
+            ) or clause.type == clause.subtype == "*":
+                options = _options(clause, media_type, allow)
+                if options is not None:
+                    return options
     return None
 
 
@@ -222,11 +270,14 @@ def _options(clause: Clause, media_type: str, allow: Allow) -> Accepted | None:
         return None
     if params.get("sv", "v1") not in ("", "v1") or not allow(media_type, target):
         return None
-    return Accepted(media_type, target, stream, params.get("pretty") == "1", params.get("profile", ""))
+    return Accepted(
+        media_type, target, stream, params.get("pretty") == "1", params.get("profile", "")
+    )
 
 
 def wants_pretty(query: str, user_agent: str) -> bool:
-    """``?pretty=`` decides; without it, people's clients (curl, wget, browsers) get indented JSON."""
+    """``?pretty=`` decides; without it, people's clients (curl, wget, browsers) get indented
+    JSON."""
     if "pretty" in query:
         value = parse_qs(query, keep_blank_values=True).get("pretty", [""])[0]
         if value:
@@ -235,7 +286,8 @@ def wants_pretty(query: str, user_agent: str) -> bool:
 
 
 def body_type(content_type: str, supported: Sequence[str] = ALL) -> str:
-    """Media type of a request's body; "" means JSON; malformed parameters are refused as Go's mime package does.
+    """Media type of a request's body; "" means JSON; malformed parameters are refused as Go's mime
+    package does.
 
     Raises UnsupportedMediaType."""
     supported = _offered(supported)
@@ -249,17 +301,22 @@ def body_type(content_type: str, supported: Sequence[str] = ALL) -> str:
     raise unsupported_media_type(supported)
 
 
-def patch_type(content_type: str, supported: Sequence[str] = BUILTIN_PATCHES, *, custom: bool = False) -> str:
-    """Media type of a patch. For built-in types the router refuses what no route consumes, for custom ones the handler does: the texts
-    differ. Raises UnsupportedMediaType."""
+def patch_type(
+    content_type: str, supported: Sequence[str] = BUILTIN_PATCHES, *, routed: bool = True
+) -> str:
+    """Media type of a patch. ``routed``: the router refuses what no route consumes, otherwise the
+    handler does: the texts differ. Raises UnsupportedMediaType."""
     supported = _offered(supported)
     media_type = content_type.partition(";")[0]
-    if media_type.strip() in supported and (not custom or media_type in supported):
+    if media_type.strip() in supported and (routed or media_type in supported):
         return media_type.strip()
-    if custom:
+    if not routed:
         raise unsupported_media_type(supported)
     raise UnsupportedMediaType("415: Unsupported Media Type", details={})
 
 
 def unsupported_media_type(supported: Sequence[str]) -> UnsupportedMediaType:
-    return UnsupportedMediaType(f"the body of the request was in an unknown format - accepted media types include: {', '.join(supported)}")
+    return UnsupportedMediaType(
+        f"the body of the request was in an unknown format - accepted media types include: "
+        f"{', '.join(supported)}"
+    )

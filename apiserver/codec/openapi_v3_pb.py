@@ -1,4 +1,5 @@
-"""OpenAPI v3 documents in the protobuf form that client-go may ask for: gnostic's ``openapi.v3.Document``.
+"""OpenAPI v3 documents in the protobuf form that client-go may ask for: gnostic's
+``openapi.v3.Document``.
 
 Only the messages that our documents use are known; everything else of a document is left out.
 """
@@ -7,7 +8,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from apiserver.codec.openapi_wire import Messages, Object, Write, double, field, named_map, varint, with_extensions
+from apiserver.codec.openapi_wire import (
+    Messages,
+    Write,
+    double,
+    field,
+    named_map,
+    varint,
+    with_extensions,
+)
+from apiserver.meta.objects import ReadOnlyObject
 
 MEDIA_TYPE = "application/com.github.proto-openapi.spec.v3.v1.0+protobuf"
 OLD_MEDIA_TYPE = "application/com.github.proto-openapi.spec.v3@v1.0+protobuf"
@@ -15,7 +25,7 @@ OLD_MEDIA_TYPE = "application/com.github.proto-openapi.spec.v3@v1.0+protobuf"
 _MESSAGES = Messages("openapi-v3-fields.json")
 
 
-def encode_document(document: Object) -> bytes:
+def encode_document(document: ReadOnlyObject) -> bytes:
     """``document``: an OpenAPI v3 document as a JSON value."""
     return _MESSAGES.write("Document", document)
 
@@ -23,8 +33,12 @@ def encode_document(document: Object) -> bytes:
 def _reference_or(message: str) -> Write:
     """A union of the message at 1 and a reference at 2."""
 
-    def write(value: Object) -> bytes:
-        return field(2, _MESSAGES.write("Reference", value)) if "$ref" in value else field(1, _MESSAGES.write(message, value))
+    def write(value: ReadOnlyObject) -> bytes:
+        return (
+            field(2, _MESSAGES.write("Reference", value))
+            if "$ref" in value
+            else field(1, _MESSAGES.write(message, value))
+        )
 
     return write
 
@@ -33,9 +47,11 @@ _schema = _reference_or("Schema")
 _response = _reference_or("Response")
 
 
-def _responses(responses: Object) -> bytes:
+def _responses(responses: ReadOnlyObject) -> bytes:
     default = field(1, _response(responses["default"])) if "default" in responses else b""
-    return default + with_extensions({k: v for k, v in responses.items() if k != "default"}, 2, _response, 3)
+    return default + with_extensions(
+        {k: v for k, v in responses.items() if k != "default"}, 2, _response, 3
+    )
 
 
 def _default(value: Any) -> bytes:
@@ -52,7 +68,9 @@ def _default(value: Any) -> bytes:
 
 
 def _additional_properties(value: Any) -> bytes:
-    return varint(2 << 3) + varint(int(value)) if isinstance(value, bool) else field(1, _schema(value))
+    return (
+        varint(2 << 3) + varint(int(value)) if isinstance(value, bool) else field(1, _schema(value))
+    )
 
 
 def _strings(values: list[str]) -> bytes:

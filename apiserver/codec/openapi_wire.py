@@ -1,21 +1,23 @@
 """Protobuf on the wire for OpenAPI documents, written straight from their JSON form.
 
-Proto3 leaves zero values out, and nothing is ever read. What a schema leaves open (extensions, examples) travels as YAML: JSON is YAML.
-Field numbers stand in ``data/openapi-v*-fields.json``: JSON names with their numbers and types per message, where ``*`` repeats and ``x-``
-stands for all extensions.
+Proto3 leaves zero values out, and nothing is ever read. What a schema leaves open (extensions,
+examples) travels as YAML: JSON is YAML. Field numbers stand in ``data/openapi-v*-fields.json``:
+JSON names with their numbers and types per message, where ``*`` repeats and ``x-`` stands for all
+extensions.
 """
 
 from __future__ import annotations
 
 import json
 import struct
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import orjson
 
-Object = Mapping[str, Any]
+from apiserver.meta.objects import ReadOnlyObject
+
 Write = Callable[[Any], bytes]
 
 _DATA = Path(__file__).parent / "data"
@@ -50,37 +52,54 @@ def any_value(value: Any) -> bytes:
 
 def named_map(value_of: Write) -> Write:
     """A map, which gnostic writes as a message with a list of names and values."""
-    return lambda members: b"".join(field(1, named(name, value_of(value))) for name, value in members.items())
+    return lambda members: b"".join(
+        field(1, named(name, value_of(value))) for name, value in members.items()
+    )
 
 
-def with_extensions(members: Object, number: int, value_of: Write, extensions: int) -> bytes:
+def with_extensions(
+    members: ReadOnlyObject, number: int, value_of: Write, extensions: int
+) -> bytes:
     """A map whose ``x-`` members are extensions: the others as names and values at ``number``."""
-    plain = (field(number, named(name, value_of(value))) for name, value in members.items() if not name.startswith("x-"))
-    extra = (field(extensions, named(name, any_value(value))) for name, value in members.items() if name.startswith("x-"))
+    plain = (
+        field(number, named(name, value_of(value)))
+        for name, value in members.items()
+        if not name.startswith("x-")
+    )
+    extra = (
+        field(extensions, named(name, any_value(value)))
+        for name, value in members.items()
+        if name.startswith("x-")
+    )
     return b"".join([*plain, *extra])
 
 
 class Messages:
-    """The messages of one version of OpenAPI. ``file``: their table; ``special``: types that are no plain structs."""
+    """The messages of one version of OpenAPI. ``file``: their table; ``special``: types that are no
+    plain structs."""
 
     def __init__(self, file: str) -> None:
         self._file = file
         self._loaded: dict[str, dict[str, tuple[int, str, bool]]] = {}
         self.special: dict[str, Write] = {"Any": any_value}
 
-    def write(self, name: str, value: Object) -> bytes:
+    def write(self, name: str, value: ReadOnlyObject) -> bytes:
         table = self._tables()[name]
-        found: list[tuple[int, bytes]] = []
+        fields: list[tuple[int, bytes]] = []
         for member, content in value.items():
-            known = table.get(member)
-            if known is not None:
-                number, kind, repeated = known
+            field_number = table.get(member)
+            if field_number is not None:
+                number, kind, repeated = field_number
                 parts = content if repeated else [content]
-                found.append((number, b"".join(self._value(number, kind, part, repeated) for part in parts)))
+                fields.append(
+                    (number, b"".join(self._value(number, kind, part, repeated) for part in parts))
+                )
             elif member.startswith("x-"):
-                found.append((table["x-"][0], field(table["x-"][0], named(member, any_value(content)))))
-        found.sort(key=lambda pair: pair[0])
-        return b"".join(part for _, part in found)
+                fields.append(
+                    (table["x-"][0], field(table["x-"][0], named(member, any_value(content))))
+                )
+        fields.sort(key=lambda pair: pair[0])
+        return b"".join(part for _, part in fields)
 
     def writer(self, name: str) -> Write:
         return lambda value: self.write(name, value)

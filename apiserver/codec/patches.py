@@ -1,8 +1,9 @@
 """Bodies of PATCH requests: bytes to JSON values, with the errors of each kind of patch.
 
-The algorithms are in apiserver.patch and take the values that come from here. ``check``: whether duplicate and unknown members are
-looked for (fieldValidation Warn and Strict); without it, kube-apiserver decodes in another way and words some errors differently.
-Source: k8s.io/apiserver ``endpoints/handlers/patch.go`` at v0.36.
+The algorithms are in apiserver.patch and take the values that come from here. ``check``: whether
+duplicate and unknown members are looked for (fieldValidation Warn and Strict); without it,
+kube-apiserver decodes in another way and words some errors differently. Source: k8s.io/apiserver
+``endpoints/handlers/patch.go`` at v0.36.
 """
 
 from __future__ import annotations
@@ -13,8 +14,7 @@ from apiserver.codec import cbor, json, yaml
 from apiserver.codec.body import WRONG_KIND, json_kind
 from apiserver.codec.strict import patch_invalid
 from apiserver.errors import BadRequest
-
-Object = dict[str, Any]
+from apiserver.meta.objects import Object
 
 _OPERATION_MEMBERS = {"op": "string", "path": "string", "from": "string", "value": ""}
 _MAP = "map[string]interface {}"
@@ -30,13 +30,18 @@ def decode_json_patch(body: bytes, *, check: bool = True) -> tuple[list[Object],
     if value is None:
         return [], []
     if not isinstance(value, list):
-        raise BadRequest(f"{prefix}{_mismatch(value, '[]handlers.jsonPatchOp' if check else 'jsonpatch.Patch')}")
+        raise BadRequest(
+            f"{prefix}{_mismatch(value, '[]handlers.jsonPatchOp' if check else 'jsonpatch.Patch')}"
+        )
     errors = list(duplicates)
     for i, operation in enumerate(value):
         if operation is None:
             continue
         if not isinstance(operation, dict):
-            raise BadRequest(f"{prefix}{_mismatch(operation, 'handlers.jsonPatchOp' if check else 'jsonpatch.Operation')}")
+            raise BadRequest(
+                prefix
+                + _mismatch(operation, "handlers.jsonPatchOp" if check else "jsonpatch.Operation")
+            )
         if check:
             errors.extend(_check_operation(i, operation, prefix))
     return value, [f"json patch {e}" for e in errors] if check else []
@@ -46,12 +51,16 @@ def _check_operation(i: int, operation: Object, prefix: str) -> list[str]:
     for name, kind in _OPERATION_MEMBERS.items():
         value = operation.get(name)
         if kind and value is not None and not isinstance(value, str):
-            raise BadRequest(f"{prefix}json: cannot unmarshal {json_kind(value)} into Go struct field jsonPatchOp.{name} of type {kind}")
+            raise BadRequest(
+                f"{prefix}json: cannot unmarshal {json_kind(value)} into Go struct field "
+                f"jsonPatchOp.{name} of type {kind}"
+            )
     return [f'unknown field "[{i}].{name}"' for name in operation if name not in _OPERATION_MEMBERS]
 
 
 def decode_merge_patch(body: bytes, *, check: bool = True) -> tuple[Object, list[str]]:
-    """(patch, strict errors). Raises BadRequest, and Invalid for a list that nothing checks before it has replaced the object."""
+    """(patch, strict errors). Raises BadRequest, and Invalid for a list that nothing checks before
+    it has replaced the object."""
     try:
         value, duplicates = json.loads(body)
     except json.JSONError as e:
@@ -62,7 +71,10 @@ def decode_merge_patch(body: bytes, *, check: bool = True) -> tuple[Object, list
         raise BadRequest("Invalid JSON Patch")
     if check:
         raise BadRequest(f"error decoding patch: {_mismatch(value, _MAP)}")
-    raise patch_invalid(json.encode(value).decode(), _mismatch(value, WRONG_KIND, "couldn't get version/kind; json parse error: json"))
+    raise patch_invalid(
+        json.encode(value).decode(),
+        _mismatch(value, WRONG_KIND, "couldn't get version/kind; json parse error: json"),
+    )
 
 
 def decode_strategic_patch(body: bytes, *, check: bool = True) -> tuple[Object, list[str]]:
@@ -79,9 +91,11 @@ def decode_strategic_patch(body: bytes, *, check: bool = True) -> tuple[Object, 
 
 
 def decode_apply_patch(body: bytes) -> tuple[Object, str]:
-    """(applied configuration, strict error or ""): YAML, of which JSON is a part. Raises BadRequest.
+    """(applied configuration, strict error or ""): YAML, of which JSON is a part. Raises
+    BadRequest.
 
-    The strict error becomes a 400 (`reject_apply`) or warnings only after the apply itself has succeeded."""
+    The strict error becomes a 400 (`reject_apply`) or warnings only after the apply itself has
+    succeeded."""
     try:
         value, errors = yaml.loads(body)
     except yaml.YAMLError as e:
@@ -90,7 +104,9 @@ def decode_apply_patch(body: bytes) -> tuple[Object, str]:
         value = {}
     if not isinstance(value, dict):
         why = _mismatch(value, _MAP)
-        raise BadRequest(f"error decoding YAML: error unmarshaling JSON: while decoding JSON: {why}")
+        raise BadRequest(
+            f"error decoding YAML: error unmarshaling JSON: while decoding JSON: {why}"
+        )
     return value, f"error converting YAML to JSON: {errors[0]}" if errors else ""
 
 
@@ -104,8 +120,10 @@ def decode_apply_cbor(body: bytes) -> Object:
         return {}
     if not isinstance(value, dict):
         names = {"string": "UTF-8 text string", "number": "positive integer", "bool": "primitives"}
-        found = names.get(json_kind(value), json_kind(value))
-        raise BadRequest(f"error decoding YAML: cbor: cannot unmarshal {found} into Go value of type {_MAP}")
+        kind_name = names.get(json_kind(value), json_kind(value))
+        raise BadRequest(
+            f"error decoding YAML: cbor: cannot unmarshal {kind_name} into Go value of type {_MAP}"
+        )
     return value
 
 
@@ -113,5 +131,5 @@ def reject_apply(strict_error: str) -> BadRequest:
     return BadRequest(f"error strict decoding YAML: {strict_error}")
 
 
-def _mismatch(value: Any, wanted: str, prefix: str = "json") -> str:
-    return f"{prefix}: cannot unmarshal {json_kind(value)} into Go value of type {wanted}"
+def _mismatch(value: Any, go_type: str, prefix: str = "json") -> str:
+    return f"{prefix}: cannot unmarshal {json_kind(value)} into Go value of type {go_type}"

@@ -1,8 +1,9 @@
 """Kubernetes' protobuf encoding: ``k8s\\0``, then runtime.Unknown around the message of the kind.
 
-Objects are JSON dictionaries before and after. Watches are frames of a 4-byte big-endian length and a WatchEvent whose object is a whole
-encoded object. Lists can be joined from encoded items. Output is deterministic (fields by number, map keys sorted).
-Source: k8s.io/apimachinery ``runtime/serializer/protobuf``.
+Objects are JSON dictionaries before and after. Watches are frames of a 4-byte big-endian length and
+a WatchEvent whose object is a whole encoded object. Lists can be joined from encoded items. Output
+is deterministic (fields by number, map keys sorted). Source: k8s.io/apimachinery
+``runtime/serializer/protobuf``.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from apiserver.codec.protobuf_kinds import find_kind
 from apiserver.codec.protobuf_messages import message_class
 from apiserver.codec.protobuf_plan import plan_for
 from apiserver.meta.gvk import GroupVersion, GroupVersionKind
+from apiserver.meta.objects import Object
 from apiserver.schema import builtin
 
 PREFIX = b"k8s\x00"
@@ -25,11 +27,10 @@ _UNKNOWN = "apimachinery.pkg.runtime.Unknown"
 _LIST_META = "io.k8s.apimachinery.pkg.apis.meta.v1.ListMeta"
 _TAIL = b"\x1a\x00\x22\x00"  # contentEncoding and contentType, both empty
 
-Object = dict[str, Any]
-
 
 class ProtobufError(ValueError):
-    """The bytes are not what Kubernetes' protobuf decoder takes; the text is its. kind: of the object, where that much could be read."""
+    """The bytes are not what Kubernetes' protobuf decoder takes; the text is its. kind: of the
+    object, where that much could be read."""
 
     def __init__(self, text: str, kind: GroupVersionKind | None = None) -> None:
         super().__init__(text)
@@ -45,16 +46,20 @@ def supports(gvk: GroupVersionKind) -> bool:
     return True
 
 
-# --- writing -------------------------------------------------------------------------------------------------------------------------
+# --- writing --------------------------------------------------------------------------------------
 
 
 def encode(obj: Object) -> bytes:
-    """A whole object or list with its envelope. Raises KeyError where its kind has no protobuf form."""
-    return b"".join(_envelope(obj["apiVersion"], obj["kind"], [encode_message(obj)]))
+    """A whole object or list with its envelope. Raises KeyError where its kind has no protobuf
+    form. The core group's list of resources is the one object without an apiVersion."""
+    version, kind = obj.get("apiVersion", ""), obj["kind"]
+    gvk = None if version else GroupVersionKind("", "v1", kind)
+    return b"".join(_envelope(version, kind, [encode_message(obj, gvk)]))
 
 
 def encode_message(obj: Object, gvk: GroupVersionKind | None = None) -> bytes:
-    """The message without envelope: an item for `encode_list`. ``gvk``: where ``obj`` does not name its kind."""
+    """The message without envelope: an item for `encode_list`. ``gvk``: where ``obj`` does not name
+    its kind."""
     if gvk is None:
         gvk = GroupVersionKind(*GroupVersion.parse(obj["apiVersion"]), obj["kind"])
     name, schema = find_kind(gvk)
@@ -63,15 +68,22 @@ def encode_message(obj: Object, gvk: GroupVersionKind | None = None) -> bytes:
     return bytes(message.SerializeToString(deterministic=True))
 
 
-def encode_list(kind: str, api_version: str, metadata: Object, items: Sequence[bytes]) -> Iterator[bytes]:
+def encode_list(
+    kind: str, api_version: str, metadata: Object, items: Sequence[bytes]
+) -> Iterator[bytes]:
     """Parts of a list made of items that are encoded already; ``metadata`` as in ListMeta."""
     return stream_list(kind, api_version, metadata, [len(item) for item in items], items)
 
 
-def stream_list(kind: str, api_version: str, metadata: Object, sizes: Sequence[int], items: Iterable[bytes]) -> Iterator[bytes]:
-    """Like `encode_list`, from items that come one by one; ``sizes``: how many bytes each of them will have."""
+def stream_list(
+    kind: str, api_version: str, metadata: Object, sizes: Sequence[int], items: Iterable[bytes]
+) -> Iterator[bytes]:
+    """Like `encode_list`, from items that come one by one; ``sizes``: how many bytes each of them
+    will have."""
     message = message_class("apimachinery.pkg.apis.meta.v1.ListMeta")()
-    plan_for("apimachinery.pkg.apis.meta.v1.ListMeta", builtin.definition(_LIST_META)).write(message, metadata)
+    plan_for("apimachinery.pkg.apis.meta.v1.ListMeta", builtin.definition(_LIST_META)).write(
+        message, metadata
+    )
     start = _field(1, message.SerializeToString(deterministic=True))
     total = len(start) + sum(1 + len(_varint(size)) + size for size in sizes)
     yield PREFIX + _type_meta(api_version, kind) + b"\x12" + _varint(total) + start
@@ -118,17 +130,20 @@ def _varint(value: int) -> bytes:
     return bytes(out)
 
 
-# --- reading -------------------------------------------------------------------------------------------------------------------------
+# --- reading --------------------------------------------------------------------------------------
 
 
 def decode(data: bytes, default: GroupVersionKind | None = None) -> Object:
-    """An object from its encoding with envelope, as Go would print it in JSON. ``default`` completes an envelope that names no kind.
+    """An object from its encoding with envelope, as Go would print it in JSON. ``default``
+    completes an envelope that names no kind.
 
     Raises ProtobufError."""
     if not data:
         raise ProtobufError("empty data")
     if not data.startswith(PREFIX):
-        raise ProtobufError("provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]")
+        raise ProtobufError(
+            "provided data does not appear to be a protobuf message, expected prefix [107 56 115 0]"
+        )
     if len(data) == len(PREFIX):
         raise ProtobufError("empty body")
     unknown = _parse(_UNKNOWN, data[len(PREFIX) :])
@@ -136,12 +151,21 @@ def decode(data: bytes, default: GroupVersionKind | None = None) -> Object:
     try:
         name, schema = find_kind(gvk)
     except KeyError:
-        raise ProtobufError(f'no kind "{gvk.kind}" is registered for version "{gvk.api_version}" in scheme "{_SCHEME}"', gvk) from None
+        raise ProtobufError(
+            f'no kind "{gvk.kind}" is registered for version "{gvk.api_version}" in scheme '
+            f'"{_SCHEME}"',
+            gvk,
+        ) from None
     try:
-        made = plan_for(name, schema).read(_parse(name, unknown.raw))
-    except (ProtobufError, JSONError, OverflowError, UnicodeDecodeError) as e:  # raw JSON that is none, times beyond year 9999, broken text
+        obj = plan_for(name, schema).read(_parse(name, unknown.raw))
+    except (
+        ProtobufError,
+        JSONError,
+        OverflowError,
+        UnicodeDecodeError,
+    ) as e:  # raw JSON that is none, times beyond year 9999, broken text
         raise ProtobufError(str(e), gvk) from None
-    return {"kind": gvk.kind, "apiVersion": gvk.api_version, **made}
+    return {"kind": gvk.kind, "apiVersion": gvk.api_version, **obj}
 
 
 def _kind_of(type_meta: Any, default: GroupVersionKind | None) -> GroupVersionKind:
@@ -154,11 +178,11 @@ def _kind_of(type_meta: Any, default: GroupVersionKind | None) -> GroupVersionKi
         kind = kind or default.kind
         if not gv.version and gv.group in ("", default.group):
             gv = default.group_version
-    shown = f'runtime.TypeMeta{{APIVersion:"{type_meta.apiVersion}", Kind:"{type_meta.kind}"}}'
+    type_text = f'runtime.TypeMeta{{APIVersion:"{type_meta.apiVersion}", Kind:"{type_meta.kind}"}}'
     if not kind:
-        raise ProtobufError(f"Object 'Kind' is missing in '{shown}'")
+        raise ProtobufError(f"Object 'Kind' is missing in '{type_text}'")
     if not gv.version:
-        raise ProtobufError(f"Object 'apiVersion' is missing in '{shown}'")
+        raise ProtobufError(f"Object 'apiVersion' is missing in '{type_text}'")
     return GroupVersionKind(gv.group, gv.version, kind)
 
 

@@ -1,4 +1,5 @@
-"""Which message and schema a kind has in protobuf, including v1beta1 of meta.k8s.io and apidiscovery, which no OpenAPI document defines."""
+"""Which message and schema a kind has in protobuf, including v1beta1 of meta.k8s.io and
+apidiscovery, which no OpenAPI document defines."""
 
 from __future__ import annotations
 
@@ -15,7 +16,11 @@ _DISCOVERY = "api.apidiscovery.v2."
 _STRUCTS: dict[str, dict[str, str]] = {
     "APIGroupDiscoveryList": {"metadata": "ListMeta", "items": "[]APIGroupDiscovery"},
     "APIGroupDiscovery": {"metadata": "ObjectMeta", "versions": "[]APIVersionDiscovery"},
-    "APIVersionDiscovery": {"version": "string", "resources": "[]APIResourceDiscovery", "freshness": "string"},
+    "APIVersionDiscovery": {
+        "version": "string",
+        "resources": "[]APIResourceDiscovery",
+        "freshness": "string",
+    },
     "APIResourceDiscovery": {
         "resource": "string",
         "responseKind": "*GroupVersionKind",
@@ -39,7 +44,11 @@ _STRUCTS: dict[str, dict[str, str]] = {
 @cache
 def find_kind(gvk: GroupVersionKind) -> tuple[str, Schema]:
     """(message, schema) of a kind. Raises KeyError where it has no protobuf form."""
-    if gvk.group == "meta.k8s.io" and gvk.version in ("v1", "v1beta1") and gvk.kind.startswith("PartialObjectMetadata"):
+    if (
+        gvk.group == "meta.k8s.io"
+        and gvk.version in ("v1", "v1beta1")
+        and gvk.kind.startswith("PartialObjectMetadata")
+    ):
         return _META + gvk.kind, builtin.schema_for(GroupVersionKind("meta.k8s.io", "v1", gvk.kind))
     if gvk == GroupVersionKind("apidiscovery.k8s.io", "v2", "APIGroupDiscoveryList"):
         return _DISCOVERY + gvk.kind, _struct(gvk.kind)
@@ -53,7 +62,10 @@ def find_kind(gvk: GroupVersionKind) -> tuple[str, Schema]:
 @cache
 def _struct(name: str) -> Schema:
     return Schema(
-        type="object", builtin=True, go_struct=name, properties={member: _node(go_type) for member, go_type in _STRUCTS[name].items()}
+        type="object",
+        builtin=True,
+        go_struct=name,
+        properties={member: _node(go_type) for member, go_type in _STRUCTS[name].items()},
     )
 
 
@@ -63,5 +75,9 @@ def _node(go_type: str) -> Schema:
     name = go_type.lstrip("*")
     if name == "string":
         return Schema(type="string", go_omit="e")
-    node = _struct(name) if name in _STRUCTS else builtin.definition(f"io.k8s.apimachinery.pkg.apis.meta.v1.{name}")
+    node = (
+        _struct(name)
+        if name in _STRUCTS
+        else builtin.definition(f"io.k8s.apimachinery.pkg.apis.meta.v1.{name}")
+    )
     return replace(node, go_omit="e", go_pointer=go_type.startswith("*"), cache={})

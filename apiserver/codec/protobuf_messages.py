@@ -1,8 +1,9 @@
 """Protobuf messages of the built-in types, made at run time from field numbers.
 
-``data/protobuf-fields.json`` holds, per package and message, "name number type" of each field; ``*`` marks a repeated field, ``%`` a map
-from strings, a leading dot the same package. One file descriptor (proto2, because Kubernetes writes zero values and needs presence) with
-one flat message per type goes into a pool of its own at the first use.
+``data/protobuf-fields.json`` holds, per package and message, "name number type" of each field;
+``*`` marks a repeated field, ``%`` a map from strings, a leading dot the same package. One file
+descriptor (proto2, because Kubernetes writes zero values and needs presence) with one flat message
+per type goes into a pool of its own at the first use.
 """
 
 from __future__ import annotations
@@ -29,7 +30,8 @@ _SCALARS = {
 
 
 class Field(NamedTuple):
-    """name: in the message; type: a scalar's name or a full message name; shape: "", "*" (repeated) or "%" (map from strings)."""
+    """name: in the message; type: a scalar's name or a full message name; shape: "", "*" (repeated)
+    or "%" (map from strings)."""
 
     name: str
     number: int
@@ -67,7 +69,9 @@ def message_name(definition: str) -> str:
 @cache
 def message_class(name: str) -> Any:
     """The class of a message. Raises KeyError for an unknown name."""
-    return message_factory.GetMessageClass(_pool().FindMessageTypeByName(f"{_PACKAGE}.{_flat(name)}"))
+    return message_factory.GetMessageClass(
+        _pool().FindMessageTypeByName(f"{_PACKAGE}.{_flat(name)}")
+    )
 
 
 def _flat(name: str) -> str:
@@ -93,7 +97,9 @@ def _add_field(message: descriptor_pb2.DescriptorProto, owner: str, member: Fiel
         entry_name = f"{member.name[0].upper()}{member.name[1:]}Entry"
         entry = message.nested_type.add(name=entry_name)
         entry.options.map_entry = True
-        key = entry.field.add(name="key", number=1, type=_FIELD.TYPE_STRING, label=_FIELD.LABEL_OPTIONAL)
+        key = entry.field.add(
+            name="key", number=1, type=_FIELD.TYPE_STRING, label=_FIELD.LABEL_OPTIONAL
+        )
         assert key.number == 1
         _set_type(entry.field.add(name="value", number=2, label=_FIELD.LABEL_OPTIONAL), member.type)
         field.type = _FIELD.TYPE_MESSAGE

@@ -1,8 +1,10 @@
-"""How an object's members map to a message's fields: one plan per pair of message and schema node, compiled at first use.
+"""How an object's members map to a message's fields: one plan per pair of message and schema node,
+compiled at first use.
 
-What Kubernetes' generated code writes depends on the Go type: a field that is a pointer only when it is set, any other field always, zero
-or not; lists and maps when they have elements. Structs that Go embeds are messages of their own, while their members stand among the outer
-struct's in JSON. Names agree but for letters' case and the ``$`` and ``x-kubernetes-`` members of JSONSchemaProps.
+What Kubernetes' generated code writes depends on the Go type: a field that is a pointer only when
+it is set, any other field always, zero or not; lists and maps when they have elements. Structs that
+Go embeds are messages of their own, while their members stand among the outer struct's in JSON.
+Names agree but for letters' case and the ``$`` and ``x-kubernetes-`` members of JSONSchemaProps.
 """
 
 from __future__ import annotations
@@ -14,15 +16,22 @@ from typing import Any
 
 from apiserver.codec.protobuf_messages import Field, fields
 from apiserver.codec.protobuf_special import SPECIAL, Special
+from apiserver.meta.objects import Object
 from apiserver.schema.builtin import definition
 from apiserver.schema.types import Schema
 
-Object = dict[str, Any]
 Writer = Callable[[Any, Object], None]
 Reader = Callable[[Any, Object], None]
 
 _CACHE = "codec.protobuf"
-_ZERO: dict[str, Any] = {"string": "", "bytes": b"", "bool": False, "int32": 0, "int64": 0, "double": 0.0}
+_ZERO: dict[str, Any] = {
+    "string": "",
+    "bytes": b"",
+    "bool": False,
+    "int32": 0,
+    "int64": 0,
+    "double": 0.0,
+}
 _EXTENSIONS = "apiextensions_apiserver.pkg.apis.apiextensions.v1."
 _PROPS = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"
 _RENAMED = {"schema": "$schema", "ref": "$ref"}
@@ -42,13 +51,13 @@ class Plan:
             writer(message, obj)
 
     def read(self, message: Any) -> Object:
-        made: Object = {}
-        self.read_into(message, made)
-        return made
+        obj: Object = {}
+        self.read_into(message, obj)
+        return obj
 
-    def read_into(self, message: Any, made: Object) -> None:
+    def read_into(self, message: Any, obj: Object) -> None:
         for reader in self._readers:
-            reader(message, made)
+            reader(message, obj)
 
     def add(self, pair: tuple[Writer, Reader]) -> None:
         self._writers.append(pair[0])
@@ -58,12 +67,13 @@ class Plan:
 def plan_for(message: str, schema: Schema) -> Plan:
     """``schema``: of the struct that the message stands for, or of the one that embeds it."""
     plans: dict[str, Plan] = schema.cache.setdefault(_CACHE, {})
-    found = plans.get(message)
-    if found is None:
-        found = plans[message] = Plan()
+    plan = plans.get(message)
+    if plan is None:
+        plan = Plan()
         for field in fields()[message]:
-            found.add(_field(message, field, schema))
-    return found
+            plan.add(_field(message, field, schema))
+        plans[message] = plan  # once it is complete: other threads may look for it at the same time
+    return plan
 
 
 def _field(owner: str, field: Field, schema: Schema) -> tuple[Writer, Reader]:
@@ -81,7 +91,12 @@ def _field(owner: str, field: Field, schema: Schema) -> tuple[Writer, Reader]:
 def _member_name(owner: str, name: str, schema: Schema) -> str | None:
     members = schema.properties or {}
     if owner == _EXTENSIONS + "JSONSchemaProps":
-        name = _RENAMED.get(name, re.sub(r"(?<!^)([A-Z])", lambda m: f"-{m[1].lower()}", name) if name.startswith("xKube") else name)
+        name = _RENAMED.get(
+            name,
+            re.sub(r"(?<!^)([A-Z])", lambda m: f"-{m[1].lower()}", name)
+            if name.startswith("xKube")
+            else name,
+        )
     if name in members:
         return name
     return next((m for m in members if m.casefold() == name.casefold()), None)
@@ -95,15 +110,15 @@ def _embedded(field: Field, schema: Schema) -> tuple[Writer, Reader]:
         inner.SetInParent()
         plan_for(message, schema).write(inner, obj)
 
-    def read(source: Any, made: Object) -> None:
-        plan_for(message, schema).read_into(getattr(source, name), made)
+    def read(source: Any, obj: Object) -> None:
+        plan_for(message, schema).read_into(getattr(source, name), obj)
 
     return write, read
 
 
-def _put(made: Object, member: str, value: Any, empty: bool, omit: str) -> None:
+def _put(obj: Object, member: str, value: Any, empty: bool, omit: str) -> None:
     if not empty or "e" not in omit:
-        made[member] = value
+        obj[member] = value
 
 
 def _scalar(field: Field, member: str, node: Schema) -> tuple[Writer, Reader]:
@@ -118,15 +133,15 @@ def _scalar(field: Field, member: str, node: Schema) -> tuple[Writer, Reader]:
         elif not pointer:
             setattr(target, name, zero)
 
-    def read(source: Any, made: Object) -> None:
+    def read(source: Any, obj: Object) -> None:
         if pointer:
             if source.HasField(name):
-                made[member] = getattr(source, name)
+                obj[member] = getattr(source, name)
             elif "e" not in omit:
-                made[member] = None
+                obj[member] = None
         else:
             value = getattr(source, name)
-            _put(made, member, value, not value, omit)
+            _put(obj, member, value, not value, omit)
 
     return write, read
 
@@ -137,9 +152,15 @@ def _bytes(name: str, member: str, omit: str) -> tuple[Writer, Reader]:
         if value is not None:
             setattr(target, name, base64.b64decode(value))
 
-    def read(source: Any, made: Object) -> None:
+    def read(source: Any, obj: Object) -> None:
         value = getattr(source, name)
-        _put(made, member, base64.b64encode(value).decode() if source.HasField(name) else None, not value, omit)
+        _put(
+            obj,
+            member,
+            base64.b64encode(value).decode() if source.HasField(name) else None,
+            not value,
+            omit,
+        )
 
     return write, read
 
@@ -171,15 +192,15 @@ def _message(field: Field, member: str, node: Schema) -> tuple[Writer, Reader]:
         if value is not None:
             codec.write(inner, value)
 
-    def read(source: Any, made: Object) -> None:
+    def read(source: Any, obj: Object) -> None:
         present = source.HasField(name)
         if pointer or wraps_list:
             value = codec.read(getattr(source, name)) if present else None
-            _put(made, member, value, not present, omit)
+            _put(obj, member, value, not present, omit)
         else:
             value = codec.read(getattr(source, name))
             if value is not None or "z" not in omit:
-                made[member] = value
+                obj[member] = value
 
     return write, read
 
@@ -191,9 +212,9 @@ def _repeated(field: Field, member: str, node: Schema) -> tuple[Writer, Reader]:
         def write_scalars(target: Any, obj: Object) -> None:
             getattr(target, name).extend(obj.get(member) or ())
 
-        def read_scalars(source: Any, made: Object) -> None:
+        def read_scalars(source: Any, obj: Object) -> None:
             value = list(getattr(source, name))
-            _put(made, member, value or None, not value, omit)
+            _put(obj, member, value or None, not value, omit)
 
         return write_scalars, read_scalars
     codec = _codec(field.type, node.items or node)
@@ -203,9 +224,9 @@ def _repeated(field: Field, member: str, node: Schema) -> tuple[Writer, Reader]:
         for value in obj.get(member) or ():
             codec.write(items.add(), codec.zero if value is None else value)
 
-    def read(source: Any, made: Object) -> None:
+    def read(source: Any, obj: Object) -> None:
         value = [codec.read(item) for item in getattr(source, name)]
-        _put(made, member, value or None, not value, omit)
+        _put(obj, member, value or None, not value, omit)
 
     return write, read
 
@@ -235,15 +256,15 @@ def _map(field: Field, member: str, node: Schema) -> tuple[Writer, Reader]:
         for key, value in (obj.get(member) or {}).items():
             put(entries, key, value)
 
-    def read(source: Any, made: Object) -> None:
+    def read(source: Any, obj: Object) -> None:
         entries = getattr(source, name)
         value = {key: take(entries[key]) for key in sorted(entries)}
-        _put(made, member, value or None, not value, omit)
+        _put(obj, member, value or None, not value, omit)
 
     return write, read
 
 
-# --- the three unions of apiextensions, each a schema or something simpler ------------------------------------------------------------
+# --- the three unions of apiextensions, each a schema or something simpler ------------------------
 
 
 def _props() -> Special:

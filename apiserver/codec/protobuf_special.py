@@ -1,7 +1,8 @@
-"""Types whose JSON is unlike their message: times, quantities, int-or-string, raw JSON, lists that protobuf has to wrap.
+"""Types whose JSON is unlike their message: times, quantities, int-or-string, raw JSON, lists that
+protobuf has to wrap.
 
-Each has a pair: ``write(message, value)`` fills a message from a JSON value, ``read(message)`` gives the JSON value back.
-An empty Time message is the zero time, which JSON calls null.
+Each has a pair: ``write(message, value)`` fills a message from a JSON value, ``read(message)``
+gives the JSON value back. An empty Time message is the zero time, which JSON calls null.
 """
 
 from __future__ import annotations
@@ -12,31 +13,44 @@ from datetime import UTC, datetime, timedelta
 from typing import Any, NamedTuple
 
 from apiserver.codec import json
+from apiserver.golang.strconv import whole
 
 Write = Callable[[Any, Any], None]
 Read = Callable[[Any], Any]
 
 
 class Special(NamedTuple):
-    """``zero``: what the message holds when a field that is no pointer is not set; None for nothing."""
+    """``zero``: what the message holds when a field that is no pointer is not set; None for
+    nothing."""
 
     write: Write
     read: Read
     zero: Any = None
 
 
-_RFC3339 = re.compile(r"(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d{1,9})\d*)?([Zz]|[+-]\d\d:\d\d)")
+_RFC3339 = re.compile(
+    r"(\d{4}-\d\d-\d\d)[Tt](\d\d:\d\d:\d\d)(?:\.(\d{1,9})\d*)?([Zz]|[+-]\d\d:\d\d)"
+)
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _DURATION = re.compile(r"(\d+(?:\.\d*)?|\.\d+)(ns|us|µs|μs|ms|s|m|h)")
-_UNITS = {"ns": 1, "us": 10**3, "µs": 10**3, "μs": 10**3, "ms": 10**6, "s": 10**9, "m": 60 * 10**9, "h": 3600 * 10**9}
+_UNITS = {
+    "ns": 1,
+    "us": 10**3,
+    "µs": 10**3,
+    "μs": 10**3,
+    "ms": 10**6,
+    "s": 10**9,
+    "m": 60 * 10**9,
+    "h": 3600 * 10**9,
+}
 
 
 def _parse(text: str) -> tuple[int, int]:
     """(seconds since the epoch, nanoseconds). Raises ValueError."""
-    found = _RFC3339.fullmatch(text)
-    if not found:
+    match = _RFC3339.fullmatch(text)
+    if not match:
         raise ValueError(f"not a time: {text!r}")
-    day, clock, fraction, zone = found.groups()
+    day, clock, fraction, zone = match.groups()
     when = datetime.fromisoformat(f"{day}T{clock}{'+00:00' if zone in 'Zz' else zone}")
     return int((when - _EPOCH) // timedelta(seconds=1)), int((fraction or "").ljust(9, "0") or 0)
 
@@ -104,7 +118,9 @@ def parse_duration(text: str) -> int:
     parts = _DURATION.findall(body)
     if not parts or "".join(n + u for n, u in parts) != body:
         raise ValueError(f"time: invalid duration {text!r}")
-    return sign * sum(round(float(n) * _UNITS[u]) if "." in n else int(n) * _UNITS[u] for n, u in parts)
+    return sign * sum(
+        round(float(n) * _UNITS[u]) if "." in n else whole(n) * _UNITS[u] for n, u in parts
+    )
 
 
 def format_duration(nanos: int) -> str:
@@ -136,9 +152,15 @@ RAW = Special(_write_raw("raw"), _read_raw("raw"))
 SPECIAL: dict[str, Special] = {
     "apimachinery.pkg.apis.meta.v1.Time": Special(_write_time, _read_time),
     "apimachinery.pkg.apis.meta.v1.MicroTime": Special(_write_micro_time, _read_micro_time),
-    "apimachinery.pkg.apis.meta.v1.Duration": Special(_write_duration, lambda m: format_duration(m.duration), "0s"),
-    "apimachinery.pkg.api.resource.Quantity": Special(_write_quantity, lambda m: m.string or "0", "0"),
-    "apimachinery.pkg.util.intstr.IntOrString": Special(_write_int_or_string, lambda m: m.strVal if m.type else m.intVal, 0),
+    "apimachinery.pkg.apis.meta.v1.Duration": Special(
+        _write_duration, lambda m: format_duration(m.duration), "0s"
+    ),
+    "apimachinery.pkg.api.resource.Quantity": Special(
+        _write_quantity, lambda m: m.string or "0", "0"
+    ),
+    "apimachinery.pkg.util.intstr.IntOrString": Special(
+        _write_int_or_string, lambda m: m.strVal if m.type else m.intVal, 0
+    ),
     "apimachinery.pkg.apis.meta.v1.FieldsV1": Special(_write_raw("Raw"), _read_raw("Raw")),
     "apimachinery.pkg.runtime.RawExtension": RAW,
     "apiextensions_apiserver.pkg.apis.apiextensions.v1.JSON": RAW,

@@ -12,8 +12,8 @@ from typing import Any, Protocol
 from apiserver.codec.partial import list_metadata, partial_object
 from apiserver.errors import BadRequest
 from apiserver.fielderrors import invalid
+from apiserver.meta.objects import Object
 
-Object = dict[str, Any]
 INITIAL_EVENTS_END = "k8s.io/initial-events-end"
 
 
@@ -41,25 +41,43 @@ def check_include_object(value: str) -> str:
 
 
 def column_definitions(columns: Sequence[ColumnLike]) -> list[Object]:
-    return [{"name": c.name, "type": c.type, "format": c.format, "description": c.description, "priority": c.priority} for c in columns]
+    return [
+        {
+            "name": c.name,
+            "type": c.type,
+            "format": c.format,
+            "description": c.description,
+            "priority": c.priority,
+        }
+        for c in columns
+    ]
 
 
 def no_conditions(obj: Object) -> Sequence[Object]:
     return ()
 
 
-def table_row(obj: Object, cells: Sequence[Any], include: str, version: str = "v1", conditions: Sequence[Object] = ()) -> Object:
-    """``include``: from `check_include_object`. The bookmark that ends initial events keeps its metadata whatever was asked for."""
-    shown: Object | None
+def table_row(
+    obj: Object,
+    cells: Sequence[Any],
+    include: str,
+    version: str = "v1",
+    conditions: Sequence[Object] = (),
+) -> Object:
+    """``include``: from `check_include_object`. The bookmark that ends initial events keeps its
+    metadata whatever was asked for."""
+    included: Object | None
     if include == "Object":
-        shown = obj
-    elif include == "None" and INITIAL_EVENTS_END not in (obj.get("metadata", {}).get("annotations") or {}):
-        shown = None
+        included = obj
+    elif include == "None" and INITIAL_EVENTS_END not in (
+        obj.get("metadata", {}).get("annotations") or {}
+    ):
+        included = None
     else:
-        shown = partial_object(obj, version)
+        included = partial_object(obj, version)
     if conditions:
-        return {"cells": list(cells), "conditions": list(conditions), "object": shown}
-    return {"cells": list(cells), "object": shown}
+        return {"cells": list(cells), "conditions": list(conditions), "object": included}
+    return {"cells": list(cells), "object": included}
 
 
 def table(
@@ -73,8 +91,9 @@ def table(
     version: str = "v1",
     headers: bool = True,
 ) -> Object:
-    """A Table of one object or of a list. ``metadata``: the list's, or the object's (its resourceVersion is kept); ``headers``: False
-    leaves the columns out, as every event of a watch after the first does."""
+    """A Table of one object or of a list. ``metadata``: the list's, or the object's (its
+    resourceVersion is kept); ``headers``: False leaves the columns out, as every event of a watch
+    after the first does."""
     return {
         "kind": "Table",
         "apiVersion": f"meta.k8s.io/{version}",

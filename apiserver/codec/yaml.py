@@ -1,7 +1,9 @@
-"""YAML as kube-apiserver reads and writes it: sigs.k8s.io/yaml over go-yaml v2, that is YAML 1.1 turned into JSON values.
+"""YAML as kube-apiserver reads and writes it: sigs.k8s.io/yaml over go-yaml v2, that is YAML 1.1
+turned into JSON values.
 
-libyaml parses (Go's parser is a port of it, so the error texts agree); which Go value a scalar stands for is decided here. Only the
-first document counts. A key that occurs twice is an error of strict decoding only; the last one wins.
+libyaml parses (Go's parser is a port of it, so the error texts agree); which Go value a scalar
+stands for is decided here. Only the first document counts. A key that occurs twice is an error of
+strict decoding only; the last one wins.
 """
 
 from __future__ import annotations
@@ -16,16 +18,17 @@ from yaml._yaml import CParser
 from yaml.cyaml import CSafeDumper
 
 from apiserver.codec import yaml_json
-from apiserver.codec.json import go_float
-from apiserver.codec.yaml_scalars import STR, is_base60, resolve
-from apiserver.fielderrors import go_quote
+from apiserver.codec.yaml_scalars import STR, is_base60, is_timestamp, resolve
+from apiserver.golang.fmt import go_syntax
+from apiserver.golang.json import go_float
+from apiserver.golang.math import is_int64
 
 _TAG = "tag:yaml.org,2002:"
-_INT64 = range(-(2**63), 2**63)
 
 
 class YAMLError(ValueError):
-    """The bytes are not YAML, or hold what JSON cannot; the text is Go's (``yaml: line 2: ...``)."""
+    """The bytes are not YAML, or hold what JSON cannot; the text is Go's (``yaml: line 2:
+    ...``)."""
 
 
 def loads(data: bytes) -> tuple[Any, list[str]]:
@@ -34,9 +37,9 @@ def loads(data: bytes) -> tuple[Any, list[str]]:
     There is at most one strict error, which holds a line for each repeated key:
     ``yaml: unmarshal errors:\\n  line 5: key "foo" already set in map``. Raises YAMLError.
     """
-    known = yaml_json.read(data)
-    if known is not None:
-        return known, []
+    tree = yaml_json.read(data)
+    if tree is not None:
+        return tree, []
     try:
         reader = _Reader(data)
         value = _jsonable(reader.document())
@@ -50,13 +53,17 @@ def loads(data: bytes) -> tuple[Any, list[str]]:
 
 
 def dumps(obj: Any) -> bytes:
-    """Sorted keys, two spaces, list markers at their key's column, block literals for text of several lines."""
-    text: str = yaml.dump(obj, Dumper=_Dumper, default_flow_style=False, allow_unicode=True, width=80)
+    """Sorted keys, two spaces, list markers at their key's column, block literals for text of
+    several lines."""
+    text: str = yaml.dump(
+        obj, Dumper=_Dumper, default_flow_style=False, allow_unicode=True, width=80
+    )
     return text.removesuffix("...\n").encode()
 
 
 def _explain(e: yaml.YAMLError) -> str:
-    """go-yaml's text: lines count from 1 for the scanner, from 0 for the parser, and line 0 is left out."""
+    """go-yaml's text: lines count from 1 for the scanner, from 0 for the parser, and line 0 is left
+    out."""
     problem = getattr(e, "problem", None)
     if problem is None:
         return f"yaml: {getattr(e, 'reason', None) or e}"
@@ -70,7 +77,8 @@ def _explain(e: yaml.YAMLError) -> str:
 
 
 class _Reader:
-    """Reads events; counts what aliases add, as go-yaml does, so that a small text cannot become a huge value."""
+    """Reads events; counts what aliases add, as go-yaml does, so that a small text cannot become a
+    huge value."""
 
     def __init__(self, data: bytes) -> None:
         self.parser: Any = CParser(data)  # its stub leaves out what events always have
@@ -96,45 +104,47 @@ class _Reader:
         anchor, before = event.anchor, self.decoded
         if anchor:
             self.open.add(anchor)
-        made: Any
+        tree: Any
         if isinstance(event, yaml.ScalarEvent):
-            made = _scalar(event)
+            tree = _scalar(event)
         elif isinstance(event, yaml.SequenceStartEvent):
-            made = []
+            tree = []
             while not isinstance(item := self.parser.get_event(), yaml.SequenceEndEvent):
-                made.append(self.value(item))
+                tree.append(self.value(item))
         else:
-            made = self.mapping()
+            tree = self.mapping()
         if anchor:
             self.open.discard(anchor)
-            self.anchors[anchor] = (made, self.decoded - before + 1)
-        return made
+            self.anchors[anchor] = (tree, self.decoded - before + 1)
+        return tree
 
     def mapping(self) -> dict[Any, Any]:
-        made: dict[Any, Any] = {}
+        members: dict[Any, Any] = {}
         while not isinstance(event := self.parser.get_event(), yaml.MappingEndEvent):
             if _is_merge(event):
-                self.merge(made)
+                self.merge(members)
                 continue
             key = _hashable(self.value(event))
             following = self.parser.get_event()
             value = self.value(following)
-            self.put(made, key, value, following.start_mark.line + 1)
-        return made
+            self.put(members, key, value, following.start_mark.line + 1)
+        return members
 
-    def put(self, made: dict[Any, Any], key: Any, value: Any, line: int) -> None:
-        if key in made:
-            self.repeated.append(f"line {line}: key {_go_syntax(key[1])} already set in map")
-        made[key] = value
+    def put(self, mapping: dict[Any, Any], key: Any, value: Any, line: int) -> None:
+        if key in mapping:
+            self.repeated.append(
+                f"line {line}: key {go_syntax(key[1], 'interface {}')} already set in map"
+            )
+        mapping[key] = value
 
-    def merge(self, made: dict[Any, Any]) -> None:
+    def merge(self, mapping: dict[Any, Any]) -> None:
         event = self.parser.get_event()
         source = self.value(event)
         for one in reversed(source) if isinstance(source, list) else [source]:
             if not isinstance(one, dict):
                 raise YAMLError("yaml: map merge requires map or sequence of maps as the value")
             for key, value in one.items():
-                self.put(made, key, value, event.start_mark.line + 1)
+                self.put(mapping, key, value, event.start_mark.line + 1)
 
     def alias(self, name: str) -> Any:
         if name in self.open:
@@ -144,7 +154,11 @@ class _Reader:
         value, size = self.anchors[name]
         self.decoded += size + 1
         self.aliased += size
-        if self.aliased > 100 and self.decoded > 1000 and self.aliased / self.decoded > _allowed_alias_ratio(self.decoded):
+        if (
+            self.aliased > 100
+            and self.decoded > 1000
+            and self.aliased / self.decoded > _allowed_alias_ratio(self.decoded)
+        ):
             raise YAMLError("yaml: document contains excessive aliasing")
         return value
 
@@ -159,7 +173,11 @@ def _allowed_alias_ratio(decoded: int) -> float:
 
 
 def _is_merge(event: Any) -> bool:
-    return isinstance(event, yaml.ScalarEvent) and event.value == "<<" and (event.implicit[0] or event.tag == _TAG + "merge")
+    return (
+        isinstance(event, yaml.ScalarEvent)
+        and event.value == "<<"
+        and (event.implicit[0] or event.tag == _TAG + "merge")
+    )
 
 
 def _scalar(event: Any) -> Any:
@@ -174,38 +192,25 @@ def _scalar(event: Any) -> Any:
             return base64.b64decode(event.value, validate=True).decode(errors="replace")
         except binascii.Error:
             raise YAMLError("yaml: !!binary value contains invalid base64 data") from None
-    found, value = resolve(event.value) if short != STR else (STR, event.value)
-    if short in ("", STR, found) or short == "timestamp":
+    kind, value = resolve(event.value) if short != STR else (STR, event.value)
+    if short in ("", STR, kind) or short == "timestamp":
         return value
-    if short == "float" and found == "int":
+    if short == "float" and kind == "int":
         return float(value)
-    raise YAMLError(f"yaml: cannot decode !!{found} `{event.value}` as a !!{short}")
+    raise YAMLError(f"yaml: cannot decode !!{kind} `{event.value}` as a !!{short}")
 
 
 def _hashable(key: Any) -> tuple[str, Any]:
-    """Keys are told apart by type and value, as in a Go map of interfaces (1, "1" and true are three keys)."""
+    """Keys are told apart by type and value, as in a Go map of interfaces (1, "1" and true are
+    three keys)."""
     if isinstance(key, dict | list):
-        raise YAMLError(f"yaml: invalid map key: {_go_syntax(_jsonable(key))}")
+        raise YAMLError(f"yaml: invalid map key: {go_syntax(_jsonable(key), 'interface {}')}")
     return type(key).__name__, key
 
 
-def _go_syntax(value: Any) -> str:
-    if isinstance(value, str):
-        return go_quote(value)
-    if value is None:
-        return "interface {}(nil)"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    if isinstance(value, dict):
-        inside = ", ".join(f"{_go_syntax(k)}:{_go_syntax(v)}" for k, v in sorted(value.items()))
-        return f"map[interface {{}}]interface {{}}{{{inside}}}"
-    if isinstance(value, list):
-        return f"[]interface {{}}{{{', '.join(map(_go_syntax, value))}}}"
-    return str(value)
-
-
 def _jsonable(value: Any) -> Any:
-    """Keys become strings; numbers go the way through JSON text that they go in Go (``1.0`` is 1, beyond int64 is a float)."""
+    """Keys become strings; numbers go the way through JSON text that they go in Go (``1.0`` is 1,
+    beyond int64 is a float)."""
     if isinstance(value, dict):
         return {_key_text(k): _jsonable(v) for (_, k), v in value.items()}
     if isinstance(value, list):
@@ -214,12 +219,15 @@ def _jsonable(value: Any) -> Any:
         return value
     if isinstance(value, float):
         if value != value or value in (float("inf"), float("-inf")):
-            raise YAMLError(f"json: unsupported value: {'NaN' if value != value else '+Inf' if value > 0 else '-Inf'}")
+            raise YAMLError(
+                f"json: unsupported value: "
+                f"{'NaN' if value != value else '+Inf' if value > 0 else '-Inf'}"
+            )
         text = go_float(value)
         if "." in text or "e" in text:
             return value
         value = int(text)
-    return value if value in _INT64 else float(value)
+    return value if is_int64(value) else float(value)
 
 
 def _key_text(key: Any) -> str:
@@ -230,7 +238,15 @@ def _key_text(key: Any) -> str:
     if isinstance(key, int):
         return str(key)
     if isinstance(key, float):
-        return ".nan" if key != key else ".inf" if key == float("inf") else "-.inf" if key == float("-inf") else f"{key:.8g}"
+        return (
+            ".nan"
+            if key != key
+            else ".inf"
+            if key == float("inf")
+            else "-.inf"
+            if key == float("-inf")
+            else f"{key:.8g}"
+        )
     raise YAMLError("unsupported map key of type: %!s(<nil>), key: <nil>, value: <nil>")
 
 
@@ -243,7 +259,7 @@ def _represent_str(dumper: Any, text: str) -> Any:
     style = None
     if "\n" in text:
         style = "|"
-    elif resolve(text)[0] != STR or is_base60(text) or text == "":
+    elif resolve(text)[0] != STR or is_base60(text) or is_timestamp(text) or text == "":
         style = '"'
     return dumper.represent_scalar(_TAG + "str", text, style=style)
 
@@ -252,6 +268,9 @@ def _represent_float(dumper: Any, number: float) -> Any:
     return dumper.represent_scalar(_TAG + "float", go_float(number))
 
 
-_representers: list[tuple[type, Callable[[Any, Any], Any]]] = [(str, _represent_str), (float, _represent_float)]
+_representers: list[tuple[type, Callable[[Any, Any], Any]]] = [
+    (str, _represent_str),
+    (float, _represent_float),
+]
 for _type, _represent in _representers:
     _Dumper.add_representer(_type, _represent)

@@ -1,7 +1,9 @@
-"""JSON sent as YAML, which is what most clients that apply send: read by the JSON parser, four times as fast.
+"""JSON sent as YAML, which is what most clients that apply send: read by the JSON parser, four
+times as fast.
 
-Only where both parsers mean the same: printable ASCII without escapes by number, no repeated keys, no fractions or exponents (YAML's way
-through Go makes 1 of 1.0), no numbers beyond 18 digits, no key of a length or a place that YAML does not take for one.
+Only where both parsers mean the same: printable ASCII without escapes by number, no repeated keys,
+no fractions or exponents (YAML's way through Go makes 1 of 1.0), no numbers beyond 18 digits, no
+key of a length or a place that YAML does not take for one.
 """
 
 from __future__ import annotations
@@ -19,20 +21,23 @@ class _Differs(Exception):
 
 
 def read(data: bytes) -> Any:
-    """The value of a JSON object that YAML reads in the same way; None for all other texts, of which the YAML parser decides."""
+    """The value of a JSON object that YAML reads in the same way; None for all other texts, of
+    which the YAML parser decides."""
     if data[:1] != b"{" or _OTHERWISE.search(data):
         return None
     try:
-        return json.loads(data, object_pairs_hook=_members, parse_float=_refuse, parse_constant=_refuse)
+        return json.loads(
+            data, object_pairs_hook=_members, parse_float=_refuse, parse_constant=_refuse
+        )
     except (_Differs, ValueError, RecursionError):
         return None
 
 
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    made = dict(pairs)
-    if len(made) != len(pairs) or any(len(name) > _LONGEST_KEY for name in made):
+    members = dict(pairs)
+    if len(members) != len(pairs) or any(len(name) > _LONGEST_KEY for name in members):
         raise _Differs
-    return made
+    return members
 
 
 def _refuse(text: str) -> Any:

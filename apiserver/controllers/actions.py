@@ -1,20 +1,49 @@
-"""What controllers do to objects: always through the registry, as a system user, so that admission, events and watches see it."""
+"""What controllers do to objects: always through the registry, as a system user, so that admission,
+events and watches see it."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import time
+from collections.abc import AsyncIterator, Callable, Sequence
+from typing import Any, NamedTuple
 
-from admission.attributes import Object
-from apiserver.errors import Conflict, NotFound
-from apiserver.registry import deletion, update
+import orjson
+
+from apiserver.errors import AlreadyExists, Conflict, Forbidden, NotFound
+from apiserver.kinds.served import Resource
+from apiserver.meta.gvk import GroupResource
+from apiserver.meta.objects import Object
+from apiserver.registry import deletion
+from apiserver.registry.changes import Edit
 from apiserver.registry.core import Registry
+from apiserver.registry.create import create
+from apiserver.registry.offload import Asker, by_size
 from apiserver.registry.options import DeleteOptions
 from apiserver.registry.scope import Scope, Tenant
+from apiserver.registry.update import update
 from apiserver.registry.versions import load
-from apiserver.storage.interface import ObjectKey
+from apiserver.registry.write import Request
+from apiserver.storage.interface import ObjectKey, Record
 from apiserver.user import MASTERS, User
 
+_PAGE = 50
+"""Objects, of which each may have megabytes."""
+MANAGER = "kube-controller-manager"
 CONTROLLER = User("system:kube-controller-manager", groups=(MASTERS,))
+
+
+class Item(NamedTuple):
+    """The metadata of an object as it is stored, in whatever version: it says the same in all."""
+
+    key: ObjectKey
+    uid: str
+    resource_version: int
+    metadata: dict[str, Any]
+
+
+PATIENCE = 10.0
+"""Seconds that admission of a write may take: controllers have others to see to, and come
+again."""
 
 
 class Actions:
@@ -37,44 +66,123 @@ class Actions:
             namespace=key.namespace,
             name=key.name,
             subresource=subresource,
-            user_agent="kube-controller-manager",
+            user_agent=MANAGER,
+            until=time.monotonic() + PATIENCE,
         )
+
+    async def each(
+        self, tenant: int, resource: GroupResource, namespace: str = ""
+    ) -> AsyncIterator[Record]:
+        """All that is stored of a resource, a page at a time, however much that is. Raises
+        StorageError."""
+        after: tuple[str, str] | None = None
+        while True:
+            page = await self.registry.store.list(
+                tenant, resource, namespace=namespace, after=after, limit=_PAGE
+            )
+            for record in page.records:
+                yield record
+            if len(page.records) < _PAGE:
+                return
+            after = page.records[-1].key.namespace, page.records[-1].key.name
 
     async def get(self, tenant: Tenant, key: ObjectKey) -> Object | None:
         """The stored object, fresh."""
         scope, record = self.scope(tenant, key), await self.registry.store.get(tenant.id, key)
         return None if scope is None or record is None else await load(self.registry, scope, record)
 
-    async def delete(
-        self, tenant: Tenant, key: ObjectKey, uid: str, policy: str = "Background", *, resource_version: str | None = None
+    def resources(self, tenant: Tenant) -> Sequence[Resource]:
+        """All that the tenant serves."""
+        return self.registry.catalog.all(tenant)
+
+    async def item(self, tenant: Tenant, key: ObjectKey) -> Item | None:
+        """Fresh; no webhook is asked to convert it."""
+        record = await self.registry.store.get(tenant.id, key)
+        return await _item(tenant, record) if record is not None else None
+
+    async def items(self, tenant: Tenant, uids: Sequence[str]) -> Sequence[Item]:
+        """Those of ``uids`` that are there, likewise."""
+        return [await _item(tenant, r) for r in await self.registry.store.records(tenant.id, uids)]
+
+    async def ensure(
+        self, tenant: Tenant, key: ObjectKey, obj: Object, manager: str = MANAGER
     ) -> bool:
-        """Whether it is gone now; objects with finalizers or grace stay for a while. resource_version: of the state that was judged; one
-        that has changed since is left alone."""
+        """Creates the object (less kind and apiVersion), unless it is there or may not be (its
+        namespace is gone or going): whether it did. manager: of its fields."""
+        if await self.registry.store.get(tenant.id, key) is not None:
+            return False
+        scope = self.scope(tenant, key)
+        if scope is None:
+            return False
+        decoded, _ = scope.decode(obj)
+        try:
+            await create(self.registry, scope, decoded, Request(manager))
+        except (AlreadyExists, Forbidden, NotFound):
+            return False
+        return True
+
+    async def delete(self, tenant: Tenant, key: ObjectKey, uid: str) -> bool:
+        """Whether it is gone now; objects with finalizers or grace stay for a while."""
         scope = self.scope(tenant, key)
         if scope is None:
             return False
         options = DeleteOptions(
-            propagation_policy=policy, precondition_uid=uid, precondition_resource_version=resource_version, has_preconditions=True
+            propagation_policy="Background", precondition_uid=uid, has_preconditions=True
         )
         try:
             return (await deletion.delete(self.registry, scope, options)).gone
         except (NotFound, Conflict):
             return True  # it is gone, or another object has its name
 
-    async def change(self, tenant: Tenant, key: ObjectKey, edit: Callable[[Object], bool], subresource: str = "") -> None:
+    async def delete_judged(self, tenant: Tenant, item: Item, policy: str) -> None:
+        """Deletes the object in the state that was judged. Raises Conflict if it has another
+        now."""
+        scope = self.scope(tenant, item.key)
+        if scope is None:
+            return
+        options = DeleteOptions(
+            propagation_policy=policy,
+            precondition_uid=item.uid,
+            precondition_resource_version=str(item.resource_version),
+            has_preconditions=True,
+        )
+        try:
+            await deletion.delete(self.registry, scope, options)
+        except NotFound:
+            return
+
+    async def change_metadata(
+        self, tenant: Tenant, item: Item, edit: Callable[[dict[str, Any]], bool]
+    ) -> None:
+        """Applies ``edit`` to the metadata of the object, if that one (by uid) is still there."""
+
+        def same(obj: Object) -> bool:
+            if obj["metadata"].get("uid") != item.uid:
+                raise NotFound(item.key.group_resource, item.key.name)
+            return edit(obj["metadata"])
+
+        await self.change(tenant, item.key, same)
+
+    async def change(
+        self, tenant: Tenant, key: ObjectKey, edit: Callable[[Object], bool], subresource: str = ""
+    ) -> None:
         """Applies ``edit`` (in place; False: nothing to do) to the object, if it is still there."""
         scope = self.scope(tenant, key, subresource)
         if scope is None:
             return
 
-        async def change(old: Object | None) -> Object:
-            if old is None:
-                raise NotFound(scope.resource.group_resource, key.name)
-            new = update.copy_of(old)
-            edit(new)
-            return new
+        async def edited(obj: Object) -> Object:
+            edit(obj)
+            return obj
 
         try:
-            await update.update(self.registry, scope, change, update.Request(manager="kube-controller-manager"))
+            await update(self.registry, scope, Edit(edited), Request(MANAGER))
         except NotFound:
             return
+
+
+async def _item(tenant: Tenant, record: Record) -> Item:
+    metadata = await by_size(
+        Asker(tenant, len(record.data)), lambda: orjson.loads(record.data)["metadata"]
+    )
+    return Item(record.key, record.uid, record.resource_version, metadata)

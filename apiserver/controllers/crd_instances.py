@@ -1,9 +1,11 @@
-"""The end of a CustomResourceDefinition: all its instances are deleted, then it loses its finalizer and goes.
+"""The end of a CustomResourceDefinition: all its instances are deleted, then it loses its finalizer
+and goes.
 
-One worker at a time does this for a tenant: it holds a lease, renews it in every round, and gives it up when nothing is left; when it
-dies, another one follows when the lease has run out. Instances are taken from storage as they are, without admission, schema or
-conversion: nothing that a client can break may keep a definition from going. Those that have finalizers are marked once and then waited
-for; that no instance is created any more is the storage's promise (Write.needs).
+One worker at a time does this for a tenant: it holds a lease, renews it in every round, and gives
+it up when nothing is left; when it dies, another one follows when the lease has run out. Instances
+are taken from storage as they are, without admission, schema or conversion: nothing that a client
+can break may keep a definition from going. Those that have finalizers are marked once and then
+waited for; that no instance is created any more is the storage's promise (Write.needs).
 
 Source: k8s.io/apiextensions-apiserver ``controller/finalizer``.
 """
@@ -21,8 +23,8 @@ from apiserver.controllers.crd_status import change_status
 from apiserver.controllers.rounds import Rounds
 from apiserver.errors import ApiError, NotFound
 from apiserver.kinds.apiextensions import conditions
-from apiserver.kinds.base import Object
 from apiserver.meta.gvk import GroupResource
+from apiserver.meta.objects import Object
 from apiserver.meta.times import format_time, now
 from apiserver.registry.core import Registry, write_of
 from apiserver.registry.customcatalog import TenantCatalog
@@ -44,7 +46,8 @@ class InstanceController:
         self._registry, self._catalog, self._candidate = registry, catalog, candidate
         self._rounds = Rounds(self._end_all)
         self._held: dict[int, dict[GroupResource, str]] = {}
-        """Of a tenant: resources all of whose instances are marked, and only waited for, with the uids of their definitions."""
+        """Of a tenant: resources all of whose instances are marked, and only waited for, with the
+        uids of their definitions."""
 
     def start(self, tenant: Tenant, names: Iterable[str]) -> None:
         """Those definitions are being deleted."""
@@ -55,7 +58,9 @@ class InstanceController:
 
     def committed(self, tenant_id: int, events: Sequence[Event]) -> None:
         held = self._held.get(tenant_id)
-        if held and any(e.type == "DELETED" and e.record.key.group_resource in held for e in events):
+        if held and any(
+            e.type == "DELETED" and e.record.key.group_resource in held for e in events
+        ):
             self._rounds.wake(tenant_id)
 
     async def _end_all(self, tenant: Tenant, names: set[str]) -> Iterable[str] | None:
@@ -63,7 +68,9 @@ class InstanceController:
             self._held.pop(tenant.id, None)
             return None
         definitions = self._catalog.definitions(tenant)
-        ending = [d for name in sorted(names) if (d := definitions.get(name)) is not None and d.ending]
+        ending = [
+            d for name in sorted(names) if (d := definitions.get(name)) is not None and d.ending
+        ]
         left: list[str] = []
         if ending and not await self._candidate.elected(_duty(tenant)):
             self._held.pop(tenant.id, None)
@@ -84,12 +91,19 @@ class InstanceController:
             outcome = await self._outcome(tenant, definition)
             if outcome is None:
                 return False
-            await register(self._registry, self._catalog, tenant, {definition.group}, without=definition.name)
+            await register(
+                self._registry, self._catalog, tenant, {definition.group}, without=definition.name
+            )
             await self._terminating(tenant, definition, False, *outcome)
         except NotFound:
             pass
         except ApiError as e:  # what admission refuses for one definition keeps no other waiting
-            log.info("the end of definition %s of tenant %s waits: %s", definition.name, tenant.name, e.message)
+            log.info(
+                "the end of definition %s of tenant %s waits: %s",
+                definition.name,
+                tenant.name,
+                e.message,
+            )
             return False
         return True
 
@@ -98,7 +112,10 @@ class InstanceController:
         plural = (definition.outline["spec"]["names"] or {}).get("plural", "")
         kept = GroupResource(definition.group, plural)
         if self._catalog.stored(kept) is not None:
-            return "OverlappingBuiltInResource", "instances overlap with built-in resources in storage"
+            return (
+                "OverlappingBuiltInResource",
+                "instances overlap with built-in resources in storage",
+            )
         if definition.resource is None:
             return "NeverEstablished", "resource was never established"
         held = self._held.setdefault(tenant.id, {})
@@ -109,12 +126,18 @@ class InstanceController:
         except (Unavailable, TenantGone):
             raise
         except StorageError as e:
-            await self._terminating(tenant, definition, True, "InstanceDeletionFailed", f"could not issue all deletes: {e}")
+            await self._terminating(
+                tenant,
+                definition,
+                True,
+                "InstanceDeletionFailed",
+                f"could not issue all deletes: {e}",
+            )
             raise
         page = await self._registry.store.list(tenant.id, kept, limit=1)
         return None if page.records else ("InstanceDeletionCompleted", "removed all instances")
 
-    # --- instances -------------------------------------------------------------------------------------------------------------
+    # --- instances --------------------------------------------------------------------------------
     async def _delete_instances(self, tenant: Tenant, resource: GroupResource) -> None:
         """Afterwards all are gone or marked. Raises StorageError."""
         after: tuple[str, str] | None = None
@@ -122,7 +145,12 @@ class InstanceController:
         while more:
             page = await self._registry.store.list(tenant.id, resource, after=after, limit=PAGE)
             for start in range(0, len(page.records), AT_ONCE):
-                await asyncio.gather(*(self._delete(tenant, record) for record in page.records[start : start + AT_ONCE]))
+                await asyncio.gather(
+                    *(
+                        self._delete(tenant, record)
+                        for record in page.records[start : start + AT_ONCE]
+                    )
+                )
             if page.records:
                 after = page.records[-1].key.namespace, page.records[-1].key.name
             more = page.more
@@ -139,20 +167,27 @@ class InstanceController:
             data = _marked(obj) if waits else record.data
             operation = "update" if waits else "delete"
             try:
-                await self._registry.store.write(tenant.id, write_of(operation, record.key, obj, data, record.resource_version))
+                await self._registry.store.write(
+                    tenant.id, write_of(operation, record.key, obj, data, record.resource_version)
+                )
                 return
             except (Stale, KeyMissing):
                 record = await self._registry.store.get(tenant.id, record.key)
 
-    async def _terminating(self, tenant: Tenant, definition: Definition, status: bool, reason: str, text: str) -> None:
-        """With status False the finalizer goes too, and so, if nobody else has one, does the definition."""
+    async def _terminating(
+        self, tenant: Tenant, definition: Definition, status: bool, reason: str, text: str
+    ) -> None:
+        """With status False the finalizer goes too, and so, if nobody else has one, does the
+        definition."""
 
         async def edit(crd: Object, scope: Scope) -> None:
             if crd["metadata"].get("uid") != definition.entry.uid:
                 raise NotFound(scope.resource.group_resource, definition.name)
             conditions.set_condition(crd, "Terminating", status, reason, text, scope.now)
             if not status:
-                crd["metadata"]["finalizers"] = [f for f in crd["metadata"].get("finalizers") or () if f != conditions.FINALIZER]
+                crd["metadata"]["finalizers"] = [
+                    f for f in crd["metadata"].get("finalizers") or () if f != conditions.FINALIZER
+                ]
 
         await change_status(self._registry, self._catalog, tenant, definition.name, edit)
 
@@ -162,8 +197,8 @@ def _duty(tenant: Tenant) -> str:
 
 
 def _reason(definition: Definition) -> str:
-    found = conditions.find(definition.outline, "Terminating") or {}
-    reason: str = found.get("reason", "")
+    condition = conditions.find(definition.outline, "Terminating") or {}
+    reason: str = condition.get("reason", "")
     return reason
 
 

@@ -1,29 +1,48 @@
-"""The controllers of one process: what it commits itself is followed up at once; an elected process sweeps for what was missed.
+"""The controllers of one process: what it commits itself is followed up at once; an elected process
+sweeps for what was missed.
 
-Follow-ups need no election: the process that committed a deletion is the one that knows of it first. A process that dies leaves its
-follow-ups to the sweep, which finds them in the database. Each follow-up waits a moment, so that a client that deletes an object and looks
-at what waits sees it, as on a server whose controllers run elsewhere.
+Follow-ups need no election: the process that committed a deletion is the one that knows of it
+first. A process that dies leaves its follow-ups to the sweep, which finds them in the database.
+Each follow-up waits a moment, so that a client that deletes an object and looks at what waits sees
+it, as on a server whose controllers run elsewhere.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Literal
 
-from apiserver.controllers import namespaces, serviceaccounts
+from apiserver.authn.frontproxy import FrontProxy
+from apiserver.controllers import names, namespaces, rootca, serviceaccounts
+from apiserver.controllers.accountsecrets import AccountSecrets
 from apiserver.controllers.actions import Actions
+from apiserver.controllers.aggregatedroles import AggregatedRoles
+from apiserver.controllers.batches import Backoff, Batches, SeenReferences
 from apiserver.controllers.crd import DefinitionController
+from apiserver.controllers.finishedjobs import FinishedJobs
+from apiserver.controllers.frontproxyca import FrontProxyAuthority
 from apiserver.controllers.garbage import GarbageCollector
+from apiserver.controllers.ownership import Identity
+from apiserver.controllers.policystatus import PolicyStatus
+from apiserver.controllers.quotas import QuotaStatus
+from apiserver.controllers.rootca import RootCertificate
+from apiserver.controllers.serviceaccounts import NAMESPACES, DefaultAccount
+from apiserver.controllers.systemnamespaces import SystemNamespaces
+from apiserver.controllers.turns import Turns
+from apiserver.controllers.upkeep import Keeper, TurnedOff, Upkeep
 from apiserver.errors import ApiError
+from apiserver.meta.objects import Object
 from apiserver.registry.core import Registry
 from apiserver.registry.definitions import DEFINITIONS
+from apiserver.registry.quota import Quotas
 from apiserver.registry.scope import Tenant
 from apiserver.storage import leases
 from apiserver.storage.errors import StorageError
-from apiserver.storage.interface import Event, ObjectKey
+from apiserver.storage.interface import Event, ObjectKey, Record
 from apiserver.storage.pool import Database
 from apiserver.storage.relations import Found, Relations
 
@@ -33,67 +52,121 @@ SETTLE = 1.0  # seconds between a deletion and its follow-up
 AGAIN = 2.0  # seconds until the next look at something that still waits
 SWEEP = 30.0  # seconds between sweeps
 LEASE = "controllers"
-_AT_ONCE = 4
 
-_NAMESPACES = ("", "namespaces")
+WITH_NAMESPACE = 2.0
+"""Seconds that a request waits at most for what every namespace has."""
+NEW = timedelta(seconds=10)
+"""The age of a namespace that may lack it; an older one lacks what somebody has deleted."""
+IN_EVERY_NAMESPACE = (
+    (serviceaccounts.ACCOUNTS, serviceaccounts.NAME, DefaultAccount.controller),
+    (rootca.CONFIG_MAPS, rootca.NAME, RootCertificate.controller),
+)
 
-Duty = Literal["gone", "marked", "account"]
-"""Objects of a tenant are gone; one is marked for deletion; a default service account is wanted."""
+Duty = Literal["gone", "owned", "marked"]
+"""Objects of a tenant are gone; some have owners that nobody has looked at; one is marked for
+deletion."""
 
 _ANY = ObjectKey("", "", "", "")
 
 TenantOf = Callable[[int], Awaitable[Tenant | None]]
 
 
+async def nothing_off(tenant: int) -> Sequence[str]:
+    """Every tenant has all controllers."""
+    return ()
+
+
 class Controllers:
-    def __init__(self, registry: Registry, database: Database, tenant_of: TenantOf, holder: str, definitions: DefinitionController) -> None:
-        """holder: names this process in elections; definitions: sees to CustomResourceDefinitions."""
-        self._database, self._tenant_of, self._holder, self._definitions = database, tenant_of, holder, definitions
+    def __init__(
+        self,
+        registry: Registry,
+        database: Database,
+        tenant_of: TenantOf,
+        holder: str,
+        definitions: DefinitionController,
+        turned_off: TurnedOff = nothing_off,
+        ca_bundle: str = "",
+        front_proxy: FrontProxy | None = None,
+    ) -> None:
+        """holder: names this process in elections; definitions: sees to
+        CustomResourceDefinitions; ca_bundle: certificates in PEM that verify this server's;
+        front_proxy: what tenants' own API servers know this one by, None where there are none."""
+        self._database, self._tenant_of, self._holder, self._definitions = (
+            database,
+            tenant_of,
+            holder,
+            definitions,
+        )
         self._relations = Relations(database)
         self._actions = Actions(registry)
         self._garbage = GarbageCollector(self._actions, self._relations)
         self._tasks: dict[tuple[int, ObjectKey, str, Duty], asyncio.Task[None]] = {}
-        self._gone: dict[int, dict[str, float]] = {}
-        """Tenant to uids of objects that went, and when: what no one has asked about yet."""
-        self._again: dict[int, set[str]] = {}
-        self._turn = asyncio.Semaphore(_AT_ONCE)
+        self._gone, self._owned = Batches[Identity](), Batches[None]()
+        self._references, self._unresolved = SeenReferences(), Backoff(SWEEP)
+        self._turns = Turns()
+        self._collecting: dict[int, asyncio.Task[None]] = {}
         self._sweeping: asyncio.Task[None] | None = None
         self._stopped = False
+        self._turned_off = turned_off
+        keepers = self._keepers(registry, ca_bundle)
+        if front_proxy is not None:
+            keepers.append(FrontProxyAuthority(self._actions, self._relations, front_proxy))
+        self._upkeep = Upkeep(keepers, tenant_of, turned_off)
         registry.store.observe(self._committed)
+        registry.store.observe(self._upkeep.committed)
+        for resource, own_name, controller in IN_EVERY_NAMESPACE:
+            registry.supplies[resource, own_name] = partial(self._supply, controller)
+
+    def _keepers(self, registry: Registry, ca_bundle: str) -> list[Keeper]:
+        return [
+            SystemNamespaces(self._actions, self._relations),
+            DefaultAccount(self._actions, self._relations),
+            RootCertificate(self._actions, self._relations, ca_bundle),
+            PolicyStatus(self._actions, self._relations),
+            AccountSecrets(self._actions, self._relations),
+            AggregatedRoles(self._actions, self._relations),
+            FinishedJobs(self._actions, self._relations),
+            QuotaStatus(Quotas(registry.store, registry.catalog), self._relations),
+        ]
 
     def start(self) -> None:
         self._sweeping = asyncio.create_task(self._sweep_forever())
 
     async def stop(self) -> None:
         self._stopped = True
-        tasks = [*self._tasks.values(), *([self._sweeping] if self._sweeping else [])]
+        tasks = [*self._tasks.values(), *self._collecting.values()]
+        tasks += [self._sweeping] if self._sweeping else []
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
+        await self._upkeep.stop()
 
-    # --- follow-ups ------------------------------------------------------------------------------------------------------------
+    async def _supply(self, controller: str, tenant: Tenant, name: str) -> None:
+        """So a pod that is created right after its namespace is not refused. What does not come in
+        time, or fails, is followed up as any other event."""
+        try:
+            async with asyncio.timeout(WITH_NAMESPACE):
+                namespace = await self._actions.get(tenant, ObjectKey(*NAMESPACES, "", name))
+                if namespace is not None and _age(namespace) < NEW:
+                    await self._upkeep.at_once(tenant, controller, name)
+        except (ApiError, StorageError, TimeoutError) as e:
+            log.info("a new namespace is not complete yet: %s", e)
+        except Exception:
+            log.exception("a new namespace is not complete yet")
+
+    # --- follow-ups -------------------------------------------------------------------------------
     def _committed(self, tenant: int, events: Sequence[Event]) -> None:
         for event in events:
             data = event.record.data
             key = event.record.key
-            account = self._account_wanted(event)
-            if account is not None:
-                self._later(tenant, account, "", "account")
             if event.type == "DELETED":
-                self._gone.setdefault(tenant, {})[event.record.uid] = time.monotonic()
+                self._gone.add(tenant, event.record.uid, _identity(event.record))
                 self._later(tenant, _ANY, "", "gone")
             elif event.type == "MODIFIED" and b'"deletionTimestamp":"' in data:
                 self._later(tenant, key, event.record.uid, "marked")
-
-    @staticmethod
-    def _account_wanted(event: Event) -> ObjectKey | None:
-        """The default service account that a new namespace, or the deletion of the account, calls for."""
-        key = event.record.key
-        if event.type == "ADDED" and (key.group, key.resource) == _NAMESPACES:
-            return ObjectKey("", "serviceaccounts", key.name, serviceaccounts.NAME)
-        if event.type == "DELETED" and (key.group, key.resource, key.name) == ("", "serviceaccounts", serviceaccounts.NAME):
-            return key
-        return None
+            elif self._references.new(event.record):
+                self._owned.add(tenant, event.record.uid, None)
+                self._later(tenant, _ANY, "", "owned")
 
     def _later(self, tenant: int, key: ObjectKey, uid: str, duty: Duty) -> None:
         name = (tenant, key, uid, duty)
@@ -104,15 +177,16 @@ class Controllers:
     def _ended(self, name: tuple[int, ObjectKey, str, Duty]) -> None:
         self._tasks.pop(name, None)
         tenant, _, _, duty = name
-        if duty == "gone":
-            self._again.pop(tenant, None)  # asked often enough: the sweep goes on
-            if tenant in self._gone and not self._stopped:
-                self._later(tenant, _ANY, "", "gone")
+        if duty == "gone" or duty == "owned":
+            batches = self._gone if duty == "gone" else self._owned
+            batches.give_up(tenant)  # asked often enough: the sweep goes on
+            if batches.waits(tenant) and not self._stopped:
+                self._later(tenant, _ANY, "", duty)
 
     async def _follow_up(self, tenant_id: int, key: ObjectKey, uid: str, duty: Duty) -> None:
         await asyncio.sleep(SETTLE)
         for _ in range(30):
-            async with self._turn:
+            async with self._turns.of(tenant_id):
                 try:
                     tenant = await self._tenant_of(tenant_id)
                     if tenant is None or await self._once(tenant, key, uid, duty):
@@ -125,12 +199,16 @@ class Controllers:
             await asyncio.sleep(AGAIN)
 
     async def _once(self, tenant: Tenant, key: ObjectKey, uid: str, duty: Duty) -> bool:
+        controller = names.NAMESPACE if key.group_resource == NAMESPACES else names.GARBAGE
+        if key.group_resource != DEFINITIONS and controller in await self._turned_off(tenant.id):
+            self._gone.take(tenant.id, 0.0)
+            self._owned.take(tenant.id, 0.0)
+            return True
         if duty == "gone":
             return await self._owners_gone(tenant)
-        if duty == "account":
-            await serviceaccounts.ensure_default(self._actions, tenant, key.namespace)
-            return True
-        if (key.group, key.resource) == _NAMESPACES:
+        if duty == "owned":
+            return await self._owners_seen(tenant)
+        if key.group_resource == NAMESPACES:
             return await namespaces.finish(self._actions, self._relations, tenant, key)
         if key.group_resource == DEFINITIONS:
             self._definitions.look(tenant, key.name)
@@ -138,50 +216,89 @@ class Controllers:
         return await self._garbage.marked(tenant, key)
 
     async def _owners_gone(self, tenant: Tenant) -> bool:
-        """One question for all that went a moment ago: most of it owned nothing. Later ones get a moment of their own (`_ended`)."""
-        gone, ripe = self._gone.pop(tenant.id, {}), time.monotonic() - 0.9 * SETTLE
-        if young := {uid: at for uid, at in gone.items() if at > ripe}:
-            self._gone[tenant.id] = young
-        uids = self._again.pop(tenant.id, set()) | (gone.keys() - young.keys())
+        """One question for all that went a moment ago: most of it owned nothing. Later ones get a
+        moment of their own (`_ended`)."""
+        gone = self._gone.take(tenant.id, 0.9 * SETTLE)
         done = False
         try:
-            done = not uids or await self._garbage.owners_gone(tenant, uids)
+            done = not gone or not (await self._garbage.owners_gone(tenant, gone)).failed
         finally:
             if not done:
-                self._again[tenant.id] = uids
+                self._gone.retry(tenant.id, gone)
         return done
 
-    # --- sweep -----------------------------------------------------------------------------------------------------------------
+    async def _owners_seen(self, tenant: Tenant) -> bool:
+        """Looks at objects whose owner references are new: owners may be absent, or not be what a
+        reference says."""
+        owned = self._owned.take(tenant.id, 0.9 * SETTLE)
+        left = set(owned)
+        try:
+            left = (await self._garbage.collect(tenant, list(owned))).failed
+        finally:
+            if left:
+                self._owned.retry(tenant.id, dict.fromkeys(left))
+        return not left
+
+    # --- sweep ------------------------------------------------------------------------------------
     async def _sweep_forever(self) -> None:
         while True:
             await asyncio.sleep(SWEEP)
             try:
                 if await leases.acquire(self._database, LEASE, self._holder, 3 * SWEEP):
-                    await self._sweep()
+                    await self.sweep()
             except StorageError as e:
                 log.info("the sweep waits: %s", e)
             except Exception:
                 log.exception("the sweep failed")
 
-    async def _sweep(self) -> None:
-        async for found in pages(self._relations.waiting):
-            self._later(found.tenant, found.key, found.uid, "marked")
+    async def sweep(self) -> None:
+        """Finds what was missed, in all tenants."""
+        async for key in pages(self._relations.waiting):
+            self._later(key.tenant, key.key, key.uid, "marked")
+        seen: set[str] = set()
+        orphans: dict[int, list[str]] = {}
         async for orphan in pages(self._relations.orphaned):
-            await self._collect(orphan)
+            seen.add(orphan.uid)
+            orphans.setdefault(orphan.tenant, []).append(orphan.uid)
+        self._unresolved.keep(seen)
+        await self._collect_all(orphans)
+        await self._upkeep.sweep(await self._relations.heads())
 
-    async def _collect(self, orphan: Found) -> None:
-        tenant = await self._tenant_of(orphan.tenant)
-        if tenant is not None:
-            try:
-                await self._garbage.collect(tenant, orphan)
-            except ApiError as e:
-                log.info("garbage %s/%s stays: %s", orphan.key.resource, orphan.key.name, e)
+    async def _collect_all(self, orphans: dict[int, list[str]]) -> None:
+        """Waits a while for all of them; a tenant whose webhooks keep it waiting goes on beside the
+        next sweep."""
+        for tenant_id, uids in orphans.items():
+            if tenant_id not in self._collecting:
+                task = asyncio.create_task(self._collect(tenant_id, self._unresolved.ready(uids)))
+                self._collecting[tenant_id] = task
+        if self._collecting:
+            done, _ = await asyncio.wait(self._collecting.values(), timeout=SWEEP)
+            self._collecting = {t: task for t, task in self._collecting.items() if task not in done}
+            for task in done:
+                await task
+
+    async def _collect(self, tenant_id: int, orphans: Sequence[str]) -> None:
+        tenant = await self._tenant_of(tenant_id) if orphans else None
+        if tenant is not None and names.GARBAGE not in await self._turned_off(tenant_id):
+            outcome = await self._garbage.collect(tenant, orphans)
+            self._unresolved.failed(outcome.stuck)
+
+
+def _identity(record: Record) -> Identity:
+    """The kind is the first thing that is stored of an object (`apiserver.storage.interface`)."""
+    kind = record.data.split(b'"', 4)[3].decode()
+    return Identity(record.key.group, kind, record.key.namespace, record.key.name)
 
 
 async def pages(read: Callable[[Found | None], Awaitable[Sequence[Found]]]) -> AsyncIterator[Found]:
     """All that ``read`` finds, page by page; the argument is the last of the page before."""
     last: Found | None = None
     while page := await read(last):
-        for found in page:
-            yield found
+        for item in page:
+            yield item
         last = page[-1]
+
+
+def _age(obj: Object) -> timedelta:
+    created = datetime.fromisoformat(obj["metadata"]["creationTimestamp"])
+    return datetime.now(UTC) - created

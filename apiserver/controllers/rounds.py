@@ -1,7 +1,9 @@
-"""Work on names of a tenant's objects, in rounds: one task per tenant while there is something to do, and nothing when there is not.
+"""Work on names of a tenant's objects, in rounds: one task per tenant while there is something to
+do, and nothing when there is not.
 
-A round that fails, or leaves names over, is followed by another one after a pause that grows; whatever comes in meanwhile is looked at
-at once. So an outage of the database delays work and never loses it.
+A round that fails, or leaves names over, is followed by another one after a pause that grows;
+whatever comes in meanwhile is looked at at once. So an outage of the database delays work and never
+loses it.
 """
 
 from __future__ import annotations
@@ -21,7 +23,8 @@ FIRST, LONGEST = 0.25, 5.0
 """Seconds of the shortest and the longest pause between two rounds for the same names."""
 
 Look = Callable[[Tenant, set[str]], Awaitable[Iterable[str] | None]]
-"""Sees to those names; the ones to look at again later. None: nothing more is to be done for the tenant, whatever is left."""
+"""Sees to those names; the ones to look at again later. None: nothing more is to be done for the
+tenant, whatever is left."""
 
 
 @dataclass(slots=True, eq=False)

@@ -1,22 +1,50 @@
-"""Every namespace has a service account "default" (kubernetes ``pkg/controller/serviceaccount``)."""
+"""Every namespace has a service account "default" (kubernetes
+``pkg/controller/serviceaccount/serviceaccounts_controller.go``)."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+from apiserver.controllers import names
 from apiserver.controllers.actions import Actions
-from apiserver.errors import AlreadyExists, Forbidden, NotFound
-from apiserver.registry.create import create
+from apiserver.meta.gvk import GroupResource
 from apiserver.registry.scope import Tenant
-from apiserver.storage.interface import ObjectKey
+from apiserver.storage.interface import Event, ObjectKey
+from apiserver.storage.relations import Relations
 
+ACCOUNTS = GroupResource("", "serviceaccounts")
+NAMESPACES = GroupResource("", "namespaces")
 NAME = "default"
+RESTORE = 1.0
+"""Seconds after which what was deleted comes back: who deletes it sees that it is gone."""
 
 
-async def ensure_default(actions: Actions, tenant: Tenant, namespace: str) -> None:
-    """Creates the account unless it is there, or the namespace is gone or going."""
-    scope = actions.scope(tenant, ObjectKey("", "serviceaccounts", namespace, NAME))
-    assert scope is not None, "service accounts are built in"
-    obj, _ = scope.decode({"metadata": {"name": NAME, "namespace": namespace}})
-    try:
-        await create(actions.registry, scope, obj, dry_run=False, manager="kube-controller-manager")
-    except (AlreadyExists, Forbidden, NotFound):
-        return
+class DefaultAccount:
+    """Looks at namespaces by their name."""
+
+    controller = names.ACCOUNT
+    resources = frozenset({NAMESPACES, ACCOUNTS})
+
+    def __init__(self, actions: Actions, relations: Relations) -> None:
+        self._actions, self._relations = actions, relations
+
+    def concerned(self, event: Event) -> tuple[str, float] | None:
+        return wanted_beside(event, ACCOUNTS, NAME)
+
+    async def look(self, tenant: Tenant, name: str) -> float | None:
+        key = ObjectKey(*ACCOUNTS, name, NAME)
+        await self._actions.ensure(tenant, key, {"metadata": {"name": NAME, "namespace": name}})
+        return None
+
+    async def missed(self, tenant: int) -> Sequence[str]:
+        return await self._relations.namespaces_without(tenant, ACCOUNTS, NAME)
+
+
+def wanted_beside(event: Event, resource: GroupResource, name: str) -> tuple[str, float] | None:
+    """The namespace where an object that all namespaces have may be absent after this event."""
+    key = event.record.key
+    if key.group_resource == NAMESPACES:
+        return (key.name, RESTORE) if event.type == "ADDED" else None
+    if event.type == "DELETED" and key.name == name and key.group_resource == resource:
+        return key.namespace, RESTORE
+    return None

@@ -1,7 +1,9 @@
-"""Watch streams as Channels consumers: chunked HTTP for clients of Kubernetes, WebSocket for browsers.
+"""Watch streams as Channels consumers: chunked HTTP for clients of Kubernetes, WebSocket for
+browsers.
 
-A stream ends when its time is up, the client leaves, the server stops, or the client does not read for a minute. The response waits for
-the transport (``await send``), so a slow reader holds up nobody but itself; what piles up behind it is bounded by its subscription.
+A stream ends when its time is up, the client leaves, the server stops, or the client does not read
+for a minute. The response waits for the transport, slice by slice (`apiserver.endpoints.outlets`),
+so a slow reader holds up nobody but itself; what piles up behind it is bounded by its subscription.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import contextlib
 import logging
 import random
 import time
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncGenerator, Sequence
 
 from channels.generic.http import AsyncHttpConsumer
 from channels.generic.websocket import AsyncWebsocketConsumer
@@ -20,16 +22,18 @@ from apiserver.codec import negotiate
 from apiserver.codec.table import check_include_object
 from apiserver.endpoints.encode import allowed
 from apiserver.endpoints.filters.authentication import bearer_token
-from apiserver.endpoints.metrics import WATCH_EVENTS, long_running
+from apiserver.endpoints.metrics import EventCount, long_running
+from apiserver.endpoints.outlets import SLICE, Outlet
 from apiserver.endpoints.request import ApiRequest, Message, Receive, Send
 from apiserver.endpoints.respond import common_headers
 from apiserver.endpoints.server import Server
-from apiserver.endpoints.watch_frames import Frames
+from apiserver.endpoints.watch_frames import Frames, Unencodable
 from apiserver.endpoints.watchdog import Right
 from apiserver.errors import Expired, InternalError, TooManyRequests
+from apiserver.kinds.apiextensions.conversion import ConversionFailed
 from apiserver.registry import selection as selections
 from apiserver.registry import watching
-from apiserver.registry.conversion import ConversionFailed
+from apiserver.registry.offload import ClientGone
 from apiserver.registry.options import ListOptions, first
 from apiserver.registry.scope import Scope
 from apiserver.registry.selection import Selection
@@ -46,100 +50,136 @@ MIN_TIMEOUT = 1800
 BOOKMARK_EVERY = 60.0
 LAST_BOOKMARK = 2.0
 """Seconds before the end of a watch at which a bookmark says how far it came."""
-STALLED_AFTER = 60.0
 
 
 class Stream:
     """Frames of one watch, independent of the transport."""
 
-    def __init__(self, server: Server, scope: Scope, frames: Frames, found: Watching, timeout: float, right: Right) -> None:
-        self._server, self._scope, self._frames, self._found = server, scope, frames, found
+    def __init__(
+        self,
+        server: Server,
+        scope: Scope,
+        frames: Frames,
+        source: Watching,
+        timeout: float,
+        right: Right,
+    ) -> None:
+        self._server, self._scope, self._frames, self._found = server, scope, frames, source
         self._right = right
         self._deadline = time.monotonic() + timeout
-        self._labels = (scope.resource.group, scope.version, scope.resource.resource)
+        self._sent = EventCount(
+            scope.tenant.id, scope.resource.group, scope.version, scope.resource.resource
+        )
 
-    async def batches(self) -> AsyncIterator[bytes]:
-        """Bytes to send, each some whole frames; ends when the stream does."""
+    async def batches(self) -> AsyncGenerator[list[bytes], None]:
+        """Frames to send; ends when the stream does."""
         with self._server.watchdog.guard(self._right, self._found.subscription):
             async for frames in self._all():
                 yield frames
 
-    async def _all(self) -> AsyncIterator[bytes]:
+    async def _all(self) -> AsyncGenerator[list[bytes], None]:
         subscription = self._found.subscription
         try:
             while self._found.initial_bookmark and not subscription.synced:
-                yield await self._join(await subscription.next())
+                yield await self._encoded(await subscription.next())
             if self._found.initial_bookmark:
-                yield self._frames.bookmark(max(subscription.start, self._found.not_before), initial=True)
+                yield [
+                    self._frames.bookmark(
+                        max(subscription.start, self._found.not_before), initial=True
+                    )
+                ]
             async for frames in self._changes(subscription):
                 yield frames
         except Compacted as e:
-            yield self._frames.error(Expired(f"too old resource version: {subscription.position()} ({e.floor})"))
+            yield [
+                self._frames.error(
+                    Expired(f"too old resource version: {subscription.position()} ({e.floor})")
+                )
+            ]
         except TooSlow as e:
             log.info("watch of %s dropped: %s", self._scope.resource.resource, e)
-        except WatchClosed:
+        except (WatchClosed, Unencodable):
             return
         except (StorageError, ConversionFailed) as e:
-            yield self._frames.error(InternalError(str(e)))
+            yield [self._frames.error(InternalError(str(e)))]
         finally:
             subscription.cancel()
 
-    async def _changes(self, subscription: Subscription) -> AsyncIterator[bytes]:
-        next_bookmark = self._next_bookmark(BOOKMARK_EVERY * random.uniform(0.9, 1.0))  # noqa: S311  spread, not secrecy
+    async def _changes(self, subscription: Subscription) -> AsyncGenerator[list[bytes], None]:
+        # spread, not secrecy
+        next_bookmark = self._next_bookmark(BOOKMARK_EVERY * random.uniform(0.9, 1.0))  # noqa: S311
         while not self._server.stopping:
             now = time.monotonic()
             if now >= self._deadline:
                 break
-            events = await subscription.next(max(min(self._deadline, next_bookmark) - now, 0.001))
-            if events:
-                yield await self._join(events)
+            frames = await self._encoded(
+                await subscription.next(max(min(self._deadline, next_bookmark) - now, 0.001))
+            )
+            if frames:
+                yield frames
             if time.monotonic() >= next_bookmark:
                 next_bookmark = self._next_bookmark(BOOKMARK_EVERY)
-                # what the client knows already is no news; nor is a bookmark that overtakes events which wait to be sent
+                # what the client knows already is no news; nor is a bookmark that overtakes events
+                # which wait to be sent
                 if self._found.bookmarks and subscription.position() > self._found.not_before:
-                    yield self._frames.bookmark(subscription.position())
+                    yield [self._frames.bookmark(subscription.position())]
 
     def _next_bookmark(self, seconds: float) -> float:
         """In so many seconds, or shortly before the end, whichever is sooner and still to come."""
         now, last = time.monotonic(), self._deadline - LAST_BOOKMARK
         return min(now + seconds, last) if last > now else now + seconds
 
-    async def _join(self, events: Sequence[WatchEvent]) -> bytes:
+    async def _encoded(self, events: Sequence[WatchEvent]) -> list[bytes]:
         """Raises ConversionFailed."""
         if self._found.conversions is not None and events:
             events = await self._found.conversions.events(events)
         if events:
-            WATCH_EVENTS.add(self._labels, len(events))
-        return b"".join([self._frames.event(e) for e in events])
+            self._sent.add(len(events))
+        return [self._frames.event(e) for e in events]
 
 
-async def open_stream(server: Server, request: ApiRequest, scope: Scope, options: ListOptions, selection: Selection) -> tuple[Stream, str]:
+async def open_stream(
+    server: Server, request: ApiRequest, scope: Scope, options: ListOptions, selection: Selection
+) -> tuple[Stream, str]:
     """(stream, its Content-Type). Raises ApiError before anything is sent."""
     accept = request.header(b"accept")
-    if not scope.resource.custom:
+    if scope.resource.has_routes:
         negotiate.check_route(accept, lists=True)
     kind = negotiate.negotiate_stream(accept, allowed(scope), negotiate.ALL)
     include = (
-        check_include_object(first(request.query, "includeObject")) if kind.convert is not None and kind.convert.kind == "Table" else ""
+        check_include_object(first(request.query, "includeObject"))
+        if kind.convert is not None and kind.convert.kind == "Table"
+        else ""
     )
     if server.stopping:
         raise TooManyRequests("the server is shutting down", 1)
-    timeout = float(options.timeout_seconds or 0) or MIN_TIMEOUT * random.uniform(1, 2)  # noqa: S311  spread, not secrecy
-    found = await watching.watch(server.registry, scope, options, selection)
+    # spread, not secrecy
+    timeout = float(options.timeout_seconds or 0) or MIN_TIMEOUT * random.uniform(1, 2)  # noqa: S311
+    source = await watching.watch(server.registry, scope, options, selection)
     right = Right(request.tenant.name, request.tenant.id, bearer_token(request))
-    return Stream(server, scope, Frames(server.registry, scope, kind, include), found, timeout, right), kind.stream_type
+    return Stream(
+        server, scope, Frames(server.registry, scope, kind, include), source, timeout, right
+    ), kind.stream_type
 
 
 class WatchConsumer(AsyncHttpConsumer):  # type: ignore[misc]  # Channels has no types
     """Sends a Stream as chunked HTTP."""
 
-    def __init__(self, stream: Stream, request: ApiRequest, content_type: str) -> None:
+    def __init__(
+        self, stream: Stream, request: ApiRequest, content_type: str, outlet: Outlet
+    ) -> None:
         super().__init__()
-        self._stream, self._request, self._content_type = stream, request, content_type
+        self._stream, self._request, self._content_type, self._outlet = (
+            stream,
+            request,
+            content_type,
+            outlet,
+        )
         self._writing: asyncio.Task[None] | None = None
 
     async def http_request(self, message: Message) -> None:
-        """The body of a GET is of no interest; streaming begins, while disconnects still arrive here."""
+        """The body of a GET is of no interest; streaming begins, while disconnects still arrive
+        here."""
         if self._writing is None:
             self._writing = asyncio.create_task(self._write())
             self._writing.add_done_callback(lambda _: self._finished.set())
@@ -150,8 +190,9 @@ class WatchConsumer(AsyncHttpConsumer):  # type: ignore[misc]  # Channels has no
         self._finished.set()
 
     async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
-        """Channels' own dispatch ends only with the connection; this one ends with the stream as well."""
-        self.scope, self.base_send = scope, send
+        """Channels' own dispatch ends only with the connection; this one ends with the stream as
+        well."""
+        self.scope, self.base_send = scope, self._outlet.send
         self._finished = asyncio.Event()
         await self.http_request({"type": "http.request"})
         reading = asyncio.create_task(self._read(receive))
@@ -173,24 +214,44 @@ class WatchConsumer(AsyncHttpConsumer):  # type: ignore[misc]  # Channels has no
 
     async def _write(self) -> None:
         headers = [(b"content-type", self._content_type.encode()), *common_headers(self._request)]
-        await self.send_headers(status=200, headers=headers)
-        await self.send_body(b"", more_body=True)
         try:
-            async for batch in self._stream.batches():
-                async with asyncio.timeout(STALLED_AFTER):
-                    await self.send_body(batch, more_body=True)
-        except TimeoutError:
-            log.info("watch %s dropped: the client does not read", self._request.path)
+            await self.send_headers(status=200, headers=headers)
+            await self.send_body(b"", more_body=True)
+            await self._write_events()
+            await self.send_body(b"", more_body=False)
+        except ClientGone:
             return
+
+    async def _write_events(self) -> None:
+        try:
+            async with contextlib.aclosing(self._stream.batches()) as batches:
+                async for frames in batches:
+                    body = b"".join(frames)
+                    for at in range(0, len(body), SLICE):
+                        await self.send_body(body[at : at + SLICE], more_body=True)
+        except ClientGone:
+            raise
         except Exception:
-            log.exception("watch %s broke: audit-id=%s", self._request.path, self._request.audit_id)
-        await self.send_body(b"", more_body=False)
+            log.exception(
+                "watch %s broke: audit-id=%s", self._request.path, self._request.logged_audit_id
+            )
 
 
-async def serve_watch(server: Server, request: ApiRequest, scope: Scope, options: ListOptions, selection: Selection, send: Send) -> None:
+async def serve_watch(
+    server: Server,
+    request: ApiRequest,
+    scope: Scope,
+    options: ListOptions,
+    selection: Selection,
+    send: Send,
+) -> None:
     stream, content_type = await open_stream(server, request, scope, options, selection)
     with long_running(request):
-        await WatchConsumer(stream, request, content_type)(request.scope, request.receive, send)
+        outlet = server.outlets.open(request.tenant, send)
+        consumer = WatchConsumer.as_asgi(
+            stream=stream, request=request, content_type=content_type, outlet=outlet
+        )
+        await consumer(request.scope, request.receive, send)
 
 
 class WatchSocket(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channels has no types
@@ -210,19 +271,27 @@ class WatchSocket(AsyncWebsocketConsumer):  # type: ignore[misc]  # Channels has
             self._writing.cancel()
 
     async def _write(self) -> None:
-        async for batch in self._stream.batches():
-            for line in batch.splitlines():
-                async with asyncio.timeout(STALLED_AFTER):
-                    await self.send(text_data=line.decode())
-        await self.close()
+        with contextlib.suppress(ClientGone):
+            async with contextlib.aclosing(self._stream.batches()) as batches:
+                async for frames in batches:
+                    frames.reverse()
+                    # a message goes out whole: no other copy of a large one is kept while it waits
+                    while frames:
+                        await self.send(text_data=frames.pop()[:-1].decode())
+            await self.close()
 
 
-async def watch_socket(server: Server, request: ApiRequest, found: Scope, receive: Receive, send: Send) -> None:
-    """A watch over WebSocket: the same URL and query, JSON only. Raises ApiError before the socket is accepted."""
+async def watch_socket(
+    server: Server, request: ApiRequest, scope: Scope, receive: Receive, send: Send
+) -> None:
+    """A watch over WebSocket: the same URL and query, JSON only. Raises ApiError before the socket
+    is accepted."""
     offered = [p.strip() for p in request.header(b"sec-websocket-protocol").split(",") if p.strip()]
     protocol = next((p for p in offered if not p.startswith("base64url.bearer.")), None)
     request.raw_headers[b"accept"] = negotiate.JSON.encode()
     options = ListOptions.parse(request.query)
-    chosen = selections.parse(found.resource, found.version, options)
-    stream, _ = await open_stream(server, request, found, options, chosen)
-    await WatchSocket(stream, protocol)(request.scope, receive, send)
+    chosen = selections.parse(scope.resource, scope.version, options)
+    stream, _ = await open_stream(server, request, scope, options, chosen)
+    with long_running(request):
+        consumer = WatchSocket.as_asgi(stream=stream, protocol=protocol)
+        await consumer(request.scope, receive, server.outlets.open(request.tenant, send).send)

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from apiserver.codec import body, cbor, negotiate, protobuf
+from apiserver.codec import body, negotiate
+from apiserver.endpoints.encodings import BY_MEDIA_TYPE
+from apiserver.endpoints.encodings.base import Encoding
 from apiserver.endpoints.request import ApiRequest
 from apiserver.errors import BadRequest
 from apiserver.meta.gvk import GroupVersionKind
@@ -19,26 +21,24 @@ async def read_delete_options(request: ApiRequest) -> DeleteOptions:
     data = await request.read_body()
     if data:
         media_type = negotiate.body_type(request.header(b"content-type"), negotiate.ALL)
-        options = DeleteOptions.from_body(_read(media_type, data))
+        options = DeleteOptions.from_body(_read(BY_MEDIA_TYPE[media_type], data))
     else:
         options = DeleteOptions.from_query(request.query)
     options.validate()
     return options
 
 
-def _read(media_type: str, data: bytes) -> dict[str, object]:
+def _read(encoding: Encoding, data: bytes) -> dict[str, object]:
     try:
-        if media_type == negotiate.PROTOBUF:
-            value = protobuf.decode(data, default=_KIND)
-        elif media_type == negotiate.CBOR:
-            value = cbor.loads(data)
-        else:
-            value, _ = body.decode_text(data, is_yaml=media_type == negotiate.YAML)
-    except (body.BodyError, cbor.CBORError, protobuf.ProtobufError) as e:
+        value, _ = encoding.parse(data, _KIND)
+    except body.BodyError as e:
         raise BadRequest(str(e)) from None
     api_version, kind = body.read_kind(value)
     if kind not in ("", "DeleteOptions"):
-        raise BadRequest(f'no kind "{kind}" is registered for version "{api_version or "v1"}" in scheme "{_SCHEME}"')
+        raise BadRequest(
+            f'no kind "{kind}" is registered for version "{api_version or "v1"}" in scheme '
+            f'"{_SCHEME}"'
+        )
     try:
         decoded: dict[str, object] = decode(builtin.schema_for(_KIND), value).value
     except DecodeError as e:

@@ -1,22 +1,23 @@
-"""Discovery documents as data: API groups, resource lists, and the aggregated form (apidiscovery.k8s.io/v2).
+"""Discovery documents as data: API groups, resource lists, and the aggregated form
+(apidiscovery.k8s.io/v2).
 
-Sources: "Discovery API" in the Kubernetes API concepts, k8s.io/apiserver ``endpoints/discovery``, k8s.io/apiextensions-apiserver
-``apiserver/customresource_discovery_controller.go``, k8s.io/kube-aggregator ``apiregistration/v1/helper``. Pure functions of the tenant's
-resources.
+Sources: "Discovery API" in the Kubernetes API concepts, k8s.io/apiserver ``endpoints/discovery``,
+k8s.io/apiextensions-apiserver ``apiserver/customresource_discovery_controller.go``,
+k8s.io/kube-aggregator ``apiregistration/v1/helper``. Pure functions of the tenant's resources.
 """
 
 from __future__ import annotations
 
 import base64
 import hashlib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import orjson
 
-from apiserver.kinds.apiextensions.custom import CustomResource
-from apiserver.kinds.base import Resource, ServedVersion
-from apiserver.meta.gvk import GroupVersionKind
+from apiserver.aggregation.documents import Listed, Served
+from apiserver.kinds.served import Resource, ServedVersion
+from apiserver.meta.gvk import GroupVersion, GroupVersionKind
 from apiserver.meta.versions import version_priority
 
 Document = dict[str, Any]
@@ -26,26 +27,43 @@ _SHRINKING = ("delete", "deletecollection", "get", "list", "watch")
 """Verbs of a custom resource whose definition is being deleted."""
 
 
-def groups(resources: Sequence[Resource]) -> dict[str, list[str]]:
-    """Group → versions in order of preference, without the core group: first the built-in groups in order of appearance, then those of
-    definitions by name."""
-    found: dict[str, list[str]] = {}
+_CUSTOM_PRIORITY = 1000
+"""Of the groups of definitions among those of other servers (kube-apiserver
+``crdregistration``)."""
+
+
+def groups(resources: Sequence[Resource], others: Sequence[Listed] = ()) -> dict[str, list[str]]:
+    """Group → versions in order of preference, without the core group: first the built-in groups in
+    order of appearance, then those of definitions and of other servers, by priority and name."""
+    versions_of: dict[str, dict[str, None]] = {}
     built_in: set[str] = set()
     for resource in resources:
         if resource.group:
-            versions = found.setdefault(resource.group, [])
-            versions += [v for v, served in resource.versions.items() if served.served and v not in versions]
-            if not resource.custom:
+            versions = versions_of.setdefault(resource.group, {})
+            versions.update((v, None) for v, served in resource.versions.items() if served.served)
+            if resource.has_routes:
                 built_in.add(resource.group)
-    ordered = [g for g in found if g in built_in] + sorted(found.keys() - built_in)
-    return {group: sorted(found[group], key=version_priority) for group in ordered if found[group]}
+    priorities = dict.fromkeys(versions_of, _CUSTOM_PRIORITY)
+    for (group, version), priority, _ in others:
+        priorities.setdefault(group, priority)
+        versions_of.setdefault(group, {})[version] = None
+    ordered = [g for g in versions_of if g in built_in] + sorted(
+        versions_of.keys() - built_in, key=lambda g: (-priorities[g], g)
+    )
+    return {
+        group: sorted(versions_of[group], key=version_priority)
+        for group in ordered
+        if versions_of[group]
+    }
 
 
 def api_versions(server_address: str) -> Document:
     return {
         "kind": "APIVersions",
         "versions": ["v1"],
-        "serverAddressByClientCIDRs": [{"clientCIDR": "0.0.0.0/0", "serverAddress": server_address}],
+        "serverAddressByClientCIDRs": [
+            {"clientCIDR": "0.0.0.0/0", "serverAddress": server_address}
+        ],
     }
 
 
@@ -56,30 +74,46 @@ def api_group(group: str, versions: Sequence[str], *, alone: bool = True) -> Doc
     return {**head, "name": group, "versions": listed, "preferredVersion": listed[0]}
 
 
-def api_group_list(resources: Sequence[Resource]) -> Document:
-    """Groups of definitions are in the order of their APIServices, whose names begin with a version."""
-    built_in = {r.group for r in resources if not r.custom}
-    found = groups(resources)
-    custom = sorted((g for g in found if g not in built_in), key=lambda g: min(f"{v}.{g}" for v in found[g]))
-    ordered = [*(g for g in found if g in built_in), *custom]
-    listed = [api_group(g, found[g], alone=False) for g in ordered]
+def api_group_list(resources: Sequence[Resource], others: Sequence[Listed] = ()) -> Document:
+    """Groups of definitions are in the order of their APIServices, whose names begin with a
+    version."""
+    built_in = {r.group for r in resources if r.has_routes}
+    group_versions = groups(resources, others)
+    local = {r.group for r in resources}
+    priorities = {one.group_version.group: -one.priority for one in others}
+    custom = sorted(
+        (g for g in group_versions if g not in built_in),
+        key=lambda g: (
+            -_CUSTOM_PRIORITY if g in local else priorities[g],
+            min(f"{v}.{g}" for v in group_versions[g]),
+        ),
+    )
+    ordered = [*(g for g in group_versions if g in built_in), *custom]
+    listed = [api_group(g, group_versions[g], alone=False) for g in ordered]
     return {"kind": "APIGroupList", "apiVersion": "v1", "groups": listed}
 
 
 def api_resource_list(resources: Iterable[Resource], group: str, version: str) -> Document | None:
     """None when the group has no such version."""
     rows: list[Document] = []
-    found = custom = False
+    is_served, sorted_by_name = False, True
     for resource in resources:
         served = resource.versions.get(version)
         if resource.group == group and served is not None and served.served:
-            found = True
+            is_served = True
             rows += _rows(resource, served)
-            custom = custom or resource.custom
-    if not found:
+            sorted_by_name = sorted_by_name and resource.has_routes
+    if not is_served:
         return None
-    head = {"kind": "APIResourceList", "apiVersion": "v1", "groupVersion": f"{group}/{version}" if group else version}
-    return {**head, "resources": rows if custom else sorted(rows, key=lambda row: row["name"])}
+    # Releases before 1.2 gave the oldest group no apiVersion, and so it has stayed.
+    head: Document = {"kind": "APIResourceList"}
+    if group:
+        head["apiVersion"] = "v1"
+    head["groupVersion"] = f"{group}/{version}" if group else version
+    return {
+        **head,
+        "resources": sorted(rows, key=lambda row: row["name"]) if sorted_by_name else rows,
+    }
 
 
 def _rows(resource: Resource, served: ServedVersion) -> list[Document]:
@@ -112,35 +146,59 @@ def _rows(resource: Resource, served: ServedVersion) -> list[Document]:
 
 
 def _verbs(resource: Resource, served: ServedVersion) -> list[str]:
-    ending = isinstance(resource, CustomResource) and resource.terminating
-    return list(_SHRINKING if ending else served.verbs)
+    return list(_SHRINKING if resource.terminating else served.verbs)
 
 
 def storage_version_hash(resource: Resource, served: ServedVersion) -> str:
-    """Of the kind that objects are stored as; "" where nothing is stored, or a definition stores a version that it does not serve."""
-    stored = resource.versions.get(resource.storage_version)
-    if "watch" not in served.verbs or (resource.custom and (stored is None or not stored.served)):
+    """Of the kind that objects are stored as; "" where nothing is stored, or a definition stores a
+    version that it does not serve."""
+    if "watch" not in served.verbs or not resource.tells_storage_version:
         return ""
     text = f"{resource.storage.group}/{resource.storage_version}/{resource.kind}"
     return base64.b64encode(hashlib.sha256(text.encode()).digest()[:8]).decode()
 
 
-def aggregated(resources: Sequence[Resource], *, core: bool) -> Document:
-    """APIGroupDiscoveryList of the core group (``/api``) or of all others (``/apis``)."""
-    wanted = {"": ["v1"]} if core else groups(resources)
-    items = [_aggregated_group(resources, group, versions) for group, versions in wanted.items()]
-    return {"kind": "APIGroupDiscoveryList", "apiVersion": "apidiscovery.k8s.io/v2", "metadata": {}, "items": items}
+def aggregated(
+    resources: Sequence[Resource], others: Sequence[Listed] = (), *, core: bool
+) -> Document:
+    """APIGroupDiscoveryList of the core group (``/api``) or of all other groups (``/apis``);
+    ``others``: what other servers serve."""
+    group_versions = {"": ["v1"]} if core else groups(resources, others)
+    elsewhere = {one.group_version: one.served for one in others}
+    of_group: dict[str, list[Resource]] = {}
+    for resource in resources:
+        of_group.setdefault(resource.group, []).append(resource)
+    items = [
+        _aggregated_group(of_group.get(group, ()), group, versions, elsewhere)
+        for group, versions in group_versions.items()
+    ]
+    return {
+        "kind": "APIGroupDiscoveryList",
+        "apiVersion": "apidiscovery.k8s.io/v2",
+        "metadata": {},
+        "items": items,
+    }
 
 
-def _aggregated_group(resources: Sequence[Resource], group: str, versions: Sequence[str]) -> Document:
+def _aggregated_group(
+    resources: Sequence[Resource],
+    group: str,
+    versions: Sequence[str],
+    elsewhere: Mapping[GroupVersion, Served],
+) -> Document:
+    """``resources``: of the group; ``elsewhere``: what other servers serve."""
+    listed: dict[str, list[Document]] = {version: [] for version in versions}
+    for resource in resources:
+        for version, served in resource.versions.items():
+            if served.served and version in listed:
+                listed[version].append(_aggregated_resource(resource, served))
     out: list[Document] = []
-    for version in versions:
-        listed: list[Document] = [
-            _aggregated_resource(r, r.versions[version])
-            for r in resources
-            if r.group == group and version in r.versions and r.versions[version].served
-        ]
-        out.append({"version": version, "resources": sorted(listed, key=_name_of), "freshness": "Current"})
+    for version, rows in listed.items():
+        other = elsewhere.get(GroupVersion(group, version))
+        rows = sorted(rows, key=_name_of) if other is None else list(other.resources)
+        freshness = "Current" if other is None or other.current else "Stale"
+        shown = {"resources": rows} if rows or other is None else {}
+        out.append({"version": version, **shown, "freshness": freshness})
     return {"metadata": {"name": group} if group else {}, "versions": out}
 
 
@@ -154,7 +212,7 @@ def _aggregated_resource(resource: Resource, served: ServedVersion) -> Document:
 
     def shown(of: GroupVersionKind) -> Document:
         """Built-in kinds of the resource's own group and version are named alone."""
-        alone = not resource.custom and (of.group, of.version) == (resource.group, served.version)
+        alone = resource.has_routes and (of.group, of.version) == (resource.group, served.version)
         return kind("", "", of.kind) if alone else kind(*of)
 
     entry: Document = {
@@ -178,4 +236,8 @@ def _aggregated_resource(resource: Resource, served: ServedVersion) -> Document:
 
 def etag(document: Document) -> str:
     """A quoted hash of the document's content."""
-    return '"' + hashlib.sha512(orjson.dumps(document, option=orjson.OPT_SORT_KEYS)).hexdigest().upper() + '"'
+    return (
+        '"'
+        + hashlib.sha512(orjson.dumps(document, option=orjson.OPT_SORT_KEYS)).hexdigest().upper()
+        + '"'
+    )

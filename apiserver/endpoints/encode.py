@@ -1,7 +1,8 @@
 """From what the registry returns to the answer: encoding, Table, PartialObjectMetadata.
 
-The fast way is for JSON of a built-in kind in its storage version: stored bytes go out as they are, a list is those bytes joined.
-Everything else is made item by item (`list_parts`); a list of more than `STREAM_FROM` stored bytes is sent while it is being made.
+The fast way is for JSON of a built-in kind in its storage version: stored bytes go out as they are,
+a list is those bytes joined. Everything else is made by an encoding (`encodings`), lists item by
+item; a list of more than `STREAM_FROM` stored bytes is sent while it is being made.
 """
 
 from __future__ import annotations
@@ -13,72 +14,83 @@ from typing import Any
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 
-from apiserver.codec import cbor, negotiate, protobuf, yaml
-from apiserver.codec import json as json_codec
+from apiserver.codec import negotiate
 from apiserver.codec.negotiate import Accepted
 from apiserver.codec.partial import list_metadata as bare_metadata
 from apiserver.codec.partial import partial_object, refuse_list, refuse_object
 from apiserver.codec.table import check_include_object, column_definitions, table, table_row
-from apiserver.endpoints.list_parts import ListBody, joined_stored, parts
+from apiserver.endpoints.encodings import BY_MEDIA_TYPE
+from apiserver.endpoints.encodings.base import ListBody
+from apiserver.endpoints.encodings.json import joined_stored
+from apiserver.endpoints.outlets import SLICE
 from apiserver.endpoints.request import ApiRequest
 from apiserver.endpoints.respond import BytesResponse, PartsResponse
-from apiserver.kinds.base import Column, Object
+from apiserver.kinds.base import Column
 from apiserver.meta.gvk import GroupVersionKind
+from apiserver.meta.objects import Object
+from apiserver.registry import weight
 from apiserver.registry.core import Registry
+from apiserver.registry.offload import LARGE, Asker, by_size
 from apiserver.registry.options import first
 from apiserver.registry.reading import Listing, plain
 from apiserver.registry.result import Stored
 from apiserver.registry.scope import Scope
 from apiserver.registry.versions import shown
+from apiserver.watch.cache import Entries
+from apiserver.watch.entry import Entry
 
 STREAM_FROM = 4 * 1024 * 1024
 """Bytes of stored objects."""
-_FEW = 500
-_AT_ONCE = 200
 _PARTIAL = GroupVersionKind("meta.k8s.io", "v1", "PartialObjectMetadata")
 
 
 def accepted(request: ApiRequest, scope: Scope) -> Accepted:
     """Raises NotAcceptable."""
     accept = request.header(b"accept")
-    if not scope.resource.custom:
+    if scope.resource.has_routes:
         listing = request.method == "GET" and not scope.name and "watch" in scope.served.verbs
         negotiate.check_route(accept, lists=listing)
     return negotiate.negotiate(accept, allowed(scope), negotiate.ALL, pretty=wants_pretty(request))
 
 
 def allowed(scope: Scope) -> negotiate.Allow:
-    standard = negotiate.CUSTOM if scope.resource.custom else negotiate.ALL
-    table = (bool(scope.served.columns) or scope.resource.custom) and _prints(scope)
-    return negotiate.allow_resource(standard, table=table)
+    resource = scope.resource
+    table = (bool(scope.served.columns) or not resource.has_go_type) and _prints(scope)
+    return negotiate.allow_resource(resource.encodings, table=table)
 
 
 def _prints(scope: Scope) -> bool:
-    """Subresources of a kind of their own are not printed, with the exception of Scale: no token, binding or eviction is a Table."""
+    """Subresources of a kind of their own are not printed, with the exception of Scale: no token,
+    binding or eviction is a Table."""
     own = scope.served.subresources.get(scope.subresource)
     return own is None or own.kind.kind in (scope.resource.kind, "Scale")
 
 
 def wants_pretty(request: ApiRequest) -> bool:
-    return negotiate.wants_pretty(request.scope.get("query_string", b"").decode("latin-1"), request.header(b"user-agent"))
-
-
-def encode_value(value: Any, kind: Accepted) -> bytes:
-    """Any object in the negotiated encoding, whole."""
-    if kind.media_type == negotiate.JSON:
-        return json_codec.dumps_pretty(value) if kind.pretty else json_codec.dumps(value)
-    if kind.media_type == negotiate.YAML:
-        return yaml.dumps(value)
-    if kind.media_type == negotiate.CBOR:
-        return cbor.dumps(value)
-    return protobuf.encode(value)
+    return negotiate.wants_pretty(
+        request.scope.get("query_string", b"").decode("latin-1"), request.header(b"user-agent")
+    )
 
 
 def respond(value: Any, kind: Accepted, status: int = 200) -> HttpResponse:
-    return HttpResponse(encode_value(value, kind), status=status, content_type=kind.media_type)
+    """Any object in the negotiated encoding, whole."""
+    content = BY_MEDIA_TYPE[kind.media_type].render(value, pretty=kind.pretty)
+    return HttpResponse(content, status=status, content_type=kind.media_type)
 
 
-# --- one object ----------------------------------------------------------------------------------------------------------------------
+class LateResponse(HttpResponseBase):
+    """An answer about a large object: it is made beside the event loop, once the view is done."""
+
+    def __init__(self, asker: Asker, make: Callable[[], HttpResponse]) -> None:
+        # HttpResponseBase.__init__ makes what only the answer itself needs
+        self._asker, self._make = asker, make
+
+    async def made(self) -> HttpResponse:
+        """Raises what encoding raises, such as NotAcceptable."""
+        return await by_size(self._asker, self._make)
+
+
+# --- one object -----------------------------------------------------------------------------------
 
 
 Cells = Callable[[Object], Sequence[Any]]
@@ -93,27 +105,51 @@ def object_response(
     printed: tuple[Sequence[Column], Cells] | None = None,
 ) -> HttpResponseBase:
     """``printed``: columns and cells of a Table of something else than the resource's own kind."""
-    if kind.convert is None:
-        if kind.media_type == negotiate.JSON and not kind.pretty:
-            return BytesResponse(stored.json + b"\n", negotiate.JSON, status)
-        return respond(stored.object, kind, status)
-    obj = stored.object
-    if obj.get("kind") != "Status":
-        obj = _transformed(request, scope, kind.convert, obj, printed or (scope.served.columns, cells_of(scope)))
-    return respond(obj, kind, status)
+    if kind.convert is None and not kind.pretty and BY_MEDIA_TYPE[kind.media_type].stored:
+        return BytesResponse(stored.json + b"\n", kind.media_type, status)
+
+    def answer() -> HttpResponse:
+        obj = stored.object
+        if kind.convert is not None and obj.get("kind") != "Status":
+            obj = _transformed(
+                request,
+                scope,
+                kind.convert,
+                obj,
+                printed or (scope.served.columns, cells_of(scope)),
+            )
+        return respond(obj, kind, status)
+
+    asker = scope.asker(weight.of_json(stored.json, scope.schema))
+    return answer() if asker.size < LARGE else LateResponse(asker, answer)
 
 
 def _transformed(
-    request: ApiRequest, scope: Scope, target: GroupVersionKind, obj: Object, printed: tuple[Sequence[Column], Cells]
+    request: ApiRequest,
+    scope: Scope,
+    target: GroupVersionKind,
+    obj: Object,
+    printed: tuple[Sequence[Column], Cells],
 ) -> Object:
     if target.kind == "Table":
         include = check_include_object(first(request.query, "includeObject"))
         metadata = obj.get("metadata", {})
         conditions = scope.resource.hooks.row_conditions
-        return table([obj], *printed, metadata=metadata, conditions=conditions, include=include, version=target.version)
+        return table(
+            [obj if include == "Object" else scope.resource.hooks.unconverted(obj)],
+            *printed,
+            metadata=metadata,
+            conditions=conditions,
+            include=include,
+            version=target.version,
+        )
     if target.kind == "PartialObjectMetadata":
-        return partial_object(obj, target.version)
-    raise refuse_object(scope.resource.group, obj.get("kind", scope.resource.kind), custom=scope.resource.custom)
+        return partial_object(scope.resource.hooks.unconverted(obj), target.version)
+    raise refuse_object(
+        scope.resource.group,
+        obj.get("kind", scope.resource.kind),
+        custom=not scope.resource.has_go_type,
+    )
 
 
 def cells_of(scope: Scope, now: datetime | None = None) -> Cells:
@@ -122,35 +158,46 @@ def cells_of(scope: Scope, now: datetime | None = None) -> Cells:
     return lambda obj: hooks.cells(obj, version, now)
 
 
-# --- lists ---------------------------------------------------------------------------------------------------------------------------
+# --- lists ----------------------------------------------------------------------------------------
 
 
 def list_metadata(scope: Scope, listing: Listing) -> Object:
-    metadata: Object = {"resourceVersion": str(listing.resource_version)} if listing.resource_version else {}
-    if listing.continue_token or scope.resource.custom:
+    metadata: Object = (
+        {"resourceVersion": str(listing.resource_version)} if listing.resource_version else {}
+    )
+    if listing.continue_token or not scope.resource.has_go_type:
         metadata["continue"] = listing.continue_token
     if listing.remaining is not None:
         metadata["remainingItemCount"] = listing.remaining
     return metadata
 
 
-def list_response(request: ApiRequest, registry: Registry, scope: Scope, kind: Accepted, listing: Listing) -> HttpResponseBase:
+def list_response(
+    request: ApiRequest, registry: Registry, scope: Scope, kind: Accepted, listing: Listing
+) -> HttpResponseBase:
     metadata = list_metadata(scope, listing)
-    large = len(listing.items) > _FEW and sum(len(item.json) for item in listing.items) > STREAM_FROM
-    if kind.convert is None and kind.media_type == negotiate.JSON and not kind.pretty and plain(scope):
-        made = stored_parts(scope, metadata, listing, _AT_ONCE if large else len(listing.items) or 1)
+    items = listing.items
+    # records have bytes as well
+    sizes = items if isinstance(items, Entries) else Entries(items)  # type: ignore[arg-type]
+    large = sizes.size > STREAM_FROM
+    encoding = BY_MEDIA_TYPE[kind.media_type]
+    if kind.convert is None and not kind.pretty and encoding.stored and plain(scope):
+        at_once = max(1, SLICE // sizes.largest) if large else len(items) or 1
+        parts = stored_parts(scope, metadata, listing, at_once)
     else:
         body = _body(request, registry, scope, kind.convert, listing, metadata)
         if not body.count and kind.convert is not None and body.key == "items":
             return respond({**body.head, "items": None}, kind)
-        made = parts(body, kind)
+        parts = encoding.list_parts(body, pretty=kind.pretty)
     if large:
-        return PartsResponse(made, content_type=kind.media_type)
-    return BytesResponse(b"".join(made), kind.media_type)
+        shared = isinstance(items[0], Entry)  # with the cache
+        return PartsResponse(parts, content_type=kind.media_type, holds=0 if shared else sizes.size)
+    return BytesResponse(b"".join(parts), kind.media_type)
 
 
 def stored_parts(scope: Scope, metadata: Object, listing: Listing, at_once: int) -> Iterator[bytes]:
-    """Items of typed lists carry no kind and apiVersion, which stand at the beginning of every stored object."""
+    """Items of typed lists carry no kind and apiVersion, which stand at the beginning of every
+    stored object."""
     resource, gvk = scope.resource, scope.gvk
     skip = len(f'{{"kind":"{resource.kind}","apiVersion":"{gvk.api_version}",')
     head = {"kind": resource.list_kind, "apiVersion": gvk.api_version, "metadata": metadata}
@@ -158,7 +205,12 @@ def stored_parts(scope: Scope, metadata: Object, listing: Listing, at_once: int)
 
 
 def _body(
-    request: ApiRequest, registry: Registry, scope: Scope, target: GroupVersionKind | None, listing: Listing, metadata: Object
+    request: ApiRequest,
+    registry: Registry,
+    scope: Scope,
+    target: GroupVersionKind | None,
+    listing: Listing,
+    metadata: Object,
 ) -> ListBody:
     def objects() -> Iterator[Object]:
         for item in listing.items:
@@ -168,25 +220,43 @@ def _body(
     if target is None:
         return _plain_body(scope, objects, count, metadata)
     version = target.version
-    head: Object = {"kind": target.kind, "apiVersion": f"meta.k8s.io/{version}", "metadata": bare_metadata(metadata)}
+    head: Object = {
+        "kind": target.kind,
+        "apiVersion": f"meta.k8s.io/{version}",
+        "metadata": bare_metadata(metadata),
+    }
     if target.kind == "Table":
         include = check_include_object(first(request.query, "includeObject"))
         head["columnDefinitions"] = column_definitions(scope.served.columns)
-        return ListBody(head, "rows", lambda: _rows(scope, objects(), include, version), count, _PARTIAL)
+        return ListBody(
+            head, "rows", lambda: _rows(scope, objects(), include, version), count, _PARTIAL
+        )
     if target.kind == "PartialObjectMetadata":
-        raise refuse_list(scope.resource.group, scope.resource.list_kind, custom=scope.resource.custom)
-    item_kind = _PARTIAL._replace(version=version)
-    return ListBody(head, "items", lambda: (partial_object(o, version) for o in objects()), count, item_kind)
+        raise refuse_list(
+            scope.resource.group, scope.resource.list_kind, custom=not scope.resource.has_go_type
+        )
+    item_kind, bare = _PARTIAL._replace(version=version), scope.resource.hooks.unconverted
+    return ListBody(
+        head,
+        "items",
+        lambda: (partial_object(bare(o), version) for o in objects()),
+        count,
+        item_kind,
+    )
 
 
 def _rows(scope: Scope, objects: Iterator[Object], include: str, version: str) -> Iterator[Object]:
     hooks, cells = scope.resource.hooks, cells_of(scope)
     if hooks.row_order is not None:
         objects = iter(sorted(objects, key=hooks.row_order))
+    if include != "Object":
+        objects = map(hooks.unconverted, objects)
     return (table_row(o, cells(o), include, version, hooks.row_conditions(o)) for o in objects)
 
 
-def _plain_body(scope: Scope, objects: Callable[[], Iterator[Object]], count: int, metadata: Object) -> ListBody:
+def _plain_body(
+    scope: Scope, objects: Callable[[], Iterator[Object]], count: int, metadata: Object
+) -> ListBody:
     def untyped() -> Iterator[Object]:
         for obj in objects():
             del obj["kind"], obj["apiVersion"]
@@ -194,6 +264,6 @@ def _plain_body(scope: Scope, objects: Callable[[], Iterator[Object]], count: in
 
     resource, gvk = scope.resource, scope.gvk
     head = {"kind": resource.list_kind, "apiVersion": gvk.api_version, "metadata": metadata}
-    if resource.custom:
+    if not resource.has_go_type:
         return ListBody(head, "items", objects, count, gvk)
     return ListBody(head, "items", untyped, count, gvk, scope.served.schema)

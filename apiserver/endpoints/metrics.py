@@ -1,8 +1,12 @@
-"""What this process counts, under kube-apiserver's names, and the one place where a request is counted.
+"""What this process counts, under kube-apiserver's names, and the one place where a request is
+counted.
 
-A request costs one look-up: everything that its labels decide is prepared at the first request of the same kind. A path that leads to no
-resource counts without group, version and resource, so that nobody can make up series.
-Source: k8s.io/apiserver ``endpoints/metrics``.
+Everything is counted twice: for the whole installation, which only its operators may see, and for
+the tenant, whose users see nothing else. What a tenant has counted is forgotten with its caches. A
+request costs one look-up: everything that its labels decide is prepared at the first request of the
+same kind. A path that leads to no resource counts without group, version and resource, and what
+would be one series too many as well, so that nobody can fill the memory with series. Source:
+k8s.io/apiserver ``endpoints/metrics``.
 """
 
 from __future__ import annotations
@@ -11,44 +15,111 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from typing import NamedTuple
 
 from django.http.response import HttpResponseBase
 
-from apiserver.endpoints.metric_types import Counter, Foreign, Gauge, Histogram, Metrics
+from apiserver.endpoints.metric_types import Counter, Foreign, Gauge, Histogram, Labels, Metrics
 from apiserver.endpoints.request import ApiRequest
 from apiserver.endpoints.respond import PartsResponse
-from apiserver.kinds.base import ServedVersion
+from apiserver.endpoints.webhook_metrics import WebhookMetrics
 from apiserver.kinds.declarative import run as declarative
+from apiserver.kinds.served import ServedVersion
 from apiserver.meta.gvk import GroupResource
 from apiserver.registry import conversion
 
-_SECONDS = (0.005, 0.025, 0.05, 0.1, 0.2, 0.4, 0.6, 0.8, 1.0, 1.25, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0)
+_SECONDS = (
+    0.005,
+    0.025,
+    0.05,
+    0.1,
+    0.2,
+    0.4,
+    0.6,
+    0.8,
+    1.0,
+    1.25,
+    1.5,
+    2.0,
+    3.0,
+    4.0,
+    5.0,
+    6.0,
+    8.0,
+    10.0,
+    15.0,
+    20.0,
+    30.0,
+    45.0,
+    60.0,
+)
 _BYTES = (1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9)
 _WHAT = ("verb", "group", "version", "resource", "subresource", "scope")
 _COMPONENT = "apiserver"
 _MOST_SERIES = 20_000
-"""The most kinds of requests, and of series, that are kept: who keeps making new custom resources must not fill the memory."""
+"""The most kinds of requests that are kept for the installation, and of each other metric."""
+_MOST_OF_TENANT = 1_000
+"""The same for one tenant."""
 
-REGISTRY = Metrics()
-REQUESTS = Counter(
-    "apiserver_request_total",
-    "Requests by verb, dry run, resource and response code.",
-    ("verb", "dry_run", *_WHAT[1:], "component", "code"),
-)
-DURATION = Histogram("apiserver_request_duration_seconds", "Response latency in seconds.", (*_WHAT, "component"), _SECONDS)
-SIZES = Histogram("apiserver_response_sizes", "Response size in bytes, of GET and LIST.", (*_WHAT, "component"), _BYTES)
-INFLIGHT = Gauge("apiserver_current_inflight_requests", "Requests being served, by kind.", ("request_kind",))
-LONG_RUNNING = Gauge("apiserver_longrunning_requests", "Watches and other long-running requests.", (*_WHAT, "component"))
-DEPRECATED = Gauge(
-    "apiserver_requested_deprecated_apis",
-    "Deprecated APIs that have been requested.",
-    ("group", "version", "resource", "subresource", "removed_release"),
-)
-WATCH_EVENTS = Counter("apiserver_watch_events_total", "Events sent to watch clients.", ("group", "version", "resource"))
-OBJECTS = Gauge("apiserver_resource_objects", "Stored objects of all tenants, by resource.", ("group", "resource"))
-REGISTRY.metrics += [REQUESTS, DURATION, SIZES, INFLIGHT, LONG_RUNNING, DEPRECATED, WATCH_EVENTS, OBJECTS]
-REGISTRY.metrics += [Foreign(*family) for family in declarative.METRICS]
-REGISTRY.metrics.append(
+
+class Families:
+    """The metrics of the installation, or of one tenant. most: how many series a metric may have;
+    series: by kinds of requests, those of the installation and of the tenant; due: monotonic time
+    from which the objects are to be counted again."""
+
+    def __init__(self, most: int) -> None:
+        self.most = most
+        self.series: dict[tuple[object, ...], _Series] = {}
+        self.due = 0.0
+        self.registry = Metrics()
+        labels, add = (*_WHAT, "component"), self.registry.add
+        self.requests = add(
+            Counter(
+                "apiserver_request_total",
+                "Requests by verb, dry run, resource and response code.",
+                ("verb", "dry_run", *_WHAT[1:], "component", "code"),
+            )
+        )
+        text = "Response latency in seconds."
+        self.durations = add(
+            Histogram("apiserver_request_duration_seconds", text, labels, _SECONDS)
+        )
+        text = "Response size in bytes, of GET and LIST."
+        self.sizes = add(Histogram("apiserver_response_sizes", text, labels, _BYTES))
+        name, text = "apiserver_current_inflight_requests", "Requests being served, by kind."
+        self.inflight = add(Gauge(name, text, ("request_kind",)))
+        text = "Watches and other long-running requests."
+        self.long_running = add(Gauge("apiserver_longrunning_requests", text, labels))
+        self.deprecated = add(
+            Gauge(
+                "apiserver_requested_deprecated_apis",
+                "Deprecated APIs that have been requested.",
+                ("group", "version", "resource", "subresource", "removed_release"),
+            )
+        )
+        text, what = "Events sent to watch clients.", ("group", "version", "resource")
+        self.watch_events = add(Counter("apiserver_watch_events_total", text, what))
+        text = "Stored objects, by resource."
+        self.objects = add(Gauge("apiserver_resource_objects", text, ("group", "resource")))
+        self.webhooks = WebhookMetrics(most)
+        for metric in self.webhooks.all:
+            add(metric)
+
+    def room(self, metric: Counter, labels: Labels) -> bool:
+        """Whether the metric may have a series of these labels."""
+        return labels in metric.values or len(metric.values) < self.most
+
+    def set_objects(self, counts: Mapping[GroupResource, int]) -> None:
+        """``counts``: all that is stored; a resource that is gone counts no more."""
+        self.objects.values = {
+            (resource.group, resource.resource): count for resource, count in counts.items()
+        }
+
+
+ALL = Families(_MOST_SERIES)
+for family in declarative.METRICS:
+    ALL.registry.add(Foreign(*family))
+ALL.registry.add(
     Foreign(
         "apiserver_conversion_webhook_request_total",
         "Calls of conversion webhooks by outcome.",
@@ -56,6 +127,21 @@ REGISTRY.metrics.append(
         lambda: conversion.CALLS,
     )
 )
+_tenants: dict[int, Families] = {}
+
+
+def of_tenant(number: int) -> Families:
+    """What has been counted for the tenant; 0: for requests that got to none."""
+    families = _tenants.get(number)
+    if families is None:
+        families = _tenants[number] = Families(_MOST_OF_TENANT)
+    return families
+
+
+def forget(number: int) -> None:
+    """Nobody uses the tenant at present; its counts begin anew with its next request."""
+    _tenants.pop(number, None)
+
 
 _VERBS = {"create": "POST", "update": "PUT", "deletecollection": "DELETECOLLECTION"}
 _READING = frozenset({"GET", "LIST"})
@@ -63,74 +149,110 @@ _KINDS = {"GET": ("readOnly",), "HEAD": ("readOnly",)}
 _UNAVAILABLE = re.compile(r"unavailable in v(\d+\.\d+)")
 
 
-class _Series:
-    """Where requests of one kind are counted. request: labels of REQUESTS; durations, sizes: buckets and sum of the histograms."""
+class _Counts(NamedTuple):
+    """Where requests of one kind are counted. requests: of the installation or a tenant; labels: in
+    them; durations, sizes: buckets and sum of the histograms."""
 
-    __slots__ = ("durations", "request", "sizes")
+    requests: dict[Labels, float]
+    labels: Labels
+    durations: list[float]
+    sizes: list[float] | None
 
-    def __init__(self, request: tuple[str, ...], durations: list[float], sizes: list[float] | None) -> None:
-        self.request, self.durations, self.sizes = request, durations, sizes
 
-
-_series: dict[tuple[object, ...], _Series] = {}
+_Series = tuple[_Counts, _Counts]
 
 
 def begin(request: ApiRequest) -> None:
-    """Counts the request among those being served until `observe`; a watch is counted by `long_running` instead."""
+    """Counts the request among those being served until `observe`; a watch is counted by
+    `long_running` instead."""
     if request.info.verb != "watch":
         request.counted_as = _KINDS.get(request.method or "", ("mutating",))
-        INFLIGHT.add(request.counted_as)
+        ALL.inflight.add(request.counted_as)
+
+
+def enter(request: ApiRequest) -> None:
+    """The request has got to its tenant."""
+    if request.counted_as:
+        gauge = request.counted_in = of_tenant(request.tenant.id).inflight
+        gauge.add(request.counted_as)
 
 
 def observe(request: ApiRequest, response: HttpResponseBase | None, seconds: float) -> None:
-    """Counts a request that has been answered. ``response``: None for one that was streamed; ``seconds``: how long it took."""
+    """Counts a request that has been answered. ``response``: None for one that was streamed;
+    ``seconds``: how long it took."""
     if request.counted_as:
-        INFLIGHT.values[request.counted_as] -= 1
+        ALL.inflight.values[request.counted_as] -= 1
+        if request.counted_in is not None:
+            request.counted_in.values[request.counted_as] -= 1
     info = request.info
     code = 200 if response is None else response.status_code
-    what = (info.verb, info.group, info.version, info.resource, info.subresource) if request.served is not None else (info.verb,)
-    applies = info.verb == "patch" and request.raw_headers.get(b"content-type", b"").startswith(b"application/apply-patch")
-    key = (what, info.namespace == "", info.name == "", code, "dryRun" in request.query and _dry_run(request), applies)
-    series = _series.get(key)
-    if series is None:
-        series = _prepare(request, key, code)
-    REQUESTS.values[series.request] += 1
-    durations = series.durations
-    durations[bisect_left(_SECONDS, seconds)] += 1
-    durations[-1] += seconds
-    if series.sizes is not None and response is not None:
+    what = (
+        (info.verb, info.group, info.version, info.resource, info.subresource)
+        if request.served is not None
+        else (info.verb,)
+    )
+    applies = info.verb == "patch" and request.raw_headers.get(b"content-type", b"").startswith(
+        b"application/apply-patch"
+    )
+    key = (
+        what,
+        info.namespace == "",
+        info.name == "",
+        code,
+        "dryRun" in request.query and _dry_run(request),
+        applies,
+    )
+    families = of_tenant(request.tenant.id)
+    series = families.series.get(key) or _prepare(families, request, key, code)
+    at, size_at, size = bisect_left(_SECONDS, seconds), 0, -1
+    if series[0].sizes is not None and response is not None:
         size = response.size if isinstance(response, PartsResponse) else len(response.content)  # type: ignore[attr-defined]
-        series.sizes[bisect_left(_BYTES, size)] += 1
-        series.sizes[-1] += size
+        size_at = bisect_left(_BYTES, size)
+    for requests, labels, durations, sizes in series:
+        requests[labels] += 1
+        durations[at] += 1
+        durations[-1] += seconds
+        if sizes is not None and size >= 0:
+            sizes[size_at] += 1
+            sizes[-1] += size
 
 
-def _prepare(request: ApiRequest, key: tuple[object, ...], code: int) -> _Series:
+def _prepare(tenant: Families, request: ApiRequest, key: tuple[object, ...], code: int) -> _Series:
     what = _labels(request)
-    if len(REQUESTS.values) >= _MOST_SERIES:
-        what = (what[0], "", "", "", "", "")  # tenants come and go with their custom resources; the series they leave are bounded
-    labels = (what[0], _dry_run(request), *what[1:], _COMPONENT, str(code))
-    REQUESTS.values.setdefault(labels, 0)
-    sizes = SIZES.counts((*what, _COMPONENT)) if what[0] in _READING else None
-    made = _Series(labels, DURATION.counts((*what, _COMPONENT)), sizes)
-    if len(_series) >= _MOST_SERIES:
-        _series.clear()  # the counts stay; only the short way to them is found again
-    _series[key] = made
+    series = _counts(ALL, request, what, code), _counts(tenant, request, what, code)
+    if len(tenant.series) >= tenant.most:
+        tenant.series.clear()  # the counts stay; only the short way to them is found again
+    tenant.series[key] = series
     if request.served is not None and request.served.deprecated:
-        _record_deprecated(request, request.served)
-    return made
+        for families in (ALL, tenant):
+            _record_deprecated(families, request, request.served)
+    return series
+
+
+def _counts(families: Families, request: ApiRequest, what: Labels, code: int) -> _Counts:
+    labels = (what[0], _dry_run(request), *what[1:], _COMPONENT, str(code))
+    if not families.room(families.requests, labels):
+        what = (what[0], "", "", "", "", "")
+        labels = (what[0], _dry_run(request), *what[1:], _COMPONENT, str(code))
+    families.requests.values.setdefault(labels, 0)
+    place = (*what, _COMPONENT)
+    sizes = families.sizes.counts(place) if what[0] in _READING else None
+    return _Counts(families.requests.values, labels, families.durations.counts(place), sizes)
 
 
 def _dry_run(request: ApiRequest) -> str:
     return "All" if "All" in request.query.get("dryRun", ()) else ""
 
 
-def _record_deprecated(request: ApiRequest, served: ServedVersion) -> None:
+def _record_deprecated(families: Families, request: ApiRequest, served: ServedVersion) -> None:
     info = request.info
-    found = _UNAVAILABLE.search(served.deprecated)
-    DEPRECATED.set((info.group, info.version, info.resource, info.subresource, found[1] if found else ""), 1)
+    match = _UNAVAILABLE.search(served.deprecated)
+    labels = (info.group, info.version, info.resource, info.subresource, match[1] if match else "")
+    if families.room(families.deprecated, labels):
+        families.deprecated.set(labels, 1)
 
 
-def _labels(request: ApiRequest) -> tuple[str, ...]:
+def _labels(request: ApiRequest) -> Labels:
     """verb, group, version, resource, subresource, scope."""
     info = request.info
     verb = _VERBS.get(info.verb, info.verb.upper())
@@ -142,20 +264,57 @@ def _labels(request: ApiRequest) -> tuple[str, ...]:
     return verb, info.group, info.version, info.resource, info.subresource, where
 
 
-_KNOWN_VERBS = frozenset({"GET", "LIST", "WATCH", "POST", "PUT", "PATCH", "APPLY", "DELETE", "DELETECOLLECTION", "HEAD", "OPTIONS"})
+_KNOWN_VERBS = frozenset(
+    {
+        "GET",
+        "LIST",
+        "WATCH",
+        "POST",
+        "PUT",
+        "PATCH",
+        "APPLY",
+        "DELETE",
+        "DELETECOLLECTION",
+        "HEAD",
+        "OPTIONS",
+    }
+)
 
 
 @contextmanager
 def long_running(request: ApiRequest) -> Iterator[None]:
     """Counts a watch while it runs."""
     labels = (*_labels(request), _COMPONENT)
-    LONG_RUNNING.add(labels)
+    gauges = [
+        _bounded(families, families.long_running, labels)
+        for families in (ALL, of_tenant(request.tenant.id))
+    ]
+    for values, own in gauges:
+        values[own] = values.get(own, 0) + 1
     try:
         yield
     finally:
-        LONG_RUNNING.add(labels, -1)
+        for values, own in gauges:
+            values[own] -= 1
 
 
-def set_objects(counts: Mapping[GroupResource, int]) -> None:
-    """``counts``: all that is stored; a resource that is gone counts no more."""
-    OBJECTS.values = {(resource.group, resource.resource): count for resource, count in counts.items()}
+class EventCount:
+    """Counts what one watch sends."""
+
+    def __init__(self, tenant: int, group: str, version: str, resource: str) -> None:
+        labels = (group, version, resource)
+        self._counters = [
+            _bounded(families, families.watch_events, labels)
+            for families in (ALL, of_tenant(tenant))
+        ]
+
+    def add(self, events: int) -> None:
+        for values, labels in self._counters:
+            values[labels] = values.get(labels, 0) + events
+
+
+def _bounded(
+    families: Families, metric: Counter, labels: Labels
+) -> tuple[dict[Labels, float], Labels]:
+    """Where to count, and under which labels: under none when there are too many."""
+    return metric.values, labels if families.room(metric, labels) else ("",) * len(labels)

@@ -1,18 +1,22 @@
-"""ApiRequest: Django's HttpRequest, made thin - headers and query are read when somebody asks for them, the body is awaited."""
+"""ApiRequest: Django's HttpRequest, made thin - headers and query are read when somebody asks for
+them, the body is awaited."""
 
 from __future__ import annotations
 
 import random
-from collections.abc import Awaitable, Callable, MutableMapping
+from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from io import BytesIO
 from typing import Any, cast
 from urllib.parse import parse_qs, quote
 
 from django.http import HttpRequest
 
+from apiserver.endpoints.metric_types import Gauge
 from apiserver.errors import ApiError, RequestEntityTooLarge
-from apiserver.kinds.base import ServedVersion
-from apiserver.registry.scope import Tenant
+from apiserver.flow.shares import Taken
+from apiserver.kinds.served import ServedVersion
+from apiserver.registry.offload import ClientGone
+from apiserver.registry.scope import NO_TENANT, Tenant
 from apiserver.request import RequestInfo, parse_request
 from apiserver.user import User
 
@@ -22,23 +26,41 @@ Send = Callable[[Message], Awaitable[None]]
 
 MAX_BODY = 3 * 1024 * 1024
 """Bytes; kube-apiserver's limit of a request body."""
+MAX_HEAD = 64 * 1024
+"""Bytes of a request line and its headers (Go's servers take 1 MiB)."""
+MAX_HEADERS = 200
+SERVER_NAME = "polyplane.server_name"
+"""Among the extensions of an ASGI scope: the host that the client named when it began TLS (RFC
+6066)."""
+_LOGGED_AUDIT_ID = 64
+_PROTOCOLS = b"sec-websocket-protocol"
 
 
-class ClientGone(Exception):
-    """The client closed the connection before its request was complete."""
+class HeadersTooLarge(Exception):
+    """A request has more than MAX_HEADERS headers, or MAX_HEAD bytes of them."""
 
 
 class ApiRequest(HttpRequest):
-    """info, tenant, user and audit_id are set on the way through the filters; ``warnings`` become Warning headers; served: the version
-    that the path leads to, once it is found; counted_as: how metrics count the request while it is being served; taken: what it
-    takes of its tenant's limits."""
+    """info, tenant, user and audit_id are set on the way through the filters; ``warnings`` become
+    Warning headers; served: the version that the path leads to, once it is found; counted_as: how
+    metrics count the request while it is being served, counted_in: where of its tenant's; taken:
+    what it takes of its tenant's limits.
 
+    authorized: set by `filters.authorization.authorize` alone, for `rest.FilterPermission`. A flag
+    and nothing that authorization returns, because it speaks against views that somebody routes
+    around the filters, where nothing was returned.
+
+    Raises HeadersTooLarge: our own workers refuse such requests before they get here
+    (`controlplane.serving`), other ASGI servers need not."""
+
+    tenant: Tenant = NO_TENANT
+    authorized: bool = False
     served: ServedVersion | None = None
     counted_as: tuple[str, ...] = ()
-    taken: tuple[int, bool] | None = None
+    counted_in: Gauge | None = None
+    taken: Taken | None = None
 
     info: RequestInfo
-    tenant: Tenant
     user: User  # type: ignore[assignment]  # Django's own users live in the console only
 
     def __init__(self, scope: Message, receive: Receive) -> None:
@@ -46,37 +68,56 @@ class ApiRequest(HttpRequest):
         self.scope = scope
         self.receive = receive
         self.method = scope["method"]
-        self.raw_headers: dict[bytes, bytes] = {}
-        for name, value in scope["headers"]:
-            if name in self.raw_headers and name != b"content-type":
-                value = self.raw_headers[name] + b"," + value
-            self.raw_headers[name] = value
+        self.raw_headers = _first_values(scope["headers"])
         self.path = self.path_info = scope["path"]
         self.query: dict[str, list[str]] = {}
         if scope.get("query_string"):
-            self.query = parse_qs(scope["query_string"].decode("latin-1"), keep_blank_values=True, encoding="utf-8")
+            self.query = parse_qs(
+                scope["query_string"].decode("latin-1"), keep_blank_values=True, encoding="utf-8"
+            )
         self.warnings: list[str] = []
         self.response_headers: list[tuple[bytes, bytes]] = []
         self.audit_id = self.header(b"audit-id") or _random_uuid()
         self.resolver_match = None
         self.content_type = None
         self.content_params = None
-        self.info = parse_request(self.method, raw_path(scope), watch=_asks_to_watch(self.query), field_name=_selected_name(self.query))
+        self.info = parse_request(
+            self.method,
+            raw_path(scope),
+            watch=_asks_to_watch(self.query),
+            field_name=_selected_name(self.query),
+        )
 
     def header(self, name: bytes) -> str:
-        """A request header by its lower-case name; "" where it is absent."""
+        """A request header by its lower-case name, the first where it is repeated (as Go's
+        Header.Get); "" where it is absent."""
         value = self.raw_headers.get(name)
         return "" if value is None else value.decode("latin-1")
+
+    @property
+    def logged_audit_id(self) -> str:
+        """The audit id for log lines and messages: clients choose it, at any length
+        (k8s.io/apiserver ``GetAuditIDTruncated``)."""
+        return self.audit_id[:_LOGGED_AUDIT_ID]
 
     @property
     def META(self) -> dict[str, Any]:  # type: ignore[override]  # a plain attribute in Django
         """Built at first use, for Django and DRF code that wants it."""
         meta = self.__dict__.get("_meta")
         if meta is None:
-            meta = {"REQUEST_METHOD": self.method, "PATH_INFO": self.path, "SERVER_NAME": "polyplane", "SERVER_PORT": "443"}
+            meta = {
+                "REQUEST_METHOD": self.method,
+                "PATH_INFO": self.path,
+                "SERVER_NAME": "polyplane",
+                "SERVER_PORT": "443",
+            }
             for name, value in self.raw_headers.items():
+                if b"_" in name:
+                    continue  # would pass for the header that has a hyphen there
                 key = name.decode("latin-1").upper().replace("-", "_")
-                meta[key if key in ("CONTENT_TYPE", "CONTENT_LENGTH") else f"HTTP_{key}"] = value.decode("latin-1")
+                meta[key if key in ("CONTENT_TYPE", "CONTENT_LENGTH") else f"HTTP_{key}"] = (
+                    value.decode("latin-1")
+                )
             self.__dict__["_meta"] = meta
         return cast(dict[str, Any], meta)
 
@@ -107,9 +148,40 @@ class ApiRequest(HttpRequest):
                 self._stream = BytesIO(body)
                 return body
 
+    async def gone(self) -> None:
+        """Returns when the client has closed the connection. The body is read first, if nobody
+        has."""
+        try:
+            await self.read_body()
+        except ClientGone:
+            return
+        except ApiError:
+            pass  # too large: whoever wants it will say so
+        while (await self.receive())["type"] != "http.disconnect":
+            pass
+
+
+def _first_values(headers: Sequence[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
+    """The first value of each header. Only what WebSocket clients offer may come in several (RFC
+    6455, 11.3.4), and is joined. Raises HeadersTooLarge."""
+    if len(headers) > MAX_HEADERS:
+        raise HeadersTooLarge
+    first: dict[bytes, bytes] = {}
+    size = 0
+    for name, value in headers:
+        size += len(name) + len(value)
+        if name not in first:
+            first[name] = value
+    if size > MAX_HEAD:
+        raise HeadersTooLarge
+    if len(first) < len(headers) and _PROTOCOLS in first:
+        first[_PROTOCOLS] = b",".join([value for name, value in headers if name == _PROTOCOLS])
+    return first
+
 
 def _random_uuid() -> str:
-    """An audit id: it must differ from others, not be hard to guess, and uuid4 takes five times as long."""
+    """An audit id: it must differ from others, not be hard to guess, and uuid4 takes five times as
+    long."""
     digits = f"{random.getrandbits(128):032x}"
     return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"
 
@@ -132,7 +204,8 @@ def _asks_to_watch(query: dict[str, list[str]]) -> bool:
 
 
 def _selected_name(query: dict[str, list[str]]) -> str:
-    """The name in a field selector that picks exactly one object, which authorization then sees as the request's name."""
+    """The name in a field selector that picks exactly one object, which authorization then sees as
+    the request's name."""
     for selector in query.get("fieldSelector", ())[:1]:
         for term in selector.split(","):
             name, sign, value = term.partition("=")

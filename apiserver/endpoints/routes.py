@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable
-
 from django.http.response import HttpResponseBase
 
 from apiserver.endpoints.request import ApiRequest, Send
 from apiserver.endpoints.respond import not_found
 from apiserver.endpoints.server import Server
-from apiserver.endpoints.views import discovery, dispatch, health, metrics, openapi, openid, version
+from apiserver.endpoints.views import (
+    discovery,
+    dispatch,
+    health,
+    metrics,
+    openapi,
+    openid,
+    version,
+    zpages,
+)
+from apiserver.endpoints.views.base import View
 from apiserver.errors import UnknownResource
-
-View = Callable[[Server, ApiRequest, Send], Awaitable[HttpResponseBase | None]]
-"""None: the view has sent its answer itself (a stream)."""
 
 
 def find_view(server: Server, request: ApiRequest) -> View:
@@ -21,7 +26,8 @@ def find_view(server: Server, request: ApiRequest) -> View:
     if "//" in path:
         return _empty_segment(server, request)
     if request.info.verb == "proxy":
-        return no_page  # /api/v1/proxy/...: a verb still, for authorization, that nobody has served since 1.10
+        # /api/v1/proxy/...: a verb still, for authorization, that nobody has served since 1.10
+        return no_page
     if request.info.is_resource:
         return dispatch.dispatch
     parts = [p for p in path.split("/") if p]
@@ -40,15 +46,18 @@ def find_view(server: Server, request: ApiRequest) -> View:
         return openid.VIEWS[path.removesuffix("/")]
     if path == "/metrics":
         return metrics.dispatch
-    return no_page
+    return zpages.VIEWS.get(path, no_page)
 
 
 def _empty_segment(server: Server, request: ApiRequest) -> View:
-    """No route has an empty segment. Which of kube-apiserver's routers finds that out shows in its answer: the one of built-in resources
-    sees what begins as its documents do. Raises UnknownResource."""
+    """No route has an empty segment. Which of kube-apiserver's routers finds that out shows in its
+    answer: the one of built-in resources sees what begins as its documents do. Raises
+    UnknownResource."""
     parts = request.info.path.split("/")
     group = parts[2] if len(parts) > 2 else ""
-    built_in = group and any(r.group == group and not r.custom for r in server.registry.catalog.all(request.tenant))
+    built_in = group and any(
+        r.group == group and r.has_routes for r in server.registry.catalog.all(request.tenant)
+    )
     if parts[1] in ("api", "version") or (parts[1] == "apis" and built_in):
         raise UnknownResource
     return no_page

@@ -3,23 +3,30 @@
 from __future__ import annotations
 
 import time
-from collections import Counter
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
-from typing import Protocol
+from datetime import UTC, datetime
+from typing import NamedTuple, Protocol
 
+from apiserver.aggregation.aggregator import Aggregator
 from apiserver.authn.serviceaccounts import AccountTokens
 from apiserver.authz.attributes import Attributes, Decision
+from apiserver.authz.lastmodes import LastModes
 from apiserver.authz.rbac import UserRules
+from apiserver.endpoints.outlets import Outlets
 from apiserver.endpoints.watchdog import Watchdog
+from apiserver.flow.shares import Shares
 from apiserver.registry.core import Registry
 from apiserver.registry.scope import Tenant
 from apiserver.registry.seeding import Seeder
+from apiserver.request import DEFAULT_TENANT
 from apiserver.user import User
+from apiserver.watch.watches import MAX_BEHIND
 
 
 class TenantInfo(Protocol):
-    """state: "active", "suspended" or "deleting". max_watches, max_inflight: None does not limit."""
+    """state: "active", "suspended" or "deleting". max_watches, max_inflight: None for those of the
+    installation."""
 
     @property
     def id(self) -> int: ...
@@ -39,11 +46,17 @@ class Directory(Protocol):
     async def tenant(self, name: str) -> TenantInfo | None: ...
 
     async def token(self, secret: str, tenant_id: int) -> User | None:
-        """Who the token is for, None when it is unknown, expired, revoked, or not for this tenant."""
+        """Who the token is for, in system:authenticated among other groups; None when it is
+        unknown, expired, revoked, or not for this tenant."""
+
+    async def home(self, secret: str) -> str:
+        """The name of the one tenant that the token is good in; the default tenant's for a token
+        that is good in all, or in none."""
 
 
 class Catalog(Protocol):
-    """The resources of each tenant (apiserver.registry.core.Catalog), which have to be brought up to date before they are asked for."""
+    """The resources of each tenant (apiserver.registry.core.Catalog), which have to be brought up
+    to date before they are asked for."""
 
     async def ready(self, tenant: Tenant) -> None: ...
 
@@ -63,15 +76,28 @@ class Authorizer(Protocol):
     async def rules_for(self, tenant: Tenant, user: User, namespace: str) -> UserRules: ...
 
 
+class Defaults(NamedTuple):
+    """Limits of tenants whose rows say nothing of them."""
+
+    watches: int = 2_000
+    inflight: int = 400
+
+
 async def _nothing() -> None:
     return None
 
 
 @dataclass(slots=True)
 class Server:
-    """git_version: as /version prints it; tokens: of service accounts; leaving: the process has been told to stop, readiness
-    fails, requests are still served as ever; stopping: watches end and the listener closes; born: monotonic time; livez_grace: seconds
-    from then on during which a start that is not finished does not make /livez fail."""
+    """git_version: as /version prints it; tokens: of service accounts; anonymous_tenants: names of
+    those whose RBAC is asked about requests without a token; tenant_domain: below which hosts are
+    named after tenants, in lower case, "" where none are; leaving: the process has been told to
+    stop, readiness fails, requests are still served as ever; stopping: watches end and the listener
+    closes; born: monotonic time; livez_grace: seconds from then on during which a start that is not
+    finished does not make /livez fail; max_unread: bytes that the clients of one tenant may leave
+    unread in this process; shares: what is served of tenants' limits; last_modes: of
+    impersonation; flags: settings by name, as /flagz shows them to an operator; started_at: wall
+    clock, UTC; aggregator: the way to tenants' own API servers, None where there is none."""
 
     registry: Registry
     catalog: Catalog
@@ -82,17 +108,32 @@ class Server:
     git_version: str
     tokens: AccountTokens = field(default_factory=AccountTokens.random)
     anonymous: bool = True
+    anonymous_tenants: frozenset[str] = frozenset({DEFAULT_TENANT})
+    tenant_domain: str = ""
     stopping: bool = False
     started: bool = False
     leaving: bool = False
     born: float = field(default_factory=time.monotonic)
     livez_grace: float = 0.0
-    inflight: dict[str, int] = field(default_factory=dict)
-    taken: Counter[tuple[int, bool]] = field(default_factory=Counter)
-    """Of the limits of tenants (`filters.limits`): (tenant, whether watches) to how many this process serves."""
+    max_unread: int = MAX_BEHIND
+    defaults: Defaults = field(default_factory=Defaults)
+    shares: Shares = field(default_factory=Shares)
+    aggregator: Aggregator | None = None
+    last_modes: LastModes = field(default_factory=LastModes)
+    flags: Mapping[str, str] = field(default_factory=dict)
+    started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     watchdog: Watchdog = field(init=False)
+    outlets: Outlets = field(init=False)
     stop: Callable[[], Awaitable[None]] = field(default=_nothing)
     """Ends what runs beside the requests; set by the wiring."""
 
     def __post_init__(self) -> None:
-        self.watchdog = Watchdog(self.directory)
+        self.watchdog = Watchdog(self.directory, self._identify)
+        self.outlets = Outlets(
+            self.max_unread, lambda tenant: self.registry.watches.turnover(tenant)
+        )
+
+    async def _identify(self, tenant: Tenant, secret: str) -> object | None:
+        from apiserver.endpoints.filters.authentication import identify  # which knows this class
+
+        return await identify(self, tenant, secret)

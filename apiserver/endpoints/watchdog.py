@@ -1,16 +1,21 @@
-"""Ends watches whose right to run is gone: the tenant was suspended or deleted, the token revoked or expired.
+"""Ends watches whose right to run is gone: the tenant was suspended or deleted, the token revoked
+or expired, or the service account or what its token is bound to is no longer there. Whose a token
+is says authentication itself: no watch ends that a request may begin.
 
-A request asks once, a watch goes on for an hour. One task per process looks at all open watches together, tenant by tenant and token by
-token, so that thousands of watchers of one controller cost one look; it runs only while there are any.
+A request asks once, a watch goes on for an hour. One task per process looks at all open watches
+together, tenant by tenant and token by token, so that thousands of watchers of one controller cost
+one look; it runs only while there are any.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple, Protocol
 
+from apiserver.authn.claims import Refused
+from apiserver.registry.scope import Tenant
 from apiserver.storage.errors import StorageError
 from apiserver.watch.errors import WatchClosed
 
@@ -39,12 +44,15 @@ class _Tenant(Protocol):
 class _Directory(Protocol):
     async def tenant(self, name: str) -> _Tenant | None: ...
 
-    async def token(self, secret: str, tenant_id: int) -> object | None: ...
+
+Identify = Callable[[Tenant, str], Awaitable[object | None]]
+"""Whose bearer token it is in the tenant: None or Refused where it is nobody's, or nobody's any
+more."""
 
 
 class Watchdog:
-    def __init__(self, directory: _Directory, every: float = EVERY) -> None:
-        self._directory, self._every = directory, every
+    def __init__(self, directory: _Directory, identify: Identify, every: float = EVERY) -> None:
+        self._directory, self._identify, self._every = directory, identify, every
         self._open: dict[Right, set[Closable]] = {}
         self._looking: asyncio.Task[None] | None = None
 
@@ -75,6 +83,12 @@ class Watchdog:
             tenant = await self._directory.tenant(right.tenant)
             if tenant is None or tenant.id != right.tenant_id or tenant.state != "active":
                 return False
-            return not right.token or await self._directory.token(right.token, right.tenant_id) is not None
+            return (
+                not right.token
+                or await self._identify(Tenant(right.tenant_id, right.tenant), right.token)
+                is not None
+            )
+        except Refused:
+            return False
         except StorageError:
             return True  # nobody can say so now; the next look will

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple
 from apiserver.fieldmanager.fieldpath import LEAF, FieldSet, Filter, as_member
 from apiserver.fieldmanager.typed import LIST, MAP, element_of, form, presence_node
 from apiserver.fieldmanager.types import ListType, MapType, Type
-from apiserver.fieldmanager.values import Value, same
+from apiserver.fieldmanager.values import Value
+from apiserver.meta.equality import equal
 
 
 class Comparison(NamedTuple):
@@ -21,7 +22,11 @@ class Comparison(NamedTuple):
     removed: FieldSet
 
     def filtered(self, keep: Filter | None) -> Comparison:
-        return self if keep is None else Comparison(keep(self.added), keep(self.modified), keep(self.removed))
+        return (
+            self
+            if keep is None
+            else Comparison(keep(self.added), keep(self.modified), keep(self.removed))
+        )
 
 
 NOTHING = Comparison({}, {}, {})
@@ -29,7 +34,7 @@ NOTHING = Comparison({}, {}, {})
 
 def compare(t: Type, old: Value, new: Value) -> Comparison:
     """Both values must be valid, though lists may hold equal items."""
-    if same(old, new):
+    if equal(old, new):
         return NOTHING
     walk = _Walk()
     walk.values(t, old, new)
@@ -60,7 +65,8 @@ class _Walk:
             self.path.append(element)
 
     def values(self, t: Type, old: Value, new: Value) -> None:
-        """Two values that are both there. Of different form, each form is walked with the other side empty."""
+        """Two values that are both there. Of different form, each form is walked with the other
+        side empty."""
         old_form = form(t, old)
         new_form = form(t, new)
         self.as_form(old_form, t, old, new)
@@ -80,7 +86,7 @@ class _Walk:
             if old_list or new_list:
                 self.lists(t.list, old_list, new_list)
                 return
-        if not same(old, new):
+        if not equal(old, new):
             self.changed()
 
     def maps(self, t: MapType, old: dict[str, Any], new: dict[str, Any]) -> None:
@@ -88,7 +94,7 @@ class _Walk:
         for name, before in old.items():
             if name in new:
                 after = new[name]
-                if same(before, after):
+                if equal(before, after):
                     continue
                 below = t.member(name)
                 if below is not None:
@@ -115,8 +121,9 @@ class _Walk:
                 self.items(t, name, [], after)
 
     def items(self, t: ListType, name: str, old: list[Any], new: list[Any]) -> None:
-        """Items of one path element: one of each is compared, equal ones count as one atomic value."""
-        if same(old, new):
+        """Items of one path element: one of each is compared, equal ones count as one atomic
+        value."""
+        if equal(old, new):
             return
         if len(old) == 1 and len(new) == 1:
             self.path.append(name)

@@ -1,9 +1,10 @@
 """Field paths and sets of them, in the form in which FieldsV1 writes them.
 
-A path element is its FieldsV1 text: ``f:<name>`` (member of an object), ``k:<json>`` (item of a list, by its keys),
-``v:<json>`` (item of a set, by its value), ``i:<n>`` (item of a list, by index). A FieldSet is the trie of FieldsV1 itself, a
-dictionary from path element to the node below it. A node that is ``{}`` or holds ``"."`` is a member of the set; the root is
-neither. Sets are never changed once made, so they share nodes; empty inner nodes that are no members do not occur.
+A path element is its FieldsV1 text: ``f:<name>`` (member of an object), ``k:<json>`` (item of a
+list, by its keys), ``v:<json>`` (item of a set, by its value), ``i:<n>`` (item of a list, by
+index). A FieldSet is the trie of FieldsV1 itself, a dictionary from path element to the node below
+it. A node that is ``{}`` or holds ``"."`` is a member of the set; the root is neither. Sets are
+never changed once made, so they share nodes; empty inner nodes that are no members do not occur.
 Source: structured-merge-diff, package ``fieldpath`` (set.go, element.go, serialize.go).
 """
 
@@ -16,7 +17,9 @@ from typing import Any, TypeVar
 
 import orjson
 
-from apiserver.fieldmanager.values import number, rank, to_json, to_string
+from apiserver.fieldmanager.values import rank, to_json, to_string
+from apiserver.golang.json import number
+from apiserver.golang.strconv import whole
 
 FieldSet = dict[str, Any]
 Path = tuple[str, ...]
@@ -40,10 +43,12 @@ Answer = TypeVar("Answer")
 def _remember_short(function: Callable[[str], Answer]) -> Callable[[str], Answer]:
     """A cache that passes over long texts, which one client could otherwise fill memory with."""
     cached = lru_cache(maxsize=20_000)(function)
-    return wraps(function)(lambda text: cached(text) if len(text) <= _MAX_REMEMBERED else function(text))
+    return wraps(function)(
+        lambda text: cached(text) if len(text) <= _MAX_REMEMBERED else function(text)
+    )
 
 
-# --- path elements ---------------------------------------------------------------------------------------------------------------
+# --- path elements --------------------------------------------------------------------------------
 def value_element(value: Any) -> str:
     return f"v:{to_json(value)}"
 
@@ -58,7 +63,9 @@ def key_element(*fields: Any) -> str:
 
 
 def _key_element(*fields: Any) -> str:
-    members = ",".join(f'"{name}":{to_json(value)}' for name, value in zip(fields[::2], fields[1::2], strict=True))
+    members = ",".join(
+        f'"{name}":{to_json(value)}' for name, value in zip(fields[::2], fields[1::2], strict=True)
+    )
     return f"k:{{{members}}}"
 
 
@@ -75,7 +82,7 @@ def order(element: str) -> tuple[Any, ...]:
         return (1, tuple((name, rank(value)) for name, value in sorted(orjson.loads(text).items())))
     if kind == "v":
         return (2, rank(orjson.loads(text)))
-    return (3, int(text))
+    return (3, whole(text))
 
 
 @_remember_short
@@ -85,7 +92,8 @@ def element_text(element: str) -> str:
     if kind == "f":
         return f".{text}"
     if kind == "k":
-        return f"[{','.join(f'{name}={to_string(value)}' for name, value in sorted(orjson.loads(text).items()))}]"
+        keys = sorted(orjson.loads(text).items())
+        return f"[{','.join(f'{name}={to_string(value)}' for name, value in keys)}]"
     if kind == "v":
         return f"[={to_string(orjson.loads(text))}]"
     return f"[{text}]"
@@ -100,7 +108,7 @@ def path_of(*names: str) -> Path:
     return tuple(f"f:{name}" for name in names)
 
 
-# --- making sets -----------------------------------------------------------------------------------------------------------------
+# --- making sets ----------------------------------------------------------------------------------
 def set_of(*paths: Path) -> FieldSet:
     result: FieldSet = {}
     for path in paths:
@@ -109,7 +117,8 @@ def set_of(*paths: Path) -> FieldSet:
 
 
 def insert(target: FieldSet, path: Path) -> None:
-    """Adds a path to a set that the caller has just made; the root path is no member of anything."""
+    """Adds a path to a set that the caller has just made; the root path is no member of
+    anything."""
     if not path:
         return
     for element in path[:-1]:
@@ -129,7 +138,7 @@ def as_member(node: FieldSet | None) -> FieldSet:
     return node if "." in node else {".": LEAF, **node}
 
 
-# --- set operations --------------------------------------------------------------------------------------------------------------
+# --- set operations -------------------------------------------------------------------------------
 def union(a: FieldSet, b: FieldSet) -> FieldSet:
     """Works on sets and on nodes alike as long as both are of one kind; see _union_nodes."""
     if not b or a is b:
@@ -237,11 +246,16 @@ def is_member(node: FieldSet | None) -> bool:
 
 def leaves(fields: FieldSet) -> FieldSet:
     """Only the members that have no members below them."""
-    return {element: leaves(node) if node else LEAF for element, node in fields.items() if element != "."}
+    return {
+        element: leaves(node) if node else LEAF
+        for element, node in fields.items()
+        if element != "."
+    }
 
 
 def members(fields: FieldSet, prefix: Path = ()) -> Iterator[Path]:
-    """Paths in the order of Set.Iterate: the members of a level in order, then what lies below each."""
+    """Paths in the order of Set.Iterate: the members of a level in order, then what lies below
+    each."""
     elements = sorted((e for e in fields if e != "."), key=order)
     for element in elements:
         if is_member(fields[element]):
@@ -257,21 +271,22 @@ def exclude(fields: FieldSet) -> Filter:
 
 
 def include(*patterns: Path) -> Filter:
-    """A filter that keeps only what lies on the way to, at or below a pattern: a path in which ANY stands for any element."""
-    wanted: FieldSet = {}
+    """A filter that keeps only what lies on the way to, at or below a pattern: a path in which ANY
+    stands for any element."""
+    included: FieldSet = {}
     for pattern in patterns:
-        level = wanted
+        level = included
         for element in pattern:
             level = level.setdefault(element, {})
-    return lambda found: _keep(found, wanted)
+    return lambda found: _keep(found, included)
 
 
-def _keep(fields: FieldSet, wanted: FieldSet) -> FieldSet:
-    if not wanted:
+def _keep(fields: FieldSet, selected: FieldSet) -> FieldSet:
+    if not selected:
         return fields
     result: FieldSet = {}
     for element, node in fields.items():
-        below = wanted.get(ANY, wanted.get(element))
+        below = selected.get(ANY, selected.get(element))
         if element == "." or below is None:
             continue
         children = _keep(node, below) if node else LEAF
@@ -282,10 +297,11 @@ def _keep(fields: FieldSet, wanted: FieldSet) -> FieldSet:
     return result
 
 
-# --- FieldsV1 --------------------------------------------------------------------------------------------------------------------
+# --- FieldsV1 -------------------------------------------------------------------------------------
 @_remember_short
 def _canonical(element: str) -> str | None:
-    """A path element as this module writes it, None for a kind that is not known. Raises InvalidFields."""
+    """A path element as this module writes it, None for a kind that is not known. Raises
+    InvalidFields."""
     if len(element) < 2:
         raise InvalidFields("key must be 2 characters long:")
     if element[1] != ":":
@@ -302,7 +318,7 @@ def _canonical(element: str) -> str | None:
                 raise InvalidFields(f"expected an object: {text}")
             return key_element(*chain.from_iterable(sorted(fields.items())))
         if kind == "i":
-            return f"i:{number(int(text))}"
+            return f"i:{number(whole(text))}"
     except InvalidFields:
         raise
     except ValueError as error:
@@ -320,7 +336,8 @@ _remembered_text = lru_cache(maxsize=2_048)(_decode_text)
 
 
 def decode(fields_v1: Any) -> FieldSet:
-    """A set from FieldsV1 as it stands in an object. Raises InvalidFields. Equal input gives the identical set while it is remembered."""
+    """A set from FieldsV1 as it stands in an object. Raises InvalidFields. Equal input gives the
+    identical set while it is remembered."""
     if fields_v1 is None:
         return LEAF
     try:

@@ -1,7 +1,9 @@
-"""metadata.managedFields: entries as clients see them, and managers with their sets as the updater wants them.
+"""metadata.managedFields: entries as clients see them, and managers with their sets as the updater
+wants them.
 
-A manager is known by name, operation and subresource, an Update manager by its apiVersion too. Times are RFC 3339 seconds in UTC.
-Source: apimachinery ``util/managedfields/internal`` (managedfields.go, capmanagers.go).
+A manager is known by name, operation and subresource, an Update manager by its apiVersion too.
+Times are RFC 3339 seconds in UTC. Source: apimachinery ``util/managedfields/internal``
+(managedfields.go, capmanagers.go).
 """
 
 from __future__ import annotations
@@ -14,10 +16,12 @@ from typing import Any, Literal, NamedTuple
 
 import orjson
 
-from apiserver.fielderrors import go_quote
 from apiserver.fieldmanager.fieldpath import decode, encode, union
-from apiserver.fieldmanager.updater import Object, Owned
-from apiserver.fieldmanager.values import copy, same, to_json
+from apiserver.fieldmanager.updater import Owned
+from apiserver.fieldmanager.values import to_json
+from apiserver.golang.strconv import go_quote
+from apiserver.meta.equality import equal
+from apiserver.meta.objects import Object, copy_json
 from apiserver.meta.times import format_time
 
 Entry = dict[str, Any]
@@ -34,7 +38,8 @@ class InvalidManagedFields(ValueError):
 
 
 class Manager(NamedTuple):
-    """Who manages fields. api_version is "" for Apply, because an applier is the same in every version."""
+    """Who manages fields. api_version is "" for Apply, because an applier is the same in every
+    version."""
 
     name: str
     operation: Operation
@@ -43,8 +48,14 @@ class Manager(NamedTuple):
 
     @property
     def identifier(self) -> str:
-        """The text by which kube-apiserver sorts managers: the entry as JSON without what is empty."""
-        entry = {"manager": self.name, "operation": self.operation, "apiVersion": self.api_version, "subresource": self.subresource}
+        """The text by which kube-apiserver sorts managers: the entry as JSON without what is
+        empty."""
+        entry = {
+            "manager": self.name,
+            "operation": self.operation,
+            "apiVersion": self.api_version,
+            "subresource": self.subresource,
+        }
         return f"{{{','.join(f'{to_json(k)}:{to_json(v)}' for k, v in entry.items() if v)}}}"
 
     def __str__(self) -> str:
@@ -61,13 +72,14 @@ def manager_of(name: str, operation: Operation, api_version: str, subresource: s
 
 @dataclass(slots=True)
 class Managed:
-    """fields: what each manager owns; times: when each last changed something ("" or missing: not known)."""
+    """fields: what each manager owns; times: when each last changed something ("" or missing: not
+    known)."""
 
     fields: dict[Manager, Owned] = field(default_factory=dict)
     times: dict[Manager, str] = field(default_factory=dict)
 
 
-# --- entries ---------------------------------------------------------------------------------------------------------------------
+# --- entries --------------------------------------------------------------------------------------
 def decode_entries(entries: Sequence[Any] | None) -> Managed:
     """Raises InvalidManagedFields."""
     managed = Managed()
@@ -83,8 +95,12 @@ def decode_entries(entries: Sequence[Any] | None) -> Managed:
         if not fields_type:
             raise InvalidManagedFields(f"missing fieldsType in managed fields entry {i}")
         if fields_type != "FieldsV1":
-            raise InvalidManagedFields(f"invalid fieldsType {go_quote(str(fields_type))} in managed fields entry {i}")
-        manager = manager_of(entry.get("manager") or "", operation, version, entry.get("subresource") or "")
+            raise InvalidManagedFields(
+                f"invalid fieldsType {go_quote(str(fields_type))} in managed fields entry {i}"
+            )
+        manager = manager_of(
+            entry.get("manager") or "", operation, version, entry.get("subresource") or ""
+        )
         try:
             fields = decode(entry.get("fieldsV1"))
         except ValueError as error:
@@ -95,11 +111,22 @@ def decode_entries(entries: Sequence[Any] | None) -> Managed:
 
 
 def encode_entries(managed: Managed) -> list[Entry]:
-    """Entries in kube-apiserver's order, sharing nothing with the sets; an empty list when nobody manages anything."""
+    """Entries in kube-apiserver's order, sharing nothing with the sets; an empty list when nobody
+    manages anything."""
     managers = sorted(
-        managed.fields, key=lambda m: (m.operation, managed.times.get(m) or _EPOCH, m.name, managed.fields[m].version, m.subresource)
+        managed.fields,
+        key=lambda m: (
+            m.operation,
+            managed.times.get(m) or _EPOCH,
+            m.name,
+            managed.fields[m].version,
+            m.subresource,
+        ),
     )
-    return [_entry(manager, managed.fields[manager], managed.times.get(manager, "")) for manager in managers]
+    return [
+        _entry(manager, managed.fields[manager], managed.times.get(manager, ""))
+        for manager in managers
+    ]
 
 
 def _entry(manager: Manager, owned: Owned, time: str) -> Entry:
@@ -127,13 +154,15 @@ def _time(text: Any) -> str:
 
 
 def warning_after_admission(entries: Sequence[Any] | None) -> str:
-    """The warning for a client whose object came out of mutating admission with managedFields that cannot be decoded, "" when they can.
-    The object then gets back the managedFields that it had before (k8s.io/apiserver ``handlers/fieldmanager/admission.go``)."""
+    """The warning for a client whose object came out of mutating admission with managedFields that
+    cannot be decoded, "" when they can. The object then gets back the managedFields that it had
+    before (k8s.io/apiserver ``handlers/fieldmanager/admission.go``)."""
     try:
         decode_entries(entries)
     except InvalidManagedFields as error:
         return (
-            ".metadata.managedFields was in an invalid state after admission; this could be caused by an outdated mutating admission "
+            ".metadata.managedFields was in an invalid state after admission; this could be caused "
+            "by an outdated mutating admission "
             f"controller; please fix your requests: {error}"
         )
     return ""
@@ -143,10 +172,12 @@ def is_reset(entries: Any) -> bool:
     """Whether managedFields say that they want to be cleared: an empty list, or one empty entry."""
     if not isinstance(entries, list):
         return False
-    return not entries or (len(entries) == 1 and isinstance(entries[0], dict) and not any(entries[0].values()))
+    return not entries or (
+        len(entries) == 1 and isinstance(entries[0], dict) and not any(entries[0].values())
+    )
 
 
-# --- objects ---------------------------------------------------------------------------------------------------------------------
+# --- objects --------------------------------------------------------------------------------------
 def entries_of(obj: Object | None) -> Any:
     """metadata.managedFields as it stands, None where it is not."""
     metadata = (obj or {}).get("metadata")
@@ -162,7 +193,8 @@ def without_entries(obj: Object) -> Object:
 
 
 def with_entries(obj: Object, entries: list[Entry]) -> Object:
-    """The object with these managedFields, without the member when there are none. The object and its metadata are new dictionaries."""
+    """The object with these managedFields, without the member when there are none. The object and
+    its metadata are new dictionaries."""
     metadata = {k: v for k, v in (obj.get("metadata") or {}).items() if k != "managedFields"}
     if entries:
         metadata["managedFields"] = entries
@@ -170,21 +202,28 @@ def with_entries(obj: Object, entries: list[Entry]) -> Object:
 
 
 def keep_times(new: Object, live: Object) -> Object:
-    """``new`` with the entries' times of ``live`` when nothing but those times differs, so that no write comes of them
-    (k8s.io/apiserver ``fieldmanager/equality.go``); otherwise ``new`` itself."""
+    """``new`` with the entries' times of ``live`` when nothing but those times differs, so that no
+    write comes of them (k8s.io/apiserver ``fieldmanager/equality.go``); otherwise ``new``
+    itself."""
     mine, theirs = entries_of(new), entries_of(live)
-    if not mine or not theirs or len(mine) != len(theirs) or all(a.get("time") == b.get("time") for a, b in zip(mine, theirs, strict=True)):
+    if (
+        not mine
+        or not theirs
+        or len(mine) != len(theirs)
+        or all(a.get("time") == b.get("time") for a, b in zip(mine, theirs, strict=True))
+    ):
         return new
     if any({**a, "time": None} != {**b, "time": None} for a, b in zip(mine, theirs, strict=True)):
         return new
-    if not same(without_entries(new), without_entries(live)):
+    if not equal(without_entries(new), without_entries(live)):
         return new
-    return with_entries(new, copy(theirs))
+    return with_entries(new, copy_json(theirs))
 
 
-# --- ageing ----------------------------------------------------------------------------------------------------------------------
+# --- ageing ---------------------------------------------------------------------------------------
 def cap_update_managers(managed: Managed) -> Managed:
-    """At most MAX_UPDATE_MANAGERS Update managers: the oldest of one apiVersion are merged into one with the name "ancient-changes"."""
+    """At most MAX_UPDATE_MANAGERS Update managers: the oldest of one apiVersion are merged into one
+    with the name "ancient-changes"."""
     updaters = [m for m, owned in managed.fields.items() if not owned.applied]
     left = len(updaters)
     if left <= MAX_UPDATE_MANAGERS:

@@ -1,6 +1,7 @@
 """Names of field managers: from the request's fieldManager, or from its User-Agent.
 
-Sources: k8s.io/apiserver ``endpoints/handlers/create.go`` (managerOrUserAgent), apimachinery ``apis/meta/v1/validation``.
+Sources: k8s.io/apiserver ``endpoints/handlers/create.go`` (managerOrUserAgent), apimachinery
+``apis/meta/v1/validation``.
 """
 
 from __future__ import annotations
@@ -11,7 +12,8 @@ MAX_BYTES = 128
 
 
 def manager_name(field_manager: str, user_agent: str) -> str:
-    """A write's manager: ``field_manager``, or what prints of the User-Agent up to its slash; "" is recorded as "unknown"."""
+    """A write's manager: ``field_manager``, or what prints of the User-Agent up to its slash; "" is
+    recorded as "unknown"."""
     if field_manager:
         return field_manager
     head = user_agent.partition("/")[0]
@@ -36,5 +38,7 @@ def validate_manager_name(name: str, path: str = "fieldManager") -> FieldErrors:
     for i, char in enumerate(name):
         if not char.isprintable():
             at = len(name[:i].encode())
-            errors.append(invalid(path, name, f"invalid character U+{ord(char):04X} (at position {at})"))
+            errors.append(
+                invalid(path, name, f"invalid character U+{ord(char):04X} (at position {at})")
+            )
     return errors

@@ -1,7 +1,8 @@
 """Sets that were written when a field was owned in its parts, after its type became atomic.
 
-A list or map that is atomic now is owned as a whole by whoever owned a part of it. (The other way, from atomic to granular, the owner
-of the whole keeps owning just that.) Source: structured-merge-diff ``typed/reconcile_schema.go``.
+A list or map that is atomic now is owned as a whole by whoever owned a part of it. (The other way,
+from atomic to granular, the owner of the whole keeps owning just that.) Source:
+structured-merge-diff ``typed/reconcile_schema.go``.
 """
 
 from __future__ import annotations
@@ -15,27 +16,28 @@ _remembered: dict[tuple[int, int], tuple[Type, FieldSet, FieldSet]] = {}
 
 
 def reconcile(t: Type, fields: FieldSet) -> FieldSet:
-    """The set under the type as it is now; the identical set when nothing changes. Every write asks this, of sets that hardly ever change
-    (see fieldpath.decode), so recent answers are remembered."""
-    known = _remembered.get((id(t), id(fields)))
-    if known is None:
+    """The set under the type as it is now; the identical set when nothing changes. Every write asks
+    this, of sets that hardly ever change (see fieldpath.decode), so recent answers are
+    remembered."""
+    remembered = _remembered.get((id(t), id(fields)))
+    if remembered is None:
         if len(_remembered) >= _MAX_REMEMBERED:
             _remembered.clear()
-        known = _remembered[id(t), id(fields)] = (t, fields, _below_root(t, fields))
-    return known[2]
+        remembered = _remembered[id(t), id(fields)] = (t, fields, _below_root(t, fields))
+    return remembered[2]
 
 
 def _below_root(t: Type, fields: FieldSet) -> FieldSet:
     result: FieldSet = {}
     changed = False
     for element, node in fields.items():
-        made = node
+        reconciled = node
         if node:
             below = _below(t, element)
             if below is not None:
-                made = _node(below, node)
-                changed = changed or made is not node
-        result[element] = made
+                reconciled = _node(below, node)
+                changed = changed or reconciled is not node
+        result[element] = reconciled
     return result if changed else fields
 
 

@@ -11,7 +11,8 @@ from apiserver.fieldmanager.values import Value
 
 
 def remove(t: Type, value: Value, fields: FieldSet) -> Value:
-    """``value`` without the members of ``fields``; atomic values go as a whole. Containers that become empty stay, as empty ones."""
+    """``value`` without the members of ``fields``; atomic values go as a whole. Containers that
+    become empty stay, as empty ones."""
     if not fields:
         return value
     kind = form(t, value)

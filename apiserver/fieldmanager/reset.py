@@ -1,7 +1,9 @@
-"""Fields that a write cannot set, and so must not own: status through the object itself, the rest through status.
+"""Fields that a write cannot set, and so must not own: status through the object itself, the rest
+through status.
 
-kube-apiserver keeps these sets beside each strategy (``GetResetFields`` and ``GetResetFieldsFilter`` in ``pkg/registry``). They follow
-one rule with old exceptions: where there is a status subresource, the object's own writes own no status, and writes of status own neither
+kube-apiserver keeps these sets beside each strategy (``GetResetFields`` and
+``GetResetFieldsFilter`` in ``pkg/registry``). They follow one rule with old exceptions: where there
+is a status subresource, the object's own writes own no status, and writes of status own neither
 spec nor metadata.
 """
 
@@ -22,7 +24,10 @@ _STATUS_WRITES_METADATA: Mapping[GroupResource, tuple[Path, ...]] = {
     GroupResource("", "nodes"): (),
     GroupResource("", "persistentvolumeclaims"): (),
     GroupResource("", "persistentvolumes"): (),
-    GroupResource("", "pods"): (path_of("metadata", "deletionTimestamp"), path_of("metadata", "ownerReferences")),
+    GroupResource("", "pods"): (
+        path_of("metadata", "deletionTimestamp"),
+        path_of("metadata", "ownerReferences"),
+    ),
     GroupResource("", "replicationcontrollers"): (),
     GroupResource("", "resourcequotas"): (),
     GroupResource("", "services"): (),
@@ -34,21 +39,30 @@ _STATUS_WRITES_METADATA: Mapping[GroupResource, tuple[Path, ...]] = {
     GroupResource("autoscaling", "horizontalpodautoscalers"): (),
     GroupResource("batch", "cronjobs"): (),
     GroupResource("batch", "jobs"): (),
-    GroupResource("certificates.k8s.io", "certificatesigningrequests"): (path_of("status", "conditions"),),
+    GroupResource("certificates.k8s.io", "certificatesigningrequests"): (
+        path_of("status", "conditions"),
+    ),
     GroupResource("networking.k8s.io", "ingresses"): (),
     GroupResource("policy", "poddisruptionbudgets"): (),
 }
 """Kinds older than the rule: writes of their status set metadata. What they reset besides spec."""
 
 _UNFILTERED = frozenset({GroupResource("networking.k8s.io", "servicecidrs")})
-"""Kinds whose sets kube-apiserver registers under a group that does not exist ("networking/v1"), so that no write of theirs is filtered."""
+"""Kinds whose sets kube-apiserver registers under a group that does not exist ("networking/v1"), so
+that no write of theirs is filtered."""
 
 _CONTAINERS = ("f:containers", "f:initContainers")
 _OTHERS: Mapping[GroupResource, Mapping[str, Filter]] = {
     GroupResource("", "namespaces"): {"finalize": exclude(set_of(_STATUS))},
     GroupResource("", "pods"): {
         "ephemeralcontainers": include(path_of("spec", "ephemeralContainers")),
-        "resize": include(*(("f:spec", list_, ANY, f"f:{name}") for list_ in _CONTAINERS for name in ("resources", "resizePolicy"))),
+        "resize": include(
+            *(
+                ("f:spec", list_, ANY, f"f:{name}")
+                for list_ in _CONTAINERS
+                for name in ("resources", "resizePolicy")
+            )
+        ),
     },
     GroupResource("certificates.k8s.io", "certificatesigningrequests"): {
         "": exclude(set_of(_SPEC, _STATUS)),
@@ -57,7 +71,9 @@ _OTHERS: Mapping[GroupResource, Mapping[str, Filter]] = {
 }
 
 
-def built_in(resource: GroupResource, api_versions: Iterable[str], subresources: Iterable[str]) -> Filters:
+def built_in(
+    resource: GroupResource, api_versions: Iterable[str], subresources: Iterable[str]
+) -> Filters:
     """The filters of a built-in resource, the same in each of its versions."""
     if resource in _UNFILTERED:
         return {}
@@ -65,14 +81,21 @@ def built_in(resource: GroupResource, api_versions: Iterable[str], subresources:
     by_subresource: dict[str, Filter] = {}
     if "status" in subresources:
         by_subresource[""] = exclude(set_of(_STATUS))
-        by_subresource["status"] = exclude(set_of(_SPEC, *_STATUS_WRITES_METADATA.get(resource, (_METADATA,))))
-    by_subresource |= {name: keep for name, keep in _OTHERS.get(resource, {}).items() if not name or name in subresources}
+        by_subresource["status"] = exclude(
+            set_of(_SPEC, *_STATUS_WRITES_METADATA.get(resource, (_METADATA,)))
+        )
+    by_subresource |= {
+        name: keep
+        for name, keep in _OTHERS.get(resource, {}).items()
+        if not name or name in subresources
+    }
     versions = list(api_versions)
     return {name: dict.fromkeys(versions, keep) for name, keep in by_subresource.items()}
 
 
 def custom(api_versions_with_status: Iterable[str]) -> Filters:
-    """The filters of a custom resource; versions without the status subresource own status as any other field."""
+    """The filters of a custom resource; versions without the status subresource own status as any
+    other field."""
     versions = list(api_versions_with_status)
     return {
         "": dict.fromkeys(versions, exclude(set_of(_STATUS))),

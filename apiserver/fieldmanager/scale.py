@@ -1,7 +1,8 @@
 """Managers of a Scale and of the object that it scales.
 
-The scale subresource is an object of its own (autoscaling/v1) with one field worth owning, spec.replicas. Before a write its managers
-are made from those of the parent, afterwards they are put back. Source: apimachinery ``util/managedfields/scalehandler.go``.
+The scale subresource is an object of its own (autoscaling/v1) with one field worth owning,
+spec.replicas. Before a write its managers are made from those of the parent, afterwards they are
+put back. Source: apimachinery ``util/managedfields/scalehandler.go``.
 """
 
 from __future__ import annotations
@@ -17,7 +18,8 @@ SCALE_VERSION = "autoscaling/v1"
 _REPLICAS = path_of("spec", "replicas")
 
 ReplicasPaths = Mapping[str, Path | None]
-"""apiVersion of the parent → path of its replicas; None for a version without the scale subresource."""
+"""apiVersion of the parent → path of its replicas; None for a version without the scale
+subresource."""
 
 
 def replicas_path(json_path: str) -> Path:
@@ -26,7 +28,8 @@ def replicas_path(json_path: str) -> Path:
 
 
 def to_scale(parent_entries: Sequence[Any] | None, paths: ReplicasPaths) -> list[Entry]:
-    """managedFields of the Scale: those managers of the parent that own its replicas. Raises InvalidManagedFields."""
+    """managedFields of the Scale: those managers of the parent that own its replicas. Raises
+    InvalidManagedFields."""
     parent = decode_entries(parent_entries)
     scale = Managed()
     for manager, owned in parent.fields.items():
@@ -38,9 +41,13 @@ def to_scale(parent_entries: Sequence[Any] | None, paths: ReplicasPaths) -> list
 
 
 def to_parent(
-    parent_entries: Sequence[Any] | None, scale_entries: Sequence[Any] | None, api_version: str, paths: ReplicasPaths
+    parent_entries: Sequence[Any] | None,
+    scale_entries: Sequence[Any] | None,
+    api_version: str,
+    paths: ReplicasPaths,
 ) -> list[Entry]:
-    """managedFields of the parent (written as ``api_version``) after the Scale was written. Raises InvalidManagedFields.
+    """managedFields of the parent (written as ``api_version``) after the Scale was written. Raises
+    InvalidManagedFields.
 
     A manager that is new to the parent has no time, as kube-apiserver has it."""
     parent = decode_entries(parent_entries)

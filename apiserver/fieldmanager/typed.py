@@ -7,15 +7,24 @@ from __future__ import annotations
 
 from typing import Any
 
-from apiserver.fieldmanager.fieldpath import LEAF, FieldSet, as_member, element_text, key_element, value_element
+from apiserver.fieldmanager.fieldpath import (
+    LEAF,
+    FieldSet,
+    as_member,
+    element_text,
+    key_element,
+    value_element,
+)
 from apiserver.fieldmanager.types import ListType, MapType, Type
-from apiserver.fieldmanager.values import Value, verb_sharp_v, verb_t, verb_v
+from apiserver.fieldmanager.values import Value
+from apiserver.golang.fmt import go_syntax, go_type, go_value
 
 Problems = list[tuple[str, str]]
 """(path, what is wrong) pairs."""
 
 _Steps = tuple[Any, ...]
-"""A path on the way down, made into text only for an error: () or (steps before, path element or index)."""
+"""A path on the way down, made into text only for an error: () or (steps before, path element or
+index)."""
 
 SCALARS = frozenset({str, int, float, bool})
 MAP, LIST, SCALAR = "map", "list", "scalar"
@@ -35,7 +44,8 @@ class ElementError(ValueError):
 
 
 def form(t: Type, value: Value) -> str:
-    """As what the type takes the value. A null or misfit is taken as the first form that the type has."""
+    """As what the type takes the value. A null or misfit is taken as the first form that the type
+    has."""
     cls = value.__class__
     if cls is dict:
         if t.map is not None:
@@ -86,9 +96,10 @@ def _set_element(item: Value) -> str:
     return value_element(item)
 
 
-# --- validation ------------------------------------------------------------------------------------------------------------------
+# --- validation -----------------------------------------------------------------------------------
 def validate(t: Type, value: Value, *, allow_duplicates: bool = False) -> None:
-    """Raises TypedError with every misfit. allow_duplicates: sets and associative lists may hold equal items."""
+    """Raises TypedError with every misfit. allow_duplicates: sets and associative lists may hold
+    equal items."""
     problems: Problems = []
     _validate(t, value, allow_duplicates, (), problems)
     if problems:
@@ -101,13 +112,13 @@ def _validate(t: Type, value: Value, duplicates: bool, path: _Steps, problems: P
     kind = form(t, value)
     if kind is MAP:
         if value.__class__ is not dict:
-            problems.append((_text(path), f"expected map, got &{{{verb_v(value)}}}"))
+            problems.append((_text(path), f"expected map, got &{{{go_value(value)}}}"))
         else:
             assert t.map is not None
             _validate_map(t.map, value, duplicates, path, problems)
     elif kind is LIST:
         if value.__class__ is not list:
-            problems.append((_text(path), f"expected list, got &{{{verb_v(value)}}}"))
+            problems.append((_text(path), f"expected list, got &{{{go_value(value)}}}"))
         else:
             assert t.list is not None
             _validate_list(t.list, value, duplicates, path, problems)
@@ -121,18 +132,28 @@ def scalar_problem(scalar: str, value: Value) -> str:
     """What is wrong with a value that is not null where a scalar is wanted, "" when nothing."""
     cls = value.__class__
     if scalar == "string":
-        return "" if cls is str else f"expected string, got &value.valueUnstructured{{Value:{verb_sharp_v(value)}}}"
+        return (
+            ""
+            if cls is str
+            else f"expected string, got &value.valueUnstructured{{Value:{go_syntax(value)}}}"
+        )
     if scalar == "numeric":
-        return "" if cls is int or cls is float else f"expected numeric (int or float), got {verb_t(value)}"
+        return (
+            ""
+            if cls is int or cls is float
+            else f"expected numeric (int or float), got {go_type(value)}"
+        )
     if scalar == "boolean":
-        return "" if cls is bool else f"expected boolean, got &{{{verb_v(value)}}}"
-    return "" if cls in SCALARS else f"expected any scalar, got &{{{verb_v(value)}}}"
+        return "" if cls is bool else f"expected boolean, got &{{{go_value(value)}}}"
+    return "" if cls in SCALARS else f"expected any scalar, got &{{{go_value(value)}}}"
 
 
-def _validate_map(t: MapType, value: dict[str, Any], duplicates: bool, path: _Steps, problems: Problems) -> None:
-    known = t.known
+def _validate_map(
+    t: MapType, value: dict[str, Any], duplicates: bool, path: _Steps, problems: Problems
+) -> None:
+    fields = t.known
     for name, item in value.items():
-        below = known.get(name) or t.member(name)
+        below = fields.get(name) or t.member(name)
         if below is None:
             problems.append((f"{_text(path)}.{name}", "field not declared in schema"))
             return
@@ -141,7 +162,9 @@ def _validate_map(t: MapType, value: dict[str, Any], duplicates: bool, path: _St
         _validate(below, item, duplicates, (path, f"f:{name}"), problems)
 
 
-def _validate_list(t: ListType, value: list[Any], duplicates: bool, path: _Steps, problems: Problems) -> None:
+def _validate_list(
+    t: ListType, value: list[Any], duplicates: bool, path: _Steps, problems: Problems
+) -> None:
     element = t.element
     if t.atomic:
         for i, item in enumerate(value):
@@ -167,11 +190,12 @@ def _text(path: _Steps) -> str:
     return _text(before) + (f"[{step}]" if step.__class__ is int else element_text(step))
 
 
-# --- sets of fields --------------------------------------------------------------------------------------------------------------
+# --- sets of fields -------------------------------------------------------------------------------
 def field_set(t: Type, value: Value, *, named: bool = False) -> FieldSet:
     """Every leaf field and list item that a valid value mentions: what an applier owns.
 
-    named: declared members of structs that lead to a member of the set are members, too (see named_fields_as_members)."""
+    named: declared members of structs that lead to a member of the set are members, too (see
+    named_fields_as_members)."""
     return _node(t, value, named) or {}
 
 
@@ -193,9 +217,9 @@ def _node(t: Type, value: Value, named: bool) -> FieldSet | None:
 
 def _map_node(t: MapType, value: dict[str, Any], named: bool) -> FieldSet | None:
     result: FieldSet = {}
-    known = t.known
+    fields = t.known
     for name, item in value.items():
-        below = known.get(name) or t.field(name)
+        below = fields.get(name) or t.field(name)
         if below is not None:
             if below.scalar and item.__class__ in SCALARS:
                 result["f:" + name] = LEAF
@@ -231,11 +255,6 @@ def _list_node(t: ListType, value: list[Any], named: bool) -> FieldSet | None:
     return result or None
 
 
-def presence_set(t: Type, value: Value) -> FieldSet:
-    """The fields of a value that was not there before (or is not there any more): its leaves and every container above them."""
-    return {name: node for name, node in presence_node(t, value).items() if name != "."}
-
-
 def presence_node(t: Type, value: Value) -> FieldSet:
     if value.__class__ is dict and value and t.map is not None and not t.map.atomic:
         result: FieldSet = {".": LEAF}
@@ -261,7 +280,8 @@ def presence_node(t: Type, value: Value) -> FieldSet:
 
 
 def named_fields_as_members(t: Type | None, fields: FieldSet) -> FieldSet:
-    """The set with every declared member of a struct that leads to a member of the set (Set.EnsureNamedFieldsAreMembers)."""
+    """The set with every declared member of a struct that leads to a member of the set
+    (Set.EnsureNamedFieldsAreMembers)."""
     result: FieldSet = {}
     changed = False
     for element, node in fields.items():
@@ -269,11 +289,11 @@ def named_fields_as_members(t: Type | None, fields: FieldSet) -> FieldSet:
             result[element] = node
             continue
         below, declared = _below(t, element)
-        made = named_fields_as_members(below, node)
+        member = named_fields_as_members(below, node)
         if declared:
-            made = as_member(made)
-        changed = changed or made is not node
-        result[element] = made
+            member = as_member(member)
+        changed = changed or member is not node
+        result[element] = member
     return result if changed else fields
 
 

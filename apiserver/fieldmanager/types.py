@@ -1,14 +1,19 @@
-"""What a schema node means for merging: the scalar, list and map that a value of it may be, and how each is owned.
+"""What a schema node means for merging: the scalar, list and map that a value of it may be, and how
+each is owned.
 
-Types are made from Schema nodes at first use and remembered in ``node.cache``; members are resolved lazily, since built-in
-definitions are recursive. Source: kube-openapi ``schemaconv/openapi.go`` (which reads the OpenAPI v3 form) and structured-merge-diff
-``schema/elements.go``. The rules that are not obvious:
+Types are made from Schema nodes at first use and remembered in ``node.cache``; members are resolved
+lazily, since built-in definitions are recursive. Source: kube-openapi ``schemaconv/openapi.go``
+(which reads the OpenAPI v3 form) and structured-merge-diff ``schema/elements.go``. The rules that
+are not obvious:
 
-- no type given: any scalar, an atomic list, or a map by its properties; IntOrString and JSON are such types;
+- no type given: any scalar, an atomic list, or a map by its properties; IntOrString and JSON are
+  such types;
 - a string with a format other than "byte" takes any scalar;
 - an unlisted list is atomic, unless its strategic merge strategy says merge;
-- a free-form object (no properties, no additionalProperties, or unknown fields preserved) is deduced: maps granular, lists atomic;
-- x-kubernetes-preserve-unknown-fields holds for everything below it, except below a referenced definition;
+- a free-form object (no properties, no additionalProperties, or unknown fields preserved) is
+  deduced: maps granular, lists atomic;
+- x-kubernetes-preserve-unknown-fields holds for everything below it, except below a referenced
+  definition;
 - an embedded resource has apiVersion, kind and metadata besides what it declares.
 """
 
@@ -24,11 +29,14 @@ from apiserver.schema.types import MISSING, Schema
 
 
 class Type:
-    """scalar: "", "numeric", "string", "boolean" or "untyped" (any scalar). At least one of scalar, list, map is set."""
+    """scalar: "", "numeric", "string", "boolean" or "untyped" (any scalar). At least one of scalar,
+    list, map is set."""
 
     __slots__ = ("list", "map", "scalar")
 
-    def __init__(self, scalar: str = "", list: ListType | None = None, map: MapType | None = None) -> None:
+    def __init__(
+        self, scalar: str = "", list: ListType | None = None, map: MapType | None = None
+    ) -> None:
         self.scalar = scalar
         self.list = list
         self.map = map
@@ -39,7 +47,9 @@ class ListType:
 
     __slots__ = ("_element", "_inherited", "_schema", "atomic", "keys", "sorted_keys")
 
-    def __init__(self, atomic: bool, keys: tuple[str, ...], schema: Schema | None, inherited: bool) -> None:
+    def __init__(
+        self, atomic: bool, keys: tuple[str, ...], schema: Schema | None, inherited: bool
+    ) -> None:
         self.atomic = atomic
         self.keys = keys
         self.sorted_keys = tuple(sorted(keys))
@@ -50,7 +60,9 @@ class ListType:
     @property
     def element(self) -> Type:
         if self._element is None:
-            self._element = UNTYPED if self._schema is None else type_of(self._schema, self._inherited)
+            self._element = (
+                UNTYPED if self._schema is None else type_of(self._schema, self._inherited)
+            )
         return self._element
 
     def key_default(self, name: str) -> Any:
@@ -60,17 +72,26 @@ class ListType:
 
 
 class MapType:
-    """A struct or a map. known: members used so far, by name. element: type of undeclared members, None when there must be none."""
+    """A struct or a map. known: members used so far, by name. element: type of undeclared members,
+    None when there must be none."""
 
     __slots__ = ("_element", "_free", "_inherited", "_schemas", "atomic", "known")
 
-    def __init__(self, atomic: bool, schemas: Mapping[str, Schema], element: Schema | Type | None, inherited: bool) -> None:
+    def __init__(
+        self,
+        atomic: bool,
+        schemas: Mapping[str, Schema],
+        element: Schema | Type | None,
+        inherited: bool,
+    ) -> None:
         self.atomic = atomic
         self.known: dict[str, Type] = {}
         self._schemas = schemas
         self._element = element
         self._inherited = inherited
-        self._free = not schemas and (element is DEDUCED_REF or (isinstance(element, Schema) and not element.definition))
+        self._free = not schemas and (
+            element is DEDUCED_REF or (isinstance(element, Schema) and not element.definition)
+        )
 
     @property
     def element(self) -> Type | None:
@@ -82,26 +103,28 @@ class MapType:
 
     @property
     def deduced(self) -> bool:
-        """Whether it declares nothing and its values are of no known type; ownership of such a map is never reconciled."""
+        """Whether it declares nothing and its values are of no known type; ownership of such a map
+        is never reconciled."""
         element = self.element if self._free else None
         return element is not None and element.scalar == "untyped"
 
     def field(self, name: str) -> Type | None:
         """The type of a declared member."""
-        found = self.known.get(name)
-        if found is None:
+        field_type = self.known.get(name)
+        if field_type is None:
             schema = self._schemas.get(name)
             if schema is None:
                 return None
-            found = self.known[name] = type_of(schema, self._inherited)
-        return found
+            field_type = self.known[name] = type_of(schema, self._inherited)
+        return field_type
 
     def member(self, name: str) -> Type | None:
         """The type of any member: declared, or the one of undeclared members."""
         return self.known.get(name) or self.field(name) or self.element
 
     def default(self, name: str) -> Any:
-        """The default of a declared member, None where there is none. A Go scalar that is always written has its zero value."""
+        """The default of a declared member, None where there is none. A Go scalar that is always
+        written has its zero value."""
         schema = self._schemas.get(name)
         if schema is None:
             return None
@@ -120,7 +143,12 @@ UNTYPED.map = MapType(True, {}, UNTYPED, False)
 
 DEDUCED = Type("untyped", ListType(True, (), None, False), MapType(False, {}, DEDUCED_REF, False))
 
-_NUMERIC, _STRING, _BOOLEAN, _ANY_SCALAR = Type("numeric"), Type("string"), Type("boolean"), Type("untyped")
+_NUMERIC, _STRING, _BOOLEAN, _ANY_SCALAR = (
+    Type("numeric"),
+    Type("string"),
+    Type("boolean"),
+    Type("untyped"),
+)
 _SPECIAL = {
     "quantity": _ANY_SCALAR,
     "time": _ANY_SCALAR,
@@ -133,13 +161,14 @@ _PRIMITIVE = {"integer": _NUMERIC, "number": _NUMERIC, "boolean": _BOOLEAN}
 
 
 def type_of(schema: Schema, inherited: bool = False) -> Type:
-    """``inherited``: whether a node above preserves unknown fields. A referenced definition starts afresh."""
+    """``inherited``: whether a node above preserves unknown fields. A referenced definition starts
+    afresh."""
     inherited = inherited and not schema.definition
     slot = "fieldmanager.preserving" if inherited else "fieldmanager"
-    found = schema.cache.get(slot)
-    if found is None:
-        found = schema.cache[slot] = _make(schema, inherited)
-    result: Type = found
+    cached = schema.cache.get(slot)
+    if cached is None:
+        cached = schema.cache[slot] = _make(schema, inherited)
+    result: Type = cached
     return result
 
 
@@ -190,15 +219,23 @@ _TYPE_META = Schema(type="string")
 
 
 def with_object_fields(properties: Mapping[str, Schema]) -> Mapping[str, Schema]:
-    """The members of a whole custom object, which need not declare apiVersion and kind, and whose metadata is always ObjectMeta."""
-    return {"apiVersion": _TYPE_META, "kind": _TYPE_META, **properties, "metadata": definition(META + "ObjectMeta")}
+    """The members of a whole custom object, which need not declare apiVersion and kind, and whose
+    metadata is always ObjectMeta."""
+    return {
+        "apiVersion": _TYPE_META,
+        "kind": _TYPE_META,
+        **properties,
+        "metadata": definition(META + "ObjectMeta"),
+    }
 
 
 def object_type(schema: Schema) -> Type:
     """The type of a whole object: a built-in kind's schema, or the root of a custom one."""
     if schema.builtin:
         return type_of(schema)
-    found: Type | None = schema.cache.get("fieldmanager.object")
-    if found is None:
-        found = schema.cache["fieldmanager.object"] = type_of(replace(schema, type="object", embedded_resource=True, cache={}))
-    return found
+    cached: Type | None = schema.cache.get("fieldmanager.object")
+    if cached is None:
+        cached = schema.cache["fieldmanager.object"] = type_of(
+            replace(schema, type="object", embedded_resource=True, cache={})
+        )
+    return cached

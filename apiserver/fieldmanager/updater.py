@@ -1,25 +1,33 @@
 """Update and Apply over managed sets: who gains and loses fields, what conflicts, what is pruned.
 
-Pure bookkeeping over typed objects; names, times and metadata are managed.py's and manager.py's business.
-Source: structured-merge-diff ``merge/update.go``.
+Pure bookkeeping over typed objects; names, times and metadata are managed.py's and manager.py's
+business. Source: structured-merge-diff ``merge/update.go``.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from types import TracebackType
-from typing import Any, Generic, NamedTuple, TypeVar
+from typing import Generic, NamedTuple, TypeVar
 
 from apiserver.fieldmanager.combine import combine
 from apiserver.fieldmanager.compare import Comparison, compare
-from apiserver.fieldmanager.fieldpath import FieldSet, Filter, Path, difference, intersection, members, union
+from apiserver.fieldmanager.fieldpath import (
+    FieldSet,
+    Filter,
+    Path,
+    difference,
+    intersection,
+    members,
+    union,
+)
 from apiserver.fieldmanager.reconcile import reconcile
 from apiserver.fieldmanager.remove import remove
 from apiserver.fieldmanager.typed import field_set, named_fields_as_members, validate
 from apiserver.fieldmanager.types import Type
-from apiserver.fieldmanager.values import same
+from apiserver.meta.equality import equal
+from apiserver.meta.objects import Object
 
-Object = dict[str, Any]
 Name = TypeVar("Name", bound=Hashable)
 
 
@@ -51,7 +59,8 @@ class Conflicts(Exception, Generic[Name]):
 
 
 class failing:
-    """Puts before a ValueError what was being done, as Go's wrapped errors have it. ``what``: the text, or what makes it when needed."""
+    """Puts before a ValueError what was being done, as Go's wrapped errors have it. ``what``: the
+    text, or what makes it when needed."""
 
     __slots__ = ("_what",)
 
@@ -61,39 +70,52 @@ class failing:
     def __enter__(self) -> None:
         pass
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         if isinstance(error, ValueError):
             what = self._what if isinstance(self._what, str) else self._what()
             raise ValueError(f"{what}: {error}") from error
 
 
 class Updater(Generic[Name]):
-    """types: apiVersion → Type (None: no such version). convert: an object to an apiVersion; raises MissingVersion or ValueError.
-    filters: apiVersion → filter of fields that may be owned at all. Managers are known by any hashable name."""
+    """types: apiVersion → Type (None: no such version). convert: an object to an apiVersion; raises
+    MissingVersion or ValueError. filters: apiVersion → filter of fields that may be owned at all.
+    Managers are known by any hashable name."""
 
     def __init__(
-        self, types: Callable[[str], Type | None], convert: Callable[[Object, str], Object], filters: Mapping[str, Filter]
+        self,
+        types: Callable[[str], Type | None],
+        convert: Callable[[Object, str], Object],
+        filters: Mapping[str, Filter],
     ) -> None:
         self._types = types
         self._convert = convert
         self._filters = filters
 
     def type(self, version: str) -> Type:
-        found = self._types(version)
-        if found is None:
+        cached = self._types(version)
+        if cached is None:
             raise MissingVersion(version)
-        return found
+        return cached
 
     def convert(self, obj: Object, version: str) -> Object:
-        """Raises MissingVersion, or ValueError when conversion fails or its result does not fit its type."""
+        """Raises MissingVersion, or ValueError when conversion fails or its result does not fit its
+        type."""
         if obj.get("apiVersion") == version:
             return obj
         converted = self._convert(obj, version)
         validate(self.type(version), converted)
         return converted
 
-    def update(self, live: Object, new: Object, version: str, managers: dict[Name, Owned], manager: Name) -> dict[Name, Owned]:
-        """The managers after ``manager`` wrote ``new`` over ``live``. Takes what it changed from all others; never conflicts."""
+    def update(
+        self, live: Object, new: Object, version: str, managers: dict[Name, Owned], manager: Name
+    ) -> dict[Name, Owned]:
+        """The managers after ``manager`` wrote ``new`` over ``live``. Takes what it changed from
+        all others; never conflicts."""
         managers = self.reconciled(live, managers)
         managers, changes = self._transfer(live, new, version, managers, manager, force=True)
         mine = managers.get(manager)
@@ -108,9 +130,17 @@ class Updater(Generic[Name]):
         return managers
 
     def apply(
-        self, live: Object, intent: Object, version: str, managers: dict[Name, Owned], manager: Name, *, force: bool
+        self,
+        live: Object,
+        intent: Object,
+        version: str,
+        managers: dict[Name, Owned],
+        manager: Name,
+        *,
+        force: bool,
     ) -> tuple[Object | None, dict[Name, Owned]]:
-        """(the merged object, None when it equals ``live``; the managers). Raises Conflicts, TypedError, ValueError."""
+        """(the merged object, None when it equals ``live``; the managers). Raises Conflicts,
+        TypedError, ValueError."""
         managers = self.reconciled(live, managers)
         t = self.type(version)
         with failing("failed to merge config"):
@@ -124,7 +154,7 @@ class Updater(Generic[Name]):
         with failing("failed to prune fields"):
             merged = self._prune(merged, managers, manager, last)
         managers, _ = self._transfer(live, merged, version, managers, manager, force=force)
-        return (None if same(live, merged) else merged), managers
+        return (None if equal(live, merged) else merged), managers
 
     def reconciled(self, live: Object, managers: Mapping[Name, Owned]) -> dict[Name, Owned]:
         """The managers under today's types; those of versions that are gone are left out."""
@@ -138,11 +168,19 @@ class Updater(Generic[Name]):
             result[name] = owned if fields is owned.fields else owned._replace(fields=fields)
         return result
 
-    # --- changes of ownership ----------------------------------------------------------------------------------------------------
+    # --- changes of ownership ---------------------------------------------------------------------
     def _transfer(
-        self, live: Object, new: Object, version: str, managers: dict[Name, Owned], manager: Name, *, force: bool
+        self,
+        live: Object,
+        new: Object,
+        version: str,
+        managers: dict[Name, Owned],
+        manager: Name,
+        *,
+        force: bool,
     ) -> tuple[dict[Name, Owned], Comparison]:
-        """Others lose what changed or went. Without force, what changed under another's hands is raised as Conflicts."""
+        """Every other manager loses the fields that ``new`` changes, adds or removes against
+        ``live``. Without force, those that it changes or adds raise Conflicts instead."""
         with failing("failed to compare objects"):
             changes = compare(self.type(version), live, new).filtered(self._filters.get(version))
         by_version = {version: changes}
@@ -151,21 +189,25 @@ class Updater(Generic[Name]):
         for name, owned in managers.items():
             if name == manager:
                 continue
-            found = by_version.get(owned.version)
-            if found is None:
+            owned_fields = by_version.get(owned.version)
+            if owned_fields is None:
                 try:
-                    found = self._compare_at(live, new, owned.version)
+                    owned_fields = self._compare_at(live, new, owned.version)
                 except MissingVersion:
                     del result[name]
                     continue
-                by_version[owned.version] = found
-            conflict = intersection(owned.fields, union(found.modified, found.added))
+                by_version[owned.version] = owned_fields
+            conflict = intersection(owned.fields, union(owned_fields.modified, owned_fields.added))
             if conflict:
                 taken[name] = conflict
-            if conflict or found.removed:
-                result[name] = owned._replace(fields=difference(difference(owned.fields, conflict), found.removed))
+            if conflict or owned_fields.removed:
+                result[name] = owned._replace(
+                    fields=difference(difference(owned.fields, conflict), owned_fields.removed)
+                )
         if taken and not force:
-            raise Conflicts([Conflict(name, path) for name, fields in taken.items() for path in members(fields)])
+            raise Conflicts(
+                [Conflict(name, path) for name, fields in taken.items() for path in members(fields)]
+            )
         return {name: owned for name, owned in result.items() if owned.fields}, changes
 
     def _compare_at(self, live: Object, new: Object, version: str) -> Comparison:
@@ -175,8 +217,10 @@ class Updater(Generic[Name]):
             new = self.convert(new, version)
         return compare(self.type(version), live, new).filtered(self._filters.get(version))
 
-    # --- pruning -----------------------------------------------------------------------------------------------------------------
-    def _prune(self, merged: Object, managers: dict[Name, Owned], manager: Name, last: Owned | None) -> Object:
+    # --- pruning ----------------------------------------------------------------------------------
+    def _prune(
+        self, merged: Object, managers: dict[Name, Owned], manager: Name, last: Owned | None
+    ) -> Object:
         """Removes what ``manager`` applied last time, does not apply now, and nobody else owns."""
         if last is None or not last.fields:
             return merged
@@ -195,7 +239,10 @@ class Updater(Generic[Name]):
         with failing("failed add back owned items"):
             pruned = self._add_back_owned(merged, there, pruned, last.version, managers)
         try:
-            with failing("failed add back dangling items: failed to convert pruned object to last applied version"):
+            with failing(
+                "failed add back dangling items: failed to convert pruned object to last applied "
+                "version"
+            ):
                 pruned = self.convert(pruned, last.version)
         except MissingVersion:
             return merged
@@ -203,8 +250,16 @@ class Updater(Generic[Name]):
         gone = intersection(difference(there, field_set(t, pruned, named=True)), given_up)
         return self.convert(remove(t, merged, gone), now.version)
 
-    def _add_back_owned(self, merged: Object, there: FieldSet, pruned: Object, version: str, managers: Mapping[Name, Owned]) -> Object:
-        """What any manager owns comes back, in the version that was pruned first. there: the fields of ``merged`` in that version."""
+    def _add_back_owned(
+        self,
+        merged: Object,
+        there: FieldSet,
+        pruned: Object,
+        version: str,
+        managers: Mapping[Name, Owned],
+    ) -> Object:
+        """What any manager owns comes back, in the version that was pruned first. there: the fields
+        of ``merged`` in that version."""
         by_version: dict[str, FieldSet] = {}
         for owned in managers.values():
             by_version[owned.version] = union(by_version.get(owned.version, {}), owned.fields)
@@ -218,6 +273,8 @@ class Updater(Generic[Name]):
                 continue
             t = self.type(at)
             there_at = there if at == version else field_set(t, merged_at, named=True)
-            kept = union(field_set(t, pruned_at, named=True), named_fields_as_members(t, by_version[at]))
+            kept = union(
+                field_set(t, pruned_at, named=True), named_fields_as_members(t, by_version[at])
+            )
             pruned = remove(t, merged_at, difference(there_at, kept))
         return pruned

@@ -1,14 +1,16 @@
-"""Kind: what is particular to one kind. Every hook has a default that suits most kinds; a kind's own file overrides what differs.
+"""Kind: what is particular to one kind. Every hook has a default that suits most kinds; a kind's
+own file overrides what differs.
 
-Objects are JSON dictionaries in one version of the kind, decoded, pruned and defaulted from their schema before any hook sees them.
-Hooks are pure: no I/O, no clock but ``context.now``. What needs other objects (allocation of IPs, quota) is admission or registry.
-The order for create: default → prepare_create → (admission) → validate → warnings. For update: default → prepare_update → (admission)
-→ validate → validate_update → warnings. Source of the order: k8s.io/apiserver ``registry/rest`` BeforeCreate and BeforeUpdate.
+Objects are JSON dictionaries in one version of the kind, decoded, pruned and defaulted from their
+schema before any hook sees them. Hooks are pure: no I/O, no clock but ``context.now``. What needs
+other objects (allocation of IPs, quota) is admission or registry. The order for create: default →
+prepare_create → (admission) → validate → warnings. For update: default → prepare_update →
+(admission) → validate → validate_update → warnings. Source of the order: k8s.io/apiserver
+``registry/rest`` BeforeCreate and BeforeUpdate.
 """
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -16,18 +18,19 @@ from typing import Any
 
 from apiserver.fielderrors import FieldErrors
 from apiserver.kinds.declarative.declared import Declared
-from apiserver.meta.gvk import GroupKind, GroupResource, GroupVersionKind
-from apiserver.schema.types import Schema
+from apiserver.meta.objects import Object, copy_json
 
-Object = dict[str, Any]
-OWN_PLACE = GroupResource("", "")
+STATUS_KEEPS_METADATA = ("labels", "annotations", "finalizers", "ownerReferences")
+"""What metav1.ResetObjectMetaForStatus takes from the stored object, beside what no update of any
+kind can change."""
 
 
 @dataclass(frozen=True, slots=True)
 class WriteContext:
-    """What a hook may know of the request: the version the object is in, UTC now, the subresource ("" for the object itself),
-    the user's name, groups, uid and extra, and whether anything will be stored. warn: takes texts for Warning headers, for what validation
-    lets pass; they are sent even if the request fails."""
+    """What a hook may know of the request: the version the object is in, UTC now, the subresource
+    ("" for the object itself), the user's name, groups, uid and extra, and whether anything will be
+    stored. warn: takes texts for Warning headers, for what validation lets pass; they are sent even
+    if the request fails."""
 
     version: str
     now: datetime
@@ -43,7 +46,8 @@ class WriteContext:
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One column of a Table: name, OpenAPI type and format, description, and priority (0 shows without ``-o wide``)."""
+    """One column of a Table: name, OpenAPI type and format, description, and priority (0 shows
+    without ``-o wide``)."""
 
     name: str
     type: str = "string"
@@ -56,20 +60,27 @@ class Kind:
     """Defaults, strategy, validation and columns of one kind; one instance serves all its versions.
 
     allow_unconditional_update: PUT without resourceVersion overwrites; otherwise it is an error.
-    allow_create_on_update: PUT of an absent object creates it.
-    generation: whether metadata.generation counts changes (of anything but metadata and status).
-    status: whether "status" is kept apart: dropped on create, ignored on update, writable through /status.
+    allow_create_on_update: PUT of an absent object creates it. generation: whether
+    metadata.generation counts changes (of anything but metadata and status). status: whether
+    "status" is kept apart: dropped on create, ignored on update, writable through /status.
+    status_keeps: members of metadata that writes of /status leave as they are; kinds older than
+    that rule have none (pkg/registry strategy.go, PrepareForUpdate of each status strategy).
     name_rule: checks metadata.name (see apiserver.meta.names); None uses DNS subdomains.
-    zero_status: version → the status that Go writes for an object that has none yet; the catalog fills it in.
-    returns_deleted: DELETE answers with the object instead of a Status.
-    metadata_again: the kind validates all metadata on update too, beside the checks that every kind goes through.
-    standard_finalizers: finalizers without a domain must be Kubernetes' own.
-    dependents: what a deletion without a policy does with dependents: "delete" (in the background), "orphan" (jobs and replication
-    controllers, as ever), or "none" where the garbage collector's finalizers are never set (events).
-    two_phases: the first DELETE is the kind's own doing (begin_deletion), with other words for preconditions that do not hold.
-    orphan_warning: what a deletion that orphans for want of a policy is warned of.
-    row_order: the key by which a list's Table is sorted; None leaves the order of the list.
-    declared: rules that stand as data beside the kind, checked with what validate() and its siblings find (see docs/kinds.md).
+    zero_status: version → the status that Go writes for an object that has none yet; the catalog
+    fills it in. returns_deleted: DELETE answers with the object instead of a Status.
+    metadata_create, metadata_update, metadata_again: what the kind's own validation asks of
+    metadata beside the checks that every kind goes through, for clients see each finding as often
+    as it is made: on create all rules; on update of the object or its status what may change
+    (ValidateObjectMetaUpdate); on update of the object all rules, as often as metadata_again
+    says. standard_finalizers:
+    whenever it asks, finalizers without a domain must be Kubernetes' own.
+    dependents: what a deletion without a policy does with dependents: "delete" (in the background),
+    "orphan" (jobs and replication controllers, as ever), or "none" where the garbage collector's
+    finalizers are never set (events). two_phases: the first DELETE is the kind's own doing
+    (begin_deletion), with other words for preconditions that do not hold. orphan_warning: what a
+    deletion that orphans for want of a policy is warned of. row_order: the key by which a list's
+    Table is sorted; None leaves the order of the list. declared: rules that stand as data beside
+    the kind, checked with what validate() and its siblings find (see docs/kinds.md).
     """
 
     group: str = ""
@@ -78,8 +89,11 @@ class Kind:
     allow_create_on_update = False
     generation = True
     status = False
+    status_keeps: tuple[str, ...] = ()
     returns_deleted = False
-    metadata_again = True
+    metadata_create = True
+    metadata_update = True
+    metadata_again: int = True
     standard_finalizers = True
     dependents = "delete"
     orphan_warning = ""
@@ -87,34 +101,50 @@ class Kind:
     name_rule: Callable[[str, bool], list[str]] | None = None
     declared: Declared | None = None
     row_order: Callable[[Object], Any] | None = None
+    takes_of_old = False
+    """Whether prepare_update may put parts of the stored object into the new one: it is then handed
+    a copy. Taken to be so of every kind with a prepare_update of its own that does not say
+    otherwise."""
+
+    def __init_subclass__(cls) -> None:
+        own = vars(cls)
+        if "prepare_update" in own and "takes_of_old" not in own:
+            cls.takes_of_old = True
 
     def __init__(self) -> None:
         self.zero_status: dict[str, Object] = {}
 
-    # --- defaults and strategy -------------------------------------------------------------------------------------------------
+    # --- defaults and strategy --------------------------------------------------------------------
     def default(self, obj: Object, version: str) -> None:
-        """Defaults that the schema cannot express; in place. Also runs on objects read from storage."""
+        """Defaults that the schema cannot express; in place. Also runs on objects read from
+        storage."""
 
     def prepare_create(self, obj: Object, context: WriteContext) -> None:
         """Clears and sets fields before create; the base empties status and sets generation."""
         if self.status:
-            obj["status"] = copy.deepcopy(self.zero_status.get(context.version, {}))
+            obj["status"] = copy_json(self.zero_status.get(context.version, {}))
         if self.generation:
             obj["metadata"]["generation"] = 1
 
     def prepare_update(self, obj: Object, old: Object, context: WriteContext) -> None:
-        """Keeps what a client may not change through the object itself; the base keeps status and counts generation."""
+        """Keeps what a client may not change through the object itself; the base keeps status and
+        counts generation."""
         if self.status:
             if "status" in old:
-                obj["status"] = old["status"]
+                obj["status"] = copy_json(old["status"])
             else:
                 obj.pop("status", None)
         if self.generation:
             self.count_generation(obj, old)
 
     def prepare_status_update(self, obj: Object, old: Object, context: WriteContext) -> None:
-        """For /status: everything but status (and, for most kinds, metadata apart from labels, annotations...) stays as it was."""
+        """For /status: everything but status and metadata stays as it was, and of metadata what
+        ``status_keeps`` names."""
         metadata, status = obj["metadata"], obj.get("status")
+        for name in self.status_keeps:
+            metadata.pop(name, None)
+            if name in old["metadata"]:
+                metadata[name] = old["metadata"][name]
         kept = {k: v for k, v in old.items() if k not in ("metadata", "status")}
         obj.clear()
         obj.update(kept)
@@ -122,13 +152,18 @@ class Kind:
         if status is not None:
             obj["status"] = status
 
-    def prepare_subresource_update(self, subresource: str, obj: Object, old: Object, context: WriteContext) -> None:
-        """For other subresources that take the whole object (ephemeralcontainers, resize, approval, finalize)."""
+    def prepare_subresource_update(
+        self, subresource: str, obj: Object, old: Object, context: WriteContext
+    ) -> None:
+        """For other subresources that take the whole object (ephemeralcontainers, resize, approval,
+        finalize)."""
         raise NotImplementedError(f"{self.kind}/{subresource}")
 
     def count_generation(self, obj: Object, old: Object) -> None:
         def desired(o: Object) -> Object:
-            return {k: v for k, v in o.items() if k not in ("metadata", "status", "apiVersion", "kind")}
+            return {
+                k: v for k, v in o.items() if k not in ("metadata", "status", "apiVersion", "kind")
+            }
 
         generation = old["metadata"].get("generation", 0)
         obj["metadata"]["generation"] = generation + (desired(obj) != desired(old))
@@ -138,7 +173,7 @@ class Kind:
     def canonicalize(self, obj: Object) -> None:
         """Last change before an object is stored, after validation (sorting, trimming)."""
 
-    # --- validation ------------------------------------------------------------------------------------------------------------
+    # --- validation -------------------------------------------------------------------------------
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
         """All but metadata (apiserver.registry checks that for every kind)."""
         return []
@@ -151,10 +186,14 @@ class Kind:
         """What only a comparison with the stored object shows; runs beside validate()."""
         return []
 
-    def validate_status_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+    def validate_status_update(
+        self, obj: Object, old: Object, context: WriteContext
+    ) -> FieldErrors:
         return []
 
-    def validate_subresource_update(self, subresource: str, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+    def validate_subresource_update(
+        self, subresource: str, obj: Object, old: Object, context: WriteContext
+    ) -> FieldErrors:
         return []
 
     def validate_delete(self, obj: Object, context: WriteContext) -> FieldErrors:
@@ -164,18 +203,25 @@ class Kind:
         """Texts for Warning headers."""
         return []
 
-    # --- reading ---------------------------------------------------------------------------------------------------------------
+    # --- reading ----------------------------------------------------------------------------------
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
-        """One Table row, as many cells as the resource's columns. The default suits kinds with Name and Age (or Created At)."""
+        """One Table row, as many cells as the resource's columns. The default suits kinds with Name
+        and Age (or Created At)."""
         metadata = obj.get("metadata", {})
         return [metadata.get("name", ""), metadata.get("creationTimestamp")]
+
+    def unconverted(self, obj: Object) -> Object:
+        """The object as a Table or PartialObjectMetadata shows it: without what only conversion
+        into the version writes, for both are made before that. In most kinds the object itself."""
+        return obj
 
     def row_conditions(self, obj: Object) -> list[Object]:
         """Conditions of a Table row: kubectl shows rows that are Completed in another way."""
         return []
 
     def fields(self, obj: Object) -> Mapping[str, str]:
-        """Selectable fields beside metadata.name and metadata.namespace, by their names in field selectors, as strings.
+        """Selectable fields beside metadata.name and metadata.namespace, by their names in field
+        selectors, as strings.
 
         The same names must come for every object, with "" for what is not set."""
         return {}
@@ -184,89 +230,33 @@ class Kind:
         """A field selector's name in the storage version; "" when that version does not know it."""
         return name
 
-    # --- versions --------------------------------------------------------------------------------------------------------------
+    # --- versions ---------------------------------------------------------------------------------
     def convert(self, obj: Object, to: str) -> Object:
-        """A copy in version ``to``; must round-trip without loss. The base only changes apiVersion. Where two groups share a storage
-        (events), each takes the other's form."""
+        """A copy in version ``to``; must round-trip without loss. The base only changes apiVersion.
+        Where two groups share a storage (events), each takes the other's form."""
         gv = f"{self.group}/{to}" if self.group else to
         return {**obj, "apiVersion": gv}
 
-    # --- scale -----------------------------------------------------------------------------------------------------------------
+    # --- scale ------------------------------------------------------------------------------------
     def scale_of(self, obj: Object) -> Object:
         """The autoscaling/v1 Scale of an object, for kinds with a scale subresource."""
         raise NotImplementedError(f"{self.kind}/scale")
 
     def scale_for_update(self, obj: Object) -> Object:
-        """What a patch of the scale starts from; differs only for objects that have no replicas yet."""
+        """What a patch of the scale starts from; differs only for objects that have no replicas
+        yet."""
         return self.scale_of(obj)
 
     def set_scale(self, obj: Object, replicas: int) -> None:
         """Writes spec.replicas of a Scale into the object; in place."""
         raise NotImplementedError(f"{self.kind}/scale")
 
-    # --- deletion --------------------------------------------------------------------------------------------------------------
+    # --- deletion ---------------------------------------------------------------------------------
     def begin_deletion(self, obj: Object, now: datetime) -> bool:
-        """Marks the object as deleted in the kind's own way, in place; False leaves that to the common rules."""
+        """Marks the object as deleted in the kind's own way, in place; False leaves that to the
+        common rules."""
         return False
 
     def grace_period(self, obj: Object, requested: int | None) -> int | None:
         """Seconds of graceful deletion, or None where the kind deletes at once (all but pods)."""
         return None
-
-
-@dataclass(frozen=True, slots=True)
-class Subresource:
-    """name: "status", "scale", ...; kind: what it takes and gives; verbs as in discovery."""
-
-    name: str
-    kind: GroupVersionKind
-    verbs: tuple[str, ...]
-
-
-@dataclass(slots=True, eq=False)
-class ServedVersion:
-    """One version of a resource. deprecated: text of the Warning header ("" when not deprecated)."""
-
-    version: str
-    schema: Schema
-    verbs: tuple[str, ...]
-    subresources: Mapping[str, Subresource] = field(default_factory=dict)
-    columns: tuple[Column, ...] = ()
-    deprecated: str = ""
-    served: bool = True
-
-
-@dataclass(slots=True, eq=False)
-class Resource:
-    """A served collection, built in or custom. ``versions`` in order of preference; ``storage`` names where its objects are kept
-    (core events and events.k8s.io events share one place)."""
-
-    group: str
-    resource: str
-    kind: str
-    list_kind: str
-    singular: str
-    namespaced: bool
-    versions: Mapping[str, ServedVersion]
-    storage_version: str
-    hooks: Kind
-    short_names: tuple[str, ...] = ()
-    categories: tuple[str, ...] = ()
-    storage: GroupResource = OWN_PLACE
-    custom: bool = False
-
-    @property
-    def group_resource(self) -> GroupResource:
-        return GroupResource(self.group, self.resource)
-
-    @property
-    def group_kind(self) -> GroupKind:
-        """As errors name the kind: events are those of the core group, whichever group they were sent to."""
-        return GroupKind(self.group if self.custom else self.storage.group, self.kind)
-
-    def selectable(self, version: str) -> frozenset[str]:
-        """Names of the fields that this resource's field selectors know, beside metadata.name and metadata.namespace."""
-        return frozenset(self.hooks.fields({"metadata": {}}))
-
-    def gvk(self, version: str) -> GroupVersionKind:
-        return GroupVersionKind(self.group, version, self.kind)

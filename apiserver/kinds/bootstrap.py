@@ -1,9 +1,11 @@
-"""What a new tenant holds before anybody writes to it: what kube-apiserver makes by itself at its first start.
+"""What a new tenant holds before anybody writes to it: what kube-apiserver makes by itself at its
+first start.
 
-The data is in ``data/bootstrap.json`` (facts of Kubernetes 1.36); labels and annotations that all objects of a kind share are added here.
-The rules of aggregated ClusterRoles are filled in, as a controller would do. Sources: kubernetes ``plugin/pkg/auth/authorizer/rbac/
-bootstrappolicy``, ``apis/flowcontrol/bootstrap``, ``registry/scheduling/rest``, ``controlplane/controller`` (system namespaces, the
-``kubernetes`` service, the default ServiceCIDR).
+The data is in ``data/bootstrap.json`` (facts of Kubernetes 1.36); labels and annotations that all
+objects of a kind share are added here. The rules of aggregated ClusterRoles are filled in, as a
+controller would do. Sources: kubernetes ``plugin/pkg/auth/authorizer/rbac/ bootstrappolicy``,
+``apis/flowcontrol/bootstrap``, ``registry/scheduling/rest``, ``controlplane/controller`` (system
+namespaces, the ``kubernetes`` service, the default ServiceCIDR).
 """
 
 from __future__ import annotations
@@ -13,9 +15,10 @@ from datetime import datetime
 from functools import cache
 from importlib.resources import files
 
-from apiserver.kinds.base import Object
+from apiserver.kinds.apiregistration.builtin import local_services
 from apiserver.kinds.core.service_allocation import CLUSTER_RANGE
 from apiserver.kinds.rbac.aggregation import aggregate_all
+from apiserver.meta.objects import Object
 from apiserver.meta.times import format_time
 
 NAMESPACES = ("default", "kube-node-lease", "kube-public", "kube-system")
@@ -34,29 +37,39 @@ _KINDS = {
 
 
 def bootstrap_objects(now: datetime, *, secure_port: int = 6443) -> list[Object]:
-    """Objects without server-set metadata, in an order in which they can be created: namespaces first. ``now``: for conditions;
-    ``secure_port``: where the API server listens. Each call makes new objects."""
-    objects = [{"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in NAMESPACES]
+    """Objects without server-set metadata, in an order in which they can be created: namespaces
+    first. ``now``: for conditions; ``secure_port``: where the API server listens. Each call makes
+    new objects."""
+    objects = [
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in NAMESPACES
+    ]
     objects += _from_data()
+    objects += [*local_services(), _token_tracking(now)]
     return [*objects, _service_cidr(now), _api_service(secure_port)]
 
 
 def _from_data() -> list[Object]:
-    made: list[Object] = []
+    objects: list[Object] = []
     data: dict[str, list[Object]] = json.loads(_data())
     for resource, (api_version, kind) in _KINDS.items():
         for obj in data[resource]:
             _mark(obj["metadata"], api_version)
-            made.append({"apiVersion": api_version, "kind": kind, **obj})
-    aggregate_all([obj for obj in made if obj["kind"] == "ClusterRole"])
-    return made
+            objects.append({"apiVersion": api_version, "kind": kind, **obj})
+    aggregate_all([obj for obj in objects if obj["kind"] == "ClusterRole"])
+    return objects
 
 
 def _mark(metadata: Object, api_version: str) -> None:
     """Upstream brings marked objects up to date at each start."""
     if api_version.startswith(_RBAC):
-        metadata["labels"] = {"kubernetes.io/bootstrapping": "rbac-defaults", **metadata.get("labels", {})}
-        metadata["annotations"] = {"rbac.authorization.kubernetes.io/autoupdate": "true", **metadata.get("annotations", {})}
+        metadata["labels"] = {
+            "kubernetes.io/bootstrapping": "rbac-defaults",
+            **metadata.get("labels", {}),
+        }
+        metadata["annotations"] = {
+            "rbac.authorization.kubernetes.io/autoupdate": "true",
+            **metadata.get("annotations", {}),
+        }
     elif api_version.startswith(_APF):
         metadata["annotations"] = {"apf.kubernetes.io/autoupdate-spec": "true"}
 
@@ -64,6 +77,20 @@ def _mark(metadata: Object, api_version: str) -> None:
 @cache
 def _data() -> bytes:
     return (files("apiserver.kinds") / "data" / "bootstrap.json").read_bytes()
+
+
+def _token_tracking(now: datetime) -> Object:
+    """Since when tokens of secrets are watched for use (kubernetes ``pkg/controlplane/controller/
+    legacytokentracking``)."""
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {
+            "name": "kube-apiserver-legacy-service-account-token-tracking",
+            "namespace": "kube-system",
+        },
+        "data": {"since": format_time(now).partition("T")[0]},
+    }
 
 
 def _service_cidr(now: datetime) -> Object:
@@ -87,7 +114,11 @@ def _api_service(secure_port: int) -> Object:
     return {
         "apiVersion": "v1",
         "kind": "Service",
-        "metadata": {"name": "kubernetes", "namespace": "default", "labels": {"component": "apiserver", "provider": "kubernetes"}},
+        "metadata": {
+            "name": "kubernetes",
+            "namespace": "default",
+            "labels": {"component": "apiserver", "provider": "kubernetes"},
+        },
         "spec": {
             "clusterIP": API_SERVICE_IP,
             "clusterIPs": [API_SERVICE_IP],

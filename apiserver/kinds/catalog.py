@@ -1,8 +1,9 @@
 """All built-in resources, as `Resource` values.
 
-What is served comes from ``data/resources.json`` and ``data/columns.json`` (facts of Kubernetes 1.36), shapes from
-`apiserver.schema.builtin`, behaviour from the Kind subclasses that `apiserver.kinds.imports` lists. A column's description is either
-text (written with a leading "=") or the path of the field whose OpenAPI description it shares, in the storage version.
+What is served comes from ``data/resources.json`` and ``data/columns.json`` (facts of Kubernetes
+1.36), shapes from `apiserver.schema.builtin`, behaviour from the Kind subclasses that
+`apiserver.kinds.imports` lists. A column's description is either text (written with a leading "=")
+or the path of the field whose OpenAPI description it shares, in the storage version.
 """
 
 from __future__ import annotations
@@ -14,9 +15,11 @@ from importlib.resources import files
 from typing import Any
 
 import apiserver.kinds.imports  # noqa: F401  the kinds register themselves
-from apiserver.kinds.base import Column, Resource, ServedVersion, Subresource
+from apiserver.kinds.base import Column
+from apiserver.kinds.builtin import BuiltinResource
 from apiserver.kinds.registration import hooks_for
 from apiserver.kinds.runtimeconfig import serves
+from apiserver.kinds.served import Resource, ServedVersion, Subresource
 from apiserver.meta.gvk import GroupResource, GroupVersionKind, GroupVersionResource
 from apiserver.schema.builtin import schema_for
 from apiserver.schema.decode import zero
@@ -25,16 +28,23 @@ from apiserver.schema.types import Schema
 
 @cache
 def resources() -> Mapping[GroupResource, Resource]:
-    """(group, resource) → Resource, in the order in which discovery lists them. Made once per process; never change a value."""
+    """(group, resource) → Resource, in the order in which discovery lists them. Made once per
+    process; never change a value."""
     columns: dict[str, list[list[Any]]] = _data("columns.json")
-    made = (_resource(entry, columns) for entry in _data("resources.json"))
-    return {r.group_resource: r for r in made if any(served.served for served in r.versions.values())}
+    entries = (_resource(entry, columns) for entry in _data("resources.json"))
+    return {
+        r.group_resource: r for r in entries if any(served.served for served in r.versions.values())
+    }
 
 
 def known() -> frozenset[GroupVersionResource]:
     """All that can be served, whatever is switched off."""
     entries = _data("resources.json")
-    return frozenset(GroupVersionResource(e["group"], version, e["resource"]) for e in entries for version in e["versions"])
+    return frozenset(
+        GroupVersionResource(e["group"], version, e["resource"])
+        for e in entries
+        for version in e["versions"]
+    )
 
 
 def _data(name: str) -> Any:
@@ -45,15 +55,21 @@ def _resource(entry: Mapping[str, Any], columns: Mapping[str, list[list[Any]]]) 
     group, kind = entry["group"], entry["kind"]
     storage = GroupResource(entry.get("storage", group), entry["resource"])
     storage_version = next(iter(entry["versions"]))
-    shown = _columns(columns.get(str(GroupResource(group, entry["resource"])), []), GroupVersionKind(storage.group, storage_version, kind))
-    return Resource(
+    printed = _columns(
+        columns.get(str(GroupResource(group, entry["resource"])), []),
+        GroupVersionKind(storage.group, storage_version, kind),
+    )
+    return BuiltinResource(
         group=group,
         resource=entry["resource"],
         kind=kind,
         list_kind=f"{kind}List",
         singular=entry["singular"],
         namespaced=entry["namespaced"],
-        versions={name: _version(entry, name, version, shown) for name, version in entry["versions"].items()},
+        versions={
+            name: _version(entry, name, version, printed)
+            for name, version in entry["versions"].items()
+        },
         storage_version=storage_version,
         hooks=hooks_for(group, kind),
         short_names=tuple(entry.get("shortNames", ())),
@@ -62,7 +78,9 @@ def _resource(entry: Mapping[str, Any], columns: Mapping[str, list[list[Any]]]) 
     )
 
 
-def _version(entry: Mapping[str, Any], name: str, version: Mapping[str, Any], columns: tuple[Column, ...]) -> ServedVersion:
+def _version(
+    entry: Mapping[str, Any], name: str, version: Mapping[str, Any], columns: tuple[Column, ...]
+) -> ServedVersion:
     group, kind = entry["group"], entry["kind"]
     subresources = {
         sub: Subresource(sub, GroupVersionKind(*facts["kind"].split("/")), tuple(facts["verbs"]))
@@ -84,11 +102,15 @@ def _version(entry: Mapping[str, Any], name: str, version: Mapping[str, Any], co
 
 
 def _columns(rows: list[list[Any]], storage: GroupVersionKind) -> tuple[Column, ...]:
-    """``rows``: [name, type, format, priority, description or path]. No rows: the kind cannot be shown as a Table."""
+    """``rows``: [name, type, format, priority, description or path]. No rows: the kind cannot be
+    shown as a Table."""
     if not rows:
         return ()
     schema = schema_for(storage)
-    return tuple(Column(name, kind, form, _description(source, schema), priority) for name, kind, form, priority, source in rows)
+    return tuple(
+        Column(name, kind, form, _description(source, schema), priority)
+        for name, kind, form, priority, source in rows
+    )
 
 
 def _description(source: str, schema: Schema) -> str:

@@ -1,4 +1,5 @@
-"""Every file that registers a kind, one line each, sorted by group: the only place that imports them."""
+"""Every file that registers a kind, one line each, sorted by group: the only place that imports
+them."""
 
 # ruff: noqa: F401
 

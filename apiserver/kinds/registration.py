@@ -1,7 +1,8 @@
 """How a kind's file announces itself: ``@register(group, kind)`` on its Kind subclass.
 
-One instance serves all versions of the kind. `apiserver.kinds.imports` lists every file, so that nothing is registered by accident of
-import order; `hooks_for` gives the base Kind to kinds without a file of their own.
+One instance serves all versions of the kind. `apiserver.kinds.imports` lists every file, so that
+nothing is registered by accident of import order; `hooks_for` gives the base Kind to kinds without
+a file of their own.
 """
 
 from __future__ import annotations
@@ -18,12 +19,16 @@ _REGISTERED: dict[GroupKind, Kind] = {}
 
 
 def register(group: str, kind: str) -> Callable[[K], K]:
-    """Class decorator: makes the class the hooks of ``kind`` in ``group``. A second class for the same kind is a programming error."""
+    """Class decorator: makes the class the hooks of ``kind`` in ``group``. A second class for the
+    same kind is a programming error."""
 
     def decorate(cls: K) -> K:
         key = GroupKind(group, kind)
         if key in _REGISTERED:
-            raise ValueError(f"{key} is registered twice: {type(_REGISTERED[key]).__qualname__}, {cls.__qualname__}")
+            raise ValueError(
+                f"{key} is registered twice: {type(_REGISTERED[key]).__qualname__}, "
+                f"{cls.__qualname__}"
+            )
         instance = cls()
         instance.group, instance.kind = group, kind
         _REGISTERED[key] = instance
@@ -35,14 +40,9 @@ def register(group: str, kind: str) -> Callable[[K], K]:
 def hooks_for(group: str, kind: str) -> Kind:
     """The registered hooks, or a base Kind that knows its names."""
     key = GroupKind(group, kind)
-    found = _REGISTERED.get(key)
-    if found is None:
-        found = Kind()
-        found.group, found.kind = group, kind
-        _REGISTERED[key] = found
-    return found
-
-
-def registered() -> frozenset[GroupKind]:
-    """The kinds that have hooks of their own."""
-    return frozenset(_REGISTERED)
+    kind_class = _REGISTERED.get(key)
+    if kind_class is None:
+        kind_class = Kind()
+        kind_class.group, kind_class.kind = group, kind
+        _REGISTERED[key] = kind_class
+    return kind_class

@@ -1,8 +1,9 @@
 """Which built-in API versions are served: kube-apiserver's --runtime-config.
 
-Keys, from weak to strong: ``api/all``; ``api/alpha``, ``api/beta``, ``api/ga``, ``api/legacy``; ``GROUP/VERSION``;
-``GROUP/VERSION/RESOURCE``. The core group is written without a group: ``v1/endpoints=false``. `apiserver.kinds.catalog` asks `serves` once,
-when it makes the resources. Source: k8s.io/apiserver ``server/resourceconfig``.
+Keys, from weak to strong: ``api/all``; ``api/alpha``, ``api/beta``, ``api/ga``, ``api/legacy``;
+``GROUP/VERSION``; ``GROUP/VERSION/RESOURCE``. The core group is written without a group:
+``v1/endpoints=false``. `apiserver.kinds.catalog` asks `serves` once, when it makes the resources.
+Source: k8s.io/apiserver ``server/resourceconfig``.
 """
 
 from __future__ import annotations
@@ -26,31 +27,34 @@ Switches = Mapping[tuple[str, str, str], bool]
 _active: dict[tuple[str, str, str], bool] = {}
 
 
-def parse(pairs: Iterable[str], known: Collection[GroupVersionResource]) -> Switches:
-    """From ``key=value`` pairs; a key alone means true. (group, version, resource) → value, with "" for what a key leaves open and
-    ("api", stage, "") for stages. ``known``: all that can be served. Raises RuntimeConfigError."""
-    found: dict[tuple[str, str, str], bool] = {}
+def parse(pairs: Iterable[str], served: Collection[GroupVersionResource]) -> Switches:
+    """From ``key=value`` pairs; a key alone means true. (group, version, resource) → value, with
+    "" for what a key leaves open and ("api", stage, "") for stages. ``served``: all that can be
+    served. Raises RuntimeConfigError."""
+    switches: dict[tuple[str, str, str], bool] = {}
     for pair in pairs:
         key, _, text = pair.partition("=")
         if text.strip().lower() not in _VALUES:
-            raise RuntimeConfigError(f"runtime-config invalid value {key}={text}: expected true or false")
-        found[_key(key.strip(), known)] = _VALUES[text.strip().lower()]
-    if not _serves(found, REQUIRED):
+            raise RuntimeConfigError(
+                f"runtime-config invalid value {key}={text}: expected true or false"
+            )
+        switches[_key(key.strip(), served)] = _VALUES[text.strip().lower()]
+    if not _serves(switches, REQUIRED):
         raise RuntimeConfigError("namespaces cannot be switched off")
-    return found
+    return switches
 
 
-def _key(text: str, known: Collection[GroupVersionResource]) -> tuple[str, str, str]:
+def _key(text: str, served: Collection[GroupVersionResource]) -> tuple[str, str, str]:
     parts = text.split("/")
     if parts[0] == "api" and len(parts) == 2 and parts[1] in ("all", "v1", *_STAGES):
         return ("", "v1", "") if parts[1] == "v1" else ("api", parts[1], "")
-    versions = {(k.group, k.version) for k in known}
+    versions = {(k.group, k.version) for k in served}
     if (parts[0], *parts[1:2]) not in versions:
         parts = ["", *parts]  # the core group
     group, version, resource = (*parts, "", "", "")[:3]
     if len(parts) > 3 or (group, version) not in versions:
         raise RuntimeConfigError(f"unknown api groups or versions: {text}")
-    if resource and GroupVersionResource(group, version, resource) not in known:
+    if resource and GroupVersionResource(group, version, resource) not in served:
         raise RuntimeConfigError(f"unknown resource: {text}")
     return group, version, resource
 

@@ -1,8 +1,10 @@
 """Feature gates: what can be switched off or on, and the life cycle of such switches.
 
-An alpha gate is off and a beta gate on unless somebody says otherwise; a gate that has become general (GA) is locked to what it is and can
-only be named; one that is deprecated still works, with a warning. ``AllAlpha`` and ``AllBeta`` set the gates of a stage that nobody set by
-name. Source: "Feature Gates" in the Kubernetes documentation; k8s.io/component-base ``featuregate`` for the texts.
+An alpha gate is off and a beta gate on unless somebody says otherwise; a gate that has become
+general (GA) is locked to what it is and can only be named; one that is deprecated still works, with
+a warning. ``AllAlpha`` and ``AllBeta`` set the gates of a stage that nobody set by name. Source:
+"Feature Gates" in the Kubernetes documentation; k8s.io/component-base ``featuregate`` for the
+texts.
 """
 
 from __future__ import annotations
@@ -10,9 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
+from apiserver.golang.strconv import NumError, parse_bool
+
 ALPHA, BETA, GA, DEPRECATED = "ALPHA", "BETA", "", "DEPRECATED"
-_TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
-_FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
 _STAGES = {"AllAlpha": ALPHA, "AllBeta": BETA}
 
 
@@ -30,18 +32,26 @@ class Gate:
 
 
 _GENERAL = """
-APIListChunking APIServerTracing AnonymousAuthConfigurableEndpoints AuthorizeWithSelectors ConsistentListFromCache CRDValidationRatcheting
-CustomResourceFieldSelectors MutatingAdmissionPolicy OrderedNamespaceDeletion RemainingItemCount RetryGenerateName ServerSideApply
-ServerSideFieldValidation StreamingCollectionEncodingToJSON StreamingCollectionEncodingToProtobuf StructuredAuthenticationConfiguration
+APIListChunking APIServerTracing AnonymousAuthConfigurableEndpoints AuthorizeWithSelectors
+ConsistentListFromCache CRDValidationRatcheting CustomResourceFieldSelectors
+MutatingAdmissionPolicy OrderedNamespaceDeletion RemainingItemCount RetryGenerateName
+ServerSideApply ServerSideFieldValidation StreamingCollectionEncodingToJSON
+StreamingCollectionEncodingToProtobuf StructuredAuthenticationConfiguration
 StructuredAuthorizationConfiguration ValidatingAdmissionPolicy WatchBookmark
 """
 
 GATES: Mapping[str, Gate] = {
-    "DeclarativeValidation": Gate(BETA, True),
+    "ComponentFlagz": Gate(BETA, True),
+    "ComponentStatusz": Gate(BETA, True),
+    "ConstrainedImpersonation": Gate(BETA, True),
+    "DeclarativeValidation": Gate(BETA, True),  # locked in 1.36: here it still tells rules apart
     "DeclarativeValidationBeta": Gate(BETA, True),
-    "DeclarativeValidationTakeover": Gate(BETA, False),
-    "AllowUnsafeMalformedObjectDeletion": Gate(ALPHA, True),  # on here: Polyplane has it on by default, other than kube-apiserver
+    "DeclarativeValidationTakeover": Gate(DEPRECATED, False),
+    "AllowUnsafeMalformedObjectDeletion": Gate(
+        ALPHA, True
+    ),  # on here: Polyplane has it on by default, other than kube-apiserver
     "APIResponseCompression": Gate(BETA, True),
+    "StrictIPCIDRValidation": Gate(BETA, True),
     "TokenRequestServiceAccountUIDValidation": Gate(BETA, True),
     "CBORServingAndStorage": Gate(ALPHA, True),  # likewise
     **{name: Gate(GA, True, locked=True) for name in _GENERAL.split()},
@@ -60,8 +70,11 @@ def activate(settings: Mapping[str, bool]) -> None:
     ENABLED.update({name: settings.get(name, gate.default) for name, gate in GATES.items()})
 
 
-def parse(pairs: Iterable[str], gates: Mapping[str, Gate] = GATES) -> tuple[dict[str, bool], list[str]]:
-    """(gates that differ from their default or were named, warnings) of ``Name=true`` pairs. Raises FeatureError."""
+def parse(
+    pairs: Iterable[str], gates: Mapping[str, Gate] = GATES
+) -> tuple[dict[str, bool], list[str]]:
+    """(gates that differ from their default or were named, warnings) of ``Name=true`` pairs. Raises
+    FeatureError."""
     named: dict[str, bool] = {}
     warnings: list[str] = []
     for pair in pairs:
@@ -69,9 +82,10 @@ def parse(pairs: Iterable[str], gates: Mapping[str, Gate] = GATES) -> tuple[dict
         name, text = name.strip(), text.strip()
         if not sign:
             raise FeatureError(f"missing bool value for {name}")
-        if text not in _TRUE | _FALSE:
-            raise FeatureError(f'invalid value of {name}={text}, err: strconv.ParseBool: parsing "{text}": invalid syntax')
-        named[name] = text in _TRUE
+        try:
+            named[name] = parse_bool(text)
+        except NumError as e:
+            raise FeatureError(f"invalid value of {name}={text}, err: {e}") from None
     settings = {
         name: named[group]
         for group, stage in _STAGES.items()
@@ -88,11 +102,17 @@ def parse(pairs: Iterable[str], gates: Mapping[str, Gate] = GATES) -> tuple[dict
 
 def _check(name: str, value: bool, gates: Mapping[str, Gate]) -> list[str]:
     gate = gates.get(name)
-    shown = "true" if value else "false"
+    text = "true" if value else "false"
     if gate is None:
         raise FeatureError(f"unrecognized feature gate: {name}")
     if gate.locked and value != gate.default:
         locked = "true" if gate.default else "false"
-        raise FeatureError(f"cannot set feature gate {name} to {shown}, feature is locked to {locked}")
+        raise FeatureError(
+            f"cannot set feature gate {name} to {text}, feature is locked to {locked}"
+        )
     kind = {GA: "GA", DEPRECATED: "deprecated"}.get(gate.stage)
-    return [f"Setting {kind} feature gate {name}={shown}. It will be removed in a future release."] if kind else []
+    return (
+        [f"Setting {kind} feature gate {name}={text}. It will be removed in a future release."]
+        if kind
+        else []
+    )

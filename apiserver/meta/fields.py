@@ -1,4 +1,5 @@
-"""Field selectors: ``metadata.name=a,status.phase!=Running`` (k8s.io/apimachinery, package ``fields``)."""
+"""Field selectors: ``metadata.name=a,status.phase!=Running`` (k8s.io/apimachinery, package
+``fields``)."""
 
 from __future__ import annotations
 
@@ -39,12 +40,35 @@ class FieldSelector(NamedTuple):
         """``fields``: selectable field → value; a field that is not there counts as ""."""
         return all(r.matches(fields) for r in self.requirements)
 
+    def matcher(self) -> Callable[[Mapping[str, str]], bool]:
+        """`matches` for many objects: it takes time by the fields that are asked for, however many
+        requirements there are."""
+        if len(self.requirements) <= _FEW:
+            return self.matches
+        values_of: dict[str, set[str]] = {}
+        refused: dict[str, set[str]] = {}
+        for r in self.requirements:
+            (values_of if r.operator == "=" else refused).setdefault(r.field, set()).add(r.value)
+        if any(len(values) > 1 for values in values_of.values()):
+            return lambda fields: False
+        demanded = [(field, value) for field, (value,) in values_of.items()]
+
+        def matches(fields: Mapping[str, str]) -> bool:
+            if any(fields.get(field, "") != value for field, value in demanded):
+                return False
+            return not any(fields.get(field, "") in values for field, values in refused.items())
+
+        return matches
+
     def exact(self, field: str) -> str | None:
         """The value that the selector demands of a field, if it demands one."""
-        return next((r.value for r in self.requirements if r.field == field and r.operator == "="), None)
+        return next(
+            (r.value for r in self.requirements if r.field == field and r.operator == "="), None
+        )
 
     def transform(self, change: Transform) -> FieldSelector:
-        """With each (field, value) changed; a pair of empty strings drops the requirement. What ``change`` raises passes through."""
+        """With each (field, value) changed; a pair of empty strings drops the requirement. What
+        ``change`` raises passes through."""
         changed = ((change(r.field, r.value), r.operator) for r in self.requirements)
         return FieldSelector(tuple(FieldRequirement(f, op, v) for (f, v), op in changed if f or v))
 
@@ -52,6 +76,8 @@ class FieldSelector(NamedTuple):
         return ",".join(map(str, self.requirements))
 
 
+_FEW = 8
+"""Requirements that are looked at one by one."""
 EVERYTHING = FieldSelector()
 
 
@@ -102,10 +128,14 @@ def _unescape(value: str) -> str:
         if c == "\\":
             following = next(chars, "")
             if following not in ("\\", ",", "="):
-                raise FieldSelectorError(f"invalid field selector: invalid escape sequence: \\{following}")
+                raise FieldSelectorError(
+                    f"invalid field selector: invalid escape sequence: \\{following}"
+                )
             out.append(following)
         elif c in ",=":
-            raise FieldSelectorError(f"invalid field selector: unescaped character in value: {ord(c)}")
+            raise FieldSelectorError(
+                f"invalid field selector: unescaped character in value: {ord(c)}"
+            )
         else:
             out.append(c)
     return "".join(out)

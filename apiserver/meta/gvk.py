@@ -1,4 +1,5 @@
-"""GroupVersion, GroupVersionKind, GroupVersionResource, GroupResource: how the API names types and collections."""
+"""GroupVersion, GroupVersionKind, GroupVersionResource, GroupResource: how the API names types and
+collections."""
 
 from __future__ import annotations
 
@@ -11,7 +12,8 @@ class GroupVersion(NamedTuple):
 
     @classmethod
     def parse(cls, api_version: str) -> GroupVersion:
-        """From an object's ``apiVersion`` (``v1`` or ``apps/v1``). Raises ValueError with kube-apiserver's text."""
+        """From an object's ``apiVersion`` (``v1`` or ``apps/v1``). Raises ValueError with
+        kube-apiserver's text."""
         if not api_version or api_version == "/":
             return cls("", "")
         parts = api_version.split("/")

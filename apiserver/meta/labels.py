@@ -1,15 +1,19 @@
-"""Label selectors: the string form of list and watch requests, and the LabelSelector objects inside specs.
+"""Label selectors: the string form of list and watch requests, and the LabelSelector objects inside
+specs.
 
-Source: k8s.io/apimachinery, package ``labels``, and ``LabelSelectorAsSelector`` of meta/v1. Error texts are upstream's.
+Source: k8s.io/apimachinery, package ``labels``, and ``LabelSelectorAsSelector`` of meta/v1. Error
+texts are upstream's.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, NamedTuple
 
-from apiserver.meta.gotext import go_quote
+from apiserver.golang.math import is_int64
+from apiserver.golang.strconv import go_quote, whole
+from apiserver.meta.labeltokens import END, WORDS, Token, tokens
 from apiserver.meta.names import label_key, label_value
 
 IN, NOT_IN, EQUALS, DOUBLE_EQUALS, NOT_EQUALS = "in", "notin", "=", "==", "!="
@@ -31,18 +35,27 @@ class Requirement(NamedTuple):
     values: tuple[str, ...] = ()
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        found = labels.get(self.key)
+        value = labels.get(self.key)
         if self.operator in (EQUALS, DOUBLE_EQUALS, IN):
-            return found is not None and found in self.values
+            return value is not None and value in self.values
         if self.operator in (NOT_EQUALS, NOT_IN):
-            return found is None or found not in self.values
+            return value is None or value not in self.values
         if self.operator == EXISTS:
-            return found is not None
+            return value is not None
         if self.operator == DOES_NOT_EXIST:
-            return found is None
-        if found is None or not _is_int64(found) or len(self.values) != 1 or not _is_int64(self.values[0]):
+            return value is None
+        if (
+            value is None
+            or not _is_int64(value)
+            or len(self.values) != 1
+            or not _is_int64(self.values[0])
+        ):
             return False
-        return int(found) > int(self.values[0]) if self.operator == GREATER else int(found) < int(self.values[0])
+        return (
+            whole(value) > whole(self.values[0])
+            if self.operator == GREATER
+            else whole(value) < whole(self.values[0])
+        )
 
     def __str__(self) -> str:
         if self.operator in (EXISTS, DOES_NOT_EXIST):
@@ -54,7 +67,8 @@ class Requirement(NamedTuple):
 
 
 class LabelSelector(NamedTuple):
-    """All requirements must hold. ``nothing``: selects no object at all (a missing LabelSelector object)."""
+    """All requirements must hold. ``nothing``: selects no object at all (a missing LabelSelector
+    object)."""
 
     requirements: tuple[Requirement, ...] = ()
     nothing: bool = False
@@ -69,48 +83,133 @@ class LabelSelector(NamedTuple):
             return False
         return all(r.matches(labels or {}) for r in self.requirements)
 
+    def matcher(self) -> Callable[[Mapping[str, str]], bool]:
+        """`matches` for many objects: it takes time by the labels of an object, however many
+        requirements there are."""
+        if (
+            self.nothing
+            or len(self.requirements) + sum(len(r.values) for r in self.requirements) <= _FEW
+        ):
+            return self.matches
+        demands: dict[str, _Demand] = {}
+        for r in self.requirements:
+            demands.setdefault(r.key, _Demand()).add(r)
+        present = [key for key, demand in demands.items() if demand.present]
+
+        def matches(labels: Mapping[str, str]) -> bool:
+            if len(present) > len(labels) or not all(key in labels for key in present):
+                return False
+            return all(
+                demand.allows(value)
+                for key, value in labels.items()
+                if (demand := demands.get(key)) is not None
+            )
+
+        return matches
+
     def exact(self, key: str) -> str | None:
         """The value that the selector demands of a label, if it demands a single one."""
         for r in self.requirements:
             if r.key == key:
-                return r.values[0] if r.operator in (EQUALS, DOUBLE_EQUALS, IN) and len(r.values) == 1 else None
+                return (
+                    r.values[0]
+                    if r.operator in (EQUALS, DOUBLE_EQUALS, IN) and len(r.values) == 1
+                    else None
+                )
         return None
 
     def __str__(self) -> str:
         return ",".join(map(str, self.requirements))
 
 
+_FEW = 16
+"""Requirements and values that are looked at one by one."""
+
+
+class _Demand:
+    """All that a selector says of one label. present: whether it must be there; allows(): of the
+    value that is there."""
+
+    def __init__(self) -> None:
+        self.present = False
+        self.absent = False
+        self.allowed: frozenset[str] | None = None
+        self.refused: set[str] = set()
+        self.compared: dict[str, Requirement] = {}
+
+    def add(self, requirement: Requirement) -> None:
+        operator, values = requirement.operator, requirement.values
+        if operator in (NOT_EQUALS, NOT_IN):
+            self.refused.update(values)
+        elif operator == DOES_NOT_EXIST:
+            self.absent = True
+        else:
+            self.present = True
+            if operator in (EQUALS, DOUBLE_EQUALS, IN):
+                self.allowed = (
+                    frozenset(values) if self.allowed is None else self.allowed.intersection(values)
+                )
+            elif operator != EXISTS:
+                self.compared[operator] = _stricter(self.compared.get(operator), requirement)
+
+    def allows(self, value: str) -> bool:
+        if (
+            self.absent
+            or value in self.refused
+            or (self.allowed is not None and value not in self.allowed)
+        ):
+            return False
+        return all(r.matches({r.key: value}) for r in self.compared.values())
+
+
+def _stricter(one: Requirement | None, other: Requirement) -> Requirement:
+    """Of two comparisons by one operator. What cannot be compared with matches nothing, which is
+    the strictest."""
+    if one is None or not (len(other.values) == 1 and _is_int64(other.values[0])):
+        return other
+    if not (len(one.values) == 1 and _is_int64(one.values[0])):
+        return one
+    choose = max if one.operator == GREATER else min
+    return choose(one, other, key=lambda r: whole(r.values[0]))
+
+
 EVERYTHING = LabelSelector()
 NOTHING = LabelSelector(nothing=True)
 
 
-def selector_from_map(labels: Mapping[str, str]) -> LabelSelector:
-    """The plain map selectors of Services and ReplicationControllers; not validated."""
-    return LabelSelector(tuple(Requirement(k, EQUALS, (v,)) for k, v in sorted(labels.items())))
-
-
 def selector_from_object(obj: Mapping[str, Any] | None) -> LabelSelector:
-    """From a LabelSelector object; None selects nothing, an empty one everything. Raises LabelSelectorError."""
+    """From a LabelSelector object; None selects nothing, an empty one everything. Raises
+    LabelSelectorError."""
     if obj is None:
         return NOTHING
-    requirements = [_requirement(k, EQUALS, [v], None) for k, v in (obj.get("matchLabels") or {}).items()]
+    requirements = [
+        _requirement(k, EQUALS, [v], None) for k, v in (obj.get("matchLabels") or {}).items()
+    ]
     for expression in obj.get("matchExpressions") or []:
         operator = _OBJECT_OPERATORS.get(expression.get("operator") or "")
         if operator is None:
-            raise LabelSelectorError(f"{go_quote(expression.get('operator') or '')} is not a valid label selector operator")
-        requirements.append(_requirement(expression.get("key") or "", operator, expression.get("values") or [], None))
+            raise LabelSelectorError(
+                f"{go_quote(expression.get('operator') or '')} is not a valid label selector "
+                f"operator"
+            )
+        requirements.append(
+            _requirement(
+                expression.get("key") or "", operator, expression.get("values") or [], None
+            )
+        )
     return LabelSelector(tuple(sorted(requirements, key=lambda r: r.key)))
 
 
 def parse_label_selector(text: str, path: str | None = None) -> LabelSelector:
-    """``a=b,c in (d,e),!f,g>3``. ``path``: the field that the selector stands in, for the message. Raises LabelSelectorError."""
+    """``a=b,c in (d,e),!f,g>3``. ``path``: the field that the selector stands in, for the message.
+    Raises LabelSelectorError."""
     if not text:
         return EVERYTHING
     return LabelSelector(tuple(sorted(_Parser(text, path).parse(), key=lambda r: r.key)))
 
 
 def _is_int64(text: str) -> bool:
-    return _INTEGER.fullmatch(text) is not None and -(2**63) <= int(text) < 2**63
+    return _INTEGER.fullmatch(text) is not None and is_int64(whole(text))
 
 
 def _invalid(path: str | None, value: str, detail: str) -> str:
@@ -129,12 +228,22 @@ def _requirement(key: str, operator: str, values: Iterable[str], path: str | Non
         faults.append(_invalid(f"{prefix}values", listed, fault))
     for i, value in enumerate(values):
         if operator in (GREATER, LESS) and not _is_int64(value):
-            faults.append(_invalid(f"{prefix}values[{i}]", go_quote(value), "for 'Gt', 'Lt' operators, the value must be an integer"))
+            faults.append(
+                _invalid(
+                    f"{prefix}values[{i}]",
+                    go_quote(value),
+                    "for 'Gt', 'Lt' operators, the value must be an integer",
+                )
+            )
     for i, value in enumerate(values):
         if complaints := label_value(value):
-            faults.append(_invalid(f"{prefix}values[{i}][{key}]", go_quote(value), "; ".join(complaints)))
+            faults.append(
+                _invalid(f"{prefix}values[{i}][{key}]", go_quote(value), "; ".join(complaints))
+            )
     if faults:
-        raise LabelSelectorError(faults[0] if len(faults) == 1 else f"[{', '.join(dict.fromkeys(faults))}]")
+        raise LabelSelectorError(
+            faults[0] if len(faults) == 1 else f"[{', '.join(dict.fromkeys(faults))}]"
+        )
     return Requirement(key, operator, tuple(values))
 
 
@@ -150,67 +259,31 @@ def _count_fault(operator: str, values: list[str]) -> str:
     return ""
 
 
-_END = ""
-_SPECIAL = "=!(),><"
-_SYMBOLS = {")", ",", "!", "==", "=", ">", "<", "!=", "("}
-_WORDS = {IN, NOT_IN}
-_OPERATORS = {"=": EQUALS, "==": DOUBLE_EQUALS, "!=": NOT_EQUALS, ">": GREATER, "<": LESS, "in": IN, "notin": NOT_IN}
-
-
-class _Token(NamedTuple):
-    """kind: the symbol itself, "in" or "notin", "id" for an identifier, "error", or "" at the end."""
-
-    kind: str
-    text: str
-
-
-def _symbol(run: str) -> tuple[_Token, int]:
-    """The token at the start of a run of special characters, and its length."""
-    best = ""
-    for end in range(1, len(run) + 1):
-        if run[:end] in _SYMBOLS:
-            best = run[:end]
-        elif best:
-            break
-    if not best:
-        return _Token("error", f"error expected: keyword found '{run}'"), len(run)
-    return _Token(best, best), len(best)
-
-
-def _tokens(text: str) -> list[_Token]:
-    text = text.partition("\0")[0]
-    out, pos = [], 0
-    while pos < len(text):
-        c = text[pos]
-        if c in " \t\r\n":
-            pos += 1
-            continue
-        end = pos
-        while end < len(text) and text[end] not in " \t\r\n" and (text[end] in _SPECIAL) == (c in _SPECIAL):
-            end += 1
-        run = text[pos:end]
-        if c in _SPECIAL:
-            token, length = _symbol(run)
-            pos += length
-        else:
-            token, pos = _Token(run if run in _WORDS else "id", run), end
-        out.append(token)
-    return [*out, _Token(_END, "")]
+_OPERATORS = {
+    "=": EQUALS,
+    "==": DOUBLE_EQUALS,
+    "!=": NOT_EQUALS,
+    ">": GREATER,
+    "<": LESS,
+    "in": IN,
+    "notin": NOT_IN,
+}
 
 
 class _Parser:
-    """A recursive descent over the tokens; "in" and "notin" are identifiers wherever a key or a value is expected."""
+    """A recursive descent over the tokens; "in" and "notin" are identifiers wherever a key or a
+    value is expected."""
 
     def __init__(self, text: str, path: str | None) -> None:
-        self.tokens = _tokens(text)
+        self.tokens = tokens(text)
         self.path = path
         self.position = 0
 
-    def peek(self) -> _Token:
+    def peek(self) -> Token:
         token = self.tokens[self.position]
-        return token._replace(kind="id") if token.kind in _WORDS else token
+        return token._replace(kind="id") if token.kind in WORDS else token
 
-    def take(self) -> _Token:
+    def take(self) -> Token:
         token = self.peek()
         self.position += 1
         return token
@@ -219,21 +292,25 @@ class _Parser:
         requirements: list[Requirement] = []
         while True:
             token = self.peek()
-            if token.kind == _END:
+            if token.kind == END:
                 return requirements
             if token.kind not in ("id", "!"):
-                raise LabelSelectorError(f"found '{token.text}', expected: !, identifier, or 'end of string'")
+                raise LabelSelectorError(
+                    f"found '{token.text}', expected: !, identifier, or 'end of string'"
+                )
             try:
                 requirements.append(self.requirement())
             except LabelSelectorError as e:
                 raise LabelSelectorError(f"unable to parse requirement: {e}") from None
             token = self.take()
-            if token.kind == _END:
+            if token.kind == END:
                 return requirements
             if token.kind != ",":
                 raise LabelSelectorError(f"found '{token.text}', expected: ',' or 'end of string'")
             if self.peek().kind not in ("id", "!"):
-                raise LabelSelectorError(f"found '{self.peek().text}', expected: identifier after ','")
+                raise LabelSelectorError(
+                    f"found '{self.peek().text}', expected: identifier after ','"
+                )
 
     def requirement(self) -> Requirement:
         token = self.take()
@@ -245,7 +322,7 @@ class _Parser:
         key = token.text
         if complaints := label_key(key):
             raise LabelSelectorError(_invalid(self.path, go_quote(key), "; ".join(complaints)))
-        if negated or self.peek().kind in (_END, ","):
+        if negated or self.peek().kind in (END, ","):
             return _requirement(key, DOES_NOT_EXIST if negated else EXISTS, [], self.path)
         token = self.tokens[self.position]
         self.position += 1
@@ -256,7 +333,7 @@ class _Parser:
         return _requirement(key, operator, sorted(values), self.path)
 
     def single(self) -> set[str]:
-        if self.peek().kind in (_END, ","):
+        if self.peek().kind in (END, ","):
             return {""}
         token = self.take()
         if token.kind != "id":

@@ -1,12 +1,14 @@
 """Syntax of names, label keys and values, and of the other small strings of the API.
 
-Every validator returns the list of complaints in kube-apiserver's words; an empty list means valid. Source: k8s.io/apimachinery
-``util/validation``, ``api/validate/content`` and ``api/validation``. Two generations of texts live side by side there: label keys and
-values say "bytes", the older validators say "characters"; both count bytes.
+Every validator returns the list of complaints in kube-apiserver's words; an empty list means valid.
+Source: k8s.io/apimachinery ``util/validation``, ``api/validate/content`` and ``api/validation``.
+Two generations of texts live side by side there: label keys and values say "bytes", the older
+validators say "characters"; both count bytes.
 """
 
 from __future__ import annotations
 
+import os
 import re
 import secrets
 from collections.abc import Callable
@@ -35,11 +37,13 @@ _LABEL_TEXT = (
     "and must start and end with an alphanumeric character"
 )
 _SUBDOMAIN_TEXT = (
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', "
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or "
+    "'.', "
     "and must start and end with an alphanumeric character"
 )
 _SUBDOMAIN_UNDERSCORE_TEXT = (
-    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' or '.', "
+    "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '_', '-' "
+    "or '.', "
     "and must start and end with an alphanumeric character"
 )
 _LABEL_1035_TEXT = (
@@ -47,26 +51,43 @@ _LABEL_1035_TEXT = (
     "start with an alphabetic character, and end with an alphanumeric character"
 )
 _WILDCARD_TEXT = (
-    "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which must consist of "
+    "a wildcard DNS-1123 subdomain must start with '*.', followed by a valid DNS subdomain, which "
+    "must consist of "
     "lower case alphanumeric characters, '-' or '.' and end with an alphanumeric character"
 )
-_KEY_TEXT = "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character"
+_KEY_TEXT = (
+    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end "
+    "with an alphanumeric character"
+)
 _LABEL_VALUE_TEXT = (
     "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', "
     "and must start and end with an alphanumeric character"
 )
 _C_IDENTIFIER_TEXT = (
-    "a valid C identifier must start with alphabetic character or '_', followed by a string of alphanumeric characters or '_'"
+    "a valid C identifier must start with alphabetic character or '_', followed "
+    "by a string of alphanumeric characters or '_'"
 )
 _CONFIG_KEY_TEXT = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'"
 _ENV_NAME_TEXT = (
-    "a valid environment variable name must consist of alphabetic characters, digits, '_', '-', or '.', and must not start with a digit"
+    "a valid environment variable name must consist of alphabetic characters, digits, '_', '-', "
+    "or '.', and must not start with a digit"
 )
-_RELAXED_ENV_TEXT = "a valid environment variable name must consist only of printable ASCII characters other than '='"
+_RELAXED_ENV_TEXT = (
+    "a valid environment variable name must consist only of printable ASCII characters other "
+    "than '='"
+)
 
 
 def max_length_error(length: int, unit: str = "characters") -> str:
     return f"must be no more than {length} {unit}"
+
+
+def in_bytes(validate: Validator) -> Validator:
+    """Declared rules say "bytes" where hand-written ones say "characters"; both count bytes."""
+    return lambda value: [
+        e.replace(" characters", " bytes") if e.startswith("must be no more") else e
+        for e in validate(value)
+    ]
 
 
 def range_error(low: int, high: int) -> str:
@@ -74,7 +95,8 @@ def range_error(low: int, high: int) -> str:
 
 
 def regex_error(text: str, pattern: str, *examples: str) -> str:
-    """``text (e.g. 'a',  or 'b', regex used for validation is '...')``: upstream's commas are part of the text."""
+    """``text (e.g. 'a',  or 'b', regex used for validation is '...')``: upstream's commas are part
+    of the text."""
     if not examples:
         return f"{text} (regex used for validation is '{pattern}')"
     listed = " or ".join(f"'{example}', " for example in examples)
@@ -82,11 +104,14 @@ def regex_error(text: str, pattern: str, *examples: str) -> str:
 
 
 def _too_long(value: str, limit: int) -> bool:
-    return len(value) > limit or (not value.isascii() and len(value.encode("utf-8", "surrogatepass")) > limit)
+    return len(value) > limit or (
+        not value.isascii() and len(value.encode("utf-8", "surrogatepass")) > limit
+    )
 
 
 def _syntax(pattern: str, text: str, *examples: str, limit: int = 0) -> Validator:
-    """A validator from a pattern, an optional limit in bytes, and the text for what does not match."""
+    """A validator from a pattern, an optional limit in bytes, and the text for what does not
+    match."""
     matches = re.compile(pattern).fullmatch
     complaint = regex_error(text, pattern, *examples)
 
@@ -100,15 +125,22 @@ def _syntax(pattern: str, text: str, *examples: str, limit: int = 0) -> Validato
 
 
 dns1123_subdomain = _syntax(_SUBDOMAIN, _SUBDOMAIN_TEXT, "example.com", limit=253)
-dns1123_subdomain_with_underscore = _syntax(_SUBDOMAIN_UNDERSCORE, _SUBDOMAIN_UNDERSCORE_TEXT, "example.com", limit=253)
+dns1123_subdomain_with_underscore = _syntax(
+    _SUBDOMAIN_UNDERSCORE, _SUBDOMAIN_UNDERSCORE_TEXT, "example.com", limit=253
+)
 dns1035_label = _syntax(_LABEL_1035, _LABEL_1035_TEXT, "my-name", "abc-123", limit=63)
 wildcard_dns1123_subdomain = _syntax(_WILDCARD, _WILDCARD_TEXT, "*.example.com", limit=253)
 c_identifier = _syntax(_C_IDENTIFIER, _C_IDENTIFIER_TEXT, "my_name", "MY_NAME", "MyName")
-percent = _syntax(_PERCENT, "a valid percent string must be a numeric string followed by an ending '%'", "1%", "93%")
-http_header_name = _syntax(_HEADER, "a valid HTTP header must consist of alphanumeric characters or '-'", "X-Header-Name")
-http_path = _syntax(_HTTP_PATH, "Invalid path")
+percent = _syntax(
+    _PERCENT,
+    "a valid percent string must be a numeric string followed by an ending '%'",
+    "1%",
+    "93%",
+)
+http_header_name = _syntax(
+    _HEADER, "a valid HTTP header must consist of alphanumeric characters or '-'", "X-Header-Name"
+)
 _config_key = _syntax(_CONFIG_KEY, _CONFIG_KEY_TEXT, "key.name", "KEY_NAME", "key-name", limit=253)
-_env_name = _syntax(_ENV_NAME, _ENV_NAME_TEXT, "my.env-name", "MY_ENV.NAME", "MyEnvName1")
 _label = _syntax(_LABEL, _LABEL_TEXT, "my-name", "123-abc", limit=63)
 _KEY_COMPLAINT = regex_error(_KEY_TEXT, _KEY_NAME, "MyName", "my.name", "123-abc")
 _key_name_matches = re.compile(_KEY_NAME).fullmatch
@@ -120,15 +152,24 @@ def dns1123_label(value: str) -> list[str]:
     """A DNS label; a valid subdomain is told that dots are the trouble."""
     errors = _label(value)
     if errors and _subdomain_matches(value):
-        return [*(e for e in errors if e.startswith("must be no more")), *(["must not contain dots"] if "." in value else [])]
+        return [
+            *(e for e in errors if e.startswith("must be no more")),
+            *(["must not contain dots"] if "." in value else []),
+        ]
     return errors
 
 
 def label_key(value: str) -> list[str]:
-    """A qualified name: ``name`` or ``prefix/name``. Label keys, annotation keys (lower-cased first), finalizers, resource names."""
+    """A qualified name: ``name`` or ``prefix/name``. Label keys, annotation keys (lower-cased
+    first), finalizers, resource names."""
     parts = value.split("/")
     if len(parts) > 2:
-        return [f"a valid label key {_KEY_COMPLAINT} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')"]
+        return [
+            (
+                f"a valid label key {_KEY_COMPLAINT} with an optional DNS subdomain prefix and "
+                "'/' (e.g. 'example.com/MyName')"
+            )
+        ]
     errors = []
     name = parts[-1]
     if len(parts) == 2:
@@ -137,7 +178,11 @@ def label_key(value: str) -> list[str]:
             errors.append("prefix part must be non-empty")
         else:
             errors += [
-                f"prefix part {e.replace(' characters', ' bytes') if e.startswith('must be no') else e}" for e in dns1123_subdomain(prefix)
+                (
+                    "prefix part "
+                    f"{e.replace(' characters', ' bytes') if e.startswith('must be no') else e}"
+                )
+                for e in dns1123_subdomain(prefix)
             ]
     if not name:
         errors.append("name part must be non-empty")
@@ -159,7 +204,8 @@ def label_value(value: str) -> list[str]:
 
 
 def path_segment(value: str) -> list[str]:
-    """A name that can stand between two slashes of a URL (RBAC names and others that need not be DNS names)."""
+    """A name that can stand between two slashes of a URL (RBAC names and others that need not be
+    DNS names)."""
     if value in (".", ".."):
         return [f"may not be '{value}'"]
     return path_segment_prefix(value)
@@ -172,10 +218,6 @@ def path_segment_prefix(value: str) -> list[str]:
 def config_map_key(value: str) -> list[str]:
     """A key of a ConfigMap or a Secret."""
     return _config_key(value) + _parent_directory(value)
-
-
-def env_var_name(value: str) -> list[str]:
-    return _env_name(value) + _parent_directory(value)
 
 
 def relaxed_env_var_name(value: str) -> list[str]:
@@ -210,7 +252,8 @@ def port_number(port: int) -> list[str]:
 
 
 def in_prefix(validate: Validator) -> Validator:
-    """The validator for a generateName: a trailing dash is allowed, because a suffix will follow it."""
+    """The validator for a generateName: a trailing dash is allowed, because a suffix will follow
+    it."""
 
     def check(prefix: str) -> list[str]:
         return validate(prefix[:-2] + "a" if len(prefix) > 1 and prefix.endswith("-") else prefix)
@@ -228,8 +271,17 @@ def random_suffix(length: int = _RANDOM_LENGTH) -> str:
     return "".join(secrets.choice(_ALPHABET) for _ in range(length))
 
 
+def random_uid() -> str:
+    """A version 4 UUID (RFC 9562) that nobody can guess; ``uuid.uuid4`` takes three times as
+    long."""
+    digits = os.urandom(16).hex()
+    variant = "89ab"[int(digits[16], 16) & 3]
+    return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-{variant}{digits[17:20]}-{digits[20:]}"
+
+
 def generate_name(base: str) -> str:
-    """A name for an object with ``generateName: base``: the base cut to 58 bytes and five random characters."""
+    """A name for an object with ``generateName: base``: the base cut to 58 bytes and five random
+    characters."""
     if not base.isascii():
         base = base.encode()[:_MAX_BASE_BYTES].decode("utf-8", "ignore")
     return base[:_MAX_BASE_BYTES] + random_suffix()

@@ -1,4 +1,5 @@
-"""API versions in the order in which Kubernetes prefers them (k8s.io/apimachinery ``version.CompareKubeAwareVersionStrings``)."""
+"""API versions in the order in which Kubernetes prefers them (k8s.io/apimachinery
+``version.CompareKubeAwareVersionStrings``)."""
 
 from __future__ import annotations
 
@@ -8,7 +9,8 @@ _VERSION = re.compile(r"v(\d+)(?:(alpha|beta)(\d+))?")
 
 
 def version_priority(version: str) -> tuple[int, int, int, str]:
-    """Sorts v2 before v1 before v2beta1 before v1alpha1, and names that are no versions last, alphabetically."""
+    """Sorts v2 before v1 before v2beta1 before v1alpha1, and names that are no versions last,
+    alphabetically."""
     m = _VERSION.fullmatch(version)
     if m is None:
         return (3, 0, 0, version)

@@ -1,36 +1,35 @@
 """JSON merge patch: RFC 7386 as evanphx/json-patch v4 does it.
 
-It departs from the RFC in one point that clients can see: nulls in objects inside a replacing list are dropped, unless the list
-replaces an object.
+It departs from the RFC in one point that clients can see: nulls in objects inside a replacing list
+are dropped, unless the list replaces an object.
 """
 
 from __future__ import annotations
 
 from typing import Any
 
-from apiserver.patch.values import copy_value
-
-Object = dict[str, Any]
+from apiserver.meta.objects import Object, copy_json
 
 
 def apply_merge_patch(doc: Object, patch: Object) -> Object:
-    """The patched object; neither argument is changed. Both are JSON objects (apiserver.codec.patches checks the body)."""
-    made = dict(doc)
+    """The patched object; neither argument is changed. Both are JSON objects
+    (apiserver.codec.patches checks the body)."""
+    merged = dict(doc)
     for name, value in patch.items():
         if value is None:
-            made.pop(name, None)
-        elif made.get(name) is None:
-            made[name] = _without_nulls(value)
+            merged.pop(name, None)
+        elif merged.get(name) is None:
+            merged[name] = _without_nulls(value)
         else:
-            made[name] = _merge(made[name], value)
-    return {k: copy_value(v) if v is doc.get(k) else v for k, v in made.items()}
+            merged[name] = _merge(merged[name], value)
+    return {k: copy_json(v) if v is doc.get(k) else v for k, v in merged.items()}
 
 
 def _merge(old: Any, patch: Any) -> Any:
     if not isinstance(old, dict):
         return _without_nulls(patch)
     if not isinstance(patch, dict):
-        return copy_value(patch)
+        return copy_json(patch)
     return apply_merge_patch(old, patch)
 
 

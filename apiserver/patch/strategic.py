@@ -1,18 +1,24 @@
-"""Strategic merge patch: merge by the schema's patch strategies, steered by directives in the patch.
+"""Strategic merge patch: merge by the schema's patch strategies, steered by directives in the
+patch.
 
-``$patch`` (replace, delete), ``$retainKeys``, ``$setElementOrder/<list>``, ``$deleteFromPrimitiveList/<list>``.
-Works on copies and consumes the copy of the patch while it goes, as upstream does: what is left of it is what later errors quote.
-Source: k8s.io/apimachinery ``util/strategicpatch`` at v0.36; which error is a 400, 422 or 500: k8s.io/apiserver ``handlers/patch.go``.
+``$patch`` (replace, delete), ``$retainKeys``, ``$setElementOrder/<list>``,
+``$deleteFromPrimitiveList/<list>``. Works on copies and consumes the copy of the patch while it
+goes, as upstream does: what is left of it is what later errors quote. Source: k8s.io/apimachinery
+``util/strategicpatch`` at v0.36; which error is a 400, 422 or 500: k8s.io/apiserver
+``handlers/patch.go``.
 """
 
 from __future__ import annotations
 
+from collections import deque
+from collections.abc import Hashable
 from dataclasses import dataclass
 from typing import Any
 
 from apiserver.errors import BadRequest, PlainError
-from apiserver.fielderrors import go_quote
-from apiserver.patch.govalue import go_type, go_value
+from apiserver.golang.fmt import go_type, go_value
+from apiserver.golang.strconv import go_quote
+from apiserver.meta.objects import Object, copy_json
 from apiserver.patch.strategic_lists import (
     DIRECTIVE,
     ORDER,
@@ -20,16 +26,13 @@ from apiserver.patch.strategic_lists import (
     check_order,
     delete_scalars,
     element_type,
-    find,
+    identity,
     in_order,
     merge_scalars,
     no_merge_key,
     wrong_type,
 )
-from apiserver.patch.values import copy_value
 from apiserver.schema.types import Schema
-
-Object = dict[str, Any]
 
 RETAIN_KEYS = "$retainKeys"
 DELETE_FROM = "$deleteFromPrimitiveList"
@@ -41,15 +44,17 @@ _BAD_ORDER = "invalid patch format of setElementOrder list"
 def apply_strategic_patch(doc: Object, patch: Object, schema: Schema) -> tuple[Object, Object]:
     """(patched object, what is left of the patch); no argument is changed.
 
-    ``schema``: of the object's kind. The second value is for `apiserver.codec.strict.patch_invalid`, through `go_value`.
-    Raises BadRequest (malformed directives), PatchRefused (lists of lists), PlainError (anything else)."""
-    rest = copy_value(patch)
-    return copy_value(_merge_map(copy_value(doc), rest, schema)), rest
+    ``schema``: of the object's kind. The second value is for
+    `apiserver.codec.strict.patch_invalid`, through `go_value`. Raises BadRequest (malformed
+    directives), PatchRefused (lists of lists), PlainError (anything else)."""
+    rest = copy_json(patch)
+    return copy_json(_merge_map(copy_json(doc), rest, schema)), rest
 
 
 @dataclass(frozen=True, slots=True)
 class _Field:
-    """One member as the schema has it: the node its value (or, for lists, each element) follows, and how it is merged."""
+    """One member as the schema has it: the node its value (or, for lists, each element) follows,
+    and how it is merged."""
 
     schema: Schema | None
     strategy: str
@@ -58,13 +63,25 @@ class _Field:
 
 def _field(schema: Schema | None, name: str) -> _Field:
     if schema is None or not (schema.is_struct() or schema.special):
-        raise PlainError(f"merging an object in json but data type is not struct, instead is: {_go_kind(schema)}")
+        raise PlainError(
+            f"merging an object in json but data type is not struct, instead is: {_go_kind(schema)}"
+        )
     properties = schema.properties or {}
     node = properties.get(name)
     if node is None:
-        node = next((properties[other] for other in sorted(properties) if other.casefold() == name.casefold()), None)
+        node = next(
+            (
+                properties[other]
+                for other in sorted(properties)
+                if other.casefold() == name.casefold()
+            ),
+            None,
+        )
     if node is None:
-        raise PlainError(f"unable to find api field in struct {schema.go_struct} for the json field {go_quote(name)}")
+        raise PlainError(
+            f"unable to find api field in struct {schema.go_struct} for the json field "
+            f"{go_quote(name)}"
+        )
     strategies = node.patch_strategy - {"retainKeys"}
     if len(strategies) > 1:
         raise PlainError(f"unexpected patch strategy: [{' '.join(sorted(node.patch_strategy))}]")
@@ -113,7 +130,11 @@ def _merge_map(original: Object, patch: Object, schema: Schema | None) -> Object
             _take(original, key, value)
         elif isinstance(value, dict):
             field = _field(schema, key)
-            original[key] = value if field.strategy == "replace" else _merge_map(original[key], value, field.schema)
+            original[key] = (
+                value
+                if field.strategy == "replace"
+                else _merge_map(original[key], value, field.schema)
+            )
         elif isinstance(value, list):
             original[key] = _merge_list(original[key], value, _list_field(schema, key))
         else:
@@ -132,8 +153,13 @@ def _directed_map(patch: Object) -> Object:
 
 
 def _bad_directive(directive: Any, patch: Object) -> PlainError:
-    shown = directive if isinstance(directive, str) else f"%!s({go_type(directive)}={go_value(directive)})"
-    return PlainError(f"unknown patch type: {shown} in map: {go_value(patch)}")
+    directive_text = directive if isinstance(directive, str) else _as_string(directive)
+    return PlainError(f"unknown patch type: {directive_text} in map: {go_value(patch)}")
+
+
+def _as_string(value: Any) -> str:
+    """%s of what is no string."""
+    return f"%!s({go_type(value)}={go_value(value)})" if value is not None else "%!s(<nil>)"
 
 
 def _retain_keys(original: Object, patch: Object) -> None:
@@ -158,7 +184,8 @@ def _after_prefix(key: str, prefix: str, error: str) -> str:
 
 
 def _merge_ordered(original: Object, patch: Object, key: str, schema: Schema | None) -> None:
-    """Merges the list that a $setElementOrder directive belongs to, and takes both out of the patch."""
+    """Merges the list that a $setElementOrder directive belongs to, and takes both out of the
+    patch."""
     order = patch.pop(key)
     if not isinstance(order, list):
         raise wrong_type([], order)
@@ -190,10 +217,16 @@ def _delete_from_list(original: Object, name: str, unwanted: Any, schema: Schema
     if name not in original or type(original[name]) is not type(unwanted):
         return
     if isinstance(unwanted, list):
-        original[name] = _merge_list(original[name], unwanted, _list_field(schema, name), deletes=True)
+        original[name] = _merge_list(
+            original[name], unwanted, _list_field(schema, name), deletes=True
+        )
     elif isinstance(unwanted, dict):
         field = _field(schema, name)
-        original[name] = unwanted if field.strategy == "replace" else _merge_map(original[name], unwanted, field.schema)
+        original[name] = (
+            unwanted
+            if field.strategy == "replace"
+            else _merge_map(original[name], unwanted, field.schema)
+        )
     else:
         original[name] = unwanted
 
@@ -219,6 +252,7 @@ def _merge_list(original: Items, patch: Items, field: _Field, *, deletes: bool =
 def _run_directives(original: Items, patch: Items, key: str) -> tuple[Items, Items]:
     """(live elements that stay, patch elements without directives)."""
     plain: Items = []
+    deleted: set[Hashable] = set()
     replace = False
     for item in patch:
         directive = item.get(DIRECTIVE) if DIRECTIVE in item else ""
@@ -227,27 +261,42 @@ def _run_directives(original: Items, patch: Items, key: str) -> tuple[Items, Ite
         elif directive == "delete":
             if key not in item:
                 raise no_merge_key(item, key)
-            while (at := find(original, key, item[key])) >= 0:
-                original = original[:at] + original[at + 1 :]
+            deleted.add(identity(item[key]))
         elif directive == "replace":
             replace = True
         elif directive == "merge":
             raise PlainError("merging lists cannot yet be specified in the patch")
         else:
             raise _bad_directive(directive, item)
+    if deleted:
+        original = [
+            item for item in original if key not in item or identity(item[key]) not in deleted
+        ]
     return (plain, []) if replace else (original, plain)
 
 
 def _merge_maps(original: Items, patch: Items, field: _Field) -> Items:
-    merged = list(original)
+    key = field.merge_key
+    merged: Items = []
+    places: dict[Hashable, deque[int]] = {}
+
+    def take(item: Object) -> None:
+        if key in item:
+            places.setdefault(identity(item[key]), deque()).append(len(merged))
+        merged.append(item)
+
+    for item in original:
+        take(item)
     for item in patch:
-        if field.merge_key not in item:
-            raise no_merge_key(item, field.merge_key)
-        at = find(merged, field.merge_key, item[field.merge_key])
-        if at < 0:
-            merged.append(item)
-        else:
-            merged[at] = _merge_map(merged[at], item, field.schema)
+        if key not in item:
+            raise no_merge_key(item, key)
+        same = places.get(identity(item[key]))
+        if not same:
+            take(item)
+            continue
+        merged[same[0]] = _merge_map(merged[same[0]], item, field.schema)
+        if key not in merged[same[0]]:  # $retainKeys, or null
+            same.popleft()
     return merged
 
 
@@ -260,7 +309,8 @@ def _take(original: Object, key: str, value: Any) -> None:
 
 
 def _without_directives(value: Any) -> Any:
-    """In place for maps, as the patch that errors quote changes too; a map with a directive vanishes from what holds it."""
+    """In place for maps, as the patch that errors quote changes too; a map with a directive
+    vanishes from what holds it."""
     if isinstance(value, dict):
         for name, member in list(value.items()):
             if isinstance(member, dict) and DIRECTIVE in member:
@@ -268,7 +318,9 @@ def _without_directives(value: Any) -> Any:
             else:
                 value[name] = _without_directives(member)
     elif isinstance(value, list):
-        return [_without_directives(v) for v in value if not (isinstance(v, dict) and DIRECTIVE in v)]
+        return [
+            _without_directives(v) for v in value if not (isinstance(v, dict) and DIRECTIVE in v)
+        ]
     return value
 
 

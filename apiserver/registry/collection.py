@@ -1,8 +1,9 @@
-"""DELETE on a collection: what the selectors select is deleted one by one and returned as a list."""
+"""DELETE on a collection: what the selectors select is deleted one by one and returned as a
+list."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import orjson
 
@@ -11,20 +12,19 @@ from apiserver.fielderrors import invalid
 from apiserver.meta.gvk import GroupKind
 from apiserver.registry import reading
 from apiserver.registry.core import Registry
-from apiserver.registry.deletion import UNSAFE, delete
-from apiserver.registry.options import DeleteOptions, ListOptions
+from apiserver.registry.deletion import delete
+from apiserver.registry.options import UNSAFE, DeleteOptions, ListOptions
 from apiserver.registry.reading import Listing
 from apiserver.registry.scope import Scope
 from apiserver.registry.selection import Selection
 
 
-@dataclass(frozen=True, slots=True)
-class _Shown:
-    json: bytes
-
-
 async def delete_collection(
-    registry: Registry, scope: Scope, list_options: ListOptions, selection: Selection, options: DeleteOptions
+    registry: Registry,
+    scope: Scope,
+    list_options: ListOptions,
+    selection: Selection,
+    options: DeleteOptions,
 ) -> Listing:
     """The list of what was selected, as it was before its deletion."""
     if options.unsafe:
@@ -35,7 +35,7 @@ async def delete_collection(
         metadata = orjson.loads(item.json)["metadata"]
         one = replace(scope, name=metadata["name"], namespace=metadata.get("namespace", ""))
         try:
-            await delete(registry, one, options)
+            await delete(registry, one, options, of_collection=True)
         except NotFound:
             continue  # somebody else was faster
     return listing

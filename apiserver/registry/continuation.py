@@ -1,8 +1,10 @@
-"""Continue tokens: where a list goes on, at which resourceVersion (k8s.io/apiserver ``storage/continue.go``).
+"""Continue tokens: where a list goes on, at which resourceVersion (k8s.io/apiserver
+``storage/continue.go``).
 
-The form is upstream's (base64 of JSON with v, rv and start), plus ``sig``: a signature over tenant, version and key. A token of another
-tenant is refused; a token that carries no signature is read as upstream reads it, because its key is always looked up inside the request's
-own tenant and resource and can reach nothing else.
+The form is upstream's (base64 of JSON with v, rv and start), plus ``sig``: a signature over tenant,
+version and key. A token of another tenant is refused; a token that carries no signature is read as
+upstream reads it, because its key is always looked up inside the request's own tenant and resource
+and can reach nothing else.
 """
 
 from __future__ import annotations
@@ -11,20 +13,23 @@ import base64
 import binascii
 import hmac
 import posixpath
-from collections.abc import Callable
-from typing import NamedTuple
+from collections.abc import Callable, Mapping
+from typing import NamedTuple, TypeVar
 
 import orjson
 
-from apiserver.codec.gojson_syntax import syntax_error
 from apiserver.errors import BadRequest
+from apiserver.golang.json import syntax_error, type_name
+from apiserver.golang.math import is_int64
 
 _VERSION = "meta.k8s.io/v1"
 Sign = Callable[[bytes], bytes]
+T = TypeVar("T")
 
 
 class Position(NamedTuple):
-    """resource_version -1: go on at the latest state (an inconsistent list). after: (namespace, name) of the last object shown."""
+    """resource_version -1: go on at the latest state (an inconsistent list). after: (namespace,
+    name) of the last object shown."""
 
     resource_version: int
     after: tuple[str, str]
@@ -34,7 +39,9 @@ def encode(position: Position, tenant: int, namespace: str, sign: Sign) -> str:
     """``namespace``: of the list, "" for a list across namespaces or of cluster-scoped objects."""
     ns, name = position.after
     key = (name if namespace or not ns else f"{ns}/{name}") + "\0"
-    signature = base64.urlsafe_b64encode(sign(_signed(tenant, position.resource_version, key))[:12]).decode()
+    signature = base64.urlsafe_b64encode(
+        sign(_signed(tenant, position.resource_version, key))[:12]
+    ).decode()
     token = {"v": _VERSION, "rv": position.resource_version, "start": key, "sig": signature}
     return base64.urlsafe_b64encode(orjson.dumps(token)).decode().rstrip("=")
 
@@ -46,11 +53,13 @@ def _signed(tenant: int, rv: int, key: str) -> bytes:
 def decode(token: str, tenant: int, namespace: str, *, namespaced: bool, sign: Sign) -> Position:
     """Raises BadRequest with upstream's texts."""
     value = _read(token)
-    if value.get("v") != _VERSION:
-        raise _invalid(f"server does not recognize this encoded version {value.get('v', '')}")
-    rv, start = value.get("rv") or 0, value.get("start") or ""
-    if not isinstance(rv, int) or not isinstance(start, str):
-        raise _invalid("json: cannot unmarshal into Go value of type storage.continueToken")
+    version, rv, start = (
+        _member(value, "v", ""),
+        _member(value, "rv", 0),
+        _member(value, "start", ""),
+    )
+    if version != _VERSION:
+        raise _invalid(f"server does not recognize this encoded version {version}")
     if rv == 0:
         raise _invalid("incorrect encoded start resourceVersion (version meta.k8s.io/v1)")
     if not start:
@@ -58,15 +67,20 @@ def decode(token: str, tenant: int, namespace: str, *, namespaced: bool, sign: S
     if _cleaned(start) != "/" + start.lstrip("/"):
         raise _invalid(start)
     if "sig" in value:
-        wanted = base64.urlsafe_b64encode(sign(_signed(tenant, rv, start))[:12]).decode()
-        if not hmac.compare_digest(wanted, str(value["sig"])):
+        signature = base64.urlsafe_b64encode(sign(_signed(tenant, rv, start))[:12]).decode()
+        if not hmac.compare_digest(signature.encode(), _member(value, "sig", "").encode()):
             raise _invalid("the token was not issued for this tenant")
     return Position(rv, _after(start, namespace, namespaced))
 
 
 def _after(start: str, namespace: str, namespaced: bool) -> tuple[str, str]:
-    """A key ends with NUL when the list goes on behind it; without, it begins there, which is behind its predecessor."""
-    key = start.rstrip("\0") if start.endswith("\0") else start[:-1] + chr(ord(start[-1]) - 1) + "\U0010ffff"
+    """A key ends with NUL when the list goes on behind it; without, it begins there, which is
+    behind its predecessor."""
+    key = (
+        start.rstrip("\0")
+        if start.endswith("\0")
+        else start[:-1] + chr(ord(start[-1]) - 1) + "\U0010ffff"
+    )
     if namespace or not namespaced:
         return namespace, key
     ns, _, name = key.partition("/")
@@ -82,15 +96,40 @@ def _read(token: str) -> dict[str, object]:
     try:
         raw = base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
     except (binascii.Error, ValueError):
-        at = next((i for i, c in enumerate(token) if not (c.isascii() and (c.isalnum() or c in "-_"))), 0)
+        at = next(
+            (i for i, c in enumerate(token) if not (c.isascii() and (c.isalnum() or c in "-_"))), 0
+        )
         raise _invalid(f"illegal base64 data at input byte {at}") from None
     try:
         value = orjson.loads(raw)
     except orjson.JSONDecodeError:
         raise _invalid(syntax_error(raw)) from None
+    if value is None:
+        return {}
     if not isinstance(value, dict):
-        raise _invalid("json: cannot unmarshal into Go value of type storage.continueToken")
+        raise _invalid(
+            f"json: cannot unmarshal {type_name(value)} into Go value of type storage.continueToken"
+        )
     return value
+
+
+def _member(value: Mapping[str, object], name: str, absent: T) -> T:
+    """A member of the type of ``absent``, as Go decodes it into a struct: null is absent."""
+    member = value.get(name)
+    if member is None:
+        return absent
+    if type(member) is not type(absent) or (type(member) is int and not is_int64(member)):
+        number = (
+            f" {orjson.dumps(member).decode()}"
+            if type_name(member) == "number" and isinstance(absent, int)
+            else ""
+        )
+        go_type = "int64" if isinstance(absent, int) else "string"
+        raise _invalid(
+            f"json: cannot unmarshal {type_name(member)}{number} into Go struct field "
+            f"continueToken.{name} of type {go_type}"
+        )
+    return member
 
 
 def _invalid(why: str) -> BadRequest:

@@ -1,26 +1,39 @@
-"""Registry: the parts that every operation works with, and what they share - reading, materializing and encoding objects."""
+"""Registry: the parts that every operation works with, and what they share - reading, materializing
+and encoding objects."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeVar
 
 import orjson
 
-from admission.attributes import Attributes, Object, Operation
+from admission.attributes import Attributes, Equivalent, Operation, Served
 from admission.chain import Chain
 from admission.webhooks.client import WebhookClient
+from apiserver.effort import spend
+from apiserver.errors import NotFound
 from apiserver.fieldmanager.manager import FieldManager
-from apiserver.kinds.base import Resource
+from apiserver.fieldmanager.types import Type, object_type
+from apiserver.golang.json import type_name
 from apiserver.kinds.declarative.run import DEFAULT_GATES, Gates
-from apiserver.meta.gvk import GroupResource, GroupVersionResource
-from apiserver.registry.conversion import Converter, default_stored, shape
+from apiserver.kinds.served import Resource
+from apiserver.meta.gvk import GroupResource, GroupVersionKind, GroupVersionResource
+from apiserver.meta.labels import LabelSelector
+from apiserver.meta.objects import Object
+from apiserver.registry.bounds import RequestBounds
+from apiserver.registry.conversion import Converter
+from apiserver.registry.offload import Asker, repeatable
 from apiserver.registry.scope import Scope, Tenant
-from apiserver.schema.decode import DecodeError
-from apiserver.storage.interface import ObjectKey, Store, Write
-from apiserver.watch.entry import Index
+from apiserver.schema import builtin
+from apiserver.schema.decode import DecodeError, decode
+from apiserver.storage.interface import ObjectKey, Record, Store, Write
+from apiserver.watch.entry import Entry, Index
 from apiserver.watch.watches import Watches
+
+T = TypeVar("T")
 
 
 class State(Protocol):
@@ -50,19 +63,29 @@ class Catalog(Protocol):
 
 
 class Hook(Protocol):
-    """What a kind needs of other objects around its writes (IP allocation, role escalation ...). Raises ApiError to refuse."""
+    """What a kind needs of other objects around its writes (IP allocation ...). Raises ApiError to
+    refuse."""
 
-    async def before_write(self, registry: Registry, scope: Scope, obj: Object, old: Object | None, *, dry_run: bool) -> None: ...
+    async def before_write(
+        self, registry: Registry, scope: Scope, obj: Object, old: Object | None, *, dry_run: bool
+    ) -> None: ...
 
     def claims(self, obj: Object) -> tuple[str, ...]:
-        """What the object holds and no other object of the tenant may hold (Write.claims). A write that finds something claimed by
-        another is begun again: before_write then sees that other one."""
+        """What the object holds and no other object of the tenant may hold (Write.claims). A write
+        that finds something claimed by another is begun again: before_write then sees that other
+        one."""
+
+
+Supply = Callable[[Tenant, str], Awaitable[None]]
+"""Makes what a new namespace lacks: (tenant, the namespace's name)."""
 
 
 @dataclass(slots=True)
 class Registry:
-    """hooks: by storage GroupResource; manager: the FieldManager of a resource; sign: keyed hash of a message; index: labels and selectable
-    fields of a stored object; gates: those of declarative validation; webhooks: who calls them."""
+    """hooks: by storage GroupResource; manager: the FieldManager of a resource; sign: keyed hash of
+    a message; index: labels and selectable fields of a stored object; gates: those of declarative
+    validation; webhooks: who calls them; supplies: by storage GroupResource and name, who makes
+    what every namespace has and a new one may not have yet."""
 
     store: Store
     watches: Watches
@@ -74,38 +97,58 @@ class Registry:
     index: Index
     gates: Gates = DEFAULT_GATES
     webhooks: WebhookClient = field(default_factory=WebhookClient)
+    supplies: dict[tuple[GroupResource, str], Supply] = field(default_factory=dict)
     converter: Converter = field(init=False)
 
     def __post_init__(self) -> None:
         self.converter = Converter(self.webhooks, self.index)
 
-    # --- objects ---------------------------------------------------------------------------------------------------------------
+    def unasked(self) -> Registry:
+        """The same, for writes that follow from a request that has passed admission and do not pass
+        it themselves (``rest.ValidateAllObjectFunc`` upstream)."""
+        other = copy(self)
+        other.chain = Chain(())
+        return other
+
+    async def late(self, tenant: Tenant, key: ObjectKey) -> Record | None:
+        """An object that is missing, once more: what every namespace has comes a moment after it,
+        and whoever asks for it by its name meanwhile gets it at once. Raises StorageError."""
+        supply = self.supplies.get((key.group_resource, key.name))
+        if supply is None:
+            return None
+        await supply(tenant, key.namespace)
+        return await self.store.get(tenant.id, key)
+
+    # --- objects ----------------------------------------------------------------------------------
     def materialize(self, scope: Scope, record: State) -> Object:
-        """A private copy of the stored object in the request's version, with its resourceVersion; `apiserver.registry.versions.load` for
-        what a webhook may have to convert."""
+        """A private copy of the stored object in the request's version, with its resourceVersion;
+        `apiserver.registry.versions.load` for what a webhook may have to convert."""
         obj: Object = orjson.loads(record.json)
         return self.to_version(scope.resource, obj, scope.version)
 
     def to_version(self, resource: Resource, obj: Object, version: str) -> Object:
-        """``obj``, as it is stored, in the version; custom objects get the defaults of the version that they are stored in."""
-        wanted = resource.gvk(version).api_version
-        if resource.custom:
-            default_stored(resource, obj)
-        if obj.get("apiVersion") != wanted or obj.get("kind") != resource.kind:
+        """``obj``, as it is stored, in the version. Raises ConversionFailed."""
+        resource.decode_stored(obj)
+        api_version = resource.gvk(version).api_version
+        if obj.get("apiVersion") != api_version or obj.get("kind") != resource.kind:
             obj = resource.hooks.convert(obj, version)
             obj["kind"] = resource.kind
-            if resource.custom:
-                shape(resource, obj, version)
+            resource.fit(obj, version)
         return obj
 
     def encode(self, resource: Resource, obj: Object) -> bytes:
-        """The object as storage keeps it: storage version, no resourceVersion, kind, apiVersion and metadata first."""
+        """The object as storage keeps it: storage version, no resourceVersion, kind, apiVersion and
+        metadata first."""
         resource = self.keeper(resource)
         storage_version = resource.gvk(resource.storage_version)
         if obj.get("apiVersion") != storage_version.api_version:
             obj = resource.hooks.convert(obj, resource.storage_version)
         metadata = {k: v for k, v in obj["metadata"].items() if k != "resourceVersion"}
-        ordered = {"kind": resource.kind, "apiVersion": storage_version.api_version, "metadata": metadata}
+        ordered = {
+            "kind": resource.kind,
+            "apiVersion": storage_version.api_version,
+            "metadata": metadata,
+        }
         for name, value in obj.items():
             if name not in ordered:
                 ordered[name] = value
@@ -117,30 +160,40 @@ class Registry:
 
     def keeper(self, resource: Resource) -> Resource:
         """The resource in whose form objects are stored: core events for those of events.k8s.io."""
-        if resource.custom or resource.storage == resource.group_resource:
+        if resource.storage == resource.group_resource:
             return resource
-        found = self.catalog.stored(resource.storage)
-        assert found is not None, f"{resource.storage} is built in"
-        return found
+        keeper = self.catalog.stored(resource.storage)
+        assert keeper is not None, f"{resource.storage} is built in"
+        return keeper
 
-    # --- reading ---------------------------------------------------------------------------------------------------------------
+    # --- reading ----------------------------------------------------------------------------------
     async def current(self, scope: Scope, key: ObjectKey) -> tuple[State | None, bool]:
-        """The state to start a write from, and whether it is known to be the latest (a cache may lag by a moment)."""
+        """The state to start a write from, and whether it is known to be the latest (a cache may
+        lag by a moment)."""
         cache = self.watches.peek(scope.tenant.id, key.group_resource)
         entry = cache.get(key) if cache is not None else None
         if entry is not None:
             return entry, False
         return await self.store.get(scope.tenant.id, key), True
 
-    def lookup(self, tenant: Tenant) -> CacheLookup:
-        return CacheLookup(self, tenant)
+    def lookup(self, tenant: Tenant, asker: Asker | None = None) -> CacheLookup:
+        """asker: for whom admission does what may take long."""
+        return CacheLookup(self, tenant, asker or Asker(tenant))
 
-    def attributes(self, scope: Scope, operation: Operation, name: str, obj: Object | None, old: Object | None, **more: Any) -> Attributes:
+    def attributes(
+        self,
+        scope: Scope,
+        operation: Operation,
+        name: str,
+        obj: Object | None,
+        old: Object | None,
+        **more: Any,
+    ) -> Attributes:
         return Attributes(
             tenant=scope.tenant.id,
             operation=operation,
-            kind=scope.gvk,
-            resource=GroupVersionResource(scope.resource.group, scope.version, scope.resource.resource),
+            kind=scope.resource.kind_at(scope.version, scope.subresource) or scope.gvk,
+            resource=scope.resource.gvr(scope.version),
             subresource=scope.subresource,
             namespace=scope.namespace,
             name=name,
@@ -149,47 +202,137 @@ class Registry:
             user=scope.user,
             warnings=scope.warnings,
             namespaced=scope.resource.namespaced,
+            bounds=RequestBounds(scope),
             **more,
         )
+
+
+_LOOK = 10
+"""Steps (`apiserver.effort`) for comparing one object's labels with a selector."""
 
 
 class CacheLookup:
     """admission.Lookup over the watch caches of one tenant."""
 
-    def __init__(self, registry: Registry, tenant: Tenant) -> None:
-        self._registry, self._tenant = registry, tenant
+    def __init__(self, registry: Registry, tenant: Tenant, asker: Asker) -> None:
+        self._registry, self._tenant, self._asker = registry, tenant, asker
 
-    async def get(self, resource: GroupResource, namespace: str, name: str, *, fresh: bool = False) -> Object | None:
+    async def get(
+        self, resource: GroupResource, namespace: str, name: str, *, fresh: bool = False
+    ) -> Object | None:
         if not fresh:
             cache = await self._registry.watches.cache(self._tenant.id, resource)
             entry = cache.get(ObjectKey(*resource, namespace, name))
             return None if entry is None else entry.shared
-        record = await self._registry.store.get(self._tenant.id, ObjectKey(*resource, namespace, name))
+        key = ObjectKey(*resource, namespace, name)
+        record = await self._registry.store.get(self._tenant.id, key)
+        record = record or await self._registry.late(self._tenant, key)
         return None if record is None else orjson.loads(record.json)
 
     async def list(self, resource: GroupResource, namespace: str = "") -> Sequence[Object]:
         cache = await self._registry.watches.cache(self._tenant.id, resource)
-        return [entry.shared for entry in cache.select(namespace)]
+        return cache.select(namespace).shared
+
+    async def settled(self, resource: GroupResource, seconds: float) -> Sequence[Object]:
+        cache = await self._registry.watches.cache(self._tenant.id, resource)
+        return cache.settled(seconds).shared
+
+    async def select(
+        self, resource: GroupResource, namespace: str, selector: LabelSelector, most: int
+    ) -> Sequence[Object]:
+        cache = await self._registry.watches.cache(self._tenant.id, resource)
+        entries, matches = cache.select(namespace), selector.matcher()
+
+        def look() -> list[Entry]:
+            selected = []
+            for entry in entries:
+                spend(_LOOK)
+                if matches(entry.labels):
+                    selected.append(entry)
+                    if len(selected) == most:
+                        break
+            return selected
+
+        return [entry.shared for entry in await self.run(look)]
+
+    def kind(self, kind: GroupVersionKind) -> Served | None:
+        for resource in self._registry.catalog.all(self._tenant):
+            if (
+                resource.kind == kind.kind
+                and resource.group == kind.group
+                and kind.version in resource.versions
+                and resource.versions[kind.version].served
+            ):
+                gvr = resource.gvr(kind.version)
+                return Served(gvr, kind, resource.storage, resource.namespaced)
+        return None
+
+    def equivalents(self, resource: GroupVersionResource, subresource: str) -> Sequence[Equivalent]:
+        catalog = self._registry.catalog
+        own = catalog.find(self._tenant, *resource.group_resource)
+        if own is None:
+            return ()
+        others = [own] if own.definition else _built_in(catalog.all(self._tenant), own.storage)
+        return [
+            Equivalent(other.gvr(version), kind)
+            for other in others
+            for version in other.versions
+            if (kind := other.kind_at(version, subresource)) is not None
+        ]
+
+    async def convert(self, obj: Object, resource: GroupVersionResource, to: Equivalent) -> Object:
+        if obj.get("apiVersion") == to.kind.api_version:
+            return obj
+        target, version = self._resource(to), to.resource.version
+        (converted,) = await self._registry.converter.convert(
+            self._tenant, self, target, [obj], version
+        )
+        converted["kind"] = to.kind.kind
+        target.fit(converted, version)
+        return converted
+
+    def decode(self, obj: Object, to: Equivalent) -> tuple[Object, Sequence[str]]:
+        target, version = self._resource(to), to.resource.version
+        if not isinstance(obj, dict):  # a patch may make anything of it
+            raise DecodeError(f"{type_name(obj)} is no {to.kind.kind}")
+        if to.kind == target.gvk(version):
+            value, unknown = target.decode(target.versions[version], obj)
+            return value, unknown if target.has_go_type else ()
+        decoded = decode(builtin.schema_for(to.kind), obj)
+        value = decoded.value
+        value.setdefault("metadata", {})
+        value.update(kind=to.kind.kind, apiVersion=to.kind.api_version)
+        return value, decoded.strict
+
+    def type_of(self, to: Equivalent) -> Type:
+        target, version = self._resource(to), to.resource.version
+        own = to.kind == target.gvk(version)
+        schema = target.versions[version].schema if own else builtin.schema_for(to.kind)
+        return object_type(schema)
+
+    async def run(self, work: Callable[[], T]) -> T:
+        return await repeatable(self._asker, work)
+
+    def _resource(self, to: Equivalent) -> Resource:
+        resource = self._registry.catalog.find(self._tenant, *to.resource.group_resource)
+        if resource is None:
+            raise NotFound(to.resource.group_resource, "")  # its definition went a moment ago
+        return resource
 
 
-_GO_ORDER = {
-    name: i
-    for i, name in enumerate(
-        ("name", "generateName", "namespace", "selfLink", "uid", "resourceVersion", "generation", "creationTimestamp", "deletionTimestamp",
-         "deletionGracePeriodSeconds", "labels", "annotations", "ownerReferences", "finalizers", "managedFields")
-    )
-}  # fmt: skip
-
-
-def ordered_metadata(metadata: Object, resource: Resource) -> Object:
-    """Members as kube-apiserver prints them: those of Go's struct in its order, those of custom resources by name."""
-    if resource.custom:
-        return {k: metadata[k] for k in sorted(metadata)}
-    return {k: metadata[k] for k in sorted(metadata, key=lambda k: _GO_ORDER.get(k, 99))}
+def _built_in(resources: Sequence[Resource], storage: GroupResource) -> Iterator[Resource]:
+    """Those whose objects are kept there."""
+    return (r for r in resources if r.storage == storage and not r.definition)
 
 
 def write_of(
-    operation: str, key: ObjectKey, obj: Object, data: bytes, expected: int = 0, claims: tuple[str, ...] = (), needs: str = ""
+    operation: str,
+    key: ObjectKey,
+    obj: Object,
+    data: bytes,
+    expected: int = 0,
+    claims: tuple[str, ...] = (),
+    needs: str = "",
 ) -> Write:
     metadata = obj["metadata"]
     return Write(

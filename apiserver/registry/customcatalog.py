@@ -1,9 +1,11 @@
 """The resources of each tenant: the built-in ones and those of its CustomResourceDefinitions.
 
-The definitions come from the tenant's watch cache; when that has changed (its selection is then another object), the definitions that
-changed are read again and all others stay as they are. So a request pays one comparison, and a definition counts in every worker as soon as
-its watch cache has it. Before anything is said not to exist, the cache is brought to the tenant's head (`TenantCatalog.fresh`): what one
-worker has told a client is true in all. A tenant that has gone unused for minutes is forgotten with all that was made for it.
+The definitions come from the tenant's watch cache; when that has changed (its selection is then
+another object), the definitions that changed are read again and all others stay as they are. So a
+request pays one comparison, and a definition counts in every worker as soon as its watch cache has
+it. Before anything is said not to exist, the cache is brought to the tenant's head
+(`TenantCatalog.fresh`): what one worker has told a client is true in all. A tenant that has gone
+unused for minutes is forgotten with all that was made for it.
 """
 
 from __future__ import annotations
@@ -13,15 +15,18 @@ import logging
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Protocol
 
 from apiserver.kinds import catalog as builtin
 from apiserver.kinds.apiextensions.custom import CustomResource
-from apiserver.kinds.base import Resource
+from apiserver.kinds.served import Resource
 from apiserver.meta.gvk import GroupResource
 from apiserver.registry.definitions import DEFINITIONS, Change, Definition, read
+from apiserver.registry.offload import LARGE, Asker, by_size
 from apiserver.registry.scope import Tenant
 from apiserver.storage.errors import StorageError, TenantGone
+from apiserver.watch.cache import Cache
 from apiserver.watch.entry import Entry
 from apiserver.watch.errors import WatchClosed
 from apiserver.watch.watches import Watches
@@ -31,7 +36,8 @@ log = logging.getLogger("polyplane.crd")
 FOLLOWED = 300.0
 """Seconds for which the definitions of a tenant are followed after its last request."""
 AHEAD = 512 * 1024
-"""Bytes of definitions that are read between two turns of the event loop when a tenant is entered."""
+"""Bytes of definitions that are read between two turns of the event loop when a tenant is
+entered."""
 
 
 class Follower(Protocol):
@@ -43,8 +49,9 @@ class Follower(Protocol):
 
 @dataclass(slots=True, eq=False)
 class _Known:
-    """What is known of one tenant. entries: the selection of the cache that the rest was made from; groups: definitions by group and name;
-    ahead: definitions that have been read already for the next selection."""
+    """What is known of one tenant. entries: the selection of the cache that the rest was made from;
+    groups: definitions by group and name; ahead: definitions that have been read already for the
+    next selection."""
 
     tenant: Tenant
     entries: Sequence[Entry] = ()
@@ -53,12 +60,14 @@ class _Known:
     ahead: dict[Entry, Definition] = field(default_factory=dict)
     custom: dict[GroupResource, CustomResource] = field(default_factory=dict)
     all: Sequence[Resource] = ()
+    reading: asyncio.Lock = field(default_factory=asyncio.Lock)
     used: float = float("-inf")
     following: asyncio.Task[None] | None = None
 
 
 class TenantCatalog:
-    """apiserver.registry.core.Catalog. followed: seconds for which a tenant is followed after its last request."""
+    """apiserver.registry.core.Catalog. followed: seconds for which a tenant is followed after its
+    last request."""
 
     def __init__(self, followed: float = FOLLOWED) -> None:
         self._followed = followed
@@ -77,7 +86,7 @@ class TenantCatalog:
         for tenant in list(self._known):
             self.forget(tenant)
 
-    # --- reading ---------------------------------------------------------------------------------------------------------------
+    # --- reading ----------------------------------------------------------------------------------
     def find(self, tenant: Tenant, group: str, resource: str) -> Resource | None:
         key = GroupResource(group, resource)
         return self._builtin.get(key) or self._of(tenant).custom.get(key)
@@ -98,21 +107,34 @@ class TenantCatalog:
 
     def used(self, tenant_id: int) -> Tenant | None:
         """The tenant, while it is in use in this process."""
-        known = self._known.get(tenant_id)
-        return known.tenant if known is not None else None
+        served = self._known.get(tenant_id)
+        return served.tenant if served is not None else None
 
     async def ready(self, tenant: Tenant) -> None:
         """To be awaited before a request looks anything up. Raises StorageError."""
-        await self._bring(tenant, use=True)
+        served = self._known.get(tenant.id)
+        cache = self._cache(served) if served is not None else None
+        if (
+            served is None
+            or cache is None
+            or cache.select() is not served.entries
+            or served.following is None
+            or served.following.done()
+        ):
+            await self._bring(tenant, use=True)
+        else:  # as nearly always: nothing has changed since the last request
+            served.used = time.monotonic()
 
     async def fresh(self, tenant: Tenant) -> None:
-        """As ready(), and not older than the call: before anybody is told that something does not exist."""
+        """As ready(), and not older than the call: before anybody is told that something does not
+        exist."""
         assert self._watches is not None, "follow() comes first"
         await self._watches.fresh(tenant.id, DEFINITIONS)
         await self.ready(tenant)
 
     async def latest(self, tenant: Tenant) -> bool:
-        """As fresh(), for a follower: does not count as use. False, and nothing done, when the tenant is not in use."""
+        """As fresh(), for a follower: does not count as use. False, and nothing done, when the
+        tenant is not in use."""
         assert self._watches is not None, "follow() comes first"
         if tenant.id not in self._known:
             return False
@@ -126,48 +148,59 @@ class TenantCatalog:
         assert self._watches is not None, "follow() comes first"
         if self._watches.peek(tenant.id, DEFINITIONS) is None:
             await self._watches.cache(tenant.id, DEFINITIONS)
-        known = self._known.get(tenant.id)
-        if known is None:
-            known = self._known[tenant.id] = _Known(tenant)
+        served = self._known.get(tenant.id)
+        if served is None:
+            served = self._known[tenant.id] = _Known(tenant)
         if use:
-            known.used = time.monotonic()
-        if known.following is None or known.following.done():
-            known.following = asyncio.create_task(self._follow(known))
-        await self._read_ahead(known)
-        self._refresh(known)
+            served.used = time.monotonic()
+        if served.following is None or served.following.done():
+            served.following = asyncio.create_task(self._follow(served))
+        await self._read_ahead(served)
+        self._refresh(served)
 
     def _of(self, tenant: Tenant) -> _Known:
-        known = self._known.get(tenant.id)
-        if known is None:
+        served = self._known.get(tenant.id)
+        if served is None:
             return _Known(tenant)
-        self._refresh(known)
-        return known
+        self._refresh(served)
+        return served
 
-    # --- following -------------------------------------------------------------------------------------------------------------
-    async def _read_ahead(self, known: _Known) -> None:
-        """Reads what is new in slices, so that a tenant with megabytes of definitions holds nobody up."""
-        cache = self._watches.peek(known.tenant.id, DEFINITIONS) if self._watches is not None else None
-        if cache is None or cache.select() is known.entries:
+    # --- following --------------------------------------------------------------------------------
+    async def _read_ahead(self, served: _Known) -> None:
+        """Reads what is new in slices, and what is large in its tenant's turn, so that megabytes of
+        definitions hold nobody up."""
+        cache = self._cache(served)
+        if cache is None or cache.select() is served.entries:
             return
-        size = 0
-        for entry in cache.select():
-            before = known.definitions.get(entry.name)
-            if entry in known.ahead or (before is not None and before.entry is entry):
-                continue
-            known.ahead[entry] = read(entry, before)
-            size += len(entry.json)
-            if size > AHEAD:
-                size = 0
-                await asyncio.sleep(0)
+        async with served.reading:  # whoever comes second finds it read
+            size = 0
+            for entry in cache.select():
+                if not _is_new(served, entry):
+                    continue
+                before = served.definitions.get(entry.name)
+                asker = Asker(served.tenant, len(entry.json))
+                served.ahead[entry] = await by_size(asker, partial(read, entry, before))
+                size += len(entry.json)
+                if size > AHEAD:
+                    size = 0
+                    await asyncio.sleep(0)
 
-    def _refresh(self, known: _Known) -> None:
-        cache = self._watches.peek(known.tenant.id, DEFINITIONS) if self._watches is not None else None
+    def _cache(self, served: _Known) -> Cache | None:
+        return (
+            self._watches.peek(served.tenant.id, DEFINITIONS) if self._watches is not None else None
+        )
+
+    def _refresh(self, served: _Known) -> None:
+        """What is large and has not been read yet has to wait for whoever can."""
+        cache = self._cache(served)
         if cache is None:
             return
         entries = cache.select()
-        if entries is known.entries:
+        if entries is served.entries or any(
+            _is_new(served, e) and len(e.json) >= LARGE for e in entries
+        ):
             return
-        before = known.definitions
+        before = served.definitions
         after: dict[str, Definition] = {}
         changes: list[Change] = []
         for entry in entries:
@@ -175,80 +208,101 @@ class TenantCatalog:
             if old is not None and old.entry is entry:
                 after[entry.name] = old
             else:
-                after[entry.name] = new = known.ahead.get(entry) or read(entry, old)
+                after[entry.name] = new = served.ahead.get(entry) or read(entry, old)
                 changes.append(Change(old, new))
         changes += [Change(old, None) for name, old in before.items() if name not in after]
-        known.entries, known.definitions = entries, after
-        known.ahead.clear()
-        _regroup(known, changes)
-        self._serve(known, changes)
+        served.entries, served.definitions = entries, after
+        served.ahead.clear()
+        _regroup(served, changes)
+        self._serve(served, changes)
         if changes and self._follower is not None:
-            self._follower.changed(known.tenant, changes)
+            self._follower.changed(served.tenant, changes)
 
-    def _serve(self, known: _Known, changes: Sequence[Change]) -> None:
-        """Brings the resources up to date. Watches of instances end when their definition goes or changes, as their objects may look
-        different now."""
+    def _serve(self, served: _Known, changes: Sequence[Change]) -> None:
+        """Brings the resources up to date. Watches of instances end when their definition goes or
+        changes, as their objects may look different now."""
         assert self._watches is not None
-        if all((c.before.resource if c.before else None) is (c.after.resource if c.after else None) for c in changes):
+        if all(
+            (c.before.resource if c.before else None) is (c.after.resource if c.after else None)
+            for c in changes
+        ):
             return
-        known.custom = {d.resource.group_resource: d.resource for d in known.definitions.values() if d.resource is not None}
-        known.all = [*self._builtins, *(r for key, r in known.custom.items() if key not in self._builtin)]
+        served.custom = {
+            d.resource.group_resource: d.resource
+            for d in served.definitions.values()
+            if d.resource is not None
+        }
+        served.all = [
+            *self._builtins,
+            *(r for key, r in served.custom.items() if key not in self._builtin),
+        ]
         for old, new in changes:
-            if old is not None and old.resource is not None and (new is None or new.resource is not old.resource):
-                self._watches.drop(known.tenant.id, old.resource.storage)
+            if (
+                old is not None
+                and old.resource is not None
+                and (new is None or new.resource is not old.resource)
+            ):
+                self._watches.drop(served.tenant.id, old.resource.storage)
 
-    async def _follow(self, known: _Known) -> None:
-        """Looks at every change, also while no request comes, for as long as the tenant is in use; then forgets it."""
+    async def _follow(self, served: _Known) -> None:
+        """Looks at every change, also while no request comes, for as long as the tenant is in use;
+        then forgets it."""
         try:
-            while self._in_use(known):
-                await self._listen(known)
+            while self._in_use(served):
+                await self._listen(served)
         finally:
-            if self._known.get(known.tenant.id) is known:
-                del self._known[known.tenant.id]
+            if self._known.get(served.tenant.id) is served:
+                del self._known[served.tenant.id]
 
-    async def _listen(self, known: _Known) -> None:
+    async def _listen(self, served: _Known) -> None:
         assert self._watches is not None
         try:
-            subscription = await self._watches.subscribe(known.tenant.id, DEFINITIONS, after=None)
+            subscription = await self._watches.subscribe(served.tenant.id, DEFINITIONS, after=None)
         except StorageError as e:
-            log.debug("definitions of tenant %s: %s", known.tenant.name, e)
+            log.debug("definitions of tenant %s: %s", served.tenant.name, e)
             if isinstance(e, TenantGone):
-                known.used = float("-inf")
+                served.used = float("-inf")
             else:
                 await asyncio.sleep(1)
             return
         try:
-            while self._in_use(known):
+            while self._in_use(served):
                 await subscription.next(self._followed / 4)
-                await self._read_ahead(known)
-                self._refresh(known)
+                await self._read_ahead(served)
+                self._refresh(served)
         except (WatchClosed, StorageError) as e:
-            log.debug("definitions of tenant %s: %s", known.tenant.name, e)
+            log.debug("definitions of tenant %s: %s", served.tenant.name, e)
             await asyncio.sleep(0.05)
         finally:
             subscription.cancel()
 
-    def _in_use(self, known: _Known) -> bool:
-        """Someone asks, or watches: a watch of instances must learn of the end of their definition."""
+    def _in_use(self, served: _Known) -> bool:
+        """Someone asks, or watches: a watch of instances must learn of the end of their
+        definition."""
         assert self._watches is not None
-        idle = time.monotonic() - known.used >= self._followed
-        return not idle or self._watches.watched(known.tenant.id, but=DEFINITIONS)
+        idle = time.monotonic() - served.used >= self._followed
+        return not idle or self._watches.watched(served.tenant.id, but=DEFINITIONS)
 
     def forget(self, tenant_id: int) -> None:
-        known = self._known.pop(tenant_id, None)
-        if known is not None and known.following is not None:
-            known.following.cancel()
+        served = self._known.pop(tenant_id, None)
+        if served is not None and served.following is not None:
+            served.following.cancel()
 
 
-def _regroup(known: _Known, changes: Sequence[Change]) -> None:
+def _is_new(served: _Known, entry: Entry) -> bool:
+    before = served.definitions.get(entry.name)
+    return entry not in served.ahead and (before is None or before.entry is not entry)
+
+
+def _regroup(served: _Known, changes: Sequence[Change]) -> None:
     for old, new in changes:
         if new is not None:
-            known.groups.setdefault(new.group, {})[new.name] = new
+            served.groups.setdefault(new.group, {})[new.name] = new
         elif old is not None:
-            group = known.groups[old.group]
+            group = served.groups[old.group]
             del group[old.name]
             if not group:
-                del known.groups[old.group]
+                del served.groups[old.group]
 
 
 __all__ = ["DEFINITIONS", "Change", "Definition", "Follower", "TenantCatalog"]

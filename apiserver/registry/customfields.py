@@ -1,7 +1,8 @@
 """Selectable fields of custom resources, found when a selector asks for them.
 
-Which fields can be selected by differs from tenant to tenant, and selectors are checked against the definition before they run; so the
-watch caches keep no list of fields for custom objects, but look up what is asked for, once per object and field.
+Which fields can be selected by differs from tenant to tenant, and selectors are checked against the
+definition before they run; so the watch caches keep no list of fields for custom objects, but look
+up what is asked for, once per object and field.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ class CustomFields(Mapping[str, str]):
 
     __slots__ = ("_data", "_found")
 
-    def __init__(self, known: dict[str, str], data: bytes) -> None:
-        self._found, self._data = known, data
+    def __init__(self, fields: dict[str, str], data: bytes) -> None:
+        self._found, self._data = fields, data
 
     def __getitem__(self, name: str) -> str:
-        found = self._found.get(name)
-        if found is None:
-            found = self._found[name] = self._look_up(name)
-        return found
+        value = self._found.get(name)
+        if value is None:
+            value = self._found[name] = self._look_up(name)
+        return value
 
     def _look_up(self, name: str) -> str:
         path = _path(name)

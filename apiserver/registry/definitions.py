@@ -1,7 +1,9 @@
-"""What a process keeps of one CustomResourceDefinition at one version: an outline for controllers, the Resource that serves its objects.
+"""What a process keeps of one CustomResourceDefinition at one version: an outline for controllers,
+the Resource that serves its objects.
 
-Definitions can be megabytes large and a tenant can have hundreds, so nothing of a schema is kept here: schemas are shared with equal
-definitions of other tenants and compiled at first use (apiserver.kinds.apiextensions.schemas).
+Definitions can be megabytes large and a tenant can have hundreds, so nothing of a schema is kept
+here: schemas are shared with equal definitions of other tenants and compiled at first use
+(apiserver.kinds.apiextensions.schemas).
 """
 
 from __future__ import annotations
@@ -15,8 +17,8 @@ import orjson
 from apiserver.kinds.apiextensions import conditions
 from apiserver.kinds.apiextensions.custom import CustomKind, CustomResource
 from apiserver.kinds.apiextensions.resource import custom_resource
-from apiserver.kinds.base import Object
 from apiserver.meta.gvk import GroupResource
+from apiserver.meta.objects import Object
 from apiserver.watch.entry import Entry
 
 DEFINITIONS = GroupResource("apiextensions.k8s.io", "customresourcedefinitions")
@@ -26,8 +28,9 @@ _APPROVAL = "api-approved.kubernetes.io"
 
 @dataclass(slots=True, eq=False)
 class Definition:
-    """outline: metadata, group, names, conversion and status, without versions; served: names of the versions that it wants to be served;
-    digest: of all that the resource is made from, deletion aside; resource: None while it is not served."""
+    """outline: metadata, group, names, conversion and status, without versions; served: names of
+    the versions that it wants to be served; digest: of all that the resource is made from, deletion
+    aside; resource: None while it is not served."""
 
     entry: Entry
     outline: Object
@@ -51,7 +54,9 @@ class Definition:
     @property
     def ending(self) -> bool:
         """It is being deleted, and its instances have not been seen to."""
-        return self.deleting and conditions.FINALIZER in (self.outline["metadata"].get("finalizers") or ())
+        return self.deleting and conditions.FINALIZER in (
+            self.outline["metadata"].get("finalizers") or ()
+        )
 
     @property
     def held(self) -> frozenset[str]:
@@ -71,8 +76,8 @@ class Change(NamedTuple):
 
 
 def read(entry: Entry, before: Definition | None) -> Definition:
-    """``before``: the definition of that name at the version known until now, whose resource stays when nothing changes but that it is
-    being deleted."""
+    """``before``: the definition of that name at the version known until now, whose resource stays
+    when nothing changes but that it is being deleted."""
     crd = entry.object()
     spec, metadata, status = crd["spec"], crd["metadata"], crd.get("status") or {}
     text = orjson.dumps([spec, status.get("acceptedNames")], option=orjson.OPT_SORT_KEYS)
@@ -80,12 +85,15 @@ def read(entry: Entry, before: Definition | None) -> Definition:
     served = tuple(v["name"] for v in spec.get("versions") or () if v.get("served"))
     resource = None
     if conditions.is_served(crd):
-        known = before.resource if before is not None else None
+        resource_before = before.resource if before is not None else None
         alike = before is not None and before.digest == digest and before.entry.uid == entry.uid
-        if known is not None and alike:
-            resource = known  # also when it is deleted from now on: watches go on until the last instance is gone
+        if resource_before is not None and alike:
+            # also when it is deleted from now on: watches go on until the last instance is gone
+            resource = resource_before
             assert isinstance(resource.hooks, CustomKind), "made by custom_resource"
-            resource.terminating = resource.hooks.terminating = bool(metadata.get("deletionTimestamp"))
+            resource.terminating = resource.hooks.terminating = bool(
+                metadata.get("deletionTimestamp")
+            )
         else:
             resource = custom_resource(crd)
             resource.digest = digest
@@ -97,8 +105,16 @@ def _outline(spec: Object, metadata: Object, status: Object) -> Object:
     approval = (metadata.get("annotations") or {}).get(_APPROVAL)
     if approval is not None:
         kept["annotations"] = {_APPROVAL: approval}
-    wanted = {"group": spec["group"], "names": spec.get("names") or {}, "conversion": spec.get("conversion")}
-    return {"metadata": kept, "spec": wanted, "status": {k: status[k] for k in ("acceptedNames", "conditions") if k in status}}
+    members = {
+        "group": spec["group"],
+        "names": spec.get("names") or {},
+        "conversion": spec.get("conversion"),
+    }
+    return {
+        "metadata": kept,
+        "spec": members,
+        "status": {k: status[k] for k in ("acceptedNames", "conditions") if k in status},
+    }
 
 
 def names_of(names: Object) -> frozenset[str]:

@@ -1,6 +1,7 @@
 """Delete: preconditions, grace, finalizers for garbage collection, and the removal itself.
 
-Sources: k8s.io/apiserver ``registry/rest/delete.go`` (BeforeDelete) and ``registry/generic/registry/store.go`` (deletion finalizers).
+Sources: k8s.io/apiserver ``registry/rest/delete.go`` (BeforeDelete) and
+``registry/generic/registry/store.go`` (deletion finalizers).
 """
 
 from __future__ import annotations
@@ -9,47 +10,59 @@ from dataclasses import dataclass
 from datetime import timedelta
 from enum import Enum
 
-from admission.attributes import Object
 from apiserver.errors import Conflict, Invalid, NotFound
 from apiserver.fielderrors import invalid
-from apiserver.kinds.base import Resource
 from apiserver.kinds.common.objectmeta import FOREGROUND, ORPHAN
+from apiserver.kinds.served import Resource
 from apiserver.meta.gvk import GroupKind, GroupResource
-from apiserver.meta.objects import copy_json
+from apiserver.meta.objects import Object, copy_json
 from apiserver.meta.times import format_time, parse_time
-from apiserver.registry.core import Registry, State, ordered_metadata, write_of
-from apiserver.registry.options import DeleteOptions
+from apiserver.registry.core import Registry, State, write_of
+from apiserver.registry.options import UNSAFE, DeleteOptions
 from apiserver.registry.result import Stored
 from apiserver.registry.scope import Scope
 from apiserver.registry.translate import storage_errors
-from apiserver.registry.versions import as_it_was, load, to_store
+from apiserver.registry.versions import as_it_was, load, size_of, to_store
 from apiserver.storage.errors import KeyMissing, Stale
 from apiserver.storage.interface import ObjectKey
-
-UNSAFE = "ignoreStoreReadErrorWithClusterBreakingPotential"
 
 
 @dataclass(slots=True)
 class Deleted:
-    """object: the object as it was (or is, marked); gone: whether it has left the store."""
+    """object: its last state if it is gone, else the marked object; gone: whether it has left the
+    store."""
 
     object: Object
     gone: bool
 
 
-async def delete(registry: Registry, scope: Scope, options: DeleteOptions) -> Deleted:
+async def delete(
+    registry: Registry, scope: Scope, options: DeleteOptions, *, of_collection: bool = False
+) -> Deleted:
+    """``of_collection``: the request is about a collection, so that admission is told no name."""
     if options.unsafe:
         text = "is exclusively used to delete corrupt object(s), try again by removing this option"
         resource = scope.resource.group_resource
-        raise Invalid(GroupKind(resource.group, resource.resource), scope.name, [invalid(UNSAFE, True, text)])
-    attributes = registry.attributes(scope, "DELETE", scope.name, None, None, dry_run=options.dry_run)
-    lookup = registry.lookup(scope.tenant)
+        raise Invalid(
+            GroupKind(resource.group, resource.resource), scope.name, [invalid(UNSAFE, True, text)]
+        )
+    attributes = registry.attributes(
+        scope,
+        "DELETE",
+        "" if of_collection else scope.name,
+        None,
+        None,
+        dry_run=options.dry_run,
+        options=options.as_object(),
+    )
     key = scope.key()
     record = await registry.store.get(scope.tenant.id, key)
     while True:
         if record is None:
             raise NotFound(scope.resource.group_resource, scope.name)
-        old = await load(registry, scope, record)
+        asker = scope.asker(size_of(scope, record))
+        lookup = registry.lookup(scope.tenant, asker)
+        old = await load(registry, scope, record, asker)
         check_preconditions(scope.resource, old, options)
         attributes.old = old
         await registry.chain.admit(attributes, lookup)
@@ -63,11 +76,22 @@ async def delete(registry: Registry, scope: Scope, options: DeleteOptions) -> De
 
 def warn(scope: Scope, options: DeleteOptions) -> None:
     """Says that dependents will stay behind, where nobody said whether they should."""
-    if scope.resource.hooks.orphan_warning and options.propagation_policy is None and options.orphan_dependents is None:
+    if (
+        scope.resource.hooks.orphan_warning
+        and options.propagation_policy is None
+        and options.orphan_dependents is None
+    ):
         scope.warn(scope.resource.hooks.orphan_warning)
 
 
-async def _attempt(registry: Registry, scope: Scope, key: ObjectKey, record: State, old: Object, options: DeleteOptions) -> Deleted:
+async def _attempt(
+    registry: Registry,
+    scope: Scope,
+    key: ObjectKey,
+    record: State,
+    old: Object,
+    options: DeleteOptions,
+) -> Deleted:
     resource = scope.resource
     new = copy_json(old)
     step = mark(scope, new, options)
@@ -76,17 +100,22 @@ async def _attempt(registry: Registry, scope: Scope, key: ObjectKey, record: Sta
     gone = step is not Step.KEEP
     if step is Step.REMOVE:
         new = copy_json(old)  # it goes as it was stored
-    new["metadata"] = ordered_metadata(new["metadata"], resource)
+    new["metadata"] = resource.ordered_metadata(new["metadata"])
     if options.dry_run:
         return Deleted(new, gone)
-    unchanged = resource.custom and new == old  # what a webhook would have to convert is not asked for
-    data = as_it_was(record) if unchanged else (await to_store(registry, scope, new)).data
+    # a webhook is not asked to convert what is removed as it is stored
+    as_stored = resource.removed_as_stored and new == old
+    data = as_it_was(record) if as_stored else (await to_store(registry, scope, new)).data
     expected, claims = record.resource_version, registry.claims(resource, new)
     with storage_errors(scope, scope.name, passing=(Stale, KeyMissing)):
         if step is not Step.REMOVE:
-            expected = await registry.store.write(scope.tenant.id, write_of("update", key, new, data, expected, claims))
+            expected = await registry.store.write(
+                scope.tenant.id, write_of("update", key, new, data, expected, claims)
+            )
         if gone:
-            expected = await registry.store.write(scope.tenant.id, write_of("delete", key, new, data, expected))
+            expected = await registry.store.write(
+                scope.tenant.id, write_of("delete", key, new, data, expected)
+            )
     new["metadata"]["resourceVersion"] = str(expected)
     return Deleted(new, gone)
 
@@ -95,38 +124,46 @@ def check_preconditions(resource: Resource, old: Object, options: DeleteOptions)
     """Raises Conflict."""
     metadata, two_phases = old["metadata"], resource.hooks.two_phases
     named = resource.group_resource if two_phases else GroupResource(resource.group, resource.kind)
-    wanted, found = options.precondition_uid, metadata.get("uid")
-    if wanted is not None and wanted != found:
+    expected, actual = options.precondition_uid, metadata.get("uid")
+    if expected is not None and expected != actual:
         text = (
-            f"the UID in the precondition ({wanted}) does not match the UID in record ({found}). "
+            f"the UID in the precondition ({expected}) does not match the UID in record "
+            f"({actual}). "
             "The object might have been deleted and then recreated"
         )
         if two_phases:
-            text = f"Precondition failed: UID in precondition: {wanted}, UID in object meta: {found}"
+            text = (
+                f"Precondition failed: UID in precondition: {expected}, UID in object meta: "
+                f"{actual}"
+            )
         raise Conflict(named, metadata["name"], text)
-    wanted, found = options.precondition_resource_version, metadata.get("resourceVersion")
-    if wanted is not None and wanted != found:
+    expected, actual = options.precondition_resource_version, metadata.get("resourceVersion")
+    if expected is not None and expected != actual:
         text = (
-            f"the ResourceVersion in the precondition ({wanted}) does not match the ResourceVersion in record "
-            f"({found}). The object might have been modified"
+            f"the ResourceVersion in the precondition ({expected}) does not match the "
+            f"ResourceVersion in record "
+            f"({actual}). The object might have been modified"
         )
         if two_phases:
-            text = f"Precondition failed: ResourceVersion in precondition: {wanted}, ResourceVersion in object meta: {found}"
+            text = (
+                f"Precondition failed: ResourceVersion in precondition: {expected}, "
+                f"ResourceVersion in object meta: {actual}"
+            )
         raise Conflict(named, metadata["name"], text)
 
 
 class Step(Enum):
-    """What a deletion comes to: nothing (it is under way already), the marked object stays, the object goes as it was stored, or it is
-    marked and then goes."""
+    """What a deletion comes to."""
 
-    NOTHING = 0
-    KEEP = 1
-    REMOVE = 2
-    MARK_AND_REMOVE = 3
+    NOTHING = 0  # it is under way already
+    KEEP = 1  # the marked object is stored and stays
+    REMOVE = 2  # the object goes as it was stored
+    MARK_AND_REMOVE = 3  # the marked object is stored, and then goes
 
 
 def mark(scope: Scope, new: Object, options: DeleteOptions) -> Step:
-    """Sets deletionTimestamp, grace and finalizers on ``new``."""
+    """Sets deletionTimestamp, grace and finalizers on ``new``. An object with finalizers is marked
+    and kept until the last of them is taken off."""
     metadata, hooks = new["metadata"], scope.resource.hooks
     if hooks.begin_deletion(new, scope.now):
         return Step.KEEP
@@ -176,14 +213,19 @@ def _namespace_waits(obj: Object) -> bool:
 
 
 def _shorten(scope: Scope, metadata: Object, options: DeleteOptions) -> bool:
-    """A second delete can only make the grace period shorter, and never moves its end into the past."""
+    """A second delete can only make the grace period shorter, and never moves its end into the
+    past."""
     asked, period = options.grace_period, metadata["deletionGracePeriodSeconds"]
     if asked is None:
         return False
     asked = 1 if asked < 0 else asked
     if asked >= period:
         return False
-    until = parse_time(metadata["deletionTimestamp"]) - timedelta(seconds=period) + timedelta(seconds=asked)
+    until = (
+        parse_time(metadata["deletionTimestamp"])
+        - timedelta(seconds=period)
+        + timedelta(seconds=asked)
+    )
     if until < scope.now:
         until, asked = scope.now, min(asked, 1)
     metadata["deletionTimestamp"] = format_time(until)
@@ -192,13 +234,19 @@ def _shorten(scope: Scope, metadata: Object, options: DeleteOptions) -> bool:
 
 
 def _set_finalizers(obj: Object, resource: Resource, options: DeleteOptions) -> None:
+    """The garbage collector's finalizer comes after those that are there; a list that names the
+    same ones already stays as it is, in its own order (store.go
+    deletionFinalizersForGarbageCollection)."""
     if resource.hooks.dependents == "none":
         return
-    finalizers = [f for f in obj["metadata"].get("finalizers") or () if f not in (ORPHAN, FOREGROUND)]
+    before = obj["metadata"].get("finalizers") or ()
+    finalizers = [f for f in before if f not in (ORPHAN, FOREGROUND)]
     if _orphans(obj, resource, options):
         finalizers.append(ORPHAN)
     elif _foreground(obj, options):
         finalizers.append(FOREGROUND)
+    if set(finalizers) == set(before):
+        return
     if finalizers:
         obj["metadata"]["finalizers"] = finalizers
     else:
@@ -226,7 +274,8 @@ def _foreground(obj: Object, options: DeleteOptions) -> bool:
 
 
 def answer(scope: Scope, deleted: Deleted) -> Stored:
-    """The object while it is still there, and for kinds that return what they delete; a Status otherwise."""
+    """The object while it is still there, and for kinds that return what they delete; a Status
+    otherwise."""
     if not deleted.gone or scope.resource.hooks.returns_deleted:
         return Stored.of_object(deleted.object)
     metadata = deleted.object["metadata"]

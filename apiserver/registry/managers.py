@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from apiserver.fieldmanager import reset
 from apiserver.fieldmanager.manager import FieldManager
-from apiserver.fieldmanager.updater import MissingVersion
-from apiserver.kinds.base import Object, Resource
+from apiserver.kinds.served import Resource
 from apiserver.meta.gvk import GroupVersion
-from apiserver.registry.typing import type_object
+from apiserver.meta.objects import Object
+from apiserver.schema.decode_errors import DecodeError
+from apiserver.schema.restore import restore
 from apiserver.schema.types import Schema
 
 
-def make_manager(resource: Resource, converted: Callable[[Object, str], Object] | None = None) -> FieldManager:
-    """``converted``: an object in a version of its kind, where that is not the kind's own business."""
+def make_manager(
+    resource: Resource, converted: Callable[[Object, str], Object] | None = None
+) -> FieldManager:
+    """``converted``: an object in a version of its kind, where that is not the kind's own
+    business."""
 
     def served(api_version: str) -> str:
         gv = GroupVersion.parse(api_version)
@@ -28,23 +31,25 @@ def make_manager(resource: Resource, converted: Callable[[Object, str], Object] 
         if obj.get("apiVersion") == api_version:
             return obj
         version = served(api_version)
-        if not version and resource.custom:
-            # kube-apiserver does not tell this error from others: managers of removed versions stop applies (kubernetes issue 111937)
-            raise ValueError(f"request to convert CR to an invalid group/version: {api_version}")
         if not version:
-            raise MissingVersion(api_version)
-        return resource.hooks.convert(obj, version) if converted is None else converted(obj, version)
+            raise resource.no_such_version(api_version)
+        return (
+            resource.hooks.convert(obj, version) if converted is None else converted(obj, version)
+        )
 
     def finish(obj: Object) -> Object:
-        version = GroupVersion.parse(obj["apiVersion"]).version
-        return type_object(resource, resource.versions[version], obj)[0]
+        version = resource.versions[GroupVersion.parse(obj["apiVersion"]).version]
+        try:
+            return resource.decode(version, obj)[0]
+        except DecodeError:
+            if not resource.has_go_type:
+                raise
+        try:
+            restored = restore(version.schema, obj)
+        except DecodeError as error:
+            gvk = resource.gvk(version.version)
+            text = f"unable to convert unstructured object to {gvk}: {error}"
+            raise DecodeError(text) from None
+        return resource.decode(version, restored)[0]
 
-    return FieldManager(resource.kind, schemas, convert, _filters(resource), finish)
-
-
-def _filters(resource: Resource) -> reset.Filters:
-    versions = {resource.gvk(v).api_version: served for v, served in resource.versions.items()}
-    if resource.custom:
-        return reset.custom(v for v, served in versions.items() if "status" in served.subresources)
-    subresources = {name for served in versions.values() for name in served.subresources}
-    return reset.built_in(resource.group_resource, versions, subresources)
+    return FieldManager(resource.kind, schemas, convert, resource.reset_fields(), finish)

@@ -1,21 +1,27 @@
 """ObjectMeta: what the server fills in, what it refuses, and what an update may not change.
 
-Sources: k8s.io/apimachinery ``api/validation/objectmeta.go``, k8s.io/apiserver ``registry/rest/{create,update,meta}.go``.
+Sources: k8s.io/apimachinery ``api/validation/objectmeta.go``, k8s.io/apiserver
+``registry/rest/{create,update,meta}.go``.
 """
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
 from apiserver.errors import BadRequest
-from apiserver.fielderrors import FieldErrors, FieldPath, forbidden, go_quote, invalid
-from apiserver.kinds.base import Kind, Object
+from apiserver.fielderrors import FieldErrors, FieldPath, forbidden, invalid
+from apiserver.golang.strconv import go_quote
+from apiserver.kinds.base import Kind
 from apiserver.kinds.common import namerules
-from apiserver.kinds.common.objectmeta import identity_errors, shared_errors, standard_finalizer_errors
+from apiserver.kinds.common.objectmeta import (
+    identity_errors,
+    shared_errors,
+    standard_finalizer_errors,
+)
 from apiserver.meta import names
+from apiserver.meta.objects import Object
 from apiserver.meta.times import format_time
 
 METADATA = FieldPath("metadata")
@@ -28,39 +34,68 @@ def drop_deletion(metadata: dict[str, Any]) -> None:
 
 
 def fill_system_fields(metadata: dict[str, Any], now: datetime) -> None:
-    """Before create: a new uid and creationTimestamp, a generated name, nothing that only deletion sets."""
+    """Before create: a new uid and creationTimestamp, a generated name, nothing that only deletion
+    sets."""
     drop_deletion(metadata)
     metadata["creationTimestamp"] = format_time(now)
-    metadata["uid"] = str(uuid.uuid4())
+    metadata["uid"] = names.random_uid()
     if metadata.get("generateName") and not metadata.get("name"):
         metadata["name"] = names.generate_name(metadata["generateName"])
 
 
-def validate(obj: Object, hooks: Kind, *, namespaced: bool, path: FieldPath = METADATA) -> FieldErrors:
-    """What the kind asks of the metadata of its objects."""
+def validate(
+    obj: Object,
+    hooks: Kind,
+    *,
+    namespaced: bool,
+    path: FieldPath = METADATA,
+    shared: FieldErrors | None = None,
+) -> FieldErrors:
+    """What the kind asks of the metadata of its objects. ``shared``: what `shared_errors` finds,
+    where that is known."""
     metadata = obj.get("metadata", {})
-    errors = identity_errors(metadata, path, namespaced=namespaced, name_rule=hooks.name_rule or namerules.dns_subdomain)
-    errors += shared_errors(metadata, path)
-    return errors + (standard_finalizer_errors(metadata, path) if hooks.standard_finalizers else [])
+    errors = identity_errors(
+        metadata, path, namespaced=namespaced, name_rule=hooks.name_rule or namerules.dns_subdomain
+    )
+    errors += shared_errors(metadata, path) if shared is None else shared
+    return errors + _standard(metadata, hooks, path)
 
 
-def path_segment_errors(obj: Object) -> FieldErrors:
-    """What every name must satisfy to fit into a URL, whatever the kind's own rule."""
-    name = obj["metadata"].get("name", "")
-    return [invalid(METADATA.child("name"), name, text) for text in names.path_segment(name)]
+def common_errors(obj: Object, hooks: Kind, *, namespaced: bool) -> FieldErrors:
+    """What is asked of the metadata of every new object once the kind is satisfied: a name that
+    fits into a URL, and all the rest where the kind has not looked at it."""
+    metadata = obj["metadata"]
+    if hooks.metadata_create:
+        name = metadata.get("name", "")
+        return [invalid(METADATA.child("name"), name, text) for text in names.path_segment(name)]
+    errors = identity_errors(
+        metadata, METADATA, namespaced=namespaced, name_rule=namerules.path_segment
+    )
+    return errors + shared_errors(metadata, METADATA)
 
 
-_IMMUTABLE = ("name", "namespace", "uid", "creationTimestamp", "deletionTimestamp", "deletionGracePeriodSeconds")
+_IMMUTABLE = (
+    "name",
+    "namespace",
+    "uid",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+)
 
 
 def inherit(metadata: dict[str, Any], old: Mapping[str, Any]) -> None:
-    """Before update: creationTimestamp and a set deletionTimestamp cannot change; what may be left out is taken from the stored object."""
+    """Before update: creationTimestamp and a set deletionTimestamp cannot change; what may be left
+    out is taken from the stored object."""
     if not metadata.get("uid") and old.get("uid"):
         metadata["uid"] = old["uid"]
     for name in ("creationTimestamp", "deletionTimestamp"):
         if old.get(name) is not None:
             metadata[name] = old[name]
-    if metadata.get("deletionGracePeriodSeconds") is None and old.get("deletionGracePeriodSeconds") is not None:
+    if (
+        metadata.get("deletionGracePeriodSeconds") is None
+        and old.get("deletionGracePeriodSeconds") is not None
+    ):
         metadata["deletionGracePeriodSeconds"] = old["deletionGracePeriodSeconds"]
     metadata.pop("selfLink", None)
 
@@ -73,14 +108,27 @@ def keep_generation(metadata: dict[str, Any], old: Mapping[str, Any]) -> None:
         metadata.pop("generation", None)
 
 
-def validate_update(obj: Object, old: Object, hooks: Kind, *, namespaced: bool, whole: bool) -> FieldErrors:
-    """What every update is asked. kube-apiserver validates metadata for every kind, and again in the kind's own validation: clients see a
-    cause each time. ``whole``: it is the object itself that is updated, not its status or the like."""
+def validate_update(
+    obj: Object, old: Object, hooks: Kind, *, namespaced: bool, whole: bool
+) -> FieldErrors:
+    """What every update is asked. kube-apiserver validates metadata for every kind, and again in
+    the kind's own validation: clients see a cause each time. ``whole``: it is the object itself
+    that is updated, not its status or the like."""
     shared = shared_errors(obj["metadata"], METADATA)
     changed = _change_errors(obj, old, METADATA)
-    errors = identity_errors(obj["metadata"], METADATA, namespaced=namespaced, name_rule=namerules.path_segment)
-    errors += [*shared, *changed, *shared, *changed, *shared]
-    return errors + (validate(obj, hooks, namespaced=namespaced) if whole and hooks.metadata_again else [])
+    errors = identity_errors(
+        obj["metadata"], METADATA, namespaced=namespaced, name_rule=namerules.path_segment
+    )
+    errors += [*shared, *changed, *shared]
+    if hooks.metadata_update:
+        errors += [*changed, *shared, *_standard(obj["metadata"], hooks, METADATA)]
+    if whole and hooks.metadata_again:
+        errors += hooks.metadata_again * validate(obj, hooks, namespaced=namespaced, shared=shared)
+    return errors
+
+
+def _standard(metadata: Mapping[str, Any], hooks: Kind, path: FieldPath) -> FieldErrors:
+    return standard_finalizer_errors(metadata, path) if hooks.standard_finalizers else []
 
 
 def _change_errors(obj: Object, old: Object, path: FieldPath) -> FieldErrors:
@@ -89,13 +137,20 @@ def _change_errors(obj: Object, old: Object, path: FieldPath) -> FieldErrors:
     if before.get("deletionTimestamp"):
         added = sorted({*(metadata.get("finalizers") or ())} - {*(before.get("finalizers") or ())})
         if added:
-            shown = "[]string{" + ", ".join(go_quote(f) for f in added) + "}"
-            text = f"no new finalizers can be added if the object is being deleted, found new finalizers {shown}"
+            added_text = "[]string{" + ", ".join(go_quote(f) for f in added) + "}"
+            text = (
+                f"no new finalizers can be added if the object is being deleted, found "
+                f"new finalizers {added_text}"
+            )
             errors.append(forbidden(path.child("finalizers"), text))
     if not metadata.get("resourceVersion"):
         errors.append(invalid(path.child("resourceVersion"), "", "must be specified for an update"))
     if metadata.get("generation", 0) < before.get("generation", 0):
-        errors.append(invalid(path.child("generation"), metadata.get("generation", 0), "must not be decremented"))
+        errors.append(
+            invalid(
+                path.child("generation"), metadata.get("generation", 0), "must not be decremented"
+            )
+        )
     for name in _IMMUTABLE:
         if metadata.get(name) != before.get(name):
             errors.append(invalid(path.child(name), metadata.get(name), "field is immutable"))
@@ -112,13 +167,20 @@ def ensure_namespace(metadata: dict[str, Any], request_namespace: str) -> None:
         if not request_namespace:
             del metadata["namespace"]
             return
-        raise BadRequest("the namespace of the provided object does not match the namespace sent on the request")
+        raise BadRequest(
+            "the namespace of the provided object does not match the namespace sent on the request"
+        )
 
 
-def check_name(obj: Object, wanted: str) -> None:
+def check_name(obj: Object, url_name: str) -> None:
     """The object's name must be the URL's. Raises BadRequest."""
     name = obj["metadata"].get("name", "")
     if not name:
-        raise BadRequest(f"the name of the object ({wanted} based on URL) was undeterminable: name must be provided")
-    if name != wanted:
-        raise BadRequest(f"the name of the object ({name}) does not match the name on the URL ({wanted})")
+        raise BadRequest(
+            f"the name of the object ({url_name} based on URL) was undeterminable: name must be "
+            f"provided"
+        )
+    if name != url_name:
+        raise BadRequest(
+            f"the name of the object ({name}) does not match the name on the URL ({url_name})"
+        )

@@ -1,36 +1,232 @@
 """Work on large objects beside the event loop.
 
-To parse, type, compare and validate an object takes time by its size: seconds for one of megabytes. Up to `LARGE` that is done where it
-stands, because a change of threads costs more; above it a thread does it, and the loop serves others in between. Two threads for the whole
-process: they share the interpreter's lock with the loop, so more would answer nobody sooner and slow down everybody.
+To parse, type, compare and validate an object takes time by its size: seconds for one of megabytes.
+Up to `LARGE` that is done where it stands, because a change of threads costs more; above it a
+thread does it, and the loop serves others in between.
+
+Tenants take turns (`turns`), so that what one asks for holds up nobody else's large objects for
+longer than a turn. Work ends when it has taken `BUDGET` of processor time, when its client has
+waited for `PATIENCE`, and when its client is gone (`endable`): what waits is then dropped at once.
+Why threads: docs/decisions/0007-large-objects-in-threads.md.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
-from typing import TypeVar
+import logging
+import sys
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Any, Protocol, TypeVar
 
+from apiserver.effort import TakesLong, limited
+from apiserver.errors import ApiError, TimedOut, TooManyRequests
+from apiserver.registry.endable import EndableThread
+from apiserver.registry.turns import Full, Limits, Turns
 from apiserver.schema.types import Schema
+
+log = logging.getLogger("polyplane.api")
 
 LARGE = 64 * 1024
 """Bytes of an object's text."""
 LARGE_WITH_RULES = 4 * 1024
-"""Of an object whose validation runs expressions that its definition's author wrote, and that may loop within loops."""
+"""Of an object whose validation runs expressions of its definition's author, who may nest loops."""
 
-_THREADS = ThreadPoolExecutor(2, "large-objects")
+ON_LOOP = 0.02
+"""Seconds of processor time that validation may take on the loop before it is begun anew beside
+it."""
+
+LIMITS = Limits(places=2, share=1, waiting=64, waiting_bytes=32 * 1024 * 1024)
+"""Of one process. Threads share the interpreter's lock with the loop: more of them would answer
+nobody sooner and slow down everybody."""
+BUDGET = 10.0
+"""Seconds of processor time for all that one request has done beside the loop."""
+PATIENCE = 60.0
+"""Seconds for which a request waits for one step; kube-apiserver's ``--request-timeout``."""
+_SWITCH = 0.0001
+"""Seconds after which a thread hands the interpreter's lock to the loop. With Python's own 5 ms a
+loop beside one busy thread served a third of what it serves alone, with 0.1 ms more than half."""
+_LOOK = 0.25
+"""Seconds between two looks at the processor time of work."""
+
+_TOO_LONG = "request did not complete within the allotted timeout"
 
 T = TypeVar("T")
 
 
-async def by_size(size: int, work: Callable[[], T], large: int = LARGE) -> T:
-    """What ``work`` returns or raises; ``size``: bytes of the text that it is about. It must need neither the loop nor other threads."""
-    if size < large:
+class ClientGone(Exception):
+    """The client closed the connection before it had an answer."""
+
+
+class Numbered(Protocol):
+    @property
+    def id(self) -> int: ...
+
+
+@dataclass(slots=True)
+class Meter:
+    """What the steps of one request have cost so far. seconds: of processor time in threads."""
+
+    seconds: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Asker:
+    """For whom one step is done. size: bytes of the text that it is about; gone: returns when the
+    client has closed the connection. None: what the server does itself, which nobody's going ends,
+    and which waits for its turn however much waits already. meter: shared by all steps of one
+    request."""
+
+    tenant: Numbered
+    size: int = 0
+    gone: Callable[[], Awaitable[None]] | None = None
+    meter: Meter = field(default_factory=Meter)
+
+
+async def by_size(asker: Asker, work: Callable[[], T], large: int = LARGE) -> T:
+    """What ``work`` returns or raises: here and now if the asker's size is below ``large``, else
+    by `beside`."""
+    if asker.size < large:
         return work()
-    return await asyncio.get_running_loop().run_in_executor(_THREADS, work)
+    return await beside(asker, work)
+
+
+async def repeatable(asker: Asker, work: Callable[[], T], large: int = LARGE) -> T:
+    """As `by_size`, for work that what a tenant wrote may make long however small the object is:
+    rules, patterns, their compilation. On the loop it is broken off after ON_LOOP seconds and begun
+    anew, so it must have no effect before its end that hurts when it comes twice."""
+    if asker.size < large:
+        with suppress(TakesLong), limited(ON_LOOP):
+            return work()
+    return await beside(asker, work)
+
+
+async def beside(asker: Asker, work: Callable[[], T]) -> T:
+    """What ``work`` returns or raises, in its tenant's turn. It must need neither the loop nor
+    other threads, and leave nothing half made where others find it.
+
+    Raises TooManyRequests, TimedOut, ClientGone."""
+    outcome: T = await _offload().run(asker, work)
+    return outcome
 
 
 def large_to_validate(schema: Schema) -> int:
     """The size from which objects of that schema are validated by a thread."""
-    return LARGE_WITH_RULES if "rules" in schema.cache.get("below", ()) else LARGE
+    return LARGE_WITH_RULES if schema.below.rules else LARGE
+
+
+def out_of_time() -> ApiError:
+    what = f"it took more than {BUDGET:g}s of processor time"
+    return TimedOut(f"{_TOO_LONG}: {what}")
+
+
+class _Job:
+    """answer: what ``work`` returns or raises; thread: while it runs; ending: it is to end, and
+    nobody waits for its answer."""
+
+    __slots__ = ("answer", "asker", "ending", "thread", "work")
+
+    def __init__(self, asker: Asker, work: Callable[[], Any], answer: asyncio.Future[Any]) -> None:
+        self.asker, self.work, self.answer = asker, work, answer
+        self.thread: EndableThread | None = None
+        self.ending = False
+
+
+class Offload:
+    """Of one event loop, and used in it alone."""
+
+    def __init__(
+        self, loop: asyncio.AbstractEventLoop, limits: Limits = LIMITS, budget: float = BUDGET
+    ) -> None:
+        self.loop, self.budget = loop, budget
+        self.turns: Turns[_Job] = Turns(limits)
+        sys.setswitchinterval(_SWITCH)
+
+    async def run(self, asker: Asker, work: Callable[[], Any]) -> Any:
+        job = _Job(asker, work, self.loop.create_future())
+        try:
+            self.turns.add(asker.tenant.id, job, asker.size, bounded=asker.gone is not None)
+        except Full:
+            raise TooManyRequests("too many requests, please try again later") from None
+        self._begin()
+        leaving = asyncio.ensure_future(asker.gone()) if asker.gone is not None else None
+        try:
+            waited = {job.answer} if leaving is None else {job.answer, leaving}
+            await asyncio.wait(waited, timeout=PATIENCE, return_when=asyncio.FIRST_COMPLETED)
+            if job.answer.done():
+                return job.answer.result()
+            if leaving is not None and leaving.done():
+                raise ClientGone
+            raise TimedOut(_TOO_LONG)
+        finally:
+            if leaving is not None:
+                leaving.cancel()
+            self._abandon(job)
+
+    def _begin(self) -> None:
+        """Begins whatever may have a place."""
+        while (job := self.turns.next()) is not None:
+            job.thread = EndableThread(job.work, self._reporter(job))
+            try:
+                job.thread.start()
+            except RuntimeError as error:  # the system has no more threads
+                self.loop.call_soon(self._over, job, None, error, 0.0)
+            else:
+                self.loop.call_later(_LOOK, self._look, job)
+
+    def _reporter(self, job: _Job) -> Callable[[Any, BaseException | None], None]:
+        def over(result: Any, error: BaseException | None) -> None:
+            assert job.thread is not None, "it calls this"
+            spent = job.thread.seconds()
+            try:
+                self.loop.call_soon_threadsafe(self._over, job, result, error, spent)
+            except RuntimeError:
+                log.debug("a loop has been closed before its work ended")
+
+        return over
+
+    def _over(self, job: _Job, result: Any, error: BaseException | None, spent: float) -> None:
+        job.thread = None
+        job.asker.meter.seconds += spent
+        self.turns.done(job.asker.tenant.id)
+        if not job.answer.done():
+            if error is None:
+                job.answer.set_result(result)
+            else:
+                job.answer.set_exception(error if isinstance(error, Exception) else out_of_time())
+        self._begin()
+
+    def _look(self, job: _Job) -> None:
+        """Ends work that has taken its time, and asks again where it has not ended since."""
+        if job.thread is None:
+            return
+        if job.asker.meter.seconds + job.thread.seconds() > self.budget:
+            job.ending = True
+            if not job.answer.done():
+                job.answer.set_exception(out_of_time())
+        if job.ending:
+            job.thread.end()
+        self.loop.call_later(_LOOK, self._look, job)
+
+    def _abandon(self, job: _Job) -> None:
+        """Nobody waits for it any more."""
+        if job.thread is not None:
+            job.ending = True
+            job.thread.end()
+        elif not job.answer.done():
+            self.turns.drop(job.asker.tenant.id, job)
+        if not job.answer.cancel() and not job.answer.cancelled():
+            job.answer.exception()  # nobody may have asked for it
+
+
+_current: Offload | None = None
+
+
+def _offload() -> Offload:
+    """That of the running loop; a process has one loop, tests have one after the other."""
+    global _current
+    loop = asyncio.get_running_loop()
+    if _current is None or _current.loop is not loop:
+        _current = Offload(loop)
+    return _current

@@ -1,6 +1,8 @@
-"""Request options: the query (or a DeleteOptions body) read as Go's conversion does and validated as kube-apiserver validates it.
+"""Request options: the query (or a DeleteOptions body) read as Go's conversion does and validated
+as kube-apiserver validates it.
 
-Sources: k8s.io/apimachinery ``meta/v1`` conversion and validation, ``meta/internalversion/validation``.
+Sources: k8s.io/apimachinery ``meta/v1`` conversion and validation,
+``meta/internalversion/validation``.
 """
 
 from __future__ import annotations
@@ -10,27 +12,28 @@ from dataclasses import dataclass
 from typing import Any
 
 from apiserver.errors import BadRequest, Invalid
-from apiserver.fielderrors import FieldErrors, forbidden, go_quote, invalid, not_supported, required, too_long
+from apiserver.fielderrors import FieldErrors, forbidden, invalid, not_supported, required
+from apiserver.fieldmanager.names import validate_manager_name
+from apiserver.golang import strconv
 from apiserver.meta.gvk import GroupKind
+from apiserver.meta.objects import Object
 
 Query = Mapping[str, Sequence[str]]
-
-_INT64 = 2**63
+OPTIONS_VERSION = "meta.k8s.io/v1"
+UNSAFE = "ignoreStoreReadErrorWithClusterBreakingPotential"
 
 
 def parse_int(text: str) -> int:
-    """strconv.ParseInt(text, 10, 64); BadRequest with Go's text."""
-    digits = text[1:] if text[:1] in "+-" else text
-    if not digits.isascii() or not digits.isdigit():
-        raise BadRequest(f"strconv.ParseInt: parsing {go_quote(text)}: invalid syntax")
-    value = int(text)
-    if not -_INT64 <= value < _INT64:
-        raise BadRequest(f"strconv.ParseInt: parsing {go_quote(text)}: value out of range")
-    return value
+    """An int64. Raises BadRequest with Go's text."""
+    try:
+        return strconv.parse_int(text)
+    except strconv.NumError as e:
+        raise BadRequest(str(e)) from None
 
 
 def parse_bool(text: str) -> bool:
-    """A query's boolean: only "false" in any case and "0" are false; even an empty value is true."""
+    """A query's boolean: only "false" in any case and "0" are false; even an empty value is
+    true."""
     return not (text == "0" or text.lower() == "false")
 
 
@@ -49,6 +52,9 @@ def _optional_bool(query: Query, name: str) -> bool | None:
 
 @dataclass(slots=True)
 class ListOptions:
+    """Of LIST and watch. timeout_seconds: None where the client does not say; what then holds is in
+    `apiserver.endpoints.consumers`."""
+
     label_selector: str = ""
     field_selector: str = ""
     limit: int = 0
@@ -85,14 +91,26 @@ class ListOptions:
         errors: FieldErrors = []
         match, path = self.resource_version_match, "resourceVersionMatch"
         if self.send_initial_events is not None and match != "NotOlderThan":
-            errors.append(forbidden(path, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"))
+            errors.append(
+                forbidden(
+                    path, "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan"
+                )
+            )
         if match:
             if self.send_initial_events is None:
-                errors.append(forbidden(path, "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided"))
+                errors.append(
+                    forbidden(
+                        path,
+                        "resourceVersionMatch is forbidden for watch unless sendInitialEvents is "
+                        "provided",
+                    )
+                )
             if match != "NotOlderThan":
                 errors.append(not_supported(path, match, ["NotOlderThan"]))
         if self.continue_token:
-            errors.append(forbidden(path, "resourceVersionMatch is forbidden when continue is provided"))
+            errors.append(
+                forbidden(path, "resourceVersionMatch is forbidden when continue is provided")
+            )
         return errors
 
     def _list_errors(self) -> FieldErrors:
@@ -103,13 +121,21 @@ class ListOptions:
         if not match:
             return errors
         if not self.resource_version:
-            errors.append(forbidden(path, "resourceVersionMatch is forbidden unless resourceVersion is provided"))
+            errors.append(
+                forbidden(
+                    path, "resourceVersionMatch is forbidden unless resourceVersion is provided"
+                )
+            )
         if self.continue_token:
-            errors.append(forbidden(path, "resourceVersionMatch is forbidden when continue is provided"))
+            errors.append(
+                forbidden(path, "resourceVersionMatch is forbidden when continue is provided")
+            )
         if match not in ("Exact", "NotOlderThan"):
             errors.append(not_supported(path, match, ["Exact", "NotOlderThan", ""]))
         if match == "Exact" and self.resource_version == "0":
-            errors.append(forbidden(path, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"'))
+            errors.append(
+                forbidden(path, 'resourceVersionMatch "exact" is forbidden for resourceVersion "0"')
+            )
         return errors
 
 
@@ -124,7 +150,8 @@ class WriteOptions:
 
     @classmethod
     def parse(cls, query: Query, kind: str, *, apply: bool = False) -> WriteOptions:
-        """kind: "CreateOptions", "UpdateOptions" or "PatchOptions", which errors name. Raises Invalid."""
+        """kind: "CreateOptions", "UpdateOptions" or "PatchOptions", which errors name. Raises
+        Invalid."""
         dry_run = list(query.get("dryRun", ()))
         options = cls(
             dry_run=bool(dry_run),
@@ -138,24 +165,32 @@ class WriteOptions:
                 errors.append(required("fieldManager", "is required for apply patch"))
             if not apply and options.force is not None:
                 errors.append(forbidden("force", "may not be specified for non-apply patch"))
-        errors += field_manager_errors(options.field_manager)
+        errors += validate_manager_name(options.field_manager)
         errors += dry_run_errors(dry_run)
         if options.field_validation not in ("", "Ignore", "Strict", "Warn"):
-            errors.append(not_supported("fieldValidation", options.field_validation, ["", "Ignore", "Strict", "Warn"]))
+            errors.append(
+                not_supported(
+                    "fieldValidation", options.field_validation, ["", "Ignore", "Strict", "Warn"]
+                )
+            )
         if errors:
             raise Invalid(GroupKind("meta.k8s.io", kind), "", errors)
         return options
 
+    def as_object(self) -> Object:
+        """As admission sees them, but for their kind (k8s.io/apiserver ``handlers/patch.go``
+        patchToUpdateOptions)."""
+        members = {
+            "dryRun": ["All"] if self.dry_run else None,
+            "fieldManager": self.field_manager,
+            "fieldValidation": self.field_validation,
+        }
+        return {name: value for name, value in members.items() if value}
 
-def field_manager_errors(name: str) -> FieldErrors:
-    errors: FieldErrors = []
-    if len(name.encode()) > 128:
-        errors.append(too_long("fieldManager", 128))
-    for i, c in enumerate(name):
-        if not c.isprintable():
-            position = len(name[:i].encode())
-            errors.append(invalid("fieldManager", name, f"invalid character U+{ord(c):04X} (at position {position})"))
-    return errors
+
+def options_of(kind: str, members: Object) -> Object:
+    """``members``: of `WriteOptions.as_object`."""
+    return {"kind": kind, "apiVersion": OPTIONS_VERSION, **members}
 
 
 def dry_run_errors(dry_run: Sequence[str]) -> FieldErrors:
@@ -166,7 +201,8 @@ def dry_run_errors(dry_run: Sequence[str]) -> FieldErrors:
 
 @dataclass(slots=True)
 class DeleteOptions:
-    """grace_period None where nobody asked; dry_run as given; unsafe: ignoreStoreReadErrorWithClusterBreakingPotential."""
+    """grace_period None where nobody asked; dry_run as given; unsafe:
+    ignoreStoreReadErrorWithClusterBreakingPotential."""
 
     dry_run_values: tuple[str, ...] = ()
     grace_period: int | None = None
@@ -186,9 +222,11 @@ class DeleteOptions:
         return cls(
             dry_run_values=tuple(query.get("dryRun", ())),
             grace_period=_optional_int(query, "gracePeriodSeconds"),
-            propagation_policy=first(query, "propagationPolicy") if query.get("propagationPolicy") else None,
+            propagation_policy=first(query, "propagationPolicy")
+            if query.get("propagationPolicy")
+            else None,
             orphan_dependents=_optional_bool(query, "orphanDependents"),
-            unsafe=_optional_bool(query, "ignoreStoreReadErrorWithClusterBreakingPotential"),
+            unsafe=_optional_bool(query, UNSAFE),
         )
 
     @classmethod
@@ -203,17 +241,47 @@ class DeleteOptions:
             precondition_uid=(preconditions or {}).get("uid"),
             precondition_resource_version=(preconditions or {}).get("resourceVersion"),
             has_preconditions=preconditions is not None,
-            unsafe=body.get("ignoreStoreReadErrorWithClusterBreakingPotential"),
+            unsafe=body.get(UNSAFE),
         )
+
+    def as_object(self) -> Object:
+        """As admission sees them."""
+        preconditions = {
+            "uid": self.precondition_uid,
+            "resourceVersion": self.precondition_resource_version,
+        }
+        members: Object = {
+            "kind": "DeleteOptions",
+            "apiVersion": OPTIONS_VERSION,
+            "gracePeriodSeconds": self.grace_period,
+            "preconditions": {k: v for k, v in preconditions.items() if v is not None}
+            if self.has_preconditions
+            else None,
+            "orphanDependents": self.orphan_dependents,
+            "propagationPolicy": self.propagation_policy,
+            "dryRun": list(self.dry_run_values) or None,
+            UNSAFE: self.unsafe,
+        }
+        return {name: value for name, value in members.items() if value is not None}
 
     def validate(self) -> None:
         """Raises Invalid."""
         errors: FieldErrors = []
         policy = self.propagation_policy
         if policy is not None and self.orphan_dependents is not None:
-            errors.append(invalid("propagationPolicy", policy, "orphanDependents and deletionPropagation cannot be both set"))
+            errors.append(
+                invalid(
+                    "propagationPolicy",
+                    policy,
+                    "orphanDependents and deletionPropagation cannot be both set",
+                )
+            )
         if policy is not None and policy not in ("Foreground", "Background", "Orphan"):
-            errors.append(not_supported("propagationPolicy", policy, ["Foreground", "Background", "Orphan", "nil"]))
+            errors.append(
+                not_supported(
+                    "propagationPolicy", policy, ["Foreground", "Background", "Orphan", "nil"]
+                )
+            )
         errors += dry_run_errors(self.dry_run_values)
         if self.unsafe:
             set_together = {
@@ -225,6 +293,12 @@ class DeleteOptions:
             }
             for name, present in set_together.items():
                 if present:
-                    errors.append(invalid("ignoreStoreReadErrorWithClusterBreakingPotential", True, f"cannot be set together with {name}"))
+                    errors.append(
+                        invalid(
+                            UNSAFE,
+                            True,
+                            f"cannot be set together with {name}",
+                        )
+                    )
         if errors:
             raise Invalid(GroupKind("meta.k8s.io", "DeleteOptions"), "", errors)

@@ -1,197 +1,193 @@
-"""PATCH: JSON patch, merge patch, strategic merge patch and apply, each a change under the update loop.
+"""PATCH: JSON patch, merge patch, strategic merge patch and apply, each a change under the update
+loop.
 
 Source: k8s.io/apiserver ``endpoints/handlers/patch.go``.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
-from admission.attributes import Object
-from apiserver.codec import json as json_codec
-from apiserver.codec import negotiate, patches, strict
+from apiserver.codec import json, patches, strict
 from apiserver.errors import NotFound
 from apiserver.fieldmanager.manager import FieldManager
-from apiserver.meta.objects import copy_json
-from apiserver.patch.govalue import go_value
-from apiserver.patch.jsonpatch import apply_json_patch
-from apiserver.patch.merge import apply_merge_patch
-from apiserver.patch.strategic import apply_strategic_patch
+from apiserver.meta.objects import Object, copy_json
+from apiserver.registry.changes import Change
 from apiserver.registry.core import DecodeError, Registry
 from apiserver.registry.objectmeta import check_name, ensure_namespace
-from apiserver.registry.offload import by_size
+from apiserver.registry.offload import Asker, by_size
 from apiserver.registry.options import WriteOptions
+from apiserver.registry.patchtypes import Applying, Decode, Merging, PatchType
 from apiserver.registry.result import Stored
 from apiserver.registry.scope import Scope
-from apiserver.registry.update import Change, Request, update
+from apiserver.registry.update import update
 from apiserver.registry.versions import with_manager
+from apiserver.registry.write import Request
 from apiserver.schema.types import Schema
 
 
 @dataclass(slots=True)
 class Patch:
-    """media_type: of the patch; body: as sent."""
+    """body: as sent."""
 
-    media_type: str
+    type: PatchType
     body: bytes
     manager: str
     options: WriteOptions
 
-
-async def patch(registry: Registry, scope: Scope, wanted: Patch, *, before_create: Callable[[], Awaitable[None]]) -> Stored:
-    scope.size = len(wanted.body)
-    if wanted.media_type in (negotiate.APPLY_YAML, negotiate.APPLY_CBOR):
-        return await _apply(registry, scope, wanted, before_create)
-    change = _merging(scope, wanted)
-    request = Request(manager=wanted.manager, dry_run=wanted.options.dry_run, uid_precondition=False)
-    return await update(registry, scope, change, request)
+    @property
+    def is_apply(self) -> bool:
+        return isinstance(self.type, Applying)
 
 
-def _merging(scope: Scope, wanted: Patch) -> Change:
-    """A change that patches the live object."""
-    merge = merger(scope, wanted, scope.schema)
+async def patch(
+    registry: Registry,
+    scope: Scope,
+    patch: Patch,
+    *,
+    authorize_create: Callable[[], Awaitable[None]],
+) -> Stored:
+    request = Request(
+        patch.manager, patch.options.dry_run, authorize_create, patch.options.as_object()
+    )
+    return await update(registry, scope, change_of(scope, patch), request)
 
-    async def change(old: Object | None) -> Object:
+
+def change_of(scope: Scope, patch: Patch) -> Change:
+    return Apply(scope, patch) if patch.is_apply else Merge(scope, patch)
+
+
+class Merge(Change):
+    """A JSON, merge or strategic merge patch of the live object."""
+
+    uid_is_precondition = False
+
+    def __init__(self, scope: Scope, patch: Patch) -> None:
+        super().__init__(patch.type.weight(patch.body, scope.schema))
+        self._merge = merger(scope, patch, scope.schema)
+
+    async def make(
+        self, registry: Registry, scope: Scope, asker: Asker, old: Object | None
+    ) -> Object:
         if old is None:
             raise NotFound(scope.resource.group_resource, scope.name)
-        return await by_size(scope.size, lambda: merged(old))
+        return await by_size(asker, lambda: self._merged(scope, old))
 
-    def merged(old: Object) -> Object:
-        new = merge(old, _same_kind, scope.decode)
+    def _merged(self, scope: Scope, old: Object) -> Object:
+        new = self._merge(old, _same_kind, scope.decode)
         check_name_and_namespace(scope, new)
         return new
 
-    return change
+
+class Apply(Change):
+    """Server-side apply, which may create the object, but no subresource of one."""
+
+    uid_is_precondition = False
+    sets_managers = True
+
+    def __init__(self, scope: Scope, patch: Patch) -> None:
+        super().__init__(patch.type.weight(patch.body, scope.schema))
+        self.creates = not scope.subresource
+        self._patch = patch
+        self._configuration: tuple[Object, str] | None = None
+
+    async def make(
+        self, registry: Registry, scope: Scope, asker: Asker, old: Object | None
+    ) -> Object:
+        if self._configuration is None:
+            self._configuration = await by_size(asker, lambda: read_applied(self._patch))
+        return await with_manager(
+            registry, scope, asker, lambda manager: self._applied(scope, manager, old)
+        )
+
+    def _applied(self, scope: Scope, manager: FieldManager, old: Object | None) -> Object:
+        assert self._configuration is not None, "make has read it"
+        configuration, strict_error = self._configuration
+        live = old if old is not None else {}
+        merged = manager.merge(
+            # decoding into a type makes a new object; otherwise what is merged is decoded in place
+            live if scope.resource.has_go_type else copy_json(live),
+            copy_json(configuration),
+            self._patch.manager,
+            force=bool(self._patch.options.force),
+            api_version=scope.gvk.api_version,
+            subresource=scope.subresource,
+            now=scope.now,
+        )
+        report_strict(scope, self._patch, strict_error)
+        new = merged.object if merged.finished else scope.decode(merged.object)[0]
+        check_name_and_namespace(scope, new)
+        return new
 
 
-Decode = Callable[[Any], tuple[Object, list[str]]]
-"""From a patched object to the decoded one and its unknown fields. Raises DecodeError."""
 Check = Callable[[Scope, Any, Callable[[], str]], None]
 
 
-def merger(scope: Scope, wanted: Patch, schema: Schema) -> Callable[[Object, Check, Decode], Object]:
-    """A function that patches an object of ``schema``, looks at the result and decodes it. The patch itself is decoded once, and only when
-    there is an object. Raises BadRequest, Invalid, PatchRefused, RequestEntityTooLarge."""
-    validation = strict.directive(wanted.options.field_validation)
-    prepare = cache(lambda: _prepared(schema, wanted, check=validation != strict.IGNORE))
+def merger(scope: Scope, patch: Patch, schema: Schema) -> Callable[[Object, Check, Decode], Object]:
+    """A function that patches an object of ``schema``, looks at the result and decodes it. The
+    patch itself is decoded once, and only when there is an object. Raises BadRequest, Invalid,
+    PatchRefused, RequestEntityTooLarge."""
+    validation, merging = strict.directive(patch.options.field_validation), patch.type
+    assert isinstance(merging, Merging), "an apply has no merger"
+    prepare = cache(lambda: merging.decode(patch.body, check=validation != strict.IGNORE))
 
     def merge(old: Object, check: Check, decode: Decode) -> Object:
-        apply, duplicates = prepare()
-        patched, shown = apply(old)
-        if wanted.media_type != negotiate.STRATEGIC_PATCH:
-            check(scope, patched, shown)
+        tree, duplicates = prepare()
+        patched, patched_text = merging.apply(old, tree, schema)
+        if merging.from_text:
+            check(scope, patched, patched_text)
         try:
-            new, unknown = decode(patched)
+            new, unknown = merging.read(patched, schema, decode)
+            if merging.from_text and len(unknown) > 1 and scope.resource.has_go_type:
+                unknown = decode(json.loads(patched_text().encode())[0])[1]
         except DecodeError as e:
-            raise strict.patch_invalid(shown(), _conversion_text(wanted, str(e))) from None
+            text = patched_text()
+            why = _first_error(text, decode, e) if merging.from_text else str(e)
+            raise strict.patch_invalid(text, why) from None
         problems = [*duplicates, *unknown]
-        if problems and validation == strict.STRICT:
-            raise strict.reject_patch(problems, shown())
-        if problems and validation == strict.WARN:
-            for text in strict.warnings_of(problems):
-                scope.warn(text)
+        scope.report(problems, validation, lambda: strict.reject_patch(problems, patched_text()))
         return new
 
     return merge
 
 
-def _same_kind(scope: Scope, patched: Any, shown: Callable[[], str]) -> None:
-    """A patch may not turn the object into one of another kind; one without a kind is taken for what it was."""
-    if scope.resource.custom or not isinstance(patched, dict):
+def _first_error(text: str, decode: Decode, error: DecodeError) -> str:
+    """``error`` is about the patched value; which of several comes first, the order of its text
+    tells."""
+    try:
+        decode(json.loads(text.encode())[0])
+    except DecodeError as first:
+        return str(first)
+    return str(error)
+
+
+def _same_kind(scope: Scope, patched: Any, patched_text: Callable[[], str]) -> None:
+    """A patch may not turn the object into one of another kind; one without a kind is taken for
+    what it was."""
+    gvk = scope.gvk
+    if not isinstance(patched, dict) or not scope.resource.has_go_type:
         return  # of a custom object, validation says so
-    found = (patched.get("apiVersion", ""), patched.get("kind") or scope.gvk.kind)
-    if found != (scope.gvk.api_version, scope.gvk.kind):
-        text = f"converting ({found[0]}, Kind={found[1]}) to ({scope.gvk}): unknown conversion"
-        raise strict.patch_invalid(shown(), text)
+    claimed = (patched.get("apiVersion", ""), patched.get("kind") or gvk.kind)
+    if claimed != (gvk.api_version, gvk.kind):
+        text = f"converting ({claimed[0]}, Kind={claimed[1]}) to ({gvk}): unknown conversion"
+        raise strict.patch_invalid(patched_text(), text)
 
 
-_GO_TYPE = re.compile(r"of type (\S+)$")
+def read_applied(patch: Patch) -> tuple[Object, str]:
+    """The applied configuration, and what a strict reader would not have taken ("": nothing).
+    Raises BadRequest."""
+    assert isinstance(patch.type, Applying), "only an apply has a configuration"
+    return patch.type.decode(patch.body)
 
 
-def _conversion_text(wanted: Patch, text: str) -> str:
-    """Strategic patches are converted from maps, not decoded from JSON: the converter names only the type that it wanted."""
-    found = _GO_TYPE.search(text)
-    return f"unrecognized type: {found[1]}" if wanted.media_type == negotiate.STRATEGIC_PATCH and found else text
-
-
-Apply = Callable[[Object], tuple[Any, Callable[[], str]]]
-"""From the live object to the patched one and to the text that errors show."""
-
-
-def _prepared(schema: Schema, wanted: Patch, *, check: bool) -> tuple[Apply, list[str]]:
-    if wanted.media_type == negotiate.STRATEGIC_PATCH:
-        patch, errors = patches.decode_strategic_patch(wanted.body, check=check)
-        return lambda old: _strategic(old, patch, schema), errors
-    if wanted.media_type == negotiate.MERGE_PATCH:
-        patch, errors = patches.decode_merge_patch(wanted.body, check=check)
-        return lambda old: _with_text(apply_merge_patch(old, patch)), errors
-    operations, errors = patches.decode_json_patch(wanted.body, check=check)
-    return lambda old: _with_text(apply_json_patch(old, operations)), errors
-
-
-def _strategic(old: Object, patch: Object, schema: Schema) -> tuple[Any, Callable[[], str]]:
-    patched, rest = apply_strategic_patch(old, patch, schema)
-    return patched, lambda: go_value(rest)
-
-
-def _with_text(patched: Any) -> tuple[Any, Callable[[], str]]:
-    return patched, lambda: json_codec.encode(patched).decode()
-
-
-async def _apply(registry: Registry, scope: Scope, wanted: Patch, before_create: Callable[[], Awaitable[None]]) -> Stored:
-    options = wanted.options
-    prepare = cache(lambda: read_applied(wanted))
-
-    async def change(old: Object | None) -> Object:
-        await by_size(scope.size, prepare)
-        return await with_manager(registry, scope, lambda manager: apply(manager, old))
-
-    def apply(manager: FieldManager, old: Object | None) -> Object:
-        applied, strict_error = prepare()
-        merged = manager.apply(
-            copy_json(old) if old is not None else {},
-            copy_json(applied),
-            wanted.manager,
-            force=bool(options.force),
-            api_version=scope.gvk.api_version,
-            subresource=scope.subresource,
-            now=scope.now,
-        )
-        report_strict(scope, wanted, strict_error)
-        new = scope.decode(merged)[0]
-        check_name_and_namespace(scope, new)
-        return new
-
-    request = Request(
-        manager=wanted.manager,
-        dry_run=options.dry_run,
-        allow_create=not scope.subresource,
-        before_create=before_create,
-        managed=True,
-        uid_precondition=False,
-    )
-    return await update(registry, scope, change, request)
-
-
-def read_applied(wanted: Patch) -> tuple[Object, str]:
-    """The applied configuration, and what a strict reader would not have taken ("": nothing). Raises BadRequest."""
-    if wanted.media_type == negotiate.APPLY_CBOR:
-        return patches.decode_apply_cbor(wanted.body), ""
-    return patches.decode_apply_patch(wanted.body)
-
-
-def report_strict(scope: Scope, wanted: Patch, strict_error: str) -> None:
-    """What a strict reader would not have taken, as the client wants to hear of it: once all else is well. Raises BadRequest."""
-    validation = strict.directive(wanted.options.field_validation)
-    if strict_error and validation == strict.STRICT:
-        raise patches.reject_apply(strict_error)
-    if strict_error and validation == strict.WARN:
-        for text in strict.warnings_of([strict_error]):
-            scope.warn(text)
+def report_strict(scope: Scope, patch: Patch, strict_error: str) -> None:
+    """Of `read_applied`, once all else is well. Raises BadRequest."""
+    problems = [strict_error] if strict_error else []
+    validation = patch.options.field_validation
+    scope.report(problems, validation, lambda: patches.reject_apply(strict_error))
 
 
 def check_name_and_namespace(scope: Scope, obj: Object) -> None:

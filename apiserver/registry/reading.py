@@ -1,8 +1,9 @@
 """Get and list: which resourceVersion an answer may have, and where it comes from.
 
-The table of "Resource versions" in the Kubernetes API concepts: unset is Most recent, "0" is Any, another value is Not older than, Exact
-when resourceVersionMatch says so (or, for compatibility, when a limit is given without a match). Recent states come from the watch cache,
-which a consistent read first brings up to the tenant's head; past states come from the event log.
+The table of "Resource versions" in the Kubernetes API concepts: unset is Most recent, "0" is Any,
+another value is Not older than, Exact when resourceVersionMatch says so (or, for compatibility,
+when a limit is given without a match). Recent states come from the watch cache, which a consistent
+read first brings up to the tenant's head; past states come from the event log.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from apiserver.errors import BadRequest, Expired, NotFound, PlainError
-from apiserver.fielderrors import go_quote
+from apiserver.golang.strconv import NumError, go_quote, parse_uint
 from apiserver.registry import continuation
 from apiserver.registry.core import Item, Registry, State
 from apiserver.registry.options import ListOptions
@@ -22,23 +23,27 @@ from apiserver.registry.selection import Selection
 from apiserver.registry.translate import storage_errors
 from apiserver.registry.versions import in_version, load
 from apiserver.storage.errors import Compacted
+from apiserver.storage.interface import Page
 from apiserver.watch.entry import Entry, Fields, Labels
 
 WAIT = 3.0
 """Seconds that a read waits for a resourceVersion of the future."""
 
 INCONSISTENT = (
-    "The provided continue parameter is too old to display a consistent list result. You can start a new list without the continue "
-    "parameter, or use the continue token in this response to retrieve the remainder of the results. Continuing with the provided token "
-    "results in an inconsistent list - objects that were created, modified, or deleted between the time the first chunk was returned and "
+    "The provided continue parameter is too old to display a consistent list result. You can start "
+    "a new list without the continue "
+    "parameter, or use the continue token in this response to retrieve the remainder of the "
+    "results. Continuing with the provided token "
+    "results in an inconsistent list - objects that were created, modified, or deleted between the "
+    "time the first chunk was returned and "
     "now may show up in the list."
 )
 
 
 @dataclass(slots=True)
 class Listing:
-    """items in key order, for `apiserver.registry.versions.shown`; resource_version: of the list; continue_token and remaining as in
-    ListMeta."""
+    """items in key order, for `apiserver.registry.versions.shown`; resource_version: of the list;
+    continue_token and remaining as in ListMeta."""
 
     items: Sequence[Item]
     resource_version: int
@@ -48,18 +53,15 @@ class Listing:
 
 def parse_version(text: str) -> int:
     """A resourceVersion as a number. Raises ValueError with Go's text."""
-    if not (text.isascii() and text.isdigit()):
-        raise ValueError(f"resourceVersion: Invalid value: {go_quote(text)}: strconv.ParseUint: parsing {go_quote(text)}: invalid syntax")
-    value = int(text)
-    if value >= 2**64:
-        raise ValueError(
-            f"resourceVersion: Invalid value: {go_quote(text)}: strconv.ParseUint: parsing {go_quote(text)}: value out of range"
-        )
-    return value
+    try:
+        return parse_uint(text)
+    except NumError as e:
+        raise ValueError(f"resourceVersion: Invalid value: {go_quote(text)}: {e}") from None
 
 
 async def get(registry: Registry, scope: Scope, resource_version: str = "") -> Stored:
-    """One object. Raises NotFound, PlainError for a version that is no number, TimedOut for one of the future."""
+    """One object. Raises NotFound, PlainError for a version that is no number, TimedOut for one of
+    the future."""
     key = scope.key()
     tenant, resource = scope.tenant.id, key.group_resource
     if not resource_version:
@@ -71,15 +73,18 @@ async def get(registry: Registry, scope: Scope, resource_version: str = "") -> S
         cache = await registry.watches.fresh(tenant, resource)
     else:
         try:
-            wanted = parse_version(resource_version)
+            version = parse_version(resource_version)
         except ValueError as e:
             raise PlainError(str(e)) from None
-        with storage_errors(scope, scope.name, wanted):
-            cache = await registry.watches.wait_for(tenant, resource, wanted, WAIT)
+        with storage_errors(scope, scope.name, version):
+            cache = await registry.watches.wait_for(tenant, resource, version, WAIT)
     return await _found(registry, scope, cache.get(key))
 
 
 async def _found(registry: Registry, scope: Scope, record: State | None) -> Stored:
+    if record is None:
+        with storage_errors(scope, scope.name):
+            record = await registry.late(scope.tenant, scope.key())
     if record is None:
         raise NotFound(scope.resource.group_resource, scope.name)
     if plain(scope):
@@ -88,64 +93,93 @@ async def _found(registry: Registry, scope: Scope, record: State | None) -> Stor
 
 
 def plain(scope: Scope) -> bool:
-    """Whether stored bytes are what the request wants: a built-in kind in its storage version, through an endpoint of its own group."""
-    resource = scope.resource
-    return not resource.custom and scope.version == resource.storage_version and resource.storage.group == resource.group
+    """Whether stored bytes are what the request wants."""
+    return scope.resource.serves_as_stored(scope.version)
 
 
-async def list_(registry: Registry, scope: Scope, options: ListOptions, selection: Selection) -> Listing:
+async def list_(
+    registry: Registry, scope: Scope, options: ListOptions, selection: Selection
+) -> Listing:
     options.validate(watch=False)
     rv, match = options.resource_version, options.resource_version_match
-    wanted = 0
+    version = 0
     if rv:
         try:
-            wanted = parse_version(rv)
+            version = parse_version(rv)
         except ValueError as e:
             raise BadRequest(f"invalid resource version: {e}") from None
     if options.continue_token:
-        if wanted:
+        if version:
             raise BadRequest("specifying resource version is not allowed when using continue")
         return await _continued(registry, scope, options, selection)
-    if match == "Exact" or (wanted and options.limit and not match):
-        return await _exact(registry, scope, options, selection, wanted, None)
+    if match == "Exact" or (version and options.limit and not match):
+        return await _exact(registry, scope, options, selection, version, None)
     tenant, resource = scope.tenant.id, scope.resource.storage
     if not rv:
         with storage_errors(scope):
             cache = await registry.watches.fresh(tenant, resource)
     else:
-        with storage_errors(scope, wanted=wanted):
-            cache = await registry.watches.wait_for(tenant, resource, wanted, WAIT)
+        with storage_errors(scope, requested=version):
+            cache = await registry.watches.wait_for(tenant, resource, version, WAIT)
     limit = options.limit if rv != "0" else 0
     return await _page(registry, scope, selection, cache, limit)
 
 
-async def _page(registry: Registry, scope: Scope, selection: Selection, cache: Any, limit: int) -> Listing:
+async def _page(
+    registry: Registry, scope: Scope, selection: Selection, cache: Any, limit: int
+) -> Listing:
     """The first ``limit`` of what the cache holds now."""
     entries: Any = cache.select(scope.namespace)
     at = cache.resource_version
     if not selection.everything:
         if name := selection.name:
-            entries = [e for e in entries if e.name == name]  # an object keeps its name in all versions
+            entries = [
+                e for e in entries if e.name == name
+            ]  # an object keeps its name in all versions
         entries = await in_version(registry, scope, entries)
         entries = [e for e in entries if selection.matches(e.labels, e.fields)]
     if not limit or len(entries) <= limit:
-        return Listing(await in_version(registry, scope, entries) if selection.everything else entries, at)
-    shown = entries[:limit]
+        return Listing(
+            await in_version(registry, scope, entries) if selection.everything else entries, at
+        )
+    page = entries[:limit]
     if selection.everything:
-        shown = await in_version(registry, scope, shown)
-    return _cut(registry, scope, selection, shown, at, len(entries) - limit, (shown[-1].namespace, shown[-1].name))
+        page = await in_version(registry, scope, page)
+    return _cut(
+        registry,
+        scope,
+        selection,
+        page,
+        at,
+        len(entries) - limit,
+        (page[-1].namespace, page[-1].name),
+    )
 
 
 def _cut(
-    registry: Registry, scope: Scope, selection: Selection, shown: Sequence[Item], at: int, remaining: int, after: tuple[str, str]
+    registry: Registry,
+    scope: Scope,
+    selection: Selection,
+    page: Sequence[Item],
+    at: int,
+    remaining: int,
+    after: tuple[str, str],
 ) -> Listing:
-    token = continuation.encode(continuation.Position(at, after), scope.tenant.id, scope.namespace, registry.sign)
-    return Listing(shown, at, token, remaining if selection.everything else None)
+    token = continuation.encode(
+        continuation.Position(at, after), scope.tenant.id, scope.namespace, registry.sign
+    )
+    return Listing(page, at, token, remaining if selection.everything else None)
 
 
-async def _continued(registry: Registry, scope: Scope, options: ListOptions, selection: Selection) -> Listing:
+async def _continued(
+    registry: Registry, scope: Scope, options: ListOptions, selection: Selection
+) -> Listing:
     position = continuation.decode(
-        options.continue_token, scope.tenant.id, scope.namespace, namespaced=scope.resource.namespaced, sign=registry.sign
+        options.continue_token,
+        scope.tenant.id,
+        scope.namespace,
+        namespaced=scope.resource.namespaced,
+        sign=registry.sign,
     )
     at = position.resource_version
     if at < 0:
@@ -155,7 +189,9 @@ async def _continued(registry: Registry, scope: Scope, options: ListOptions, sel
     except _TooOld:
         error = Expired(INCONSISTENT)
         onward = continuation.Position(-1, position.after)
-        error.metadata["continue"] = continuation.encode(onward, scope.tenant.id, scope.namespace, registry.sign)
+        error.metadata["continue"] = continuation.encode(
+            onward, scope.tenant.id, scope.namespace, registry.sign
+        )
         raise error from None
 
 
@@ -164,35 +200,67 @@ class _TooOld(Exception):
 
 
 async def _exact(
-    registry: Registry, scope: Scope, options: ListOptions, selection: Selection, at: int, after: tuple[str, str] | None
+    registry: Registry,
+    scope: Scope,
+    options: ListOptions,
+    selection: Selection,
+    at: int,
+    after: tuple[str, str] | None,
 ) -> Listing:
     """The state at exactly ``at``; pages are read until ``limit`` objects are selected."""
     tenant, resource = scope.tenant.id, scope.resource.storage
-    with storage_errors(scope, wanted=at):
+    with storage_errors(scope, requested=at):
         head = await registry.store.head(tenant)
         if at > head:
             await registry.watches.wait_for(tenant, resource, at, WAIT)
-    shown: list[Item] = []
+    items: list[Item] = []
     while True:
-        want = options.limit - len(shown) if options.limit else 0
-        try:
-            with storage_errors(scope, wanted=at, passing=(Compacted,)):
-                page = await registry.store.list(tenant, resource, namespace=scope.namespace, at=at, after=after, limit=want)
-        except Compacted as e:
-            if after is not None or options.continue_token:
-                raise _TooOld from None
-            raise Expired(f"The resourceVersion for the provided list is too old. ({at} is below {e.floor})") from None
+        left = options.limit - len(items) if options.limit else 0
+        first = after is None and not options.continue_token
+        page = await _past_page(registry, scope, at, after, left, first=first)
         records = page.records
-        found = await in_version(registry, scope, records)
-        chosen = found if selection.everything else [s for s in found if selection.matches(*_seen(registry, scope, s))]
-        shown += chosen
+        states = await in_version(registry, scope, records)
+        chosen = (
+            states
+            if selection.everything
+            else [s for s in states if selection.matches(*_seen(registry, scope, s))]
+        )
+        items += chosen
         if not page.more:
-            return Listing(shown, at)
+            return Listing(items, at)
         after = (records[-1].key.namespace, records[-1].key.name)
-        if len(shown) >= options.limit:
-            return _cut(registry, scope, selection, shown, at, page.remaining, after)
+        if len(items) >= options.limit:
+            return _cut(registry, scope, selection, items, at, page.remaining, after)
+
+
+async def _past_page(
+    registry: Registry,
+    scope: Scope,
+    at: int,
+    after: tuple[str, str] | None,
+    limit: int,
+    *,
+    first: bool,
+) -> Page:
+    """Raises, when the log has been compacted meanwhile, _TooOld; Expired on the ``first`` page."""
+    tenant, resource = scope.tenant.id, scope.resource.storage
+    try:
+        with storage_errors(scope, requested=at, passing=(Compacted,)):
+            return await registry.store.list(
+                tenant, resource, namespace=scope.namespace, at=at, after=after, limit=limit
+            )
+    except Compacted as e:
+        if not first:
+            raise _TooOld from None
+        raise Expired(
+            f"The resourceVersion for the provided list is too old. ({at} is below {e.floor})"
+        ) from None
 
 
 def _seen(registry: Registry, scope: Scope, state: State) -> tuple[Labels, Fields]:
     """What selectors see of it."""
-    return (state.labels, state.fields) if isinstance(state, Entry) else registry.index(scope.resource.storage, state.json)
+    return (
+        (state.labels, state.fields)
+        if isinstance(state, Entry)
+        else registry.index(scope.resource.storage, state.json)
+    )

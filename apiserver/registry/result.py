@@ -1,17 +1,28 @@
-"""Stored: the outcome of an operation on one object, as bytes where they are at hand and as a dictionary where that is needed."""
+"""Stored: the outcome of an operation on one object, as bytes where they are at hand and as a
+dictionary where that is needed."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import orjson
 
-from apiserver.kinds.base import Object, Resource
-from apiserver.storage.interface import ObjectKey, Record
+from apiserver.kinds.served import Resource
+from apiserver.meta.objects import Object
+from apiserver.storage.interface import splice_resource_version
+
+
+class Form(NamedTuple):
+    """data: what is stored; shown: what readers of the request's version will see of that, as the
+    answer to the write."""
+
+    data: bytes
+    shown: Object
 
 
 class Stored:
-    """``json`` are the object's bytes in the request's version, or None where only the dictionary is there."""
+    """``json`` are the object's bytes in the request's version, or None where only the dictionary
+    is there."""
 
     __slots__ = ("_json", "_object", "created", "deleted")
 
@@ -27,10 +38,12 @@ class Stored:
         return cls(None, json)
 
     @classmethod
-    def of_write(cls, resource: Resource, version: str, key: ObjectKey, obj: Object, data: bytes, rv: int) -> Stored:
-        if version == resource.storage_version and not resource.custom and resource.storage == resource.group_resource:
-            return cls(obj, Record(key, "", rv, data).json)
-        return cls(obj, None)
+    def of_write(cls, resource: Resource, version: str, form: Form, written: int) -> Stored:
+        """``form``: what was stored, as resourceVersion ``written``."""
+        form.shown["metadata"]["resourceVersion"] = str(written)
+        if resource.serves_as_stored(version):
+            return cls(form.shown, splice_resource_version(form.data, written))
+        return cls(form.shown, None)
 
     @property
     def json(self) -> bytes:

@@ -1,5 +1,6 @@
-"""The scale subresource: an autoscaling/v1 Scale in front of the object's replicas, with managers of its own
-(k8s.io/apiserver ``rest.UpdatedObjectInfo`` for scale, apimachinery ``util/managedfields/scalehandler.go``)."""
+"""The scale subresource: an autoscaling/v1 Scale in front of the object's replicas, with managers
+of its own (k8s.io/apiserver ``rest.UpdatedObjectInfo`` for scale, apimachinery
+``util/managedfields/scalehandler.go``)."""
 
 from __future__ import annotations
 
@@ -7,16 +8,24 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 
-from apiserver.errors import Invalid
+from apiserver.errors import Invalid, NotFound
 from apiserver.fielderrors import invalid
 from apiserver.fieldmanager.managed import InvalidManagedFields
 from apiserver.fieldmanager.manager import FieldManager
-from apiserver.fieldmanager.scale import SCALE_VERSION, ReplicasPaths, replicas_path, to_parent, to_scale
+from apiserver.fieldmanager.scale import (
+    SCALE_VERSION,
+    ReplicasPaths,
+    replicas_path,
+    to_parent,
+    to_scale,
+)
 from apiserver.fieldmanager.updater import MissingVersion
-from apiserver.kinds.apiextensions.custom import CustomKind
-from apiserver.kinds.base import Object, Resource
+from apiserver.kinds.served import Resource
 from apiserver.meta.gvk import GroupKind, GroupVersionKind
-from apiserver.meta.objects import copy_json
+from apiserver.meta.objects import Object, copy_json
+from apiserver.registry.changes import Change
+from apiserver.registry.core import Registry
+from apiserver.registry.offload import Asker
 from apiserver.registry.patching import Patch, check_name_and_namespace, read_applied, report_strict
 from apiserver.registry.scope import Scope
 from apiserver.schema import builtin
@@ -25,13 +34,13 @@ from apiserver.schema.types import Schema
 
 SCALE = GroupVersionKind("autoscaling", "v1", "Scale")
 
-Wanted = Callable[[Object], Object]
+Rescale = Callable[[Object], Object]
 """From the live Scale to the one that the client wants."""
 
 
 @cache
-def scale_manager(*, custom: bool) -> FieldManager:
-    """``custom``: of a custom resource, whose Scale can be patched but not applied: kube-apiserver cannot convert what it merged."""
+def scale_manager(*, applies: bool) -> FieldManager:
+    """``applies``: as `Resource.applies_scale`."""
 
     def schemas(api_version: str) -> Schema | None:
         return builtin.schema_for(SCALE) if api_version == SCALE_VERSION else None
@@ -44,7 +53,9 @@ def scale_manager(*, custom: bool) -> FieldManager:
     def refuse(obj: Object) -> Object:
         raise ValueError(f"request to convert CR to an invalid group/version: {SCALE_VERSION}")
 
-    return FieldManager("Scale", schemas, convert, finish=refuse if custom else lambda obj: decode_scale(obj)[0])
+    return FieldManager(
+        "Scale", schemas, convert, finish=(lambda obj: decode_scale(obj)[0]) if applies else refuse
+    )
 
 
 def decode_scale(obj: Object) -> tuple[Object, list[str]]:
@@ -55,45 +66,85 @@ def decode_scale(obj: Object) -> tuple[Object, list[str]]:
     return scale, decoded.strict
 
 
-def scaled(scope: Scope, old: Object, manager: str, wanted: Wanted) -> Object:
-    """The object with the replicas of the Scale that a PUT or a patch made, and with the managers that follow."""
+class Scaled(Change):
+    """A write of the Scale. ``make``: from the live object to the one with other replicas."""
+
+    sets_managers = True
+
+    def __init__(self, make: Callable[[Object], Object], *, uid_is_precondition: bool) -> None:
+        super().__init__()
+        self._make, self.uid_is_precondition = make, uid_is_precondition
+
+    async def make(
+        self, registry: Registry, scope: Scope, asker: Asker, old: Object | None
+    ) -> Object:
+        if old is None:
+            raise NotFound(scope.resource.group_resource, scope.name)
+        return self._make(old)
+
+
+def scaled(scope: Scope, old: Object, manager: str, rescale: Rescale) -> Object:
+    """The object with the replicas of the Scale that a PUT or a patch made, and with the managers
+    that follow."""
     live = _live(scope, old)
-    fields = scale_manager(custom=scope.resource.custom)
-    scale = fields.update(live, wanted(live), manager, api_version=SCALE_VERSION, subresource="scale", now=scope.now)
+    fields = scale_manager(applies=scope.resource.applies_scale)
+    scale = fields.update(
+        live, rescale(live), manager, api_version=SCALE_VERSION, subresource="scale", now=scope.now
+    )
     return _put_back(scope, old, scale)
 
 
-def applied(scope: Scope, old: Object, manager: str, wanted: Patch) -> Object:
-    """The object after a Scale was applied. Reads the configuration only now that there is an object."""
-    scale, strict_error = read_applied(wanted)
-    fields, live, force = scale_manager(custom=scope.resource.custom), _live(scope, old), bool(wanted.options.force)
-    made = fields.apply(live, scale, manager, force=force, api_version=SCALE_VERSION, subresource="scale", now=scope.now)
-    report_strict(scope, wanted, strict_error)
-    check_name_and_namespace(scope, made)
-    return _put_back(scope, old, made)
+def applied(scope: Scope, old: Object, manager: str, patch: Patch) -> Object:
+    """The object after a Scale was applied. Reads the configuration only now that there is an
+    object."""
+    scale, strict_error = read_applied(patch)
+    fields, live, force = (
+        scale_manager(applies=scope.resource.applies_scale),
+        _live(scope, old),
+        bool(patch.options.force),
+    )
+    merged = fields.apply(
+        live,
+        scale,
+        manager,
+        force=force,
+        api_version=SCALE_VERSION,
+        subresource="scale",
+        now=scope.now,
+    )
+    report_strict(scope, patch, strict_error)
+    check_name_and_namespace(scope, merged)
+    return _put_back(scope, old, merged)
 
 
 def _live(scope: Scope, old: Object) -> Object:
     scale = scope.resource.hooks.scale_for_update(old)
     with suppress(InvalidManagedFields):
-        scale["metadata"]["managedFields"] = to_scale(old["metadata"].get("managedFields"), _paths(scope.resource))
+        scale["metadata"]["managedFields"] = to_scale(
+            old["metadata"].get("managedFields"), _paths(scope.resource)
+        )
     return scale
 
 
 def _put_back(scope: Scope, old: Object, scale: Object) -> Object:
     replicas = scale.get("spec", {}).get("replicas", 0)
-    if replicas < 0 and not scope.resource.custom:
+    if replicas < 0 and scope.resource.checks_scale:
         error = invalid("spec.replicas", replicas, "must be greater than or equal to 0")
         raise Invalid(GroupKind("autoscaling", "Scale"), scope.name, [error])
     new: Object = copy_json(old)
     scope.resource.hooks.set_scale(new, replicas)
     metadata = scale.get("metadata", {})
-    new["metadata"]["resourceVersion"] = metadata.get("resourceVersion") or old["metadata"]["resourceVersion"]
+    new["metadata"]["resourceVersion"] = (
+        metadata.get("resourceVersion") or old["metadata"]["resourceVersion"]
+    )
     if metadata.get("uid"):
         new["metadata"]["uid"] = metadata["uid"]
     try:
         entries = to_parent(
-            old["metadata"].get("managedFields"), metadata.get("managedFields"), scope.gvk.api_version, _paths(scope.resource)
+            old["metadata"].get("managedFields"),
+            metadata.get("managedFields"),
+            scope.gvk.api_version,
+            _paths(scope.resource),
         )
     except InvalidManagedFields:
         return new
@@ -105,12 +156,8 @@ def _put_back(scope: Scope, old: Object, scale: Object) -> Object:
 
 def _paths(resource: Resource) -> ReplicasPaths:
     """Where each version of the object keeps its replicas."""
-    hooks = resource.hooks
-    paths = {}
-    for version, served in resource.versions.items():
-        text = ".spec.replicas" if "scale" in served.subresources else ""
-        if isinstance(hooks, CustomKind):
-            scale = hooks.versions[version].scale
-            text = scale.spec if scale is not None else ""
-        paths[resource.gvk(version).api_version] = replicas_path(text) if text else None
-    return paths
+    texts = {version: resource.replicas_path(version) for version in resource.versions}
+    return {
+        resource.gvk(version).api_version: replicas_path(text) if text else None
+        for version, text in texts.items()
+    }

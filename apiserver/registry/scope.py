@@ -1,28 +1,61 @@
-"""Scope: all that one operation on one resource needs to know, put together once by the endpoint."""
+"""Scope: what one operation on one resource is about, put together once by the endpoint and never
+changed afterwards."""
 
 from __future__ import annotations
 
+import time
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
-from apiserver.kinds.base import Object, Resource, ServedVersion, WriteContext
+from apiserver.codec import strict
+from apiserver.errors import ApiError
+from apiserver.kinds.base import WriteContext
+from apiserver.kinds.served import Resource, ServedVersion
 from apiserver.meta.gvk import GroupKind, GroupVersionKind
-from apiserver.registry.typing import type_object
+from apiserver.meta.objects import Object, ReadOnlyObject
+from apiserver.registry.offload import Asker, Meter
+from apiserver.schema.decode_errors import Empty
 from apiserver.schema.types import Schema
 from apiserver.storage.interface import ObjectKey
 from apiserver.user import User
 
 
 class Tenant(NamedTuple):
+    """id: number of its row, 0 for none."""
+
     id: int
     name: str
 
 
-@dataclass(slots=True)
+NO_TENANT = Tenant(0, "")
+"""Where requests are served that have to do with no tenant."""
+
+
+MOST_SECONDS = 34.0
+"""What a write may take, from its beginning."""
+MOST_SECONDS_OF_MANY = 60.0
+"""The same for the deletion of a collection."""
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _deadline() -> float:
+    return time.monotonic() + MOST_SECONDS
+
+
+@dataclass(frozen=True, slots=True)
 class Scope:
-    """namespace, name: "" where the URL has none. warnings: texts for Warning headers, filled on the way. size: bytes of the largest text
-    that the operation is about, for `apiserver.registry.offload`."""
+    """namespace, name: "" where the URL has none. gone: as in `apiserver.registry.offload.Asker`.
+
+    warnings, warned, empties and meter are what the operation writes to on its way: texts for
+    Warning headers, the same as a set (one object may give reason for many thousands), what the
+    object it decoded last had of empty lists and maps that decoding leaves out, and what it has
+    cost. Scopes that one is `dataclasses.replace`d by share them with it. until: monotonic time by
+    which whoever decides about a write must have decided."""
 
     tenant: Tenant
     resource: Resource
@@ -32,9 +65,13 @@ class Scope:
     name: str = ""
     subresource: str = ""
     user_agent: str = ""
-    size: int = 0
+    gone: Callable[[], Awaitable[None]] | None = None
     warnings: list[str] = field(default_factory=list)
-    now: datetime = field(default_factory=lambda: datetime.now(UTC))
+    warned: set[str] = field(default_factory=set)
+    empties: list[Empty] = field(default_factory=list)
+    meter: Meter = field(default_factory=Meter)
+    now: datetime = field(default_factory=_now)
+    until: float = field(default_factory=_deadline)
 
     @property
     def version(self) -> str:
@@ -48,21 +85,41 @@ class Scope:
     def schema(self) -> Schema:
         return self.served.schema
 
-    def kind_of(self, obj: Object) -> GroupKind:
-        """What an invalid object is called: a custom one may say that it is of another kind, which is then part of the error."""
-        return GroupKind(self.resource.group, obj.get("kind") or "") if self.resource.custom else self.resource.group_kind
+    def kind_of(self, obj: ReadOnlyObject) -> GroupKind:
+        """What an invalid object is called in errors."""
+        return self.resource.kind_of(obj)
 
     def decode(self, value: Any) -> tuple[Object, list[str]]:
-        """An object of the resource's kind decoded and defaulted; the second value lists unknown fields. Raises DecodeError."""
-        return type_object(self.resource, self.served, value)
+        """An object of the resource's kind decoded and defaulted; the second value lists unknown
+        fields. Raises DecodeError."""
+        return self.resource.decode(self.served, value, self.empties)
 
     def key(self, name: str = "") -> ObjectKey:
         storage = self.resource.storage
         return ObjectKey(storage.group, storage.resource, self.namespace, name or self.name)
 
     def warn(self, text: str) -> None:
-        if text not in self.warnings:
+        if text not in self.warned and len(self.warnings) < strict.MOST_WARNINGS:
+            self.warned.add(text)
             self.warnings.append(text)
+
+    def report(
+        self, problems: Sequence[str], field_validation: str, refusal: Callable[[], ApiError]
+    ) -> None:
+        """What a strict reader would not have taken, as the client wants to hear of it: not at all
+        under Ignore, in Warning headers under Warn ("" is Warn); under Strict raises
+        ``refusal``."""
+        level = strict.directive(field_validation)
+        if not problems or level == strict.IGNORE:
+            return
+        if level == strict.STRICT:
+            raise refusal()
+        for text in strict.warnings_of(problems):
+            self.warn(text)
+
+    def asker(self, size: int) -> Asker:
+        """Who asks for a step of the operation that is about ``size`` bytes."""
+        return Asker(self.tenant, size, self.gone, self.meter)
 
     def context(self, *, dry_run: bool = False, field_manager: str = "") -> WriteContext:
         return WriteContext(

@@ -1,7 +1,9 @@
-"""What every tenant has from its first request on: system namespaces, default roles, flow control, priority classes.
+"""What every tenant has from its first request on: system namespaces, default roles, flow control,
+priority classes.
 
-A tenant is seeded when it is first used, so that creating one takes milliseconds and an unused one costs nothing. Seeding again creates
-what is missing and changes nothing else; the last object written marks that all is there.
+A tenant is seeded when it is first used, so that creating one takes milliseconds and an unused one
+costs nothing. Seeding again creates what is missing and changes nothing else; the last object
+written marks that all is there.
 """
 
 from __future__ import annotations
@@ -10,13 +12,14 @@ import asyncio
 from typing import Any
 
 from apiserver.errors import AlreadyExists, Conflict
-from apiserver.kinds.base import Object
 from apiserver.kinds.bootstrap import bootstrap_objects
 from apiserver.meta.gvk import GroupVersion
+from apiserver.meta.objects import Object
 from apiserver.meta.times import now
 from apiserver.registry.core import Registry
 from apiserver.registry.create import create
 from apiserver.registry.scope import Scope, Tenant
+from apiserver.registry.write import Request
 from apiserver.storage.interface import ObjectKey
 from apiserver.user import MASTERS, User
 
@@ -58,7 +61,7 @@ class Seeder:
 
 
 async def seed(registry: Registry, tenant: Tenant) -> None:
-    objects = bootstrap_objects(now())
+    objects = [o for o in bootstrap_objects(now()) if _served(registry, tenant, o)]
     last = [o for o in objects if o["kind"] == "Namespace" and o["metadata"]["name"] == _MARK.name]
     namespaces = [o for o in objects if o["kind"] == "Namespace" and o not in last]
     rest = [o for o in objects if o["kind"] != "Namespace"]
@@ -66,15 +69,32 @@ async def seed(registry: Registry, tenant: Tenant) -> None:
         await asyncio.gather(*(_create(registry, tenant, obj) for obj in group))
 
 
+def _served(registry: Registry, tenant: Tenant, obj: Object) -> bool:
+    """False of an APIService for a version that --runtime-config has switched off."""
+    if obj["kind"] != "APIService":
+        return True
+    group, version = obj["spec"].get("group", ""), obj["spec"]["version"]
+    return any(r.group == group and version in r.versions for r in registry.catalog.all(tenant))
+
+
 async def _create(registry: Registry, tenant: Tenant, obj: Object) -> None:
     gv = GroupVersion.parse(str(obj["apiVersion"]))
-    resource = next(r for r in registry.catalog.all(tenant) if r.group == gv.group and r.kind == obj["kind"])
+    resource = next(
+        r for r in registry.catalog.all(tenant) if r.group == gv.group and r.kind == obj["kind"]
+    )
     served = resource.versions[gv.version]
     metadata: dict[str, Any] = obj["metadata"]
     namespace = metadata.get("namespace", "")
-    scope = Scope(tenant=tenant, resource=resource, served=served, user=SYSTEM, namespace=namespace, user_agent="polyplane")
+    scope = Scope(
+        tenant=tenant,
+        resource=resource,
+        served=served,
+        user=SYSTEM,
+        namespace=namespace,
+        user_agent="polyplane",
+    )
     decoded, _ = scope.decode(obj)
     try:
-        await create(registry, scope, decoded, dry_run=False, manager="polyplane")
+        await create(registry, scope, decoded, Request("polyplane"))
     except (AlreadyExists, Conflict):
         return

@@ -1,12 +1,13 @@
-"""Cluster IPs and node ports for Services: the tenant's services say what is in use (apiserver.kinds.core.service_allocation decides)."""
+"""Cluster IPs and node ports for Services: the tenant's services say what is in use
+(apiserver.kinds.core.service_allocation decides)."""
 
 from __future__ import annotations
 
-from admission.attributes import Object
 from apiserver.errors import InternalError, Invalid
 from apiserver.kinds.core import service_allocation as allocation
 from apiserver.kinds.core.service_validation import cluster_ips_errors
 from apiserver.meta.gvk import GroupResource
+from apiserver.meta.objects import Object
 from apiserver.registry.core import Registry
 from apiserver.registry.scope import Scope
 
@@ -14,22 +15,25 @@ SERVICES = GroupResource("", "services")
 
 
 class ServiceHook:
-    """apiserver.registry.core.Hook for services. The list of services is brought up to date before a value is picked or refused; storage
-    gives each value to one service, whoever picks it at the same instant, and lets the other one start again."""
+    """apiserver.registry.core.Hook for services. The list of services is brought up to date before
+    a value is picked or refused; storage gives each value to one service, whoever picks it at the
+    same instant, and lets the other one start again."""
 
-    async def before_write(self, registry: Registry, scope: Scope, obj: Object, old: Object | None, *, dry_run: bool) -> None:
+    async def before_write(
+        self, registry: Registry, scope: Scope, obj: Object, old: Object | None, *, dry_run: bool
+    ) -> None:
         errors = list(cluster_ips_errors(obj, old)) or allocation.set_ip_families(obj, old)
         if errors:
             raise Invalid(allocation.SERVICE, obj["metadata"].get("name", ""), errors)
-        wanted = allocation.needs(obj, old)
-        if not wanted.anything:
+        needs = allocation.needs(obj, old)
+        if not needs.anything:
             return
         cache = await registry.watches.fresh(scope.tenant.id, SERVICES)
         services = [entry.shared for entry in cache.select()]
         used_ips = {ip for s in services for ip in allocation.cluster_ips_of(s)}
         used_ports = {port for s in services for port in allocation.node_ports_of(s)}
         try:
-            errors = allocation.assign(obj, wanted, used_ips, used_ports, dry_run=dry_run)
+            errors = allocation.assign(obj, needs, used_ips, used_ports, dry_run=dry_run)
         except allocation.AllocationFailed as e:
             raise InternalError(str(e)) from None
         if errors:

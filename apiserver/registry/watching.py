@@ -1,7 +1,8 @@
 """Watch: from request options to a subscription that knows where to begin.
 
-The table of "Resource versions" for watch: unset is "get state and start at most recent", "0" any state, another value exactly after that
-version; sendInitialEvents asks for the state first whatever the version, which is then a lower bound.
+The table of "Resource versions" for watch: unset is "get state and start at most recent", "0" any
+state, another value exactly after that version; sendInitialEvents asks for the state first whatever
+the version, which is then a lower bound.
 """
 
 from __future__ import annotations
@@ -9,7 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from apiserver.errors import PlainError
-from apiserver.registry.conversion import webhook_of
 from apiserver.registry.core import Registry
 from apiserver.registry.options import ListOptions
 from apiserver.registry.reading import parse_version
@@ -24,8 +24,8 @@ _EVERYTHING = ("", "")
 
 @dataclass(slots=True)
 class Watching:
-    """initial_bookmark: the initial events are to be ended by one; not_before: a version that it must not be older than; conversions:
-    what events have to go through first."""
+    """initial_bookmark: the initial events are to be ended by one; not_before: a version that it
+    must not be older than; conversions: what events have to go through first."""
 
     subscription: Subscription
     initial_bookmark: bool
@@ -34,29 +34,42 @@ class Watching:
     conversions: Conversions | None = None
 
 
-async def watch(registry: Registry, scope: Scope, options: ListOptions, selection: Selection) -> Watching:
-    """Raises Invalid for options that do not go together, PlainError for a version that is no number, Expired (410)."""
+async def watch(
+    registry: Registry, scope: Scope, options: ListOptions, selection: Selection
+) -> Watching:
+    """Raises Invalid for options that do not go together, PlainError for a version that is no
+    number, Expired (410)."""
     options.validate(watch=True)
     rv = options.resource_version
     try:
-        wanted = parse_version(rv) if rv else 0
+        version = parse_version(rv) if rv else 0
     except ValueError as e:
         raise PlainError(str(e)) from None
     initial = bool(options.send_initial_events)
-    stateful = initial or (options.send_initial_events is None and wanted == 0)
-    predicate, selector, conversions = (None if selection.everything else selection.matches), selection.key, None
-    if webhook_of(scope.resource) is not None:
+    stateful = initial or (options.send_initial_events is None and version == 0)
+    predicate, selector, conversions = (
+        (None if selection.everything else selection.matches),
+        selection.key,
+        None,
+    )
+    if scope.resource.webhook is not None:
         conversions = Conversions(registry, scope, predicate)
         predicate, selector = None, _EVERYTHING
-    with storage_errors(scope, wanted=wanted):
+    with storage_errors(scope, requested=version):
         subscription = await registry.watches.subscribe(
             scope.tenant.id,
             scope.resource.storage,
-            after=wanted if rv else None,
+            after=version if rv else None,
             initial=initial,
             namespace=scope.namespace,
             name=scope.name or selection.name,
             predicate=predicate,
             selector=selector,
         )
-    return Watching(subscription, stateful and options.allow_watch_bookmarks, options.allow_watch_bookmarks, wanted, conversions)
+    return Watching(
+        subscription,
+        stateful and options.allow_watch_bookmarks,
+        options.allow_watch_bookmarks,
+        version,
+        conversions,
+    )

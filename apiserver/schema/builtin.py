@@ -1,12 +1,17 @@
-"""The schema tree of the built-in types: OpenAPI definitions joined with what only the Go types tell.
+"""The schema tree of the built-in types: OpenAPI definitions joined with what only the Go types
+tell.
 
-OpenAPI says nothing about Go's type names (which error messages show), pointers and ``omitempty`` (which decide how an object looks after
-it went through the server), so ``data/go-types.json`` holds them: definition → member → "<flags> <Go type>". Flags: ``e`` omitempty,
-``z`` omitzero. The type is written as reflection prints it, with ``*`` for a pointer; where a list or a map has a name of its own, the name
-comes with what it is made of: ``v1.ResourceList=map[v1.ResourceName]resource.Quantity``.
+OpenAPI says nothing about Go's type names (which error messages show), pointers and ``omitempty``
+(which decide how an object looks after it went through the server), so ``data/go-types.json`` holds
+them: definition → member → "<flags> <Go type>". Flags: ``e`` omitempty, ``z`` omitzero, and after
+``>`` the embedded structs that the member lies in (``>RuleWithOperations.Rule``). The type is
+written as reflection prints it, with ``*`` for a pointer; where a list or a map has a name of its
+own, the name comes with what it is made of:
+``v1.ResourceList=map[v1.ResourceName]resource.Quantity``.
 
-Members are resolved at first use, and each definition's members exist once per process, so recursive definitions end and everything that
-a consumer compiles into ``Schema.cache`` is compiled once.
+Members are resolved at first use, and each definition's members exist once per process, so
+recursive definitions end and everything that a consumer compiles into ``Schema.cache`` is compiled
+once.
 """
 
 from __future__ import annotations
@@ -18,7 +23,14 @@ from functools import cache, partial
 from typing import Any
 
 from apiserver.meta.gvk import GroupVersionKind
-from apiserver.schema.definitions import APIEXTENSIONS, INT_OR_STRING, META, QUANTITY, load_data, raw_definitions
+from apiserver.schema.definitions import (
+    APIEXTENSIONS,
+    INT_OR_STRING,
+    META,
+    QUANTITY,
+    load_data,
+    raw_definitions,
+)
 from apiserver.schema.types import MISSING, LazyProperties, Schema
 
 __all__ = ["definition", "kinds", "raw_definitions", "schema_for", "unserved_kinds"]
@@ -33,14 +45,37 @@ _SPECIAL = {
     APIEXTENSIONS + "JSON": "json",
 }
 _UNTYPED = frozenset({"fields-v1", "raw-extension", "json"})
-_EVERY_GROUP = frozenset({"CreateOptions", "DeleteOptions", "GetOptions", "ListOptions", "PatchOptions", "UpdateOptions", "WatchEvent"})
-_HELD = frozenset({"type", "format", "properties", "additionalProperties", "items", "description", "default", "required", "$ref"})
+_EVERY_GROUP = frozenset(
+    {
+        "CreateOptions",
+        "DeleteOptions",
+        "GetOptions",
+        "ListOptions",
+        "PatchOptions",
+        "UpdateOptions",
+        "WatchEvent",
+    }
+)
+_HELD = frozenset(
+    {
+        "type",
+        "format",
+        "properties",
+        "additionalProperties",
+        "items",
+        "description",
+        "default",
+        "required",
+        "$ref",
+    }
+)
 _MARKERS = "x-kubernetes-list-", "x-kubernetes-map-type", "x-kubernetes-patch-"
 _MAP = re.compile(r"map\[[^\]]+\]")
 
 
 def schema_for(gvk: GroupVersionKind) -> Schema:
-    """The schema of a built-in kind. Raises KeyError for any other. The options kinds belong to every group and version."""
+    """The schema of a built-in kind. Raises KeyError for any other. The options kinds belong to
+    every group and version."""
     name = kinds().get(gvk)
     if name is None and gvk.kind in _EVERY_GROUP:
         name = META + gvk.kind
@@ -53,18 +88,26 @@ def schema_for(gvk: GroupVersionKind) -> Schema:
 def kinds() -> Mapping[GroupVersionKind, str]:
     """Every built-in kind and the name of its definition."""
     raw = raw_definitions()
-    return {GroupVersionKind(k["group"], k["version"], k["kind"]): name for name in raw for k in raw.group_version_kinds(name)}
+    return {
+        GroupVersionKind(k["group"], k["version"], k["kind"]): name
+        for name in raw
+        for k in raw.group_version_kinds(name)
+    }
 
 
 @cache
 def unserved_kinds() -> Mapping[str, frozenset[str]]:
-    """apiVersion → kinds that Kubernetes has Go types for but does not serve (any more): errors tell them from what never was."""
-    return {version: frozenset(names) for version, names in load_data("unserved-kinds.json").items()}
+    """apiVersion → kinds that Kubernetes has Go types for but does not serve (any more): errors
+    tell them from what never was."""
+    return {
+        version: frozenset(names) for version, names in load_data("unserved-kinds.json").items()
+    }
 
 
 @cache
 def definition(name: str) -> Schema:
-    """The schema of a definition such as ``io.k8s.api.core.v1.PodSpec``. Raises KeyError where there is none."""
+    """The schema of a definition such as ``io.k8s.api.core.v1.PodSpec``. Raises KeyError where
+    there is none."""
     raw = raw_definitions()[name]
     package, struct = name.rsplit(".", 2)[1:]
     special = _SPECIAL.get(name, "")
@@ -92,8 +135,9 @@ def _members(name: str, raw: dict[str, Any]) -> LazyProperties:
     """Members in the order of the Go struct, which is the order in which the server writes them."""
     go = _go_types().get(name, {})
     properties = raw.get("properties", {})
+    place = {member: i for i, member in enumerate(go)}
     make: dict[str, Callable[[], Schema]] = {}
-    for member in sorted(properties, key=lambda m, order=list(go): order.index(m) if m in order else len(order)):  # type: ignore[misc]
+    for member in sorted(properties, key=lambda m: place.get(m, len(place))):
         make[member] = partial(_member, properties[member], go.get(member, " "))
     return LazyProperties(make)
 
@@ -101,7 +145,7 @@ def _members(name: str, raw: dict[str, Any]) -> LazyProperties:
 def _member(raw: dict[str, Any], go: str) -> Schema:
     flags, go_type = go.split(" ", 1)
     node = _node(raw, go_type.lstrip("*"))
-    node.go_omit = flags
+    node.go_omit, _, node.go_embedded = flags.partition(">")
     node.go_pointer = go_type.startswith("*")
     return node
 
@@ -113,7 +157,12 @@ def _node(raw: dict[str, Any], go_type: str) -> Schema:
     ref = raw.get("$ref")
     if ref is not None:
         target = definition(ref.rsplit("/", 1)[1])
-        node = replace(target, cache={}, go_type=printed or target.go_type, description=raw.get("description", ""))
+        node = replace(
+            target,
+            cache={},
+            go_type=printed or target.go_type,
+            description=raw.get("description", ""),
+        )
         node.default = raw.get("default", MISSING)
     else:
         node = Schema(
@@ -124,7 +173,9 @@ def _node(raw: dict[str, Any], go_type: str) -> Schema:
             description=raw.get("description", ""),
             default=raw.get("default", MISSING),
             required=tuple(raw.get("required", ())),
-            extensions={k: v for k, v in raw.items() if k not in _HELD and not k.startswith(_MARKERS)},
+            extensions={
+                k: v for k, v in raw.items() if k not in _HELD and not k.startswith(_MARKERS)
+            },
         )
         if raw.get("format") == "byte":
             node.special = "bytes"
@@ -133,7 +184,9 @@ def _node(raw: dict[str, Any], go_type: str) -> Schema:
         if "items" in raw:
             node.items = _node(raw["items"], shape.removeprefix("[]").lstrip("*"))
         if "additionalProperties" in raw:
-            node.additional = _node(raw["additionalProperties"], _MAP.sub("", shape, count=1).lstrip("*"))
+            node.additional = _node(
+                raw["additionalProperties"], _MAP.sub("", shape, count=1).lstrip("*")
+            )
     _mark(node, raw)
     return node
 

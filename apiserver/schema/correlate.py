@@ -1,10 +1,12 @@
-"""Which part of the old object belongs to which part of the new one (k8s.io/apiserver ``pkg/cel/common/equality.go``, ``maplist.go``)."""
+"""Which part of the old object belongs to which part of the new one (k8s.io/apiserver
+``pkg/cel/common/equality.go``, ``maplist.go``)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Any
 
+from apiserver.meta.equality import deep_equal
 from apiserver.schema.structural import ANYTHING
 from apiserver.schema.types import Schema
 
@@ -12,7 +14,8 @@ _MISSING: Any = object()
 
 
 class OldItems:
-    """Items of the old list, to be found by the keys of a new item. Only lists of type map have them."""
+    """Items of the old list, to be found by the keys of a new item. Only lists of type map have
+    them."""
 
     def __init__(self, schema: Schema, items: list[Any]) -> None:
         self.keys = schema.map_keys if schema.list_type == "map" else ()
@@ -53,11 +56,16 @@ class Correlation:
 
     def unchanged(self) -> bool:
         if self.equal is None:
-            self.equal = deep_equal(self.new, self.old, self.schema)
+            self.equal = is_unchanged(self.new, self.old, self.schema)
         return self.equal
 
     def key(self, name: str) -> Correlation | None:
-        if not isinstance(self.new, dict) or not isinstance(self.old, dict) or name not in self.new or name not in self.old:
+        if (
+            not isinstance(self.new, dict)
+            or not isinstance(self.old, dict)
+            or name not in self.new
+            or name not in self.old
+        ):
             return None
         below = member_schema(self.schema, name)
         return Correlation(self.new[name], self.old[name], below) if below is not None else None
@@ -79,42 +87,35 @@ def member_schema(schema: Schema | None, name: str) -> Schema | None:
     return schema.additional if schema.additional is not ANYTHING else None
 
 
-def deep_equal(new: Any, old: Any, schema: Schema | None) -> bool:
-    """Whether an update leaves a value as it is. Items of a list of type map are compared by their keys; an object with members that the
-    schema does not know never counts as unchanged, as it does not upstream."""
+def is_unchanged(new: Any, old: Any, schema: Schema | None) -> bool:
+    """Whether an update leaves a value as it is. Items of a list of type map are compared by their
+    keys; an object with members that the schema does not know never counts as unchanged, as it does
+    not upstream."""
     if new is None or old is None:
         return new is None and old is None
     if isinstance(new, dict) and isinstance(old, dict):
         if len(new) != len(old):
             return False
         below = ((name, member_schema(schema, name)) for name in new)
-        return all(known is not None and name in old and deep_equal(new[name], old[name], known) for name, known in below)
+        return all(
+            value is not None and name in old and is_unchanged(new[name], old[name], value)
+            for name, value in below
+        )
     if isinstance(new, list) and isinstance(old, list):
         if len(new) != len(old):
             return False
         if schema is None or schema.list_type != "map":
-            return same_numbers(new, old)
+            return deep_equal(new, old)
         old_items = OldItems(schema, old)
         pairs = ((item, old_items.get(item)) for item in new)
-        return all(was is not None and deep_equal(item, was, schema.items) for item, was in pairs)
-    return same_numbers(new, old)
-
-
-def same_numbers(a: Any, b: Any) -> bool:
-    """Equal as Go's reflect.DeepEqual has it: 1 is neither 1.0 nor true."""
-    if type(a) is not type(b):
-        return False
-    if type(a) is dict:
-        return len(a) == len(b) and all(k in b and same_numbers(v, b[k]) for k, v in a.items())
-    if type(a) is list:
-        return len(a) == len(b) and all(map(same_numbers, a, b))
-    return bool(a == b)
+        return all(was is not None and is_unchanged(item, was, schema.items) for item, was in pairs)
+    return deep_equal(new, old)
 
 
 @dataclass(slots=True, eq=False)
 class Ratchet:
-    """Whether an error is about something that the update leaves as it was: the value itself where it is correlated, else the nearest
-    correlated value around it."""
+    """Whether an error is about something that the update leaves as it was: the value itself where
+    it is correlated, else the nearest correlated value around it."""
 
     current: Correlation | None
     parent: Correlation | None = None

@@ -1,14 +1,19 @@
-"""Decoding of built-in types: what reading JSON into a Go struct and writing it out again makes of an object.
+"""Decoding of built-in types: what reading JSON into a Go struct and writing it out again makes of
+an object.
 
-kube-apiserver reads a body into typed structs (sigs.k8s.io/json: case-sensitive, strict about unknown fields) and writes it as JSON
-again, so clients see Go's habits: type errors name Go types, null equals absent, zero values vanish under ``omitempty`` and appear without
-it (``status: {}``, ``lastTransitionTime: null``), quantities and times come back in one spelling. The object is stored as protobuf in
-between, which does not tell an empty list from a missing one: a list without ``omitempty`` comes back as null. CustomResourceDefinitions
-and APIServices are stored as JSON and keep it.
+kube-apiserver reads a body into typed structs (sigs.k8s.io/json: case-sensitive, strict about
+unknown fields) and writes it as JSON again, so clients see Go's habits: type errors name Go types,
+null equals absent, zero values vanish under ``omitempty`` and appear without it (``status: {}``,
+``lastTransitionTime: null``), quantities and times come back in one spelling. The object is stored
+as protobuf in between, which does not tell an empty list from a missing one: a list without
+``omitempty`` comes back as null. CustomResourceDefinitions and APIServices are stored as JSON and
+keep it.
 
-Each schema node is compiled once into a closure ``(value, run, path) -> value``. Paths are linked tuples (parent, step, struct) that are
-made on the way down and turned into text only for an error. Type errors are collected until the end, and the first one wins; an error of a
-type with its own JSON decoding (Time, Quantity ...) ends the run at once. That is Go's order, and tells which of several errors is shown.
+Each schema node is compiled once into a closure ``(value, run, path) -> value``. Paths are linked
+tuples (parent, step, struct) that are made on the way down and turned into text only for an error.
+Type errors are collected until the end, and the first one wins; an error of a type with its own
+JSON decoding (Time, Quantity ...) ends the run at once. That is Go's order, and tells which of
+several errors is shown.
 """
 
 from __future__ import annotations
@@ -17,7 +22,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from apiserver.schema.decode_errors import DecodeError, Decoder, Path, Run, kind_of, type_error
+from apiserver.golang.json import type_name
+from apiserver.schema.decode_errors import DecodeError, Decoder, Empty, Path, Run, type_error
 from apiserver.schema.decode_special import SPECIAL, ZERO_SPECIAL, anything
 from apiserver.schema.types import Schema
 
@@ -26,17 +32,21 @@ __all__ = ["DecodeError", "Decoded", "decode", "decoder", "zero"]
 
 @dataclass(slots=True)
 class Decoded:
-    """value: a new object that shares nothing mutable with the input except values of unknown shape (RawExtension, JSON);
-    strict: ``unknown field "spec.foo"`` in the order of the input, at most 100."""
+    """value: a new object that shares nothing mutable with the input except values of unknown shape
+    (RawExtension, JSON); strict: ``unknown field "spec.foo"`` in the order of the input, at most
+    100; empties: what was there and is left out, at most 1,000."""
 
     value: Any
     strict: list[str] = field(default_factory=list)
+    empties: list[Empty] = field(default_factory=list)
 
 
 def decode(schema: Schema, value: Any, *, path: str = "") -> Decoded:
-    """Decode a JSON value as the type of a built-in schema. ``path``: where the value stands, for the strict errors ("metadata").
+    """Decode a JSON value as the type of a built-in schema. ``path``: where the value stands, for
+    the strict errors ("metadata").
 
-    Raises DecodeError for what does not fit. Unknown fields are dropped and reported, never raised: the caller's fieldValidation decides.
+    Raises DecodeError for what does not fit. Unknown fields are dropped and reported, never raised:
+    the caller's fieldValidation decides.
     """
     run = Run(path)
     try:
@@ -45,15 +55,15 @@ def decode(schema: Schema, value: Any, *, path: str = "") -> Decoded:
         raise DecodeError("json: exceeded max depth") from None
     if run.error:
         raise DecodeError(run.error)
-    return Decoded(out, list(run.strict))
+    return Decoded(out, list(run.strict), run.empties)
 
 
 def decoder(schema: Schema) -> Decoder:
     """The closure of one node, compiled at its first use."""
-    found: Decoder | None = schema.cache.get("decode")
-    if found is None:
-        found = schema.cache["decode"] = _compile(schema)
-    return found
+    remembered: Decoder | None = schema.cache.get("decode")
+    if remembered is None:
+        remembered = schema.cache["decode"] = _compile(schema)
+    return remembered
 
 
 def zero(schema: Schema) -> Any:
@@ -82,14 +92,15 @@ def _compile(schema: Schema) -> Decoder:
 
 
 class _Struct:
-    """Members of one Go struct. The tables are built at the first use, so that recursive types end."""
+    """Members of one Go struct. The tables are built at the first use, so that recursive types
+    end."""
 
     __slots__ = ("always", "fields", "ready", "schema")
 
     def __init__(self, schema: Schema) -> None:
         self.schema = schema
         self.ready = False
-        self.fields: dict[str, tuple[type | None, Decoder, Callable[[Any], bool] | None]] = {}
+        self.fields: dict[str, tuple[type | None, Decoder, Callable[[Any], bool] | None, str]] = {}
         self.always: list[tuple[str, Callable[[], Any]]] = []
 
     def build(self) -> None:
@@ -98,7 +109,8 @@ class _Struct:
             plain = not member.special and member.type in ("string", "boolean")
             exact = {"string": str, "boolean": bool}[member.type] if plain else None
             drops, always = _shape(member)
-            self.fields[name] = (exact, decoder(member), drops)
+            holder = f"{self.schema.go_struct} {member.go_embedded}".rstrip()
+            self.fields[name] = (exact, decoder(member), drops, holder)
             if always is not None:
                 self.always.append((name, always))
 
@@ -110,23 +122,24 @@ class _Struct:
     def decode(self, value: Any, run: Run, path: Path) -> Any:
         if type(value) is not dict:
             if value is not None:
-                run.save(type_error(kind_of(value), self.schema.go_type, path))
+                run.save(type_error(type_name(value), self.schema.go_type, path))
             return self.zero()
         if not self.ready:
             self.build()
         out: dict[str, Any] = {}
-        fields, struct = self.fields, self.schema.go_struct
+        fields = self.fields
         for name, member in value.items():
-            known = fields.get(name)
-            if known is None:
+            declared = fields.get(name)
+            if declared is None:
                 run.unknown(path, name)
                 continue
             if member is None:
                 continue
-            exact, decode_member, drops = known
+            exact, decode_member, drops, holder = declared
             if type(member) is not exact:
-                member = decode_member(member, run, (path, name, struct))
+                member = decode_member(member, run, (path, name, holder))
             if drops is not None and drops(member):
+                run.drop(path, name, member)
                 continue
             out[name] = member
         for name, make in self.always:
@@ -136,19 +149,24 @@ class _Struct:
 
 
 def _struct(schema: Schema) -> _Struct:
-    found: _Struct | None = schema.cache.get("decode-struct")
-    if found is None:
-        found = schema.cache["decode-struct"] = _Struct(schema)
-    return found
+    struct: _Struct | None = schema.cache.get("decode-struct")
+    if struct is None:
+        struct = schema.cache["decode-struct"] = _Struct(schema)
+    return struct
 
 
 def _is_go_struct(schema: Schema) -> bool:
     """Go's omitempty never drops a struct; Quantity, Time and the like are structs, too."""
-    return schema.properties is not None or schema.special not in ("", "bytes") or schema.definition in _OWN_JSON
+    return (
+        schema.properties is not None
+        or schema.special not in ("", "bytes")
+        or schema.definition in _OWN_JSON
+    )
 
 
 def _shape(member: Schema) -> tuple[Callable[[Any], bool] | None, Callable[[], Any] | None]:
-    """When a member's value is left out, and what stands for it where it is absent (None: nothing does)."""
+    """When a member's value is left out, and what stands for it where it is absent (None: nothing
+    does)."""
     if member.go_pointer:
         return None, None if member.go_omit else _null
     if "z" in member.go_omit:
@@ -177,10 +195,14 @@ def _map(schema: Schema, values: Schema) -> Decoder:
     def decode_map(value: Any, run: Run, path: Path) -> Any:
         if type(value) is not dict:
             if value is not None:
-                run.save(type_error(kind_of(value), go_type, path))
+                run.save(type_error(type_name(value), go_type, path))
             return {}
         return {
-            k: v if type(v) is exact else empty if v is None and empty is not None else decode_value(v, run, (path, k, None))
+            k: v
+            if type(v) is exact
+            else empty
+            if v is None and empty is not None
+            else decode_value(v, run, (path, k, None))
             for k, v in value.items()
         }
 
@@ -194,7 +216,7 @@ def _list(schema: Schema, items: Schema) -> Decoder:
     def decode_list(value: Any, run: Run, path: Path) -> Any:
         if type(value) is not list:
             if value is not None:
-                run.save(type_error(kind_of(value), go_type, path))
+                run.save(type_error(type_name(value), go_type, path))
             return []
         return [decode_item(v, run, (path, i, None)) for i, v in enumerate(value)]
 
@@ -208,7 +230,7 @@ def _string(schema: Schema) -> Decoder:
         if type(value) is str:
             return value
         if value is not None:
-            run.save(type_error(kind_of(value), go_type, path))
+            run.save(type_error(type_name(value), go_type, path))
         return ""
 
     return decode_string
@@ -221,7 +243,7 @@ def _boolean(schema: Schema) -> Decoder:
         if type(value) is bool:
             return value
         if value is not None:
-            run.save(type_error(kind_of(value), go_type, path))
+            run.save(type_error(type_name(value), go_type, path))
         return False
 
     return decode_boolean
@@ -236,7 +258,7 @@ def _integer(schema: Schema) -> Decoder:
         if type(value) is int and low <= value <= high:
             return value
         if value is not None:
-            run.save(type_error(kind_of(value, number=True), go_type, path))
+            run.save(type_error(type_name(value, number=True), go_type, path))
         return 0
 
     return decode_integer
@@ -251,17 +273,23 @@ def _number(schema: Schema) -> Decoder:
         if type(value) is float:
             return int(value) if value.is_integer() and abs(value) < 1e21 else value
         if value is not None:
-            run.save(type_error(kind_of(value), go_type, path))
+            run.save(type_error(type_name(value), go_type, path))
         return 0
 
     return decode_number
 
 
-_SCALARS: dict[str, Callable[[Schema], Decoder]] = {"string": _string, "boolean": _boolean, "integer": _integer, "number": _number}
+_SCALARS: dict[str, Callable[[Schema], Decoder]] = {
+    "string": _string,
+    "boolean": _boolean,
+    "integer": _integer,
+    "number": _number,
+}
 
 
 def _schema_or(other: Callable[[Any, Path], Any]) -> Decoder:
-    """JSONSchemaPropsOrX: a schema, or X. They decode themselves, without strictness, and their errors show the outer field only."""
+    """JSONSchemaPropsOrX: a schema, or X. They decode themselves, without strictness, and their
+    errors show the outer field only."""
 
     def decode_one(value: Any, run: Run, path: Path) -> Any:
         return _schema_props(value, path) if type(value) is dict else other(value, path)
@@ -282,8 +310,8 @@ def _schema_props(value: Any, path: Path) -> Any:
 def _with_context(text: str, path: Path) -> str:
     """A type error of an inner decoding, under the outer field's name."""
     head, _, go_type = text.rpartition(" of type ")
-    found = head.partition("json: cannot unmarshal ")[2].partition(" into Go ")[0]
-    return type_error(found, go_type, path) if found else text
+    go_value = head.partition("json: cannot unmarshal ")[2].partition(" into Go ")[0]
+    return type_error(go_value, go_type, path) if go_value else text
 
 
 def _or_boolean(value: Any, path: Path) -> Any:
@@ -301,7 +329,7 @@ def _or_strings(value: Any, path: Path) -> Any:
         return None
     for item in value:
         if type(item) is not str and item is not None:
-            raise DecodeError(type_error(kind_of(item), "string", path))
+            raise DecodeError(type_error(type_name(item), "string", path))
     return ["" if item is None else item for item in value] or None
 
 

@@ -1,37 +1,56 @@
-"""What decoding of built-in types keeps track of: where it stands, what went wrong, and how Go says it."""
+"""What decoding of built-in types keeps track of: where it stands, what went wrong, and how Go says
+it."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
-from apiserver.meta.gotext import go_quote
+from apiserver.golang.strconv import go_quote
 
 Path = tuple[Any, str | int, str | None] | None
-"""(parent, member name, name of the Go struct), (parent, key of a map, None) or (parent, index, None)."""
+"""(parent, member name, name of the Go struct and those embedded in it that hold the member, as in
+"RuleWithOperations Rule"), (parent, key of a map, None) or (parent, index, None)."""
 
 Decoder = Callable[[Any, "Run", Path], Any]
 
 _MAX_STRICT_ERRORS = 100
+_MAX_EMPTIES = 1000
+
+
+class Empty(NamedTuple):
+    """A list or a map that was sent empty, and that Go leaves out when it writes it: a nil one is
+    something else to validation. path: from the root of the object."""
+
+    path: tuple[str | int, ...]
+    type: type[list[Any]] | type[dict[str, Any]]
 
 
 class DecodeError(ValueError):
-    """The text is what Go's decoder says, without the "... cannot be handled as ..." that the request adds."""
+    """The text is what Go's decoder says, without the "... cannot be handled as ..." that the
+    request adds."""
 
 
 class Run:
     """The state of one decoding."""
 
-    __slots__ = ("error", "prefix", "strict")
+    __slots__ = ("empties", "error", "prefix", "strict")
 
     def __init__(self, prefix: str) -> None:
         self.prefix = prefix
         self.error = ""
         self.strict: dict[str, None] = {}
+        self.empties: list[Empty] = []
 
     def unknown(self, path: Path, name: str) -> None:
         if len(self.strict) < _MAX_STRICT_ERRORS:
-            self.strict[f"unknown field {go_quote(strict_path((path, name, None), self.prefix))}"] = None
+            self.strict[
+                f"unknown field {go_quote(strict_path((path, name, None), self.prefix))}"
+            ] = None
+
+    def drop(self, path: Path, name: str, value: Any) -> None:
+        if (value == [] or value == {}) and len(self.empties) < _MAX_EMPTIES:
+            self.empties.append(Empty((*(step for step, _ in _steps(path)), name), type(value)))
 
     def save(self, text: str) -> None:
         self.error = self.error or text
@@ -54,21 +73,15 @@ def strict_path(path: Path, prefix: str) -> str:
 
 
 def type_error(value: str, go_type: str, path: Path) -> str:
-    """``value``: what was found: "string", "number 1.5", "object" ... List indexes and map keys do not show in Go's field names."""
-    fields = [(step, struct) for step, struct in _steps(path) if struct is not None]
+    """``value``: what was found: "string", "number 1.5", "object" ... List indexes and map keys do
+    not show in Go's field names."""
+    fields = [(step, struct.partition(" ")) for step, struct in _steps(path) if struct is not None]
     if not fields:
         return f"json: cannot unmarshal {value} into Go value of type {go_type}"
-    names = ".".join(str(step) for step, _ in fields)
-    return f"json: cannot unmarshal {value} into Go struct field {fields[-1][1]}.{names} of type {go_type}"
-
-
-def kind_of(value: Any, *, number: bool = False) -> str:
-    """How Go calls a JSON value; ``number``: with its digits, for a number that does not fit a numeric type."""
-    if isinstance(value, bool):
-        return "bool"
-    if isinstance(value, int | float):
-        return f"number {value!r}" if number else "number"
-    return _KINDS.get(type(value), "null")
-
-
-_KINDS: dict[type, str] = {str: "string", list: "array", dict: "object"}
+    names = ".".join(
+        f"{embedded}.{step}" if embedded else str(step) for step, (*_, embedded) in fields
+    )
+    return (
+        f"json: cannot unmarshal {value} into Go struct field {fields[-1][1][0]}.{names} of "
+        f"type {go_type}"
+    )

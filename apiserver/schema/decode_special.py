@@ -1,6 +1,8 @@
-"""Decoding of the Go types that read and write themselves: Time, MicroTime, Duration, Quantity, IntOrString, []byte and raw JSON.
+"""Decoding of the Go types that read and write themselves: Time, MicroTime, Duration, Quantity,
+IntOrString, []byte and raw JSON.
 
-An error of these types ends the decoding at once (DecodeError); only base64 is read by the JSON library itself and waits for the end.
+An error of these types ends the decoding at once (DecodeError); only base64 is read by the JSON
+library itself and waits for the end.
 """
 
 from __future__ import annotations
@@ -9,9 +11,11 @@ import re
 from base64 import b64decode, b64encode
 from typing import Any
 
+from apiserver.golang.json import type_name
+from apiserver.golang.time import TimeError, format_duration, parse_duration
 from apiserver.meta.quantity import QuantityError, canonical_quantity
-from apiserver.meta.times import TimeError, canonical_micro_time, canonical_time, format_duration, parse_duration
-from apiserver.schema.decode_errors import DecodeError, Decoder, Path, Run, kind_of, type_error
+from apiserver.meta.times import canonical_micro_time, canonical_time
+from apiserver.schema.decode_errors import DecodeError, Decoder, Path, Run, type_error
 
 ZERO_SPECIAL: dict[str, Any] = {"quantity": "0", "int-or-string": 0, "duration": "0s"}
 """What the zero value of each looks like in JSON; null for the others."""
@@ -26,7 +30,7 @@ def _text(value: Any, path: Path) -> str:
     """The string inside a type with its own decoding."""
     if type(value) is str:
         return value
-    raise DecodeError(type_error(kind_of(value), "string", path))
+    raise DecodeError(type_error(type_name(value), "string", path))
 
 
 def _time(value: Any, run: Run, path: Path) -> Any:
@@ -74,7 +78,7 @@ def _int_or_string(value: Any, run: Run, path: Path) -> Any:
         return value
     if value is None:
         return 0
-    raise DecodeError(type_error(kind_of(value, number=True), "int32", path))
+    raise DecodeError(type_error(type_name(value, number=True), "int32", path))
 
 
 def _bytes(value: Any, run: Run, path: Path) -> Any:
@@ -82,7 +86,7 @@ def _bytes(value: Any, run: Run, path: Path) -> Any:
         return _byte_list(value, run, path)
     if type(value) is not str:
         if value is not None:
-            run.save(type_error(kind_of(value), "[]uint8", path))
+            run.save(type_error(type_name(value), "[]uint8", path))
         return None
     text = value.replace("\r", "").replace("\n", "")
     if not _BASE64.fullmatch(text):
@@ -95,7 +99,7 @@ def _byte_list(value: list[Any], run: Run, path: Path) -> Any:
     """Go reads a list of small numbers as bytes, too."""
     for i, item in enumerate(value):
         if type(item) is not int or not 0 <= item < 256:
-            run.save(type_error(kind_of(item, number=True), "uint8", (path, i, None)))
+            run.save(type_error(type_name(item, number=True), "uint8", (path, i, None)))
             return None
     return b64encode(bytes(value)).decode()
 
@@ -120,7 +124,8 @@ def _base64_fault(value: bytes) -> int:
 
 
 def _padding_fault(value: bytes, at: int, used: int) -> int:
-    """``at``: the first ``=``; ``used``: characters of the last group before it. A lone second ``=`` is missed one byte early."""
+    """``at``: the first ``=``; ``used``: characters of the last group before it. A lone second
+    ``=`` is missed one byte early."""
     rest = [i for i, c in enumerate(value[at + 1 :], at + 1) if c not in _NEWLINES]
     if used < 2:
         return at

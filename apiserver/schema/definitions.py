@@ -1,9 +1,12 @@
-"""OpenAPI definitions of the built-in types, as kube-apiserver publishes them in version 2 of OpenAPI.
+"""OpenAPI definitions of the built-in types, as kube-apiserver publishes them in version 2 of
+OpenAPI.
 
-The definitions come from the PyPI package ``kubernetes-validate`` (release 1.36). That package rewrites them for JSON Schema validators:
-``type: [x, null]``, references into ``$defs``, enumerations of ``apiVersion`` and ``kind``, ``oneOf`` for quantities. All of that is
-undone here, one definition at a time and at its first use, because a process touches few of the 771. What the package leaves out (defaults,
-and types that appear in no OpenAPI document, such as ``CreateOptions``) comes from the files in ``data/``.
+The definitions come from the PyPI package ``kubernetes-validate`` (release 1.36). That package
+rewrites them for JSON Schema validators: ``type: [x, null]``, references into ``$defs``,
+enumerations of ``apiVersion`` and ``kind``, ``oneOf`` for quantities. All of that is undone here,
+one definition at a time and at its first use, because a process touches few of the 771. What the
+package leaves out (defaults, and types that appear in no OpenAPI document, such as
+``CreateOptions``) comes from the files in ``data/``.
 """
 
 from __future__ import annotations
@@ -35,17 +38,19 @@ class Definitions(Mapping[str, dict[str, Any]]):
 
     __slots__ = ("_clean", "_defaults", "_extra", "_source")
 
-    def __init__(self, source: dict[str, Any], defaults: dict[str, dict[str, Any]], extra: dict[str, Any]) -> None:
+    def __init__(
+        self, source: dict[str, Any], defaults: dict[str, dict[str, Any]], extra: dict[str, Any]
+    ) -> None:
         self._source = source
         self._defaults = defaults
         self._extra = extra
         self._clean: dict[str, dict[str, Any]] = {}
 
     def __getitem__(self, name: str) -> dict[str, Any]:
-        found = self._clean.get(name)
-        if found is None:
-            found = self._clean[name] = self._make(name)
-        return found
+        definition = self._clean.get(name)
+        if definition is None:
+            definition = self._clean[name] = self._make(name)
+        return definition
 
     def __contains__(self, name: object) -> bool:
         return name in self._source or name in self._extra
@@ -57,20 +62,16 @@ class Definitions(Mapping[str, dict[str, Any]]):
     def __len__(self) -> int:
         return len(self._source) + len(self._extra)
 
-    def published(self) -> Iterator[str]:
-        """Names of the definitions that an OpenAPI document of kube-apiserver holds."""
-        return iter(self._source)
-
     def group_version_kinds(self, name: str) -> list[dict[str, str]]:
         """The kinds of a definition, without the cost of cleaning it."""
-        found = self._source.get(name) or self._extra[name]
-        kinds: list[dict[str, str]] = found.get("x-kubernetes-group-version-kind", [])
+        definition = self._source.get(name) or self._extra[name]
+        kinds: list[dict[str, str]] = definition.get("x-kubernetes-group-version-kind", [])
         return kinds
 
     def _make(self, name: str) -> dict[str, Any]:
         if name in self._extra:
-            found: dict[str, Any] = self._extra[name]
-            return found
+            definition: dict[str, Any] = self._extra[name]
+            return definition
         clean = _clean(self._source[name]) | _INSTEAD.get(name, {})
         clean.pop("oneOf", None)
         for member, default in self._defaults.get(name, {}).items():
@@ -110,9 +111,22 @@ def load_data(name: str) -> dict[str, Any]:
 
 @cache
 def raw_definitions() -> Definitions:
-    """Every definition, built-in and of our own making. Raises ImportError where ``kubernetes-validate`` is not installed."""
+    """Every definition, built-in and of our own making. Raises ImportError where
+    ``kubernetes-validate`` is not installed."""
     spec = find_spec("kubernetes_validate")
     if spec is None or spec.origin is None:
-        raise ImportError("the package kubernetes-validate is not installed; it holds the definitions of the built-in types")
-    path = Path(spec.origin).parent / "kubernetes-json-schema" / f"{RELEASE}-local" / "_definitions.json"
-    return Definitions(json.loads(path.read_bytes())["$defs"], load_data("openapi-defaults.json"), load_data("extra-definitions.json"))
+        raise ImportError(
+            "the package kubernetes-validate is not installed; it holds the definitions of the "
+            "built-in types"
+        )
+    path = (
+        Path(spec.origin).parent
+        / "kubernetes-json-schema"
+        / f"{RELEASE}-local"
+        / "_definitions.json"
+    )
+    return Definitions(
+        json.loads(path.read_bytes())["$defs"],
+        load_data("openapi-defaults.json"),
+        load_data("extra-definitions.json"),
+    )

@@ -1,5 +1,6 @@
-"""Embedded resources (x-kubernetes-embedded-resource) as decoding sees them: their metadata is read as an ObjectMeta
-(k8s.io/apiextensions-apiserver ``schema/objectmeta``). What they must hold is in ``apiserver.kinds.apiextensions.embedded``."""
+"""Embedded resources (x-kubernetes-embedded-resource) as decoding sees them: their metadata is read
+as an ObjectMeta (k8s.io/apiextensions-apiserver ``schema/objectmeta``). What they must hold is in
+``apiserver.kinds.apiextensions.embedded``."""
 
 from __future__ import annotations
 
@@ -28,18 +29,27 @@ def read_metadata(value: Any, path: str, unknown: list[str]) -> dict[str, Any]:
     return metadata
 
 
-def coerce_embedded(schema: Schema, value: Any, path: FieldPath, unknown: list[str], *, root: bool = False, lenient: bool = False) -> None:
-    """The metadata, apiVersion and kind of embedded resources, in place. ``root``: the value itself is one, whatever the schema says;
-    ``lenient``: what cannot be read is removed. Raises CoerceError."""
+def coerce_embedded(
+    schema: Schema,
+    value: Any,
+    path: FieldPath,
+    unknown: list[str],
+    *,
+    root: bool = False,
+    lenient: bool = False,
+) -> None:
+    """The metadata, apiVersion and kind of embedded resources, in place. ``root``: the value itself
+    is one, whatever the schema says; ``lenient``: what cannot be read is removed. Raises
+    CoerceError."""
     if not (root or _has_embedded(schema)):
         return
     if type(value) is dict:
         if root or schema.embedded_resource:
             _coerce(value, path, unknown, lenient)
         for name, member in value.items():
-            known = (schema.properties or {}).get(name)
-            if known is not None:
-                coerce_embedded(known, member, path.child(name), unknown, lenient=lenient)
+            member_schema = (schema.properties or {}).get(name)
+            if member_schema is not None:
+                coerce_embedded(member_schema, member, path.child(name), unknown, lenient=lenient)
             elif schema.additional is not None:
                 coerce_embedded(schema.additional, member, path.key(name), unknown, lenient=lenient)
     elif type(value) is list and schema.items is not None:
@@ -67,19 +77,24 @@ def _coerce(value: dict[str, Any], path: FieldPath, unknown: list[str], lenient:
 
 def _readable(metadata: dict[str, Any], path: str) -> dict[str, Any]:
     """The members that can be read, each by itself."""
-    found: dict[str, Any] = {}
+    readable: dict[str, Any] = {}
     for name, member in metadata.items():
         try:
-            found |= read_metadata({name: member}, path, [])
+            readable |= read_metadata({name: member}, path, [])
         except DecodeError:
             continue
-    return found
+    return readable
 
 
 def _has_embedded(schema: Schema) -> bool:
     """Whether an embedded resource can stand at this node or below it; found once per node."""
-    found: bool | None = schema.cache.get("embedded")
-    if found is None:
-        below = [*(schema.properties or {}).values(), *(s for s in (schema.items, schema.additional) if s is not None)]
-        found = schema.cache["embedded"] = schema.embedded_resource or any(_has_embedded(s) for s in below)
-    return found
+    remembered: bool | None = schema.cache.get("embedded")
+    if remembered is None:
+        below = [
+            *(schema.properties or {}).values(),
+            *(s for s in (schema.items, schema.additional) if s is not None),
+        ]
+        remembered = schema.cache["embedded"] = schema.embedded_resource or any(
+            _has_embedded(s) for s in below
+        )
+    return remembered

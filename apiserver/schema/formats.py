@@ -1,17 +1,19 @@
-"""String formats of custom schemas, as kube-openapi's ``strfmt`` checks them; formats that it does not know are not checked.
+"""String formats of custom schemas, as kube-openapi's ``strfmt`` checks them; formats that it does
+not know are not checked.
 
 The name of a format is compared without its dashes ("date-time" is "datetime").
 """
 
 from __future__ import annotations
 
-import ipaddress
 import re
 from collections.abc import Callable
 from email.utils import parseaddr
 
-from apiserver.meta.times import parse_duration
-from apiserver.schema.goregex import parse_regex
+from apiserver.golang.netip import is_cidr_sloppy, parse_ip_sloppy
+from apiserver.golang.regexp import matches
+from apiserver.golang.time import parse_duration
+from apiserver.golang.url import UrlError, parse_request_uri
 
 Check = Callable[[str], bool]
 
@@ -22,7 +24,8 @@ def check_of(name: str) -> Check | None:
 
 
 def recognized(type_: str, name: str) -> bool:
-    """Whether a schema of that type ("" for several) may have the format; the others only earn a warning."""
+    """Whether a schema of that type ("" for several) may have the format; the others only earn a
+    warning."""
     if type_ in ("", "string"):
         return check_of(name) is not None
     return name in _NUMBERS.get(type_, ())
@@ -33,7 +36,7 @@ _NUMBERS = {"integer": ("int32", "int64"), "number": ("float", "double")}
 
 def _matches(pattern: str) -> Check:
     def check(text: str) -> bool:
-        return parse_regex(pattern).search(text) is not None
+        return matches(pattern, text)
 
     return check
 
@@ -54,27 +57,11 @@ _CARD = (
 
 def _uri(text: str) -> bool:
     """Go's url.ParseRequestURI: absolute, or a path."""
-    if not text or any(ord(c) < 0x20 or c == "\x7f" for c in text):
+    try:
+        parse_request_uri(text)
+    except UrlError:
         return False
-    if text == "*":
-        return True
-    scheme = re.match(r"[a-zA-Z][a-zA-Z0-9+.-]*:", text)
-    if scheme is None:
-        return text.startswith("/") and _authority(text)
-    return _authority(text[scheme.end() :])
-
-
-def _authority(rest: str) -> bool:
-    """What follows the scheme: the host and its port, and escapes everywhere."""
-    path = rest.split("?", 1)[0]
-    host = ""
-    if rest.startswith("//"):
-        host, slash, tail = path[2:].partition("/")
-        path = slash + tail
-        host = host.rpartition("@")[2]
-    if host and (re.fullmatch(r"(\[[^\]]*\]|[^:\[\]]*)(:\d*)?", host) is None or re.search(r'[ <>"\\^`{|}]', host)):
-        return False
-    return re.search(r"%(?![0-9a-fA-F]{2})", path + host) is None
+    return True
 
 
 _ATOM = r"[^\x00-\x20()<>\[\]:;@\\,\".]+"
@@ -90,7 +77,9 @@ def _email(text: str) -> bool:
     local, at, domain = address.rpartition("@")
     if not at or "\n" in text or not (bare == address or bare.endswith(f"<{address}>")):
         return False
-    return re.fullmatch(rf"{_QUOTED}|{_ATOM}(\.{_ATOM})*", local) is not None and _mail_domain(domain)
+    return re.fullmatch(rf"{_QUOTED}|{_ATOM}(\.{_ATOM})*", local) is not None and _mail_domain(
+        domain
+    )
 
 
 def _mail_domain(text: str) -> bool:
@@ -100,37 +89,23 @@ def _mail_domain(text: str) -> bool:
 
 
 def _hostname(text: str) -> bool:
-    return _HOSTNAME_CHECK(text) and len(text.encode()) <= 255 and all(len(p.encode()) <= 63 for p in text.split("."))
+    return (
+        _HOSTNAME_CHECK(text)
+        and len(text.encode()) <= 255
+        and all(len(p.encode()) <= 63 for p in text.split("."))
+    )
 
 
 _HOSTNAME_CHECK = _matches(_HOSTNAME)
 
 
 def _v4(text: str) -> bool:
-    """Leading zeros are let through, as in Go before 1.17."""
-    octets = text.split(".")
-    return len(octets) == 4 and all(o.isascii() and o.isdigit() and len(o.lstrip("0")) <= 3 and int(o) <= 255 for o in octets)
+    """An IPv6 address with an embedded IPv4 one counts as IPv4 too: it has dots."""
+    return "." in text and parse_ip_sloppy(text) is not None
 
 
 def _v6(text: str) -> bool:
-    if "%" in text or ":" not in text:
-        return False
-    try:
-        ipaddress.IPv6Address(text)
-    except ValueError:
-        return False
-    return True
-
-
-def _v4_like(text: str) -> bool:
-    """An IPv6 address with an embedded IPv4 one counts as IPv4 too: it has dots."""
-    return _v4(text) or ("." in text and _v6(text))
-
-
-def _cidr(text: str) -> bool:
-    address, slash, bits = text.partition("/")
-    limit = 32 if _v4(address) else 128 if _v6(address) else -1
-    return bool(slash) and bits.isascii() and bits.isdigit() and int(bits) <= limit
+    return ":" in text and parse_ip_sloppy(text) is not None
 
 
 def _mac(text: str) -> bool:
@@ -148,7 +123,9 @@ def _isbn10(text: str) -> bool:
     digits = re.sub(r"[\s-]+", "", text)
     if re.fullmatch(r"[0-9]{9}[0-9X]", digits, re.ASCII) is None:
         return False
-    total = sum((i + 1) * int(c) for i, c in enumerate(digits[:9])) + 10 * (10 if digits[9] == "X" else int(digits[9]))
+    total = sum((i + 1) * int(c) for i, c in enumerate(digits[:9])) + 10 * (
+        10 if digits[9] == "X" else int(digits[9])
+    )
     return total % 11 == 0
 
 
@@ -187,8 +164,14 @@ def _date(text: str) -> bool:
 
 def _datetime(text: str) -> bool:
     date, t, time = text.lower().partition("t")
-    m = re.fullmatch(r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))", time.split("t", 1)[0], re.ASCII)
-    return bool(t) and _date(date) and m is not None and m[1] <= "23" and m[2] <= "59" and m[3] <= "59"
+    m = re.fullmatch(
+        r"([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2}:[0-9]{2}))",
+        time.split("t", 1)[0],
+        re.ASCII,
+    )
+    return (
+        bool(t) and _date(date) and m is not None and m[1] <= "23" and m[2] <= "59" and m[3] <= "59"
+    )
 
 
 _UNITS = (
@@ -223,9 +206,9 @@ _CHECKS: dict[str, Check] = {
     "uri": _uri,
     "email": _email,
     "hostname": _hostname,
-    "ipv4": _v4_like,
+    "ipv4": _v4,
     "ipv6": _v6,
-    "cidr": _cidr,
+    "cidr": is_cidr_sloppy,
     "mac": _mac,
     "uuid": _matches(_UUID % (_HEX4, _HEX4)),
     "uuid3": _matches(_UUID % ("3[0-9a-f]{3}", _HEX4)),
@@ -238,11 +221,15 @@ _CHECKS: dict[str, Check] = {
     "ssn": lambda text: len(text) == 11 and _SSN(text),
     "hexcolor": _matches("^#?([0-9a-fA-F]{3}|[0-9a-fA-F]{6})$"),
     "rgbcolor": _matches(rf"^rgb\(\s*{_BYTE}\s*,\s*{_BYTE}\s*,\s*{_BYTE}\s*\)$"),
-    "byte": _matches(r"^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})$"),
+    "byte": _matches(
+        r"^(?:[A-Za-z0-9+/]{4})*(?:[A-Za-z0-9+/]{2}==|[A-Za-z0-9+/]{3}=|[A-Za-z0-9+/]{4})$"
+    ),
     "password": lambda text: True,
     "date": _date,
     "datetime": _datetime,
     "duration": _duration,
     "k8sshortname": lambda text: len(text) <= 63 and re.fullmatch(_LABEL, text) is not None,
-    "k8slongname": lambda text: len(text) <= 253 and re.fullmatch(rf"{_LABEL}(\.{_LABEL})*", text) is not None,
+    "k8slongname": lambda text: (
+        len(text) <= 253 and re.fullmatch(rf"{_LABEL}(\.{_LABEL})*", text) is not None
+    ),
 }

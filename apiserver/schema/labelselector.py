@@ -1,4 +1,5 @@
-"""Validation of labels and of LabelSelector objects (k8s.io/apimachinery ``apis/meta/v1/validation``)."""
+"""Validation of labels and of LabelSelector objects (k8s.io/apimachinery
+``apis/meta/v1/validation``)."""
 
 from __future__ import annotations
 
@@ -29,35 +30,49 @@ def validate_label_selector(
     allow_invalid_values: bool = False,
     allow_unknown_operators: bool = False,
 ) -> FieldErrors:
-    """``allow_invalid_values``: for updates of objects that already hold such values; ``allow_unknown_operators``: for access reviews."""
+    """``allow_invalid_values``: for updates of objects that already hold such values;
+    ``allow_unknown_operators``: for access reviews."""
     if selector is None:
         return []
     errors = validate_labels(selector.get("matchLabels"), path.child("matchLabels"))
     for i, requirement in enumerate(selector.get("matchExpressions") or []):
-        errors += _requirement(requirement, path.child("matchExpressions").at(i), allow_invalid_values, allow_unknown_operators)
+        errors += _requirement(
+            requirement,
+            path.child("matchExpressions").at(i),
+            allow_invalid_values,
+            allow_unknown_operators,
+        )
     return errors
 
 
-def has_invalid_label_value(selector: Mapping[str, Any] | None) -> bool:
-    """Whether an expression of a stored selector holds a value that is no label value."""
-    expressions = (selector or {}).get("matchExpressions") or []
-    return any(label_value(value) for expression in expressions for value in expression.get("values") or [])
-
-
-def _requirement(requirement: Mapping[str, Any], path: FieldPath, any_value: bool, any_operator: bool) -> FieldErrors:
+def _requirement(
+    requirement: Mapping[str, Any], path: FieldPath, any_value: bool, any_operator: bool
+) -> FieldErrors:
     errors: FieldErrors = []
     operator = requirement.get("operator") or ""
     values = requirement.get("values") or []
     if operator in ("In", "NotIn"):
         if not values:
-            errors.append(required(path.child("values"), "must be specified when `operator` is 'In' or 'NotIn'"))
+            errors.append(
+                required(
+                    path.child("values"), "must be specified when `operator` is 'In' or 'NotIn'"
+                )
+            )
     elif operator in ("Exists", "DoesNotExist"):
         if values:
-            errors.append(forbidden(path.child("values"), "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"))
+            errors.append(
+                forbidden(
+                    path.child("values"),
+                    "may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
+                )
+            )
     elif not any_operator:
         errors.append(invalid(path.child("operator"), operator, "not a valid selector operator"))
     errors += validate_label_name(requirement.get("key") or "", path.child("key"))
     if not any_value:
         for i, value in enumerate(values):
-            errors += [invalid(path.child("values").at(i), value, complaint) for complaint in label_value(value)]
+            errors += [
+                invalid(path.child("values").at(i), value, complaint)
+                for complaint in label_value(value)
+            ]
     return errors

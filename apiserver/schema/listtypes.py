@@ -1,4 +1,5 @@
-"""Uniqueness of the items of sets and associative lists (k8s.io/apiextensions-apiserver ``schema/listtype``)."""
+"""Uniqueness of the items of sets and associative lists (k8s.io/apiextensions-apiserver
+``schema/listtype``)."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from apiserver.schema.values import text_key
 
 def validate_lists(schema: Schema, value: Any, path: FieldPath = ROOT) -> FieldErrors:
     """Duplicates in lists whose x-kubernetes-list-type is "set" or "map", anywhere below."""
-    if "lists" not in schema.cache.get("below", ()):
+    if not schema.below.lists:
         return []
     errors: FieldErrors = []
     if type(value) is dict:
@@ -37,17 +38,20 @@ def _keyed(schema: Schema, items: list[Any], path: FieldPath) -> FieldErrors:
     for i, item in enumerate(items):
         if item is not None and type(item) is not dict:
             return [invalid(path.at(i), item, "must be an object for an array of list-type map")]
-    keys = [{k: item[k] for k in schema.map_keys if k in item} if item is not None else {} for item in items]
+    keys = [
+        {k: item[k] for k in schema.map_keys if k in item} if item is not None else {}
+        for item in items
+    ]
     return [duplicate(path.at(i), keys[i]) for i in _repeated(keys)]
 
 
 def _repeated(items: list[Any]) -> list[int]:
     """Where a value stands for the second time."""
     seen: dict[Any, int] = {}
-    found = []
+    repeated = []
     for i, item in enumerate(items):
         key = text_key(item)
         seen[key] = seen.get(key, 0) + 1
         if seen[key] == 2:
-            found.append(i)
-    return found
+            repeated.append(i)
+    return repeated

@@ -1,5 +1,6 @@
-"""Defaults in and around embedded resources, without what reading the resource would drop (k8s.io/apiextensions-apiserver
-``schema/defaulting/prune.go``): a default may name fields of metadata that no ObjectMeta has."""
+"""Defaults in and around embedded resources, without what reading the resource would drop
+(k8s.io/apiextensions-apiserver ``schema/defaulting/prune.go``): a default may name fields of
+metadata that no ObjectMeta has."""
 
 from __future__ import annotations
 
@@ -18,22 +19,22 @@ Steps = tuple[str | None, ...]
 
 def default_of(schema: Schema) -> Any:
     """The default that objects get; None for none, because a default of null fills nothing in."""
-    found = schema.cache.get(_CACHE, schema.default)
-    return None if found is MISSING else found
+    default = schema.cache.get(_CACHE, schema.default)
+    return None if default is MISSING else default
 
 
 def prune_defaults(root: Schema) -> None:
     """For all nodes of the schema of a whole resource, once."""
-    below = root.cache.get("below", ())
-    if "defaults" in below and "embedded" in below and _CACHE not in root.cache:
-        root.cache[_CACHE] = root.default
+    if root.below.defaults and root.below.embedded and _CACHE not in root.cache:
         _walk(root, root, (), inside=False)
+        root.cache[_CACHE] = (
+            root.default
+        )  # last: it says that all others are there, to other threads, too
 
 
 def _walk(root: Schema, schema: Schema, steps: Steps, *, inside: bool) -> None:
-    below = schema.cache.get("below", ())
     inside = inside or schema.embedded_resource
-    if "defaults" not in below or not (inside or "embedded" in below):
+    if not schema.below.defaults or not (inside or schema.below.embedded):
         return
     if schema.default is not MISSING and schema.default is not None and steps:
         schema.cache[_CACHE] = _pruned(root, steps, schema.default)

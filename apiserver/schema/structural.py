@@ -1,8 +1,9 @@
 """From a CustomResourceDefinition's openAPIV3Schema to a Schema tree.
 
-Members are made at their first use: of a definition with tens of thousands of nodes, most are never met by any object. What needs to know
-of a whole subtree (is there a default below, an embedded resource, a list with keys, a rule?) is found in one walk over the plain
-dictionaries and kept on each node, so that no consumer has to visit a subtree that has nothing for it.
+Members are made at their first use: of a definition with tens of thousands of nodes, most are never
+met by any object. What needs to know of a whole subtree (is there a default below, an embedded
+resource, a list with keys, a rule?) is found in one walk over the plain dictionaries and kept on
+each node, so that no consumer has to visit a subtree that has nothing for it.
 """
 
 from __future__ import annotations
@@ -11,24 +12,25 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from apiserver.schema.types import MISSING, LazyProperties, Rule, Schema
+from apiserver.schema.types import MISSING, Below, LazyProperties, Rule, Schema
 
 Props = Mapping[str, Any]
 """A JSONSchemaProps as JSON, decoded: what Go leaves out is left out."""
 
-_BELOW = ("defaults", "embedded", "lists", "rules")
+_BELOW = tuple(Below(*(bool(bits >> i & 1) for i in range(4))) for bits in range(16))
 
 
 def structural(props: Props | None) -> Schema:
-    """The schema tree of a definition that has been validated. None: nothing is known, and everything is kept."""
+    """The schema tree of a definition that has been validated. None: nothing is known, and
+    everything is kept."""
     if props is None:
         return Schema(type="object", preserve_unknown=True)
-    found: dict[int, int] = {}
-    _survey(props, found)
-    return _node(props, found)
+    sizes: dict[int, int] = {}
+    _survey(props, sizes)
+    return _node(props, sizes)
 
 
-def _survey(props: Props, found: dict[int, int]) -> int:
+def _survey(props: Props, sizes: dict[int, int]) -> int:
     """Bits of what is at or below a node; only nodes with any are recorded, by identity."""
     bits = 0
     if "default" in props:
@@ -40,25 +42,29 @@ def _survey(props: Props, found: dict[int, int]) -> int:
     if props.get("x-kubernetes-validations"):
         bits |= 8
     for member in (props.get("properties") or {}).values():
-        bits |= _survey(member, found)
+        bits |= _survey(member, sizes)
     for name in ("items", "additionalProperties"):
         below = props.get(name)
         if isinstance(below, dict):
-            bits |= _survey(below, found)
+            bits |= _survey(below, sizes)
     if bits:
-        found[id(props)] = bits
+        sizes[id(props)] = bits
     return bits
 
 
-def _node(props: Props, found: dict[int, int]) -> Schema:
+def _node(props: Props, sizes: dict[int, int]) -> Schema:
     properties = props.get("properties")
     additional, items = props.get("additionalProperties"), props.get("items")
     node = Schema(
         type="" if props.get("x-kubernetes-int-or-string") else props.get("type", ""),
         format=props.get("format", ""),
-        properties=LazyProperties(_makers(properties, found)) if properties else None,
-        additional=_node(additional, found) if isinstance(additional, dict) else ANYTHING if isinstance(additional, bool) else None,
-        items=_node(items, found) if isinstance(items, dict) else None,
+        properties=LazyProperties(_makers(properties, sizes)) if properties else None,
+        additional=_node(additional, sizes)
+        if isinstance(additional, dict)
+        else ANYTHING
+        if isinstance(additional, bool)
+        else None,
+        items=_node(items, sizes) if isinstance(items, dict) else None,
         list_type=props.get("x-kubernetes-list-type", ""),
         map_keys=tuple(props.get("x-kubernetes-list-map-keys") or ()),
         map_type=props.get("x-kubernetes-map-type", ""),
@@ -74,23 +80,21 @@ def _node(props: Props, found: dict[int, int]) -> Schema:
     _values(node, props)
     if isinstance(additional, bool):
         node.extensions = {**node.extensions, "additionalProperties": additional}
-    bits = found.get(id(props), 0)
-    below = {name for i, name in enumerate(_BELOW) if bits >> i & 1}
-    node.cache["below"] = below
-    if "defaults" not in below:
+    node.below = _BELOW[sizes.get(id(props), 0)]
+    if not node.below.defaults:
         node.cache["defaults"] = None
-    if "embedded" not in below:
+    if not node.below.embedded:
         node.cache["embedded"] = False
     return node
 
 
-def _makers(properties: Props, found: dict[int, int]) -> dict[str, Callable[[], Schema]]:
-    return {name: partial(_node, member, found) for name, member in properties.items()}
+def _makers(properties: Props, sizes: dict[int, int]) -> dict[str, Callable[[], Schema]]:
+    return {name: partial(_node, member, sizes) for name, member in properties.items()}
 
 
 ANYTHING = Schema()
-"""``additionalProperties: true`` (and false, which validation refuses later): members of which no structure is known, so that what objects
-in them hold is pruned, and null is kept."""
+"""``additionalProperties: true`` (and false, which validation refuses later): members of which no
+structure is known, so that what objects in them hold is pruned, and null is kept."""
 
 
 def _values(node: Schema, props: Props) -> None:
@@ -100,7 +104,10 @@ def _values(node: Schema, props: Props) -> None:
     node.enum = tuple(props["enum"]) if get("enum") else None
     node.pattern = get("pattern", "")
     node.minimum, node.maximum = get("minimum"), get("maximum")
-    node.exclusive_minimum, node.exclusive_maximum = bool(get("exclusiveMinimum")), bool(get("exclusiveMaximum"))
+    node.exclusive_minimum, node.exclusive_maximum = (
+        bool(get("exclusiveMinimum")),
+        bool(get("exclusiveMaximum")),
+    )
     node.multiple_of = get("multipleOf")
     node.min_length, node.max_length = get("minLength"), get("maxLength")
     node.min_items, node.max_items = get("minItems"), get("maxItems")

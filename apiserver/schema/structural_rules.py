@@ -1,4 +1,5 @@
-"""What makes an openAPIV3Schema structural (k8s.io/apiextensions-apiserver ``schema/validation.go`` and ``complete.go``).
+"""What makes an openAPIV3Schema structural (k8s.io/apiextensions-apiserver ``schema/validation.go``
+and ``complete.go``).
 
 Works on JSONSchemaProps as JSON. Errors come sorted by their text, as upstream sorts them.
 """
@@ -9,20 +10,31 @@ from collections.abc import Mapping
 from typing import Any
 
 from apiserver.fielderrors import FieldErrors, FieldPath, forbidden, invalid, required
-from apiserver.schema.goregex import RegexError, parse_regex
+from apiserver.golang.regexp import RegexError, parse_regex
 
 Props = Mapping[str, Any]
 
 _ROOT, _ITEM, _FIELD = "at the root", "for specified array items", "for specified object fields"
 _INT_OR_STRING = [{"type": "integer"}, {"type": "string"}]
-_UNSUPPORTED = ("id", "$schema", "$ref", "patternProperties", "dependencies", "additionalItems", "definitions")
+_UNSUPPORTED = (
+    "id",
+    "$schema",
+    "$ref",
+    "patternProperties",
+    "dependencies",
+    "additionalItems",
+    "definitions",
+)
 
 
 def conversion_error(props: Props) -> str:
     """Why a schema cannot be read as a structural one at all; "" where it can."""
     for name in _UNSUPPORTED:
         if props.get(name) or (name == "additionalItems" and props.get(name) is not None):
-            return f"OpenAPIV3Schema '{name.lstrip('$') if name == '$schema' else name}' is not supported"
+            return (
+                f"OpenAPIV3Schema '{name.lstrip('$') if name == '$schema' else name}' is "
+                f"not supported"
+            )
     if isinstance(props.get("items"), list):
         return "OpenAPIV3Schema 'items' must be a schema, but is an array"
     if props.get("x-kubernetes-preserve-unknown-fields") is False:
@@ -35,10 +47,14 @@ def conversion_error(props: Props) -> str:
 
 
 def _below(props: Props) -> list[Props]:
-    found = list((props.get("properties") or {}).values())
+    below = list((props.get("properties") or {}).values())
     for name in ("allOf", "anyOf", "oneOf"):
-        found += props.get(name) or ()
-    return found + [v for v in (props.get("not"), props.get("items"), props.get("additionalProperties")) if isinstance(v, dict)]
+        below += props.get(name) or ()
+    return below + [
+        v
+        for v in (props.get("not"), props.get("items"), props.get("additionalProperties"))
+        if isinstance(v, dict)
+    ]
 
 
 def structural_errors(props: Props, path: FieldPath) -> FieldErrors:
@@ -49,7 +65,11 @@ def structural_errors(props: Props, path: FieldPath) -> FieldErrors:
 
 def _invariants(props: Props, level: str, path: FieldPath) -> FieldErrors:
     errors: FieldErrors = []
-    kind, items, additional = props.get("type", ""), props.get("items"), props.get("additionalProperties")
+    kind, items, additional = (
+        props.get("type", ""),
+        props.get("items"),
+        props.get("additionalProperties"),
+    )
     properties = props.get("properties") or {}
     if items is not None:
         errors += _invariants(items, _ITEM, path.child("items"))
@@ -59,17 +79,26 @@ def _invariants(props: Props, level: str, path: FieldPath) -> FieldErrors:
         errors += _invariants(member, _FIELD, path.child("properties").key(name))
     if additional is not None:
         if level is _ROOT:
-            errors.append(forbidden(path.child("additionalProperties"), "must not be used at the root"))
+            errors.append(
+                forbidden(path.child("additionalProperties"), "must not be used at the root")
+            )
         if isinstance(additional, dict):
             errors += _invariants(additional, _FIELD, path.child("additionalProperties"))
     errors += _extensions(props, path)
-    errors += _value_validation(props, path, skip_any_of=props.get("anyOf") == _INT_OR_STRING, skip_all_of=_int_or_string_all_of(props))
+    errors += _value_validation(
+        props,
+        path,
+        skip_any_of=props.get("anyOf") == _INT_OR_STRING,
+        skip_all_of=_int_or_string_all_of(props),
+    )
     errors += _type_errors(props, level, path)
     if level is _ROOT or props.get("x-kubernetes-embedded-resource"):
         errors += _type_meta(properties, path)
     if "metadata" in properties:
         checked = level is _ROOT or bool(props.get("x-kubernetes-embedded-resource"))
-        errors += _metadata(properties["metadata"], checked, level, path.child("properties").key("metadata"))
+        errors += _metadata(
+            properties["metadata"], checked, level, path.child("properties").key("metadata")
+        )
     return errors
 
 
@@ -82,7 +111,11 @@ def _extensions(props: Props, path: FieldPath) -> FieldErrors:
     if not props.get("x-kubernetes-int-or-string"):
         return []
     names = ("x-kubernetes-preserve-unknown-fields", "x-kubernetes-embedded-resource")
-    return [invalid(path.child(n), True, "must be false if x-kubernetes-int-or-string is true") for n in names if props.get(n)]
+    return [
+        invalid(path.child(n), True, "must be false if x-kubernetes-int-or-string is true")
+        for n in names
+        if props.get(n)
+    ]
 
 
 def _type_errors(props: Props, level: str, path: FieldPath) -> FieldErrors:
@@ -91,22 +124,36 @@ def _type_errors(props: Props, level: str, path: FieldPath) -> FieldErrors:
     preserve = props.get("x-kubernetes-preserve-unknown-fields")
     if embedded and kind != "object":
         text = "must be object if x-kubernetes-embedded-resource is true"
-        errors.append(invalid(path.child("type"), kind, text) if kind else required(path.child("type"), text))
+        errors.append(
+            invalid(path.child("type"), kind, text) if kind else required(path.child("type"), text)
+        )
     elif not kind and not props.get("x-kubernetes-int-or-string") and not preserve:
         errors.append(required(path.child("type"), f"must not be empty {level}"))
     if embedded and props.get("additionalProperties") is not None:
-        errors.append(forbidden(path.child("additionalProperties"), "must not be used if x-kubernetes-embedded-resource is set"))
+        errors.append(
+            forbidden(
+                path.child("additionalProperties"),
+                "must not be used if x-kubernetes-embedded-resource is set",
+            )
+        )
     if level is _ROOT and kind and kind != "object":
         errors.append(invalid(path.child("type"), kind, "must be object at the root"))
     if embedded and not preserve and not props.get("properties"):
-        text = "must not be empty if x-kubernetes-embedded-resource is true without x-kubernetes-preserve-unknown-fields"
+        text = (
+            "must not be empty if x-kubernetes-embedded-resource is true without "
+            "x-kubernetes-preserve-unknown-fields"
+        )
         errors.append(required(path.child("properties"), text))
     return errors
 
 
 def _type_meta(properties: Props, path: FieldPath) -> FieldErrors:
     return [
-        invalid(path.child("properties").key(name).child("type"), properties[name].get("type", ""), "must be string")
+        invalid(
+            path.child("properties").key(name).child("type"),
+            properties[name].get("type", ""),
+            "must be string",
+        )
         for name in ("kind", "apiVersion")
         if name in properties and properties[name].get("type", "") != "string"
     ]
@@ -121,12 +168,17 @@ def _metadata(props: Props, checked: bool, level: str, path: FieldPath) -> Field
         if set(props.get("properties") or ()) <= {"name", "generateName"}:
             rest.discard("properties")
         if rest:
-            text = "must not specify anything other than name and generateName, but metadata is implicitly specified"
+            text = (
+                "must not specify anything other than name and generateName, but metadata is "
+                "implicitly specified"
+            )
             errors.append(forbidden(path, text))
     return errors
 
 
-def _value_validation(props: Props, path: FieldPath, *, skip_any_of: bool = False, skip_all_of: bool = False) -> FieldErrors:
+def _value_validation(
+    props: Props, path: FieldPath, *, skip_any_of: bool = False, skip_all_of: bool = False
+) -> FieldErrors:
     errors: FieldErrors = []
     if not skip_any_of:
         for i, clause in enumerate(props.get("anyOf") or ()):
@@ -142,11 +194,19 @@ def _value_validation(props: Props, path: FieldPath, *, skip_any_of: bool = Fals
         try:
             parse_regex(pattern)
         except RegexError as e:
-            errors.append(invalid(path.child("pattern"), pattern, f"must be a valid regular expression, but isn't: {e}"))
+            errors.append(
+                invalid(
+                    path.child("pattern"),
+                    pattern,
+                    f"must be a valid regular expression, but isn't: {e}",
+                )
+            )
     return errors
 
 
-_EMPTY, _FALSE, _UNDEFINED = (f"must be {what} to be structural" for what in ("empty", "false", "undefined"))
+_EMPTY, _FALSE, _UNDEFINED = (
+    f"must be {what} to be structural" for what in ("empty", "false", "undefined")
+)
 _FORBIDDEN = (
     ("type", _EMPTY),
     ("additionalProperties", _UNDEFINED),
@@ -177,14 +237,21 @@ def _nested(props: Props, path: FieldPath, *, skip_any_of: bool = False) -> Fiel
         if value not in (None, "", [], False) or (name == "default" and value is not None):
             errors.append(forbidden(path.child(name), text))
     if "metadata" in properties:
-        errors.append(forbidden(path.child("properties").key("metadata"), "must not be specified in a nested context"))
+        errors.append(
+            forbidden(
+                path.child("properties").key("metadata"),
+                "must not be specified in a nested context",
+            )
+        )
     return errors
 
 
-# --- completeness: every value validation applies to something that is declared ---------------------------------------------------
+# --- completeness: every value validation applies to something that is declared -------------------
 
 
-def _completeness(validation: Props, declared: Props | None, spath: FieldPath, vpath: FieldPath) -> FieldErrors:
+def _completeness(
+    validation: Props, declared: Props | None, spath: FieldPath, vpath: FieldPath
+) -> FieldErrors:
     errors: FieldErrors = []
     if validation.get("not") is not None:
         errors += _nested_completeness(validation["not"], declared, spath, vpath.child("not"))
@@ -194,14 +261,22 @@ def _completeness(validation: Props, declared: Props | None, spath: FieldPath, v
     return errors
 
 
-def _nested_completeness(validation: Props, declared: Props | None, spath: FieldPath, vpath: FieldPath) -> FieldErrors:
+def _nested_completeness(
+    validation: Props, declared: Props | None, spath: FieldPath, vpath: FieldPath
+) -> FieldErrors:
     if declared is None:
         return [required(spath, f"because it is defined in {vpath}")]
     errors = _completeness(validation, declared, spath, vpath)
     if validation.get("items") is not None:
-        errors += _nested_completeness(validation["items"], declared.get("items"), spath.child("items"), vpath.child("items"))
-    known = declared.get("properties") or {}
+        errors += _nested_completeness(
+            validation["items"], declared.get("items"), spath.child("items"), vpath.child("items")
+        )
+    properties = declared.get("properties") or {}
     for name, member in (validation.get("properties") or {}).items():
         s, v = spath.child("properties").key(name), vpath.child("properties").key(name)
-        errors += _nested_completeness(member, known[name], s, v) if name in known else [required(s, f"because it is defined in {v}")]
+        errors += (
+            _nested_completeness(member, properties[name], s, v)
+            if name in properties
+            else [required(s, f"because it is defined in {v}")]
+        )
     return errors

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from apiserver.fielderrors import FieldError, FieldPath, go_quote, invalid, type_invalid
+from apiserver.fielderrors import FieldError, FieldPath, invalid, type_invalid
+from apiserver.golang.strconv import go_quote
 
 Path = tuple[Any, str | int] | None
 """(parent, member name or index); None for the root."""
@@ -27,6 +28,8 @@ def whole(message: str) -> FieldError:
     return invalid("", "", message)
 
 
-def type_error(path: Path, wanted: str, found: str) -> FieldError:
+def type_error(path: Path, expected: str, actual: str) -> FieldError:
     where = text_of(path)
-    return type_invalid(where, found, f"{where} in body must be of type {wanted}: {go_quote(found)}")
+    return type_invalid(
+        where, actual, f"{where} in body must be of type {expected}: {go_quote(actual)}"
+    )

@@ -1,4 +1,5 @@
-"""Bounds of numbers, with the quirks of kube-openapi's ``numberValidator``: a bound that does not fit the field's type is an error too."""
+"""Bounds of numbers, with the quirks of kube-openapi's ``numberValidator``: a bound that does not
+fit the field's type is an error too."""
 
 from __future__ import annotations
 
@@ -6,8 +7,9 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from apiserver.fielderrors import FieldErrors, go_number, invalid
-from apiserver.schema.gonumbers import MAX_FLOAT32, is_int64, is_integral
+from apiserver.fielderrors import FieldErrors, invalid
+from apiserver.golang.fmt import go_number
+from apiserver.golang.math import MAX_FLOAT32, is_int64, is_integral
 from apiserver.schema.types import Schema
 from apiserver.schema.validate_errors import Path, text_of, whole
 
@@ -20,27 +22,33 @@ def number_check(schema: Schema, types: tuple[str, ...], format_: str) -> Check 
     bounds = [b for b in (_multiple(schema), _maximum(schema), _minimum(schema)) if b is not None]
     if not bounds and kind != "integer" and format_ != "float":
         return None
-    limits = [(value, holds, text, name, _fits(value, kind, format_)) for value, holds, text, name in bounds]
-    shown = f"{kind} with format {format_}" if format_ and kind else f"{kind} (default format)"
+    limits = [
+        (value, holds, text, name, _fits(value, kind, format_))
+        for value, holds, text, name in bounds
+    ]
+    kind_text = f"{kind} with format {format_}" if format_ and kind else f"{kind} (default format)"
 
     def check(value: Any, old: Any, path: Path, errors: FieldErrors) -> int:
         if (kind != "number" or format_ == "float") and not _fits(value, kind, format_):
-            errors.append(whole(f"Checked value must be of type {shown} in {text_of(path)}"))
+            errors.append(whole(f"Checked value must be of type {kind_text} in {text_of(path)}"))
         for bound, holds, text, name, fits in limits:
             if not fits:
-                errors.append(whole(f"{name} value must be of type {shown} in {text_of(path)}"))
+                errors.append(whole(f"{name} value must be of type {kind_text} in {text_of(path)}"))
             exact = fits and is_int64(value)
             limit = int(bound) if exact else float(bound)
             if not holds(value, limit):
                 where = text_of(path)
-                errors.append(invalid(where, value, f"{where} in body should be {text} {go_number(limit)}"))
+                errors.append(
+                    invalid(where, value, f"{where} in body should be {text} {go_number(limit)}")
+                )
         return 1
 
     return check
 
 
 def _fits(value: float, kind: str, format_: str) -> bool:
-    """Whether the value can be held by the type: k8s.io/kube-openapi ``IsValueValidAgainstRange``."""
+    """Whether the value can be held by the type: k8s.io/kube-openapi
+    ``IsValueValidAgainstRange``."""
     if kind == "integer":
         if type(value) is float:
             if not value.is_integer():
@@ -67,7 +75,12 @@ def _minimum(schema: Schema) -> Bound | None:
         return None
     if schema.exclusive_minimum:
         return schema.minimum, lambda v, bound: v > bound, "greater than", "Minimum boundary"
-    return schema.minimum, lambda v, bound: v >= bound, "greater than or equal to", "Minimum boundary"
+    return (
+        schema.minimum,
+        lambda v, bound: v >= bound,
+        "greater than or equal to",
+        "Minimum boundary",
+    )
 
 
 def _multiple(schema: Schema) -> Bound | None:

@@ -1,4 +1,5 @@
-"""A batch of writes as one call of `pp_commit`, and each write's own outcome out of its rows. No policy: no retries, no batching."""
+"""A batch of writes as one call of `pp_commit`, and each write's own outcome out of its rows. No
+policy: no retries, no batching."""
 
 from __future__ import annotations
 
@@ -13,7 +14,9 @@ from apiserver.storage.errors import (
     KeyExists,
     KeyMissing,
     NeedMissing,
+    ObjectTooLarge,
     QuotaExceeded,
+    RateExceeded,
     Stale,
     StorageError,
     TenantGone,
@@ -21,9 +24,16 @@ from apiserver.storage.errors import (
 from apiserver.storage.interface import Event, EventType, Record, Write
 from apiserver.storage.pool import BigintArray, BooleanArray, Connection, TextArray
 
-_CALL = "SELECT status, version, before, current FROM pp_commit(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
+_CALL = (
+    "SELECT status, version, before, current FROM pp_commit(%s, %s, %s, %s, %s, %s, %s, "
+    "%s, %s, %s, %s, %s, %s, %s)"
+)
 OPERATIONS = {"create": b"A", "update": b"M", "delete": b"D"}
 EVENT_TYPES: dict[str, EventType] = {"create": "ADDED", "update": "MODIFIED", "delete": "DELETED"}
+MAX_OBJECT = 4 * 2**20
+"""Bytes of an object's JSON as it is stored, defaults and managers included: more than a request
+can bring (3 MiB)."""
+_LOG_RETRY = 15  # seconds; by then a log that is over its budget has been looked at (compact.py)
 _NUL = re.compile(rb"\x00|(?<!\\)(?:\\\\)*\\u0000")
 
 Outcome = Event | StorageError
@@ -36,8 +46,15 @@ class Prepared(NamedTuple):
     stored: bytes
 
 
+def check_size(write: Write) -> None:
+    """Raises ObjectTooLarge. What is there can always be deleted."""
+    if len(write.data) > MAX_OBJECT and write.operation != "delete":
+        raise ObjectTooLarge(len(write.data), MAX_OBJECT)
+
+
 def check_text(write: Write) -> None:
-    """jsonb has no NUL, neither plain nor as an escape; keys must be encodable. Raises InvalidText."""
+    """jsonb has no NUL, neither plain nor as an escape; keys must be encodable. Raises
+    InvalidText."""
     try:
         "".join(write.key).encode()
     except UnicodeEncodeError as error:
@@ -47,7 +64,8 @@ def check_text(write: Write) -> None:
 
 
 async def commit(connection: Connection, tenant: int, batch: Sequence[Prepared]) -> list[Outcome]:
-    """One transaction: what was committed, and why the others were not, in the order of ``batch``. Raises psycopg's errors."""
+    """One transaction: what was committed, and why the others were not, in the order of ``batch``.
+    Raises psycopg's errors."""
     cursor = connection.cursor(binary=True)
     await cursor.execute(_CALL, _parameters(tenant, batch))
     rows = await cursor.fetchall()
@@ -95,4 +113,6 @@ def _outcome(write: Write, status: str, version: int, before: int, current: int)
             return NeedMissing(write.needs)
         case "gone":
             return TenantGone("the tenant is gone")
+        case "hour" | "log":
+            return RateExceeded(status, current, before if status == "hour" else _LOG_RETRY)
     return QuotaExceeded(status, current)

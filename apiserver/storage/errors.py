@@ -1,4 +1,5 @@
-"""What storage can say beside success. The registry translates these into Status errors, at one place."""
+"""What storage can say beside success. The registry translates these into Status errors, at one
+place."""
 
 from __future__ import annotations
 
@@ -48,11 +49,32 @@ class TooLarge(StorageError):
 
 
 class QuotaExceeded(StorageError):
-    """The tenant's own limit of objects or bytes. ``what`` is "objects" or "bytes"; ``limit`` is what the write transaction saw."""
+    """The tenant is full. ``what`` is "objects", "bytes" or "definitions"; ``limit`` is what the
+    write transaction saw."""
 
     def __init__(self, what: str, limit: int) -> None:
         super().__init__(f"tenant is limited to {limit} {what}")
         self.what = what
+        self.limit = limit
+
+
+class RateExceeded(StorageError):
+    """The tenant writes too much: later there will be room. ``what`` is "hour" (bytes written
+    within one) or "log" (bytes of retained events); ``retry_after``: seconds."""
+
+    def __init__(self, what: str, limit: int, retry_after: int) -> None:
+        super().__init__(f"tenant is limited to {limit} bytes ({what})")
+        self.what = what
+        self.limit = limit
+        self.retry_after = retry_after
+
+
+class ObjectTooLarge(StorageError):
+    """An object whose JSON, as it would be stored, has more than ``limit`` bytes."""
+
+    def __init__(self, size: int, limit: int) -> None:
+        super().__init__(f"object has {size} bytes, limit is {limit}")
+        self.size = size
         self.limit = limit
 
 
@@ -61,11 +83,13 @@ class TenantGone(StorageError):
 
 
 class InvalidText(StorageError):
-    """The object holds what PostgreSQL cannot store as JSON: a NUL character, half a surrogate pair, a number beyond its range."""
+    """The object holds what PostgreSQL cannot store as JSON: a NUL character, half a surrogate
+    pair, a number beyond its range."""
 
 
 class Unavailable(StorageError):
-    """The database cannot be reached, or the connection broke; ``unknown`` when a write may have been committed."""
+    """The database cannot be reached, or the connection broke; ``unknown`` when a write may have
+    been committed."""
 
     def __init__(self, message: str, *, unknown: bool = False) -> None:
         super().__init__(message)
@@ -76,4 +100,6 @@ class ChainBroken(StorageError):
     """A reader found a gap in the log: always a bug, never ignored."""
 
     def __init__(self, tenant: int, expected: int, found: int) -> None:
-        super().__init__(f"tenant {tenant}: event after {expected} names {found} as its predecessor")
+        super().__init__(
+            f"tenant {tenant}: event after {expected} names {found} as its predecessor"
+        )

@@ -1,6 +1,8 @@
-"""The tenants' heads, asked for by everybody and queried once: callers that come while a query is under way share the next one.
+"""The tenants' heads, asked for by everybody and queried once: callers that come while a query is
+under way share the next one.
 
-A query that was already under way when a caller came may have looked before that caller's past, so it never answers it.
+A query that was already under way when a caller came may have looked before that caller's past, so
+it never answers it.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from apiserver.storage.errors import StorageError, TenantGone
 from apiserver.storage.interface import Head
 from apiserver.storage.pool import Connection, Database
 
-_QUERY = "SELECT tenant_id, head, floor FROM tenant_heads WHERE tenant_id = ANY(%s)"
+_QUERY = "SELECT tenant_id, head, floor FROM pp_heads(%s)"
 
 
 class Heads:
@@ -36,7 +38,9 @@ class Heads:
             await cursor.execute(_QUERY, [tenants])
             return await cursor.fetchall()
 
-        return {tenant: Head(head, floor) for tenant, head, floor in await self._database.read(query)}
+        return {
+            tenant: Head(head, floor) for tenant, head, floor in await self._database.read(query)
+        }
 
     async def _run(self) -> None:
         try:
@@ -48,9 +52,9 @@ class Heads:
 
     async def _answer(self, asked: dict[int, list[asyncio.Future[Head]]]) -> None:
         error: BaseException | None = None
-        found: dict[int, Head] = {}
+        heads: dict[int, Head] = {}
         try:
-            found = await self.of_all(list(asked))
+            heads = await self.of_all(list(asked))
         except StorageError as e:
             error = e
         except BaseException as e:
@@ -59,7 +63,7 @@ class Heads:
                     future.cancel()
             raise e
         for tenant, futures in asked.items():
-            head = found.get(tenant)
+            head = heads.get(tenant)
             for future in futures:
                 if future.done():
                     continue

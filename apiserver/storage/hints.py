@@ -1,8 +1,10 @@
-"""Hints between processes: "tenant T is at version V now". After a commit, never in its transaction, where NOTIFY takes a lock that all
-writers of the database share. Losing one is harmless; the tails look for themselves once a second.
+"""Hints between processes: "tenant T is at version V now". After a commit, never in its
+transaction, where NOTIFY takes a lock that all writers of the database share. Losing one is
+harmless; the tails look for themselves once a second.
 
-Both directions use connections of their own: one that is in LISTEN cannot be pooled, and PgBouncer in transaction mode cannot carry it
-(then give ``conninfo`` a way around it, or live with the second).
+Both directions use connections of their own: one that is in LISTEN cannot be pooled, and PgBouncer
+in transaction mode cannot carry it (then give ``conninfo`` a way around it, or live with the
+second).
 """
 
 from __future__ import annotations
@@ -20,7 +22,8 @@ from apiserver.storage.pool import Database
 log = logging.getLogger("polyplane.storage")
 
 _CHANNEL = "polyplane"
-# A hint need not survive a crash. Set for this transaction only: behind PgBouncer the session may be another client's next.
+# A hint need not survive a crash. Set for this transaction only: behind PgBouncer the session may
+# be another client's next.
 _NOTIFY = "SELECT set_config('synchronous_commit', 'off', true), pg_notify(%s, %s)"
 _MOST = 400  # tenants of one NOTIFY, whose payload must stay below 8,000 bytes
 _REST = 0.005  # seconds between two NOTIFYs of a process
@@ -36,7 +39,10 @@ class Hints:
         self.listeners: list[Listener] = []
 
     def start(self) -> None:
-        self._tasks = [asyncio.create_task(self._for_ever(self._send)), asyncio.create_task(self._for_ever(self._receive))]
+        self._tasks = [
+            asyncio.create_task(self._for_ever(self._send)),
+            asyncio.create_task(self._for_ever(self._receive)),
+        ]
 
     async def stop(self) -> None:
         for task in self._tasks:
@@ -48,7 +54,9 @@ class Hints:
         self._news[tenant] = events[-1].record.resource_version
         self._wake.set()
 
-    async def _for_ever(self, use: Callable[[psycopg.AsyncConnection[tuple[object, ...]]], Awaitable[None]]) -> None:
+    async def _for_ever(
+        self, use: Callable[[psycopg.AsyncConnection[tuple[object, ...]]], Awaitable[None]]
+    ) -> None:
         while True:
             try:
                 async with await self._database.dedicated(self._conninfo) as connection:

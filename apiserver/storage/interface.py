@@ -1,8 +1,11 @@
-"""The contract of storage. Implementations stay quiet; what they must hold is said here and checked by tests/storage.
+"""The contract of storage. Implementations stay quiet; what they must hold is said here and checked
+by tests/storage.
 
-Every method takes the tenant's number (``tenancy.Tenant.id``); nothing crosses tenants. Errors: apiserver.storage.errors only.
-Objects are JSON text in UTF-8 that begins ``{"kind":...,"apiVersion":...,"metadata":{`` and holds no metadata.resourceVersion: that is
-the record's own column and is put in by `Record.json`, because it is not known before the write transaction draws it.
+Every method takes the tenant's number (``tenancy.Tenant.id``); nothing crosses tenants. Errors:
+apiserver.storage.errors only. Objects are JSON text in UTF-8 that begins
+``{"kind":...,"apiVersion":...,"metadata":{`` and holds no metadata.resourceVersion: that is the
+record's own column and is put in by `Record.json`, because it is not known before the write
+transaction draws it.
 """
 
 from __future__ import annotations
@@ -28,7 +31,8 @@ class ObjectKey(NamedTuple):
 
 
 def key_order(namespace: str, name: str) -> tuple[str, str]:
-    """The sort key of an object among its resource: namespace + "/", then name, in byte order, as etcd's keys sort ("a-b" before "a")."""
+    """The sort key of an object among its resource: namespace + "/", then name, in byte order, as
+    etcd's keys sort ("a-b" before "a")."""
     return namespace + "/", name
 
 
@@ -79,9 +83,10 @@ EventType = Literal["ADDED", "MODIFIED", "DELETED"]
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One entry of the log. previous: the tenant's resourceVersion before this one: the chain. key_previous: resourceVersion of the
-    key's event before this one, 0 for ADDED. A DELETED event carries the object's last state. old: what the record replaced, where the
-    reader asked for it."""
+    """One entry of the log. previous: the tenant's resourceVersion before this one: the chain.
+    key_previous: resourceVersion of the key's event before this one, 0 for ADDED. A DELETED event
+    carries the object's last state. old: what the record replaced, where the reader asked for
+    it."""
 
     type: EventType
     record: Record
@@ -92,10 +97,12 @@ class Event:
 
 @dataclass(slots=True)
 class Write:
-    """One conditional write. create: the key must be absent. update, delete: the stored resourceVersion must equal ``expected``
-    (``data`` of a delete is the final state that watchers see). claims: values that no other object of the tenant may hold, such as a
-    cluster IP; they are free again when the object goes or claims others. needs (of a create): uid of an object of the tenant that must be
-    there and not be marked for deletion. The columns are what SQL users, quotas and garbage collection filter by."""
+    """One conditional write. create: the key must be absent. update, delete: the stored
+    resourceVersion must equal ``expected`` (``data`` of a delete is the final state that watchers
+    see). claims: values that no other object of the tenant may hold, such as a cluster IP; they are
+    free again when the object goes or claims others. needs (of a create): uid of an object of the
+    tenant that must be there and not be marked for deletion. The columns are what SQL users, quotas
+    and garbage collection filter by."""
 
     operation: Literal["create", "update", "delete"]
     key: ObjectKey
@@ -110,7 +117,8 @@ class Write:
 
 
 class Page(NamedTuple):
-    """records in key order; at: the resourceVersion that they are the state of; more: whether keys remain; remaining: how many."""
+    """records in key order; at: the resourceVersion that they are the state of; more: whether keys
+    remain; remaining: how many."""
 
     records: Sequence[Record]
     at: int
@@ -119,15 +127,16 @@ class Page(NamedTuple):
 
 
 class EventPage(NamedTuple):
-    """A part of the log: all events (of the resource asked for) above ``after`` up to and including ``through``. The log has been read
-    to its end when through did not grow."""
+    """A part of the log: all events (of the resource asked for) above ``after`` up to and including
+    ``through``. The log has been read to its end when through did not grow."""
 
     events: Sequence[Event]
     through: int
 
 
 class Head(NamedTuple):
-    """head: the last committed resourceVersion; floor: the oldest whose state and later events can be read."""
+    """head: the last committed resourceVersion; floor: the oldest whose state and later events can
+    be read."""
 
     head: int
     floor: int
@@ -139,7 +148,8 @@ Listener = Callable[[int, int], None]
 
 class Reader(Protocol):
     async def head(self, tenant: int) -> int:
-        """The tenant's last committed resourceVersion, not older than the call. Readers that wait at one moment share one query."""
+        """The tenant's last committed resourceVersion, not older than the call. Readers that wait
+        at one moment share one query."""
 
     async def floor(self, tenant: int) -> int:
         """The compaction floor: state and events at or above it can be read."""
@@ -149,6 +159,9 @@ class Reader(Protocol):
 
     async def get(self, tenant: int, key: ObjectKey) -> Record | None:
         """The current state, from the database."""
+
+    async def records(self, tenant: int, uids: Sequence[str]) -> Sequence[Record]:
+        """The current state of those objects that are there, from the database, in no order."""
 
     async def list(
         self,
@@ -160,33 +173,50 @@ class Reader(Protocol):
         after: tuple[str, str] | None = None,
         limit: int = 0,
     ) -> Page:
-        """Records in key order (`key_order`). at 0: now, head and records from one snapshot. Otherwise exactly the state at that
-        resourceVersion: Compacted below the floor, TooLarge above the head. after: (namespace, name) that the last page ended with."""
+        """Records in key order (`key_order`). at 0: now, head and records from one snapshot.
+        Otherwise exactly the state at that resourceVersion: Compacted below the floor, TooLarge
+        above the head. after: (namespace, name) that the last page ended with."""
 
-    def snapshot(self, tenant: int, resource: GroupResource) -> AsyncGenerator[tuple[int, Sequence[Record]], None]:
-        """(head, batch of records) of one snapshot, in key order, streamed; at least one item, possibly with no records."""
+    def snapshot(
+        self, tenant: int, resource: GroupResource
+    ) -> AsyncGenerator[tuple[int, Sequence[Record]], None]:
+        """(head, batch of records) of one snapshot, in key order, streamed; at least one item,
+        possibly with no records."""
 
     async def events(
-        self, tenant: int, after: int, *, resource: GroupResource | None = None, with_old: bool = False, limit: int = 1000
+        self,
+        tenant: int,
+        after: int,
+        *,
+        resource: GroupResource | None = None,
+        with_old: bool = False,
+        limit: int = 1000,
+        max_bytes: int = 0,
     ) -> EventPage:
-        """The next ``limit`` entries of the log above ``after``, in order, of which those of the resource come back. Raises Compacted when
-        ``after`` is below the floor, ChainBroken when an entry is missing."""
+        """The next ``limit`` entries of the log above ``after``, in order, of which those of the
+        resource come back; none after the first with which they have ``max_bytes`` of data together
+        (0: as many as they have). Raises Compacted when ``after`` is below the floor, ChainBroken
+        when an entry is missing."""
 
-    async def counts(self) -> Mapping[GroupResource, int]:
-        """How many objects of each resource are stored, over all tenants. Reads an index from end to end: not for every second."""
+    async def counts(self, tenant: int | None = None) -> Mapping[GroupResource, int]:
+        """How many objects of each resource are stored, of one tenant or of all. Reads the keys of
+        all of them: not for every second."""
 
 
 class Store(Reader, Protocol):
     async def write(self, tenant: int, write: Write) -> int:
-        """Commits and returns the new resourceVersion; batched with other writes of the tenant in this process.
+        """Commits and returns the new resourceVersion; batched with other writes of the tenant in
+        this process.
 
-        Raises KeyExists, KeyMissing, Claimed, NeedMissing, Stale (with the current resourceVersion), QuotaExceeded, TenantGone,
-        InvalidText, Unavailable (its ``unknown`` says whether the write may have been committed nevertheless; that is looked up first)."""
+        Raises KeyExists, KeyMissing, Claimed, NeedMissing, Stale (with the current
+        resourceVersion), QuotaExceeded, RateExceeded, ObjectTooLarge, TenantGone, InvalidText,
+        Unavailable (its ``unknown`` says whether the write may have been committed nevertheless;
+        that is looked up first)."""
 
     def observe(self, observer: Observer) -> None:
-        """``observer(tenant, events)`` is called, in the event loop, with all that this process commits, in the order of the log and
-        before the writers get their answers."""
+        """``observer(tenant, events)`` is called, in the event loop, with all that this process
+        commits, in the order of the log and before the writers get their answers."""
 
     def listen(self, listener: Listener) -> None:
-        """``listener(tenant, resource_version)`` is called, in the event loop, when some process committed. A hint: it may be lost,
-        late, repeated, or about this process's own writes."""
+        """``listener(tenant, resource_version)`` is called, in the event loop, when some process
+        committed. A hint: it may be lost, late, repeated, or about this process's own writes."""

@@ -1,6 +1,8 @@
-"""Duties of the whole installation that one process does at a time: a row that says who, and until when (the database's clock).
+"""Duties of the whole installation that one process does at a time: a row that says who, and until
+when (the database's clock).
 
-Not an advisory lock: one that outlives a transaction belongs to a session, which PgBouncer in transaction mode does not have.
+Not an advisory lock: one that outlives a transaction belongs to a session, which PgBouncer in
+transaction mode does not have.
 """
 
 from __future__ import annotations
@@ -10,7 +12,8 @@ from dataclasses import dataclass
 from apiserver.storage.pool import Connection, Database
 
 _ACQUIRE = """
-INSERT INTO leases (name, holder, expires_at) VALUES (%(name)s, %(holder)s, now() + make_interval(secs => %(seconds)s))
+INSERT INTO leases (name, holder, expires_at)
+    VALUES (%(name)s, %(holder)s, now() + make_interval(secs => %(seconds)s))
 ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at = excluded.expires_at
     WHERE leases.holder = excluded.holder OR leases.expires_at < now()
 RETURNING true
@@ -19,10 +22,13 @@ _RELEASE = "DELETE FROM leases WHERE name = %(name)s AND holder = %(holder)s"
 
 
 async def acquire(database: Database, name: str, holder: str, seconds: float) -> bool:
-    """Takes or renews the lease; False while another holder's has not run out. Raises Unavailable."""
+    """Takes or renews the lease; False while another holder's has not run out. Raises
+    Unavailable."""
 
     async def query(connection: Connection) -> bool:
-        cursor = await connection.execute(_ACQUIRE, {"name": name, "holder": holder, "seconds": seconds})
+        cursor = await connection.execute(
+            _ACQUIRE, {"name": name, "holder": holder, "seconds": seconds}
+        )
         return await cursor.fetchone() is not None
 
     return await database.read(query)
@@ -39,14 +45,16 @@ async def release(database: Database, name: str, holder: str) -> None:
 
 @dataclass(frozen=True, slots=True)
 class Candidate:
-    """One process that stands for duties. holder: its name in leases; seconds: how long a lease lasts that it does not renew."""
+    """One process that stands for duties. holder: its name in leases; seconds: how long a lease
+    lasts that it does not renew."""
 
     database: Database
     holder: str
     seconds: float = 15.0
 
     async def elected(self, name: str) -> bool:
-        """Whether the duty is this process's, now and for the time of the lease. Raises Unavailable."""
+        """Whether the duty is this process's, now and for the time of the lease. Raises
+        Unavailable."""
         return await acquire(self.database, name, self.holder, self.seconds)
 
     async def resign(self, name: str) -> None:

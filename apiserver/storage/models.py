@@ -1,12 +1,15 @@
-"""The tables, for migrations, the console and SQL users. Only `pp_commit`, tenants.py and compact.py write them; the request path
-reads them through reader.py with SQL of its own. Every key begins with the tenant, so that tables can be distributed by it.
+"""The tables, for migrations, the console and SQL users. Only `pp_commit`, tenants.py and
+compact.py write them; the request path reads them through reader.py with SQL of its own. Every key
+begins with the tenant, so that tables can be distributed by it.
 
-An object's text is stored once, in its event: jsonb (``objects.data``) does not keep the order of members, so readers take the text from
-``events`` by the object's resourceVersion. Compaction never removes an object's newest event.
+An object's text is stored once, in its event: jsonb (``objects.data``) does not keep the order of
+members, so readers take the text from ``events`` by the object's resourceVersion. Compaction never
+removes an object's newest event.
 """
 
 from __future__ import annotations
 
+import time
 from typing import Any, ClassVar
 
 from django.contrib.postgres.fields import ArrayField
@@ -21,12 +24,17 @@ class JsonTextField(models.JSONField):
         return "json"
 
     def from_db_value(self, value: Any, expression: Any, connection: Any) -> Any:
-        return super().from_db_value(value, expression, connection) if isinstance(value, str) else value
+        return (
+            super().from_db_value(value, expression, connection)
+            if isinstance(value, str)
+            else value
+        )
 
 
 class ObjectRow(models.Model):
-    """The current state of one object. size: bytes of its JSON text; deleting: metadata.deletionTimestamp is set; claims:
-    ``<tenant>/<value>``, which no other object of the tenant holds."""
+    """The current state of one object. size: bytes of its JSON text; deleting:
+    metadata.deletionTimestamp is set; claims: ``<tenant>/<value>``, which no other object of the
+    tenant holds."""
 
     pk = models.CompositePrimaryKey("tenant_id", "api_group", "resource", "namespace", "name")
     tenant_id = models.BigIntegerField()
@@ -42,7 +50,11 @@ class ObjectRow(models.Model):
     deleting = models.BooleanField(default=False)
     created_at = models.DateTimeField()
     size = models.IntegerField()
-    claims = ArrayField(models.TextField(), default=list, db_default=models.Value([], ArrayField(models.TextField())))
+    claims = ArrayField(
+        models.TextField(),
+        default=list,
+        db_default=models.Value([], ArrayField(models.TextField())),
+    )
 
     objects: ClassVar[models.Manager[ObjectRow]]
 
@@ -51,9 +63,13 @@ class ObjectRow(models.Model):
         ordering: ClassVar = ["tenant_id", "api_group", "resource", "namespace", "name"]
         indexes: ClassVar = [
             # most objects have no owner: they cost this index nothing
-            GinIndex(fields=["owner_uids"], name="objects_owner_uids", condition=~models.Q(owner_uids=[])),
+            GinIndex(
+                fields=["owner_uids"], name="objects_owner_uids", condition=~models.Q(owner_uids=[])
+            ),
             GinIndex(fields=["claims"], name="objects_claims", condition=~models.Q(claims=[])),
-            models.Index(fields=["tenant_id", "uid"], name="objects_by_uid"),
+            # uid first: an index that begins with the tenant is taken for the primary key's by a
+            # planner without statistics
+            models.Index(fields=["uid", "tenant_id"], name="objects_by_uid"),
         ]
 
     def __str__(self) -> str:
@@ -61,8 +77,9 @@ class ObjectRow(models.Model):
 
 
 class EventRow(models.Model):
-    """One entry of a tenant's log. previous: the tenant's resourceVersion before it; key_previous: that of the same object's event
-    before it, 0 for an object that was not there; data: the object after the change, or its last state."""
+    """One entry of a tenant's log. previous: the tenant's resourceVersion before it; key_previous:
+    that of the same object's event before it, 0 for an object that was not there; data: the object
+    after the change, or its last state; size: its bytes."""
 
     class Type(models.TextChoices):
         ADDED = "A", "ADDED"
@@ -82,6 +99,7 @@ class EventRow(models.Model):
     data = JsonTextField()
     key_previous = models.BigIntegerField()
     at = models.DateTimeField()
+    size = models.IntegerField(default=0, db_default=0)
 
     objects: ClassVar[models.Manager[EventRow]]
 
@@ -90,18 +108,29 @@ class EventRow(models.Model):
         ordering: ClassVar = ["tenant_id", "resource_version"]
         indexes: ClassVar = [
             models.Index(
-                "tenant_id", "api_group", "resource", "namespace", "name", models.F("resource_version").desc(), name="events_by_key"
+                "tenant_id",
+                "api_group",
+                "resource",
+                "namespace",
+                "name",
+                models.F("resource_version").desc(),
+                name="events_by_key",
             ),
         ]
 
     def __str__(self) -> str:
-        return f"{self.resource_version} {self.get_type_display()} {self.resource} {self.namespace}/{self.name}"
+        return (
+            f"{self.resource_version} {self.get_type_display()} {self.resource} "
+            f"{self.namespace}/{self.name}"
+        )
 
 
 class TenantHead(models.Model):
-    """What is true of a tenant as a whole. head: last committed resourceVersion; floor: the oldest version whose state can be read;
-    compacted: up to where superseded events are removed; object_count and bytes: exact, of current objects; a limit or retention
-    that is null does not bind, or is the default."""
+    """What is true of a tenant as a whole. head: last committed resourceVersion; floor: the oldest
+    version whose state can be read; compacted: up to where superseded events are removed;
+    object_count and bytes: exact, of current objects; log_bytes: of all events; hour_bytes: written
+    in the hour since 1970 that ``hour`` numbers; a limit or retention that is null does not bind,
+    or is the default."""
 
     tenant_id = models.BigIntegerField(primary_key=True)
     head = models.BigIntegerField()
@@ -111,6 +140,12 @@ class TenantHead(models.Model):
     bytes = models.BigIntegerField(default=0)
     max_objects = models.BigIntegerField(null=True, blank=True)
     max_bytes = models.BigIntegerField(null=True, blank=True)
+    log_bytes = models.BigIntegerField(default=0, db_default=0)
+    hour = models.BigIntegerField(default=0, db_default=0)
+    hour_bytes = models.BigIntegerField(default=0, db_default=0)
+    max_log_bytes = models.BigIntegerField(null=True, blank=True)
+    max_hour_bytes = models.BigIntegerField(null=True, blank=True)
+    max_definitions = models.BigIntegerField(null=True, blank=True)
     retention = models.DurationField(null=True, blank=True)
 
     objects: ClassVar[models.Manager[TenantHead]]
@@ -121,9 +156,15 @@ class TenantHead(models.Model):
     def __str__(self) -> str:
         return f"tenant {self.tenant_id} at {self.head}"
 
+    @property
+    def written_this_hour(self) -> int:
+        """Bytes; what an earlier hour has left behind counts no more."""
+        return self.hour_bytes if self.hour == int(time.time()) // 3600 else 0
+
 
 class Lease(models.Model):
-    """Who does a duty of the whole installation at the moment; a row and not an advisory lock, because those belong to a session."""
+    """Who does a duty of the whole installation at the moment; a row and not an advisory lock,
+    because those belong to a session."""
 
     name = models.TextField(primary_key=True)
     holder = models.TextField()

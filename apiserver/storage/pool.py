@@ -1,8 +1,9 @@
 """Connections to PostgreSQL, and the one boundary where psycopg's errors become storage errors.
 
-Pooled connections keep no session state (autocommit, no prepared statements, no SET, no session locks), so PgBouncer may stand between in
-transaction mode. A connection that broke is thrown away; the first failure makes the pool test the rest, so that one restart of
-PostgreSQL costs one failure and not one per connection.
+Pooled connections keep no session state (autocommit, no prepared statements, no SET, no session
+locks), so PgBouncer may stand between in transaction mode. A connection that broke is thrown away;
+the first failure makes the pool test the rest, so that one restart of PostgreSQL costs one failure
+and not one per connection.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from psycopg.pq import Format
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from apiserver.storage.errors import StorageError, Unavailable
+from apiserver.storage.visibility import everywhere, within
 
 log = logging.getLogger("polyplane.storage")
 
@@ -40,7 +42,8 @@ _NULL = b"\xff\xff\xff\xff"
 
 
 class _Array(bytes):
-    """An array in PostgreSQL's binary format, made here because psycopg's general dumpers cost more than the write itself."""
+    """An array in PostgreSQL's binary format, made here because psycopg's general dumpers cost more
+    than the write itself."""
 
     __slots__ = ()
 
@@ -63,7 +66,9 @@ class BigintArray(_Array):
     @classmethod
     def of(cls, values: Sequence[int]) -> BigintArray:
         head = struct.pack("!IIIII", 1, 0, _INT8, len(values), 1)
-        return cls(head + b"".join(b"\0\0\0\x08" + v.to_bytes(8, "big", signed=True) for v in values))
+        return cls(
+            head + b"".join(b"\0\0\0\x08" + v.to_bytes(8, "big", signed=True) for v in values)
+        )
 
 
 class BooleanArray(_Array):
@@ -114,7 +119,8 @@ ADAPTERS = _adapters()
 
 
 class Database:
-    """A pool, and the ways to use it. patience: seconds for which readers wait for a database that went away before Unavailable."""
+    """A pool, and the ways to use it. patience: seconds for which readers wait for a database that
+    went away before Unavailable."""
 
     def __init__(self, conninfo: str, *, size: int = 8, patience: float = 10.0) -> None:
         self.conninfo = conninfo
@@ -130,7 +136,13 @@ class Database:
             reconnect_timeout=0.5,
             max_idle=300.0,
             name="polyplane-storage",
-            kwargs={"autocommit": True, "prepare_threshold": None, "context": ADAPTERS, "application_name": "polyplane", **_LIVENESS},
+            kwargs={
+                "autocommit": True,
+                "prepare_threshold": None,
+                "context": ADAPTERS,
+                "application_name": "polyplane",
+                **_LIVENESS,
+            },
         )
 
     async def open(self) -> None:
@@ -156,7 +168,9 @@ class Database:
             yield connection
 
     async def read(self, query: Callable[[Connection], Awaitable[T]]) -> T:
-        """Runs a query that may be repeated, again and again with jitter until it works or patience ends (Unavailable)."""
+        """Runs a query that may be repeated, again and again with jitter until it works or patience
+        ends (Unavailable). It sees tables that are nobody's, and what functions show that name the
+        tenant themselves; see visibility.py."""
         deadline = time.monotonic() + self.patience
         pause = 0.02
         while True:
@@ -164,14 +178,37 @@ class Database:
                 async with self._pool.connection() as connection:
                     return await query(connection)
             except psycopg.Error as error:
-                if not is_connection_loss(error) or time.monotonic() + pause > deadline or self._pool.closed:
+                if (
+                    not is_connection_loss(error)
+                    or time.monotonic() + pause > deadline
+                    or self._pool.closed
+                ):
                     raise translate(error) from error
             await self.recover()
             await asyncio.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311
             pause = min(pause * 2, 0.5)
 
+    async def read_within(self, tenant: int, query: Callable[[Connection], Awaitable[T]]) -> T:
+        """`read` in a transaction that sees the rows of one tenant."""
+
+        async def seeing(connection: Connection) -> T:
+            async with within(connection, tenant):
+                return await query(connection)
+
+        return await self.read(seeing)
+
+    async def read_everywhere(self, query: Callable[[Connection], Awaitable[T]]) -> T:
+        """`read` in a transaction that sees the rows of all tenants."""
+
+        async def seeing(connection: Connection) -> T:
+            async with everywhere(connection):
+                return await query(connection)
+
+        return await self.read(seeing)
+
     async def recover(self) -> None:
-        """After a connection was lost: throws away the others that are broken too; at most once in 50 ms."""
+        """After a connection was lost: throws away the others that are broken too; at most once in
+        50 ms."""
         now = time.monotonic()
         if now - self._tested < 0.05:
             return
@@ -184,15 +221,24 @@ class Database:
     async def dedicated(self, conninfo: str = "") -> Connection:
         """A connection outside the pool, in autocommit, that the caller closes."""
         return await psycopg.AsyncConnection.connect(
-            conninfo or self.conninfo, autocommit=True, prepare_threshold=None, application_name="polyplane-hints", **_LIVENESS
+            conninfo or self.conninfo,
+            autocommit=True,
+            prepare_threshold=None,
+            application_name="polyplane-hints",
+            **_LIVENESS,
         )
 
 
 def is_connection_loss(error: psycopg.Error) -> bool:
-    """Whether the server or the way to it failed, and not the statement: classes 57P (shutdown) and 08 (connection), or no SQLSTATE."""
+    """Whether the server or the way to it failed, and not the statement: classes 57P (shutdown) and
+    08 (connection), or no SQLSTATE."""
     if not isinstance(error, psycopg.OperationalError | psycopg.InterfaceError | PoolTimeout):
         return False
-    return error.sqlstate is None or error.sqlstate.startswith(("08", "57P")) or error.sqlstate == "53300"
+    return (
+        error.sqlstate is None
+        or error.sqlstate.startswith(("08", "57P"))
+        or error.sqlstate == "53300"
+    )
 
 
 def translate(error: psycopg.Error) -> StorageError:

@@ -13,12 +13,19 @@ from apiserver.storage.writer import Writer
 class PostgresStore(PostgresReader):
     """interface.Store; one per process and event loop.
 
-    conninfo: libpq connection string; hints_conninfo: one that leads past a PgBouncer in transaction mode, for LISTEN and NOTIFY;
-    size: most pooled connections; patience: seconds for which reads and writes wait for a database that went away; transformer: what
-    the stored text goes through."""
+    conninfo: libpq connection string; hints_conninfo: one that leads past a PgBouncer in
+    transaction mode, for LISTEN and NOTIFY; size: most pooled connections; patience: seconds for
+    which reads and writes wait for a database that went away; transformer: what the stored text
+    goes through."""
 
     def __init__(
-        self, conninfo: str, *, hints_conninfo: str = "", size: int = 8, patience: float = 10.0, transformer: Transformer | None = None
+        self,
+        conninfo: str,
+        *,
+        hints_conninfo: str = "",
+        size: int = 8,
+        patience: float = 10.0,
+        transformer: Transformer | None = None,
     ) -> None:
         transformer = transformer or Identity()
         super().__init__(Database(conninfo, size=size, patience=patience), transformer)

@@ -1,4 +1,5 @@
-"""Reads: get, list at a version, snapshot, events. All from the database; apiserver.watch keeps what is read often."""
+"""Reads: get, list at a version, snapshot, events. All from the database; apiserver.watch keeps
+what is read often."""
 
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ from apiserver.storage.heads import Heads
 from apiserver.storage.interface import Event, EventPage, EventType, Head, ObjectKey, Page, Record
 from apiserver.storage.pool import Connection, Database, translate
 from apiserver.storage.transform import Identity, Transformer
+from apiserver.storage.visibility import see
 
 _TYPES: dict[str, EventType] = {"A": "ADDED", "M": "MODIFIED", "D": "DELETED"}
 
@@ -22,8 +24,17 @@ Row = tuple[Any, ...]
 
 
 def _text(name: str) -> str:
-    """A name out of a URL, with what PostgreSQL's text cannot hold replaced by what no stored name has."""
+    """A name out of a URL, with what PostgreSQL's text cannot hold replaced by what no stored name
+    has."""
     return name.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
+
+
+async def _query(
+    connection: Connection, statement: str, parameters: dict[str, Any]
+) -> Sequence[Row]:
+    cursor = connection.cursor(binary=True)
+    await cursor.execute(statement, parameters)
+    return await cursor.fetchall()
 
 
 class PostgresReader:
@@ -33,7 +44,9 @@ class PostgresReader:
         self.database = database
         self.transformer = transformer or Identity()
         self._heads = Heads(database)
-        self._snapshots = asyncio.Semaphore(max(database.size // 2, 1))  # long readers leave connections to the others
+        self._snapshots = asyncio.Semaphore(
+            max(database.size // 2, 1)
+        )  # long readers leave connections to the others
 
     async def head(self, tenant: int) -> int:
         return (await self._heads.of(tenant)).head
@@ -45,11 +58,21 @@ class PostgresReader:
         return await self._heads.of_all(tenants) if tenants else {}
 
     async def get(self, tenant: int, key: ObjectKey) -> Record | None:
-        rows = await self._query(statements.GET, {"tenant": tenant, **{k: _text(v) for k, v in key._asdict().items()}})
+        parameters = {"tenant": tenant, **{k: _text(v) for k, v in key._asdict().items()}}
+        rows = await self.database.read(
+            lambda connection: _query(connection, statements.GET, parameters)
+        )
         if not rows:
             raise TenantGone(f"tenant {tenant} is gone")
         uid, version, data = rows[0]
         return self._record(tenant, key, uid, version, data) if version is not None else None
+
+    async def records(self, tenant: int, uids: Sequence[str]) -> Sequence[Record]:
+        parameters = {"tenant": tenant, "uids": list(uids)}
+        rows = await self.database.read_within(
+            tenant, lambda connection: _query(connection, statements.BY_UID, parameters)
+        )
+        return [self._record(tenant, ObjectKey(*row[:4]), *row[4:]) for row in rows]
 
     async def list(
         self,
@@ -61,12 +84,20 @@ class PostgresReader:
         after: tuple[str, str] | None = None,
         limit: int = 0,
     ) -> Page:
-        statement = statements.list_statement(past=at > 0, namespaced=bool(namespace), after=after is not None, limited=limit > 0)
-        parameters: dict[str, Any] = {"tenant": tenant, "group": resource.group, "resource": resource.resource}
+        statement = statements.list_statement(
+            past=at > 0, namespaced=bool(namespace), after=after is not None, limited=limit > 0
+        )
+        parameters: dict[str, Any] = {
+            "tenant": tenant,
+            "group": resource.group,
+            "resource": resource.resource,
+        }
         parameters |= {"namespace": _text(namespace), "at": at, "limit": limit}
         if after is not None:
             parameters |= {"after_namespace": _text(after[0]), "after_name": _text(after[1])}
-        rows = await self._query(statement, parameters)
+        rows = await self.database.read_within(
+            tenant, lambda connection: _query(connection, statement, parameters)
+        )
         if not rows:
             raise TenantGone(f"tenant {tenant} is gone")
         head, floor, keys = rows[0][:3]
@@ -78,16 +109,24 @@ class PostgresReader:
         remaining = (keys or 0) - len(records)
         return Page(records, at or head, remaining > 0, remaining)
 
-    async def snapshot(self, tenant: int, resource: GroupResource) -> AsyncGenerator[tuple[int, Sequence[Record]], None]:
-        """One REPEATABLE READ transaction; a connection that breaks in the middle is Unavailable, and the caller starts anew."""
+    async def snapshot(
+        self, tenant: int, resource: GroupResource
+    ) -> AsyncGenerator[tuple[int, Sequence[Record]], None]:
+        """One REPEATABLE READ transaction; a connection that breaks in the middle is Unavailable,
+        and the caller starts anew."""
         parameters = {"tenant": tenant, "group": resource.group, "resource": resource.resource}
-        head = await self.head(tenant)  # waits for a database that is away; the value is read again below
+        head = await self.head(
+            tenant
+        )  # waits for a database that is away; the value is read again below
         try:
             async with self._snapshots, self.database.connection() as connection:
                 await connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
                 try:
+                    await see(connection, tenant)
                     head = await self._head_within(connection, tenant)
-                    cursor = connection.cursor(binary=True)  # psycopg's named cursors need a statement to close
+                    cursor = connection.cursor(
+                        binary=True
+                    )  # psycopg's named cursors need a statement to close
                     await cursor.execute(statements.SNAPSHOT, parameters)
                     while True:
                         rows = await (await cursor.execute(statements.SNAPSHOT_NEXT)).fetchall()
@@ -101,12 +140,26 @@ class PostgresReader:
             raise translate(error) from error
 
     async def events(
-        self, tenant: int, after: int, *, resource: GroupResource | None = None, with_old: bool = False, limit: int = 1000
+        self,
+        tenant: int,
+        after: int,
+        *,
+        resource: GroupResource | None = None,
+        with_old: bool = False,
+        limit: int = 1000,
+        max_bytes: int = 0,
     ) -> EventPage:
-        parameters: dict[str, Any] = {"tenant": tenant, "after": after, "limit": limit}
-        if resource is not None:
-            parameters |= {"group": resource.group, "resource": resource.resource}
-        rows = await self._query(statements.events_statement(resource=resource is not None, with_old=with_old), parameters)
+        group, plural = resource or (None, None)
+        parameters: dict[str, Any] = {
+            "tenant": tenant,
+            "after": after,
+            "limit": limit,
+            "bytes": max_bytes or None,
+        }
+        parameters |= {"group": group, "resource": plural, "with_old": with_old}
+        rows = await self.database.read(
+            lambda connection: _query(connection, statements.EVENTS, parameters)
+        )
         if not rows:
             raise TenantGone(f"tenant {tenant} is gone")
         if after < rows[0][0]:
@@ -115,20 +168,24 @@ class PostgresReader:
             return EventPage([], after)
         for _, version, previous, prior, *_rest in rows:
             if (prior != previous) if prior is not None else (previous > after):
-                raise ChainBroken(tenant, after if prior is None else prior, previous if prior is None else version)
+                raise ChainBroken(
+                    tenant,
+                    after if prior is None else prior,
+                    previous if prior is None else version,
+                )
         return EventPage([self._event(tenant, row) for row in rows if row[4]], rows[-1][1])
 
-    async def counts(self) -> Mapping[GroupResource, int]:
-        rows = await self._query(statements.COUNTS, {})
+    async def counts(self, tenant: int | None = None) -> Mapping[GroupResource, int]:
+        if tenant is None:
+            rows = await self.database.read_everywhere(
+                lambda connection: _query(connection, statements.COUNTS, {})
+            )
+        else:
+            of = {"tenant": tenant}
+            rows = await self.database.read_within(
+                tenant, lambda connection: _query(connection, statements.COUNTS_OF_TENANT, of)
+            )
         return {GroupResource(group, resource): count for group, resource, count in rows}
-
-    async def _query(self, statement: str, parameters: dict[str, Any]) -> Sequence[Row]:
-        async def query(connection: Connection) -> Sequence[Row]:
-            cursor = connection.cursor(binary=True)
-            await cursor.execute(statement, parameters)
-            return await cursor.fetchall()
-
-        return await self.database.read(query)
 
     async def _head_within(self, connection: Connection, tenant: int) -> int:
         row = await (await connection.execute(statements.HEAD, {"tenant": tenant})).fetchone()
@@ -138,13 +195,38 @@ class PostgresReader:
 
     def _listed(self, tenant: int, resource: GroupResource, row: Row) -> Record:
         namespace, name, uid, version, data = row
-        return self._record(tenant, ObjectKey(resource.group, resource.resource, namespace, name), uid, version, data)
+        return self._record(
+            tenant,
+            ObjectKey(resource.group, resource.resource, namespace, name),
+            uid,
+            version,
+            data,
+        )
 
     def _record(self, tenant: int, key: ObjectKey, uid: str, version: int, data: bytes) -> Record:
         return Record(key, uid, version, self.transformer.decode(tenant, key, data))
 
     def _event(self, tenant: int, row: Row) -> Event:
-        _floor, version, previous, _prior, _matched, kind, group, resource, namespace, name, uid, data, key_previous, old_data = row
+        (
+            _floor,
+            version,
+            previous,
+            _prior,
+            _matched,
+            kind,
+            group,
+            resource,
+            namespace,
+            name,
+            uid,
+            data,
+            key_previous,
+            old_data,
+        ) = row
         key = ObjectKey(group, resource, namespace, name)
-        old = self._record(tenant, key, uid, key_previous, old_data) if old_data is not None else None
-        return Event(_TYPES[kind], self._record(tenant, key, uid, version, data), previous, key_previous, old)
+        old = (
+            self._record(tenant, key, uid, key_previous, old_data) if old_data is not None else None
+        )
+        return Event(
+            _TYPES[kind], self._record(tenant, key, uid, version, data), previous, key_previous, old
+        )

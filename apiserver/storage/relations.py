@@ -1,37 +1,102 @@
-"""Questions across resources that controllers ask: who depends on an object, what a namespace holds, what waits for deletion.
+"""Questions across resources that controllers ask: who depends on an object, what a namespace
+holds, what waits for deletion.
 
-SQL over the columns that `Write` fills (owner_uids, finalizers, deleting); everything is keyed by tenant.
+SQL over the columns that `Write` fills (owner_uids, finalizers, deleting); everything is keyed by
+tenant.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Collection, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
+from apiserver.meta.gvk import GroupResource
 from apiserver.storage.interface import ObjectKey
 from apiserver.storage.pool import Connection, Database
 
+_FOREGROUND = "foregroundDeletion"
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+_OWNERS_AT_ONCE = 5000
+
 _COLUMNS = "tenant_id, api_group, resource, namespace, name, uid::text"
-_DEPENDENTS = f"SELECT {_COLUMNS} FROM objects WHERE tenant_id = %s AND owner_uids && %s::text[] AND NOT (owner_uids = '{{}}')"  # noqa: S608  constant columns
-_IN_NAMESPACE = f"SELECT {_COLUMNS} FROM objects WHERE tenant_id = %s AND namespace = %s ORDER BY deleting LIMIT %s"  # noqa: S608
-_EXISTING = "SELECT uid::text FROM objects WHERE tenant_id = %s AND uid = ANY(%s::uuid[])"
+_DEPENDENTS = "SELECT uid, deleting FROM pp_dependents(%s, %s::text[])"
+# S608 below: what is filled in are the constants above
+_BELOW = f"""
+SELECT bool_or(deleting AND '{_FOREGROUND}' = ANY(finalizers)) FROM pp_dependents(%s, %s::text[])
+"""  # noqa: S608
+_IN_NAMESPACE = f"""
+SELECT {_COLUMNS} FROM objects
+WHERE tenant_id = %(tenant)s AND namespace = %(namespace)s
+    AND (%(any)s OR (api_group = %(group)s AND resource = %(resource)s))
+    AND (api_group, resource, name) > (%(after_group)s, %(after_resource)s, %(after_name)s)
+ORDER BY api_group, resource, name LIMIT %(limit)s
+"""  # noqa: S608
+_LEFT = """
+SELECT api_group, resource, finalizers, count(*) FROM objects
+WHERE tenant_id = %s AND namespace = %s GROUP BY api_group, resource, finalizers
+ORDER BY api_group, resource, finalizers LIMIT 1000
+"""
+_OWNERS = f"""
+SELECT api_group, resource, namespace, name, uid::text,
+    deleting AND '{_FOREGROUND}' = ANY(finalizers)
+FROM objects WHERE tenant_id = %s AND uid = ANY(%s::uuid[])
+"""  # noqa: S608
 _WAITING = f"""
 SELECT {_COLUMNS} FROM objects WHERE deleting AND (
-    (api_group = '' AND resource = 'namespaces') OR (api_group = 'apiextensions.k8s.io' AND resource = 'customresourcedefinitions')
-    OR finalizers && ARRAY['orphan', 'foregroundDeletion']::text[]
+    (api_group = '' AND resource = 'namespaces')
+    OR (api_group = 'apiextensions.k8s.io' AND resource = 'customresourcedefinitions')
+    OR finalizers && ARRAY['orphan', '{_FOREGROUND}']::text[]
 ) AND (tenant_id, uid) > (%s, %s::uuid) ORDER BY tenant_id, uid LIMIT %s
 """  # noqa: S608
-# Objects with a living owner first, found by hashing: to compare each object with each list of owners takes minutes where there are many.
+# Objects with a living owner first, by hashing: to compare each object with each list of owners
+# takes minutes where there are many. An owner in another namespace is none.
 _ORPHANED = f"""
 WITH reference AS MATERIALIZED (
-    SELECT tenant_id AS tenant, uid AS dependent, unnest(owner_uids) AS owner FROM objects WHERE owner_uids <> '{{}}'
+    SELECT tenant_id AS tenant, namespace AS place, uid AS dependent, unnest(owner_uids) AS owner
+    FROM objects WHERE owner_uids <> '{{}}'
 ), held AS MATERIALIZED (
-    SELECT DISTINCT tenant, dependent FROM reference JOIN objects ON tenant_id = tenant AND uid::text = owner
+    SELECT DISTINCT tenant, dependent FROM reference
+    JOIN objects ON tenant_id = tenant AND uid::text = owner AND namespace IN ('', place)
 )
-SELECT {_COLUMNS} FROM objects WHERE owner_uids <> '{{}}' AND NOT deleting AND created_at < now() - interval '1 minute'
+SELECT {_COLUMNS} FROM objects
+WHERE owner_uids <> '{{}}' AND NOT deleting AND created_at < now() - interval '1 minute'
+    AND (api_group, resource) <> ('', 'events')
     AND NOT EXISTS (SELECT 1 FROM held WHERE tenant = tenant_id AND dependent = uid)
     AND (tenant_id, uid) > (%s, %s::uuid) ORDER BY tenant_id, uid LIMIT %s
 """  # noqa: S608
+
+_WITHOUT = """
+SELECT name FROM objects space
+WHERE tenant_id = %s AND api_group = '' AND resource = 'namespaces' AND NOT deleting
+    AND NOT EXISTS (
+        SELECT 1 FROM objects WHERE tenant_id = %s AND api_group = %s AND resource = %s
+            AND namespace = space.name AND name = %s
+    )
+LIMIT 1000
+"""
+_WITH = """
+SELECT DISTINCT namespace FROM objects WHERE tenant_id = %s AND api_group = %s AND resource = %s
+LIMIT 1000
+"""
+_STATE = """
+SELECT count(*), coalesce(max(resource_version), 0) FROM objects
+WHERE tenant_id = %s AND api_group = %s AND resource = %s
+"""
+_PRESENT = """
+SELECT name FROM objects WHERE tenant_id = %s AND api_group = %s AND resource = %s
+    AND namespace = '' AND name = ANY(%s)
+"""
+
+_UNOBSERVED = """
+SELECT name FROM objects WHERE tenant_id = %s AND api_group = %s AND resource = %s
+    AND coalesce((data #>> '{status,observedGeneration}')::bigint, 0)
+        < coalesce((data #>> '{metadata,generation}')::bigint, 0)
+LIMIT 1000
+"""
+
+Row = tuple[Any, ...]
 
 
 class Found(NamedTuple):
@@ -42,53 +107,187 @@ class Found(NamedTuple):
     uid: str
 
 
+class Dependent(NamedTuple):
+    """An object that refers to an owner. deleting: it is marked for deletion."""
+
+    uid: str
+    deleting: bool
+
+
+class Below(NamedTuple):
+    """The dependents of one object. any: there are some; waiting: one of them is being deleted in
+    the foreground."""
+
+    any: bool
+    waiting: bool
+
+
+class Owner(NamedTuple):
+    """What is stored under a uid. waiting: it is being deleted in the foreground."""
+
+    key: ObjectKey
+    waiting: bool
+
+
 class Relations:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def dependents(self, tenant: int, *uids: str) -> Sequence[Found]:
+    async def dependents(self, tenant: int, uids: Sequence[str]) -> Sequence[Dependent]:
         """Objects with an owner reference to one of ``uids``, each once."""
-        return await self._found(_DEPENDENTS, (tenant, list(uids)))
+        rows = await self._database.read(
+            lambda connection: _rows(connection, _DEPENDENTS, (tenant, list(uids)))
+        )
+        return [Dependent(*row) for row in rows]
 
-    async def in_namespace(self, tenant: int, namespace: str, limit: int = 500) -> Sequence[Found]:
-        """Those that are not being deleted yet come first."""
-        return await self._found(_IN_NAMESPACE, (tenant, namespace, limit))
+    async def below(self, tenant: int, uid: str) -> Below:
+        """What refers to the object ``uid``."""
+        ((waiting,),) = await self._database.read(
+            lambda connection: _rows(connection, _BELOW, (tenant, [uid]))
+        )
+        return Below(waiting is not None, bool(waiting))
+
+    async def owners(self, tenant: int, uids: Collection[str]) -> Mapping[str, Owner]:
+        """Those of ``uids`` (any texts) that objects have, with these objects."""
+        asked = [uid for uid in uids if _UUID.fullmatch(uid)]
+        owners: dict[str, Owner] = {}
+        for start in range(0, len(asked), _OWNERS_AT_ONCE):
+            query = partial(
+                _rows,
+                statement=_OWNERS,
+                parameters=(tenant, asked[start : start + _OWNERS_AT_ONCE]),
+            )
+            for *key, uid, waiting in await self._database.read_within(tenant, query):
+                owners[uid] = Owner(ObjectKey(*key), waiting)
+        return owners
+
+    async def in_namespace(
+        self,
+        tenant: int,
+        namespace: str,
+        *,
+        resource: GroupResource | None = None,
+        after: Found | None = None,
+        limit: int = 500,
+    ) -> Sequence[Found]:
+        """In the order of their keys; ``resource`` None: of all. ``after``: where the last page
+        ended."""
+        group, name = resource or ("", "")
+        after_group, after_resource, _, after_name = after.key if after else ("", "", "", "")
+        parameters = {
+            "tenant": tenant,
+            "namespace": namespace,
+            "any": resource is None,
+            "group": group,
+            "resource": name,
+            "after_group": after_group,
+            "after_resource": after_resource,
+            "after_name": after_name,
+            "limit": limit,
+        }
+        return _founds(
+            await self._database.read_within(
+                tenant, lambda connection: _rows(connection, _IN_NAMESPACE, parameters)
+            )
+        )
+
+    async def left_in(
+        self, tenant: int, namespace: str
+    ) -> Sequence[tuple[GroupResource, Sequence[str], int]]:
+        """(resource, finalizers, how many objects) of what the namespace holds, a thousand
+        rows."""
+        rows = await self._database.read_within(
+            tenant, lambda connection: _rows(connection, _LEFT, (tenant, namespace))
+        )
+        return [(GroupResource(*row[:2]), row[2], row[3]) for row in rows]
+
+    async def namespaces_without(
+        self, tenant: int, resource: GroupResource, name: str
+    ) -> Sequence[str]:
+        """Namespaces, not being deleted, that hold no object of that name; a thousand of them."""
+        parameters = (tenant, tenant, *resource, name)
+        rows = await self._database.read_within(
+            tenant, lambda connection: _rows(connection, _WITHOUT, parameters)
+        )
+        return [row[0] for row in rows]
+
+    async def namespaces_with(self, tenant: int, resource: GroupResource) -> Sequence[str]:
+        """Namespaces that hold an object of the resource; a thousand of them."""
+        rows = await self._database.read_within(
+            tenant, lambda connection: _rows(connection, _WITH, (tenant, *resource))
+        )
+        return [row[0] for row in rows]
+
+    async def state(self, tenant: int, resource: GroupResource) -> tuple[int, int]:
+        """(how many objects there are, the newest resourceVersion among them): the same as long as
+        nothing is written, unless one goes that another one comes for."""
+        ((count, newest),) = await self._database.read_within(
+            tenant, lambda connection: _rows(connection, _STATE, (tenant, *resource))
+        )
+        return count, newest
+
+    async def present(
+        self, tenant: int, resource: GroupResource, names: Sequence[str]
+    ) -> Sequence[str]:
+        """Those of ``names`` that objects without a namespace have."""
+        parameters = (tenant, *resource, list(names))
+        rows = await self._database.read_within(
+            tenant, lambda connection: _rows(connection, _PRESENT, parameters)
+        )
+        return [row[0] for row in rows]
+
+    async def unobserved(self, tenant: int, resource: GroupResource) -> Sequence[str]:
+        """Names of objects, without a namespace, whose status is not of their generation; a
+        thousand of them."""
+        rows = await self._database.read_within(
+            tenant, lambda connection: _rows(connection, _UNOBSERVED, (tenant, *resource))
+        )
+        return [row[0] for row in rows]
+
+    async def heads(self) -> Sequence[tuple[int, int]]:
+        """(tenant, last resourceVersion) of all tenants."""
+        rows = await self._database.read_everywhere(
+            lambda connection: _rows(connection, "SELECT tenant_id, head FROM tenant_heads", ())
+        )
+        return [(row[0], row[1]) for row in rows]
 
     async def waiting(self, after: Found | None = None, limit: int = 500) -> Sequence[Found]:
-        """In all tenants: terminating namespaces and CustomResourceDefinitions, and objects whose deletion waits for the garbage
-        collector. ``after``: where the last page ended; those that are stuck keep no others from being found."""
-        return await self._found(_WAITING, (*_place(after), limit))
+        """In all tenants: terminating namespaces and CustomResourceDefinitions, and objects whose
+        deletion waits for the garbage collector. ``after``: where the last page ended; those that
+        are stuck keep no others from being found."""
+        parameters = (*_place(after), limit)
+        return _founds(
+            await self._database.read_everywhere(
+                lambda connection: _rows(connection, _WAITING, parameters)
+            )
+        )
 
-    async def orphaned(self, after: Found | None = None, limit: int = 500) -> Sequence[Found]:
-        """In all tenants: objects none of whose owners exist (any more), a minute old at least. ``after`` as for `waiting`."""
+    async def orphaned(self, after: Found | None = None, limit: int = 5000) -> Sequence[Found]:
+        """In all tenants: objects none of whose owners exist (any more), a minute old at least.
+        ``after`` as for `waiting`."""
 
         async def query(connection: Connection) -> Sequence[Found]:
-            async with connection.transaction():
-                # before the table has been analyzed, the planner would look through all objects again for each reference
-                await connection.execute("SET LOCAL enable_nestloop = off")
-                return _rows(await (await connection.execute(_ORPHANED, (*_place(after), limit))).fetchall())
+            # before the table has been analyzed, the planner would look through all objects again
+            # for each reference
+            await connection.execute("SET LOCAL enable_nestloop = off")
+            return _founds(await _rows(connection, _ORPHANED, (*_place(after), limit)))
 
-        return await self._database.read(query)
-
-    async def existing(self, tenant: int, uids: Sequence[str]) -> set[str]:
-        """Which of ``uids`` are those of objects."""
-
-        async def query(connection: Connection) -> set[str]:
-            rows = await (await connection.execute(_EXISTING, (tenant, list(uids)))).fetchall()
-            return {row[0] for row in rows}
-
-        return await self._database.read(query)
-
-    async def _found(self, statement: str, parameters: tuple[object, ...]) -> Sequence[Found]:
-        async def query(connection: Connection) -> Sequence[Found]:
-            return _rows(await (await connection.execute(statement, parameters)).fetchall())
-
-        return await self._database.read(query)
+        return await self._database.read_everywhere(query)
 
 
 def _place(after: Found | None) -> tuple[int, str]:
-    return (after.tenant, after.uid) if after is not None else (0, "00000000-0000-0000-0000-000000000000")
+    return (
+        (after.tenant, after.uid)
+        if after is not None
+        else (0, "00000000-0000-0000-0000-000000000000")
+    )
 
 
-def _rows(rows: Sequence[tuple[Any, ...]]) -> Sequence[Found]:
+async def _rows(
+    connection: Connection, statement: str, parameters: tuple[object, ...] | dict[str, object]
+) -> Sequence[Row]:
+    return await (await connection.execute(statement, parameters)).fetchall()
+
+
+def _founds(rows: Sequence[Row]) -> Sequence[Found]:
     return [Found(row[0], ObjectKey(*row[1:5]), row[5]) for row in rows]

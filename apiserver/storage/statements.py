@@ -1,8 +1,10 @@
-"""The SQL of the readers. One statement is one snapshot: head, floor and rows of an answer belong together.
+"""The SQL of the readers. One statement is one snapshot: head, floor and rows of an answer belong
+together.
 
-State at a past version A needs no scan of the log: it is the objects that did not change since (resource_version <= A), and of those that
-did, what their first event after A replaced (that event's key_previous, when it is not above A). Compaction keeps all of these rows for
-every A at or above the floor.
+State at a past version A needs no scan of the log: it is the objects that did not change since
+(resource_version <= A), and of those that did, what their first event after A replaced (that
+event's key_previous, when it is not above A). Compaction keeps all of these rows for every A at or
+above the floor.
 """
 
 from __future__ import annotations
@@ -12,16 +14,32 @@ from functools import cache
 HEAD = "SELECT head, floor FROM tenant_heads WHERE tenant_id = %(tenant)s"
 
 GET = """
-SELECT o.uid::text, o.resource_version, e.data FROM tenant_heads h
-LEFT JOIN objects o ON o.tenant_id = h.tenant_id AND o.api_group = %(group)s AND o.resource = %(resource)s
-    AND o.namespace = %(namespace)s AND o.name = %(name)s
-LEFT JOIN events e ON e.tenant_id = h.tenant_id AND e.resource_version = o.resource_version
-WHERE h.tenant_id = %(tenant)s
+SELECT uid, resource_version, data
+FROM pp_get(%(tenant)s, %(group)s, %(resource)s, %(namespace)s, %(name)s)
 """
 
-# The text of each row, by its version. A subquery, because a planner without fresh statistics likes to hash all of a tenant's events;
-# outside the sort (OFFSET 0 keeps it there), because sorting the texts too would spill to disk.
-_DATA = "(SELECT e.data FROM events e WHERE e.tenant_id = %(tenant)s AND e.resource_version = {version})"
+# Of the events that are not of the resource only the last comes, and such whose predecessor is
+# missing.
+EVENTS = """
+SELECT floor, resource_version, previous, prior, matched, type,
+    api_group, resource, namespace, name, uid, data, key_previous, old
+FROM pp_events(%(tenant)s, %(after)s, %(limit)s, %(bytes)s, %(group)s, %(resource)s, %(with_old)s)
+"""
+
+BY_UID = """
+SELECT o.api_group, o.resource, o.namespace, o.name, o.uid::text, o.resource_version, e.data
+FROM objects o
+JOIN events e ON e.tenant_id = o.tenant_id AND e.resource_version = o.resource_version
+WHERE o.tenant_id = %(tenant)s AND o.uid = ANY(%(uids)s::uuid[])
+"""
+
+# The text of each row, by its version. A subquery, because a planner without fresh statistics likes
+# to hash all of a tenant's events; outside the sort (OFFSET 0 keeps it there), because sorting the
+# texts too would spill to disk.
+_DATA = (
+    "(SELECT e.data FROM events e WHERE e.tenant_id = %(tenant)s AND e.resource_version "
+    "= {version})"
+)
 
 _SNAPSHOT = """
 DECLARE snapshot NO SCROLL CURSOR FOR SELECT namespace, name, uid, resource_version, {data} FROM (
@@ -41,30 +59,40 @@ WHERE o.tenant_id = %(tenant)s AND o.api_group = %(group)s AND o.resource = %(re
 
 _PAST = """
 SELECT o.namespace, o.name, o.uid, o.resource_version FROM objects o
-WHERE o.tenant_id = %(tenant)s AND o.api_group = %(group)s AND o.resource = %(resource)s AND o.resource_version <= %(at)s {within}
+WHERE o.tenant_id = %(tenant)s AND o.api_group = %(group)s AND o.resource = %(resource)s
+    AND o.resource_version <= %(at)s {within}
 UNION ALL
 SELECT e.namespace, e.name, e.uid, e.key_previous FROM events e
-WHERE e.tenant_id = %(tenant)s AND e.resource_version > %(at)s AND e.api_group = %(group)s AND e.resource = %(resource)s
+WHERE e.tenant_id = %(tenant)s AND e.resource_version > %(at)s
+    AND e.api_group = %(group)s AND e.resource = %(resource)s
     AND e.key_previous BETWEEN 1 AND %(at)s {within}
 """
 
 _LIST = """
 WITH live (namespace, name, uid, resource_version) AS ({live}), page AS (
-    SELECT *, count(*) OVER () AS keys FROM live {after} ORDER BY namespace || '/' COLLATE "C", name {limit}
+    SELECT *, count(*) OVER () AS keys FROM live {after}
+    ORDER BY namespace || '/' COLLATE "C", name {limit}
 )
 SELECT r.*, {data} FROM (
-    SELECT h.head, h.floor, p.keys, p.namespace, p.name, p.uid::text, p.resource_version FROM tenant_heads h LEFT JOIN page p ON true
+    SELECT h.head, h.floor, p.keys, p.namespace, p.name, p.uid::text, p.resource_version
+    FROM tenant_heads h LEFT JOIN page p ON true
     WHERE h.tenant_id = %(tenant)s ORDER BY p.namespace || '/' COLLATE "C", p.name OFFSET 0
 ) r
 """
 
-_AFTER = """WHERE (namespace || '/' COLLATE "C", name) > (%(after_namespace)s || '/' COLLATE "C", %(after_name)s)"""
+_AFTER = """
+    WHERE (namespace || '/' COLLATE "C", name)
+        > (%(after_namespace)s || '/' COLLATE "C", %(after_name)s)
+"""
 
 
 @cache
 def list_statement(*, past: bool, namespaced: bool, after: bool, limited: bool) -> str:
-    """Columns: head, floor, number of keys from here on, then namespace to data of each record (NULL when there is none)."""
-    live = (_PAST if past else _NOW).format(within="AND namespace = %(namespace)s" if namespaced else "")
+    """Columns: head, floor, number of keys from here on, then namespace to data of each record
+    (NULL when there is none)."""
+    live = (_PAST if past else _NOW).format(
+        within="AND namespace = %(namespace)s" if namespaced else ""
+    )
     return _LIST.format(
         live=live,
         after=_AFTER if after else "",
@@ -73,27 +101,8 @@ def list_statement(*, past: bool, namespaced: bool, after: bool, limited: bool) 
     )
 
 
-_EVENTS = """
-SELECT h.floor, v.resource_version, v.previous, v.prior, v.matched, v.type, v.api_group, v.resource, v.namespace, v.name,
-    v.uid::text, v.data, v.key_previous, {old}
-FROM tenant_heads h LEFT JOIN LATERAL (
-    SELECT *, lag(resource_version) OVER (ORDER BY resource_version) AS prior, max(resource_version) OVER () AS through,
-        {matched} AS matched
-    FROM (
-        SELECT * FROM events WHERE tenant_id = %(tenant)s AND resource_version > %(after)s ORDER BY resource_version LIMIT %(limit)s
-    ) AS scanned
-) v ON v.matched OR v.prior IS DISTINCT FROM v.previous OR v.resource_version = v.through
-WHERE h.tenant_id = %(tenant)s ORDER BY v.resource_version
-"""
-
-
-@cache
-def events_statement(*, resource: bool, with_old: bool) -> str:
-    """The next entries of the log; of those that are not of the resource only the last, and such whose predecessor is missing."""
-    return _EVENTS.format(
-        matched="(api_group = %(group)s AND resource = %(resource)s)" if resource else "true",
-        old=_DATA.format(version="nullif(v.key_previous, 0)") if with_old else "NULL",
-    )
-
-
 COUNTS = "SELECT api_group, resource, count(*) FROM objects GROUP BY api_group, resource"
+COUNTS_OF_TENANT = """
+SELECT api_group, resource, count(*) FROM objects WHERE tenant_id = %(tenant)s
+GROUP BY api_group, resource
+"""

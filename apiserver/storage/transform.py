@@ -1,4 +1,5 @@
-"""What happens to an object's JSON between the store and the tables: nothing, until a resource is configured to be encrypted.
+"""What happens to an object's JSON between the store and the tables: nothing, until a resource is
+configured to be encrypted.
 
 The tables want JSON, so an encoded object must be JSON text too (a string, for ciphertext).
 """
@@ -11,7 +12,8 @@ from apiserver.storage.interface import ObjectKey
 
 
 class Transformer(Protocol):
-    """``tenant`` and ``key`` are for use as authenticated data: a ciphertext moved to another key must not decode."""
+    """``tenant`` and ``key`` are for use as authenticated data: a ciphertext moved to another key
+    must not decode."""
 
     def encode(self, tenant: int, key: ObjectKey, data: bytes) -> bytes: ...
 

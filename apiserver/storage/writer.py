@@ -1,7 +1,9 @@
-"""Group commit: per tenant, the writes that arrive while a batch is being committed form the next one; a lone write goes at once.
+"""Group commit: per tenant, the writes that arrive while a batch is being committed form the next
+one; a lone write goes at once.
 
-Two batches of one tenant never run at the same time (they would only wait for each other's lock), so within a process the events come
-in the order of the log. Observers see them before the writers get their answers: a cache in this process is never behind its own writes.
+Two batches of one tenant never run at the same time (they would only wait for each other's lock),
+so within a process the events come in the order of the log. Observers see them before the writers
+get their answers: a cache in this process is never behind its own writes.
 """
 
 from __future__ import annotations
@@ -15,8 +17,15 @@ from collections.abc import Sequence
 
 import psycopg
 
-from apiserver.storage.commit import Outcome, Prepared, check_text, commit
-from apiserver.storage.errors import InvalidText, KeyExists, KeyMissing, Stale, StorageError, Unavailable
+from apiserver.storage.commit import Outcome, Prepared, check_size, check_text, commit
+from apiserver.storage.errors import (
+    InvalidText,
+    KeyExists,
+    KeyMissing,
+    Stale,
+    StorageError,
+    Unavailable,
+)
 from apiserver.storage.interface import Event, Observer, Write
 from apiserver.storage.pool import Database, is_connection_loss, translate
 from apiserver.storage.resolve import find_committed
@@ -46,6 +55,7 @@ class Writer:
             await asyncio.wait(self._tasks)
 
     async def write(self, tenant: int, write: Write) -> int:
+        check_size(write)
         check_text(write)
         item = Prepared(write, self._transformer.encode(tenant, write.key, write.data))
         future: asyncio.Future[int] = asyncio.get_running_loop().create_future()
@@ -62,11 +72,15 @@ class Writer:
         try:
             while queue:
                 batch = _take(queue)
+                if not batch:
+                    break
                 try:
                     outcomes = await self._commit(tenant, [item for item, _ in batch])
                 except Exception as error:  # a bug must not leave writers waiting for ever
                     log.exception("committing a batch of tenant %s", tenant)
-                    outcomes = [Unavailable(f"internal error: {error}", unknown=True) for _ in batch]
+                    outcomes = [
+                        Unavailable(f"internal error: {error}", unknown=True) for _ in batch
+                    ]
                 self._announce(tenant, [o for o in outcomes if isinstance(o, Event)])
                 for (_, future), outcome in zip(batch, outcomes, strict=True):
                     if future.done():
@@ -109,14 +123,19 @@ class Writer:
             await asyncio.sleep(pause * random.uniform(0.5, 1.5))  # noqa: S311
             pause = min(pause * 2, 0.5)
 
-    async def _one_by_one(self, tenant: int, batch: Sequence[Prepared], error: psycopg.Error) -> list[Outcome]:
+    async def _one_by_one(
+        self, tenant: int, batch: Sequence[Prepared], error: psycopg.Error
+    ) -> list[Outcome]:
         """The database refused the batch as a whole; alone, each write gets its own answer."""
         if len(batch) == 1:
             return [_refusal(error)]
         return [(await self._commit(tenant, [item]))[0] for item in batch]
 
-    async def _after_loss(self, tenant: int, batch: Sequence[Prepared], deadline: float) -> list[Outcome]:
-        """Nobody knows whether the batch was committed: the log is asked, and what left no event is committed again (see resolve.py)."""
+    async def _after_loss(
+        self, tenant: int, batch: Sequence[Prepared], deadline: float
+    ) -> list[Outcome]:
+        """Nobody knows whether the batch was committed: the log is asked, and what left no event is
+        committed again (see resolve.py)."""
         try:
             events = await self._find_committed(tenant, batch)
             if None not in events and events:
@@ -125,29 +144,58 @@ class Writer:
                 raise Unavailable("")
             missing = [i for i, event in enumerate(events) if event is None]
             again = await self._commit(tenant, [batch[i] for i in missing])
-            lost = [i for i, outcome in zip(missing, again, strict=True) if isinstance(outcome, KeyExists | KeyMissing | Stale)]
-            late = dict(zip(lost, await self._find_committed(tenant, [batch[i] for i in lost]), strict=True)) if lost else {}
+            lost = [
+                i
+                for i, outcome in zip(missing, again, strict=True)
+                if isinstance(outcome, KeyExists | KeyMissing | Stale)
+            ]
+            late = (
+                dict(
+                    zip(
+                        lost,
+                        await self._find_committed(tenant, [batch[i] for i in lost]),
+                        strict=True,
+                    )
+                )
+                if lost
+                else {}
+            )
         except StorageError:
-            unknown = Unavailable("the connection to the database was lost while the write was committed", unknown=True)
+            unknown = Unavailable(
+                "the connection to the database was lost while the write was committed",
+                unknown=True,
+            )
             return [unknown for _ in batch]
-        outcomes: dict[int, Outcome] = {i: late.get(i) or outcome for i, outcome in zip(missing, again, strict=True)}
+        outcomes: dict[int, Outcome] = {
+            i: late.get(i) or outcome for i, outcome in zip(missing, again, strict=True)
+        }
         return [event or outcomes[i] for i, event in enumerate(events)]
 
     async def _find_committed(self, tenant: int, batch: Sequence[Prepared]) -> list[Event | None]:
-        return await self._database.read(lambda connection: find_committed(connection, tenant, batch))
+        return await self._database.read(
+            lambda connection: find_committed(connection, tenant, batch)
+        )
 
 
 def _take(queue: deque[_Pending]) -> list[_Pending]:
     batch: list[_Pending] = []
     size = 0
-    while queue and len(batch) < MAX_BATCH and (not batch or size + len(queue[0][0].stored) <= MAX_BATCH_BYTES):
-        size += len(queue[0][0].stored)
-        batch.append(queue.popleft())
+    while (
+        queue
+        and len(batch) < MAX_BATCH
+        and (not batch or size + len(queue[0][0].stored) <= MAX_BATCH_BYTES)
+    ):
+        item, future = queue.popleft()
+        if future.cancelled():  # whoever asked for it has gone
+            continue
+        size += len(item.stored)
+        batch.append((item, future))
     return batch
 
 
 def _refusal(error: psycopg.Error) -> StorageError:
-    """Class 22 and program limits: the value cannot be stored; all else is the database's trouble."""
+    """Class 22 and program limits: the value cannot be stored; all else is the database's
+    trouble."""
     if isinstance(error, psycopg.DataError) or (error.sqlstate or "").startswith("54"):
         return InvalidText(str(error).split("\n", 1)[0])
     return translate(error)

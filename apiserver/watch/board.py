@@ -1,10 +1,13 @@
-"""The board on which the workers of one machine tell each other that something changed which decides about requests.
+"""The board on which the workers of one machine tell each other that something changed which
+decides about requests.
 
-A worker answers its own writes' consequences at once, but hears of another worker's through the database, some milliseconds later: a client
-that deletes a namespace, writes a role or sets a quota, and whose next request another worker gets, would be answered by the state before.
-So who commits such a change writes its version here before the client is answered, and every request first waits until what the board says
-has been applied. The board is memory that `up` shares with its workers; across machines, and where a slot is lost to another tenant, the
-hints of the database are all there is (`apiserver.storage.hints`).
+A worker answers its own writes' consequences at once, but hears of another worker's through the
+database, some milliseconds later: a client that deletes a namespace, writes a role or sets a quota,
+and whose next request another worker gets, would be answered by the state before. So who commits
+such a change writes its version here before the client is answered, and every request first waits
+until what the board says has been applied. The board is memory that `up` shares with its workers;
+across machines, and where a slot is lost to another tenant, the hints of the database are all there
+is (`apiserver.storage.hints`).
 """
 
 from __future__ import annotations
@@ -15,17 +18,27 @@ import os
 import struct
 from collections.abc import Iterable
 
+from apiserver.authz import lastmodes
+from apiserver.flow import shares
 from apiserver.meta.gvk import GroupResource
 
 _SLOT = struct.Struct("=QQQ")
-"""tenant, version, and both of them mixed, which tells a slot that is being written from one that is whole."""
+"""tenant, version, and both of them mixed, which tells a slot that is being written from one that
+is whole."""
 _SLOTS = 4096
 SIZE = _SLOT.size * _SLOTS
+SHARES_AT = SIZE
+LAST_MODES_AT = SHARES_AT + shares.SIZE
+FILE_SIZE = LAST_MODES_AT + lastmodes.SIZE
+"""Of the file that workers share: the board, what they count together, and which impersonation
+they last allowed."""
 _MIX = 0x9E3779B97F4A7C15
 _LOOKS = 8
 """At a slot that is being written, until it is taken for one that says nothing."""
 
-_GROUPS = frozenset({"rbac.authorization.k8s.io", "admissionregistration.k8s.io", "apiextensions.k8s.io"})
+_GROUPS = frozenset(
+    {"rbac.authorization.k8s.io", "admissionregistration.k8s.io", "apiextensions.k8s.io"}
+)
 _CORE = frozenset({"namespaces", "serviceaccounts", "resourcequotas", "limitranges"})
 _CLASSES = frozenset({"priorityclasses", "storageclasses", "ingressclasses", "runtimeclasses"})
 
@@ -36,7 +49,7 @@ def decides(resource: GroupResource) -> bool:
 
 
 class Board:
-    """``fd``: of a file of SIZE bytes, zeros at first."""
+    """``fd``: of a file of SIZE bytes or more, zeros at first."""
 
     def __init__(self, fd: int) -> None:
         self._fd = os.dup(fd)
@@ -44,20 +57,20 @@ class Board:
 
     @classmethod
     def inherited(cls, fd: str) -> Board | None:
-        """``fd``: as text, "" for none. None too where it is not a board: a process further down has the name, and not the file."""
-        try:
-            return cls(int(fd)) if fd and os.fstat(int(fd)).st_size == SIZE else None
-        except (OSError, ValueError):
-            return None
+        """``fd``: as `shared_file` takes it."""
+        number = shared_file(fd)
+        return None if number is None else cls(number)
 
     def tell(self, tenant: int, version: int) -> None:
-        """One process at a time compares and writes a slot, so that what it says of a tenant never goes back. The lock ends with a process
-        that dies; nobody waits while it is held."""
+        """One process at a time compares and writes a slot, so that what it says of a tenant never
+        goes back. The lock ends with a process that dies; nobody waits while it is held."""
         at = self._at(tenant)
         fcntl.lockf(self._fd, fcntl.LOCK_EX, _SLOT.size, at)
         try:
             if version > self.told(tenant):
-                self._memory[at : at + _SLOT.size] = _SLOT.pack(tenant, version, tenant ^ version ^ _MIX)  # at one go
+                self._memory[at : at + _SLOT.size] = _SLOT.pack(
+                    tenant, version, tenant ^ version ^ _MIX
+                )  # at one go
         finally:
             fcntl.lockf(self._fd, fcntl.LOCK_UN, _SLOT.size, at)
 
@@ -65,9 +78,9 @@ class Board:
         """The latest version told of the tenant, 0 where nothing was."""
         at = self._at(tenant)
         for _ in range(_LOOKS):
-            found, version, mixed = _SLOT.unpack(self._memory[at : at + _SLOT.size])
-            if mixed == found ^ version ^ _MIX:
-                return version if found == tenant else 0
+            owner, version, mixed = _SLOT.unpack(self._memory[at : at + _SLOT.size])
+            if mixed == owner ^ version ^ _MIX:
+                return version if owner == tenant else 0
             if not mixed:
                 return 0  # nobody has written here yet
         return 0
@@ -80,6 +93,16 @@ class Board:
         return tenant % _SLOTS * _SLOT.size
 
 
+def shared_file(fd: str) -> int | None:
+    """The descriptor of the file that `up` shares with its workers. ``fd``: as text, "" for none.
+    None too where it is another file: a process further down has the name, and not the file."""
+    try:
+        return int(fd) if fd and os.fstat(int(fd)).st_size == FILE_SIZE else None
+    except (OSError, ValueError):
+        return None
+
+
 def last_deciding(changes: Iterable[tuple[GroupResource, int]]) -> int:
-    """The version of the last change that decides about requests; 0 for none. ``changes``: in order."""
+    """The version of the last change that decides about requests; 0 for none. ``changes``: in
+    order."""
     return max((version for resource, version in changes if decides(resource)), default=0)

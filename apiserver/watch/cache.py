@@ -1,6 +1,8 @@
-"""The current state of one resource of one tenant, in key order, and a window of its recent changes.
+"""The current state of one resource of one tenant, in key order, and a window of its recent
+changes.
 
-The window lets watches start at a version of the recent past without a query; older ones read the log.
+The window lets watches start at a version of the recent past without a query; older ones read the
+log.
 """
 
 from __future__ import annotations
@@ -9,7 +11,9 @@ import sys
 import time
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from typing import Protocol
+from functools import cached_property
+from operator import attrgetter
+from typing import Any, Protocol
 
 from apiserver.meta.gvk import GroupResource
 from apiserver.storage.interface import Event, ObjectKey, Record, key_order
@@ -19,11 +23,31 @@ WINDOW_CHANGES = 4096
 WINDOW_SECONDS = 300.0
 WINDOW_BYTES = 32 * 2**20
 
+_json = attrgetter("json")
+
 
 class Clock(Protocol):
     """Up to where the tenant's log has been applied."""
 
     position: int
+
+
+class Entries(tuple[Entry, ...]):
+    """A state, or a part of it, in key order. size, largest: bytes of all objects, and of the
+    largest; looked at once."""
+
+    @cached_property
+    def size(self) -> int:
+        return sum(map(len, map(_json, self)))
+
+    @cached_property
+    def shared(self) -> tuple[dict[str, Any], ...]:
+        """All objects (`Entry.shared`), for those who look at them again and again."""
+        return tuple(entry.shared for entry in self)
+
+    @cached_property
+    def largest(self) -> int:
+        return max(map(len, map(_json, self)), default=0)
 
 
 class Cache:
@@ -37,7 +61,8 @@ class Cache:
         self._keys: list[tuple[str, str]] = []
         self._entries: list[Entry] = []
         self._by_key: dict[tuple[str, str], Entry] = {}
-        self._selected: dict[str, Sequence[Entry]] = {}
+        self._selected: dict[str, Entries] = {}
+        self._settled: tuple[tuple[int, int], Entries] | None = None
         self._window: list[Change] = []
         self._window_after = 0
         self._window_bytes = 0
@@ -58,23 +83,54 @@ class Cache:
     def get(self, key: ObjectKey) -> Entry | None:
         return self._by_key.get((key.namespace + "/", key.name))
 
-    def select(self, namespace: str = "") -> Sequence[Entry]:
-        """All entries, or those of a namespace, in key order. The sequence never changes; asking again is free until the next change."""
+    def select(self, namespace: str = "") -> Entries:
+        """All entries, or those of a namespace, in key order. The sequence never changes; asking
+        again is free until the next change."""
         selected = self._selected.get(namespace)
         if selected is None:
             if namespace:
                 prefix = namespace + "/"
-                entries = self._entries[bisect_left(self._keys, (prefix, "")) : bisect_left(self._keys, (prefix + "\0", ""))]
+                entries = self._entries[
+                    bisect_left(self._keys, (prefix, "")) : bisect_left(
+                        self._keys, (prefix + "\0", "")
+                    )
+                ]
             else:
                 entries = self._entries
-            selected = self._selected[namespace] = tuple(entries)
+            selected = self._selected[namespace] = Entries(entries)
         return selected
 
     def changes_after(self, resource_version: int) -> Sequence[Change]:
         """From the window; the caller has compared with `window_after`."""
-        return self._window[bisect_right(self._window, resource_version, key=lambda c: c.resource_version) :]
+        return self._window[
+            bisect_right(self._window, resource_version, key=lambda c: c.resource_version) :
+        ]
 
-    # --- filled by the tail ----------------------------------------------------------------------------------------------------
+    def settled(self, seconds: float) -> Entries:
+        """All entries but for the changes that were applied here in the last ``seconds``: those
+        that the window still has are undone. The same sequence until one more change is as old as
+        that."""
+        window, limit = self._window, time.monotonic() - seconds
+        if not window or window[-1].at <= limit:
+            self._settled = None
+            return self.select()
+        recent = window[bisect_right(window, limit, key=lambda c: c.at) :]
+        key = (recent[0].resource_version, recent[-1].resource_version)
+        if self._settled is None or self._settled[0] != key:
+            self._settled = key, self._without(recent)
+        return self._settled[1]
+
+    def _without(self, changes: Sequence[Change]) -> Entries:
+        entries = dict(self._by_key)
+        for change in reversed(changes):
+            order = self._order(change.new.namespace, change.new.name)
+            if change.old is None:
+                entries.pop(order, None)
+            else:
+                entries[order] = change.old
+        return Entries(entries[order] for order in sorted(entries))
+
+    # --- filled by the tail -----------------------------------------------------------------------
     def load(self, records: Iterable[Record]) -> None:
         """One batch of the first snapshot, in key order."""
         for record in records:
@@ -88,7 +144,8 @@ class Cache:
         self._loaded = self._window_after = resource_version
 
     def apply(self, event: Event) -> Change | None:
-        """The next event of the log that is about this resource; None for one that the snapshot already held."""
+        """The next event of the log that is about this resource; None for one that the snapshot
+        already held."""
         if event.record.resource_version <= self._loaded:
             return None
         new = Entry.of(self.resource, event.record, self._index)
@@ -121,7 +178,8 @@ class Cache:
         self._forget(bisect_left(self._window, limit, key=lambda c: c.at))
 
     def _shrink(self) -> None:
-        """To half of what is allowed, so that the cost of moving the list is spread over many changes."""
+        """To half of what is allowed, so that the cost of moving the list is spread over many
+        changes."""
         count = max(len(self._window) - WINDOW_CHANGES, 0)
         size = self._window_bytes - sum(len(change.new.json) for change in self._window[:count])
         while size > WINDOW_BYTES // 2:

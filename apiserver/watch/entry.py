@@ -1,4 +1,5 @@
-"""An object as the cache holds it, and what one change of it looks like to watchers: encoded once, shared by all."""
+"""An object as the cache holds it, and what one change of it looks like to watchers: encoded once,
+shared by all."""
 
 from __future__ import annotations
 
@@ -19,10 +20,22 @@ Predicate = Callable[[Labels, Fields], bool]
 
 
 class Entry:
-    """One object at one version. json: its text with resourceVersion; fields: what field selectors can see. Never changed. memo: what
-    others have made of it and want to find again, as long as it is kept here."""
+    """One object at one version. json: its text with resourceVersion; fields: what field selectors
+    can see. Never changed. memo: what others have made of it and want to find again, as long as it
+    is kept here."""
 
-    __slots__ = ("_shared", "fields", "json", "labels", "memo", "name", "namespace", "resource", "resource_version", "uid")
+    __slots__ = (
+        "_shared",
+        "fields",
+        "json",
+        "labels",
+        "memo",
+        "name",
+        "namespace",
+        "resource",
+        "resource_version",
+        "uid",
+    )
 
     def __init__(
         self,
@@ -50,7 +63,16 @@ class Entry:
     def of(cls, resource: GroupResource, record: Record, index: Index) -> Entry:
         labels, fields = index(resource, record.data)
         key = record.key
-        return cls(resource, sys.intern(key.namespace), key.name, record.uid, record.resource_version, record.json, labels, fields)
+        return cls(
+            resource,
+            sys.intern(key.namespace),
+            key.name,
+            record.uid,
+            record.resource_version,
+            record.json,
+            labels,
+            fields,
+        )
 
     @property
     def key(self) -> ObjectKey:
@@ -58,7 +80,8 @@ class Entry:
 
     @property
     def shared(self) -> dict[str, Any]:
-        """The object, decoded once and kept, for those who look at it again and again (RBAC, admission): nobody may change it."""
+        """The object, decoded once and kept, for those who look at it again and again (RBAC,
+        admission): nobody may change it."""
         if self._shared is None:
             self._shared = orjson.loads(self.json)
         return self._shared
@@ -69,22 +92,40 @@ class Entry:
         return decoded
 
     def at(self, resource_version: int) -> Entry:
-        """The same state under another version: what a watcher gets of an object that left its selection."""
-        mine, theirs = (b'"resourceVersion":"%d"' % v for v in (self.resource_version, resource_version))
-        json = self.json.replace(mine, theirs, 1)  # the first occurrence: see splice_resource_version
-        return type(self)(self.resource, self.namespace, self.name, self.uid, resource_version, json, self.labels, self.fields)
+        """The same state under another version: what a watcher gets of an object that left its
+        selection."""
+        mine, theirs = (
+            b'"resourceVersion":"%d"' % v for v in (self.resource_version, resource_version)
+        )
+        json = self.json.replace(
+            mine, theirs, 1
+        )  # the first occurrence: see splice_resource_version
+        return type(self)(
+            self.resource,
+            self.namespace,
+            self.name,
+            self.uid,
+            resource_version,
+            json,
+            self.labels,
+            self.fields,
+        )
 
 
 class WatchEvent:
-    """What a watcher is sent. old: the state before, where it is known; memo: encodings by a key of the encoder's choice, made by the
-    first watcher that needs one."""
+    """What a watcher is sent. old: the state before, where it is known; memo: encodings by a key of
+    the encoder's choice, made by the first watcher that needs one; turnover: the tenant's when the
+    change came."""
 
-    __slots__ = ("_frame", "entry", "memo", "old", "type")
+    __slots__ = ("_frame", "entry", "memo", "old", "turnover", "type")
 
-    def __init__(self, type: EventType, entry: Entry, old: Entry | None = None) -> None:
+    def __init__(
+        self, type: EventType, entry: Entry, old: Entry | None = None, turnover: int = 0
+    ) -> None:
         self.type = type
         self.entry = entry
         self.old = old
+        self.turnover = turnover
         self.memo: dict[Any, Any] = {}
         self._frame: bytes | None = None
 
@@ -101,9 +142,10 @@ class WatchEvent:
 
 
 class Change:
-    """One event of the log as the cache saw it. old: None when the object was not there; new: its state, for a deletion the last one."""
+    """One event of the log as the cache saw it. old: None when the object was not there; new: its
+    state, for a deletion the last one; turnover: the tenant's, this change included."""
 
-    __slots__ = ("_seen", "at", "deleted", "new", "old", "resource_version")
+    __slots__ = ("_seen", "at", "deleted", "new", "old", "resource_version", "turnover")
 
     def __init__(self, old: Entry | None, new: Entry, deleted: bool) -> None:
         self.old = old
@@ -111,11 +153,13 @@ class Change:
         self.deleted = deleted
         self.resource_version = new.resource_version
         self.at = time.monotonic()
+        self.turnover = 0
         self._seen: dict[tuple[bool, bool], WatchEvent] = {}
 
     def seen(self, predicate: Predicate | None) -> WatchEvent | None:
-        """The event for watchers with that selector (k8s.io/apiserver ``storage/cacher`` convertToWatchEvent): an object that enters the
-        selection is ADDED, one that leaves it is DELETED in its old state at the new version."""
+        """The event for watchers with that selector (k8s.io/apiserver ``storage/cacher``
+        convertToWatchEvent): an object that enters the selection is ADDED, one that leaves it is
+        DELETED in its old state at the new version."""
         old, new = self.old, self.new
         if predicate is None:
             was, is_ = old is not None, not self.deleted
@@ -131,7 +175,7 @@ class Change:
 
     def _event(self, was: bool, is_: bool) -> WatchEvent:
         if is_:
-            return WatchEvent("MODIFIED" if was else "ADDED", self.new, self.old)
+            return WatchEvent("MODIFIED" if was else "ADDED", self.new, self.old, self.turnover)
         if self.deleted or self.old is None:
-            return WatchEvent("DELETED", self.new, self.old)
-        return WatchEvent("DELETED", self.old.at(self.resource_version))
+            return WatchEvent("DELETED", self.new, self.old, self.turnover)
+        return WatchEvent("DELETED", self.old.at(self.resource_version), turnover=self.turnover)

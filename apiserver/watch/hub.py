@@ -1,7 +1,8 @@
 """Who watches one resource of one tenant, and the sending of each change to those whom it concerns.
 
-Watchers with the same namespace, name and selector form a group, so that a selector is evaluated once for each change and the event is the
-same value for all of them. Groups are found by namespace and name: a thousand watches of single objects cost a change of another nothing.
+Watchers with the same namespace, name and selector form a group, so that a selector is evaluated
+once for each change and the event is the same value for all of them. Groups are found by namespace
+and name: a thousand watches of single objects cost a change of another nothing.
 """
 
 from __future__ import annotations
@@ -28,8 +29,16 @@ class Hub:
     def __len__(self) -> int:
         return sum(1 for _ in self._all())
 
-    def join(self, subscription: Subscription, namespace: str, name: str, predicate: Predicate | None, key: Hashable = None) -> None:
-        """key: equal for predicates that decide alike; without one, predicates that are equal are taken for the same."""
+    def join(
+        self,
+        subscription: Subscription,
+        namespace: str,
+        name: str,
+        predicate: Predicate | None,
+        key: Hashable = None,
+    ) -> None:
+        """key: equal for predicates that decide alike; without one, predicates that are equal are
+        taken for the same."""
         if key is None:
             key = predicate
         place = self._places.setdefault((namespace, name), {})

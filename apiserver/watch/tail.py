@@ -1,8 +1,10 @@
-"""The tail of one tenant's log in this process: applies every event once, in order, to the caches that exist.
+"""The tail of one tenant's log in this process: applies every event once, in order, to the caches
+that exist.
 
-Events come from two sides: this process's own commits, handed over directly, and the log, read when a hint, a waiting reader or the
-clock says that there may be more. Both only ever move `position` forward along the chain of `previous` versions; what the direct side
-cannot attach is left to the log, and a hole in the log itself is a bug that is reported, never skipped.
+Events come from two sides: this process's own commits, handed over directly, and the log, read when
+a hint, a waiting reader or the clock says that there may be more. Both only ever move `position`
+forward along the chain of `previous` versions; what the direct side cannot attach is left to the
+log, and a hole in the log itself is a bug that is reported, never skipped.
 """
 
 from __future__ import annotations
@@ -17,12 +19,20 @@ from contextlib import aclosing
 from itertools import count
 
 from apiserver.meta.gvk import GroupResource
-from apiserver.storage.errors import ChainBroken, Compacted, StorageError, TenantGone, TooLarge, Unavailable
+from apiserver.storage.errors import (
+    ChainBroken,
+    Compacted,
+    StorageError,
+    TenantGone,
+    TooLarge,
+    Unavailable,
+)
 from apiserver.storage.interface import Event, Store
 from apiserver.watch.cache import Cache
 from apiserver.watch.entry import Index
 from apiserver.watch.errors import WatchClosed
 from apiserver.watch.hub import Hub
+from apiserver.watch.turnover import Turnover
 
 log = logging.getLogger("polyplane.watch")
 
@@ -30,22 +40,27 @@ PAGE = 250  # events that are applied between two awaits
 
 
 class Channel:
-    """One resource: its cache and its watchers. used: time.monotonic() of the last reader."""
+    """One resource: its cache and its watchers. turnover: of its tenant; used: time.monotonic() of
+    the last reader."""
 
-    __slots__ = ("cache", "hub", "used")
+    __slots__ = ("cache", "hub", "turnover", "used")
 
-    def __init__(self, cache: Cache) -> None:
+    def __init__(self, cache: Cache, turnover: Turnover) -> None:
         self.cache = cache
+        self.turnover = turnover
         self.hub = Hub()
         self.used = time.monotonic()
 
 
 class Tail:
-    """Ends (``closed``) when the log can no longer be followed; whoever needs the tenant then starts a new one. unheard: a version that
-    requests have waited for in vain."""
+    """Ends (``closed``) when the log can no longer be followed; whoever needs the tenant then
+    starts a new one. unheard: a version that requests have waited for in vain."""
 
-    def __init__(self, store: Store, tenant: int, position: int, index: Index) -> None:
+    def __init__(
+        self, store: Store, tenant: int, position: int, index: Index, turnover: Turnover
+    ) -> None:
         self.tenant = tenant
+        self.turnover = turnover
         self.position = position
         self.unheard = 0
         self.closed = False
@@ -62,17 +77,23 @@ class Tail:
     def idle(self) -> bool:
         return not self.channels and not self._loading and not self._waiters
 
-    # --- caches ----------------------------------------------------------------------------------------------------------------
+    # --- caches -----------------------------------------------------------------------------------
     async def channel(self, resource: GroupResource) -> Channel:
-        """Loaded at its first use. Raises StorageError, WatchClosed when the tail ended meanwhile."""
+        """Loaded at its first use. Raises StorageError, WatchClosed when the tail ended
+        meanwhile."""
         channel = self.channels.get(resource)
         if channel is None:
             loading = self._loading.get(resource)
             if loading is None:
                 events: list[Event] = []
-                loading = self._loading[resource] = (asyncio.create_task(self._load(resource, events)), events)
+                loading = self._loading[resource] = (
+                    asyncio.create_task(self._load(resource, events)),
+                    events,
+                )
             await asyncio.wait([loading[0]])
-            if loading[0].cancelled() or (self.channels.get(resource) is None and loading[0].exception() is None):
+            if loading[0].cancelled() or (
+                self.channels.get(resource) is None and loading[0].exception() is None
+            ):
                 raise WatchClosed("the cache was dropped while it was loaded")
             channel = loading[0].result()
         channel.used = time.monotonic()
@@ -87,24 +108,27 @@ class Tail:
             loading[0].cancel()
 
     async def _load(self, resource: GroupResource, meanwhile: list[Event]) -> Channel:
-        """The snapshot is from after the tail's position of now, so nothing falls between it and the events that arrive from here on."""
+        """The snapshot is from after the tail's position of now, so nothing falls between it and
+        the events that arrive from here on."""
         try:
             cache = Cache(resource, self._index, self)
             version = 0
-            async with aclosing(self._store.snapshot(self.tenant, resource)) as batches:  # a load that is given up leaves no cursor behind
+            async with aclosing(
+                self._store.snapshot(self.tenant, resource)
+            ) as batches:  # a load that is given up leaves no cursor behind
                 async for version, records in batches:  # noqa: B007
                     cache.load(records)
                     await asyncio.sleep(0)
             cache.loaded(version)
             for event in meanwhile:
                 cache.apply(event)
-            channel = self.channels[resource] = Channel(cache)
+            channel = self.channels[resource] = Channel(cache, self.turnover)
             return channel
         finally:
             if resource in self._loading and self._loading[resource][1] is meanwhile:
                 del self._loading[resource]
 
-    # --- following the log -----------------------------------------------------------------------------------------------------
+    # --- following the log ------------------------------------------------------------------------
     def committed(self, events: Sequence[Event]) -> None:
         """This process's own commits, or what a query found."""
         self._apply(events)
@@ -116,7 +140,8 @@ class Tail:
             self._wake.set()
 
     async def reach(self, resource_version: int, seconds: float) -> None:
-        """Waits until the log has been applied up to that version. Raises TooLarge after ``seconds``, WatchClosed when the tail ends."""
+        """Waits until the log has been applied up to that version. Raises TooLarge after
+        ``seconds``, WatchClosed when the tail ends."""
         if resource_version <= self.position:
             return
         self._wake.set()
@@ -157,9 +182,14 @@ class Tail:
         try:
             change = channel.cache.apply(event)
             if change is not None:
+                old = change.old
+                self.turnover.add(len(change.new.json), 0 if old is None else len(old.json))
+                change.turnover = self.turnover.bytes
                 channel.hub.send(change)
         except Exception as error:  # a cache that missed an event must not be served
-            log.exception("%s of tenant %s at %s", resource, self.tenant, event.record.resource_version)
+            log.exception(
+                "%s of tenant %s at %s", resource, self.tenant, event.record.resource_version
+            )
             self.drop(resource, WatchClosed(f"internal error: {error}"))
 
     async def _follow(self) -> None:
@@ -189,13 +219,18 @@ class Tail:
             page = await self._store.events(self.tenant, self.position, limit=PAGE)
             self._apply(page.events)
             if page.through > self.position:
-                beyond = [e.previous for e in page.events if e.record.resource_version > self.position]
+                beyond = [
+                    e.previous for e in page.events if e.record.resource_version > self.position
+                ]
                 raise ChainBroken(self.tenant, self.position, beyond[0] if beyond else page.through)
-            if len(page.events) < PAGE:  # the end, as of that query; what came after it wakes the tail again
+            if (
+                len(page.events) < PAGE
+            ):  # the end, as of that query; what came after it wakes the tail again
                 return
 
     def close(self, error: Exception) -> None:
-        """Ends all that depends on it: watchers get the error, readers that wait get WatchClosed or, for a tenant that is gone, that."""
+        """Ends all that depends on it: watchers get the error, readers that wait get WatchClosed
+        or, for a tenant that is gone, that."""
         if self.closed:
             return
         self.closed = True
@@ -203,7 +238,9 @@ class Tail:
             self.drop(resource, error)
         for _, _, future in self._waiters:
             if not future.done():
-                future.set_exception(error if isinstance(error, StorageError) else WatchClosed(str(error)))
+                future.set_exception(
+                    error if isinstance(error, StorageError) else WatchClosed(str(error))
+                )
         self._waiters.clear()
         if asyncio.current_task() is not self._task:
             self._task.cancel()

@@ -1,6 +1,7 @@
 """The public face of caches and watches in one process; one per worker, on its event loop.
 
-Nothing is kept for a tenant that nobody reads: its tail begins with the first reader and ends some minutes after the last.
+Nothing is kept for a tenant that nobody reads: its tail begins with the first reader and ends some
+minutes after the last.
 """
 
 from __future__ import annotations
@@ -18,34 +19,56 @@ from apiserver.watch.board import Board, last_deciding
 from apiserver.watch.cache import Cache
 from apiserver.watch.entry import Change, Entry, Index, Predicate
 from apiserver.watch.errors import WatchClosed
-from apiserver.watch.subscription import Subscription, initial_state, replay
+from apiserver.watch.subscription import BATCH_BYTES, Subscription, initial_state, replay
 from apiserver.watch.tail import Channel, Tail
+from apiserver.watch.turnover import Turnover
 
 log = logging.getLogger("polyplane.watch")
 
 POLL = 1.0  # seconds between looks at the heads, in case hints were lost
 SWEEP = 5.0  # seconds between looks for idle caches and stalled watchers
 HEARING = 1.0  # seconds to wait for what another worker has committed
+LOG_PAGE = 1000  # events of the log at a time, for a watcher that begins in the past
 REACH = 3.0  # seconds to wait for a version that is not there yet, as kube-apiserver does
+MAX_BEHIND = 128 * 2**20  # bytes of turnover that a reader may be behind
 
 
 class Watches:
-    """index: labels and selectable fields of an object's JSON; idle: seconds after which a cache without readers is dropped; board: shared
-    with the other workers of this machine."""
+    """index: labels and selectable fields of an object's JSON; idle: seconds after which a cache
+    without readers is dropped; board: shared with the other workers of this machine; max_behind:
+    bytes that slow readers of a tenant may keep alive (`Turnover`)."""
 
-    def __init__(self, store: Store, index: Index, *, idle: float = 300.0, board: Board | None = None) -> None:
+    def __init__(
+        self,
+        store: Store,
+        index: Index,
+        *,
+        idle: float = 300.0,
+        board: Board | None = None,
+        max_behind: int = MAX_BEHIND,
+    ) -> None:
         self._store = store
         self._index = index
         self._idle = idle
         self._board = board
+        self._max_behind = max_behind
         self._tails: dict[int, Tail] = {}
+        self._forgetting: list[Callable[[int], None]] = []
         self._starting: dict[int, asyncio.Task[Tail]] = {}
         self._tasks: list[asyncio.Task[None]] = []
         store.observe(self.committed)
         store.listen(self._hint)
 
     async def start(self) -> None:
-        self._tasks = [asyncio.create_task(self._every(POLL, self._poll)), asyncio.create_task(self._every(SWEEP, self._sweep))]
+        self._tasks = [
+            asyncio.create_task(self._every(POLL, self._poll)),
+            asyncio.create_task(self._every(SWEEP, self._sweep)),
+        ]
+
+    def when_idle(self, forget: Callable[[int], None]) -> None:
+        """``forget`` is called with each tenant whose caches have been dropped, because nobody
+        reads them or it is gone."""
+        self._forgetting.append(forget)
 
     async def stop(self) -> None:
         """Ends every subscription with WatchClosed."""
@@ -56,9 +79,10 @@ class Watches:
         self._tails.clear()
         await asyncio.gather(*self._tasks, return_exceptions=True)
 
-    # --- reading ---------------------------------------------------------------------------------------------------------------
+    # --- reading ----------------------------------------------------------------------------------
     async def cache(self, tenant: int, resource: GroupResource) -> Cache:
-        """Loaded, and consistent at its own resource_version, which may be a moment old. Raises TenantGone, Unavailable."""
+        """Loaded, and consistent at its own resource_version, which may be a moment old. Raises
+        TenantGone, Unavailable."""
         return (await self._channel(tenant, resource)).cache
 
     def peek(self, tenant: int, resource: GroupResource) -> Cache | None:
@@ -71,17 +95,24 @@ class Watches:
         return channel.cache
 
     async def fresh(self, tenant: int, resource: GroupResource) -> Cache:
-        """Not older than the call: asks the database for the head and waits until the cache has it. Raises TenantGone, Unavailable."""
+        """Not older than the call: asks the database for the head and waits until the cache has it.
+        Raises TenantGone, Unavailable."""
         cache = await self.cache(tenant, resource)
         head = await self._store.head(tenant)
         if cache.resource_version >= head:
             return cache
         try:
             return await self.wait_for(tenant, resource, head)
-        except TooLarge as error:  # nobody has asked for a version: the log cannot be read as fast as it grows
-            raise Unavailable(f"the log of tenant {tenant} has been read up to {error.current} of {head}") from None
+        except (
+            TooLarge
+        ) as error:  # nobody has asked for a version: the log cannot be read as fast as it grows
+            raise Unavailable(
+                f"the log of tenant {tenant} has been read up to {error.current} of {head}"
+            ) from None
 
-    async def wait_for(self, tenant: int, resource: GroupResource, resource_version: int, seconds: float = REACH) -> Cache:
+    async def wait_for(
+        self, tenant: int, resource: GroupResource, resource_version: int, seconds: float = REACH
+    ) -> Cache:
         """The cache at that version or a later one. Raises TooLarge after ``seconds``."""
         deadline = time.monotonic() + seconds
         while True:
@@ -89,11 +120,13 @@ class Watches:
             if cache.resource_version >= resource_version:
                 return cache
             try:
-                await (await self._tail(tenant)).reach(resource_version, max(deadline - time.monotonic(), 0))
+                await (await self._tail(tenant)).reach(
+                    resource_version, max(deadline - time.monotonic(), 0)
+                )
             except WatchClosed:
                 await asyncio.sleep(0)
 
-    # --- watching --------------------------------------------------------------------------------------------------------------
+    # --- watching ---------------------------------------------------------------------------------
     async def subscribe(
         self,
         tenant: int,
@@ -106,47 +139,58 @@ class Watches:
         predicate: Predicate | None = None,
         selector: Hashable = None,
     ) -> Subscription:
-        """after None: the most recent state as ADDED events, then changes; 0: the same from whatever state the cache has; otherwise the
-        changes after that version, or, with ``initial``, a state that is not older than it, then changes. A version of the future is
-        waited for, silently. Predicates with equal ``selector`` keys (or, without one, equal predicates) are evaluated once for all.
-        The caller must cancel() the subscription.
+        """after None: the most recent state as ADDED events, then changes; 0: the same from
+        whatever state the cache has; otherwise the changes after that version, or, with
+        ``initial``, a state that is not older than it, then changes. A version of the future is
+        waited for, silently. Predicates with equal ``selector`` keys (or, without one, equal
+        predicates) are evaluated once for all. The caller must cancel() the subscription.
 
-        Raises Compacted for a version below the floor, TooLarge (initial only), TenantGone, Unavailable."""
+        Raises Compacted for a version below the floor, TooLarge (initial only), TenantGone,
+        Unavailable."""
         if after is None:
             await self.fresh(tenant, resource)
         elif initial and after:
             await self.wait_for(tenant, resource, after)
         channel = await self._channel(tenant, resource)
         cache = channel.cache
-        now = cache.resource_version
         matches = _matches(namespace, name)
         if initial or not after:
-            chosen = predicate
-
-            def selected(entry: Entry) -> bool:
-                return matches(entry) and (chosen is None or chosen(entry.labels, entry.fields))
-
-            subscription = Subscription(now, lambda: cache.resource_version, initial_state(cache.select(namespace), selected))
+            backlog = initial_state(cache.select(namespace), _selected(matches, predicate))
+            subscription = Subscription(
+                cache.resource_version, lambda: cache.resource_version, channel.turnover, backlog
+            )
             channel.hub.join(subscription, namespace, name, predicate, selector)
             return subscription
-        subscription = Subscription(after, lambda: cache.resource_version)
+        subscription = Subscription(after, lambda: cache.resource_version, channel.turnover)
         channel.hub.join(subscription, namespace, name, predicate, selector)
-        if after >= cache.window_after:
-            subscription.resume_with(replay(_one_page(cache.changes_after(after)), matches, predicate))
-        else:
-            subscription.after = now
-            pages = _from_log(self._store, tenant, resource, after, now, self._index)
-            first: Iterable[Change]
-            try:
-                first = await anext(pages, ())
-            except BaseException:
-                subscription.cancel()
-                raise
-            subscription.resume_with(replay(_then(first, pages), matches, predicate))
+        missed = await self._missed(subscription, cache, tenant, resource)
+        subscription.resume_with(replay(missed, matches, predicate))
         return subscription
 
+    async def _missed(
+        self, subscription: Subscription, cache: Cache, tenant: int, resource: GroupResource
+    ) -> AsyncIterator[Iterable[Change]]:
+        """The changes between the version that it began after and what the cache has now."""
+        after, now = subscription.start, cache.resource_version
+        if after >= cache.window_after:
+            return _one_page(cache.changes_after(after))
+        subscription.after = now
+        pages = _from_log(self._store, tenant, resource, after, now, self._index)
+        try:
+            return _then(await anext(pages, ()), pages)
+        except BaseException:
+            subscription.cancel()
+            raise
+
+    def turnover(self, tenant: int) -> Turnover:
+        """What readers of the tenant's caches compare themselves with; one that stands still when
+        there are none."""
+        tail = self._tails.get(tenant)
+        return Turnover(self._max_behind) if tail is None else tail.turnover
+
     def drop(self, tenant: int, resource: GroupResource) -> None:
-        """Forgets a cache whose labels or fields are indexed in another way now, or whose resource is gone; its watchers end."""
+        """Forgets a cache whose labels or fields are indexed in another way now, or whose resource
+        is gone; its watchers end."""
         tail = self._tails.get(tenant)
         if tail is not None:
             tail.drop(resource, WatchClosed(f"{resource} is served in another way now"))
@@ -154,7 +198,9 @@ class Watches:
     def watched(self, tenant: int, *, but: GroupResource) -> bool:
         """Whether anybody watches anything of the tenant beside that resource."""
         tail = self._tails.get(tenant)
-        return tail is not None and any(len(c.hub) for resource, c in tail.channels.items() if resource != but)
+        return tail is not None and any(
+            len(c.hub) for resource, c in tail.channels.items() if resource != but
+        )
 
     def committed(self, tenant: int, events: Sequence[Event]) -> None:
         """What this process wrote; called by the store."""
@@ -162,17 +208,22 @@ class Watches:
         if tail is not None and not tail.closed:
             tail.committed(events)
         if self._board is not None:
-            told = last_deciding((e.record.key.group_resource, e.record.resource_version) for e in events)
+            told = last_deciding(
+                (e.record.key.group_resource, e.record.resource_version) for e in events
+            )
             if told:
                 self._board.tell(tenant, told)
 
     async def heard(self, tenant: int) -> None:
-        """Waits until what other workers changed before this call, and what decides about requests, is known here."""
+        """Waits until what other workers changed before this call, and what decides about requests,
+        is known here."""
         told = self._board.told(tenant) if self._board is not None else 0
-        known = self._tails.get(tenant)
-        if not told or (known is not None and not known.closed and told <= known.position):
+        local = self._tails.get(tenant)
+        if not told or (local is not None and not local.closed and told <= local.position):
             return
-        with contextlib.suppress(WatchClosed, StorageError):  # whoever needs the tenant is told what is wrong with it
+        with contextlib.suppress(
+            WatchClosed, StorageError
+        ):  # whoever needs the tenant is told what is wrong with it
             if tenant in self._starting:
                 await self._tail(tenant)  # may be from before
             tail = self._tails.get(tenant)
@@ -180,10 +231,12 @@ class Watches:
                 return
             try:
                 await tail.reach(told, HEARING)
-            except TooLarge:  # one wait for it is enough: it may be that of a database that was lost
+            except (
+                TooLarge
+            ):  # one wait for it is enough: it may be that of a database that was lost
                 tail.unheard = told
 
-    # --- tails -----------------------------------------------------------------------------------------------------------------
+    # --- tails ------------------------------------------------------------------------------------
     async def _channel(self, tenant: int, resource: GroupResource) -> Channel:
         while True:
             try:
@@ -201,7 +254,8 @@ class Watches:
 
     async def _start_tail(self, tenant: int) -> Tail:
         try:
-            tail = self._tails[tenant] = Tail(self._store, tenant, await self._store.head(tenant), self._index)
+            head, turnover = await self._store.head(tenant), Turnover(self._max_behind)
+            tail = self._tails[tenant] = Tail(self._store, tenant, head, self._index, turnover)
             return tail
         finally:
             del self._starting[tenant]
@@ -245,17 +299,31 @@ class Watches:
                 tail.close(WatchClosed("idle"))
             if tail.closed:
                 del self._tails[tenant]
+                for forget in self._forgetting:
+                    forget(tenant)
 
 
 def _matches(namespace: str, name: str) -> Callable[[Entry], bool]:
-    return lambda entry: (not namespace or entry.namespace == namespace) and (not name or entry.name == name)
+    return lambda entry: (
+        (not namespace or entry.namespace == namespace) and (not name or entry.name == name)
+    )
+
+
+def _selected(
+    matches: Callable[[Entry], bool], predicate: Predicate | None
+) -> Callable[[Entry], bool]:
+    if predicate is None:
+        return matches
+    return lambda entry: matches(entry) and predicate(entry.labels, entry.fields)
 
 
 async def _one_page(changes: Iterable[Change]) -> AsyncIterator[Iterable[Change]]:
     yield changes
 
 
-async def _then(first: Iterable[Change], rest: AsyncIterator[Iterable[Change]]) -> AsyncIterator[Iterable[Change]]:
+async def _then(
+    first: Iterable[Change], rest: AsyncIterator[Iterable[Change]]
+) -> AsyncIterator[Iterable[Change]]:
     yield first
     async for page in rest:
         yield page
@@ -264,15 +332,21 @@ async def _then(first: Iterable[Change], rest: AsyncIterator[Iterable[Change]]) 
 async def _from_log(
     store: Store, tenant: int, resource: GroupResource, after: int, through: int, index: Index
 ) -> AsyncIterator[Iterable[Change]]:
-    """Changes above ``after`` up to ``through``, page by page."""
+    """Changes above ``after`` up to ``through``, page by page: every watcher has pages of its own,
+    so that they are small."""
 
     def entry(record: Record) -> Entry:
         return Entry.of(resource, record, index)
 
     while after < through:
-        page = await store.events(tenant, after, resource=resource, with_old=True)
+        page = await store.events(
+            tenant, after, resource=resource, with_old=True, limit=LOG_PAGE, max_bytes=BATCH_BYTES
+        )
         if page.through == after:
             raise StorageError(f"the log of tenant {tenant} ends at {after}, before {through}")
         events = [event for event in page.events if event.record.resource_version <= through]
-        yield [Change(entry(e.old) if e.old else None, entry(e.record), e.type == "DELETED") for e in events]
+        yield [
+            Change(entry(e.old) if e.old else None, entry(e.record), e.type == "DELETED")
+            for e in events
+        ]
         after = page.through

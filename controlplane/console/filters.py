@@ -1,13 +1,17 @@
-"""The filters beside lists of stored objects and events. Each narrows by a prefix of the table's key or by a plain column."""
+"""The filters beside lists of stored objects and events. `StoredFilterSet` says what each does to
+the rows, by a prefix of the table's key or by a plain column; the classes below it say how the
+console shows them."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
 from typing import Any
 
 from django.contrib.admin import ModelAdmin
 from django.db.models import QuerySet
 from django.http import HttpRequest
+from django_filters import CharFilter, FilterSet
 from unfold.contrib.filters.admin import DropdownFilter, TextFilter
 
 from apiserver.kinds import catalog
@@ -20,62 +24,79 @@ def known_resources() -> list[tuple[str, str]]:
     return sorted({(r.storage.group, r.storage.resource) for r in catalog.resources().values()})
 
 
-class TenantFilter(DropdownFilter):  # type: ignore[misc]  # unfold has no types
+class StoredFilterSet(FilterSet):  # type: ignore[misc]  # django-filter has no types
+    """The parameters of a list's URL, under their names there."""
+
+    tenant = CharFilter(method="by_tenant")
+    group = CharFilter(method="by_group")
+    resource = CharFilter("resource", strip=False)
+    namespace = CharFilter("namespace", strip=False)
+    finalizers = CharFilter(method="by_finalizers")
+    deleting = CharFilter(method="by_deletion")
+
+    def by_tenant(self, rows: QuerySet[Any], name: str, value: str) -> QuerySet[Any]:
+        tenants = Tenant.objects.filter(name=value).values_list("pk", flat=True)
+        return rows.filter(tenant_id__in=list(tenants))
+
+    def by_group(self, rows: QuerySet[Any], name: str, value: str) -> QuerySet[Any]:
+        return rows.filter(api_group="" if value == "core" else value)
+
+    def by_finalizers(self, rows: QuerySet[Any], name: str, value: str) -> QuerySet[Any]:
+        if value == "yes":
+            return rows.exclude(finalizers=[])
+        return rows.filter(finalizers=[]) if value == "no" else rows
+
+    def by_deletion(self, rows: QuerySet[Any], name: str, value: str) -> QuerySet[Any]:
+        return rows.filter(deleting=value == "yes")
+
+
+class _Narrows:
+    """Asks the filter of `StoredFilterSet` that has the name of its parameter."""
+
+    parameter_name: str
+    value: Callable[[], str | None]
+
+    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
+        rows: QuerySet[Any] = StoredFilterSet(
+            {self.parameter_name: self.value()}, queryset=queryset
+        ).qs
+        return rows
+
+
+class TenantFilter(_Narrows, DropdownFilter):  # type: ignore[misc]  # unfold has no types
     title, parameter_name = "tenant", "tenant"
 
     def lookups(self, request: HttpRequest, model_admin: ModelAdmin[Any]) -> list[tuple[str, str]]:
         return [(name, name) for name in Tenant.objects.values_list("name", flat=True)]
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        if not self.value():
-            return queryset
-        return queryset.filter(tenant_id__in=list(Tenant.objects.filter(name=self.value()).values_list("pk", flat=True)))
 
-
-class GroupFilter(DropdownFilter):  # type: ignore[misc]
+class GroupFilter(_Narrows, DropdownFilter):  # type: ignore[misc]
     title, parameter_name = "group", "group"
 
     def lookups(self, request: HttpRequest, model_admin: ModelAdmin[Any]) -> list[tuple[str, str]]:
-        return [(group or "core", group or "core") for group in sorted({g for g, _ in known_resources()})]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        return queryset.filter(api_group="" if self.value() == "core" else self.value()) if self.value() else queryset
-
-
-class ExactText(TextFilter):  # type: ignore[misc]
-    """A column that equals what is typed."""
-
-    column = ""
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        return queryset.filter(**{self.column: self.value()}) if self.value() else queryset
+        return [
+            (group or "core", group or "core")
+            for group in sorted({g for g, _ in known_resources()})
+        ]
 
 
-class ResourceFilter(ExactText):
-    title, parameter_name, column = "resource", "resource", "resource"
+class ResourceFilter(_Narrows, TextFilter):  # type: ignore[misc]
+    title, parameter_name = "resource", "resource"
 
 
-class NamespaceFilter(ExactText):
-    title, parameter_name, column = "namespace", "namespace", "namespace"
+class NamespaceFilter(_Narrows, TextFilter):  # type: ignore[misc]
+    title, parameter_name = "namespace", "namespace"
 
 
-class FinalizersFilter(DropdownFilter):  # type: ignore[misc]
+class FinalizersFilter(_Narrows, DropdownFilter):  # type: ignore[misc]
     title, parameter_name = "finalizers", "finalizers"
 
     def lookups(self, request: HttpRequest, model_admin: ModelAdmin[Any]) -> list[tuple[str, str]]:
         return [("yes", "has finalizers"), ("no", "has none")]
 
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        if self.value() == "yes":
-            return queryset.exclude(finalizers=[])
-        return queryset.filter(finalizers=[]) if self.value() == "no" else queryset
 
-
-class DeletingFilter(DropdownFilter):  # type: ignore[misc]
+class DeletingFilter(_Narrows, DropdownFilter):  # type: ignore[misc]
     title, parameter_name = "deletion", "deleting"
 
     def lookups(self, request: HttpRequest, model_admin: ModelAdmin[Any]) -> list[tuple[str, str]]:
         return [("yes", "being deleted"), ("no", "not being deleted")]
-
-    def queryset(self, request: HttpRequest, queryset: QuerySet[Any]) -> QuerySet[Any]:
-        return queryset.filter(deleting=self.value() == "yes") if self.value() else queryset

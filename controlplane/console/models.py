@@ -1,7 +1,8 @@
 """Storage's tables as the console lists them.
 
-Django's admin cannot register models with a composite key, so these unmanaged twins of `apiserver.storage.models` name one column as key
-for form's sake; the admin finds rows by the real key (see storedobjects.py). They are never written.
+Django's admin cannot register models with a composite key, so these unmanaged twins of
+`apiserver.storage.models` name one column as key for form's sake; the admin finds rows by the real
+key (see storedobjects.py). They are never written.
 """
 
 from __future__ import annotations
@@ -39,7 +40,8 @@ class StoredObject(models.Model):
 
     def __str__(self) -> str:
         return (
-            f"{self.resource}{'.' + self.api_group if self.api_group else ''} {self.namespace + '/' if self.namespace else ''}{self.name}"
+            f"{self.resource}{'.' + self.api_group if self.api_group else ''} "
+            f"{self.namespace + '/' if self.namespace else ''}{self.name}"
         )
 
 
@@ -52,7 +54,9 @@ class StoredEvent(models.Model):
     resource = models.TextField()
     namespace = models.TextField()
     name = models.TextField()
-    type = models.CharField(max_length=1, choices=[("A", "ADDED"), ("M", "MODIFIED"), ("D", "DELETED")])
+    type = models.CharField(
+        max_length=1, choices=[("A", "ADDED"), ("M", "MODIFIED"), ("D", "DELETED")]
+    )
     at = models.DateTimeField()
 
     objects: ClassVar[models.Manager[StoredEvent]]
@@ -66,3 +70,18 @@ class StoredEvent(models.Model):
 
     def __str__(self) -> str:
         return f"{self.resource_version} {self.get_type_display()} {self.name}"
+
+
+class LoginAttempt(models.Model):
+    """Logins of an account (``account:NAME``) or from an address (``address:ADDRESS``) since the
+    last one that was right (attempts.py)."""
+
+    key = models.CharField(max_length=200, primary_key=True)
+    failures = models.PositiveIntegerField()
+    last = models.DateTimeField(db_index=True)
+    until = models.DateTimeField(help_text="no login is looked at before")
+
+    objects: ClassVar[models.Manager[LoginAttempt]]
+
+    def __str__(self) -> str:
+        return f"{self.key}: {self.failures}"

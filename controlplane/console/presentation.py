@@ -1,4 +1,5 @@
-"""A stored object as the page shows it: YAML without managedFields and without secrets, managers with their fields, finalizers."""
+"""A stored object as the page shows it: YAML without managedFields and without secrets, managers
+with their fields, finalizers."""
 
 from __future__ import annotations
 
@@ -29,23 +30,28 @@ class Finalizer(NamedTuple):
 
 def as_yaml(obj: dict[str, Any]) -> str:
     """The object in kubectl's order of top-level keys. A Secret's values appear as their length."""
-    shown: dict[str, Any] = {k: obj[k] for k in ("apiVersion", "kind", "metadata") if k in obj}
-    shown["metadata"] = {k: v for k, v in obj.get("metadata", {}).items() if k != "managedFields"}
-    shown |= {k: v for k, v in sorted(obj.items()) if k not in shown}
+    ordered: dict[str, Any] = {k: obj[k] for k in ("apiVersion", "kind", "metadata") if k in obj}
+    ordered["metadata"] = {k: v for k, v in obj.get("metadata", {}).items() if k != "managedFields"}
+    ordered |= {k: v for k, v in sorted(obj.items()) if k not in ordered}
     if obj.get("kind") == "Secret" and obj.get("apiVersion") == "v1":
-        shown = _without_secrets(shown)
-    return yaml.dump(shown, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
+        ordered = _without_secrets(ordered)
+    return yaml.dump(ordered, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=120)
 
 
 def _without_secrets(secret: dict[str, Any]) -> dict[str, Any]:
-    shown = dict(secret)
+    copy = dict(secret)
     if isinstance(secret.get("data"), dict):
-        shown["data"] = {key: f"({_length(value)} bytes, not shown)" for key, value in secret["data"].items()}
+        copy["data"] = {
+            key: f"({_length(value)} bytes, not shown)" for key, value in secret["data"].items()
+        }
     annotations = secret["metadata"].get("annotations", {})
     if annotations:  # kubectl apply keeps the whole object in one
-        hidden = {k: "(not shown)" if k == "kubectl.kubernetes.io/last-applied-configuration" else v for k, v in annotations.items()}
-        shown["metadata"] = {**secret["metadata"], "annotations": hidden}
-    return shown
+        hidden = {
+            k: "(not shown)" if k == "kubectl.kubernetes.io/last-applied-configuration" else v
+            for k, v in annotations.items()
+        }
+        copy["metadata"] = {**secret["metadata"], "annotations": hidden}
+    return copy
 
 
 def _length(value: Any) -> int:
@@ -60,7 +66,9 @@ class _Dumper(yaml.SafeDumper):
 
 
 def _text(dumper: yaml.SafeDumper, text: str) -> yaml.ScalarNode:
-    return dumper.represent_scalar("tag:yaml.org,2002:str", text, style="|" if "\n" in text else None)
+    return dumper.represent_scalar(
+        "tag:yaml.org,2002:str", text, style="|" if "\n" in text else None
+    )
 
 
 _Dumper.add_representer(str, _text)
@@ -81,7 +89,8 @@ def managers(obj: dict[str, Any]) -> list[Manager]:
 
 
 def field_paths(fields: dict[str, Any], prefix: str = "") -> list[str]:
-    """FieldsV1 as paths: ``.spec.ports[{"port":80}].name``. ``.`` stands for the value itself and is shown by the path above it."""
+    """FieldsV1 as paths: ``.spec.ports[{"port":80}].name``. ``.`` stands for the value itself and
+    is shown by the path above it."""
     paths: list[str] = []
     for key, below in fields.items():
         if key == ".":
@@ -98,6 +107,11 @@ def finalizers(obj: dict[str, Any]) -> list[Finalizer]:
     owned = {m.name: set(m.fields) for m in managers(obj)}
     metadata = obj.get("metadata", {})
     return [
-        Finalizer(name, ", ".join(m for m, fields in owned.items() if f'.metadata.finalizers["{name}"]' in fields))
+        Finalizer(
+            name,
+            ", ".join(
+                m for m, fields in owned.items() if f'.metadata.finalizers["{name}"]' in fields
+            ),
+        )
         for name in metadata.get("finalizers", [])
     ]

@@ -1,6 +1,7 @@
 """The console's Content-Security-Policy: everything from this server, and no inline script.
 
-unfold's build of Alpine evaluates the expressions in its attributes, hence ``unsafe-eval``; its templates set styles inline.
+unfold's build of Alpine evaluates the expressions in its attributes, hence ``unsafe-eval``; its
+templates set styles inline.
 """
 
 from __future__ import annotations

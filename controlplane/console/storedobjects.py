@@ -1,4 +1,5 @@
-"""Lists of stored objects and events, and the page of one object. Rows are addressed by the tables' real key."""
+"""Lists of stored objects and events, and the page of one object. Rows are addressed by the tables'
+real key."""
 
 from __future__ import annotations
 
@@ -13,17 +14,31 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import reverse
 
-from controlplane.console.filters import DeletingFilter, FinalizersFilter, GroupFilter, NamespaceFilter, ResourceFilter, TenantFilter
+from controlplane.console.filters import (
+    DeletingFilter,
+    FinalizersFilter,
+    GroupFilter,
+    NamespaceFilter,
+    ResourceFilter,
+    TenantFilter,
+)
 from controlplane.console.models import StoredEvent, StoredObject
 from controlplane.console.presentation import as_yaml, finalizers, managers
-from controlplane.console.readonly import ReadOnlyAdmin, tenant_names, with_tenant_names
+from controlplane.console.readonly import (
+    ReadOnlyAdmin,
+    across_tenants,
+    tenant_names,
+    with_tenant_names,
+)
 
 _HISTORY = 50  # events on an object's page
 
 
 def object_key(row: Any) -> str:
     """The key of an object or of an event's object, as one path segment that JSON keeps apart."""
-    return json.dumps([row.tenant_id, row.api_group, row.resource, row.namespace, row.name], separators=(",", ":"))
+    return json.dumps(
+        [row.tenant_id, row.api_group, row.resource, row.namespace, row.name], separators=(",", ":")
+    )
 
 
 def object_url(row: Any) -> str:
@@ -54,8 +69,26 @@ class _StoredAdmin(ReadOnlyAdmin):
 
 @admin.register(StoredObject)
 class StoredObjectAdmin(_StoredAdmin):
-    list_display = ("name", "namespace", "kind", "tenant", "resource_version", "deletion", "finalizer_count", "size", "created_at")
-    list_filter = (TenantFilter, GroupFilter, ResourceFilter, NamespaceFilter, DeletingFilter, FinalizersFilter)
+    list_display = (
+        "name",
+        "namespace",
+        "kind",
+        "tenant",
+        "resource_version",
+        "deletion",
+        "finalizer_count",
+        "size",
+        "created_at",
+    )
+    list_filter = (
+        TenantFilter,
+        GroupFilter,
+        ResourceFilter,
+        NamespaceFilter,
+        DeletingFilter,
+        FinalizersFilter,
+    )
+    lookups = frozenset({"tenant", "group", "resource", "namespace", "deleting", "finalizers"})
     search_fields = ("name",)
 
     def get_queryset(self, request: HttpRequest) -> Any:
@@ -69,22 +102,37 @@ class StoredObjectAdmin(_StoredAdmin):
     def finalizer_count(self, row: StoredObject) -> str:
         return ", ".join(row.finalizers) or "-"
 
-    def get_object(self, request: HttpRequest, object_id: str, from_field: str | None = None) -> StoredObject | None:
+    def get_object(
+        self, request: HttpRequest, object_id: str, from_field: str | None = None
+    ) -> StoredObject | None:
         try:
             tenant_id, group, resource, namespace, name = json.loads(object_id)
-            key = {"tenant_id": int(tenant_id), "api_group": group, "resource": resource, "namespace": namespace, "name": name}
+            key = {
+                "tenant_id": int(tenant_id),
+                "api_group": group,
+                "resource": resource,
+                "namespace": namespace,
+                "name": name,
+            }
             return StoredObject.objects.filter(**key).first()
         except (ValueError, TypeError):
             return None
 
+    @across_tenants
     def changeform_view(
-        self, request: HttpRequest, object_id: str | None = None, form_url: str = "", extra_context: Any = None
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: Any = None,
     ) -> HttpResponse:
         row = self.get_object(request, unquote(object_id or ""))
         if row is None or not self.has_view_permission(request, row):
             raise Http404("no such object")
         tenant = tenant_names({row.tenant_id}).get(row.tenant_id, f"#{row.tenant_id}")
-        key = {k: getattr(row, k) for k in ("tenant_id", "api_group", "resource", "namespace", "name")}
+        key = {
+            k: getattr(row, k) for k in ("tenant_id", "api_group", "resource", "namespace", "name")
+        }
         history = StoredEvent.objects.filter(**key).order_by("-resource_version")[:_HISTORY]
         context = {
             **self.admin_site.each_context(request),
@@ -107,6 +155,13 @@ class StoredEventAdmin(_StoredAdmin):
 
     list_display = ("resource_version", "change", "name", "namespace", "kind", "tenant", "at")
     list_filter = (TenantFilter, GroupFilter, ResourceFilter, NamespaceFilter)
+    lookups = frozenset({"tenant", "group", "resource", "namespace"})
+
+    def get_object(
+        self, request: HttpRequest, object_id: str, from_field: str | None = None
+    ) -> None:
+        """None: an event has no page, Django's would show all that was ever in a Secret. Its
+        version is not even a key."""
 
     @admin.display(description="change")
     def change(self, row: StoredEvent) -> str:

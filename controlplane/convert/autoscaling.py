@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from controlplane.convert.rule import Conversion, Object, as_list, as_object
+from apiserver.meta.objects import Object
+from controlplane.convert.rule import Conversion, as_list, as_object
 
 
 def metrics(conversion: Conversion) -> None:
-    """Targets have a type and a place of their own since v2beta2; metrics are named by name and selector. v2 has the form of v2beta2."""
+    """Targets have a type and a place of their own since v2beta2; metrics are named by name and
+    selector. v2 has the form of v2beta2."""
     for metric in as_list(conversion.spec.get("metrics")):
         for source, change in _SOURCES.items():
             member = as_object(metric, source)
@@ -55,16 +57,21 @@ def _metric(source: Object, selector: str) -> None:
 
 
 def _target(source: Object, *, utilization: str = "", value: str = "", average: str = "") -> None:
-    """The strongest of the old members decides the type, as the old versions' conversion did: averages before values."""
-    found: dict[str, Any] = {}
-    for old, new in ((value, "value"), (average, "averageValue"), (utilization, "averageUtilization")):
+    """The strongest of the old members decides the type, as the old versions' conversion did:
+    averages before values."""
+    target: dict[str, Any] = {}
+    for old, new in (
+        (value, "value"),
+        (average, "averageValue"),
+        (utilization, "averageUtilization"),
+    ):
         if old and old in source:
-            found[new] = source.pop(old)
-    if not found:
+            target[new] = source.pop(old)
+    if not target:
         return
     kinds = {"averageUtilization": "Utilization", "averageValue": "AverageValue", "value": "Value"}
-    kind = next(kinds[name] for name in kinds if name in found)
-    source["target"] = {"type": kind, **found}
+    kind = next(kinds[name] for name in kinds if name in target)
+    source["target"] = {"type": kind, **target}
 
 
 _SOURCES: dict[str, Callable[[Object], None]] = {

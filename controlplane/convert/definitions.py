@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import copy
 
-from controlplane.convert.rule import Conversion, Object, as_list, as_object, rename
+from apiserver.meta.objects import Object
+from controlplane.convert.rule import Conversion, as_list, as_object, rename
 
 
 def custom_resource_definition(conversion: Conversion) -> None:
@@ -13,7 +14,10 @@ def custom_resource_definition(conversion: Conversion) -> None:
     _versions(spec)
     preserve = spec.pop("preserveUnknownFields", True)
     if preserve is not False:
-        conversion.note("spec.preserveUnknownFields: true was the default; x-kubernetes-preserve-unknown-fields stands in the schemas now")
+        conversion.note(
+            "spec.preserveUnknownFields: true was the default; "
+            "x-kubernetes-preserve-unknown-fields stands in the schemas now"
+        )
     for version in as_list(spec.get("versions")):
         _schema(conversion, version, preserve=preserve is not False)
         for column in as_list(version.get("additionalPrinterColumns")):
@@ -42,25 +46,31 @@ def _schema(conversion: Conversion, version: Object, *, preserve: bool) -> None:
     schema = as_object(version, "schema") or {}
     if as_object(schema, "openAPIV3Schema") is None:
         schema["openAPIV3Schema"] = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-        conversion.note(f"versions[{version.get('name')}].schema: required now; one that admits everything was written")
+        conversion.note(
+            f"versions[{version.get('name')}].schema: required now; one that admits everything was "
+            f"written"
+        )
     root = schema["openAPIV3Schema"]
     if "type" not in root:
         root["type"] = "object"
-        conversion.note(f"versions[{version.get('name')}].schema: schemas must be structural now; the root's type was written")
+        conversion.note(
+            f"versions[{version.get('name')}].schema: schemas must be structural now; the root's "
+            f"type was written"
+        )
     if preserve:
         root["x-kubernetes-preserve-unknown-fields"] = True
     version["schema"] = schema
 
 
 def _conversion(spec: Object) -> None:
-    found = as_object(spec, "conversion")
-    if found is None:
+    conversion = as_object(spec, "conversion")
+    if conversion is None:
         return
     webhook: Object = {}
-    if "webhookClientConfig" in found:
-        webhook["clientConfig"] = found.pop("webhookClientConfig")
-    versions = found.pop("conversionReviewVersions", None)
-    if found.get("strategy") == "Webhook":
+    if "webhookClientConfig" in conversion:
+        webhook["clientConfig"] = conversion.pop("webhookClientConfig")
+    versions = conversion.pop("conversionReviewVersions", None)
+    if conversion.get("strategy") == "Webhook":
         webhook["conversionReviewVersions"] = versions or ["v1beta1"]
     if webhook:
-        found["webhook"] = webhook
+        conversion["webhook"] = webhook

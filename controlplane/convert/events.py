@@ -1,19 +1,31 @@
-"""Events of events.k8s.io/v1beta1 to v1: what v1 does not let new events have moves to its successor."""
+"""Events of events.k8s.io/v1beta1 to v1: what v1 does not let new events have moves to its
+successor."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from controlplane.convert.rule import Conversion, Object, as_object, rename
+from apiserver.meta.objects import Object
+from controlplane.convert.rule import Conversion, as_object, rename
 
 
 def event(conversion: Conversion) -> None:
     obj = conversion.obj
-    for old, new in (("involvedObject", "regarding"), ("message", "note"), ("source", "deprecatedSource"), ("count", "deprecatedCount")):
+    for old, new in (
+        ("involvedObject", "regarding"),
+        ("message", "note"),
+        ("source", "deprecatedSource"),
+        ("count", "deprecatedCount"),
+    ):
         rename(obj, old, new)
-    for old, new in (("firstTimestamp", "deprecatedFirstTimestamp"), ("lastTimestamp", "deprecatedLastTimestamp")):
+    for old, new in (
+        ("firstTimestamp", "deprecatedFirstTimestamp"),
+        ("lastTimestamp", "deprecatedLastTimestamp"),
+    ):
         rename(obj, old, new)
-    first, last, count = (obj.pop(f"deprecated{name}", None) for name in ("FirstTimestamp", "LastTimestamp", "Count"))
+    first, last, count = (
+        obj.pop(f"deprecated{name}", None) for name in ("FirstTimestamp", "LastTimestamp", "Count")
+    )
     if "eventTime" not in obj and (first or last):
         obj["eventTime"] = _micro(first or last)
     series = as_object(obj, "series")
@@ -40,4 +52,8 @@ def _reporter(obj: Object) -> None:
 
 def _micro(value: Any) -> Any:
     """A Time as a MicroTime."""
-    return f"{value[:-1]}.000000Z" if isinstance(value, str) and value.endswith("Z") and "." not in value else value
+    return (
+        f"{value[:-1]}.000000Z"
+        if isinstance(value, str) and value.endswith("Z") and "." not in value
+        else value
+    )

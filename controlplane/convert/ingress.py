@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from controlplane.convert.rule import Conversion, Object, as_list, as_object, rename
+from apiserver.meta.objects import Object
+from controlplane.convert.rule import Conversion, as_list, as_object, rename
 
 
 def ingress(conversion: Conversion) -> None:
@@ -18,11 +19,14 @@ def ingress(conversion: Conversion) -> None:
             backend = as_object(path, "backend")
             if backend is not None:
                 _backend(backend)
-            conversion.keep_default(path, "pathType", "ImplementationSpecific", f"spec.rules[{i}].http.paths[{j}]")
+            conversion.keep_default(
+                path, "pathType", "ImplementationSpecific", f"spec.rules[{i}].http.paths[{j}]"
+            )
 
 
 def _backend(backend: Object) -> None:
-    """serviceName and servicePort become service.name and service.port.number or .name; a resource stays as it is."""
+    """serviceName and servicePort become service.name and service.port.number or .name; a resource
+    stays as it is."""
     name, port = backend.pop("serviceName", None), backend.pop("servicePort", None)
     if name is None and port is None:
         return
@@ -30,5 +34,7 @@ def _backend(backend: Object) -> None:
     if isinstance(port, int):
         service["port"] = {"number": port}
     elif isinstance(port, str):
-        service["port"] = {"number": int(port)} if port.isascii() and port.isdigit() else {"name": port}
+        service["port"] = (
+            {"number": int(port)} if port.isascii() and port.isdigit() else {"name": port}
+        )
     backend["service"] = service

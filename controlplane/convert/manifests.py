@@ -15,10 +15,11 @@ from typing import Any
 import yaml
 
 from apiserver.kinds import catalog
-from apiserver.kinds.base import Resource
+from apiserver.kinds.served import Resource
 from apiserver.meta.gvk import GroupVersion, GroupVersionKind
+from apiserver.meta.objects import Object
 from controlplane.convert.removals import removals
-from controlplane.convert.rule import Conversion, Object
+from controlplane.convert.rule import Conversion
 
 SUFFIXES = frozenset({".yaml", ".yml", ".json"})
 
@@ -29,7 +30,8 @@ class ManifestError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """One object in a version that is removed or deprecated. what: version, kind and name; text: since when, and what to use instead."""
+    """One object in a version that is removed or deprecated. what: version, kind and name; text:
+    since when, and what to use instead."""
 
     what: str
     text: str
@@ -56,9 +58,15 @@ def read(text: str) -> list[Any]:
 
 def write(documents: list[Any], *, as_json: bool) -> str:
     if as_json:
-        whole = documents[0] if len(documents) == 1 else {"apiVersion": "v1", "kind": "List", "items": documents}
+        whole = (
+            documents[0]
+            if len(documents) == 1
+            else {"apiVersion": "v1", "kind": "List", "items": documents}
+        )
         return json.dumps(whole, indent=2, default=str) + "\n"
-    return "---\n".join(yaml.dump(d, Dumper=_Dumper, sort_keys=False, allow_unicode=True) for d in documents)
+    return "---\n".join(
+        yaml.dump(d, Dumper=_Dumper, sort_keys=False, allow_unicode=True) for d in documents
+    )
 
 
 class _Dumper(yaml.SafeDumper):
@@ -70,7 +78,11 @@ class _Dumper(yaml.SafeDumper):
 
 def kind_of(document: Any) -> GroupVersionKind | None:
     """None for what is no Kubernetes object."""
-    if not isinstance(document, dict) or not isinstance(document.get("kind"), str) or not isinstance(document.get("apiVersion"), str):
+    if (
+        not isinstance(document, dict)
+        or not isinstance(document.get("kind"), str)
+        or not isinstance(document.get("apiVersion"), str)
+    ):
         return None
     try:
         return GroupVersionKind(*GroupVersion.parse(document["apiVersion"]), document["kind"])
@@ -80,22 +92,33 @@ def kind_of(document: Any) -> GroupVersionKind | None:
 
 def _objects(document: Any) -> Iterator[Object]:
     """The objects of a document: itself, or the items of a List."""
-    if isinstance(document, dict) and document.get("kind") == "List" and isinstance(document.get("items"), list):
+    if (
+        isinstance(document, dict)
+        and document.get("kind") == "List"
+        and isinstance(document.get("items"), list)
+    ):
         for item in document["items"]:
             yield from _objects(item)
     elif kind_of(document) is not None:
         yield document
 
 
-# --- converting ----------------------------------------------------------------------------------------------------------------------
+# --- converting -----------------------------------------------------------------------------------
 
 
 def convert(document: Any, output: GroupVersion | None) -> tuple[Any, list[str]]:
-    """(document in served versions, notes). ``output``: the version to reach; objects that have no form in it keep the nearest that they
-    have; None: whatever replaces a removed version. Lists are converted item by item. Raises ManifestError."""
-    if isinstance(document, dict) and document.get("kind") == "List" and isinstance(document.get("items"), list):
-        made = [convert(item, output) for item in document["items"]]
-        return {**document, "items": [item for item, _ in made]}, [note for _, notes in made for note in notes]
+    """(document in served versions, notes). ``output``: the version to reach; objects that have no
+    form in it keep the nearest that they have; None: whatever replaces a removed version. Lists are
+    converted item by item. Raises ManifestError."""
+    if (
+        isinstance(document, dict)
+        and document.get("kind") == "List"
+        and isinstance(document.get("items"), list)
+    ):
+        items = [convert(item, output) for item in document["items"]]
+        return {**document, "items": [item for item, _ in items]}, [
+            note for _, notes in items for note in notes
+        ]
     gvk = kind_of(document)
     if gvk is None:
         return document, []
@@ -118,7 +141,9 @@ def _replaced(obj: Object, gvk: GroupVersionKind) -> tuple[Object, list[str]]:
     if removal is None:
         return obj, []
     if removal.replacement is None:
-        raise ManifestError(f"{name_of(obj)}: removed in v{removal.release}, and nothing replaces it")
+        raise ManifestError(
+            f"{name_of(obj)}: removed in v{removal.release}, and nothing replaces it"
+        )
     conversion = Conversion(obj, gvk)
     if removal.change is not None:
         try:
@@ -138,16 +163,20 @@ def _reached(obj: Object, output: GroupVersion) -> tuple[Object, list[str]]:
     target = _resource(GroupVersionKind(output.group, output.version, gvk.kind))
     if source is None or target is None or source.storage != target.storage:
         return obj, [f"has no form in {output}; left in {gvk.api_version}"]
-    made = target.hooks.convert({"metadata": {}, **obj}, output.version)
-    return {"apiVersion": made["apiVersion"], "kind": gvk.kind, **made}, []
+    converted = target.hooks.convert({"metadata": {}, **obj}, output.version)
+    return {"apiVersion": converted["apiVersion"], "kind": gvk.kind, **converted}, []
 
 
 def _resource(gvk: GroupVersionKind) -> Resource | None:
-    found = (r for r in catalog.resources().values() if r.group == gvk.group and r.kind == gvk.kind and gvk.version in r.versions)
-    return next(found, None)
+    resource = (
+        r
+        for r in catalog.resources().values()
+        if r.group == gvk.group and r.kind == gvk.kind and gvk.version in r.versions
+    )
+    return next(resource, None)
 
 
-# --- checking ------------------------------------------------------------------------------------------------------------------------
+# --- checking -------------------------------------------------------------------------------------
 
 
 def files(path: Path) -> list[Path]:
@@ -159,7 +188,12 @@ def files(path: Path) -> list[Path]:
 
 def check(text: str) -> list[Finding]:
     """What a file uses that is removed or deprecated. Raises ManifestError."""
-    return [found for document in read(text) for obj in _objects(document) if (found := _finding(obj)) is not None]
+    return [
+        finding
+        for document in read(text)
+        for obj in _objects(document)
+        if (finding := _finding(obj)) is not None
+    ]
 
 
 def _finding(obj: Object) -> Finding | None:
@@ -167,7 +201,11 @@ def _finding(obj: Object) -> Finding | None:
     assert gvk is not None
     removal = removals().get(gvk)
     if removal is not None:
-        instead = f"use {removal.replacement.api_version}" if removal.replacement is not None else "nothing replaces it"
+        instead = (
+            f"use {removal.replacement.api_version}"
+            if removal.replacement is not None
+            else "nothing replaces it"
+        )
         return Finding(name_of(obj), f"removed in v{removal.release}; {instead}", removed=True)
     resource = _resource(gvk)
     deprecated = resource.versions[gvk.version].deprecated if resource is not None else ""

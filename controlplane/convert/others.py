@@ -14,7 +14,10 @@ def subject_access_review(conversion: Conversion) -> None:
 def certificate_signing_request(conversion: Conversion) -> None:
     spec = conversion.spec
     if spec.get("signerName", "kubernetes.io/legacy-unknown") == "kubernetes.io/legacy-unknown":
-        conversion.note("spec.signerName: required now, and kubernetes.io/legacy-unknown is not permitted; write the signer")
+        conversion.note(
+            "spec.signerName: required now, and kubernetes.io/legacy-unknown is not permitted; "
+            "write the signer"
+        )
     usages = spec.get("usages")
     if isinstance(usages, list) and len(set(map(str, usages))) < len(usages):
         spec["usages"] = list(dict.fromkeys(map(str, usages)))
@@ -34,15 +37,22 @@ def endpoint_slice(conversion: Conversion) -> None:
             if value is not None:
                 endpoint.setdefault(member, value)
         if topology:
-            conversion.note(f"endpoints[{i}].topology: {', '.join(sorted(topology))} cannot be written in v1; left out")
+            conversion.note(
+                f"endpoints[{i}].topology: {', '.join(sorted(topology))} cannot be written in v1; "
+                f"left out"
+            )
 
 
 def pod_disruption_budget(conversion: Conversion) -> None:
-    """An empty selector selected nothing and selects everything now; no selector selects nothing in both."""
+    """An empty selector selected nothing and selects everything now; no selector selects nothing in
+    both."""
     spec = conversion.spec
     if spec.get("selector") == {}:
         del spec["selector"]
-        conversion.note("spec.selector: {} selected no pods and would select all now; left out, which selects none")
+        conversion.note(
+            "spec.selector: {} selected no pods and would select all now; left out, which selects "
+            "none"
+        )
 
 
 def priority_level(conversion: Conversion) -> None:
@@ -52,4 +62,7 @@ def priority_level(conversion: Conversion) -> None:
     rename(limited, "assuredConcurrencyShares", "nominalConcurrencyShares")
     if limited.get("nominalConcurrencyShares") == 0:
         limited["nominalConcurrencyShares"] = 30
-        conversion.note("spec.limited.nominalConcurrencyShares: 0 meant the default of 30 and means 0 now; 30 written down")
+        conversion.note(
+            "spec.limited.nominalConcurrencyShares: 0 meant the default of 30 and means 0 now; 30 "
+            "written down"
+        )

@@ -1,8 +1,8 @@
 """What one rule of the conversion looks like.
 
-Source of all rules in this package: the "Deprecated API Migration Guide" of the Kubernetes documentation. Where a default changed between
-the versions, the old default is written down, so that the converted manifest means what it meant; what cannot be decided here is said in
-a note.
+Source of all rules in this package: the "Deprecated API Migration Guide" of the Kubernetes
+documentation. Where a default changed between the versions, the old default is written down, so
+that the converted manifest means what it meant; what cannot be decided here is said in a note.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from apiserver.meta.gvk import GroupVersionKind
-
-Object = dict[str, Any]
+from apiserver.meta.objects import Object
 
 
 class Conversion:
-    """One object on its way: ``obj`` is changed in place, ``notes`` are for the person who reads the result."""
+    """One object on its way: ``obj`` is changed in place, ``notes`` are for the person who reads
+    the result."""
 
     def __init__(self, obj: Object, source: GroupVersionKind) -> None:
         self.obj, self.source = obj, source
@@ -37,7 +37,10 @@ class Conversion:
         """Writes the old version's default where the manifest relied on it."""
         if name not in where:
             where[name] = old
-            self.note(f"{path}.{name}: {old!r} was the default of {self.source.api_version} and is another one now; written down")
+            self.note(
+                f"{path}.{name}: {old!r} was the default of {self.source.api_version} and is "
+                f"another one now; written down"
+            )
 
 
 Change = Callable[[Conversion], None]
@@ -45,8 +48,9 @@ Change = Callable[[Conversion], None]
 
 @dataclass(frozen=True, slots=True)
 class Removal:
-    """A version that is no longer served. release: the one that removed it; replacement: what to use instead, None when there is nothing;
-    change: what differs besides apiVersion, None for nothing."""
+    """A version that is no longer served. release: the one that removed it; replacement: what to
+    use instead, None when there is nothing; change: what differs besides apiVersion, None for
+    nothing."""
 
     source: GroupVersionKind
     release: str

@@ -1,4 +1,5 @@
-"""Deployments, DaemonSets, StatefulSets and ReplicaSets of extensions/v1beta1, apps/v1beta1 and apps/v1beta2 to apps/v1."""
+"""Deployments, DaemonSets, StatefulSets and ReplicaSets of extensions/v1beta1, apps/v1beta1 and
+apps/v1beta2 to apps/v1."""
 
 from __future__ import annotations
 
@@ -17,9 +18,13 @@ def _selector(conversion: Conversion) -> None:
     labels = (as_object(template, "metadata") or {}).get("labels")
     if isinstance(labels, dict) and labels:
         spec["selector"] = {"matchLabels": dict(labels)}
-        conversion.note("spec.selector: required now; taken from the template's labels, which was the default")
+        conversion.note(
+            "spec.selector: required now; taken from the template's labels, which was the default"
+        )
     else:
-        conversion.note("spec.selector: required now, and the template has no labels to take it from; write one")
+        conversion.note(
+            "spec.selector: required now, and the template has no labels to take it from; write one"
+        )
 
 
 def replica_set(conversion: Conversion) -> None:

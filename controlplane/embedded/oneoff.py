@@ -1,4 +1,5 @@
-"""The embedded server for a command that runs on its own: use the running one, or run one for as long as the command lasts."""
+"""The embedded server for a command that runs on its own: use the running one, or run one for as
+long as the command lasts."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ from controlplane.errors import OperatorError
 
 @contextmanager
 def running(data: DataDir, timeout: float = 60.0) -> Iterator[None]:
-    """Within the block the embedded server answers. A server that this block started stops with it, after other clients are done."""
+    """Within the block the embedded server answers. A server that this block started stops with it,
+    after other clients are done."""
     data.create()
     deadline = time.monotonic() + timeout
     while not accepts(data):
@@ -30,7 +32,8 @@ def running(data: DataDir, timeout: float = 60.0) -> Iterator[None]:
             return
         if time.monotonic() > deadline:
             raise OperatorError(
-                f"Process {data.lock_holder()} holds {data.path}, but its PostgreSQL does not answer.",
+                f"Process {data.lock_holder()} holds {data.path}, but its PostgreSQL does not "
+                f"answer.",
                 f"wait for its start to end, or stop it: kill {data.lock_holder()}",
             )
         time.sleep(0.1)

@@ -16,7 +16,8 @@ _PATIENCE = 5.0  # seconds for workers of a killed supervisor to go
 
 
 def bind(host: str, port: int) -> socket.socket:
-    """A bound TCP socket that does not listen yet; IPv6 when ``host`` has a colon. Raises OperatorError that names the port's owner."""
+    """A bound TCP socket that does not listen yet; IPv6 when ``host`` has a colon. Raises
+    OperatorError that names the port's owner."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -36,7 +37,8 @@ def bind(host: str, port: int) -> socket.socket:
 
 
 def _probe(family: int, host: str, port: int) -> None:
-    """Linux lets two sockets bind one port as long as neither listens: find out before anything is started."""
+    """Linux lets two sockets bind one port as long as neither listens: find out before anything is
+    started."""
     with socket.socket(family, socket.SOCK_STREAM) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         probe.bind((host, port))
@@ -49,7 +51,8 @@ def listen(listener: socket.socket) -> None:
 
 
 def port_owner(port: int) -> int | None:
-    """The process id that listens on the port; None when it is not known (another user's process, no /proc)."""
+    """The process id that listens on the port; None when it is not known (another user's process,
+    no /proc)."""
     inodes = _listening_inodes(port)
     for folder in Path("/proc").glob("[0-9]*/fd"):
         with suppress(OSError):
@@ -66,14 +69,22 @@ def _listening_inodes(port: int) -> set[str]:
         with suppress(OSError):
             for line in Path(table).read_text().splitlines()[1:]:
                 fields = line.split()
-                if fields[3] == "0A" and int(fields[1].rpartition(":")[2], 16) == port:  # 0A: LISTEN
+                if (
+                    fields[3] == "0A" and int(fields[1].rpartition(":")[2], 16) == port
+                ):  # 0A: LISTEN
                     inodes.add(f"socket:[{fields[9]}]")
     return inodes
 
 
 def command_of(pid: int) -> str:
     with suppress(OSError):
-        return Path(f"/proc/{pid}/cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace").strip()
+        return (
+            Path(f"/proc/{pid}/cmdline")
+            .read_bytes()
+            .replace(b"\0", b" ")
+            .decode(errors="replace")
+            .strip()
+        )
     return ""
 
 
@@ -87,13 +98,20 @@ def _is_orphaned_worker(pid: int) -> bool:
 
 def _explain(error: OSError, host: str, port: int, owner: int | None) -> OperatorError:
     if error.errno == errno.EADDRINUSE:
-        by = f"process {owner} ({command_of(owner)[:120]})" if owner else "a process of another user"
+        by = (
+            f"process {owner} ({command_of(owner)[:120]})" if owner else "a process of another user"
+        )
         stop = f"stop it (kill {owner})" if owner else "stop it"
         return OperatorError(
-            f"Port {port} on {host} is taken by {by}.", f"{stop}, or choose another port: POLYPLANE_PORT={port + 1} make run"
+            f"Port {port} on {host} is taken by {by}.",
+            f"{stop}, or choose another port: POLYPLANE_PORT={port + 1} make run",
         )
     if error.errno == errno.EACCES:
-        return OperatorError(f"Port {port} needs privileges that this user lacks.", "choose a port above 1023: POLYPLANE_PORT=6443")
+        return OperatorError(
+            f"Port {port} needs privileges that this user lacks.",
+            "choose a port above 1023: POLYPLANE_PORT=6443",
+        )
     return OperatorError(
-        f"The address {host}:{port} cannot be used: {error.strerror}.", "set POLYPLANE_BIND to an address of this machine."
+        f"The address {host}:{port} cannot be used: {error.strerror}.",
+        "set POLYPLANE_BIND to an address of this machine.",
     )

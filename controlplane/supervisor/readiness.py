@@ -1,4 +1,5 @@
-"""Asking the running server whether it is ready, as a client would: over TLS, with the installation's CA."""
+"""Asking the running server whether it is ready, as a client would: over TLS, with the
+installation's CA."""
 
 from __future__ import annotations
 
@@ -9,9 +10,12 @@ from controlplane.certificates import ServingFiles
 
 
 def client_context(files: ServingFiles) -> ssl.SSLContext:
-    """Trusts the installation's CA, or the system's when the operator brought a certificate without its CA."""
+    """Trusts the installation's CA, or the system's when the operator brought a certificate without
+    its CA."""
     context = ssl.create_default_context(cadata=files.ca.decode() or None)
-    context.check_hostname = False  # the address asked is local; an operator's certificate need not carry it
+    context.check_hostname = (
+        False  # the address asked is local; an operator's certificate need not carry it
+    )
     return context
 
 

@@ -1,8 +1,9 @@
 """Starts everything in order, then watches over it.
 
-Order: port → data directory and lock → PostgreSQL → migrations → certificates → first start → workers → demo objects → banner. Stopping
-goes the other way: workers first, so that their last writes find a database. A supervisor that is killed takes its children along (the
-kernel signals them), and the lock ends with it.
+Order: port → data directory and lock → PostgreSQL → migrations → certificates → first start →
+workers → demo objects → banner. Stopping goes the other way: workers first, so that their last
+writes find a database. A supervisor that is killed takes its children along (the kernel signals
+them), and the lock ends with it.
 """
 
 from __future__ import annotations
@@ -18,15 +19,16 @@ from types import FrameType
 
 from django.conf import settings
 from django.core.management import call_command
-from django.db import connections
+from django.db import DEFAULT_DB_ALIAS, connections
 
 from controlplane import certificates, environment
 from controlplane.bootstrap import load_demo
+from controlplane.checks import check_database
 from controlplane.database import verify
 from controlplane.datadir import DataDir
 from controlplane.embedded.server import EmbeddedServer
 from controlplane.errors import OperatorError
-from controlplane.supervisor.banner import banner
+from controlplane.supervisor.banner import banner, login_line
 from controlplane.supervisor.initialise import initialise, shown
 from controlplane.supervisor.listener import bind, listen
 from controlplane.supervisor.readiness import client_context, is_ready
@@ -40,14 +42,17 @@ class Supervisor:
 
     def __init__(self) -> None:
         self.data = DataDir.from_environment()
-        self.server = None if settings.POLYPLANE_DATABASE_URL else EmbeddedServer(self.data)
+        self.server = (
+            None if settings.POLYPLANE_DATABASE_URL else EmbeddedServer(self.data, say=say)
+        )
         self.host, self.port = settings.POLYPLANE_BIND, settings.POLYPLANE_PORT
         self.workers: Workers | None = None
         self._stop = threading.Event()
         self._database_due, self._database_failures = 0.0, 0
 
     def run(self) -> None:
-        """Returns after SIGTERM or SIGINT, when everything is stopped. Raises OperatorError when the start fails."""
+        """Returns after SIGTERM or SIGINT, when everything is stopped. Raises OperatorError when
+        the start fails."""
         for signum in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
             if signum != signal.SIGHUP or signal.getsignal(signum) != signal.SIG_IGN:  # nohup
                 signal.signal(signum, self._told_to_stop)
@@ -61,7 +66,8 @@ class Supervisor:
         say("stopped")
 
     def _told_to_stop(self, signum: int, frame: FrameType | None) -> None:
-        """During the start the signal breaks in; later the loop sees it. A second one is harmless."""
+        """During the start the signal breaks in; later the loop sees it. A second one is
+        harmless."""
         first = not self._stop.is_set()
         self._stop.set()
         if first and self.workers is None:
@@ -79,15 +85,21 @@ class Supervisor:
         connections.close_all()
         say(f"starting {environment.default_workers()} workers")
         listen(listener)
-        self.workers = Workers(listener, environment.default_workers())
+        self.workers = Workers(
+            listener, environment.default_workers(), environment.number("HUNG_AFTER_SECONDS", 6)
+        )
         cleanup.callback(
-            self.workers.stop, environment.number("SHUTDOWN_SECONDS", 10) + environment.number("SHUTDOWN_DELAY_SECONDS", 0) + 5
+            self.workers.stop,
+            environment.number("SHUTDOWN_SECONDS", 10)
+            + environment.number("SHUTDOWN_DELAY_SECONDS", 0)
+            + 5,
         )
         self.workers.start()
         self._wait_ready(host, client_context(files))
         if done.first:
             load_demo(base, client_context(files), done.kubeconfig)
-        sys.stdout.write(banner(done, base, self.workers.count))
+        login = login_line(done, self.data, terminal=sys.stdout.isatty())
+        sys.stdout.write(banner(done, base, self.workers.count, login))
         sys.stdout.flush()
         shown(self.data)
 
@@ -95,11 +107,18 @@ class Supervisor:
         self.data.create()
         if self.data.try_lock() is None:
             holder = self.data.lock_holder()
-            raise OperatorError(f"Polyplane already runs on {self.data.path} (process {holder}).", f"stop it first: kill {holder}")
+            raise OperatorError(
+                f"Polyplane already runs on {self.data.path} (process {holder}).",
+                f"stop it first: kill {holder}",
+            )
 
     def _start_database(self, cleanup: ExitStack) -> None:
         if self.server is None:
-            verify(settings.DATABASES["default"])
+            for database in settings.DATABASES.values():
+                verify(database)
+            for message in check_database([DEFAULT_DB_ALIAS]):
+                if message.id == "polyplane.W004":
+                    say(f"warning: {message.msg}\n  fix: {message.hint}")
             return
         say(f"starting PostgreSQL in {self.data.cluster}")
         cleanup.callback(self.server.stop)
@@ -113,7 +132,10 @@ class Supervisor:
             if self._stop.is_set():
                 raise _Stopped
             if self.workers.failing or time.monotonic() > deadline:
-                raise OperatorError("The workers do not become ready.", "their messages are above; `manage.py serve` starts one alone.")
+                raise OperatorError(
+                    "The workers do not become ready.",
+                    "their messages are above; `manage.py serve` starts one alone.",
+                )
             self._stop.wait(0.2)
 
     def _watch(self) -> None:
@@ -124,7 +146,11 @@ class Supervisor:
         assert self.workers is not None
         for line in self.workers.tend():
             say(line)
-        if self.server is not None and self.server.ended() and time.monotonic() >= self._database_due:
+        if (
+            self.server is not None
+            and self.server.ended()
+            and time.monotonic() >= self._database_due
+        ):
             self._restart_database(self.server)
 
     def _restart_database(self, server: EmbeddedServer) -> None:
@@ -142,7 +168,9 @@ class Supervisor:
 
 def local_address() -> str:
     """The listener's address as this machine reaches it."""
-    return {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}.get(settings.POLYPLANE_BIND, settings.POLYPLANE_BIND)  # noqa: S104
+    return {"0.0.0.0": "127.0.0.1", "": "127.0.0.1", "::": "::1"}.get(  # noqa: S104
+        settings.POLYPLANE_BIND, settings.POLYPLANE_BIND
+    )
 
 
 def base_url() -> str:

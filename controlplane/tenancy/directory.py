@@ -1,7 +1,9 @@
-"""Tenants and tokens for the request path: asynchronous, without Django's ORM, remembered for at most two seconds.
+"""Tenants and tokens for the request path: asynchronous, without Django's ORM, remembered for at
+most two seconds.
 
-Readers that miss at the same moment share one query. What does not exist is remembered too, so that a client with a wrong token costs
-one query in two seconds; the memory is bounded, because clients choose what is asked for.
+Readers that miss at the same moment share one query. What does not exist is remembered too, so that
+a client with a wrong token costs one query in two seconds; the memory is bounded, because clients
+choose what is asked for.
 """
 
 from __future__ import annotations
@@ -13,7 +15,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Generic, TypeVar
 
-from apiserver.user import User
+from apiserver.request import DEFAULT_TENANT
+from apiserver.user import User, authenticated
+from controlplane.tenancy.names import is_name
 from controlplane.tenancy.tokens import token_hash
 
 Fetch = Callable[[str, Sequence[Any]], Awaitable[Sequence[tuple[Any, ...]]]]
@@ -29,7 +33,7 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, slots=True)
 class TenantInfo:
-    """max_watches, max_inflight: None does not limit."""
+    """max_watches, max_inflight: None for those of the installation."""
 
     id: int
     name: str
@@ -40,11 +44,12 @@ class TenantInfo:
 
 @dataclass(frozen=True, slots=True)
 class _Token:
-    """tenant_id None: valid in every tenant."""
+    """tenant_id None, tenant "": valid in every tenant."""
 
     id: int
     user: User
     tenant_id: int | None
+    tenant: str
     expires_at: datetime | None
 
 
@@ -57,13 +62,15 @@ class _Remembered(Generic[K, V]):
         self._loading: dict[K, asyncio.Future[V]] = {}
 
     async def get(self, key: K) -> V:
-        known = self._known.get(key)
-        if known is not None and known[0] > self._clock():
-            return known[1]
+        remembered = self._known.get(key)
+        if remembered is not None and remembered[0] > self._clock():
+            return remembered[1]
         loading = self._loading.get(key)
         if loading is None:
             loading = self._loading[key] = asyncio.ensure_future(self._fill(key))
-        return await asyncio.shield(loading)  # a client that leaves must not fail the others that wait
+        return await asyncio.shield(
+            loading
+        )  # a client that leaves must not fail the others that wait
 
     async def _fill(self, key: K) -> V:
         began = self._clock()
@@ -86,11 +93,13 @@ class Directory:
         self._tokens: _Remembered[bytes, _Token | None] = _Remembered(self._load_token, clock)
 
     async def tenant(self, name: str) -> TenantInfo | None:
-        """The tenant of that name in any state; None when there is none."""
-        return await self._tenants.get(name)
+        """The tenant of that name in any state; None when there is none. What cannot be a name is
+        neither asked for nor remembered."""
+        return await self._tenants.get(name) if is_name(name) else None
 
     async def token(self, secret: str, tenant_id: int) -> User | None:
-        """Whom the token stands for in that tenant; None when it is unknown, expired, revoked or another tenant's."""
+        """Whom the token stands for in that tenant; None when it is unknown, expired, revoked or
+        another tenant's."""
         token = await self._tokens.get(token_hash(secret))
         if token is None or token.tenant_id not in (None, tenant_id):
             return None
@@ -98,20 +107,37 @@ class Directory:
             return None
         return token.user
 
+    async def home(self, secret: str) -> str:
+        """The name of the one tenant that the token is for, expired or not; the default tenant's
+        for one that is good everywhere, or unknown."""
+        token = await self._tokens.get(token_hash(secret))
+        return token.tenant if token is not None and token.tenant else DEFAULT_TENANT
+
     async def _load_tenant(self, name: str) -> TenantInfo | None:
-        if "\0" in name:
-            return None
-        rows = await self._fetch("SELECT id, name, state, max_watches, max_inflight FROM tenancy_tenant WHERE name = %s", [name])
+        rows = await self._fetch(
+            "SELECT id, name, state, max_watches, max_inflight FROM tenancy_tenant WHERE name = %s",
+            [name],
+        )
         return TenantInfo(*rows[0]) if rows else None
 
     async def _load_token(self, digest: bytes) -> _Token | None:
         rows = await self._fetch(
-            'SELECT id, "user", uid, groups, tenant_id, expires_at, last_used FROM tenancy_apitoken WHERE hash = %s AND revoked_at IS NULL',
+            'SELECT k.id, "user", uid, groups, tenant_id, t.name, expires_at, last_used FROM '
+            "tenancy_apitoken k LEFT JOIN tenancy_tenant t ON t.id = tenant_id "
+            "WHERE hash = %s AND revoked_at IS NULL",
             [digest],
         )
         if not rows:
             return None
-        number, user, uid, groups, tenant_id, expires_at, last_used = rows[0]
+        number, user, uid, groups, tenant_id, tenant, expires_at, last_used = rows[0]
         if last_used is None or last_used < datetime.now(UTC) - _USED_EVERY:
-            await self._fetch("UPDATE tenancy_apitoken SET last_used = now() WHERE id = %s RETURNING id", [number])
-        return _Token(number, User(user, uid, tuple(groups)), tenant_id, expires_at)
+            await self._fetch(
+                "UPDATE tenancy_apitoken SET last_used = now() WHERE id = %s RETURNING id", [number]
+            )
+        return _Token(
+            number,
+            User(user, uid, authenticated(groups), everywhere=tenant_id is None),
+            tenant_id,
+            tenant or "",
+            expires_at,
+        )

@@ -1,4 +1,5 @@
-"""Tenants and bearer tokens. Written by service.py and tokens.py only; the request path reads both through directory.py."""
+"""Tenants and bearer tokens. Written by service.py and tokens.py only; the request path reads both
+through directory.py."""
 
 from __future__ import annotations
 
@@ -11,16 +12,24 @@ from django.db import models
 
 DNS_LABEL = RegexValidator(
     r"\A[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\Z",
-    "A tenant's name is a DNS label: at most 63 lower-case letters, digits and '-', beginning and ending with a letter or digit.",
+    "A tenant's name is a DNS label: at most 63 lower-case letters, digits and '-', beginning and "
+    "ending with a letter or digit.",
 )
 
 
-SMALLEST = {"max_objects": 200, "max_bytes": 256 * 1024}
-"""Limits below these would keep a tenant from ever answering: what it has from its first request on (about 165 objects, 180 KB) counts."""
+SMALLEST = {
+    "max_objects": 200,
+    "max_bytes": 256 * 1024,
+    "max_log_bytes": 512 * 1024,
+    "max_hour_bytes": 512 * 1024,
+}
+"""Limits below these would keep a tenant from ever answering: what it has from its first request on
+(about 165 objects, 180 KB) counts."""
 
 
 class Tenant(models.Model):
-    """One control plane. Its objects, events and sequence belong to apiserver.storage, keyed by ``id``. A null quota does not limit."""
+    """One control plane. Its objects, events and sequence belong to apiserver.storage, keyed by
+    ``id``. A quota that is null is the installation's default (service.DEFAULTS)."""
 
     class State(models.TextChoices):
         ACTIVE = "active"
@@ -33,18 +42,56 @@ class Tenant(models.Model):
     state = models.CharField(max_length=16, choices=State.choices, default=State.ACTIVE)
     created_at = models.DateTimeField(auto_now_add=True)
     max_objects = models.PositiveBigIntegerField(null=True, blank=True, help_text="stored objects")
-    max_bytes = models.PositiveBigIntegerField(null=True, blank=True, help_text="bytes of stored objects")
+    max_bytes = models.PositiveBigIntegerField(
+        null=True, blank=True, help_text="bytes of stored objects"
+    )
+    max_log_bytes = models.PositiveBigIntegerField(
+        null=True, blank=True, help_text="bytes of retained events"
+    )
+    max_hour_bytes = models.PositiveBigIntegerField(
+        null=True, blank=True, help_text="bytes written within an hour"
+    )
+    max_definitions = models.PositiveBigIntegerField(
+        null=True, blank=True, help_text="CustomResourceDefinitions"
+    )
     max_watches = models.PositiveIntegerField(null=True, blank=True, help_text="open watches")
-    max_inflight = models.PositiveIntegerField(null=True, blank=True, help_text="requests at a time")
-    retention_seconds = models.PositiveIntegerField(null=True, blank=True, help_text="how long superseded events are kept")
+    max_inflight = models.PositiveIntegerField(
+        null=True, blank=True, help_text="requests at a time"
+    )
+    retention_seconds = models.PositiveIntegerField(
+        null=True, blank=True, help_text="how long superseded events are kept"
+    )
+    controllers_off = ArrayField(
+        models.CharField(max_length=63),
+        default=list,
+        blank=True,
+        db_default=models.Value([], ArrayField(models.CharField(max_length=63))),
+        help_text="controllers that are left to somebody else",
+    )
+
+    QUOTAS: ClassVar = (
+        "max_objects",
+        "max_bytes",
+        "max_log_bytes",
+        "max_hour_bytes",
+        "max_definitions",
+        "max_watches",
+        "max_inflight",
+    )
 
     objects: ClassVar[models.Manager[Tenant]]
 
     class Meta:
         ordering: ClassVar = ["name"]
         constraints: ClassVar = [
-            models.CheckConstraint(condition=models.Q(name__regex=r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"), name="tenant_name_dns_label"),
-            models.CheckConstraint(condition=models.Q(state__in=["active", "suspended", "deleting"]), name="tenant_state_known"),
+            models.CheckConstraint(
+                condition=models.Q(name__regex=r"^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"),
+                name="tenant_name_dns_label",
+            ),
+            models.CheckConstraint(
+                condition=models.Q(state__in=["active", "suspended", "deleting"]),
+                name="tenant_state_known",
+            ),
         ]
 
     def __str__(self) -> str:
@@ -53,7 +100,10 @@ class Tenant(models.Model):
     def clean(self) -> None:
         """Raises ValidationError for limits that would not even hold what every tenant has."""
         errors = {
-            field: f"Ensure this value is at least {least}: every tenant has system namespaces, roles and flow schemas, which count."
+            field: (
+                f"Ensure this value is at least {least}: every tenant has system "
+                f"namespaces, roles and flow schemas, which count."
+            )
             for field, least in SMALLEST.items()
             if (value := getattr(self, field)) is not None and value < least
         }
@@ -62,7 +112,8 @@ class Tenant(models.Model):
 
 
 class ApiToken(models.Model):
-    """A bearer token: SHA-256 of the secret and who it stands for. tenant null: valid in every tenant."""
+    """A bearer token: SHA-256 of the secret and who it stands for. tenant null: valid in every
+    tenant."""
 
     id = models.BigAutoField(primary_key=True)
     hash = models.BinaryField(max_length=32, unique=True, editable=False)
@@ -70,7 +121,9 @@ class ApiToken(models.Model):
     user = models.CharField(max_length=253)
     uid = models.CharField(max_length=253, blank=True, default="")
     groups = ArrayField(models.CharField(max_length=253), default=list, blank=True)
-    tenant = models.ForeignKey(Tenant, null=True, blank=True, on_delete=models.CASCADE, related_name="tokens")
+    tenant = models.ForeignKey(
+        Tenant, null=True, blank=True, on_delete=models.CASCADE, related_name="tokens"
+    )
     created_at = models.DateTimeField(auto_now_add=True)
     expires_at = models.DateTimeField(null=True, blank=True)
     revoked_at = models.DateTimeField(null=True, blank=True)

@@ -1,5 +1,6 @@
-"""Bearer tokens: 256 random bits, of which the database keeps the SHA-256 only. Such a secret cannot be guessed from its hash, so a slow
-password hash would cost every request and protect nothing."""
+"""Bearer tokens: 256 random bits, of which the database keeps the SHA-256 only. Such a secret
+cannot be guessed from its hash, so a slow password hash would cost every request and protect
+nothing."""
 
 from __future__ import annotations
 
@@ -9,13 +10,14 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import NamedTuple
 
-from django.db.models import QuerySet
 from django.utils import timezone
 
+from apiserver.storage.visibility import django_everywhere
 from controlplane.errors import OperatorError
 from controlplane.tenancy.models import ApiToken, Tenant
 
 PREFIX = "pp_"  # lets secret scanners recognise a leaked token
+DEFAULT_LIFETIME = timedelta(days=90)
 
 
 class NewToken(NamedTuple):
@@ -32,39 +34,62 @@ def token_hash(secret: str) -> bytes:
 def create_token(
     user: str,
     *,
+    tenant: Tenant | None,
+    lifetime: timedelta | None = DEFAULT_LIFETIME,
     uid: str = "",
     groups: Iterable[str] = (),
-    tenant: Tenant | None = None,
-    lifetime: timedelta | None = None,
     description: str = "",
 ) -> NewToken:
-    """A token that stands for the user, in one tenant or (None) in all, for ever or for ``lifetime``."""
+    """A token that stands for the user, in one tenant or (None) in all, for ``lifetime`` or (None)
+    for ever."""
     secret = PREFIX + secrets.token_urlsafe(32)
-    token = ApiToken.objects.create(
-        hash=token_hash(secret),
-        user=user,
-        uid=uid,
-        groups=list(groups),
-        tenant=tenant,
-        description=description,
-        expires_at=timezone.now() + lifetime if lifetime else None,
-    )
+    with django_everywhere():
+        token = ApiToken.objects.create(
+            hash=token_hash(secret),
+            user=user,
+            uid=uid,
+            groups=list(groups),
+            tenant=tenant,
+            description=description,
+            expires_at=None if lifetime is None else timezone.now() + lifetime,
+        )
     return NewToken(token, secret)
 
 
-def list_tokens(tenant: Tenant | None = None) -> QuerySet[ApiToken]:
+def describe(token: ApiToken) -> str:
+    """Whom the token stands for, where and until when: what somebody who has just made it should
+    know."""
+    where = f'tenant "{token.tenant.name}" only' if token.tenant else "EVERY tenant"
+    until = f"until {token.expires_at:%Y-%m-%d %H:%M} UTC" if token.expires_at else "for ever"
+    return (
+        f"token {token.pk} of user {token.user}: valid in {where}, {until}; end it with: "
+        f"manage.py token revoke {token.pk}"
+    )
+
+
+def list_tokens(tenant: Tenant | None = None) -> list[ApiToken]:
     """All tokens, or those of one tenant."""
     tokens = ApiToken.objects.select_related("tenant")
-    return tokens.filter(tenant=tenant) if tenant else tokens
+    with django_everywhere():
+        return list(tokens.filter(tenant=tenant) if tenant else tokens)
+
+
+def is_known(secret: str) -> bool:
+    """Whether there is such a token, and nobody has revoked it."""
+    with django_everywhere():
+        return ApiToken.objects.filter(hash=token_hash(secret), revoked_at=None).exists()
 
 
 def revoke_token(token_id: int) -> ApiToken:
     """The token stops working within two seconds. Raises OperatorError when there is none."""
-    try:
-        token = ApiToken.objects.get(pk=token_id)
-    except ApiToken.DoesNotExist:
-        raise OperatorError(f"There is no token {token_id}.", "`manage.py token list` shows all.") from None
-    if token.revoked_at is None:
-        token.revoked_at = timezone.now()
-        token.save(update_fields=["revoked_at"])
-    return token
+    with django_everywhere():
+        try:
+            token = ApiToken.objects.get(pk=token_id)
+        except ApiToken.DoesNotExist:
+            raise OperatorError(
+                f"There is no token {token_id}.", "`manage.py token list` shows all."
+            ) from None
+        if token.revoked_at is None:
+            token.revoked_at = timezone.now()
+            token.save(update_fields=["revoked_at"])
+        return token

@@ -1,4 +1,5 @@
-"""``python -m tests.benchmarks``: starts a server of its own, measures it beside its yardsticks, prints a table."""
+"""``python -m tests.benchmarks``: starts a server of its own, measures it beside its yardsticks,
+prints a table."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from pathlib import Path
 
 import uvloop
 
-from tests.benchmarks import caches, cel, definitions, reads, tenants, watches, writes
+from tests.benchmarks import caches, cel, definitions, policies, reads, tenants, watches, writes
 from tests.benchmarks.bench import Bench
 from tests.benchmarks.result import Result, table
 from tests.benchmarks.wrk import WRK
@@ -26,6 +27,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "list-500": reads.list_500,
     "list-5000": reads.list_5000,
     "create": writes.create,
+    "create-policies": policies.create,
     "update": writes.update,
     "merge-patch": writes.merge_patch,
     "apply": writes.apply,
@@ -72,18 +74,31 @@ async def _one(benchmark: Benchmark, bench: Bench) -> list[Result]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(prog="make bench", description="Benchmarks, each beside a yardstick from the same run.")
-    parser.add_argument("--quick", action="store_true", help="one second for each load instead of four")
-    parser.add_argument("--only", metavar="NAME", action="append", choices=BENCHMARKS, help=f"one of {', '.join(BENCHMARKS)}; repeatable")
+    parser = argparse.ArgumentParser(
+        prog="make bench", description="Benchmarks, each beside a yardstick from the same run."
+    )
+    parser.add_argument(
+        "--quick", action="store_true", help="one second for each load instead of four"
+    )
+    parser.add_argument(
+        "--only",
+        metavar="NAME",
+        action="append",
+        choices=BENCHMARKS,
+        help=f"one of {', '.join(BENCHMARKS)}; repeatable",
+    )
     parser.add_argument("--seconds", type=float, help="for each load")
     parser.add_argument("--json", metavar="FILE", type=Path, help="also write the results there")
     arguments = parser.parse_args()
     if WRK is None:
         print(
-            "bench: without wrk (apt-get install wrk) our own client makes the load of reads, and takes more of the processors",
+            "bench: without wrk (apt-get install wrk) our own client makes the load of reads, and "
+            "takes more of the processors",
             file=sys.stderr,
         )
-    results = run(arguments.only or list(BENCHMARKS), arguments.seconds or (1 if arguments.quick else 4))
+    results = run(
+        arguments.only or list(BENCHMARKS), arguments.seconds or (1 if arguments.quick else 4)
+    )
     print(table(results))
     if arguments.json:
         arguments.json.write_text(json.dumps([r.as_json() for r in results], indent=2) + "\n")

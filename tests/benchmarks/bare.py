@@ -1,6 +1,8 @@
-"""The yardstick of reads and streams: a bare ASGI application on the same server with the same options, TLS and number of processes.
+"""The yardstick of reads and streams: a bare ASGI application on the same server with the same
+options, TLS and number of processes.
 
-``/SIZE`` answers that many bytes; ``/stream/SIZE`` sends pieces of that size for as long as the client stays.
+``/SIZE`` answers that many bytes; ``/stream/SIZE`` sends pieces of that size for as long as the
+client stays.
 """
 
 from __future__ import annotations
@@ -41,7 +43,13 @@ async def _stream(piece: bytes, receive: Any, send: Any) -> None:
             pass
 
     leaving = asyncio.create_task(gone())
-    await send({"type": "http.response.start", "status": 200, "headers": [(b"content-type", b"application/json")]})
+    await send(
+        {
+            "type": "http.response.start",
+            "status": 200,
+            "headers": [(b"content-type", b"application/json")],
+        }
+    )
     while not leaving.done():
         await send({"type": "http.response.body", "body": piece, "more_body": True})
         await asyncio.sleep(0)  # other connections get their turn
@@ -50,6 +58,10 @@ async def _stream(piece: bytes, receive: Any, send: Any) -> None:
 def main(descriptor: int) -> None:
     config = configuration(certificates.ensure(DataDir.from_environment()))
     config.app, config.lifespan = application, "off"
+    config.http, config.ws = (
+        "httptools",
+        "websockets-sansio",
+    )  # the yardstick is uvicorn's own, without our bounds
     uvicorn.Server(config).run(sockets=[socket.socket(fileno=descriptor)])
 
 

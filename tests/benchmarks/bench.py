@@ -1,4 +1,5 @@
-"""The installation that is measured, the bare server beside it, and how one measurement is taken."""
+"""The installation that is measured, the bare server beside it, and how one measurement is
+taken."""
 
 from __future__ import annotations
 
@@ -34,7 +35,14 @@ FILLING = 100  # bytes of data; with its metadata such a ConfigMap takes about 5
 
 def configmap(name: str, **data: str) -> bytes:
     metadata = {"name": name, "labels": {"app": "bench"}}
-    return json.dumps({"kind": "ConfigMap", "apiVersion": "v1", "metadata": metadata, "data": {"fill": "x" * FILLING, **data}}).encode()
+    return json.dumps(
+        {
+            "kind": "ConfigMap",
+            "apiVersion": "v1",
+            "metadata": metadata,
+            "data": {"fill": "x" * FILLING, **data},
+        }
+    ).encode()
 
 
 class Bench:
@@ -44,10 +52,12 @@ class Bench:
         self.path, self.seconds, self.say = path, seconds, say
         self.clients = CLIENTS
         self.installation = Installation(path)
-        self.installation.env["POLYPLANE_WORKERS"] = self.workers = os.environ.get("POLYPLANE_WORKERS", "2")
+        self.installation.env["POLYPLANE_WORKERS"] = self.workers = os.environ.get(
+            "POLYPLANE_WORKERS", "2"
+        )
         self._bare: list[subprocess.Popen[bytes]] = []
 
-    # --- processes -------------------------------------------------------------------------------------------------------------
+    # --- processes --------------------------------------------------------------------------------
     def start(self) -> None:
         self.installation.start()
         port = free_port()
@@ -55,7 +65,14 @@ class Bench:
             listen(listener)
             command = [sys.executable, "-m", "tests.benchmarks.bare", str(listener.fileno())]
             for _ in range(int(self.workers)):
-                self._bare.append(subprocess.Popen(command, env=self.installation.env, cwd=REPOSITORY, pass_fds=[listener.fileno()]))
+                self._bare.append(
+                    subprocess.Popen(
+                        command,
+                        env=self.installation.env,
+                        cwd=REPOSITORY,
+                        pass_fds=[listener.fileno()],
+                    )
+                )
         self.bare = Site(port)
         eventually(lambda: asyncio.run(self._answers(self.bare, "/10")))
 
@@ -75,7 +92,10 @@ class Bench:
 
     @cached_property
     def site(self) -> Site:
-        return Site(self.installation.port, b"Authorization: Bearer %b\r\n" % self.installation.token.encode())
+        return Site(
+            self.installation.port,
+            b"Authorization: Bearer %b\r\n" % self.installation.token.encode(),
+        )
 
     def worker_pids(self) -> list[int]:
         return self.installation.below("serve --fd")
@@ -84,15 +104,23 @@ class Bench:
     def conninfo(self) -> str:
         return conninfo(database_settings(DataDir(self.installation.data)))
 
-    # --- measuring -------------------------------------------------------------------------------------------------------------
-    async def measure(self, load: Callable[[], Awaitable[tuple[int, float]]], *, bare: bool = False) -> Measure:
+    # --- measuring --------------------------------------------------------------------------------
+    async def measure(
+        self, load: Callable[[], Awaitable[tuple[int, float]]], *, bare: bool = False
+    ) -> Measure:
         """``load`` returns (operations, seconds)."""
         pids = [p.pid for p in self._bare] if bare else self.worker_pids()
         before = cpu_seconds(pids)
         count, seconds = await load()
         return Measure(count / seconds, (cpu_seconds(pids) - before) / max(count, 1) * 1e6, seconds)
 
-    async def send(self, method: str, path: str, body: bytes | None = None, content_type: str = "application/json") -> bytes:
+    async def send(
+        self,
+        method: str,
+        path: str,
+        body: bytes | None = None,
+        content_type: str = "application/json",
+    ) -> bytes:
         connection = await Connection.open(self.site)
         try:
             return await connection.expect(request(self.site, method, path, body, content_type))
@@ -106,14 +134,15 @@ class Bench:
             body = await self.send("GET", path)
         return body
 
-    # --- objects ---------------------------------------------------------------------------------------------------------------
+    # --- objects ----------------------------------------------------------------------------------
     async def namespace(self, name: str, tenant: str = "default") -> None:
         body = json.dumps({"metadata": {"name": name}}).encode()
         with suppress(RuntimeError):  # an earlier measurement has made it
             await self.send("POST", f"/clusters/{tenant}/api/v1/namespaces", body)
 
     async def fill(self, namespace: str, count: int, tenant: str = "default") -> None:
-        """``count`` ConfigMaps as the API would store them, written to the store directly: seconds instead of minutes."""
+        """``count`` ConfigMaps as the API would store them, written to the store directly: seconds
+        instead of minutes."""
         await self.namespace(namespace, tenant)
         path = f"/clusters/{tenant}/api/v1/namespaces/{namespace}/configmaps"
         model = json.loads(await self.send("POST", path, configmap("model")))
@@ -125,13 +154,23 @@ class Bench:
         async def write(name: str) -> None:
             model["metadata"]["name"], model["metadata"]["uid"] = name, str(uuid4())
             data = json.dumps(model, separators=(",", ":")).encode()
-            await store.write(number, Write("create", ObjectKey("", "configmaps", namespace, name), model["metadata"]["uid"], data))
+            await store.write(
+                number,
+                Write(
+                    "create",
+                    ObjectKey("", "configmaps", namespace, name),
+                    model["metadata"]["uid"],
+                    data,
+                ),
+            )
 
         await asyncio.gather(*(write(f"object-{i:06}") for i in range(count - 1)))
         await store.close()
 
     async def tenant_number(self, name: str) -> int:
         async with await psycopg.AsyncConnection.connect(self.conninfo) as connection:
-            row = await (await connection.execute("SELECT id FROM tenancy_tenant WHERE name = %s", [name])).fetchone()
+            row = await (
+                await connection.execute("SELECT id FROM tenancy_tenant WHERE name = %s", [name])
+            ).fetchone()
             assert row is not None
             return int(row[0])

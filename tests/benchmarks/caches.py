@@ -15,4 +15,8 @@ async def cached(bench: Bench, count: int = 10_000) -> list[Result]:
     after = {pid: memory(pid) for pid in before}
     grown = max(after[pid] - before[pid] for pid in before)
     notes = {"grown by": f"{grown / 2**20:.1f} MB", "an object": f"{grown / count:,.0f} bytes"}
-    return [Result(f"worker with {count:,} cached objects", max(after.values()) / 2**20, "MB", notes=notes)]
+    return [
+        Result(
+            f"worker with {count:,} cached objects", max(after.values()) / 2**20, "MB", notes=notes
+        )
+    ]

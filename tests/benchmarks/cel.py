@@ -1,7 +1,9 @@
-"""``python -m tests.benchmarks --only cel``: what rules cost in one process, without server or storage.
+"""``python -m tests.benchmarks --only cel``: what rules cost in one process, without server or
+storage.
 
-A typical rule's yardstick is the same condition as a Python function over the same objects, in the same run: the ratio says the same on
-every machine. The loop that spends the whole budget has none; its figure is the time from start to stop.
+A typical rule's yardstick is the same condition as a Python function over the same objects, in the
+same run: the ratio says the same on every machine. The loop that spends the whole budget has none;
+its figure is the time from start to stop.
 """
 
 from __future__ import annotations
@@ -11,10 +13,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-from apiserver.cel.environments import BASE
 from apiserver.cel.errors import BudgetExceeded
-from apiserver.cel.program import PER_CALL_LIMIT, Program, compile
-from apiserver.cel.rules import RuleNode, compile_rules, validate
+from apiserver.cel.kubernetes.environments import BASE
+from apiserver.cel.kubernetes.rulenodes import RuleNode, compile_rules
+from apiserver.cel.kubernetes.rules import validate
+from apiserver.cel.plan.program import PER_CALL_LIMIT, Program, compile
 from apiserver.cel.types import INT, STRING, list_type, map_type
 from apiserver.schema.types import Rule, Schema
 from tests.benchmarks.bench import Bench
@@ -65,8 +68,16 @@ CASES = [
         "self.names.all(x, x.startsWith('a'))",
         lambda s, _: all(x.startswith("a") for x in s["names"]),
     ),
-    Case("cel: matches", "self.name.matches('^[a-z]+-[0-9]+$')", lambda s, _: s["name"][:4] == "web-" and s["name"][4:].isdigit()),
-    Case("cel: transition", "self.replicas >= oldSelf.replicas", lambda s, o: s["replicas"] >= o["replicas"]),
+    Case(
+        "cel: matches",
+        "self.name.matches('^[a-z]+-[0-9]+$')",
+        lambda s, _: s["name"][:4] == "web-" and s["name"][4:].isdigit(),
+    ),
+    Case(
+        "cel: transition",
+        "self.replicas >= oldSelf.replicas",
+        lambda s, o: s["replicas"] >= o["replicas"],
+    ),
     Case(
         "cel: has and in",
         "!has(self.labels) || 'app' in self.labels && self.labels['app'] != ''",
@@ -82,11 +93,14 @@ CASES = [
 
 def schema_of(rules: int, rule: str) -> Schema:
     """A schema that has the same rule so many times."""
-    return Schema(type="object", properties=_SPEC, rules=(Rule(rule, "", "", "", "", None),) * rules)
+    return Schema(
+        type="object", properties=_SPEC, rules=(Rule(rule, "", "", "", "", None),) * rules
+    )
 
 
 def rule_cost(case: Case) -> float:
-    """Seconds that one more rule takes in the validation of an object, walk and error handling of the rest left out."""
+    """Seconds that one more rule takes in the validation of an object, walk and error handling of
+    the rest left out."""
     many, one = (compile_rules(schema_of(n, case.rule), root=False) for n in (11, 1))
     return (_best(lambda: _pass(many)) - _best(lambda: _pass(one))) / 10
 
@@ -97,7 +111,8 @@ def _pass(node: RuleNode | None) -> None:
 
 
 def _best(call: Callable[[], Any], calls: int = 20) -> float:
-    """Processor seconds of a call in the best of several runs, so that neighbours on the machine count little."""
+    """Processor seconds of a call in the best of several runs, so that neighbours on the machine
+    count little."""
     call()
     best = float("inf")
     for _ in range(RUNS):
@@ -125,12 +140,16 @@ def exhaustion() -> tuple[float, int]:
 
 
 async def rules(_bench: Bench) -> list[Result]:
-    """Rules of custom resources, each in µs beside the same in Python; and a call that runs out of budget."""
+    """Rules of custom resources, each in µs beside the same in Python; and a call that runs out of
+    budget."""
     results = []
     for case in CASES:
         ours = rule_cost(case)
-        theirs = _best(lambda case=case: case.python(OBJECT, OBJECT), 200)  # type: ignore[misc]  # a bound default
+        # a bound default
+        theirs = _best(lambda case=case: case.python(OBJECT, OBJECT), 200)  # type: ignore[misc]
         results.append(Result(case.name, ours * 1e6, "µs/rule", theirs * 1e6))
     seconds, spent = exhaustion()
-    results.append(Result("cel: budget of a call", seconds * 1000, "ms", notes={"units": f"{spent:,}"}))
+    results.append(
+        Result("cel: budget of a call", seconds * 1000, "ms", notes={"units": f"{spent:,}"})
+    )
     return results

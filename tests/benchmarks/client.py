@@ -1,6 +1,8 @@
-"""A light HTTP/1.1 client: requests are bytes made beforehand, answers are looked at just enough to know where they end.
+"""A light HTTP/1.1 client: requests are bytes made beforehand, answers are looked at just enough to
+know where they end.
 
-It shares the machine with the server that it measures, so it does as little as it can for each request.
+It shares the machine with the server that it measures, so it does as little as it can for each
+request.
 """
 
 from __future__ import annotations
@@ -17,17 +19,32 @@ _LENGTH = re.compile(rb"content-length: *(\d+)", re.IGNORECASE)
 
 
 class Site(NamedTuple):
-    """Where requests go: a port of this machine, and the header lines that each request carries (with their line ends)."""
+    """Where requests go: a port of this machine, and the header lines that each request carries
+    (with their line ends)."""
 
     port: int
     headers: bytes = b""
 
 
-def request(site: Site, method: str, path: str, body: bytes | None = None, content_type: str = "application/json") -> bytes:
-    head = f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{site.port}\r\nAccept: application/json\r\n".encode() + site.headers
+def request(
+    site: Site,
+    method: str,
+    path: str,
+    body: bytes | None = None,
+    content_type: str = "application/json",
+) -> bytes:
+    head = (
+        f"{method} {path} HTTP/1.1\r\nHost: 127.0.0.1:{site.port}\r\nAccept: "
+        f"application/json\r\n".encode()
+        + site.headers
+    )
     if body is None:
         return head + b"\r\n"
-    return head + b"Content-Type: %b\r\nContent-Length: %d\r\n\r\n" % (content_type.encode(), len(body)) + body
+    return (
+        head
+        + b"Content-Type: %b\r\nContent-Length: %d\r\n\r\n" % (content_type.encode(), len(body))
+        + body
+    )
 
 
 @cache
@@ -53,7 +70,9 @@ class Connection(asyncio.Protocol):
 
     @classmethod
     async def open(cls, site: Site) -> Connection:
-        _, protocol = await asyncio.get_running_loop().create_connection(cls, "127.0.0.1", site.port, ssl=tls())
+        _, protocol = await asyncio.get_running_loop().create_connection(
+            cls, "127.0.0.1", site.port, ssl=tls()
+        )
         return protocol
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -111,8 +130,11 @@ class Load(NamedTuple):
     latencies: list[float]
 
 
-async def drive(site: Site, clients: int, seconds: float, make: Callable[[int, int], bytes]) -> Load:
-    """Every client sends ``make(client, number)`` again and again. Raises RuntimeError for an answer that is no success."""
+async def drive(
+    site: Site, clients: int, seconds: float, make: Callable[[int, int], bytes]
+) -> Load:
+    """Every client sends ``make(client, number)`` again and again. Raises RuntimeError for an
+    answer that is no success."""
     connections = await asyncio.gather(*(Connection.open(site) for _ in range(clients)))
     latencies: list[float] = []
     began = time.perf_counter()

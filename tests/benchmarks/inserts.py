@@ -1,4 +1,5 @@
-"""The yardstick of writes: as pgbench would, clients that each insert one row after the other, with the durability of Polyplane's."""
+"""The yardstick of writes: as pgbench would, clients that each insert one row after the other, with
+the durability of Polyplane's."""
 
 from __future__ import annotations
 
@@ -13,7 +14,9 @@ _INSERT = "INSERT INTO bench_inserts (data) VALUES (%s)"
 
 async def insert(conninfo: str, clients: int, seconds: float, size: int) -> tuple[int, float]:
     """(rows, seconds): every row is its own transaction."""
-    connections = [await psycopg.AsyncConnection.connect(conninfo, autocommit=True) for _ in range(clients)]
+    connections = [
+        await psycopg.AsyncConnection.connect(conninfo, autocommit=True) for _ in range(clients)
+    ]
     await connections[0].execute(_TABLE)
     row = "x" * size
     began = time.perf_counter()

@@ -26,5 +26,7 @@ async def list_5000(bench: Bench) -> list[Result]:
 async def _compare(bench: Bench, name: str, path: str) -> Result:
     body = await bench.on_every_worker(path)
     ours = await bench.measure(lambda: hammer(bench.site, path, bench.clients, bench.seconds))
-    theirs = await bench.measure(lambda: hammer(bench.bare, f"/{len(body)}", bench.clients, bench.seconds), bare=True)
+    theirs = await bench.measure(
+        lambda: hammer(bench.bare, f"/{len(body)}", bench.clients, bench.seconds), bare=True
+    )
     return Result.of(name, "requests/s", ours, theirs, bytes=f"{len(body):,}")

@@ -8,7 +8,8 @@ from typing import Any
 
 @dataclass(slots=True)
 class Measure:
-    """rate: operations per second; cpu: microseconds of processor time of the serving processes for each; seconds: it lasted."""
+    """rate: operations per second; cpu: microseconds of processor time of the serving processes for
+    each; seconds: it lasted."""
 
     rate: float
     cpu: float = 0.0
@@ -17,7 +18,8 @@ class Measure:
 
 @dataclass(slots=True)
 class Result:
-    """value in ``unit``; ratio: of value and yardstick; cpu: µs of the workers for one operation; notes: percentiles and the like."""
+    """value in ``unit``; ratio: of value and yardstick; cpu: µs of the workers for one operation;
+    notes: percentiles and the like."""
 
     name: str
     value: float
@@ -47,7 +49,11 @@ def table(results: list[Result]) -> str:
     widths = [max(len(row[i]) for row in rows) for i in range(len(HEADS) - 1)]
     lines = []
     for row in rows:
-        cells = [row[0].ljust(widths[0]), *(c.rjust(w) for c, w in zip(row[1:-1], widths[1:], strict=True)), row[-1]]
+        cells = [
+            row[0].ljust(widths[0]),
+            *(c.rjust(w) for c, w in zip(row[1:-1], widths[1:], strict=True)),
+            row[-1],
+        ]
         lines.append("  ".join(cells).rstrip())
     return "\n".join(lines)
 
@@ -55,7 +61,16 @@ def table(results: list[Result]) -> str:
 def _row(r: Result) -> tuple[str, ...]:
     ratio = "" if r.ratio is None else f"{r.ratio:.1%}"
     notes = ", ".join(f"{k} {v}" for k, v in r.notes.items())
-    return (r.name, _number(r.value), r.unit, _number(r.yardstick), ratio, _number(r.cpu), _number(r.yardstick_cpu), notes)
+    return (
+        r.name,
+        _number(r.value),
+        r.unit,
+        _number(r.yardstick),
+        ratio,
+        _number(r.cpu),
+        _number(r.yardstick_cpu),
+        notes,
+    )
 
 
 def _number(value: float | None) -> str:
@@ -69,5 +84,9 @@ def percentiles(values: list[float]) -> dict[str, str]:
     if not values:
         return {}
     ordered = sorted(values)
-    picks = {"p50": ordered[len(ordered) // 2], "p99": ordered[int(len(ordered) * 0.99)], "max": ordered[-1]}
+    picks = {
+        "p50": ordered[len(ordered) // 2],
+        "p99": ordered[int(len(ordered) * 0.99)],
+        "max": ordered[-1],
+    }
     return {name: f"{value * 1000:.1f} ms" for name, value in picks.items()}

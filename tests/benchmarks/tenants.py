@@ -1,5 +1,6 @@
-"""Tenants: how fast they are made, and what idle ones cost a worker. ``python -m tests.benchmarks.tenants PREFIX COUNT`` makes some and
-prints the seconds that it took; it is a process of its own because Django's settings belong to the installation that is measured."""
+"""Tenants: how fast they are made, and what idle ones cost a worker. ``python -m
+tests.benchmarks.tenants PREFIX COUNT`` makes some and prints the seconds that it took; it is a
+process of its own because Django's settings belong to the installation that is measured."""
 
 from __future__ import annotations
 
@@ -18,7 +19,9 @@ async def create(bench: Bench) -> list[Result]:
     count = max(int(100 * bench.seconds), 5)
     seconds = await make(bench, "made", count)
     rows, took = await insert(bench.conninfo, 1, bench.seconds / 2, 100)
-    return [Result.of("tenants created", "tenants/s", Measure(count / seconds), Measure(rows / took))]
+    return [
+        Result.of("tenants created", "tenants/s", Measure(count / seconds), Measure(rows / took))
+    ]
 
 
 async def idle(bench: Bench, count: int = 1000) -> list[Result]:
@@ -31,7 +34,14 @@ async def idle(bench: Bench, count: int = 1000) -> list[Result]:
     after = {pid: memory(pid) for pid in before}
     grown = max(after[pid] - before[pid] for pid in before)
     largest = max(after.values())
-    return [Result(f"worker with {count:,} idle tenants", largest / 2**20, "MB", notes={"grown by": f"{grown / 2**20:.1f} MB"})]
+    return [
+        Result(
+            f"worker with {count:,} idle tenants",
+            largest / 2**20,
+            "MB",
+            notes={"grown by": f"{grown / 2**20:.1f} MB"},
+        )
+    ]
 
 
 async def make(bench: Bench, prefix: str, count: int) -> float:

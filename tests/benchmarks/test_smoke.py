@@ -5,13 +5,17 @@ from __future__ import annotations
 import json
 
 from tests.benchmarks import __main__ as main
-from tests.benchmarks import caches, definitions, tenants, watches
+from tests.benchmarks import caches, definitions, policies, tenants, watches
 from tests.benchmarks.result import Result, percentiles, table
 
 
 def test_every_benchmark_measures_something(monkeypatch) -> None:
     tiny = {
-        **{name: main.BENCHMARKS[name] for name in ("get", "create", "update", "merge-patch", "apply")},
+        **{
+            name: main.BENCHMARKS[name]
+            for name in ("get", "create", "update", "merge-patch", "apply")
+        },
+        "create-policies": lambda bench: policies.create(bench, 2),
         "watch": lambda bench: watches.fanout(bench, 3),
         "tenants": main.BENCHMARKS["tenants"],
         "idle-tenants": lambda bench: tenants.idle(bench, 2),
@@ -24,18 +28,27 @@ def test_every_benchmark_measures_something(monkeypatch) -> None:
     assert len(results) == len(tiny) + 2, "those of watches and definitions have two lines"
     assert all(r.value > 0 for r in results)
     compared = [r for r in results if r.yardstick]
-    assert len(compared) == 7
+    assert len(compared) == 8
     assert all(0 < (r.ratio or 0) < 100 for r in compared)
     json.dumps([r.as_json() for r in results])
 
 
 def test_the_table_has_a_line_for_each_result() -> None:
-    lines = table([Result("GET", 1234.5, "requests/s", 5000.0, 10.0, 2.0, {"bytes": "571"}), Result("memory", 99.5, "MB")]).splitlines()
+    lines = table(
+        [
+            Result("GET", 1234.5, "requests/s", 5000.0, 10.0, 2.0, {"bytes": "571"}),
+            Result("memory", 99.5, "MB"),
+        ]
+    ).splitlines()
     assert len(lines) == 3
     assert "1,234" in lines[1] and "24.7%" in lines[1] and lines[1].endswith("bytes 571")
     assert "99.50" in lines[2]
 
 
 def test_percentiles_are_in_milliseconds() -> None:
-    assert percentiles([i / 1000 for i in range(100)]) == {"p50": "50.0 ms", "p99": "99.0 ms", "max": "99.0 ms"}
+    assert percentiles([i / 1000 for i in range(100)]) == {
+        "p50": "50.0 ms",
+        "p99": "99.0 ms",
+        "max": "99.0 ms",
+    }
     assert percentiles([]) == {}

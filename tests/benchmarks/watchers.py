@@ -1,4 +1,5 @@
-"""Many open watch streams in one process: events are counted, not parsed; one stream in ten is looked at for the lag."""
+"""Many open watch streams in one process: events are counted, not parsed; one stream in ten is
+looked at for the lag."""
 
 from __future__ import annotations
 
@@ -17,7 +18,8 @@ _AT_ONCE = 20  # handshakes
 
 
 class Watcher(asyncio.Protocol):
-    """events: complete ones so far; lags: seconds from the sending of the write to the arrival of its event, where ``measures``."""
+    """events: complete ones so far; lags: seconds from the sending of the write to the arrival of
+    its event, where ``measures``."""
 
     def __init__(self, measures: bool) -> None:
         self.events = 0
@@ -63,11 +65,16 @@ class Crowd:
 
     @classmethod
     async def open(cls, site: Site, path: str, count: int) -> Crowd:
-        """All are connected before the first one asks: a server that streams already would take its time for the handshakes."""
+        """All are connected before the first one asks: a server that streams already would take its
+        time for the handshakes."""
         loop = asyncio.get_running_loop()
 
         async def connect(measures: bool) -> Watcher:
-            return (await loop.create_connection(lambda: Watcher(measures), "127.0.0.1", site.port, ssl=tls()))[1]
+            return (
+                await loop.create_connection(
+                    lambda: Watcher(measures), "127.0.0.1", site.port, ssl=tls()
+                )
+            )[1]
 
         watchers: list[Watcher] = []
         for first in range(0, count, _AT_ONCE):

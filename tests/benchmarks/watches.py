@@ -1,7 +1,8 @@
 """Fan-out: one stream of changes to many watchers; how many events arrive in all, and how late.
 
-Flood: as many changes as the slowest watcher keeps up with. Calm: a fixed number of changes, for the lag that clients see on a server that
-is not at its limit. The yardstick is a bare ASGI application that sends pieces of the same size to as many clients as fast as it can.
+Flood: as many changes as the slowest watcher keeps up with. Calm: a fixed number of changes, for
+the lag that clients see on a server that is not at its limit. The yardstick is a bare ASGI
+application that sends pieces of the same size to as many clients as fast as it can.
 """
 
 from __future__ import annotations
@@ -33,7 +34,9 @@ async def fanout(bench: Bench, count: int) -> list[Result]:
     path = f"/api/v1/namespaces/{namespace}/configmaps"
     for writer in range(_WRITERS):
         sample = await bench.send("POST", path, configmap(f"w{writer}", sent="0" * 19))
-    crowd = await Crowd.open(bench.site, f"{path}?watch=1&resourceVersion=0&allowWatchBookmarks=false", count)
+    crowd = await Crowd.open(
+        bench.site, f"{path}?watch=1&resourceVersion=0&allowWatchBookmarks=false", count
+    )
     try:
         await _settled(crowd, _WRITERS)
         crowd.take_lags()
@@ -47,7 +50,12 @@ async def fanout(bench: Bench, count: int) -> list[Result]:
         crowd.close()
     theirs = await _yardstick(bench, len(sample) + 30, count)
     name = f"watch, {count} watchers"
-    lag = Result(f"{name}: lag at {_CALM:.0f} changes/s", _median(calm_lags) * 1000, "ms", notes=percentiles(calm_lags))
+    lag = Result(
+        f"{name}: lag at {_CALM:.0f} changes/s",
+        _median(calm_lags) * 1000,
+        "ms",
+        notes=percentiles(calm_lags),
+    )
     return [Result.of(name, "events/s", ours, theirs, **percentiles(flood_lags)), lag]
 
 
@@ -60,7 +68,9 @@ async def _settled(crowd: Crowd, events: int) -> None:
     deadline = time.monotonic() + 30
     while crowd.slowest() < events:
         if time.monotonic() > deadline:
-            raise RuntimeError(f"the slowest of {len(crowd)} watchers has {crowd.slowest()} events of {events}")
+            raise RuntimeError(
+                f"the slowest of {len(crowd)} watchers has {crowd.slowest()} events of {events}"
+            )
         await asyncio.sleep(0.01)
 
 
@@ -74,7 +84,15 @@ class _Writing:
     async def _change(self, connection: Connection, writer: int) -> None:
         self._written += 1
         body = b'{"data":{"sent":"%019d"}}' % time.monotonic_ns()
-        await connection.expect(request(self._bench.site, "PATCH", f"{self._path}/w{writer}", body, "application/merge-patch+json"))
+        await connection.expect(
+            request(
+                self._bench.site,
+                "PATCH",
+                f"{self._path}/w{writer}",
+                body,
+                "application/merge-patch+json",
+            )
+        )
 
     async def flood(self) -> tuple[int, float]:
         began, end = time.perf_counter(), time.perf_counter() + self._bench.seconds

@@ -1,4 +1,5 @@
-"""Create, update, merge patch and apply of small ConfigMaps, beside plain inserts of rows as long as the stored object."""
+"""Create, update, merge patch and apply of small ConfigMaps, beside plain inserts of rows as long
+as the stored object."""
 
 from __future__ import annotations
 
@@ -15,7 +16,13 @@ _EACH = 4  # objects that each client writes in turn
 
 async def create(bench: Bench) -> list[Result]:
     head, tail = configmap("@").split(b"@")
-    return [await _write(bench, "create", lambda c, n: request(bench.site, "POST", _PATH, head + b"c%03d-%06d" % (c, n) + tail))]
+    return [
+        await _write(
+            bench,
+            "create",
+            lambda c, n: request(bench.site, "POST", _PATH, head + b"c%03d-%06d" % (c, n) + tail),
+        )
+    ]
 
 
 async def update(bench: Bench) -> list[Result]:
@@ -33,7 +40,13 @@ async def merge_patch(bench: Bench) -> list[Result]:
 
     def patch(client: int, number: int) -> bytes:
         body = b'{"data":{"number":"%d"}}' % number
-        return request(bench.site, "PATCH", f"{_PATH}/u{client:03}-{number % _EACH}", body, "application/merge-patch+json")
+        return request(
+            bench.site,
+            "PATCH",
+            f"{_PATH}/u{client:03}-{number % _EACH}",
+            body,
+            "application/merge-patch+json",
+        )
 
     return [await _write(bench, "merge patch", patch)]
 
@@ -41,8 +54,17 @@ async def merge_patch(bench: Bench) -> list[Result]:
 async def apply(bench: Bench) -> list[Result]:
     def intent(client: int, number: int) -> bytes:
         name = f"a{client:03}-{number % _EACH}"
-        body = b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"%b"},"data":{"number":"%d"}}' % (name.encode(), number)
-        return request(bench.site, "PATCH", f"{_PATH}/{name}?fieldManager=bench", body, "application/apply-patch+yaml")
+        body = (
+            b'{"apiVersion":"v1","kind":"ConfigMap","metadata":{"name":"%b"},"data":{"number":"%d"}}'
+            % (name.encode(), number)
+        )
+        return request(
+            bench.site,
+            "PATCH",
+            f"{_PATH}/{name}?fieldManager=bench",
+            body,
+            "application/apply-patch+yaml",
+        )
 
     return [await _write(bench, "apply", intent)]
 
@@ -53,7 +75,9 @@ async def _prepare(bench: Bench) -> None:
     connection = await Connection.open(bench.site)
     for client in range(bench.clients):
         for number in range(_EACH):
-            status = await connection.send(request(bench.site, "POST", _PATH, configmap(f"u{client:03}-{number}")))
+            status = await connection.send(
+                request(bench.site, "POST", _PATH, configmap(f"u{client:03}-{number}"))
+            )
             if status not in (201, 409):
                 raise RuntimeError(f"{connection.body!r}")
     connection.close()
@@ -69,6 +93,8 @@ async def _write(bench: Bench, name: str, make: Callable[[int, int], bytes]) -> 
         return done.answers, done.seconds
 
     ours = await bench.measure(load)
-    theirs = await bench.measure(lambda: insert(bench.conninfo, bench.clients, bench.seconds, 600), bare=True)
+    theirs = await bench.measure(
+        lambda: insert(bench.conninfo, bench.clients, bench.seconds, 600), bare=True
+    )
     theirs.cpu = 0.0  # the clients of the yardstick are this process
     return Result.of(name, "writes/s", ours, theirs, **percentiles(latencies))

@@ -1,4 +1,5 @@
-"""Load of one repeated GET: by wrk where it is installed (it takes the least from the server's processors), otherwise by our own client."""
+"""Load of one repeated GET: by wrk where it is installed (it takes the least from the server's
+processors), otherwise by our own client."""
 
 from __future__ import annotations
 
@@ -21,8 +22,17 @@ async def hammer(site: Site, path: str, clients: int, seconds: float) -> tuple[i
         load = await drive(site, clients, seconds, lambda client, number: data)
         return load.answers, load.seconds
     headers = [part for line in site.headers.decode().splitlines() for part in ("-H", line)]
-    command = [WRK, "-t1", f"-c{clients}", f"-d{max(round(seconds), 1)}s", *headers, f"https://127.0.0.1:{site.port}{path}"]
-    process = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT)
+    command = [
+        WRK,
+        "-t1",
+        f"-c{clients}",
+        f"-d{max(round(seconds), 1)}s",
+        *headers,
+        f"https://127.0.0.1:{site.port}{path}",
+    ]
+    process = await asyncio.create_subprocess_exec(
+        *command, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT
+    )
     out = (await process.communicate())[0].decode()
     total, bad = _TOTAL.search(out), _BAD.search(out)
     if process.returncode or total is None or bad is not None:

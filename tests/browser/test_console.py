@@ -1,4 +1,5 @@
-"""The console in a real Chromium, over TLS: it works under its own Content-Security-Policy and loads nothing from elsewhere.
+"""The console in a real Chromium, over TLS: it works under its own Content-Security-Policy and
+loads nothing from elsewhere.
 
 With CONSOLE_SCREENSHOTS=DIR the pages are also saved there as pictures (those in docs/img).
 """
@@ -26,7 +27,10 @@ SCREENSHOTS = os.environ.get("CONSOLE_SCREENSHOTS", "")
 pytestmark = [
     pytest.mark.browser,
     pytest.mark.slow,
-    pytest.mark.skipif(not shutil.which("chromedriver"), reason="chromedriver is not installed: apt-get install chromium chromium-driver"),
+    pytest.mark.skipif(
+        not shutil.which("chromedriver"),
+        reason="chromedriver is not installed: apt-get install chromium chromium-driver",
+    ),
 ]
 
 
@@ -42,7 +46,13 @@ def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installat
 @pytest.fixture(scope="module")
 def browser(tmp_path_factory: pytest.TempPathFactory) -> Iterator[webdriver.Chrome]:
     options = Options()
-    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage", "--ignore-certificate-errors", "--window-size=1440,900"):
+    for argument in (
+        "--headless=new",
+        "--no-sandbox",
+        "--disable-dev-shm-usage",
+        "--ignore-certificate-errors",
+        "--window-size=1440,900",
+    ):
         options.add_argument(argument)
     options.binary_location = shutil.which("chromium") or ""
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
@@ -66,7 +76,9 @@ def console(installation: Installation, browser: webdriver.Chrome) -> webdriver.
 
 def picture(browser: webdriver.Chrome, name: str) -> None:
     if SCREENSHOTS:
-        WebDriverWait(browser, 10).until(lambda b: b.execute_script("return document.fonts.status") == "loaded")
+        WebDriverWait(browser, 10).until(
+            lambda b: b.execute_script("return document.fonts.status") == "loaded"
+        )
         browser.save_screenshot(str(Path(SCREENSHOTS) / f"{name}.png"))
 
 
@@ -78,7 +90,11 @@ def complaints(browser: webdriver.Chrome) -> list[str]:
 def hosts(browser: webdriver.Chrome) -> set[str]:
     """The hosts that were asked for anything."""
     messages = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
-    urls = [m["params"]["request"]["url"] for m in messages if m["method"] == "Network.requestWillBeSent"]
+    urls = [
+        m["params"]["request"]["url"]
+        for m in messages
+        if m["method"] == "Network.requestWillBeSent"
+    ]
     return {urlsplit(u).netloc for u in urls if u.startswith("http")}
 
 
@@ -92,7 +108,9 @@ def hosts(browser: webdriver.Chrome) -> set[str]:
         ("auth/user/", "users", "admin"),
     ],
 )
-def test_list_works_under_the_policy(console: webdriver.Chrome, installation: Installation, path: str, name: str, text: str) -> None:
+def test_list_works_under_the_policy(
+    console: webdriver.Chrome, installation: Installation, path: str, name: str, text: str
+) -> None:
     complaints(console), hosts(console)
     console.get(f"https://127.0.0.1:{installation.port}/admin/{path}")
     WebDriverWait(console, 20).until(lambda b: text in b.find_element(By.TAG_NAME, "body").text)
@@ -101,11 +119,19 @@ def test_list_works_under_the_policy(console: webdriver.Chrome, installation: In
     assert hosts(console) == {f"127.0.0.1:{installation.port}"}
 
 
-def test_object_page_shows_what_holds_it(console: webdriver.Chrome, installation: Installation) -> None:
-    console.get(f"https://127.0.0.1:{installation.port}/admin/console/storedobject/?tenant=demo&deleting=yes")
+def test_object_page_shows_what_holds_it(
+    console: webdriver.Chrome, installation: Installation
+) -> None:
+    console.get(
+        f"https://127.0.0.1:{installation.port}/admin/console/storedobject/?tenant=demo&deleting=yes"
+    )
     console.find_element(By.LINK_TEXT, "old-bucket").click()
     WebDriverWait(console, 20).until(lambda b: b.find_elements(By.ID, "stored-object"))
     text = console.find_element(By.TAG_NAME, "body").text
-    assert "example.com/empty-the-bucket" in text and "being deleted" in text and "bucket: shop-archive" in text
+    assert (
+        "example.com/empty-the-bucket" in text
+        and "being deleted" in text
+        and "bucket: shop-archive" in text
+    )
     picture(console, "object")
     assert complaints(console) == []

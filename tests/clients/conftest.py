@@ -1,4 +1,5 @@
-"""One real installation (`manage.py up`, two workers) for each module that tests with clients of others."""
+"""One real installation (`manage.py up`, two workers) for each module that tests with clients of
+others."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""A conversion webhook under kubectl, with two workers: two versions of one object, a new storage version, and then a dead webhook."""
+"""A conversion webhook under kubectl, with two workers: two versions of one object, a new storage
+version, and then a dead webhook."""
 
 from __future__ import annotations
 
@@ -14,15 +15,25 @@ from tests.support.kubectl import PROGRAM
 from tests.support.webhooks import converting, nobody, webhook
 from tests.support.widgets import crd, widget
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(PROGRAM is None, reason="kubectl is not on PATH: NOTHING of kubectl is tested")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        PROGRAM is None, reason="kubectl is not on PATH: NOTHING of kubectl is tested"
+    ),
+]
 
 
 async def kubectl(installation: Installation, *arguments: str, body: Any = None) -> tuple[int, str]:
     process = await asyncio.create_subprocess_exec(
-        str(PROGRAM), "--kubeconfig", str(installation.data / "admin.kubeconfig"), *arguments,
-        stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.STDOUT,
+        str(PROGRAM),
+        "--kubeconfig",
+        str(installation.data / "admin.kubeconfig"),
+        *arguments,
+        stdin=asyncio.subprocess.PIPE,
+        stdout=asyncio.subprocess.PIPE,
+        stderr=asyncio.subprocess.STDOUT,
         env={**os.environ, "HOME": str(installation.data.parent)},
-    )  # fmt: skip
+    )
     out, _ = await process.communicate(json.dumps(body).encode() if body is not None else None)
     assert process.returncode is not None
     return process.returncode, out.decode()
@@ -35,7 +46,9 @@ async def ok(installation: Installation, *arguments: str, body: Any = None) -> s
 
 
 async def specs(installation: Installation, version: str) -> list[Any]:
-    found = json.loads(await ok(installation, "get", f"widgets.{version}.example.com", "-n", "ns", "-o", "json"))
+    found = json.loads(
+        await ok(installation, "get", f"widgets.{version}.example.com", "-n", "ns", "-o", "json")
+    )
     return [item["spec"] for item in found["items"]]
 
 
@@ -48,9 +61,19 @@ async def test_a_life_in_two_versions(installation: Installation) -> None:
         await ok(installation, "create", "namespace", "ns")
         await ok(installation, "apply", "-f", "-", body=crd(hook.config()))
         await ok(installation, "wait", "--for=condition=Established", "crd/widgets.example.com")
-        await ok(installation, "apply", "--server-side", "--field-manager=one", "-f", "-", body=widget("a", host="h", port=1))
+        await ok(
+            installation,
+            "apply",
+            "--server-side",
+            "--field-manager=one",
+            "-f",
+            "-",
+            body=widget("a", host="h", port=1),
+        )
         second = widget("a", "v2", address="h:1", replicas=2)
-        await ok(installation, "apply", "--server-side", "--field-manager=two", "-f", "-", body=second)
+        await ok(
+            installation, "apply", "--server-side", "--field-manager=two", "-f", "-", body=second
+        )
         assert await specs(installation, "v1") == [{"host": "h", "port": 1, "replicas": 2}]
         await ok(installation, "scale", "widgets.v2.example.com/a", "-n", "ns", "--replicas=4")
         assert await specs(installation, "v2") == [{"address": "h:1", "replicas": 4}]
@@ -67,8 +90,18 @@ async def test_a_life_in_two_versions(installation: Installation) -> None:
     code = 0
     async with asyncio.timeout(30):
         while code == 0:  # a worker may need a moment to hear that v1 is stored again
-            code, out = await kubectl(installation, "create", "-f", "-", "--dry-run=server", body=widget("b", "v2", address="x:1"))
-    assert "conversion webhook for example.com/v2, Kind=Widget failed" in out and "connection refused" in out
+            code, out = await kubectl(
+                installation,
+                "create",
+                "-f",
+                "-",
+                "--dry-run=server",
+                body=widget("b", "v2", address="x:1"),
+            )
+    assert (
+        "conversion webhook for example.com/v2, Kind=Widget failed" in out
+        and "connection refused" in out
+    )
     done = await manage(installation, "migrate_storage", "--resource", "widgets.example.com")
     assert done.returncode != 0 and "ns/a failed" in done.stderr and "Traceback" not in done.stderr
     assert await specs(installation, "v2") == [{"address": "h:1", "replicas": 4}]

@@ -1,4 +1,5 @@
-"""Service accounts as workloads and people use them: kubectl makes tokens, and two workers take them from it."""
+"""Service accounts as workloads and people use them: kubectl makes tokens, and two workers take
+them from it."""
 
 from __future__ import annotations
 
@@ -12,7 +13,12 @@ from kubernetes import client
 from tests.support.installation import Installation, eventually
 from tests.support.kubectl import PROGRAM, Kubectl
 
-pytestmark = [pytest.mark.slow, pytest.mark.skipif(PROGRAM is None, reason="kubectl is not on PATH: NOTHING of its tokens is tested")]
+pytestmark = [
+    pytest.mark.slow,
+    pytest.mark.skipif(
+        PROGRAM is None, reason="kubectl is not on PATH: NOTHING of its tokens is tested"
+    ),
+]
 
 NUMBERS = itertools.count(1)
 AGAIN = 6
@@ -32,14 +38,21 @@ def ns(kubectl: Kubectl) -> str:
     for account in ("robot", "idler"):
         kubectl("create", "sa", account, "-n", name)
     kubectl("create", "role", "lister", "-n", name, "--verb=list", "--resource=pods")
-    kubectl("create", "rolebinding", "lister", "-n", name, "--role=lister", f"--serviceaccount={name}:robot")
+    kubectl(
+        "create",
+        "rolebinding",
+        "lister",
+        "-n",
+        name,
+        "--role=lister",
+        f"--serviceaccount={name}:robot",
+    )
     return name
 
 
 def api(installation: Installation, token: str, tenant: str = "default") -> client.ApiClient:
     """The official Python client with the account's token, a new connection for each request."""
-    prefix = "" if tenant == "default" else f"/clusters/{tenant}"
-    made = client.Configuration(host=f"https://127.0.0.1:{installation.port}{prefix}")
+    made = client.Configuration(host=f"https://127.0.0.1:{installation.port}/clusters/{tenant}")
     made.ssl_ca_cert = str(installation.data / "ca.crt")
     made.api_key, made.api_key_prefix = {"authorization": token}, {"authorization": "Bearer"}
     return client.ApiClient(made)
@@ -58,8 +71,12 @@ def statuses(*asked: Any) -> set[int]:
     return {status(*asked) for _ in range(AGAIN)}
 
 
-def test_an_account_may_list_when_a_role_lets_it(installation: Installation, kubectl: Kubectl, ns: str) -> None:
-    robot, idler = (kubectl("create", "token", name, "-n", ns).strip() for name in ("robot", "idler"))
+def test_an_account_may_list_when_a_role_lets_it(
+    installation: Installation, kubectl: Kubectl, ns: str
+) -> None:
+    robot, idler = (
+        kubectl("create", "token", name, "-n", ns).strip() for name in ("robot", "idler")
+    )
     assert statuses(installation, robot, ns) == {200}
     assert statuses(installation, idler, ns) == {403}
     assert statuses(installation, robot, "default") == {403}
@@ -68,18 +85,37 @@ def test_an_account_may_list_when_a_role_lets_it(installation: Installation, kub
     assert json.loads(who)["status"]["userInfo"]["username"] == f"system:serviceaccount:{ns}:robot"
 
 
-def test_a_token_of_one_tenant_is_unknown_in_another(installation: Installation, kubectl: Kubectl, ns: str) -> None:
+def test_a_token_of_one_tenant_is_unknown_in_another(
+    installation: Installation, kubectl: Kubectl, ns: str
+) -> None:
     there = kubectl.at("demo")
     there("create", "ns", ns)
     there("create", "sa", "robot", "-n", ns)
-    ours, theirs = kubectl("create", "token", "robot", "-n", ns).strip(), there("create", "token", "robot", "-n", ns).strip()
-    assert statuses(installation, ours, ns) == {200} and statuses(installation, theirs, ns, "demo") == {403}
-    assert statuses(installation, ours, ns, "demo") == {401} and statuses(installation, theirs, ns) == {401}
+    ours, theirs = (
+        kubectl("create", "token", "robot", "-n", ns).strip(),
+        there("create", "token", "robot", "-n", ns).strip(),
+    )
+    assert statuses(installation, ours, ns) == {200} and statuses(
+        installation, theirs, ns, "demo"
+    ) == {403}
+    assert statuses(installation, ours, ns, "demo") == {401} and statuses(
+        installation, theirs, ns
+    ) == {401}
 
 
-def test_a_token_dies_with_its_secret_and_its_account(installation: Installation, kubectl: Kubectl, ns: str) -> None:
+def test_a_token_dies_with_its_secret_and_its_account(
+    installation: Installation, kubectl: Kubectl, ns: str
+) -> None:
     kubectl("create", "secret", "generic", "bond", "-n", ns)
-    bound = kubectl("create", "token", "robot", "-n", ns, "--bound-object-kind=Secret", "--bound-object-name=bond").strip()
+    bound = kubectl(
+        "create",
+        "token",
+        "robot",
+        "-n",
+        ns,
+        "--bound-object-kind=Secret",
+        "--bound-object-name=bond",
+    ).strip()
     plain = kubectl("create", "token", "robot", "-n", ns, "--duration=10m").strip()
     assert statuses(installation, bound, ns) == {200}
     kubectl("delete", "secret", "bond", "-n", ns)
@@ -92,15 +128,25 @@ def test_a_token_dies_with_its_secret_and_its_account(installation: Installation
 def test_audiences_and_durations(installation: Installation, kubectl: Kubectl, ns: str) -> None:
     vault = kubectl("create", "token", "robot", "-n", ns, "--audience=vault").strip()
     assert statuses(installation, vault, ns) == {401}
-    asked = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenReview", "spec": {"token": vault, "audiences": ["vault"]}}
-    code, reviewed = installation.request("POST", "/apis/authentication.k8s.io/v1/tokenreviews", asked)
+    asked = {
+        "apiVersion": "authentication.k8s.io/v1",
+        "kind": "TokenReview",
+        "spec": {"token": vault, "audiences": ["vault"]},
+    }
+    code, reviewed = installation.request(
+        "POST", "/apis/authentication.k8s.io/v1/tokenreviews", asked
+    )
     assert code == 201 and reviewed["status"]["audiences"] == ["vault"]
-    assert "may not specify a duration less than 10 minutes" in kubectl.refused("create", "token", "robot", "-n", ns, "--duration=1m")
+    assert "may not specify a duration less than 10 minutes" in kubectl.refused(
+        "create", "token", "robot", "-n", ns, "--duration=1m"
+    )
 
 
 def test_accounts_may_read_what_verifies_their_tokens(kubectl: Kubectl, ns: str) -> None:
     token = kubectl("create", "token", "idler", "-n", ns).strip()
-    found = json.loads(kubectl("get", "--raw", "/.well-known/openid-configuration", f"--token={token}"))
+    found = json.loads(
+        kubectl("get", "--raw", "/.well-known/openid-configuration", f"--token={token}")
+    )
     assert found["jwks_uri"].endswith("/openid/v1/jwks")
     (key,) = json.loads(kubectl("get", "--raw", "/openid/v1/jwks", f"--token={token}"))["keys"]
     assert key["alg"] == "ES256"

@@ -8,7 +8,9 @@ from controlplane.accounttokens import account_tokens
 from controlplane.errors import OperatorError
 
 
-def test_all_machines_with_the_secret_understand_each_other(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_machines_with_the_secret_understand_each_other(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     here, there = account_tokens("secret"), account_tokens("secret")
     assert here.key(1).kid == there.key(1).kid != account_tokens("another").key(1).kid
     assert here.issuer("default") == "https://kubernetes.default.svc"
@@ -16,7 +18,10 @@ def test_all_machines_with_the_secret_understand_each_other(monkeypatch: pytest.
     assert account_tokens("secret").issuer("acme") == "https://api.example.com:6443/clusters/acme"
 
 
-@pytest.mark.parametrize("issuer", ["api.example.com", "http://x", "https://", "https://x?a=b", "https://x#y", "https://[x"])
+@pytest.mark.parametrize(
+    "issuer",
+    ["api.example.com", "http://x", "https://", "https://x?a=b", "https://x#y", "https://[x"],
+)
 def test_an_issuer_is_an_https_url(monkeypatch: pytest.MonkeyPatch, issuer: str) -> None:
     monkeypatch.setenv("POLYPLANE_SERVICE_ACCOUNT_ISSUER", issuer)
     with pytest.raises(OperatorError, match="is no https URL"):

@@ -32,7 +32,9 @@ def test_carries_every_local_name_and_is_the_cas(data: DataDir) -> None:
     certificate = load(files.certificate)
     names = certificate.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     assert {"localhost", socket.gethostname()} <= set(names.get_values_for_type(x509.DNSName))
-    assert {ipaddress.ip_address("127.0.0.1"), ipaddress.ip_address("::1")} <= set(names.get_values_for_type(x509.IPAddress))
+    assert {ipaddress.ip_address("127.0.0.1"), ipaddress.ip_address("::1")} <= set(
+        names.get_values_for_type(x509.IPAddress)
+    )
     certificate.verify_directly_issued_by(x509.load_pem_x509_certificate(files.ca))
     ssl.create_default_context(cadata=files.ca.decode())
     assert data.file("ca.key").stat().st_mode & 0o777 == 0o600
@@ -43,7 +45,9 @@ def test_stays_while_it_is_good(data: DataDir) -> None:
     assert certificates.ensure(data).certificate.read_bytes() == first
 
 
-def test_is_renewed_before_it_ends_and_the_ca_stays(data: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_is_renewed_before_it_ends_and_the_ca_stays(
+    data: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(certificates, "_LIFE", timedelta(days=30))
     old = certificates.ensure(data)
     monkeypatch.undo()
@@ -57,9 +61,25 @@ def test_is_renewed_before_it_ends_and_the_ca_stays(data: DataDir, monkeypatch: 
 def test_new_name_gets_a_new_certificate(data: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
     certificates.ensure(data)
     monkeypatch.setenv("POLYPLANE_TLS_NAMES", "api.example.com, 192.0.2.7")
-    names = load(certificates.ensure(data).certificate).extensions.get_extension_for_class(x509.SubjectAlternativeName).value
+    names = (
+        load(certificates.ensure(data).certificate)
+        .extensions.get_extension_for_class(x509.SubjectAlternativeName)
+        .value
+    )
     assert "api.example.com" in names.get_values_for_type(x509.DNSName)
     assert ipaddress.ip_address("192.0.2.7") in names.get_values_for_type(x509.IPAddress)
+
+
+def test_tenants_hosts_are_in_the_certificate(
+    data: DataDir, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("POLYPLANE_TENANT_DOMAIN", "t.example.com")
+    held = (
+        load(certificates.ensure(data).certificate)
+        .extensions.get_extension_for_class(x509.SubjectAlternativeName)
+        .value
+    )
+    assert {"t.example.com", "*.t.example.com"} <= set(held.get_values_for_type(x509.DNSName))
 
 
 def test_certificate_of_another_ca_is_replaced(data: DataDir) -> None:
@@ -70,7 +90,9 @@ def test_certificate_of_another_ca_is_replaced(data: DataDir) -> None:
     load(files.certificate).verify_directly_issued_by(x509.load_pem_x509_certificate(files.ca))
 
 
-def test_operators_own_certificate_is_used_as_it_is(data: DataDir, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_operators_own_certificate_is_used_as_it_is(
+    data: DataDir, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     for name in ("crt", "key"):
         (tmp_path / name).write_text(name)
     monkeypatch.setenv("POLYPLANE_TLS_CERT_FILE", str(tmp_path / "crt"))

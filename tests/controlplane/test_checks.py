@@ -47,4 +47,7 @@ def test_database_version_and_durability(postgres: str, monkeypatch: pytest.Monk
     monkeypatch.setattr(settings, "POLYPLANE_ALLOW_UNSAFE_DATABASE", False)
     assert ids([*checks.check_database(databases=["default"])]) == ["polyplane.E004"]
     monkeypatch.setattr(checks, "MINIMUM_VERSION", 19)
-    assert ids([*checks.check_database(databases=["default"])]) == ["polyplane.E003", "polyplane.E004"]
+    assert ids([*checks.check_database(databases=["default"])]) == [
+        "polyplane.E003",
+        "polyplane.E004",
+    ]

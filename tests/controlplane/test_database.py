@@ -17,9 +17,19 @@ from controlplane.errors import OperatorError
     [
         (
             "postgresql://ann:p%40ss@db.example:5433/poly?sslmode=require",
-            {"host": "db.example", "port": "5433", "user": "ann", "password": "p@ss", "dbname": "poly", "sslmode": "require"},
+            {
+                "host": "db.example",
+                "port": "5433",
+                "user": "ann",
+                "password": "p@ss",
+                "dbname": "poly",
+                "sslmode": "require",
+            },
         ),
-        ("postgres:///poly?host=/run/pg&port=6000&user=ann", {"host": "/run/pg", "port": "6000", "user": "ann", "dbname": "poly"}),
+        (
+            "postgres:///poly?host=/run/pg&port=6000&user=ann",
+            {"host": "/run/pg", "port": "6000", "user": "ann", "dbname": "poly"},
+        ),
         ("postgresql://[::1]/poly", {"host": "::1", "dbname": "poly"}),
     ],
 )
@@ -27,11 +37,21 @@ def test_url_round_trips_to_libpq(url: str, expected: dict[str, str]) -> None:
     assert conninfo_to_dict(conninfo(parse_database_url(url))) == expected
 
 
-@pytest.mark.parametrize("url", ["mysql://u:hunter2@h/d", "postgresql://u:hunter2@h:port/d", "postgresql://u:hunter2@h", "u:hunter2@h"])
+@pytest.mark.parametrize(
+    "url",
+    [
+        "mysql://u:hunter2@h/d",
+        "postgresql://u:hunter2@h:port/d",
+        "postgresql://u:hunter2@h",
+        "u:hunter2@h",
+    ],
+)
 def test_bad_url_is_refused_without_its_password(url: str) -> None:
     with pytest.raises(OperatorError) as e:
         parse_database_url(url)
-    assert "hunter2" not in str(e.value) and "postgresql://USER:PASSWORD@HOST:PORT/NAME" in str(e.value)
+    assert "hunter2" not in str(e.value) and "postgresql://USER:PASSWORD@HOST:PORT/NAME" in str(
+        e.value
+    )
 
 
 def test_old_server_is_refused(postgres: str, monkeypatch: pytest.MonkeyPatch) -> None:

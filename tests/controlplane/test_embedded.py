@@ -15,10 +15,11 @@ import pytest
 
 from controlplane.database import conninfo
 from controlplane.datadir import DataDir
-from controlplane.embedded import cluster, privileges
+from controlplane.embedded import cluster, leftovers, privileges
 from controlplane.embedded.oneoff import running
 from controlplane.embedded.server import EmbeddedServer, accepts, database_settings, explain_failure
 from controlplane.errors import OperatorError
+from tests.support.installation import Installation
 
 
 @pytest.fixture(scope="module")
@@ -46,7 +47,10 @@ def query(data: DataDir, sql: str) -> object:
 
 def test_is_postgresql_18_durable_and_off_the_network(server: EmbeddedServer) -> None:
     assert str(query(server.data, "SHOW server_version")).startswith("18")
-    assert [query(server.data, f"SHOW {s}") for s in ("fsync", "synchronous_commit", "full_page_writes", "listen_addresses")] == [
+    assert [
+        query(server.data, f"SHOW {s}")
+        for s in ("fsync", "synchronous_commit", "full_page_writes", "listen_addresses")
+    ] == [
         "on",
         "on",
         "on",
@@ -81,7 +85,8 @@ def test_starter_killed_takes_the_server_along(made: DataDir) -> None:
     code = f"""
 from pathlib import Path; import time
 from controlplane.datadir import DataDir; from controlplane.embedded.server import EmbeddedServer
-s = EmbeddedServer(DataDir(Path({str(made.path)!r}))); s.start(); print(s.pid, flush=True); time.sleep(60)"""
+s = EmbeddedServer(DataDir(Path({str(made.path)!r}))); s.start()
+print(s.pid, flush=True); time.sleep(60)"""
     child = subprocess.Popen([sys.executable, "-c", code], stdout=subprocess.PIPE, text=True)
     assert child.stdout is not None
     pid = int(child.stdout.readline())
@@ -108,7 +113,9 @@ def test_stray_server_is_replaced(made: DataDir) -> None:
 
 def test_pid_file_of_a_reused_process_id_is_cleared(made: DataDir) -> None:
     """After a reboot the id in postmaster.pid may belong to anything, here to this test."""
-    (made.cluster / "postmaster.pid").write_text(f"{os.getpid()}\n{made.cluster}\n1\n5432\n{made.socket_dir}\n\n")
+    (made.cluster / "postmaster.pid").write_text(
+        f"{os.getpid()}\n{made.cluster}\n1\n5432\n{made.socket_dir}\n\n"
+    )
     server = EmbeddedServer(made)
     server.start()
     try:
@@ -160,7 +167,9 @@ def test_long_data_directory_gets_a_short_socket(tmp_path: Path) -> None:
     assert DataDir(Path("/srv/p")).socket_dir == Path("/srv/p/run")
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root closes a directory to the account of PostgreSQL")
+@pytest.mark.skipif(
+    os.geteuid() != 0, reason="only root closes a directory to the account of PostgreSQL"
+)
 def test_root_only_directory_costs_one_capability(tmp_path: Path) -> None:
     tmp_path.chmod(0o700)
     account = privileges.choose_account(tmp_path / "none")
@@ -169,7 +178,9 @@ def test_root_only_directory_costs_one_capability(tmp_path: Path) -> None:
     assert privileges.with_capability(account, [tmp_path / "inside"]).capability in (1, 2)
 
 
-@pytest.mark.skipif(os.geteuid() != 0, reason="only root closes a directory to the account of PostgreSQL")
+@pytest.mark.skipif(
+    os.geteuid() != 0, reason="only root closes a directory to the account of PostgreSQL"
+)
 def test_starts_inside_a_directory_that_only_root_may_enter(tmp_path: Path) -> None:
     """A clone in /root: data directory and binaries are both out of reach of the account."""
     closed = tmp_path / "closed"
@@ -183,3 +194,72 @@ def test_starts_inside_a_directory_that_only_root_may_enter(tmp_path: Path) -> N
         assert int(status.split("CapEff:")[1].split()[0], 16).bit_count() == 1
     finally:
         server.stop()
+
+
+def test_a_killed_postmaster_that_nobody_has_reaped_does_not_keep_the_next_from_starting(
+    made: DataDir,
+) -> None:
+    """kill -9 of everything leaves a zombie until init takes it, and PostgreSQL's lock files name
+    it."""
+    account = privileges.choose_account(made.cluster)
+    with subprocess.Popen(["/bin/true"], preexec_fn=privileges.become(account)) as zombie:
+        os.waitid(os.P_PID, zombie.pid, os.WEXITED | os.WNOWAIT)
+        lock = f"{zombie.pid}\n{made.cluster}\n1\n5432\n{made.socket_dir}\n\n"
+        for path in (made.cluster / "postmaster.pid", made.socket_dir / ".s.PGSQL.5432.lock"):
+            path.write_text(lock)
+            if account is not None:
+                os.chown(path, account.uid, account.gid)
+        server = EmbeddedServer(made)
+        server.start()
+        server.stop()
+
+
+def test_orphans_of_a_killed_postmaster_are_waited_for(made: DataDir) -> None:
+    first = EmbeddedServer(made)
+    first.start()
+    assert first.pid is not None
+    stuck = leftovers.processes_of(made.cluster.resolve())
+    stuck.remove(first.pid)
+    assert len(stuck) > 3
+    os.kill(stuck[0], signal.SIGSTOP)
+    os.kill(first.pid, signal.SIGKILL)
+    lines: list[str] = []
+
+    def heard(line: str) -> None:
+        lines.append(line)
+        os.kill(stuck[0], signal.SIGCONT)
+
+    second = EmbeddedServer(made, say=heard)
+    second.start()
+    try:
+        assert not {stuck[0], first.pid} & set(leftovers.processes_of(made.cluster))
+        assert lines and "waiting for" in lines[0]
+    finally:
+        second.stop()
+        first.stop()
+
+
+def test_orphans_that_never_end_are_named(made: DataDir, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leftovers, "processes_of", lambda _: [2**22 + 1])
+    with pytest.raises(OperatorError, match=rf"kill -9 {2**22 + 1}"):
+        leftovers.clear(made, lambda _: None, timeout=0.2)
+
+
+@pytest.mark.slow
+def test_start_right_after_everything_was_killed(tmp_path: Path) -> None:
+    """Supervisor, workers and postmaster; not the backends, which end by themselves a moment
+    later."""
+    installation = Installation(tmp_path)
+    installation.env["POLYPLANE_WORKERS"] = "1"
+    installation.start()
+    for _ in range(4):
+        assert installation.process is not None
+        for pid in [
+            installation.process.pid,
+            *installation.below("serve --fd"),
+            *installation.below("bin/postgres -D"),
+        ]:
+            os.kill(pid, signal.SIGKILL)
+        installation.process.wait()
+        installation.start()
+    installation.stop()

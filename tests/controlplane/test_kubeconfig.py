@@ -11,21 +11,33 @@ from controlplane.kubeconfig import kubeconfig, merge, server_of
 
 
 def test_one_context_per_tenant_with_the_ca_inside() -> None:
-    config = yaml.safe_load(kubeconfig("https://127.0.0.1:6443", b"PEM", ["default", "demo"], "admin", "secret"))
-    assert [c["cluster"]["server"] for c in config["clusters"]] == ["https://127.0.0.1:6443", "https://127.0.0.1:6443/clusters/demo"]
-    assert {base64.b64decode(c["cluster"]["certificate-authority-data"]) for c in config["clusters"]} == {b"PEM"}
+    config = yaml.safe_load(
+        kubeconfig("https://127.0.0.1:6443", b"PEM", ["default", "demo"], "admin", "secret")
+    )
+    assert [c["cluster"]["server"] for c in config["clusters"]] == [
+        "https://127.0.0.1:6443",
+        "https://127.0.0.1:6443/clusters/demo",
+    ]
+    assert {
+        base64.b64decode(c["cluster"]["certificate-authority-data"]) for c in config["clusters"]
+    } == {b"PEM"}
     assert config["current-context"] == "default"
     assert config["users"] == [{"name": "polyplane-admin", "user": {"token": "secret"}}]
 
 
 def test_certificate_that_the_system_trusts_needs_no_ca() -> None:
-    config = yaml.safe_load(kubeconfig("https://api.example.com", b"", ["default"], "admin", "secret"))
+    config = yaml.safe_load(
+        kubeconfig("https://api.example.com", b"", ["default"], "admin", "secret")
+    )
     assert config["clusters"][0]["cluster"] == {"server": "https://api.example.com"}
 
 
 @pytest.mark.parametrize("tenants", [["default", "demo"], ["demo"]])
 def test_the_address_is_read_back_without_the_tenant(tenants: list[str]) -> None:
-    assert server_of(kubeconfig("https://127.0.0.1:8443", b"PEM", tenants, "admin", "secret")) == "https://127.0.0.1:8443"
+    assert (
+        server_of(kubeconfig("https://127.0.0.1:8443", b"PEM", tenants, "admin", "secret"))
+        == "https://127.0.0.1:8443"
+    )
 
 
 @pytest.mark.parametrize("text", ["", "a: [", "clusters: []", "clusters: [{name: x}]"])
@@ -33,8 +45,22 @@ def test_no_address_is_read_out_of_other_files(text: str) -> None:
     assert server_of(text) == ""
 
 
+@pytest.mark.parametrize(
+    ("base", "server"),
+    [
+        ("https://127.0.0.1:6443", "https://demo.t.example.com:6443"),
+        ("https://api.example.com", "https://demo.t.example.com"),
+    ],
+)
+def test_a_host_names_the_tenant_where_there_is_a_domain(base: str, server: str) -> None:
+    config = yaml.safe_load(kubeconfig(base, b"", ["demo"], "admin", "secret", "t.example.com"))
+    assert config["clusters"][0]["cluster"] == {"server": server}
+
+
 def test_merge_keeps_the_users_entries_and_repeats_harmlessly() -> None:
-    ours = yaml.safe_load(kubeconfig("https://127.0.0.1:6443", b"PEM", ["default", "demo"], "admin", "secret"))
+    ours = yaml.safe_load(
+        kubeconfig("https://127.0.0.1:6443", b"PEM", ["default", "demo"], "admin", "secret")
+    )
     mine = {
         "contexts": [{"name": "default", "context": {"cluster": "work"}}],
         "clusters": None,
@@ -42,7 +68,11 @@ def test_merge_keeps_the_users_entries_and_repeats_harmlessly() -> None:
         "preferences": {"a": 1},
     }
     once = merge(mine, ours)
-    assert [c["name"] for c in once["contexts"]] == ["default", "polyplane-default", "polyplane-demo"]
+    assert [c["name"] for c in once["contexts"]] == [
+        "default",
+        "polyplane-default",
+        "polyplane-demo",
+    ]
     assert once["contexts"][0] == mine["contexts"][0]
     assert once["current-context"] == "default"
     assert once["preferences"] == {"a": 1}

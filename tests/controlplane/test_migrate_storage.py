@@ -1,4 +1,5 @@
-"""manage.py migrate_storage, as an operator runs it: over all tenants or one, all resources or one, and what it says when it fails."""
+"""manage.py migrate_storage, as an operator runs it: over all tenants or one, all resources or one,
+and what it says when it fails."""
 
 from __future__ import annotations
 
@@ -55,14 +56,22 @@ async def two_old_objects(api: Api) -> None:
     await redefine(api, None, "v2")
 
 
-def test_it_says_what_it_would_do_does_it_and_has_nothing_left_to_do(postgres: str, tenant: Tenant) -> None:
+def test_it_says_what_it_would_do_does_it_and_has_nothing_left_to_do(
+    postgres: str, tenant: Tenant
+) -> None:
     with_api(postgres, tenant, two_old_objects)
     out, err = migrate("--tenant", tenant.name, "--dry-run")
     assert out == f"{tenant.name}: widgets.example.com: 2 objects would be stored in v2\n"
     out, err = migrate("--tenant", tenant.name, "--resource", "widgets.example.com")
-    assert out == f"{tenant.name}: widgets.example.com: 2 objects are now stored in v2; no longer in storedVersions: v1\n"
+    assert out == (
+        f"{tenant.name}: widgets.example.com: 2 objects are now stored in v2; no "
+        f"longer in storedVersions: v1\n"
+    )
     assert "2 objects looked at, 2 stored anew" in err
-    assert migrate("--tenant", tenant.name) == ("Nothing to do: all objects are stored in today's versions.\n", "")
+    assert migrate("--tenant", tenant.name) == (
+        "Nothing to do: all objects are stored in today's versions.\n",
+        "",
+    )
 
     async def readable(api: Api) -> None:
         assert (await api.ok("GET", CRD))["status"]["storedVersions"] == ["v2"]
@@ -80,8 +89,13 @@ def test_objects_that_fail_are_named_and_the_command_fails(postgres: str, tenant
     out, err = io.StringIO(), io.StringIO()
     with pytest.raises(OperatorError, match="2 objects could not be converted"):
         call_command("migrate_storage", "--tenant", tenant.name, stdout=out, stderr=err)
-    assert "ns/a failed: conversion webhook for example.com/v1, Kind=Widget failed" in err.getvalue()
-    assert "connection refused" in err.getvalue() and "0 objects are now stored in v2, 2 failed" in out.getvalue()
+    assert (
+        "ns/a failed: conversion webhook for example.com/v1, Kind=Widget failed" in err.getvalue()
+    )
+    assert (
+        "connection refused" in err.getvalue()
+        and "0 objects are now stored in v2, 2 failed" in out.getvalue()
+    )
 
     async def untouched(api: Api) -> None:
         assert (await api.ok("GET", CRD))["status"]["storedVersions"] == ["v1", "v2"]

@@ -14,9 +14,18 @@ def permits(address: str) -> bool:
 
 
 @pytest.mark.parametrize(
-    ("bind", "loopback"), [("127.0.0.1", True), ("::1", True), ("localhost", True), ("0.0.0.0", False), ("10.1.2.3", False)]
+    ("bind", "loopback"),
+    [
+        ("127.0.0.1", True),
+        ("::1", True),
+        ("localhost", True),
+        ("0.0.0.0", False),
+        ("10.1.2.3", False),
+    ],
 )
-def test_loopback_follows_what_the_server_listens_on(monkeypatch: pytest.MonkeyPatch, bind: str, loopback: bool) -> None:
+def test_loopback_follows_what_the_server_listens_on(
+    monkeypatch: pytest.MonkeyPatch, bind: str, loopback: bool
+) -> None:
     monkeypatch.setattr(settings, "POLYPLANE_BIND", bind)
     assert permits("127.0.0.1") is loopback
     monkeypatch.setenv("POLYPLANE_WEBHOOK_LOOPBACK", str(not loopback))

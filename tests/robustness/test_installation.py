@@ -1,5 +1,6 @@
-"""A whole installation with two workers, through its HTTP API: what one worker writes all watchers see; killing a worker or
-PostgreSQL under load loses no write that was acknowledged, and the server serves again by itself."""
+"""A whole installation with two workers, through its HTTP API: what one worker writes all watchers
+see; killing a worker or PostgreSQL under load loses no write that was acknowledged, and the server
+serves again by itself."""
 
 from __future__ import annotations
 
@@ -32,11 +33,14 @@ def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installat
 
 
 def worker_of(installation: Installation, connection: http.client.HTTPSConnection) -> int:
-    """The worker at the other end: of the connections to the server's port, the process that holds the one from our port."""
+    """The worker at the other end: of the connections to the server's port, the process that holds
+    the one from our port."""
     ours = connection.sock.getsockname()[1]
     wanted = f"{installation.port:04X}", f"{ours:04X}"
     inode = next(
-        f[9] for f in (line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:]) if (f[1][-4:], f[2][-4:]) == wanted
+        f[9]
+        for f in (line.split() for line in Path("/proc/net/tcp").read_text().splitlines()[1:])
+        if (f[1][-4:], f[2][-4:]) == wanted
     )
     for pid in installation.below("serve --fd"):
         for fd in Path(f"/proc/{pid}/fd").iterdir():
@@ -50,14 +54,19 @@ class Connection:
     """A kept connection, and which worker serves it."""
 
     def __init__(self, installation: Installation) -> None:
-        self.headers = {"Authorization": f"Bearer {installation.token}", "Content-Type": "application/json"}
+        self.headers = {
+            "Authorization": f"Bearer {installation.token}",
+            "Content-Type": "application/json",
+        }
         self.connection = installation.connect(timeout=60)
         self.connection.connect()
         self.request("GET", "/version")
         self.worker = worker_of(installation, self.connection)
 
     def request(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
-        self.connection.request(method, path, None if body is None else json.dumps(body), self.headers)
+        self.connection.request(
+            method, path, None if body is None else json.dumps(body), self.headers
+        )
         answer = self.connection.getresponse()
         return answer.status, json.loads(answer.read())
 
@@ -84,7 +93,10 @@ def test_a_write_through_one_worker_is_seen_by_watchers_of_both(installation: In
     root = "/api/v1/namespaces/default/configmaps"
     head = installation.request("GET", root)[1]["metadata"]["resourceVersion"]
     writers, readers = on_all_workers(installation), on_all_workers(installation)
-    watches = {worker: reader.watch(f"{root}?watch=true&resourceVersion={head}") for worker, reader in readers.items()}
+    watches = {
+        worker: reader.watch(f"{root}?watch=true&resourceVersion={head}")
+        for worker, reader in readers.items()
+    }
     written = []
     for i in range(20):
         for worker, writer in writers.items():
@@ -94,13 +106,17 @@ def test_a_write_through_one_worker_is_seen_by_watchers_of_both(installation: In
             for watch in watches.values():
                 seen = json.loads(watch.readline())
                 assert seen["type"] == "ADDED"
-                assert (seen["object"]["metadata"]["name"], seen["object"]["metadata"]["resourceVersion"]) == written[-1]
+                assert (
+                    seen["object"]["metadata"]["name"],
+                    seen["object"]["metadata"]["resourceVersion"],
+                ) == written[-1]
     for connection in (*writers.values(), *readers.values()):
         connection.connection.close()
 
 
 class Load:
-    """Writers that create objects and remember what they were told; a lost connection is taken up again."""
+    """Writers that create objects and remember what they were told; a lost connection is taken up
+    again."""
 
     def __init__(self, installation: Installation, prefix: str) -> None:
         self.installation = installation
@@ -108,17 +124,27 @@ class Load:
         self.acknowledged: dict[str, int] = {}
         self.refused: list[int] = []
         self._stop = threading.Event()
-        self._threads = [threading.Thread(target=self._run, args=(i,), daemon=True) for i in range(WRITERS)]
+        self._threads = [
+            threading.Thread(target=self._run, args=(i,), daemon=True) for i in range(WRITERS)
+        ]
 
     def _run(self, writer: int) -> None:
         count = 0
         connection = self.installation.connect(timeout=60)
-        headers = {"Authorization": f"Bearer {self.installation.token}", "Content-Type": "application/json"}
+        headers = {
+            "Authorization": f"Bearer {self.installation.token}",
+            "Content-Type": "application/json",
+        }
         while not self._stop.is_set():
             name = f"{self.prefix}-{writer}-{count}"
             count += 1
             try:
-                connection.request("POST", "/api/v1/namespaces/default/configmaps", json.dumps({"metadata": {"name": name}}), headers)
+                connection.request(
+                    "POST",
+                    "/api/v1/namespaces/default/configmaps",
+                    json.dumps({"metadata": {"name": name}}),
+                    headers,
+                )
                 answer = connection.getresponse()
                 status, body = answer.status, json.loads(answer.read())
             except (OSError, http.client.HTTPException):
@@ -149,10 +175,13 @@ class Load:
         eventually(lambda: len(self.acknowledged) > so_far + 100, 60)
 
     def check(self) -> None:
-        """Every acknowledged object is there, under the version that was told, and no version was given twice."""
+        """Every acknowledged object is there, under the version that was told, and no version was
+        given twice."""
         status, found = self.installation.request("GET", "/api/v1/namespaces/default/configmaps")
         assert status == 200
-        there = {o["metadata"]["name"]: int(o["metadata"]["resourceVersion"]) for o in found["items"]}
+        there = {
+            o["metadata"]["name"]: int(o["metadata"]["resourceVersion"]) for o in found["items"]
+        }
         assert self.acknowledged.items() <= there.items(), self.acknowledged.items() - there.items()
         assert len(set(there.values())) == len(there)
         assert set(self.refused) <= {500, 503, 504}, "what could not be done is said so"
@@ -171,7 +200,9 @@ def test_killing_a_worker_under_load_loses_nothing(installation: Installation, r
 
 
 @pytest.mark.parametrize("round_", range(2))
-def test_killing_postgresql_under_load_loses_nothing(installation: Installation, round_: int) -> None:
+def test_killing_postgresql_under_load_loses_nothing(
+    installation: Installation, round_: int
+) -> None:
     root = "/api/v1/namespaces/default/configmaps"
     head = installation.request("GET", root)[1]["metadata"]["resourceVersion"]
     with Load(installation, f"postgres-{round_}") as load:

@@ -1,4 +1,5 @@
-"""The API of one process without a network: requests go into the ASGI entry, everybody is an administrator, there is one tenant."""
+"""The API of one process without a network: requests go into the ASGI entry, everybody is an
+administrator, there is one tenant."""
 
 from __future__ import annotations
 
@@ -19,6 +20,7 @@ from apiserver.authz.attributes import Decision
 from apiserver.endpoints.entry import Entry
 from apiserver.endpoints.request import Message
 from apiserver.endpoints.server import Server
+from apiserver.meta.objects import Object
 from apiserver.registry.core import Registry
 from apiserver.registry.customcatalog import TenantCatalog
 from apiserver.registry.scope import Tenant
@@ -26,7 +28,6 @@ from apiserver.storage.interface import Store
 from apiserver.watch.watches import Watches
 from controlplane.wiring import index_with, managers
 
-Object = dict[str, Any]
 TYPES = {
     "json": "application/json-patch+json",
     "merge": "application/merge-patch+json",
@@ -67,40 +68,90 @@ class Watch:
 
 
 class Api:
-    """registry: of the process; the catalog follows the tenant's definitions; warnings: Warning headers of the last answer."""
+    """registry: of the process; the catalog follows the tenant's definitions; warnings: Warning
+    headers of the last answer."""
 
     def __init__(self, server: Server, catalog: TenantCatalog, tenant: Tenant) -> None:
         async def make() -> Server:
             return server
 
-        self.server, self.registry, self.catalog, self.tenant = server, server.registry, catalog, tenant
+        self.server, self.registry, self.catalog, self.tenant = (
+            server,
+            server.registry,
+            catalog,
+            tenant,
+        )
         self.warnings: list[str] = []
         self._entry = Entry(make, cast(Any, None), cast(Any, None))
 
-    async def __call__(self, method: str, path: str, body: Any = None, type: str = "application/json", **headers: str) -> tuple[int, Any]:
+    async def __call__(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        type: str = "application/json",
+        **headers: str,
+    ) -> tuple[int, Any]:
         """(status, decoded body); bytes where it is no JSON."""
+        status, data = await self.raw(method, path, _body(body), type, **headers)
+        return status, orjson.loads(data) if data[:1] == b"{" else data
+
+    async def raw(
+        self, method: str, path: str, body: bytes, type: str, **headers: str
+    ) -> tuple[int, bytes]:
+        """(status, body as it was sent)."""
         sent: list[Message] = []
 
         async def send(message: Message) -> None:
             sent.append(message)
 
-        await self._entry(_scope(method, path, type, headers), _receive(_body(body)), send)
-        self.warnings = [value.decode() for name, value in sent[0].get("headers", ()) if name.lower() == b"warning"]
-        data = b"".join(m.get("body", b"") for m in sent[1:])
-        return sent[0]["status"], orjson.loads(data) if data[:1] == b"{" else data
+        await self._entry(_scope(method, path, type, headers), receive_of(body), send)
+        self.warnings = [
+            value.decode()
+            for name, value in sent[0].get("headers", ())
+            if name.lower() == b"warning"
+        ]
+        return sent[0]["status"], b"".join(m.get("body", b"") for m in sent[1:])
 
-    async def ok(self, method: str, path: str, body: Any = None, type: str = "application/json", **headers: str) -> Any:
+    async def leaving(self, method: str, path: str, body: Any, when: asyncio.Event) -> None:
+        """A request whose client goes away at a moment."""
+        asked: list[Message] = [{"type": "http.request", "body": _body(body)}]
+
+        async def receive() -> Message:
+            if asked:
+                return asked.pop()
+            await when.wait()
+            return {"type": "http.disconnect"}
+
+        async def send(message: Message) -> None:
+            pass
+
+        async with asyncio.timeout(20):
+            await self._entry(_scope(method, path, "application/json", {}), receive, send)
+
+    async def ok(
+        self,
+        method: str,
+        path: str,
+        body: Any = None,
+        type: str = "application/json",
+        **headers: str,
+    ) -> Any:
         status, found = await self(method, path, body, type, **headers)
         assert status < 300, found
         return found
 
-    async def patch(self, path: str, body: Any, kind: str = "merge", **query: str) -> tuple[int, Any]:
+    async def patch(
+        self, path: str, body: Any, kind: str = "merge", **query: str
+    ) -> tuple[int, Any]:
         asked = "&".join(f"{k}={quote(v)}" for k, v in query.items())
         return await self("PATCH", f"{path}?{asked}", body, TYPES[kind])
 
     def watch(self, path: str, **headers: str) -> Watch:
         sent: asyncio.Queue[Message] = asyncio.Queue()
-        task = asyncio.create_task(self._entry(_scope("GET", path, "", headers), _receive(b""), sent.put))
+        task = asyncio.create_task(
+            self._entry(_scope("GET", path, "", headers), receive_of(b""), sent.put)
+        )
         return Watch(sent, task)
 
     async def until(self, holds: Callable[[], Any]) -> None:
@@ -111,7 +162,11 @@ class Api:
 
 def _scope(method: str, path: str, type: str, headers: dict[str, str]) -> Message:
     path, _, query = path.partition("?")
-    sent = {"user-agent": "test/1", **({"content-type": type} if type else {}), **{k.replace("_", "-"): v for k, v in headers.items()}}
+    sent = {
+        "user-agent": "test/1",
+        **({"content-type": type} if type else {}),
+        **{k.replace("_", "-"): v for k, v in headers.items()},
+    }
     encoded = [(k.encode(), v.encode()) for k, v in sent.items()]
     raw = {"path": path, "raw_path": path.encode(), "query_string": query.encode()}
     return {"type": "http", "method": method, **raw, "headers": encoded}
@@ -121,12 +176,17 @@ def _body(value: Any) -> bytes:
     return value if isinstance(value, bytes) else b"" if value is None else orjson.dumps(value)
 
 
-def _receive(body: bytes) -> Any:
-    messages = [{"type": "http.request", "body": body}]
+def receive_of(*sent: bytes | Message) -> Any:
+    """An ASGI receive of a client that sends these, bodies or messages, and stays for the answer.
+    It waits as a server's does: one that answers at once for ever would never let the loop go
+    on."""
+    messages = [
+        {"type": "http.request", "body": part} if isinstance(part, bytes) else part for part in sent
+    ]
 
     async def receive() -> Message:
         if messages:
-            return messages.pop()
+            return messages.pop(0)
         await asyncio.Event().wait()
         raise AssertionError("nobody sets the event")
 
@@ -134,7 +194,8 @@ def _receive(body: bytes) -> Any:
 
 
 class _Nobody:
-    """Follows definitions and does nothing about them: tests establish them (tests.support.widgets)."""
+    """Follows definitions and does nothing about them: tests establish them
+    (tests.support.widgets)."""
 
     def changed(self, *_: Any) -> None:
         pass
@@ -143,18 +204,32 @@ class _Nobody:
 
 
 @asynccontextmanager
-async def serving(store: Store, number: int, *, seconds: float = 30.0, policy: AddressPolicy | None = None) -> AsyncIterator[Api]:
+async def serving(
+    store: Store, number: int, *, seconds: float = 30.0, policy: AddressPolicy | None = None
+) -> AsyncIterator[Api]:
     """``number``: of the tenant; ``seconds``: what webhooks have."""
     catalog = TenantCatalog()
     index = index_with(catalog)
     watches = Watches(store, index)
     await watches.start()
     client = WebhookClient(policy, seconds)
-    registry = Registry(store, watches, Chain([]), catalog, managers(), {}, lambda message: message[:8], index, webhooks=client)
+    registry = Registry(
+        store,
+        watches,
+        Chain([]),
+        catalog,
+        managers(),
+        {},
+        lambda message: message[:8],
+        index,
+        webhooks=client,
+    )
     catalog.follow(watches, cast(Any, _Nobody()))
 
     async def tenant(name: str) -> Any:
-        return SimpleNamespace(id=number, name=name, state="active", max_watches=None, max_inflight=None)
+        return SimpleNamespace(
+            id=number, name=name, state="active", max_watches=None, max_inflight=None
+        )
 
     async def allow(*_: Any) -> Decision:
         return Decision(True)

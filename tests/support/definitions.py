@@ -1,4 +1,5 @@
-"""CustomResourceDefinitions for tests: decoded, defaulted and checked as the registry does it, without a server."""
+"""CustomResourceDefinitions for tests: decoded, defaulted and checked as the registry does it,
+without a server."""
 
 from __future__ import annotations
 
@@ -7,16 +8,16 @@ from datetime import UTC, datetime
 from typing import Any
 
 from apiserver.fielderrors import FieldErrors
+from apiserver.golang.math import whole_numbers
 from apiserver.kinds import catalog
 from apiserver.kinds.apiextensions import conditions
 from apiserver.kinds.apiextensions.custom import CustomResource
 from apiserver.kinds.apiextensions.resource import custom_resource
-from apiserver.kinds.base import Object, WriteContext
+from apiserver.kinds.base import WriteContext
 from apiserver.meta.gvk import GroupResource
-from apiserver.meta.objects import copy_json
+from apiserver.meta.objects import Object, copy_json
 from apiserver.schema.decode import decode
 from apiserver.schema.defaults import apply_defaults
-from apiserver.schema.gonumbers import whole_numbers
 from apiserver.schema.prune import decode_custom
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -27,10 +28,16 @@ def crd_resource() -> Any:
     return catalog.resources()[GroupResource("apiextensions.k8s.io", "customresourcedefinitions")]
 
 
-def definition(schema: Object | None = None, *, group: str = "example.com", kind: str = "Foo", **version: Any) -> Object:
+def definition(
+    schema: Object | None = None, *, group: str = "example.com", kind: str = "Foo", **version: Any
+) -> Object:
     """A CustomResourceDefinition with one version, as a client sends it."""
     plural = f"{kind.lower()}s"
-    spec = {"openAPIV3Schema": schema if schema is not None else {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}
+    spec = {
+        "openAPIV3Schema": schema
+        if schema is not None
+        else {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    }
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -39,7 +46,9 @@ def definition(schema: Object | None = None, *, group: str = "example.com", kind
             "group": group,
             "scope": "Namespaced",
             "names": {"plural": plural, "kind": kind},
-            "versions": [{"name": "v1", "served": True, "storage": True, "schema": spec, **version}],
+            "versions": [
+                {"name": "v1", "served": True, "storage": True, "schema": spec, **version}
+            ],
         },
     }
 
@@ -71,8 +80,11 @@ def resource_of(sent: Mapping[str, Any]) -> CustomResource:
     return custom_resource(established(sent))
 
 
-def instance_errors(resource: CustomResource, sent: Object, version: str = "v1", *, with_status: bool = False) -> FieldErrors:
-    """What creating an object would be refused for, metadata aside. ``with_status``: as if creating did not drop it."""
+def instance_errors(
+    resource: CustomResource, sent: Object, version: str = "v1", *, with_status: bool = False
+) -> FieldErrors:
+    """What creating an object would be refused for, metadata aside. ``with_status``: as if creating
+    did not drop it."""
     obj = whole_numbers(copy_json(sent))
     schema = resource.versions[version].schema
     decode_custom(schema, obj)

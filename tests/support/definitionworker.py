@@ -1,4 +1,5 @@
-"""The parts of one worker that custom resources need, on the database of the tests: several of them share a tenant."""
+"""The parts of one worker that custom resources need, on the database of the tests: several of them
+share a tenant."""
 
 from __future__ import annotations
 
@@ -11,8 +12,9 @@ from typing import Any
 from admission.chain import Chain
 from apiserver.controllers.crd import DefinitionController
 from apiserver.errors import NotFound
-from apiserver.kinds.base import Object
-from apiserver.registry import deletion, reading, update
+from apiserver.meta.objects import Object
+from apiserver.registry import deletion, reading
+from apiserver.registry.changes import Edit
 from apiserver.registry.core import Registry
 from apiserver.registry.create import create
 from apiserver.registry.customcatalog import FOLLOWED, TenantCatalog
@@ -20,6 +22,8 @@ from apiserver.registry.definitionnames import DefinitionHook
 from apiserver.registry.definitions import DEFINITIONS
 from apiserver.registry.options import DeleteOptions
 from apiserver.registry.scope import Scope, Tenant
+from apiserver.registry.update import update
+from apiserver.registry.write import Request
 from apiserver.storage.leases import Candidate
 from apiserver.storage.postgres import PostgresStore
 from apiserver.user import MASTERS, User
@@ -41,7 +45,14 @@ class Worker:
     def scope(self, resource: tuple[str, str], name: str = "", version: str = "v1") -> Scope:
         found = self.catalog.find(self.tenant, *resource)
         assert found is not None, resource
-        return Scope(self.tenant, found, found.versions[version], ADMIN, namespace="ns" if found.namespaced else "", name=name)
+        return Scope(
+            self.tenant,
+            found,
+            found.versions[version],
+            ADMIN,
+            namespace="ns" if found.namespaced else "",
+            name=name,
+        )
 
     async def create(self, resource: tuple[str, str], obj: Object) -> Any:
         return await self.create_in(self.scope(resource), obj)
@@ -50,19 +61,22 @@ class Worker:
         decoded, _ = scope.decode(obj)
         if scope.resource.namespaced:
             decoded["metadata"]["namespace"] = "ns"
-        return (await create(self.registry, scope, decoded, dry_run=False, manager="test")).object
+        return (await create(self.registry, scope, decoded, Request("test"))).object
 
-    async def change(self, resource: tuple[str, str], name: str, edit: Callable[[Object], None]) -> Any:
-        async def change(old: Object | None) -> Object:
-            new = update.copy_of(old or {})
-            edit(new)
-            return new
+    async def change(
+        self, resource: tuple[str, str], name: str, edit: Callable[[Object], None]
+    ) -> Any:
+        async def edited(obj: Object) -> Object:
+            edit(obj)
+            return obj
 
         scope = self.scope(resource, name)
-        return (await update.update(self.registry, scope, change, update.Request(manager="test"))).object
+        return (await update(self.registry, scope, Edit(edited), Request("test"))).object
 
     async def delete(self, resource: tuple[str, str], name: str) -> Object:
-        return (await deletion.delete(self.registry, self.scope(resource, name), DeleteOptions())).object
+        return (
+            await deletion.delete(self.registry, self.scope(resource, name), DeleteOptions())
+        ).object
 
     async def get(self, resource: tuple[str, str], name: str) -> Object | None:
         try:
@@ -72,7 +86,8 @@ class Worker:
 
     async def until(self, holds: Callable[[], bool]) -> None:
         async with asyncio.timeout(PATIENCE):
-            while not holds():  # noqa: ASYNC110  the controllers under test offer nothing to wait for
+            # the controllers under test offer nothing to wait for
+            while not holds():  # noqa: ASYNC110
                 await asyncio.sleep(0.005)
 
     async def until_true(self, holds: Callable[[], Awaitable[bool]]) -> None:
@@ -92,7 +107,13 @@ class Worker:
 
 @asynccontextmanager
 async def running(
-    store: PostgresStore, tenant: int, holder: str, *, deaf: bool = False, chain: Chain | None = None, followed: float = FOLLOWED
+    store: PostgresStore,
+    tenant: int,
+    holder: str,
+    *,
+    deaf: bool = False,
+    chain: Chain | None = None,
+    followed: float = FOLLOWED,
 ) -> AsyncIterator[Worker]:
     """deaf: the worker looks at nothing unless somebody asks. The tenant is in use at once."""
     catalog = TenantCatalog(followed)
@@ -100,7 +121,16 @@ async def running(
     if not deaf:
         await watches.start()
     hooks = {DEFINITIONS: DefinitionHook()}
-    registry = Registry(store, watches, chain or Chain([]), catalog, managers(), hooks, lambda message: message, index_with(catalog))
+    registry = Registry(
+        store,
+        watches,
+        chain or Chain([]),
+        catalog,
+        managers(),
+        hooks,
+        lambda message: message,
+        index_with(catalog),
+    )
     controller = DefinitionController(registry, catalog, Candidate(store.database, holder))
     catalog.follow(watches, controller)
     made = Worker(registry, catalog, Tenant(tenant, "test"), controller)

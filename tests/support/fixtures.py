@@ -1,4 +1,5 @@
-"""Fixtures of tests of storage and watch; the conftest.py of each folder takes over what it needs."""
+"""Fixtures of tests of storage and watch; the conftest.py of each folder takes over what it
+needs."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ from django.db import connections
 
 from apiserver.storage import tenants
 from apiserver.storage.postgres import PostgresStore
+from apiserver.storage.visibility import django_everywhere
 from tests.support.storage import numbers
 
 T = TypeVar("T")
@@ -27,6 +29,16 @@ async def in_thread(call: Callable[[], T]) -> T:
             connections.close_all()
 
     return await asyncio.to_thread(run)
+
+
+async def looking(call: Callable[[], T]) -> T:
+    """`in_thread`, and seeing the rows of all tenants."""
+
+    def run() -> T:
+        with django_everywhere():
+            return call()
+
+    return await in_thread(run)
 
 
 @pytest.fixture

@@ -1,4 +1,5 @@
-"""An installation of its own for a test: real `manage.py up`, real processes, a data directory and a port that nobody else has."""
+"""An installation of its own for a test: real `manage.py up`, real processes, a data directory and
+a port that nobody else has."""
 
 from __future__ import annotations
 
@@ -66,7 +67,9 @@ class Installation:
     def __init__(self, path: Path) -> None:
         self.data = path / "data"
         self.port = free_port()
-        self.env = {k: v for k, v in os.environ.items() if not k.startswith(("POLYPLANE_", "DATABASE_URL"))}
+        self.env = {
+            k: v for k, v in os.environ.items() if not k.startswith(("POLYPLANE_", "DATABASE_URL"))
+        }
         self.env |= {
             "POLYPLANE_DATA_DIR": str(self.data),
             "POLYPLANE_PORT": str(self.port),
@@ -78,10 +81,15 @@ class Installation:
 
     def start(self, ready: bool = True) -> None:
         with self.log.open("w") as out:
-            self.process = subprocess.Popen([*MANAGE, "up"], env=self.env, stdout=out, stderr=subprocess.STDOUT, text=True)
+            self.process = subprocess.Popen(
+                [*MANAGE, "up"], env=self.env, stdout=out, stderr=subprocess.STDOUT, text=True
+            )
         if ready:
             try:
-                eventually(lambda: "Ctrl-C stops it" in self.output() or self.process.poll() is not None, 60)
+                eventually(
+                    lambda: "Ctrl-C stops it" in self.output() or self.process.poll() is not None,
+                    60,
+                )
             except AssertionError:
                 self.stop()
             assert self.process.poll() is None, self.output()[-3000:]
@@ -121,7 +129,13 @@ class Installation:
 
     @property
     def token(self) -> str:
-        return str(yaml.safe_load((self.data / "admin.kubeconfig").read_text())["users"][0]["user"]["token"])
+        return str(
+            yaml.safe_load((self.data / "admin.kubeconfig").read_text())["users"][0]["user"][
+                "token"
+            ]
+        )
 
     def manage(self, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run([*MANAGE, *arguments], env=self.env | env, capture_output=True, text=True, timeout=90)
+        return subprocess.run(
+            [*MANAGE, *arguments], env=self.env | env, capture_output=True, text=True, timeout=90
+        )

@@ -1,8 +1,10 @@
-"""Replays the recorded scenarios through the kinds alone: decode → default → prepare → validate → warnings, with a dictionary as storage.
+"""Replays the recorded scenarios through the kinds alone: decode → default → prepare → validate →
+warnings, with a dictionary as storage.
 
-Admission is played by a few lines here (what ServiceAccount, Priority, DefaultTolerationSeconds and TaintNodesByCondition add), metadata is
-left to the registry's tests. A step that needs more than that (other subresources, refusals by admission or authorization) is passed over.
-Run as a program it prints, for each kind, how many steps agree, and every difference.
+Admission is played by a few lines here (what ServiceAccount, Priority, DefaultTolerationSeconds and
+TaintNodesByCondition add), metadata is left to the registry's tests. A step that needs more than
+that (other subresources, refusals by admission or authorization) is passed over. Run as a program
+it prints, for each kind, how many steps agree, and every difference.
 """
 
 from __future__ import annotations
@@ -14,16 +16,14 @@ import sys
 import uuid
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from datetime import UTC, datetime
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import yaml
 
 from apiserver.errors import ApiError
-from apiserver.fielderrors import FieldErrors
-from apiserver.kinds.base import Resource, WriteContext
+from apiserver.kinds.base import WriteContext
 from apiserver.kinds.catalog import resources
 from apiserver.meta.gvk import GroupResource
 from apiserver.patch.jsonpatch import apply_json_patch
@@ -31,25 +31,11 @@ from apiserver.patch.merge import apply_merge_patch
 from apiserver.patch.strategic import apply_strategic_patch
 from apiserver.schema.decode import decode
 from apiserver.schema.stored import null_empty_lists
+from tests.support.kindcompare import NOW, NS, Result, Target, compare
 from tests.support.kindtools import with_declared
 
-NS = "replay-abcdefgh"
-NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 _LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
-_WARNING = re.compile(r'299 - "((?:[^"\\]|\\.)*)"')
-_UUID = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
-_TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z")
-_METADATA = re.compile(
-    r"metadata\.(name|generateName|namespace|uid|labels|annotations|ownerReferences|resourceVersion)\b(?!\[)|^metadata\.finalizers"
-)
-_OF_REQUEST = (None, "dryRun", "patch", "fieldManager", "fieldValidation", "force")
-_ANYTHING = ("<gen>", "<rv>", "<ip>", "<port>")
-_OTHER_FORMS = ("PartialObjectMetadata", "Status")
-_AGE = re.compile(r"(\d+[smhdy]){1,2}|<unknown>")
 _ADMITTED = re.compile(r"apply/(vap|map|webhook)-|surface/(quota|limitrange)-enforcement")
-_ALLOCATED = ("clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "nodePort", "healthCheckNodePort")
-_SERVER_SET = ("name", "namespace", "uid", "creationTimestamp", "resourceVersion", "managedFields", "generateName", "finalizers",
-               "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "ownerReferences")  # fmt: skip
 
 
 @dataclass(slots=True)
@@ -66,29 +52,17 @@ class Outcome:
         return f"{self.scenario}/{self.step}"
 
 
-@dataclass(slots=True)
-class Target:
-    resource: Resource
-    version: str
-    namespace: str
-    name: str
-    subresource: str
-
-
-@dataclass(slots=True)
-class Result:
-    obj: dict[str, Any]
-    errors: FieldErrors
-    warnings: list[str] = field(default_factory=list)
-
-
 def scenarios(shared: Path) -> list[Path]:
     return sorted((shared / "conformance" / "scenarios").glob("*/*.yaml"))
 
 
 def replay(path: Path) -> Iterator[Outcome]:
     """The outcomes of the steps of one scenario that kinds alone can answer."""
-    recorded = {s["id"]: s["answer"] for s in json.loads(path.with_suffix("").with_suffix(".recorded.json").read_text()) if "answer" in s}
+    recorded = {
+        s["id"]: s["answer"]
+        for s in json.loads(path.with_suffix("").with_suffix(".recorded.json").read_text())
+        if "answer" in s
+    }
     text = path.read_text()
     if len(text) > 2_000_000 or _ADMITTED.search(str(path)):
         return
@@ -131,9 +105,19 @@ def _target(path: str) -> Target | None:
     if rest[0] == "namespaces" and len(rest) > 2 and rest[2] not in ("status", "finalize"):
         namespace, rest = rest[1], rest[2:]
     resource = resources().get(GroupResource(group, rest[0]))
-    if resource is None or version not in resource.versions or "get" not in resource.versions[version].verbs:
+    if (
+        resource is None
+        or version not in resource.versions
+        or "get" not in resource.versions[version].verbs
+    ):
         return None
-    return Target(resource, version, namespace, rest[1] if len(rest) > 1 else "", rest[2] if len(rest) > 2 else "")
+    return Target(
+        resource,
+        version,
+        namespace,
+        rest[1] if len(rest) > 1 else "",
+        rest[2] if len(rest) > 2 else "",
+    )
 
 
 class _World:
@@ -142,7 +126,9 @@ class _World:
     def __init__(self) -> None:
         self.objects: dict[tuple[GroupResource, str, str], dict[str, Any]] = {}
 
-    def play(self, step: Mapping[str, Any], target: Target, answer: Mapping[str, Any]) -> list[str] | None:
+    def play(
+        self, step: Mapping[str, Any], target: Target, answer: Mapping[str, Any]
+    ) -> list[str] | None:
         status, method = answer["status"], step.get("method", "GET")
         dry_run = "dryRun" in (step.get("query") or {})
         if method == "DELETE" and target.name:
@@ -159,7 +145,7 @@ class _World:
             return None
         if not result.errors and not dry_run and status != 422:
             self.objects[self._key(target, result.obj["metadata"].get("name", ""))] = result.obj
-        return _compare(result, target, step, answer)
+        return compare(result, target, step, answer)
 
     def forget(self, target: Target) -> None:
         """A write that is not played here has changed the object, perhaps."""
@@ -174,13 +160,19 @@ class _World:
             return None
         wanted = target.resource.gvk(target.version).api_version
         obj = copy.deepcopy(stored)
-        return obj if obj["apiVersion"] == wanted else target.resource.hooks.convert(obj, target.version)
+        return (
+            obj
+            if obj["apiVersion"] == wanted
+            else target.resource.hooks.convert(obj, target.version)
+        )
 
-    def _get(self, step: Mapping[str, Any], target: Target, answer: Mapping[str, Any]) -> list[str] | None:
+    def _get(
+        self, step: Mapping[str, Any], target: Target, answer: Mapping[str, Any]
+    ) -> list[str] | None:
         live = self._live(target, target.name)
         if live is None or (step.get("headers") or {}).get("Accept"):
             return None
-        return _compare(Result(live, []), target, step, answer)
+        return compare(Result(live, []), target, step, answer)
 
     def _write(self, step: Mapping[str, Any], target: Target, method: str, status: int) -> Result:
         body = step.get("body")
@@ -194,14 +186,30 @@ class _World:
             body = _patched(live, step, media, target)
         elif not isinstance(body, dict):
             raise _Unplayable
-        if method == "PUT" and live is None and (status == 200 or not target.resource.hooks.allow_create_on_update):
+        if (
+            method == "PUT"
+            and live is None
+            and (status == 200 or not target.resource.hooks.allow_create_on_update)
+        ):
             raise _Unplayable
         obj = _decoded(target, body)
-        if step.get("as") or step.get("token") or any("Impersonate" in name for name in step.get("headers") or {}):
+        if (
+            step.get("as")
+            or step.get("token")
+            or any("Impersonate" in name for name in step.get("headers") or {})
+        ):
             raise _Unplayable
-        user = {"user": "admin", "user_uid": "admin-uid", "groups": ("system:masters", "system:authenticated")}
-        context = WriteContext(version=target.version, now=NOW, subresource=target.subresource, **user)
-        return _created(target, obj, context) if live is None else _updated(target, obj, live, context)
+        user = {
+            "user": "admin",
+            "user_uid": "admin-uid",
+            "groups": ("system:masters", "system:authenticated"),
+        }
+        context = WriteContext(
+            version=target.version, now=NOW, subresource=target.subresource, **user
+        )
+        return (
+            _created(target, obj, context) if live is None else _updated(target, obj, live, context)
+        )
 
 
 class _Unplayable(Exception):
@@ -214,7 +222,9 @@ def _patched(live: dict[str, Any], step: Mapping[str, Any], media: str, target: 
     except ValueError:
         raise _Unplayable from None
     if "strategic" in media:
-        return apply_strategic_patch(copy.deepcopy(live), patch, target.resource.versions[target.version].schema)[0]
+        return apply_strategic_patch(
+            copy.deepcopy(live), patch, target.resource.versions[target.version].schema
+        )[0]
     if "json-patch" in media:
         return apply_json_patch(live, patch)
     return apply_merge_patch(live, patch)
@@ -228,7 +238,10 @@ def _decoded(target: Target, body: Any) -> dict[str, Any]:
     except ValueError as e:
         raise _Unplayable from e
     obj.setdefault("metadata", {})
-    obj["kind"], obj["apiVersion"] = target.resource.kind, target.resource.gvk(target.version).api_version
+    obj["kind"], obj["apiVersion"] = (
+        target.resource.kind,
+        target.resource.gvk(target.version).api_version,
+    )
     target.resource.hooks.default(obj, target.version)
     return obj
 
@@ -237,8 +250,13 @@ def _created(target: Target, obj: dict[str, Any], context: WriteContext) -> Resu
     hooks, metadata = target.resource.hooks, obj["metadata"]
     if target.namespace:
         metadata["namespace"] = target.namespace
-    metadata.setdefault("name", metadata.get("generateName", "") + "abcde" if metadata.get("generateName") else "")
-    metadata.update(uid=str(uuid.uuid5(uuid.NAMESPACE_OID, metadata["name"])), creationTimestamp="2026-01-02T03:04:05Z")
+    metadata.setdefault(
+        "name", metadata.get("generateName", "") + "abcde" if metadata.get("generateName") else ""
+    )
+    metadata.update(
+        uid=str(uuid.uuid5(uuid.NAMESPACE_OID, metadata["name"])),
+        creationTimestamp="2026-01-02T03:04:05Z",
+    )
     _admit(target.resource.kind, obj)
     hooks.prepare_create(obj, context)
     errors = hooks.validate(obj, context) + hooks.validate_create(obj, context)
@@ -248,7 +266,9 @@ def _created(target: Target, obj: dict[str, Any], context: WriteContext) -> Resu
     return Result(obj, errors, warnings)
 
 
-def _updated(target: Target, obj: dict[str, Any], live: dict[str, Any], context: WriteContext) -> Result:
+def _updated(
+    target: Target, obj: dict[str, Any], live: dict[str, Any], context: WriteContext
+) -> Result:
     hooks, metadata = target.resource.hooks, obj["metadata"]
     for name in ("uid", "creationTimestamp", "namespace", "generation"):
         metadata.pop(name, None)
@@ -272,7 +292,10 @@ def _updated(target: Target, obj: dict[str, Any], live: dict[str, Any], context:
 def _admit(kind: str, obj: dict[str, Any], *, update: bool = False) -> None:
     """What mutating admission adds to pods and nodes."""
     if kind == "Node" and not update:
-        obj["spec"]["taints"] = [*(obj["spec"].get("taints") or ()), {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}]
+        obj["spec"]["taints"] = [
+            *(obj["spec"].get("taints") or ()),
+            {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"},
+        ]
     if kind != "Pod" or update:
         return
     spec = obj["spec"]
@@ -283,120 +306,6 @@ def _admit(kind: str, obj: dict[str, Any], *, update: bool = False) -> None:
     for key in ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable"):
         added = {"key": key, "operator": "Exists", "effect": "NoExecute", "tolerationSeconds": 300}
         spec["tolerations"] = [*(spec.get("tolerations") or ()), added]
-
-
-# --- comparison ----------------------------------------------------------------------------------------------------------------------
-def _plain(value: Any) -> Any:
-    """Volatile values under one name each, as in the recordings but not numbered."""
-    text = json.dumps(value).replace(NS, "<ns>")
-    text = _TIME.sub("<time>", _UUID.sub("<uid>", text))
-    return json.loads(re.sub(r"<(uid|rv|gen)\d*>", r"<\1>", text))
-
-
-def _compare(result: Result, target: Target, step: Mapping[str, Any], answer: Mapping[str, Any]) -> list[str] | None:
-    body, status = answer["body"], answer["status"]
-    if status == 422:
-        return _compare_errors(result, step, body)
-    if result.errors:
-        return [f"unexpected error {e}" for e in result.errors]
-    if not isinstance(body, dict) or body.keys() & {"yaml", "protobuf", "cbor", "text"} or body.get("kind") in _OTHER_FORMS:
-        return None
-    if body.get("kind") == "Table":
-        return _compare_table(result.obj, target, body, bool(step.get("only")))
-    if step.get("only") and {p.split("/")[1] for p in step["only"]} & {"protobuf", "yaml", "cbor", "rows", "columnDefinitions"}:
-        return None
-    if body.get("/kind") in _OTHER_FORMS:
-        return None
-    found = _plain(result.obj)
-    found["metadata"].pop("resourceVersion", None)
-    differences = list(_compare_object(found, body, step))
-    if step.get("method", "GET") != "GET":
-        differences += _compare_warnings(result, answer)
-    return differences
-
-
-def _compare_table(obj: dict[str, Any], target: Target, body: Any, partial: bool) -> list[str] | None:
-    """One row: column names and cells."""
-    rows = body.get("rows") or []
-    if partial or len(rows) != 1:
-        return None
-    columns = target.resource.versions[target.version].columns
-    names, wanted_names = [c.name for c in columns], [c["name"] for c in body["columnDefinitions"] or ()]
-    differences = [] if not wanted_names or names == wanted_names else [f"columns {names}, want {wanted_names}"]
-    cells = target.resource.hooks.cells(obj, target.version, NOW)
-    shown = [_plain("<age>" if isinstance(c, str) and _AGE.fullmatch(c) else c) for c in cells]
-    return differences + list(_walk(rows[0]["cells"], shown, "/cells"))
-
-
-def _compare_object(found: Any, body: Any, step: Mapping[str, Any]) -> Iterator[str]:
-    if step.get("only"):
-        for path, wanted in body.items():
-            if path in ("/metadata", "/code", "/reason", "/message") or path.split("/")[1:3][-1] in _SERVER_SET:
-                continue
-            got = _pointer(found, path)
-            if any(_walk(_plain(wanted), got, "")):
-                yield f"{path}: got {json.dumps(got)[:300]}, want {json.dumps(wanted)[:300]}"
-        return
-    wanted = _plain(body)
-    for side in (wanted, found):
-        for name in _SERVER_SET:
-            side.get("metadata", {}).pop(name, None)
-        if found["kind"] == "Service":
-            for part in (side.get("spec", {}), *(side.get("spec", {}).get("ports") or ())):
-                for name in _ALLOCATED:
-                    part.pop(name, None)
-    yield from _walk(wanted, found, "")
-
-
-def _pointer(doc: Any, path: str) -> Any:
-    for part in [p.replace("~1", "/").replace("~0", "~") for p in path.split("/")[1:]]:
-        try:
-            doc = doc[int(part)] if isinstance(doc, list) else doc[part]
-        except (KeyError, IndexError, TypeError, ValueError):
-            return "<absent>"
-    return doc
-
-
-def _walk(wanted: Any, got: Any, at: str) -> Iterator[str]:
-    if isinstance(wanted, dict) and isinstance(got, dict):
-        for key in sorted(wanted.keys() | got.keys()):
-            if key not in got:
-                yield f"{at}/{key}: missing, want {json.dumps(wanted[key])[:200]}"
-            elif key not in wanted:
-                yield f"{at}/{key}: unexpected {json.dumps(got[key])[:200]}"
-            else:
-                yield from _walk(wanted[key], got[key], f"{at}/{key}")
-    elif isinstance(wanted, list) and isinstance(got, list) and len(wanted) == len(got):
-        for i, (a, b) in enumerate(zip(wanted, got, strict=True)):
-            yield from _walk(a, b, f"{at}/{i}")
-    elif wanted != got and wanted not in _ANYTHING:
-        yield f"{at}: got {json.dumps(got)[:300]}, want {json.dumps(wanted)[:300]}"
-
-
-def _compare_errors(result: Result, step: Mapping[str, Any], body: Any) -> list[str]:
-    ours = [(e.path, e.type.value, e.body()) for e in result.errors]
-    if step.get("only"):
-        first = body.get("/details/causes/0/field")
-        fields = [path for path, _, _ in ours]
-        if first is None or _METADATA.match(first):
-            return []
-        return [] if first in fields else [f"no error for {first}: {fields}"]
-    if any(c.get("field") in _OF_REQUEST for c in (body.get("details") or {}).get("causes", [])):
-        return []
-    causes = [(c.get("field"), c.get("reason"), c.get("message")) for c in (body.get("details") or {}).get("causes", [])]
-    if any(message is None for _, _, message in causes):
-        causes, ours = [(f, r, None) for f, r, _ in causes], [(f, r, None) for f, r, _ in ours]
-    wanted = Counter(json.dumps(_plain(c)) for c in causes if not _METADATA.match(c[0] or ""))
-    got = Counter(json.dumps(_plain(c)) for c in ours if not _METADATA.match(c[0]))
-    return [f"missing {c}" for c in (wanted - got).elements()] + [f"unexpected {c}" for c in (got - wanted).elements()]
-
-
-def _compare_warnings(result: Result, answer: Mapping[str, Any]) -> list[str]:
-    header = (answer.get("headers") or {}).get("warning", "")
-    texts = [m.replace('\\"', '"').replace("\\\\", "\\") for m in _WARNING.findall(header)]
-    wanted = Counter(t for t in texts if not re.match(r"unknown field|duplicate field|line \d|Validation failed|v1 ", t))
-    got = Counter(json.loads(json.dumps(w).replace(NS, "<ns>")) for w in result.warnings)
-    return [f"missing warning {w}" for w in (wanted - got).elements()] + [f"unexpected warning {w}" for w in (got - wanted).elements()]
 
 
 def main(shared: Path, wanted: set[str]) -> None:

@@ -8,9 +8,10 @@ from datetime import UTC, datetime
 from typing import Any
 
 from apiserver.fielderrors import FieldErrors
-from apiserver.kinds.base import Resource, WriteContext
+from apiserver.kinds.base import WriteContext
 from apiserver.kinds.catalog import resources
 from apiserver.kinds.declarative.run import Gates, Subject, validate
+from apiserver.kinds.served import Resource
 from apiserver.meta.gvk import GroupVersion
 from apiserver.schema.decode import decode
 
@@ -46,13 +47,23 @@ def typed(obj: dict[str, Any]) -> dict[str, Any]:
 
 
 def with_declared(
-    resource: Resource, version: str, obj: dict[str, Any], old: dict[str, Any] | None, errors: FieldErrors, subresource: str = ""
+    resource: Resource,
+    version: str,
+    obj: dict[str, Any],
+    old: dict[str, Any] | None,
+    errors: FieldErrors,
+    subresource: str = "",
 ) -> FieldErrors:
     """What the registry does with a kind's declared rules."""
     declared = resource.hooks.declared
     if declared is None:
         return errors
-    return validate(declared, Subject(resource.kind, version, resource.versions[version].schema, obj, old, subresource), errors, Gates())
+    return validate(
+        declared,
+        Subject(resource.kind, version, resource.versions[version].schema, obj, old, subresource),
+        errors,
+        Gates(),
+    )
 
 
 def create(obj: dict[str, Any]) -> Made:
@@ -117,8 +128,21 @@ def pod(**spec: Any) -> dict[str, Any]:
     }
 
 
-def workload(kind: str, api_version: str = "apps/v1", template_spec: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]:
+def workload(
+    kind: str,
+    api_version: str = "apps/v1",
+    template_spec: dict[str, Any] | None = None,
+    **spec: Any,
+) -> dict[str, Any]:
     """A workload with the labels ``app: x`` on its template and in its selector."""
-    template = {"metadata": {"labels": {"app": "x"}}, "spec": {"containers": [{"name": "c", "image": "i:1"}], **(template_spec or {})}}
+    template = {
+        "metadata": {"labels": {"app": "x"}},
+        "spec": {"containers": [{"name": "c", "image": "i:1"}], **(template_spec or {})},
+    }
     base = {"selector": {"matchLabels": {"app": "x"}}, "template": template}
-    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": "w"}, "spec": {**base, **spec}}
+    return {
+        "apiVersion": api_version,
+        "kind": kind,
+        "metadata": {"name": "w"},
+        "spec": {**base, **spec},
+    }

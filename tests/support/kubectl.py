@@ -20,7 +20,9 @@ class Watching:
     """`kubectl get --watch`, line by line; a context manager that ends it."""
 
     def __init__(self, command: list[str], env: dict[str, str]) -> None:
-        self._process = subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+        self._process = subprocess.Popen(
+            command, env=env, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+        )
         self._lines: queue.Queue[str] = queue.Queue()
         threading.Thread(target=self._read, daemon=True).start()
 
@@ -36,7 +38,12 @@ class Watching:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
         self._process.kill()
         self._process.wait()
         assert self._process.stdout is not None
@@ -44,7 +51,8 @@ class Watching:
 
 
 class Kubectl:
-    """Calls kubectl with one kubeconfig and a home directory of its own, so that no cache of others is in the way."""
+    """Calls kubectl with one kubeconfig and a home directory of its own, so that no cache of others
+    is in the way."""
 
     def __init__(self, kubeconfig: Path, home: Path, context: str = "default") -> None:
         assert PROGRAM is not None
@@ -52,7 +60,10 @@ class Kubectl:
         self.home = home
         self.kubeconfig = kubeconfig
         self.context = context
-        self.env = {k: v for k, v in os.environ.items() if not k.startswith("KUBE")} | {"HOME": str(home), "KUBECONFIG": str(kubeconfig)}
+        self.env = {k: v for k, v in os.environ.items() if not k.startswith("KUBE")} | {
+            "HOME": str(home),
+            "KUBECONFIG": str(kubeconfig),
+        }
 
     def at(self, context: str) -> Kubectl:
         return Kubectl(self.kubeconfig, self.home, context)
@@ -60,15 +71,26 @@ class Kubectl:
     def command(self, *arguments: str) -> list[str]:
         return [self.program, f"--context={self.context}", *arguments]
 
-    def run(self, *arguments: str, stdin: Any = None, **env: str) -> subprocess.CompletedProcess[str]:
+    def run(
+        self, *arguments: str, stdin: Any = None, **env: str
+    ) -> subprocess.CompletedProcess[str]:
         """Whatever comes out. ``stdin``: text as it is, anything else as YAML."""
         text = stdin if stdin is None or isinstance(stdin, str) else yaml.safe_dump(stdin)
-        return subprocess.run(self.command(*arguments), env=self.env | env, input=text, capture_output=True, text=True, timeout=90)
+        return subprocess.run(
+            self.command(*arguments),
+            env=self.env | env,
+            input=text,
+            capture_output=True,
+            text=True,
+            timeout=90,
+        )
 
     def __call__(self, *arguments: str, stdin: Any = None, **env: str) -> str:
         """What it prints; AssertionError with all that it said when it failed."""
         done = self.run(*arguments, stdin=stdin, **env)
-        assert done.returncode == 0, f"kubectl {' '.join(arguments)}: exit {done.returncode}\n{done.stdout}{done.stderr}"
+        assert done.returncode == 0, (
+            f"kubectl {' '.join(arguments)}: exit {done.returncode}\n{done.stdout}{done.stderr}"
+        )
         return done.stdout
 
     def get(self, *arguments: str) -> Any:

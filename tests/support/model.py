@@ -1,4 +1,5 @@
-"""An independent model of one tenant's store: a list of states. What PostgreSQL answers is compared with it."""
+"""An independent model of one tenant's store: a list of states. What PostgreSQL answers is compared
+with it."""
 
 from __future__ import annotations
 
@@ -28,5 +29,9 @@ class Model:
         return next(state for since, state in reversed(self.states) if since <= version)
 
     def list(self, version: int, resource: GroupResource, namespace: str = "") -> list[Record]:
-        found = [r for k, r in self.at(version).items() if k.group_resource == resource and namespace in ("", k.namespace)]
+        found = [
+            r
+            for k, r in self.at(version).items()
+            if k.group_resource == resource and namespace in ("", k.namespace)
+        ]
         return sorted(found, key=lambda r: f"{r.key.namespace}/{r.key.name}".encode())

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import Any
 
-Object = dict[str, Any]
+from apiserver.meta.objects import Object
 
 
 class Roles:
@@ -19,7 +18,11 @@ class Roles:
         return self
 
     def _all(self, kind: str, namespace: str = "") -> list[Object]:
-        found = [o for o in self.objects if o["kind"] == kind and o["metadata"].get("namespace", "") == namespace]
+        found = [
+            o
+            for o in self.objects
+            if o["kind"] == kind and o["metadata"].get("namespace", "") == namespace
+        ]
         return sorted(found, key=lambda o: str(o["metadata"]["name"]))
 
     async def cluster_role_bindings(self) -> Sequence[Object]:
@@ -32,11 +35,17 @@ class Roles:
         return next((o for o in self._all("ClusterRole") if o["metadata"]["name"] == name), None)
 
     async def role(self, namespace: str, name: str) -> Object | None:
-        return next((o for o in self._all("Role", namespace) if o["metadata"]["name"] == name), None)
+        return next(
+            (o for o in self._all("Role", namespace) if o["metadata"]["name"] == name), None
+        )
 
 
 def role(name: str, *rules: Object, namespace: str = "") -> Object:
-    return {"kind": "Role" if namespace else "ClusterRole", "metadata": {"name": name, "namespace": namespace}, "rules": list(rules)}
+    return {
+        "kind": "Role" if namespace else "ClusterRole",
+        "metadata": {"name": name, "namespace": namespace},
+        "rules": list(rules),
+    }
 
 
 def rule(verbs: str, resources: str, groups: str = "", names: str = "") -> Object:
@@ -57,7 +66,11 @@ def binding(name: str, to_role: Object, *subjects: Object, namespace: str = "") 
     return {
         "kind": "RoleBinding" if namespace else "ClusterRoleBinding",
         "metadata": {"name": name, "namespace": namespace},
-        "roleRef": {"apiGroup": "rbac.authorization.k8s.io", "kind": to_role["kind"], "name": to_role["metadata"]["name"]},
+        "roleRef": {
+            "apiGroup": "rbac.authorization.k8s.io",
+            "kind": to_role["kind"],
+            "name": to_role["metadata"]["name"],
+        },
         "subjects": list(subjects),
     }
 
@@ -71,4 +84,6 @@ def group(name: str) -> Object:
 
 
 def account(name: str, namespace: str = "") -> Object:
-    return {"kind": "ServiceAccount", "name": name} | ({"namespace": namespace} if namespace else {})
+    return {"kind": "ServiceAccount", "name": name} | (
+        {"namespace": namespace} if namespace else {}
+    )

@@ -1,4 +1,5 @@
-"""Objects, and the writes that make them, for tests of storage and watch. Free of Django: writers in other processes use it too."""
+"""Objects, and the writes that make them, for tests of storage and watch. Free of Django: writers
+in other processes use it too."""
 
 from __future__ import annotations
 
@@ -27,15 +28,22 @@ def text(k: ObjectKey, value: str = "", labels: Mapping[str, str] | None = None)
     metadata: dict[str, Any] = {"name": k.name, "namespace": k.namespace}
     if labels:
         metadata["labels"] = dict(labels)
-    return json.dumps({"kind": "X", "apiVersion": "v1", "metadata": metadata, "value": value}, separators=(",", ":")).encode()
+    return json.dumps(
+        {"kind": "X", "apiVersion": "v1", "metadata": metadata, "value": value},
+        separators=(",", ":"),
+    ).encode()
 
 
-def create(k: ObjectKey, value: str = "", labels: Mapping[str, str] | None = None, **columns: Any) -> Write:
+def create(
+    k: ObjectKey, value: str = "", labels: Mapping[str, str] | None = None, **columns: Any
+) -> Write:
     return Write("create", k, str(uuid4()), text(k, value, labels), **columns)
 
 
 def update(old: Record, value: str = "", labels: Mapping[str, str] | None = None) -> Write:
-    return Write("update", old.key, old.uid, text(old.key, value, labels), expected=old.resource_version)
+    return Write(
+        "update", old.key, old.uid, text(old.key, value, labels), expected=old.resource_version
+    )
 
 
 def delete(old: Record) -> Write:

@@ -1,4 +1,5 @@
-"""A webhook for tests: HTTPS with a CA of its own, on the event loop of the test, answering as it is told."""
+"""A webhook for tests: HTTPS with a CA of its own, on the event loop of the test, answering as it
+is told."""
 
 from __future__ import annotations
 
@@ -21,21 +22,30 @@ from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
+from apiserver.meta.objects import Object
 from tests.support.installation import free_port
-
-Object = dict[str, Any]
 
 
 class Reply:
     """What goes over the wire; closes: and then the connection is closed."""
 
     def __init__(
-        self, body: bytes, status: int = 200, content_type: str = "application/json", headers: str = "", *, closes: bool = False
+        self,
+        body: bytes,
+        status: int = 200,
+        content_type: str = "application/json",
+        headers: str = "",
+        *,
+        closes: bool = False,
     ) -> None:
         self.closes = closes
         reason = {200: "OK", 302: "Found"}.get(status, "Status")
         kind = f"Content-Type: {content_type}\r\n" if content_type else ""
-        self.data = f"HTTP/1.1 {status} {reason}\r\n{kind}{headers}Content-Length: {len(body)}\r\n\r\n".encode() + body
+        self.data = (
+            f"HTTP/1.1 {status} {reason}\r\n{kind}{headers}Content-Length: "
+            f"{len(body)}\r\n\r\n".encode()
+            + body
+        )
 
 
 Answer = Callable[[Object], Awaitable[Object | Reply | None]]
@@ -46,7 +56,9 @@ Answer = Callable[[Object], Awaitable[Object | Reply | None]]
 def authority(name: str = "one") -> tuple[x509.Certificate, ec.EllipticCurvePrivateKey]:
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, f"ca {name}")])
-    made = _builder(subject, subject, key).add_extension(x509.BasicConstraints(ca=True, path_length=None), critical=True)
+    made = _builder(subject, subject, key).add_extension(
+        x509.BasicConstraints(ca=True, path_length=None), critical=True
+    )
     return made.sign(key, hashes.SHA256()), key
 
 
@@ -55,20 +67,33 @@ def bundle(name: str = "one") -> str:
     return base64.b64encode(authority(name)[0].public_bytes(serialization.Encoding.PEM)).decode()
 
 
-def serving_context(*names: str, days: int = 1) -> ssl.SSLContext:
-    """A certificate for DNS names and addresses, by the CA "one"; days: how long it is good, from yesterday."""
+def certificate(*names: str, days: int = 1) -> tuple[bytes, bytes]:
+    """A certificate for DNS names and addresses, by the CA "one", and its key, as PEM; days: how
+    long it is good, from yesterday."""
     ca, ca_key = authority("one")
     key = ec.generate_private_key(ec.SECP256R1())
     subject = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "webhook")])
     alternatives: list[x509.GeneralName] = [_name(n) for n in names]
-    builder = _builder(subject, ca.subject, key, days).add_extension(x509.SubjectAlternativeName(alternatives), critical=False)
-    certificate = builder.sign(ca_key, hashes.SHA256())
+    builder = _builder(subject, ca.subject, key, days).add_extension(
+        x509.SubjectAlternativeName(alternatives), critical=False
+    )
+    return builder.sign(ca_key, hashes.SHA256()).public_bytes(
+        serialization.Encoding.PEM
+    ), key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+
+
+def serving_context(*names: str, days: int = 1) -> ssl.SSLContext:
+    """With such a `certificate`."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
     with tempfile.TemporaryDirectory() as directory:
-        cert, keys = Path(directory, "crt"), Path(directory, "key")
-        cert.write_bytes(certificate.public_bytes(serialization.Encoding.PEM))
-        keys.write_bytes(key.private_bytes(serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()))
-        context.load_cert_chain(cert, keys)
+        files = Path(directory, "crt"), Path(directory, "key")
+        for file, content in zip(files, certificate(*names, days=days), strict=True):
+            file.write_bytes(content)
+        context.load_cert_chain(*files)
     return context
 
 
@@ -79,15 +104,25 @@ def _name(text: str) -> x509.GeneralName:
         return x509.DNSName(text)
 
 
-def _builder(subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey, days: int = 30) -> x509.CertificateBuilder:
+def _builder(
+    subject: x509.Name, issuer: x509.Name, key: ec.EllipticCurvePrivateKey, days: int = 30
+) -> x509.CertificateBuilder:
     now = datetime.now(UTC)
-    builder = x509.CertificateBuilder().subject_name(subject).issuer_name(issuer).public_key(key.public_key())
+    builder = (
+        x509.CertificateBuilder()
+        .subject_name(subject)
+        .issuer_name(issuer)
+        .public_key(key.public_key())
+    )
     builder = builder.serial_number(x509.random_serial_number())
-    return builder.not_valid_before(now - timedelta(days=2)).not_valid_after(now + timedelta(days=days - 1 if days < 1 else days))
+    return builder.not_valid_before(now - timedelta(days=2)).not_valid_after(
+        now + timedelta(days=days - 1 if days < 1 else days)
+    )
 
 
 class Webhook:
-    """calls: the reviews that came; requests: their request lines; connections: how many were opened."""
+    """calls: the reviews that came; requests: their request lines; connections: how many were
+    opened."""
 
     def __init__(self, answer: Answer) -> None:
         self.answer = answer
@@ -134,7 +169,9 @@ class Webhook:
 
 
 @asynccontextmanager
-async def webhook(answer: Answer, context: ssl.SSLContext | None = None, *, plain: bool = False) -> AsyncIterator[Webhook]:
+async def webhook(
+    answer: Answer, context: ssl.SSLContext | None = None, *, plain: bool = False
+) -> AsyncIterator[Webhook]:
     """``plain``: speaks HTTP without TLS."""
     made = Webhook(answer)
     tasks: set[asyncio.Task[None]] = set()
@@ -176,14 +213,20 @@ def nobody() -> Object:
     return {"url": f"https://127.0.0.1:{free_port()}/convert", "caBundle": bundle()}
 
 
-# --- answers of conversion webhooks --------------------------------------------------------------------------------------------------
+# --- answers of conversion webhooks ---------------------------------------------------------------
 def success(review: Object, objects: list[Any], **more: Any) -> Object:
-    response = {"uid": review["request"]["uid"], "result": {"status": "Success"}, "convertedObjects": objects, **more}
+    response = {
+        "uid": review["request"]["uid"],
+        "result": {"status": "Success"},
+        "convertedObjects": objects,
+        **more,
+    }
     return {"apiVersion": review["apiVersion"], "kind": review["kind"], "response": response}
 
 
 def convert_one(obj: Object, wanted: str) -> Object:
-    """Between v1, which has host and port, and v2, which has both in one address; what a v1 has of its own is kept in an annotation."""
+    """Between v1, which has host and port, and v2, which has both in one address; what a v1 has of
+    its own is kept in an annotation."""
     made = {**obj, "apiVersion": wanted}
     spec = dict(obj.get("spec") or {})
     if wanted.endswith("/v2") and "host" in spec:

@@ -1,4 +1,5 @@
-"""A definition in two versions, v1 (host, port) and v2 (address), for tests of conversion; see tests.support.webhooks.convert_one."""
+"""A definition in two versions, v1 (host, port) and v2 (address), for tests of conversion; see
+tests.support.webhooks.convert_one."""
 
 from __future__ import annotations
 
@@ -6,9 +7,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from apiserver.kinds.apiextensions import conditions
+from apiserver.meta.objects import Object
 from tests.support.api import Api
-
-Object = dict[str, Any]
 
 CRDS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 CRD = f"{CRDS}/widgets.example.com"
@@ -23,17 +23,24 @@ _SPECS: dict[str, Object] = {
 
 def version(name: str, *, storage: bool, **more: Any) -> Object:
     status = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-    schema = {"type": "object", "properties": {"spec": {"type": "object", "properties": _SPECS[name]}, "status": status}}
+    schema = {
+        "type": "object",
+        "properties": {"spec": {"type": "object", "properties": _SPECS[name]}, "status": status},
+    }
     scale = {"specReplicasPath": ".spec.replicas", "statusReplicasPath": ".status.replicas"}
     made = {"name": name, "served": True, "storage": storage, "schema": {"openAPIV3Schema": schema}}
     return {**made, "subresources": {"status": {}, "scale": scale}, **more}
 
 
 def crd(config: Object | None, storage: str = "v1", **v2: Any) -> Object:
-    """``config``: clientConfig of its webhook, None for strategy None; ``v2``: members of that version."""
+    """``config``: clientConfig of its webhook, None for strategy None; ``v2``: members of that
+    version."""
     conversion: Object = {"strategy": "None"}
     if config is not None:
-        conversion = {"strategy": "Webhook", "webhook": {"clientConfig": config, "conversionReviewVersions": ["v1"]}}
+        conversion = {
+            "strategy": "Webhook",
+            "webhook": {"clientConfig": config, "conversionReviewVersions": ["v1"]},
+        }
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
@@ -42,7 +49,10 @@ def crd(config: Object | None, storage: str = "v1", **v2: Any) -> Object:
             "group": "example.com",
             "scope": "Namespaced",
             "names": {"plural": "widgets", "kind": "Widget"},
-            "versions": [version("v1", storage=storage == "v1"), version("v2", storage=storage == "v2", **v2)],
+            "versions": [
+                version("v1", storage=storage == "v1"),
+                version("v2", storage=storage == "v2", **v2),
+            ],
             "conversion": conversion,
         },
     }
@@ -50,7 +60,12 @@ def crd(config: Object | None, storage: str = "v1", **v2: Any) -> Object:
 
 def widget(name: str, api: str = "v1", labels: dict[str, str] | None = None, **spec: Any) -> Object:
     metadata: Object = {"name": name, "namespace": "ns", **({"labels": labels} if labels else {})}
-    return {"apiVersion": f"example.com/{api}", "kind": "Widget", "metadata": metadata, "spec": spec}
+    return {
+        "apiVersion": f"example.com/{api}",
+        "kind": "Widget",
+        "metadata": metadata,
+        "spec": spec,
+    }
 
 
 async def define(api: Api, config: Object | None, storage: str = "v1", **v2: Any) -> None:
@@ -65,7 +80,10 @@ async def redefine(api: Api, config: Object | None, storage: str = "v1") -> None
     """Changes webhook and storage version."""
     wanted = crd(config, storage)
     found = await api.ok("GET", CRD)
-    found["spec"]["conversion"], found["spec"]["versions"] = wanted["spec"]["conversion"], wanted["spec"]["versions"]
+    found["spec"]["conversion"], found["spec"]["versions"] = (
+        wanted["spec"]["conversion"],
+        wanted["spec"]["versions"],
+    )
     changed = await api.ok("PUT", CRD, found)
     await api.until(lambda: _seen(api, int(changed["metadata"]["resourceVersion"])))
 

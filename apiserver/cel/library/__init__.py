@@ -1,1 +1,2 @@
-"""Functions that expressions may call, one module a library: signatures with their implementations."""
+"""Functions that expressions may call, one module a library: signatures with their
+implementations."""

@@ -24,9 +24,11 @@ DECISION_TYPE: Final = struct_type(_PREFIX + "Decision")
 
 @dataclass(frozen=True, slots=True)
 class Question:
-    """What is asked. service_account: (namespace, name) when the question is about one, None for the requesting user.
+    """What is asked. service_account: (namespace, name) when the question is about one, None for
+    the requesting user.
 
-    Of a resource: group, resource, subresource, namespace, name, and selectors as written; of a path: path (resource is "")."""
+    Of a resource: group, resource, subresource, namespace, name, and selectors as written; of a
+    path: path (resource is "")."""
 
     verb: str
     service_account: tuple[str, str] | None = None
@@ -94,9 +96,14 @@ class ResourceCheck(_Check):
     cel_type: ClassVar[Type] = RESOURCE_CHECK_TYPE
 
 
-def request_resource(authorizer: Authorizer, group: str, resource: str, subresource: str, namespace: str, name: str) -> ResourceCheck:
-    """Value of the variable ``authorizer.requestResource``: a check prepared for the resource of the request."""
-    question = Question("", authorizer.service_account, "", group, resource, subresource, namespace, name)
+def request_resource(
+    authorizer: Authorizer, group: str, resource: str, subresource: str, namespace: str, name: str
+) -> ResourceCheck:
+    """Value of the variable ``authorizer.requestResource``: a check prepared for the resource of
+    the request."""
+    question = Question(
+        "", authorizer.service_account, "", group, resource, subresource, namespace, name
+    )
     return ResourceCheck(authorizer, question)
 
 
@@ -129,18 +136,41 @@ def _resource(check: GroupCheck, resource: str) -> ResourceCheck:
 
 
 _T = {
-    "Authorizer": AUTHORIZER_TYPE, "PathCheck": PATH_CHECK_TYPE, "GroupCheck": GROUP_CHECK_TYPE,
-    "ResourceCheck": RESOURCE_CHECK_TYPE, "Decision": DECISION_TYPE,
-}  # fmt: skip
+    "Authorizer": AUTHORIZER_TYPE,
+    "PathCheck": PATH_CHECK_TYPE,
+    "GroupCheck": GROUP_CHECK_TYPE,
+    "ResourceCheck": RESOURCE_CHECK_TYPE,
+    "Decision": DECISION_TYPE,
+}
 
 AUTHORIZER = functions(
     overload("authorizer_path", "Authorizer.path(string) -> PathCheck", _path, _T),
     overload("authorizer_group", "Authorizer.group(string) -> GroupCheck", _group, _T),
-    overload("authorizer_serviceaccount", "Authorizer.serviceAccount(string, string) -> Authorizer", _service_account, _T),
+    overload(
+        "authorizer_serviceaccount",
+        "Authorizer.serviceAccount(string, string) -> Authorizer",
+        _service_account,
+        _T,
+    ),
     overload("groupcheck_resource", "GroupCheck.resource(string) -> ResourceCheck", _resource, _T),
-    overload("resourcecheck_subresource", "ResourceCheck.subresource(string) -> ResourceCheck", lambda c, s: c.having(subresource=s), _T),
-    overload("resourcecheck_namespace", "ResourceCheck.namespace(string) -> ResourceCheck", lambda c, s: c.having(namespace=s), _T),
-    overload("resourcecheck_name", "ResourceCheck.name(string) -> ResourceCheck", lambda c, s: c.having(name=s), _T),
+    overload(
+        "resourcecheck_subresource",
+        "ResourceCheck.subresource(string) -> ResourceCheck",
+        lambda c, s: c.having(subresource=s),
+        _T,
+    ),
+    overload(
+        "resourcecheck_namespace",
+        "ResourceCheck.namespace(string) -> ResourceCheck",
+        lambda c, s: c.having(namespace=s),
+        _T,
+    ),
+    overload(
+        "resourcecheck_name",
+        "ResourceCheck.name(string) -> ResourceCheck",
+        lambda c, s: c.having(name=s),
+        _T,
+    ),
     overload("pathcheck_check", "PathCheck.check(string) -> Decision", _Check.check, _T),
     overload("resourcecheck_check", "ResourceCheck.check(string) -> Decision", _Check.check, _T),
     overload("decision_errored", "Decision.errored() -> bool", lambda d: d.error != "", _T),
@@ -148,9 +178,15 @@ AUTHORIZER = functions(
     overload("decision_allowed", "Decision.allowed() -> bool", lambda d: d.allowed, _T),
     overload("decision_reason", "Decision.reason() -> string", lambda d: d.reason, _T),
     overload(
-        "authorizer_fieldselector", "ResourceCheck.fieldSelector(string) -> ResourceCheck", lambda c, s: c.having(field_selector=s), _T
+        "authorizer_fieldselector",
+        "ResourceCheck.fieldSelector(string) -> ResourceCheck",
+        lambda c, s: c.having(field_selector=s),
+        _T,
     ),
     overload(
-        "authorizer_labelselector", "ResourceCheck.labelSelector(string) -> ResourceCheck", lambda c, s: c.having(label_selector=s), _T
+        "authorizer_labelselector",
+        "ResourceCheck.labelSelector(string) -> ResourceCheck",
+        lambda c, s: c.having(label_selector=s),
+        _T,
     ),
 )

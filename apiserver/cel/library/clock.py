@@ -1,4 +1,5 @@
-"""Parts of timestamps and durations: ``getFullYear``, ``getHours`` ... (cel-go ``common/stdlib``)."""
+"""Parts of timestamps and durations: ``getFullYear``, ``getHours`` ... (cel-go
+``common/stdlib``)."""
 
 from __future__ import annotations
 
@@ -6,8 +7,8 @@ from collections.abc import Callable
 from datetime import datetime
 
 from apiserver.cel.decls import Overload, functions, overload
-from apiserver.cel.gotime import in_zone
-from apiserver.cel.values import Duration, Timestamp
+from apiserver.cel.scalars import Duration, Timestamp
+from apiserver.cel.timestamps import in_zone
 
 _PARTS: dict[str, tuple[str, Callable[[datetime], int]]] = {
     "getFullYear": ("year", lambda d: d.year),
@@ -21,9 +22,11 @@ _PARTS: dict[str, tuple[str, Callable[[datetime], int]]] = {
     "getSeconds": ("seconds", lambda d: d.second),
 }
 _DURATION_PARTS = {
-    "getHours": ("hours", 3_600_000_000_000), "getMinutes": ("minutes", 60_000_000_000), "getSeconds": ("seconds", 1_000_000_000),
+    "getHours": ("hours", 3_600_000_000_000),
+    "getMinutes": ("minutes", 60_000_000_000),
+    "getSeconds": ("seconds", 1_000_000_000),
     "getMilliseconds": ("milliseconds", 1_000_000),
-}  # fmt: skip
+}
 
 
 def _milliseconds(t: Timestamp, _zone: str = "") -> int:
@@ -31,25 +34,35 @@ def _milliseconds(t: Timestamp, _zone: str = "") -> int:
 
 
 def _overloads() -> list[Overload]:
-    made: list[Overload] = []
+    overloads: list[Overload] = []
     for name, (part, read) in _PARTS.items():
 
-        def get(t: Timestamp, zone: str | None = None, read: Callable[[datetime], int] = read) -> int:
+        def get(
+            t: Timestamp, zone: str | None = None, read: Callable[[datetime], int] = read
+        ) -> int:
             return read(in_zone(t, zone))
 
-        made.append(overload(f"timestamp_to_{part}", f"timestamp.{name}() -> int", get))
+        overloads.append(overload(f"timestamp_to_{part}", f"timestamp.{name}() -> int", get))
         tz = "timestamp_to_seconds_tz" if part == "seconds" else f"timestamp_to_{part}_with_tz"
-        made.append(overload(tz, f"timestamp.{name}(string) -> int", get))
-    made.append(overload("timestamp_to_milliseconds", "timestamp.getMilliseconds() -> int", _milliseconds))
-    made.append(overload("timestamp_to_milliseconds_with_tz", "timestamp.getMilliseconds(string) -> int", _milliseconds))
+        overloads.append(overload(tz, f"timestamp.{name}(string) -> int", get))
+    overloads.append(
+        overload("timestamp_to_milliseconds", "timestamp.getMilliseconds() -> int", _milliseconds)
+    )
+    overloads.append(
+        overload(
+            "timestamp_to_milliseconds_with_tz",
+            "timestamp.getMilliseconds(string) -> int",
+            _milliseconds,
+        )
+    )
     for name, (part, unit) in _DURATION_PARTS.items():
 
         def total(d: Duration, unit: int = unit) -> int:
             whole = abs(d.ns) // unit
             return -whole if d.ns < 0 else whole
 
-        made.append(overload(f"duration_to_{part}", f"duration.{name}() -> int", total))
-    return made
+        overloads.append(overload(f"duration_to_{part}", f"duration.{name}() -> int", total))
+    return overloads
 
 
 CLOCK = functions(*_overloads())

@@ -1,4 +1,5 @@
-"""Conversions between the simple types: ``int(x)``, ``string(x)``, ``timestamp(x)`` ... (cel-go ``common/types``)."""
+"""Conversions between the simple types: ``int(x)``, ``string(x)``, ``timestamp(x)`` ... (cel-go
+``common/types``)."""
 
 from __future__ import annotations
 
@@ -7,12 +8,25 @@ from typing import Any
 
 from apiserver.cel.decls import functions, overload
 from apiserver.cel.errors import EvalError
-from apiserver.cel.gotime import checked_timestamp, format_seconds, format_timestamp, parse_duration, parse_timestamp
-from apiserver.cel.numbers import double_to_int, double_to_uint, format_double, int_of, parse_double, parse_int, parse_uint, uint_of
-from apiserver.cel.values import SECOND, Timestamp, type_of
-
-_TRUE = frozenset({"1", "t", "T", "TRUE", "true", "True"})
-_FALSE = frozenset({"0", "f", "F", "FALSE", "false", "False"})
+from apiserver.cel.numbers import (
+    double_to_int,
+    double_to_uint,
+    int_of,
+    parse_double,
+    parse_int,
+    parse_uint,
+    uint_of,
+)
+from apiserver.cel.scalars import Timestamp
+from apiserver.cel.timestamps import (
+    checked_timestamp,
+    format_seconds,
+    format_timestamp,
+    parse_duration,
+    parse_timestamp,
+)
+from apiserver.cel.values import SECOND, type_of
+from apiserver.golang.strconv import NumError, format_float, parse_bool
 
 
 def _from_string(parse: Callable[[str], Any], target: str) -> Callable[[str], Any]:
@@ -26,7 +40,10 @@ def _from_string(parse: Callable[[str], Any], target: str) -> Callable[[str], An
 
 
 def _parse_bool(text: str) -> bool | None:
-    return True if text in _TRUE else False if text in _FALSE else None
+    try:
+        return parse_bool(text)
+    except NumError:
+        return None
 
 
 def _same(value: Any) -> Any:
@@ -76,7 +93,7 @@ CONVERSIONS = functions(
     overload("string_to_string", "string(string) -> string", _same),
     overload("bool_to_string", "string(bool) -> string", lambda b: "true" if b else "false"),
     overload("bytes_to_string", "string(bytes) -> string", _decode),
-    overload("double_to_string", "string(double) -> string", format_double),
+    overload("double_to_string", "string(double) -> string", format_float),
     overload("duration_to_string", "string(duration) -> string", format_seconds),
     overload("int64_to_string", "string(int) -> string", str),
     overload("timestamp_to_string", "string(timestamp) -> string", format_timestamp),

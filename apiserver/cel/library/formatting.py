@@ -1,7 +1,9 @@
-"""``string.format``: the clauses %s %d %f %e %b %x %X %o and precisions (cel-go ``ext/formatting.go``, ``formatting_v2.go``).
+"""``string.format``: the clauses %s %d %f %e %b %x %X %o and precisions (cel-go
+``ext/formatting.go``, ``formatting_v2.go``).
 
-Kubernetes has the older, localized one (`format_local`): numbers of %f with thousands separators, %e as ``1.2×10⁰³``, strings inside
-lists quoted. The newer one (`format_plain`) is what CEL's conformance data describes.
+Kubernetes has the older, localized one (`format_local`): numbers of %f with thousands separators,
+%e as ``1.2×10⁰³``, strings inside lists quoted. The newer one (`format_plain`) is what CEL's
+conformance data describes.
 """
 
 from __future__ import annotations
@@ -12,17 +14,25 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_EVEN, Context, Decimal
 from typing import Any
 
-from apiserver.cel.errors import EvalError
-from apiserver.cel.gotime import format_seconds, format_timestamp
-from apiserver.cel.numbers import format_double, plain_digits, shortest_digits
+from apiserver.cel.errors import BudgetExceeded, EvalError
+from apiserver.cel.scalars import Duration, Timestamp, Uint
+from apiserver.cel.timestamps import format_seconds, format_timestamp
 from apiserver.cel.types import Type
-from apiserver.cel.values import Duration, Timestamp, Uint, type_of
-from apiserver.fielderrors import go_quote
+from apiserver.cel.values import Joined, flat, type_of
+from apiserver.effort import hold, spend
+from apiserver.golang.strconv import NumError, format_float, go_quote, plain_digits, shortest_digits
 
 DEFAULT_PRECISION = 6
+_MOST_DIGITS = 4000
+"""Of a precision, as long as Python formats decimals with it."""
 _CONTEXT = Context(prec=5000)
-_SUPERSCRIPT = str.maketrans("0123456789-", "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u207b")
-STRING_CLAUSE = "string clause can only be used on strings, bools, bytes, ints, doubles, maps, lists, types, durations, and timestamps"
+_SUPERSCRIPT = str.maketrans(
+    "0123456789-", "\u2070\u00b9\u00b2\u00b3\u2074\u2075\u2076\u2077\u2078\u2079\u207b"
+)
+STRING_CLAUSE = (
+    "string clause can only be used on strings, bools, bytes, ints, doubles, maps, "
+    "lists, types, durations, and timestamps"
+)
 
 
 class ClauseError(Exception):
@@ -41,14 +51,16 @@ Formatter = Callable[[Clause, int], str]
 
 
 def interpolate(template: str, count: int, formatter: Formatter) -> str:
-    """The template with clause number i replaced by formatter(clause, i). Raises EvalError in cel-go's words."""
+    """The template with clause number i replaced by formatter(clause, i). Raises EvalError in
+    cel-go's words."""
     out: list[str] = []
     at, index = 0, 0
     while at < len(template):
-        c = template[at]
-        if c != "%":
-            out.append(c)
-            at += 1
+        spend(10)
+        if template[at] != "%":
+            end = template.find("%", at)
+            out.append(template[at : end if end >= 0 else len(template)])
+            at += len(out[-1])
         elif template[at + 1 : at + 2] == "%":
             out.append("%")
             at += 2
@@ -61,8 +73,10 @@ def interpolate(template: str, count: int, formatter: Formatter) -> str:
                 clause, at = _clause(template, at + 1)
             except ClauseError as e:
                 raise EvalError(f"could not parse formatting clause: {e}") from None
+            hold(clause.precision)
             try:
                 out.append(formatter(clause, index))
+                hold(4 * len(out[-1]))
             except ClauseError as e:
                 raise EvalError(f"error during formatting: {e}") from None
             index += 1
@@ -76,11 +90,16 @@ def _clause(template: str, at: int) -> tuple[Clause, int]:
         while end < len(template) and template[end] in "0123456789":
             end += 1
         if end >= len(template):
-            raise ClauseError("error while parsing precision: could not find end of precision specifier")
+            raise ClauseError(
+                "error while parsing precision: could not find end of precision specifier"
+            )
         digits = template[at + 1 : end]
         if not digits:
-            detail = 'strconv.Atoi: parsing "": invalid syntax'
-            raise ClauseError(f"error while parsing precision: error while converting precision to integer: {detail}")
+            detail = NumError("Atoi", "", "invalid syntax")
+            raise ClauseError(
+                f"error while parsing precision: error while converting precision to integer: "
+                f"{detail}"
+            )
         precision = int(digits[:20])
         at = end
     verb = template[at]
@@ -123,11 +142,11 @@ def _octal(value: Any, complaint: str) -> str:
     return f"{int(value):o}"
 
 
-# --- the localized style, Kubernetes' -----------------------------------------------------------------------------------------------
+# --- the localized style, Kubernetes' -------------------------------------------------------------
 def _string_local(value: Any) -> str:
     if value is None:
         return "null"
-    if isinstance(value, list):
+    if isinstance(value, list | Joined):
         return "[" + ", ".join(map(_quoted, value)) + "]"
     if isinstance(value, Mapping):
         return _map_local(value)
@@ -144,12 +163,15 @@ def simple_string(value: Any) -> str:
     if _integer(value):
         return str(value)
     if kind is float:
-        return format_double(value)
+        return format_float(value)
     if kind is bytes:
         try:
             return bytes(value).decode()
         except UnicodeDecodeError:
-            raise ClauseError('could not convert argument "invalid UTF-8 in bytes, cannot convert to string" to string') from None
+            raise ClauseError(
+                'could not convert argument "invalid UTF-8 in bytes, cannot convert to string" to '
+                "string"
+            ) from None
     if kind is Timestamp:
         return format_timestamp(value)
     if kind is Duration:
@@ -162,6 +184,9 @@ def simple_string(value: Any) -> str:
 def _quoted(value: Any) -> str:
     """A member of a list or map."""
     kind = type(value)
+    length = len(value) if kind is str or kind is bytes else 10
+    spend(10 + length // 10)
+    hold(2 * length)
     if kind is str:
         return go_quote(value)
     if kind is bytes:
@@ -174,7 +199,13 @@ def _quoted(value: Any) -> str:
         return f"timestamp({go_quote(format_timestamp(value))})"
     if kind is Duration:
         return f"duration({go_quote(format_seconds(value))})"
-    if value is None or kind is bool or _integer(value) or kind is Type or isinstance(value, list | Mapping):
+    if (
+        value is None
+        or kind is bool
+        or _integer(value)
+        or kind is Type
+        or isinstance(value, list | Mapping | Joined)
+    ):
         return _string_local(value)
     raise ClauseError(f"no formatting function for {type_of(value).name}")
 
@@ -203,7 +234,9 @@ def _number_local(clause: Clause, value: Any) -> str:
         return f"{rounded(number, clause.precision):,f}"
     else:
         mantissa, _, exponent = f"{number:.{DEFAULT_PRECISION}e}".partition("e")
-        power = f"{'-' if exponent[0] == '-' else ''}{exponent[1:].zfill(2)}".translate(_SUPERSCRIPT)
+        power = f"{'-' if exponent[0] == '-' else ''}{exponent[1:].zfill(2)}".translate(
+            _SUPERSCRIPT
+        )
         text = f"{mantissa}\u00d710{power}"
     # cel-go hands the precision of %e to Go's formatter as a width
     return text.rjust(clause.precision) if clause.verb == "e" else text
@@ -211,10 +244,16 @@ def _number_local(clause: Clause, value: Any) -> str:
 
 def rounded(number: float, precision: int) -> Decimal:
     """Exact decimal value, rounded half to even as Go does."""
-    return Decimal(number).quantize(Decimal(1).scaleb(-precision), rounding=ROUND_HALF_EVEN, context=_CONTEXT)
+    if precision > _MOST_DIGITS:
+        raise BudgetExceeded
+    return Decimal(number).quantize(
+        Decimal(1).scaleb(-precision), rounding=ROUND_HALF_EVEN, context=_CONTEXT
+    )
 
 
 def format_local(template: str, args: list[Any]) -> str:
+    args = flat(args)
+
     def clause(c: Clause, index: int) -> str:
         value = args[index]
         if c.verb == "s":
@@ -229,12 +268,14 @@ def format_local(template: str, args: list[Any]) -> str:
             return _binary(value, "only integers and bools can be formatted as binary")
         if c.verb == "o":
             return _octal(value, "octal clause can only be used on integers")
-        return _hex(value, c.verb == "X", "only integers, byte buffers, and strings can be formatted as hex")
+        return _hex(
+            value, c.verb == "X", "only integers, byte buffers, and strings can be formatted as hex"
+        )
 
     return interpolate(template, len(args), clause)
 
 
-# --- the plain style ------------------------------------------------------------------------------------------------------------------
+# --- the plain style ------------------------------------------------------------------------------
 def _special(number: float) -> str:
     if math.isnan(number):
         return "NaN"
@@ -243,7 +284,9 @@ def _special(number: float) -> str:
 
 def _plain_double(number: float) -> str:
     digits, exponent = shortest_digits(abs(number))
-    return _special(number) or ("-" if math.copysign(1.0, number) < 0 else "") + plain_digits(digits, exponent)
+    return _special(number) or ("-" if math.copysign(1.0, number) < 0 else "") + plain_digits(
+        digits, exponent
+    )
 
 
 def _string_plain(value: Any) -> str:
@@ -251,7 +294,9 @@ def _string_plain(value: Any) -> str:
         return "null"
     if type(value) is float:
         return _plain_double(value)
-    if isinstance(value, list):
+    spend(10)
+    hold(20)
+    if isinstance(value, list | Joined):
         return "[" + ", ".join(map(_string_plain, value)) + "]"
     if isinstance(value, Mapping):
         pairs = sorted((_string_plain(k), _string_plain(v)) for k, v in value.items())
@@ -266,10 +311,16 @@ def _number_plain(clause: Clause, value: Any) -> str:
     number = float(value)
     if not math.isfinite(number):
         return _special(number)
-    return f"{rounded(number, clause.precision):f}" if clause.verb == "f" else f"{number:.{clause.precision}e}"
+    return (
+        f"{rounded(number, clause.precision):f}"
+        if clause.verb == "f"
+        else f"{number:.{clause.precision}e}"
+    )
 
 
 def format_plain(template: str, args: list[Any]) -> str:
+    args = flat(args)
+
     def clause(c: Clause, index: int) -> str:
         value = args[index]
         if c.verb == "s":
@@ -286,6 +337,8 @@ def format_plain(template: str, args: list[Any]) -> str:
             return _binary(value, "only ints, uints, and bools can be formatted as binary")
         if c.verb == "o":
             return _octal(value, "octal clause can only be used on ints and uints")
-        return _hex(value, c.verb == "X", "only ints, uints, bytes, and strings can be formatted as hex")
+        return _hex(
+            value, c.verb == "X", "only ints, uints, bytes, and strings can be formatted as hex"
+        )
 
     return interpolate(template, len(args), clause)

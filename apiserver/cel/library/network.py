@@ -1,4 +1,5 @@
-"""IP addresses and networks: types net.IP and net.CIDR (k8s.io/apiserver ``pkg/cel/library/ip.go``, ``cidr.go``)."""
+"""IP addresses and networks: types net.IP and net.CIDR (k8s.io/apiserver ``pkg/cel/library/ip.go``,
+``cidr.go``)."""
 
 from __future__ import annotations
 
@@ -6,9 +7,10 @@ from typing import Final
 
 from apiserver.cel.decls import functions, merge, overload
 from apiserver.cel.errors import EvalError, no_such_overload
-from apiserver.cel.gonet import Address, AddressError, Prefix, parse_address, parse_prefix
 from apiserver.cel.types import Type, opaque_type
-from apiserver.meta.gotext import go_quote
+from apiserver.effort import spend
+from apiserver.golang.netip import Address, AddressError, Prefix, parse_address, parse_prefix
+from apiserver.golang.strconv import go_quote
 
 IP_TYPE: Final = opaque_type("net.IP")
 CIDR_TYPE: Final = opaque_type("net.CIDR")
@@ -59,10 +61,13 @@ class CIDR:
 
 
 def _ip(text: str) -> IP:
+    spend(3 * len(text))
     try:
         address = parse_address(text)
     except AddressError as e:
-        raise EvalError(f"IP Address {go_quote(text)} parse error during conversion from string: {e}") from None
+        raise EvalError(
+            f"IP Address {go_quote(text)} parse error during conversion from string: {e}"
+        ) from None
     if address.zone:
         raise EvalError(f"IP address {go_quote(text)} with zone value is not allowed")
     if address.is_mapped:
@@ -74,6 +79,7 @@ _CONVERSION = "network address parse error during conversion from string"
 
 
 def _cidr(text: str) -> CIDR:
+    spend(3 * len(text))
     try:
         prefix = parse_prefix(text)
     except AddressError as e:
@@ -116,11 +122,28 @@ IP_FUNCTIONS = functions(
     overload("string_to_ip", "ip(string) -> IP", _ip, _T),
     overload("ip_family", "IP.family() -> int", lambda i: 4 if i.address.bits == 32 else 6, _T),
     overload("ip_is_canonical", "ip.isCanonical(string) -> bool", lambda s: str(_ip(s)) == s, _T),
-    overload("ip_is_unspecified", "IP.isUnspecified() -> bool", lambda i: i.address.is_unspecified, _T),
+    overload(
+        "ip_is_unspecified", "IP.isUnspecified() -> bool", lambda i: i.address.is_unspecified, _T
+    ),
     overload("ip_is_loopback", "IP.isLoopback() -> bool", lambda i: i.address.is_loopback, _T),
-    overload("ip_is_link_local_multicast", "IP.isLinkLocalMulticast() -> bool", lambda i: i.address.is_link_local_multicast, _T),
-    overload("ip_is_link_local_unicast", "IP.isLinkLocalUnicast() -> bool", lambda i: i.address.is_link_local_unicast, _T),
-    overload("ip_is_global_unicast", "IP.isGlobalUnicast() -> bool", lambda i: i.address.is_global_unicast, _T),
+    overload(
+        "ip_is_link_local_multicast",
+        "IP.isLinkLocalMulticast() -> bool",
+        lambda i: i.address.is_link_local_multicast,
+        _T,
+    ),
+    overload(
+        "ip_is_link_local_unicast",
+        "IP.isLinkLocalUnicast() -> bool",
+        lambda i: i.address.is_link_local_unicast,
+        _T,
+    ),
+    overload(
+        "ip_is_global_unicast",
+        "IP.isGlobalUnicast() -> bool",
+        lambda i: i.address.is_global_unicast,
+        _T,
+    ),
     overload("is_ip", "isIP(string) -> bool", _is_ip, _T),
     overload("ip_to_string", "string(IP) -> string", str, _T),
 )
@@ -128,8 +151,18 @@ IP_FUNCTIONS = functions(
 CIDR_FUNCTIONS = functions(
     overload("string_to_cidr", "cidr(string) -> CIDR", _cidr, _T),
     overload("cidr_contains_ip_string", "CIDR.containsIP(string) -> bool", _contains_ip_text, _T),
-    overload("cidr_contains_ip_ip", "CIDR.containsIP(IP) -> bool", lambda c, i: c.prefix.contains(i.address), _T),
-    overload("cidr_contains_cidr_string", "CIDR.containsCIDR(string) -> bool", lambda c, s: _contains_cidr(c, _cidr(s)), _T),
+    overload(
+        "cidr_contains_ip_ip",
+        "CIDR.containsIP(IP) -> bool",
+        lambda c, i: c.prefix.contains(i.address),
+        _T,
+    ),
+    overload(
+        "cidr_contains_cidr_string",
+        "CIDR.containsCIDR(string) -> bool",
+        lambda c, s: _contains_cidr(c, _cidr(s)),
+        _T,
+    ),
     overload("cidr_contains_cidr", "CIDR.containsCIDR(CIDR) -> bool", _contains_cidr, _T),
     overload("cidr_ip", "CIDR.ip() -> IP", lambda c: IP(c.prefix.address), _T),
     overload("cidr_prefix_length", "CIDR.prefixLength() -> int", lambda c: c.prefix.length, _T),

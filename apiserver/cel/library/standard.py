@@ -1,17 +1,20 @@
 """Operators and functions of the standard library (cel-go ``common/stdlib/standard.go``).
 
-Operators whose implementation is None are the interpreter's own: logic, conditionals, equality, selection and indexing.
+Operators whose implementation is None are the interpreter's own: logic, conditionals, equality,
+selection and indexing.
 """
 
 from __future__ import annotations
 
 import operator
+import sys
 from collections.abc import Callable
 from typing import Any
 
 from apiserver.cel.decls import Overload, functions, merge, overload
 from apiserver.cel.library.clock import CLOCK
 from apiserver.cel.library.conversions import CONVERSIONS
+from apiserver.cel.library.regex import found_in
 from apiserver.cel.numbers import (
     divide_doubles,
     divide_ints,
@@ -23,8 +26,8 @@ from apiserver.cel.numbers import (
     timestamp_of,
     uint_of,
 )
-from apiserver.cel.regex import found_in
-from apiserver.cel.values import SpecialList, contains
+from apiserver.cel.values import contains, join
+from apiserver.effort import hold
 
 _ORDERS = {
     "less": ("_<_", operator.lt),
@@ -32,28 +35,54 @@ _ORDERS = {
     "greater": ("_>_", operator.gt),
     "greater_equals": ("_>=_", operator.ge),
 }
-_ORDERED = ("bool", "int64", "int64_double", "int64_uint64", "uint64", "uint64_double", "uint64_int64", "double", "double_int64",
-            "double_uint64", "string", "bytes", "timestamp", "duration")  # fmt: skip
+_ORDERED = (
+    "bool",
+    "int64",
+    "int64_double",
+    "int64_uint64",
+    "uint64",
+    "uint64_double",
+    "uint64_int64",
+    "double",
+    "double_int64",
+    "double_uint64",
+    "string",
+    "bytes",
+    "timestamp",
+    "duration",
+)
 _SHORT = {"int64": "int", "uint64": "uint"}
 
 
 def _orders() -> list[Overload]:
-    made = []
+    overloads = []
     for name, (symbol, impl) in _ORDERS.items():
         for types in _ORDERED:
             parts = [_SHORT.get(t, t) for t in types.split("_")]
             lossy = "_" in types and "double" in types
-            made.append(overload(f"{name}_{types}", f"{symbol}({parts[0]}, {parts[-1]}) -> bool", _as_doubles(impl) if lossy else impl))
-    return made
+            overloads.append(
+                overload(
+                    f"{name}_{types}",
+                    f"{symbol}({parts[0]}, {parts[-1]}) -> bool",
+                    _as_doubles(impl) if lossy else impl,
+                )
+            )
+    return overloads
 
 
 def _as_doubles(order: Callable[[Any, Any], bool]) -> Callable[[Any, Any], bool]:
-    """An integer and a double are compared as doubles, so that large integers lose their last digits."""
+    """An integer and a double are compared as doubles, so that large integers lose their last
+    digits."""
     return lambda a, b: order(float(a), float(b))
 
 
-def add_lists(a: list[Any], b: list[Any]) -> list[Any]:
-    return a.plus(b) if isinstance(a, SpecialList) else a + b
+_LONG = 1000
+
+
+def _add_texts(a: Any, b: Any) -> Any:
+    if len(a) + len(b) > _LONG:
+        hold(sys.getsizeof(a) + sys.getsizeof(b))
+    return a + b
 
 
 def matches(text: str, pattern: str) -> bool:
@@ -71,17 +100,34 @@ def _in_map(key: Any, m: Any) -> bool:
         return False
 
 
-def _arithmetic() -> list[Overload]:
+def _additions() -> list[Overload]:
     return [
-        overload("add_bytes", "_+_(bytes, bytes) -> bytes", operator.add),
+        overload("add_bytes", "_+_(bytes, bytes) -> bytes", _add_texts),
         overload("add_double", "_+_(double, double) -> double", operator.add),
-        overload("add_duration_duration", "_+_(duration, duration) -> duration", lambda a, b: duration_of(a.ns + b.ns)),
-        overload("add_duration_timestamp", "_+_(duration, timestamp) -> timestamp", lambda a, b: timestamp_of(a.ns + b.ns, b.offset)),
-        overload("add_timestamp_duration", "_+_(timestamp, duration) -> timestamp", lambda a, b: timestamp_of(a.ns + b.ns, a.offset)),
+        overload(
+            "add_duration_duration",
+            "_+_(duration, duration) -> duration",
+            lambda a, b: duration_of(a.ns + b.ns),
+        ),
+        overload(
+            "add_duration_timestamp",
+            "_+_(duration, timestamp) -> timestamp",
+            lambda a, b: timestamp_of(a.ns + b.ns, b.offset),
+        ),
+        overload(
+            "add_timestamp_duration",
+            "_+_(timestamp, duration) -> timestamp",
+            lambda a, b: timestamp_of(a.ns + b.ns, a.offset),
+        ),
         overload("add_int64", "_+_(int, int) -> int", lambda a, b: int_of(a + b)),
-        overload("add_list", "_+_(list(A), list(A)) -> list(A)", add_lists),
-        overload("add_string", "_+_(string, string) -> string", operator.add),
+        overload("add_list", "_+_(list(A), list(A)) -> list(A)", join),
+        overload("add_string", "_+_(string, string) -> string", _add_texts),
         overload("add_uint64", "_+_(uint, uint) -> uint", lambda a, b: uint_of(int(a) + int(b))),
+    ]
+
+
+def _products() -> list[Overload]:
+    return [
         overload("divide_double", "_/_(double, double) -> double", divide_doubles),
         overload("divide_int64", "_/_(int, int) -> int", divide_ints),
         overload("divide_uint64", "_/_(uint, uint) -> uint", divide_uints),
@@ -89,15 +135,36 @@ def _arithmetic() -> list[Overload]:
         overload("modulo_uint64", "_%_(uint, uint) -> uint", modulo_uints),
         overload("multiply_double", "_*_(double, double) -> double", operator.mul),
         overload("multiply_int64", "_*_(int, int) -> int", lambda a, b: int_of(a * b)),
-        overload("multiply_uint64", "_*_(uint, uint) -> uint", lambda a, b: uint_of(int(a) * int(b))),
+        overload(
+            "multiply_uint64", "_*_(uint, uint) -> uint", lambda a, b: uint_of(int(a) * int(b))
+        ),
+    ]
+
+
+def _differences() -> list[Overload]:
+    return [
         overload("negate_double", "-_(double) -> double", operator.neg),
         overload("negate_int64", "-_(int) -> int", lambda a: int_of(-a)),
         overload("subtract_double", "_-_(double, double) -> double", operator.sub),
-        overload("subtract_duration_duration", "_-_(duration, duration) -> duration", lambda a, b: duration_of(a.ns - b.ns)),
+        overload(
+            "subtract_duration_duration",
+            "_-_(duration, duration) -> duration",
+            lambda a, b: duration_of(a.ns - b.ns),
+        ),
         overload("subtract_int64", "_-_(int, int) -> int", lambda a, b: int_of(a - b)),
-        overload("subtract_timestamp_duration", "_-_(timestamp, duration) -> timestamp", lambda a, b: timestamp_of(a.ns - b.ns, a.offset)),
-        overload("subtract_timestamp_timestamp", "_-_(timestamp, timestamp) -> duration", lambda a, b: duration_of(a.ns - b.ns)),
-        overload("subtract_uint64", "_-_(uint, uint) -> uint", lambda a, b: uint_of(int(a) - int(b))),
+        overload(
+            "subtract_timestamp_duration",
+            "_-_(timestamp, duration) -> timestamp",
+            lambda a, b: timestamp_of(a.ns - b.ns, a.offset),
+        ),
+        overload(
+            "subtract_timestamp_timestamp",
+            "_-_(timestamp, timestamp) -> duration",
+            lambda a, b: duration_of(a.ns - b.ns),
+        ),
+        overload(
+            "subtract_uint64", "_-_(uint, uint) -> uint", lambda a, b: uint_of(int(a) - int(b))
+        ),
     ]
 
 
@@ -129,7 +196,9 @@ STANDARD = merge(
         overload("not_strictly_false", "@not_strictly_false(bool) -> bool", _not_strictly_false),
         overload("equals", "_==_(A, A) -> bool"),
         overload("not_equals", "_!=_(A, A) -> bool"),
-        *_arithmetic(),
+        *_additions(),
+        *_products(),
+        *_differences(),
         *_orders(),
         *_containers(),
         overload("contains_string", "string.contains(string) -> bool", operator.contains),

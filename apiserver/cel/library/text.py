@@ -1,4 +1,5 @@
-"""Kubernetes' functions on texts: regular expressions, URLs, named formats, JSON patch keys (k8s.io/apiserver ``pkg/cel/library``)."""
+"""Kubernetes' functions on texts: regular expressions, URLs, named formats, JSON patch keys
+(k8s.io/apiserver ``pkg/cel/library``)."""
 
 from __future__ import annotations
 
@@ -10,79 +11,76 @@ from datetime import date
 from typing import Final
 
 from apiserver.cel.decls import Overload, functions, overload
-from apiserver.cel.errors import EvalError
-from apiserver.cel.gourl import Url, UrlError, parse_query, parse_request_uri, parse_url
+from apiserver.cel.errors import BudgetExceeded, EvalError
+from apiserver.cel.library.regex import find_all
 from apiserver.cel.types import struct_type
 from apiserver.cel.values import NONE, Optional
+from apiserver.effort import hold, spend
+from apiserver.golang.url import Url, UrlError, parse_query, parse_request_uri, parse_url
 from apiserver.meta import names
-from apiserver.schema.goregex import RegexError, parse_regex
 
-# --- regular expressions ------------------------------------------------------------------------------------------------------------
+# --- regular expressions --------------------------------------------------------------------------
 
 
 def _find(text: str, pattern: str) -> str:
-    found = _compiled(pattern).search(text)
-    return str(found.group()) if found else ""
-
-
-def _find_all(text: str, pattern: str, count: int = -1) -> list[str]:
-    if count == 0:
-        return []
-    found: list[str] = []
-    end = -1
-    for m in _compiled(pattern).finditer(text):
-        if m.end() == m.start() == end:
-            # Go takes no empty match right after a match
-            continue
-        found.append(m.group())
-        end = m.end()
-        if len(found) == count:
-            break
-    return found
-
-
-def _compiled(pattern: str):  # type: ignore[no-untyped-def]  # re2 has no types
-    try:
-        return parse_regex(pattern)
-    except RegexError as e:
-        raise EvalError(f"Illegal regex: {e}") from None
+    return "".join(find_all(text, pattern, 1))
 
 
 REGEX = functions(
     overload("string_find_string", "string.find(string) -> string", _find),
-    overload("string_find_all_string", "string.findAll(string) -> list(string)", _find_all),
-    overload("string_find_all_string_int", "string.findAll(string, int) -> list(string)", _find_all),
+    overload("string_find_all_string", "string.findAll(string) -> list(string)", find_all),
+    overload("string_find_all_string_int", "string.findAll(string, int) -> list(string)", find_all),
 )
 
 
-# --- URLs ---------------------------------------------------------------------------------------------------------------------------
+# --- URLs -----------------------------------------------------------------------------------------
 URL_TYPE: Final = struct_type("kubernetes.URL")
 
 
 class URL:
-    __slots__ = ("url",)
+    __slots__ = ("length", "url")
     cel_type: Final = URL_TYPE
     cel_unit_equality: Final = True
 
-    def __init__(self, url: Url) -> None:
+    def __init__(self, url: Url, length: int) -> None:
         self.url = url
+        self.length = length
+
+    def read(self) -> Url:
+        """The URL, for whoever goes through its text."""
+        spend(_URL_STEPS * self.length)
+        return self.url
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, URL) and str(other.url) == str(self.url)
+        return isinstance(other, URL) and str(other.read()) == str(self.read())
 
     def __hash__(self) -> int:
         return hash(str(self.url))
 
 
+_URL_STEPS = 10
+"""A character of a URL."""
+_PAIR = 400
+"""Bytes of a member of a query."""
+
+
 def _url(text: str) -> URL:
+    spend(2 * _URL_STEPS * len(text))
     try:
         parse_request_uri(text)
-        return URL(parse_url(text))
+        return URL(parse_url(text), len(text))
     except UrlError as e:
         raise EvalError(f"URL parse error during conversion from string: {e}") from None
 
 
+def _query(url: URL) -> dict[str, list[str]]:
+    raw = url.read().query
+    hold(_PAIR * (raw.count("&") + 1) + 8 * len(raw))
+    return parse_query(raw)
+
+
 def _is_url(text: str) -> bool:
+    spend(_URL_STEPS * len(text))
     try:
         parse_request_uri(text)
     except UrlError:
@@ -97,14 +95,23 @@ URLS = functions(
     overload("url_get_host", "URL.getHost() -> string", lambda u: u.url.host, _T),
     overload("url_get_hostname", "URL.getHostname() -> string", lambda u: u.url.hostname, _T),
     overload("url_get_port", "URL.getPort() -> string", lambda u: u.url.port, _T),
-    overload("url_get_escaped_path", "URL.getEscapedPath() -> string", lambda u: u.url.escaped_path, _T),
-    overload("url_get_query", "URL.getQuery() -> map(string, list(string))", lambda u: parse_query(u.url.query), _T),
+    overload(
+        "url_get_escaped_path",
+        "URL.getEscapedPath() -> string",
+        lambda u: u.read().escaped_path,
+        _T,
+    ),
+    overload("url_get_query", "URL.getQuery() -> map(string, list(string))", _query, _T),
     overload("is_url_string", "isURL(string) -> bool", _is_url),
 )
 
 
-# --- named formats ------------------------------------------------------------------------------------------------------------------
+# --- named formats --------------------------------------------------------------------------------
 FORMAT_TYPE: Final = struct_type("kubernetes.NamedFormat")
+_FORMAT_STEPS = 8
+"""A character."""
+_LONGEST = 256 * 1024
+"""Characters of what may be of a format: a check is one call that nothing breaks off."""
 
 
 class Format:
@@ -120,6 +127,9 @@ class Format:
         self.max_regex_size = max_regex_size
 
     def validate(self, text: str) -> Optional:
+        spend(_FORMAT_STEPS * len(text))
+        if len(text) > _LONGEST and self.name != "byte":
+            raise BudgetExceeded
         errors = self.check(text)
         return Optional(errors) if errors else NONE
 
@@ -137,7 +147,11 @@ _DATETIME_PATTERN = r"^([0-9]{2}):([0-9]{2}):([0-9]{2})(.[0-9]+)?(z|([+-][0-9]{2
 
 
 def _uuid(text: str) -> list[str]:
-    return [] if re.search(_UUID_PATTERN, text) and not text.endswith("\n") else ["does not match the UUID format"]
+    return (
+        []
+        if re.search(_UUID_PATTERN, text) and not text.endswith("\n")
+        else ["does not match the UUID format"]
+    )
 
 
 def _byte(text: str) -> list[str]:
@@ -173,30 +187,43 @@ FORMATS: Final = {
     "dns1035Label": Format("DNS1035Label", names.dns1035_label, 30),
     "qualifiedName": Format("QualifiedName", names.qualified_name, 60),
     "dns1123LabelPrefix": Format("DNS1123LabelPrefix", names.in_prefix(names.dns1123_label), 30),
-    "dns1123SubdomainPrefix": Format("DNS1123SubdomainPrefix", names.in_prefix(names.dns1123_subdomain), 60),
+    "dns1123SubdomainPrefix": Format(
+        "DNS1123SubdomainPrefix", names.in_prefix(names.dns1123_subdomain), 60
+    ),
     "dns1035LabelPrefix": Format("DNS1035LabelPrefix", names.in_prefix(names.dns1035_label), 30),
     "labelValue": Format("LabelValue", names.label_value, 40),
     "uri": Format("URI", _uri, 1103),
     "uuid": Format("uuid", _uuid, len(_UUID_PATTERN)),
     "byte": Format("byte", _byte, 84),
-    "date": Format("date", lambda s: [] if _is_date(s) else ["invalid date"], len(_DATETIME_PATTERN)),
-    "datetime": Format("datetime", lambda s: [] if _is_datetime(s) else ["invalid datetime"], len(_DATETIME_PATTERN)),
+    "date": Format(
+        "date", lambda s: [] if _is_date(s) else ["invalid date"], len(_DATETIME_PATTERN)
+    ),
+    "datetime": Format(
+        "datetime",
+        lambda s: [] if _is_datetime(s) else ["invalid datetime"],
+        len(_DATETIME_PATTERN),
+    ),
 }
 
 _F = {"Format": FORMAT_TYPE}
 
 
 def _named(name: str) -> Optional:
-    found = FORMATS.get(name)
-    return Optional(found) if found is not None else NONE
+    formatter = FORMATS.get(name)
+    return Optional(formatter) if formatter is not None else NONE
 
 
 def _constants() -> list[Overload]:
-    return [overload(f"format.{name}", f"format.{name}() -> Format", lambda f=f: f, _F) for name, f in FORMATS.items()]
+    return [
+        overload(f"format.{name}", f"format.{name}() -> Format", lambda f=f: f, _F)
+        for name, f in FORMATS.items()
+    ]
 
 
 FORMAT_FUNCTIONS = functions(
-    overload("format-validate", "Format.validate(string) -> optional(list(string))", Format.validate, _F),
+    overload(
+        "format-validate", "Format.validate(string) -> optional(list(string))", Format.validate, _F
+    ),
     overload("format-named", "format.named(string) -> optional(Format)", _named, _F),
     *_constants(),
 )

@@ -1,4 +1,5 @@
-"""Quantities and semantic versions (k8s.io/apiserver ``pkg/cel/library/quantity.go``, ``semverlib.go``; blang/semver)."""
+"""Quantities and semantic versions (k8s.io/apiserver ``pkg/cel/library/quantity.go``,
+``semverlib.go``; blang/semver)."""
 
 from __future__ import annotations
 
@@ -10,11 +11,12 @@ from typing import Any, Final
 from apiserver.cel.decls import functions, overload
 from apiserver.cel.errors import EvalError
 from apiserver.cel.types import struct_type
-from apiserver.cel.values import INT_MAX
-from apiserver.meta.gotext import go_quote
+from apiserver.effort import hold, spend
+from apiserver.golang.strconv import NumError, go_quote, parse_uint
 from apiserver.meta.quantity import Quantity as Amount
 from apiserver.meta.quantity import QuantityError, parse_quantity
 
+_DIGITS_STEPS: Final = 300
 QUANTITY_TYPE: Final = struct_type("kubernetes.Quantity")
 SEMVER_TYPE: Final = struct_type("kubernetes.Semver")
 
@@ -28,7 +30,7 @@ class Quantity:
         self.amount = amount
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Quantity) and self.amount.compare(other.amount) == 0
+        return isinstance(other, Quantity) and _compare(self, other) == 0
 
     def __hash__(self) -> int:
         return hash(self.amount)
@@ -72,7 +74,24 @@ def _of_int(value: int) -> Amount:
 
 
 def _compare(a: Quantity, b: Quantity) -> int:
+    _pay(a, b)
     return a.amount.compare(b.amount)
+
+
+def _add(a: Quantity, b: Quantity) -> Quantity:
+    _pay(a, b)
+    return Quantity(a.amount + b.amount)
+
+
+def _sub(a: Quantity, b: Quantity) -> Quantity:
+    _pay(a, b)
+    return Quantity(a.amount - b.amount)
+
+
+def _pay(*quantities: Quantity) -> None:
+    """Numbers of thousands of digits, which ``1e999999`` comes to, are slow."""
+    if any(q.amount.big or q.amount.exponent for q in quantities):
+        spend(_DIGITS_STEPS)
 
 
 _Q = {"Quantity": QUANTITY_TYPE}
@@ -80,23 +99,49 @@ QUANTITIES = functions(
     overload("string_to_quantity", "quantity(string) -> Quantity", _quantity, _Q),
     overload("is_quantity_string", "isQuantity(string) -> bool", _is_quantity),
     overload("quantity_sign", "sign(Quantity) -> int", lambda q: q.amount.sign, _Q),
-    overload("quantity_is_greater_than", "Quantity.isGreaterThan(Quantity) -> bool", lambda a, b: _compare(a, b) > 0, _Q),
-    overload("quantity_is_less_than", "Quantity.isLessThan(Quantity) -> bool", lambda a, b: _compare(a, b) < 0, _Q),
+    overload(
+        "quantity_is_greater_than",
+        "Quantity.isGreaterThan(Quantity) -> bool",
+        lambda a, b: _compare(a, b) > 0,
+        _Q,
+    ),
+    overload(
+        "quantity_is_less_than",
+        "Quantity.isLessThan(Quantity) -> bool",
+        lambda a, b: _compare(a, b) < 0,
+        _Q,
+    ),
     overload("quantity_compare_to", "Quantity.compareTo(Quantity) -> int", _compare, _Q),
     overload("quantity_get_float", "Quantity.asApproximateFloat() -> double", _as_float, _Q),
     overload("quantity_get_int", "Quantity.asInteger() -> int", _as_integer, _Q),
-    overload("quantity_is_integer", "Quantity.isInteger() -> bool", lambda q: q.amount.as_int64() is not None, _Q),
-    overload("quantity_add", "Quantity.add(Quantity) -> Quantity", lambda a, b: Quantity(a.amount + b.amount), _Q),
-    overload("quantity_add_int", "Quantity.add(int) -> Quantity", lambda a, b: Quantity(a.amount + _of_int(b)), _Q),
-    overload("quantity_sub", "Quantity.sub(Quantity) -> Quantity", lambda a, b: Quantity(a.amount - b.amount), _Q),
-    overload("quantity_sub_int", "Quantity.sub(int) -> Quantity", lambda a, b: Quantity(a.amount - _of_int(b)), _Q),
+    overload(
+        "quantity_is_integer",
+        "Quantity.isInteger() -> bool",
+        lambda q: q.amount.as_int64() is not None,
+        _Q,
+    ),
+    overload("quantity_add", "Quantity.add(Quantity) -> Quantity", _add, _Q),
+    overload(
+        "quantity_add_int",
+        "Quantity.add(int) -> Quantity",
+        lambda a, b: _add(a, Quantity(_of_int(b))),
+        _Q,
+    ),
+    overload("quantity_sub", "Quantity.sub(Quantity) -> Quantity", _sub, _Q),
+    overload(
+        "quantity_sub_int",
+        "Quantity.sub(int) -> Quantity",
+        lambda a, b: _sub(a, Quantity(_of_int(b))),
+        _Q,
+    ),
 )
 
 
-# --- semantic versions --------------------------------------------------------------------------------------------------------------
+# --- semantic versions ----------------------------------------------------------------------------
 @total_ordering
 class Semver:
-    """numbers: major, minor, patch; prerelease: identifiers, numeric ones as int. Build metadata does not count."""
+    """numbers: major, minor, patch; prerelease: identifiers, numeric ones as int. Build metadata
+    does not count."""
 
     __slots__ = ("key", "numbers")
     cel_type: Final = SEMVER_TYPE
@@ -108,9 +153,11 @@ class Semver:
         self.key: Any = (numbers, not prerelease, parts)
 
     def __eq__(self, other: object) -> bool:
+        spend(len(self.key[2]))
         return isinstance(other, Semver) and self.key == other.key
 
     def __lt__(self, other: Semver) -> bool:
+        spend(len(self.key[2]))
         return bool(self.key < other.key)
 
     def __hash__(self) -> int:
@@ -122,11 +169,12 @@ class _SemverError(ValueError):
 
 
 _ALPHANUMERIC = re.compile(r"[A-Za-z0-9-]*")
-_UINT64_MAX = 2 * INT_MAX + 1
 
 
 def parse_semver(text: str) -> Semver:
     """Raises ValueError in blang/semver's words."""
+    spend(5 * len(text))
+    hold(100 * text.count("."))
     if not text:
         raise _SemverError("Version string empty")
     parts = text.split(".", 2)
@@ -149,16 +197,17 @@ def _number(text: str, name: str) -> int:
     if text and not (text.isascii() and text.isdigit()):
         raise _SemverError(f"Invalid character(s) found in {name} number {go_quote(text)}")
     if len(text) > 1 and text[0] == "0":
-        raise _SemverError(f"{name.capitalize()} number must not contain leading zeroes {go_quote(text)}")
+        raise _SemverError(
+            f"{name.capitalize()} number must not contain leading zeroes {go_quote(text)}"
+        )
     return _uint64(text)
 
 
 def _uint64(text: str) -> int:
-    if not text:
-        raise _SemverError('strconv.ParseUint: parsing "": invalid syntax')
-    if len(text) > 20 or int(text) > _UINT64_MAX:
-        raise _SemverError(f"strconv.ParseUint: parsing {go_quote(text)}: value out of range")
-    return int(text)
+    try:
+        return parse_uint(text)
+    except NumError as e:
+        raise _SemverError(str(e)) from None
 
 
 def _identifier(text: str) -> int | str:
@@ -166,7 +215,9 @@ def _identifier(text: str) -> int | str:
         raise _SemverError("Prerelease is empty")
     if text.isascii() and text.isdigit():
         if len(text) > 1 and text[0] == "0":
-            raise _SemverError(f"Numeric PreRelease version must not contain leading zeroes {go_quote(text)}")
+            raise _SemverError(
+                f"Numeric PreRelease version must not contain leading zeroes {go_quote(text)}"
+            )
         return _uint64(text)
     if not _ALPHANUMERIC.fullmatch(text):
         raise _SemverError(f"Invalid character(s) found in prerelease {go_quote(text)}")
@@ -216,9 +267,13 @@ SEMVERS = functions(
     overload("string_bool_to_semver", "semver(string, bool) -> Semver", _semver, _S),
     overload("is_semver_string", "isSemver(string) -> bool", _is_semver),
     overload("is_semver_string_bool", "isSemver(string, bool) -> bool", _is_semver),
-    overload("semver_is_greater_than", "Semver.isGreaterThan(Semver) -> bool", lambda a, b: a > b, _S),
+    overload(
+        "semver_is_greater_than", "Semver.isGreaterThan(Semver) -> bool", lambda a, b: a > b, _S
+    ),
     overload("semver_is_less_than", "Semver.isLessThan(Semver) -> bool", lambda a, b: a < b, _S),
-    overload("semver_compare_to", "Semver.compareTo(Semver) -> int", lambda a, b: (a > b) - (a < b), _S),
+    overload(
+        "semver_compare_to", "Semver.compareTo(Semver) -> int", lambda a, b: (a > b) - (a < b), _S
+    ),
     overload("semver_major", "Semver.major() -> int", _part(0), _S),
     overload("semver_minor", "Semver.minor() -> int", _part(1), _S),
     overload("semver_patch", "Semver.patch() -> int", _part(2), _S),

@@ -1,4 +1,5 @@
-"""Literals of protobuf's well-known messages: ``google.protobuf.BoolValue{value: true}`` and the like, which are plain values in CEL.
+"""Literals of protobuf's well-known messages: ``google.protobuf.BoolValue{value: true}`` and the
+like, which are plain values in CEL.
 
 Kubernetes declares no other messages, but these are always there (cel-go ``common/types/pb``).
 """
@@ -12,6 +13,7 @@ from typing import Any, Final
 from apiserver.cel.env import Field
 from apiserver.cel.errors import EvalError
 from apiserver.cel.numbers import duration_of, timestamp_of
+from apiserver.cel.scalars import Uint
 from apiserver.cel.types import (
     BOOL,
     BYTES,
@@ -26,8 +28,8 @@ from apiserver.cel.types import (
     Type,
     map_type,
     nullable,
-)  # fmt: skip
-from apiserver.cel.values import SECOND, Uint
+)
+from apiserver.cel.values import SECOND
 
 _PREFIX: Final = "google.protobuf."
 _OBJECT: Final = map_type(STRING, DYN)
@@ -36,18 +38,26 @@ _OBJECT: Final = map_type(STRING, DYN)
 class WellKnown:
     """A message that is a plain value. type: of its literals, as the checker sees them."""
 
-    def __init__(self, name: str, type_: Type, fields: Mapping[str, Type], make: Callable[[dict[str, Any]], Any]) -> None:
+    def __init__(
+        self,
+        name: str,
+        type_: Type,
+        fields: Mapping[str, Type],
+        make: Callable[[dict[str, Any]], Any],
+    ) -> None:
         self.name = _PREFIX + name
         self.type = type_
         self.fields = fields
         self.make = make
 
     def field(self, name: str) -> Field | None:
-        found = self.fields.get(name)
-        return Field(found, name) if found is not None else None
+        field_type = self.fields.get(name)
+        return Field(field_type, name) if field_type is not None else None
 
 
-def _wrapper(name: str, type_: Type, default: Any, convert: Callable[[Any], Any] | None = None) -> WellKnown:
+def _wrapper(
+    name: str, type_: Type, default: Any, convert: Callable[[Any], Any] | None = None
+) -> WellKnown:
     def make(fields: dict[str, Any]) -> Any:
         value = fields.get("value", default)
         return convert(value) if convert is not None else value
@@ -83,8 +93,13 @@ def _nanoseconds(fields: dict[str, Any]) -> int:
 
 _TIME: Final = {"seconds": INT, "nanos": INT}
 _VALUE: Final = {
-    "null_value": INT, "number_value": DOUBLE, "string_value": STRING, "bool_value": BOOL, "struct_value": _OBJECT, "list_value": LIST,
-}  # fmt: skip
+    "null_value": INT,
+    "number_value": DOUBLE,
+    "string_value": STRING,
+    "bool_value": BOOL,
+    "struct_value": _OBJECT,
+    "list_value": LIST,
+}
 MESSAGES: Final[dict[str, WellKnown]] = {
     m.name: m
     for m in (

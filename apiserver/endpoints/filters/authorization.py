@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
-from apiserver.authz.attributes import Attributes, forbidden
+from apiserver.authz.attributes import Attributes, Decision, forbidden
 from apiserver.endpoints.request import ApiRequest
 from apiserver.endpoints.server import Server
 from apiserver.errors import Forbidden
+from apiserver.registry.scope import NO_TENANT, Tenant
+from apiserver.user import User
 
 
-def attributes_of(request: ApiRequest) -> Attributes:
+def attributes_of(request: ApiRequest, user: User) -> Attributes:
+    """What the request asks for, were ``user`` to ask for it."""
     info = request.info
     return Attributes(
-        user=request.user,
+        user=user,
         verb=info.verb,
         group=info.group,
         version=info.version,
@@ -28,30 +31,51 @@ ALWAYS_ALLOWED = frozenset({"/healthz", "/livez", "/readyz"})
 """Probes work whatever RBAC says (kube-apiserver's --authorization-always-allow-paths)."""
 
 
+_PUBLIC = ALWAYS_ALLOWED | {"/version", "/version/"}
+"""What system:public-info-viewer lets everybody read."""
+
+
+async def decide(server: Server, tenant: Tenant, attributes: Attributes) -> Decision:
+    """By the tenant's RBAC; outside of all tenants by what RBAC allows to everybody in a tenant
+    that nobody has changed."""
+    if tenant == NO_TENANT:
+        return Decision(
+            not attributes.is_resource and attributes.verb == "get" and attributes.path in _PUBLIC
+        )
+    return await server.authorizer.authorize(tenant, attributes)
+
+
 async def authorize(server: Server, request: ApiRequest) -> None:
     """Raises Forbidden."""
-    if request.info.path in ALWAYS_ALLOWED:
-        return
-    await ask(server, request, attributes_of(request))
+    if request.info.path not in ALWAYS_ALLOWED:
+        await ask(server, request, attributes_of(request, request.user))
+    request.authorized = True
 
 
 async def authorize_create(server: Server, request: ApiRequest) -> None:
     """The second question of a PUT or an apply that finds nothing to change. Raises Forbidden."""
-    await ask(server, request, attributes_of(request)._replace(verb="create"))
+    await ask(server, request, attributes_of(request, request.user)._replace(verb="create"))
 
 
 UNSAFE = "unsafe-delete-ignore-read-errors"
 
 
 async def authorize_unsafe(server: Server, request: ApiRequest) -> None:
-    """The second question of a DELETE with ignoreStoreReadErrorWithClusterBreakingPotential. Raises Forbidden."""
+    """The second question of a DELETE with ignoreStoreReadErrorWithClusterBreakingPotential. Raises
+    Forbidden."""
     info = request.info
-    decision = await server.authorizer.authorize(request.tenant, attributes_of(request)._replace(verb=UNSAFE))
+    decision = await server.authorizer.authorize(
+        request.tenant, attributes_of(request, request.user)._replace(verb=UNSAFE)
+    )
     if not decision.allowed:
-        raise Forbidden(info.group_resource, info.name, f'not permitted to do "{UNSAFE}", reason: {decision.reason}')
+        raise Forbidden(
+            info.group_resource,
+            info.name,
+            f'not permitted to do "{UNSAFE}", reason: {decision.reason}',
+        )
 
 
 async def ask(server: Server, request: ApiRequest, attributes: Attributes) -> None:
-    decision = await server.authorizer.authorize(request.tenant, attributes)
+    decision = await decide(server, request.tenant, attributes)
     if not decision.allowed:
         raise forbidden(attributes, decision.reason)

@@ -1,7 +1,9 @@
-"""A tenant's limits of requests in flight and of open watches: whoever comes above them gets 429 and may try again.
+"""A tenant's limits of requests in flight and of open watches: whoever comes above them gets 429
+and may try again.
 
-Each worker counts what it serves itself, so an installation of n workers may serve up to n times a limit: exact counts would cost every
-request a round through the database. Tenants without limits are not counted at all.
+A tenant has those of its row, or where that says nothing those of the installation
+(`Server.defaults`), and a change of the row counts within two seconds. The workers of one machine
+count together (`apiserver.flow.shares`); several machines count each for itself.
 """
 
 from __future__ import annotations
@@ -9,24 +11,22 @@ from __future__ import annotations
 from apiserver.endpoints.request import ApiRequest
 from apiserver.endpoints.server import Server, TenantInfo
 from apiserver.errors import TooManyRequests
+from apiserver.flow.shares import REQUESTS, WATCHES
 
 
 def take(server: Server, request: ApiRequest, tenant: TenantInfo) -> None:
-    """Counts the request until `give_back`. Raises TooManyRequests (k8s.io/apiserver ``filters/maxinflight.go``)."""
-    watch = request.info.verb == "watch"
-    limit = tenant.max_watches if watch else tenant.max_inflight
-    if limit is None:
-        return
-    counts, key = server.taken, (tenant.id, watch)
-    if counts[key] >= limit:
+    """Counts the request until `give_back`. Raises TooManyRequests (k8s.io/apiserver
+    ``filters/maxinflight.go``)."""
+    if request.info.verb == "watch":
+        kind, own, default = WATCHES, tenant.max_watches, server.defaults.watches
+    else:
+        kind, own, default = REQUESTS, tenant.max_inflight, server.defaults.inflight
+    request.taken = server.shares.take(tenant.id, kind, default if own is None else own)
+    if request.taken is None:
         raise TooManyRequests("too many requests, please try again later", 1)
-    counts[key] += 1
-    request.taken = key
 
 
 def give_back(server: Server, request: ApiRequest) -> None:
-    key, request.taken = request.taken, None
-    if key is not None:
-        server.taken[key] -= 1
-        if not server.taken[key]:
-            del server.taken[key]
+    taken, request.taken = request.taken, None
+    if taken is not None:
+        server.shares.give_back(taken)

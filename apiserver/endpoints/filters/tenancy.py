@@ -1,40 +1,69 @@
-"""Which tenant a request is for, in two steps around authentication: its row, then what the tenant needs to be served.
+"""Which tenant a request is for, in two steps around authentication: its row, then what the tenant
+needs to be served.
 
-Nobody learns without a token which tenants exist: to an anonymous request a tenant that is not there, or not active, is one in which RBAC
-allows nothing but what is public everywhere. A tenant is seeded, and its definitions are loaded, only for those who got that far.
+Nobody learns without a token which tenants exist: a request without one is served outside of all
+tenants, where only what is public everywhere is allowed
+(`apiserver.endpoints.filters.authorization`), whether the tenant is there or not. Exceptions are
+tenants whose names are no secret, `Server.anonymous_tenants`: their own RBAC decides. A tenant is
+seeded, and its definitions are loaded, for nobody else.
 """
 
 from __future__ import annotations
 
-from apiserver.authz.attributes import forbidden
-from apiserver.endpoints.filters.authorization import ALWAYS_ALLOWED, attributes_of
-from apiserver.endpoints.request import ApiRequest
+import re
+from functools import lru_cache
+
+from apiserver.endpoints.filters.authentication import NOBODY
 from apiserver.endpoints.server import Server, TenantInfo
 from apiserver.errors import Forbidden, NotFound
 from apiserver.meta.gvk import GroupResource
-from apiserver.registry.scope import Tenant
-from apiserver.user import ANONYMOUS, User
+from apiserver.registry.scope import NO_TENANT, Tenant
+from apiserver.user import User
 
 _TENANTS = GroupResource("tenancy.polyplane.dev", "tenants")
-_PUBLIC = ALWAYS_ALLOWED | {"/version", "/version/"}
-"""What system:public-info-viewer lets everybody read."""
-_NONE = Tenant(0, "")
+_LONGEST = 63
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 
 
-async def enter_tenant(server: Server, request: ApiRequest, found: TenantInfo | None, user: User) -> Tenant:
-    """``found``: the row of the tenant's name. Raises 404 for an unknown tenant and 403 for one that is suspended or being deleted; to
-    anonymous users 403 as from RBAC for both."""
-    if found is not None and found.state == "active":
-        tenant = Tenant(found.id, found.name)
+def is_name(name: str) -> bool:
+    """Whether a tenant can have the name: a DNS label, as the constraint on the table has it."""
+    return len(name) <= _LONGEST and _is_label(name)
+
+
+@lru_cache(4096)
+def _is_label(name: str) -> bool:
+    return _LABEL.fullmatch(name) is not None
+
+
+async def look_up_tenant(server: Server, name: str) -> TenantInfo | None:
+    """The row of that name, in any state. What can be no tenant's name is not asked for."""
+    return await server.directory.tenant(name) if is_name(name) else None
+
+
+def unproven(tenant_info: TenantInfo | None, name: str) -> Tenant:
+    """What authentication works with. A tenant that is not there has the number 0, and its name
+    when it could be one."""
+    if tenant_info is not None:
+        return Tenant(tenant_info.id, tenant_info.name)
+    return Tenant(0, name if is_name(name) else "")
+
+
+async def enter_tenant(
+    server: Server, name: str, tenant_info: TenantInfo | None, user: User
+) -> Tenant:
+    """``tenant_info``: the row of that name. Raises 404 for an unknown tenant and 403 for
+    one that is suspended or being deleted; who has no token is outside of all."""
+    if user is NOBODY and (
+        tenant_info is None
+        or tenant_info.state != "active"
+        or tenant_info.name not in server.anonymous_tenants
+    ):
+        return NO_TENANT
+    if tenant_info is not None and tenant_info.state == "active":
+        tenant = Tenant(tenant_info.id, tenant_info.name)
         await server.seeder.ensure(tenant)
         await server.catalog.ready(tenant)
         return tenant
-    if user.name == ANONYMOUS:
-        if request.info.path in _PUBLIC and request.info.verb == "get":
-            return _NONE
-        request.user = user
-        raise forbidden(attributes_of(request), "")
-    name = request.info.tenant
-    if found is None:
+    if tenant_info is None:
         raise NotFound(_TENANTS, name)
-    raise Forbidden(_TENANTS, name, f"the tenant is {found.state}")
+    raise Forbidden(_TENANTS, name, f"the tenant is {tenant_info.state}")

@@ -1,7 +1,8 @@
 """Definitions of custom kinds, from their schema trees.
 
-Version 3 tells everything that the structural schema holds. Version 2 leaves out what its readers (kubectl) cannot bear: junctors, nullable
-and untyped values with members. Source: k8s.io/apiextensions-apiserver ``controller/openapi/builder`` and ``openapi/v2``.
+Version 3 tells everything that the structural schema holds. Version 2 leaves out what its readers
+(kubectl) cannot bear: junctors, nullable and untyped values with members. Source:
+k8s.io/apiextensions-apiserver ``controller/openapi/builder`` and ``openapi/v2``.
 """
 
 from __future__ import annotations
@@ -10,15 +11,21 @@ from typing import Any
 
 from apiserver.endpoints.openapi.definitions import V2, V3, Node, refer
 from apiserver.endpoints.openapi.operations import META, definition_name
-from apiserver.kinds.base import Resource, ServedVersion
+from apiserver.kinds.served import Resource, ServedVersion
 from apiserver.meta.gvk import GroupVersionKind
 from apiserver.schema.definitions import raw_definitions
 from apiserver.schema.types import MISSING, Schema
 
 _CONVENTIONS = "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md"
 _EMBEDDED = {
-    "apiVersion": f"apiVersion defines the versioned schema of this representation of an object. More info: {_CONVENTIONS}#resources",
-    "kind": f"kind is a string value representing the type of this object. In CamelCase. More info: {_CONVENTIONS}#types-kinds",
+    "apiVersion": (
+        f"apiVersion defines the versioned schema of this representation of an object. "
+        f"More info: {_CONVENTIONS}#resources"
+    ),
+    "kind": (
+        f"kind is a string value representing the type of this object. In CamelCase. More "
+        f"info: {_CONVENTIONS}#types-kinds"
+    ),
 }
 _BOUNDS = (
     ("pattern", "pattern"),
@@ -64,7 +71,9 @@ def definitions(resource: Resource, served: ServedVersion, *, v2: bool) -> dict[
                 "items": {"$ref": prefix + name},
                 "description": f"List of {resource.resource}. More info: {_CONVENTIONS}",
             },
-            "metadata": _reference("ListMeta", f"Standard list metadata. More info: {_CONVENTIONS}#types-kinds", v2),
+            "metadata": _reference(
+                "ListMeta", f"Standard list metadata. More info: {_CONVENTIONS}#types-kinds", v2
+            ),
         },
         "x-kubernetes-group-version-kind": [list_gvk._asdict()],
     }
@@ -74,10 +83,10 @@ def definitions(resource: Resource, served: ServedVersion, *, v2: bool) -> dict[
 def _kind(schema: Schema, *, v2: bool) -> Node:
     if v2 and schema.preserve_unknown:
         return {"type": "object"}
-    made = _node(schema, v2=v2)
-    _add_type_meta(made, v2)
-    made["properties"] |= _type_meta()
-    return made
+    node = _node(schema, v2=v2)
+    _add_type_meta(node, v2)
+    node["properties"] |= _type_meta()
+    return node
 
 
 def _type_meta() -> dict[str, Node]:
@@ -87,7 +96,10 @@ def _type_meta() -> dict[str, Node]:
 
 def _add_type_meta(node: Node, v2: bool) -> None:
     text = f"Standard object's metadata. More info: {_CONVENTIONS}#metadata"
-    node["properties"] = {**node.get("properties", {}), "metadata": _reference("ObjectMeta", text, v2)}
+    node["properties"] = {
+        **node.get("properties", {}),
+        "metadata": _reference("ObjectMeta", text, v2),
+    }
 
 
 def _reference(name: str, text: str, v2: bool) -> Node:
@@ -97,46 +109,46 @@ def _reference(name: str, text: str, v2: bool) -> Node:
 
 
 def _node(schema: Schema, *, v2: bool) -> Node:
-    made: Node = {k: v for k, v in schema.extensions.items() if v is not None}
+    node: Node = {k: v for k, v in schema.extensions.items() if v is not None}
     for attribute in ("description", "type", "format"):
         if getattr(schema, attribute):
-            made[attribute] = getattr(schema, attribute)
+            node[attribute] = getattr(schema, attribute)
     if schema.default is not MISSING:
-        made["default"] = schema.default
+        node["default"] = schema.default
     for attribute, key in _BOUNDS:
         if getattr(schema, attribute) not in (None, ""):
-            made[key] = getattr(schema, attribute)
+            node[key] = getattr(schema, attribute)
     for attribute, key in _FLAGS:
         if getattr(schema, attribute):
-            made[key] = True
+            node[key] = True
     if schema.enum is not None:
-        made["enum"] = list(schema.enum)
+        node["enum"] = list(schema.enum)
     if schema.required:
-        made["required"] = list(schema.required)
-    _mark(made, schema)
-    _children(made, schema, v2)
+        node["required"] = list(schema.required)
+    _mark(node, schema)
+    _children(node, schema, v2)
     if not v2:
-        _junctors(made, schema)
+        _junctors(node, schema)
         if schema.nullable:
-            made["nullable"] = True
+            node["nullable"] = True
     if schema.embedded_resource and not (v2 and schema.preserve_unknown):
-        _embed(made, v2)
-    return _v2_only(made, schema) if v2 else made
+        _embed(node, v2)
+    return _v2_only(node, schema) if v2 else node
 
 
-def _mark(made: Node, schema: Schema) -> None:
+def _mark(node: Node, schema: Schema) -> None:
     if schema.list_type:
-        made["x-kubernetes-list-type"] = schema.list_type
+        node["x-kubernetes-list-type"] = schema.list_type
     if schema.map_keys:
-        made["x-kubernetes-list-map-keys"] = list(schema.map_keys)
+        node["x-kubernetes-list-map-keys"] = list(schema.map_keys)
     if schema.map_type:
-        made["x-kubernetes-map-type"] = schema.map_type
+        node["x-kubernetes-map-type"] = schema.map_type
     if schema.rules:
-        made["x-kubernetes-validations"] = [_rule(r) for r in schema.rules]
+        node["x-kubernetes-validations"] = [_rule(r) for r in schema.rules]
 
 
 def _rule(rule: Any) -> Node:
-    found = {
+    rule_node = {
         "rule": rule.rule,
         "message": rule.message,
         "messageExpression": rule.message_expression,
@@ -144,46 +156,54 @@ def _rule(rule: Any) -> Node:
         "fieldPath": rule.field_path,
         "optionalOldSelf": rule.optional_old_self,
     }
-    return {k: v for k, v in found.items() if v not in ("", None)}
+    return {k: v for k, v in rule_node.items() if v not in ("", None)}
 
 
-def _children(made: Node, schema: Schema, v2: bool) -> None:
+def _children(node: Node, schema: Schema, v2: bool) -> None:
     if schema.properties:
-        made["properties"] = {name: _node(member, v2=v2) for name, member in schema.properties.items()}
+        node["properties"] = {
+            name: _node(member, v2=v2) for name, member in schema.properties.items()
+        }
     if schema.items is not None:
-        made["items"] = _node(schema.items, v2=v2)
-    if schema.additional is not None and "additionalProperties" not in made:
-        made["additionalProperties"] = _node(schema.additional, v2=v2)
+        node["items"] = _node(schema.items, v2=v2)
+    if schema.additional is not None and "additionalProperties" not in node:
+        node["additionalProperties"] = _node(schema.additional, v2=v2)
 
 
-def _junctors(made: Node, schema: Schema) -> None:
+def _junctors(node: Node, schema: Schema) -> None:
     for attribute, key in (("all_of", "allOf"), ("any_of", "anyOf"), ("one_of", "oneOf")):
         if getattr(schema, attribute):
-            made[key] = [_node(s, v2=False) for s in getattr(schema, attribute)]
+            node[key] = [_node(s, v2=False) for s in getattr(schema, attribute)]
     if schema.not_ is not None:
-        made["not"] = _node(schema.not_, v2=False)
+        node["not"] = _node(schema.not_, v2=False)
     if schema.int_or_string:
-        _unfold(made)
+        _unfold(node)
 
 
-def _unfold(made: Node) -> None:
-    """Says of an int-or-string what it is in the words of OpenAPI, unless the definition has (``schema/unfold.go``)."""
-    if made.get("anyOf") == _INT_OR_STRING or (made.get("allOf") or [None])[0] == {"anyOf": _INT_OR_STRING}:
+def _unfold(node: Node) -> None:
+    """Says of an int-or-string what it is in the words of OpenAPI, unless the definition has
+    (``schema/unfold.go``)."""
+    if node.get("anyOf") == _INT_OR_STRING or (node.get("allOf") or [None])[0] == {
+        "anyOf": _INT_OR_STRING
+    }:
         return
-    if "anyOf" in made:
-        made["allOf"] = [{"anyOf": _INT_OR_STRING}, *made.get("allOf", [])]
+    if "anyOf" in node:
+        node["allOf"] = [{"anyOf": _INT_OR_STRING}, *node.get("allOf", [])]
     else:
-        made["anyOf"] = _INT_OR_STRING
+        node["anyOf"] = _INT_OR_STRING
 
 
-def _embed(made: Node, v2: bool) -> None:
+def _embed(node: Node, v2: bool) -> None:
     members = {name: {"type": "string", "description": text} for name, text in _EMBEDDED.items()}
-    made["properties"] = {**made.get("properties", {}), **members}
-    _add_type_meta(made, v2)
-    made["required"] = [*made.get("required", []), *(n for n in ("kind", "apiVersion") if n not in made.get("required", []))]
+    node["properties"] = {**node.get("properties", {}), **members}
+    _add_type_meta(node, v2)
+    node["required"] = [
+        *node.get("required", []),
+        *(n for n in ("kind", "apiVersion") if n not in node.get("required", [])),
+    ]
 
 
-def _v2_only(made: Node, schema: Schema) -> Node:
+def _v2_only(node: Node, schema: Schema) -> Node:
     dropped = set()
     if schema.nullable:
         dropped |= {"type", "items", "properties"}
@@ -194,8 +214,8 @@ def _v2_only(made: Node, schema: Schema) -> Node:
     if schema.type == "array" and ("items" in dropped or schema.items is None):
         dropped.add("type")
     nullable = {name for name, member in (schema.properties or {}).items() if member.nullable}
-    required = [name for name in made.get("required", []) if name not in nullable]
+    required = [name for name in node.get("required", []) if name not in nullable]
     if schema.additional is not None and schema.additional.nullable:
         required = []
-    made = {k: v for k, v in made.items() if k not in dropped and k != "required"}
-    return {**made, "required": required} if required else made
+    node = {k: v for k, v in node.items() if k not in dropped and k != "required"}
+    return {**node, "required": required} if required else node

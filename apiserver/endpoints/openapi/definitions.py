@@ -1,9 +1,11 @@
 """Definitions of the built-in types as both OpenAPI versions publish them.
 
-Version 2 is what `apiserver.schema.definitions` holds, without defaults (kube-apiserver prunes them there). Version 3 refers by ``allOf``
-where something stands beside the reference, and tells the zero value that Go gives a member that is neither a pointer nor ``omitempty``.
-Both list the values of Go types marked ``+enum`` (data/openapi-enums.json), which only documents tell: nothing is held to them.
-Source: k8s.io/kube-openapi ``pkg/generators`` (mustEnforceDefault, EnumType) and ``pkg/handler`` (PruneDefaults).
+Version 2 is what `apiserver.schema.definitions` holds, without defaults (kube-apiserver prunes them
+there). Version 3 refers by ``allOf`` where something stands beside the reference, and tells the
+zero value that Go gives a member that is neither a pointer nor ``omitempty``. Both list the values
+of Go types marked ``+enum`` (data/openapi-enums.json), which only documents tell: nothing is held
+to them. Source: k8s.io/kube-openapi ``pkg/generators`` (mustEnforceDefault, EnumType) and
+``pkg/handler`` (PruneDefaults).
 """
 
 from __future__ import annotations
@@ -36,18 +38,19 @@ def references(node: Any) -> Iterator[str]:
 
 
 def closure(names: Iterable[str], get: Callable[[str], Node | None]) -> dict[str, Node]:
-    """The definitions of ``names`` and all that they refer to, sorted. ``get`` returns None for a name that is defined elsewhere."""
-    found: dict[str, Node] = {}
+    """The definitions of ``names`` and all that they refer to, sorted. ``get`` returns None for a
+    name that is defined elsewhere."""
+    nodes: dict[str, Node] = {}
     waiting = list(names)
     while waiting:
         name = waiting.pop()
-        if name in found:
+        if name in nodes:
             continue
         node = get(name)
         if node is not None:
-            found[name] = node
+            nodes[name] = node
             waiting += references(node)
-    return dict(sorted(found.items()))
+    return dict(sorted(nodes.items()))
 
 
 @cache
@@ -64,7 +67,11 @@ def v2(name: str) -> Node | None:
 def _pruned(node: Any, *, members: bool = False) -> Any:
     """``members``: the keys are names of properties, of which one may be called default."""
     if isinstance(node, dict):
-        return {k: _pruned(v, members=not members and k == "properties") for k, v in node.items() if members or k != "default"}
+        return {
+            k: _pruned(v, members=not members and k == "properties")
+            for k, v in node.items()
+            if members or k != "default"
+        }
     if isinstance(node, list):
         return [_pruned(v) for v in node]
     return node
@@ -76,22 +83,31 @@ def v3(name: str) -> Node | None:
     if name not in raw:
         return None
     go = _go_types().get(name, {})
-    made = {k: v for k, v in raw[name].items() if k not in ("properties", "items", "additionalProperties")}
+    schema = {
+        k: v
+        for k, v in raw[name].items()
+        if k not in ("properties", "items", "additionalProperties")
+    }
     if name in _V3_TYPES:
-        made = {k: v for k, v in made.items() if k not in ("type", "format")} | _V3_TYPES[name]
+        schema = {k: v for k, v in schema.items() if k not in ("type", "format")} | _V3_TYPES[name]
     if "properties" in raw[name]:
-        members = {member: _member(node, go.get(member, " ")) for member, node in raw[name]["properties"].items()}
+        members = {
+            member: _member(node, go.get(member, " "))
+            for member, node in raw[name]["properties"].items()
+        }
         for member, values in _enums().get(name, {}).items():
             _list_values(members[member], values)
-        made["properties"] = members
+        schema["properties"] = members
     for key in ("items", "additionalProperties"):
         if isinstance(raw[name].get(key), dict):
-            made[key] = _node(raw[name][key], "*")
-    return made
+            schema[key] = _node(raw[name][key], "*")
+    return schema
 
 
 _V3_TYPES: dict[str, Node] = {
-    "io.k8s.apimachinery.pkg.api.resource.Quantity": {"oneOf": [{"type": "string"}, {"type": "number"}]},
+    "io.k8s.apimachinery.pkg.api.resource.Quantity": {
+        "oneOf": [{"type": "string"}, {"type": "number"}]
+    },
     "io.k8s.apimachinery.pkg.util.intstr.IntOrString": {
         "format": "int-or-string",
         "oneOf": [{"type": "integer"}, {"type": "string"}],
@@ -106,9 +122,12 @@ def _enums() -> dict[str, dict[str, list[str]]]:
 
 
 def _list_values(member: Node, values: list[str]) -> None:
-    """Lists ``values`` where the string stands: the member itself, or its items, or the values of its map."""
+    """Lists ``values`` where the string stands: the member itself, or its items, or the values of
+    its map; and in the member's description, which ``kubectl explain`` shows."""
     place = member.get("items") or member.get("additionalProperties") or member
     place["enum"] = values
+    lines = "".join(f'\n - `"{value}"`' for value in values)
+    member["description"] = f"{member.get('description', '')}\n\nPossible enum values:{lines}"
 
 
 @cache
@@ -118,22 +137,25 @@ def _go_types() -> dict[str, dict[str, str]]:
 
 def _member(raw: Node, go: str) -> Node:
     flags, go_type = go.split(" ", 1)
-    return _node(raw, go_type, optional=bool(flags))
+    return _node(raw, go_type, optional=bool(flags.partition(">")[0]))
 
 
 def _node(raw: Node, go_type: str, *, optional: bool = False) -> Node:
-    """``go_type``: as in go-types.json, "" where it is not known; ``optional``: Go leaves the zero value out."""
-    made = {k: v for k, v in raw.items() if k not in ("$ref", "items", "additionalProperties")}
+    """``go_type``: as in go-types.json, "" where it is not known; ``optional``: Go leaves the zero
+    value out."""
+    node = {k: v for k, v in raw.items() if k not in ("$ref", "items", "additionalProperties")}
     shape = go_type.split("=", 1)[-1]
     if isinstance(raw.get("items"), dict):
-        made["items"] = _node(raw["items"], shape.removeprefix("[]"))
+        node["items"] = _node(raw["items"], shape.removeprefix("[]"))
     if isinstance(raw.get("additionalProperties"), dict):
-        made["additionalProperties"] = _node(raw["additionalProperties"], _MAP.sub("", shape, count=1))
+        node["additionalProperties"] = _node(
+            raw["additionalProperties"], _MAP.sub("", shape, count=1)
+        )
     if "default" not in raw:
         zero = _zero(raw, go_type, optional)
         if zero is not None:
-            made["default"] = zero
-    return refer(made, V3 + raw["$ref"].rsplit("/", 1)[1]) if "$ref" in raw else made
+            node["default"] = zero
+    return refer(node, V3 + raw["$ref"].rsplit("/", 1)[1]) if "$ref" in raw else node
 
 
 def refer(beside: Node, target: str) -> Node:

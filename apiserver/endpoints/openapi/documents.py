@@ -1,9 +1,11 @@
 """OpenAPI documents of a tenant's resources, encoded and kept.
 
-A document of one group and version depends on that group's resources alone. Built-in resources are the same for all tenants, and custom
-ones that are made from equal definitions look alike, so documents are kept by the identity of the former and the digest of the latter.
-What one resource adds to a document is encoded once (`Parts`), so that a document that changes in one resource is put together from texts:
-ten definitions in a row cost ten times what one costs. Everything is made when somebody asks for it, in a thread.
+A document of one group and version depends on that group's resources alone. Built-in resources are
+the same for all tenants, and custom ones that are made from equal definitions look alike, so
+documents are kept by the identity of the former and the digest of the latter. What one resource
+adds to a document is encoded once (`Parts`), so that a document that changes in one resource is put
+together from texts: ten definitions in a row cost ten times what one costs. Everything is made when
+somebody asks for it, in that tenant's turn.
 """
 
 from __future__ import annotations
@@ -11,29 +13,42 @@ from __future__ import annotations
 import asyncio
 import hashlib
 from collections import OrderedDict
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
+from urllib.parse import quote
 
 import orjson
 
 from apiserver.codec import openapi_pb, openapi_v3_pb
 from apiserver.endpoints.openapi import definitions, render
 from apiserver.endpoints.openapi.definitions import Node
-from apiserver.endpoints.openapi.operations import META, Builder, Paths, document_operation, identifier, prefix_of, served_versions, tag_of
+from apiserver.endpoints.openapi.operations import (
+    META,
+    Builder,
+    Paths,
+    document_operation,
+    identifier,
+    prefix_of,
+    served_versions,
+    tag_of,
+)
 from apiserver.endpoints.openapi.parts import Part, encoded, identity, part_of
-from apiserver.kinds.base import Resource
+from apiserver.kinds.served import Resource
+from apiserver.registry.offload import Asker, beside
 
 Resources = Sequence[Resource]
 _KEPT_V3, _KEPT_V3_BINARY, _KEPT_V2 = 48 * 2**20, 16 * 2**20, 16 * 2**20
-"""Bytes of documents that a process keeps: those of version 3 take 4 MB for all built-in resources, that of version 2 takes 2 MB."""
+"""Bytes of documents that a process keeps: those of version 3 take 4 MB for all built-in resources,
+that of version 2 takes 2 MB."""
 _INFO = "io.k8s.apimachinery.pkg.version.Info"
 
 
 @dataclass(frozen=True, slots=True)
 class Document:
-    """body: as sent; tag: upper-case hash of the JSON form, the same for every encoding of one document."""
+    """body: as sent; tag: upper-case hash of the JSON form, the same for every encoding of one
+    document."""
 
     body: bytes
     tag: str
@@ -48,22 +63,35 @@ def _encoded(value: Node) -> Document:
     return Document(body, _tag(body))
 
 
-# --- what there is -------------------------------------------------------------------------------------------------------------------
+# --- what there is --------------------------------------------------------------------------------
 
 
 def entries(resources: Resources) -> list[str]:
-    """The documents of version 3, by what follows /openapi/v3/: version, api, api/v1, apis, apis/GROUP, apis/GROUP/VERSION."""
-    found = {"version", "api", "apis"}
+    """The documents of version 3, by what follows /openapi/v3/: version, api, api/v1, apis,
+    apis/GROUP, apis/GROUP/VERSION."""
+    names = {"version", "api", "apis"}
     for resource, served in served_versions(resources):
-        found.add(prefix_of(resource.group, served.version)[1:])
-        if not resource.custom:
-            found.add(prefix_of(resource.group)[1:])
-    return sorted(found)
+        names.add(prefix_of(resource.group, served.version)[1:])
+        if resource.has_routes:
+            names.add(prefix_of(resource.group)[1:])
+    return sorted(names)
 
 
 def members(resources: Resources, entry: str) -> tuple[Resource, ...]:
     """The resources that a document of version 3 describes."""
-    return tuple(r for r, served in served_versions(resources) if prefix_of(r.group, served.version)[1:] == entry)
+    return tuple(
+        r
+        for r, served in served_versions(resources)
+        if prefix_of(r.group, served.version)[1:] == entry
+    )
+
+
+def by_entry(resources: Resources) -> dict[str, list[Resource]]:
+    """`members` of all entries that describe resources."""
+    resources_of: dict[str, list[Resource]] = {}
+    for resource, served in served_versions(resources):
+        resources_of.setdefault(prefix_of(resource.group, served.version)[1:], []).append(resource)
+    return resources_of
 
 
 def _head_paths(entry: str) -> Paths:
@@ -71,48 +99,62 @@ def _head_paths(entry: str) -> Paths:
     parts = entry.split("/")
     path = f"/{entry}/"
     if entry == "version":
-        return document_operation(path, "getCodeVersion", "get the version information for this server", "version", _INFO)
+        return document_operation(
+            path, "getCodeVersion", "get the version information for this server", "version", _INFO
+        )
     if entry == "api":
-        return document_operation(path, "getCoreAPIVersions", "get available API versions", "core", META + "APIVersions")
+        return document_operation(
+            path, "getCoreAPIVersions", "get available API versions", "core", META + "APIVersions"
+        )
     if entry == "apis":
-        return document_operation(path, "getAPIVersions", "get available API versions", "apis", META + "APIGroupList")
+        return document_operation(
+            path, "getAPIVersions", "get available API versions", "apis", META + "APIGroupList"
+        )
     group = "" if parts[0] == "api" else parts[1]
     words = identifier(group.removesuffix(".k8s.io") or "core", capital=True)
     if parts[0] == "apis" and len(parts) == 2:
-        return document_operation(path, f"get{words}APIGroup", "get information of a group", tag_of(group), META + "APIGroup")
+        return document_operation(
+            path,
+            f"get{words}APIGroup",
+            "get information of a group",
+            tag_of(group),
+            META + "APIGroup",
+        )
     version = parts[-1]
     id = f"get{words}{identifier(version, capital=True)}APIResources"
-    return document_operation(path, id, "get available resources", tag_of(group, version), META + "APIResourceList")
+    return document_operation(
+        path, id, "get available resources", tag_of(group, version), META + "APIResourceList"
+    )
 
 
 def _paths(resources: Resources, entry: str) -> Paths:
-    made: Paths = {}
+    paths: Paths = {}
     for resource, served in served_versions(resources):
         if prefix_of(resource.group, served.version)[1:] == entry:
-            made |= Builder(resource, served).build()
-    return made
+            paths |= Builder(resource, served).build()
+    return paths
 
 
-# --- version 3 -----------------------------------------------------------------------------------------------------------------------
+# --- version 3 ------------------------------------------------------------------------------------
 
 
 def build_v3(resources: Resources, entry: str, version: str) -> Document:
-    is_custom = any(r.custom for r in resources)
-    built_in = [r for r in resources if not r.custom]
+    is_custom = any(not r.has_routes for r in resources)
+    built_in = [r for r in resources if r.has_routes]
     paths = _paths(built_in, entry)
     if not is_custom:
         paths |= _head_paths(entry)
     items: dict[str, Any] = {**render.v3_paths(paths)}
     schemas: dict[str, Any] = {**definitions.closure(render.used(paths), definitions.v3)}
     for resource, served in served_versions(resources):
-        if resource.custom and prefix_of(resource.group, served.version)[1:] == entry:
+        if not resource.has_routes and prefix_of(resource.group, served.version)[1:] == entry:
             part = part_of(resource, served, v2=False)
             items |= part.paths
             schemas |= part.schemas
     return _encoded(render.v3_document(items, schemas, version, custom=is_custom))
 
 
-# --- version 2 -----------------------------------------------------------------------------------------------------------------------
+# --- version 2 ------------------------------------------------------------------------------------
 
 
 @cache
@@ -127,42 +169,52 @@ def _builtin_v2(resources: tuple[Resource, ...]) -> Part:
 
 
 def build_v2(resources: Resources, version: str) -> Document:
-    built_in = _builtin_v2(tuple(r for r in resources if not r.custom))
-    paths, found = {**built_in.paths}, {**built_in.schemas}
-    for resource, served in served_versions([r for r in resources if r.custom]):
+    built_in = _builtin_v2(tuple(r for r in resources if r.has_routes))
+    paths, schemas = {**built_in.paths}, {**built_in.schemas}
+    for resource, served in served_versions([r for r in resources if not r.has_routes]):
         part = part_of(resource, served, v2=True)
         paths |= part.paths
-        found |= part.schemas
-    return _encoded(render.v2_document(paths, found, version))
+        schemas |= part.schemas
+    return _encoded(render.v2_document(paths, schemas, version))
 
 
-# --- keeping -------------------------------------------------------------------------------------------------------------------------
+# --- keeping --------------------------------------------------------------------------------------
 
 
 class Kept:
-    """The latest documents, ``most`` bytes of them, made in a thread and once: who asks meanwhile waits for the same result."""
+    """The latest documents, ``most`` bytes of them, made once: who asks meanwhile waits for the
+    same result, and makes it where whoever began has given up."""
 
     def __init__(self, most: int) -> None:
         self._most = most
         self._made: OrderedDict[Hashable, asyncio.Future[Document]] = OrderedDict()
 
-    async def get(self, key: Hashable, make: Callable[[], Document]) -> Document:
-        found = self._made.get(key)
-        if found is None or (found.done() and (found.cancelled() or found.exception() is not None)):
-            found = self._made[key] = asyncio.ensure_future(asyncio.to_thread(make))
-            found.add_done_callback(lambda _: self._bound())
-        else:
+    async def get(self, asker: Asker, key: Hashable, make: Callable[[], Document]) -> Document:
+        """Raises TooManyRequests, TimedOut, ClientGone."""
+        while (document := self._made.get(key)) is not None and not (
+            document.done() and not _is_made(document)
+        ):
             self._made.move_to_end(key)
-        return await asyncio.shield(found)
+            if not document.done():
+                await asyncio.wait([document])
+            if _is_made(document):
+                return document.result()
+        mine = self._made[key] = asyncio.ensure_future(beside(asker, make))
+        mine.add_done_callback(lambda _: self._bound())
+        return await mine
 
     def _bound(self) -> None:
-        """Drops those that nobody has asked for longest; the last one stays, whatever its size."""
+        """Drops what nobody has, and those that nobody has asked for longest; the last one stays,
+        whatever its size."""
+        for key, document in list(self._made.items()):
+            if document.done() and not _is_made(document):
+                del self._made[key]
         size = sum(len(f.result().body) for f in self._made.values() if _is_made(f))
-        for key, made in list(self._made.items())[:-1]:
+        for key, document in list(self._made.items())[:-1]:
             if size <= self._most:
                 break
-            if made.done():
-                size -= len(made.result().body) if _is_made(made) else 0
+            if document.done():
+                size -= len(document.result().body) if _is_made(document) else 0
                 del self._made[key]
 
 
@@ -178,32 +230,50 @@ class Documents:
         self._v3, self._v3_binary = Kept(_KEPT_V3), Kept(_KEPT_V3_BINARY)
         self._v2, self._v2_binary = Kept(_KEPT_V2), Kept(_KEPT_V2)
 
-    async def v3(self, resources: Resources, entry: str) -> Document:
+    async def v3(self, asker: Asker, resources: Resources, entry: str) -> Document:
         """``entry``: one of `entries`."""
-        part = members(resources, entry)
-        return await self._v3.get((entry, *map(identity, part)), lambda: build_v3(part, entry, self._version))
+        return await self._of_members(asker, members(resources, entry), entry)
 
-    async def v3_binary(self, resources: Resources, entry: str) -> Document:
+    async def _of_members(self, asker: Asker, part: Resources, entry: str) -> Document:
+        return await self._v3.get(
+            asker, (entry, *map(identity, part)), lambda: build_v3(part, entry, self._version)
+        )
+
+    async def v3_binary(self, asker: Asker, resources: Resources, entry: str) -> Document:
         """In protobuf."""
-        plain = await self.v3(resources, entry)
+        plain = await self.v3(asker, resources, entry)
         make = openapi_v3_pb.encode_document
-        return await self._v3_binary.get(plain.tag, lambda: Document(make(orjson.loads(plain.body)), plain.tag))
+        return await self._v3_binary.get(
+            asker, plain.tag, lambda: Document(make(orjson.loads(plain.body)), plain.tag)
+        )
 
-    async def v2(self, resources: Resources) -> Document:
+    async def v2(self, asker: Asker, resources: Resources) -> Document:
         asked = tuple(resources)
-        return await self._v2.get(tuple(map(identity, asked)), lambda: build_v2(asked, self._version))
+        return await self._v2.get(
+            asker, tuple(map(identity, asked)), lambda: build_v2(asked, self._version)
+        )
 
-    async def v2_binary(self, resources: Resources) -> Document:
+    async def v2_binary(self, asker: Asker, resources: Resources) -> Document:
         """In protobuf."""
-        plain = await self.v2(resources)
-        return await self._v2_binary.get(plain.tag, lambda: Document(openapi_pb.encode_document(orjson.loads(plain.body)), plain.tag))
+        plain = await self.v2(asker, resources)
+        make = openapi_pb.encode_document
+        return await self._v2_binary.get(
+            asker, plain.tag, lambda: Document(make(orjson.loads(plain.body)), plain.tag)
+        )
 
-    async def index(self, resources: Resources, prefix: str) -> Document:
-        """The list of version 3's documents. ``prefix``: what stands before /openapi/v3 in the tenant's URLs."""
+    async def index(
+        self, asker: Asker, resources: Resources, prefix: str, elsewhere: Mapping[str, str]
+    ) -> Document:
+        """The list of version 3's documents. ``prefix``: what stands before /openapi/v3 in the
+        tenant's URLs; ``elsewhere``: hashes of the entries of other servers."""
         paths = {}
-        for entry in entries(resources):
-            document = await self.v3(resources, entry)
+        described, names = await beside(asker, lambda: (by_entry(resources), entries(resources)))
+        for entry in names:
+            document = await self._of_members(asker, described.get(entry, ()), entry)
             paths[entry] = {"serverRelativeURL": f"{prefix}/openapi/v3/{entry}?hash={document.tag}"}
+        for entry, tag in elsewhere.items():
+            hashed = f"?hash={quote(tag)}" if tag else ""
+            paths[entry] = {"serverRelativeURL": f"{prefix}/openapi/v3/{entry}{hashed}"}
         return _encoded({"paths": paths})
 
 

@@ -1,7 +1,8 @@
 """The operations that a resource offers, before they are written down in one version of OpenAPI.
 
-Source: k8s.io/apiserver ``endpoints/installer.go`` (built-in resources), k8s.io/apiextensions-apiserver ``controller/openapi/builder``
-(custom ones) and ``endpoints/openapi`` (operation ids).
+Source: k8s.io/apiserver ``endpoints/installer.go`` (built-in resources),
+k8s.io/apiextensions-apiserver ``controller/openapi/builder`` (custom ones) and
+``endpoints/openapi`` (operation ids).
 """
 
 from __future__ import annotations
@@ -12,13 +13,21 @@ from dataclasses import dataclass, field
 from apiserver.codec import negotiate
 from apiserver.endpoints.openapi import parameters
 from apiserver.endpoints.openapi.parameters import Parameter
-from apiserver.kinds.base import Resource, ServedVersion, Subresource
+from apiserver.kinds.served import Resource, ServedVersion, Subresource
 from apiserver.meta.gvk import GroupVersionKind
 from apiserver.schema.builtin import kinds, raw_definitions
 
 META = "io.k8s.apimachinery.pkg.apis.meta.v1."
-STATUS, PATCH_BODY, DELETE_OPTIONS, WATCH_EVENT = META + "Status", META + "Patch", META + "DeleteOptions", META + "WatchEvent"
-STREAMED = (*negotiate.ALL, *(negotiate.STREAMS[m] for m in negotiate.ALL if m in negotiate.STREAMS))
+STATUS, PATCH_BODY, DELETE_OPTIONS, WATCH_EVENT = (
+    META + "Status",
+    META + "Patch",
+    META + "DeleteOptions",
+    META + "WatchEvent",
+)
+STREAMED = (
+    *negotiate.ALL,
+    *(negotiate.STREAMS[m] for m in negotiate.ALL if m in negotiate.STREAMS),
+)
 _CUSTOM_MEDIA = (negotiate.JSON, negotiate.YAML)
 _CUSTOM_PATCHES = (negotiate.JSON_PATCH, negotiate.MERGE_PATCH, negotiate.APPLY_YAML)
 _TEXTS = {200: "OK", 201: "Created", 202: "Accepted"}
@@ -28,7 +37,8 @@ _CONNECTED = frozenset({"attach", "exec", "portforward", "proxy"})
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """method: lower case; id: operationId; body, responses: names of definitions ("" for plain text)."""
+    """method: lower case; id: operationId; body, responses: names of definitions ("" for plain
+    text)."""
 
     method: str
     action: str
@@ -53,8 +63,8 @@ Paths = dict[str, list[Operation]]
 def identifier(text: str, *, capital: bool) -> str:
     """Camel case of what a name consists of."""
     words = "".join(c if c.isalnum() or c == "_" else " " for c in text).split()
-    made = "".join(w[:1].upper() + w[1:] for w in words)
-    return made if capital else made[:1].lower() + made[1:]
+    name = "".join(w[:1].upper() + w[1:] for w in words)
+    return name if capital else name[:1].lower() + name[1:]
 
 
 def tag_of(group: str, version: str = "") -> str:
@@ -68,9 +78,9 @@ def prefix_of(group: str, version: str = "") -> str:
 
 def definition_name(gvk: GroupVersionKind) -> str:
     """Of a built-in kind, or what a custom kind's definition is called."""
-    known = kinds().get(gvk)
-    if known is not None:
-        return known
+    kind_name = kinds().get(gvk)
+    if kind_name is not None:
+        return kind_name
     return f"{'.'.join(reversed(gvk.group.split('.')))}.{gvk.version}.{gvk.kind}"
 
 
@@ -81,30 +91,40 @@ class Builder:
         self.resource, self.served = resource, served
         self.gvk = resource.gvk(served.version)
         self.definition = definition_name(self.gvk)
-        self.list_definition = definition_name(GroupVersionKind(resource.group, served.version, resource.list_kind))
+        self.list_definition = definition_name(
+            GroupVersionKind(resource.group, served.version, resource.list_kind)
+        )
         self.tag = tag_of(resource.group, served.version)
         self.paths: Paths = {}
-        self._media = _CUSTOM_MEDIA if resource.custom else negotiate.ALL
-        self._consumes = _CUSTOM_MEDIA if resource.custom else ("*/*",)
+        self._media = negotiate.ALL if resource.has_routes else _CUSTOM_MEDIA
+        self._consumes = ("*/*",) if resource.has_routes else _CUSTOM_MEDIA
 
     def build(self) -> Paths:
         base = prefix_of(self.resource.group, self.served.version)
         plural = self.resource.resource
-        root = f"{base}/namespaces/{{namespace}}/{plural}" if self.resource.namespaced else f"{base}/{plural}"
+        root = (
+            f"{base}/namespaces/{{namespace}}/{plural}"
+            if self.resource.namespaced
+            else f"{base}/{plural}"
+        )
         if self.resource.namespaced and "list" in self.served.verbs:
             self._add(f"{base}/{plural}", self._list(across=True))
-        if self.resource.namespaced and "list" not in self.served.verbs and "create" in self.served.verbs:
+        if (
+            self.resource.namespaced
+            and "list" not in self.served.verbs
+            and "create" in self.served.verbs
+        ):
             self._add(root, self._create())
         else:
             self._collection(root)
         self._object(f"{root}/{{name}}")
         for sub in self.served.subresources.values():
             self._subresource(f"{root}/{{name}}/{sub.name}", sub)
-        if "watch" in self.served.verbs and not self.resource.custom:
+        if "watch" in self.served.verbs and self.resource.has_routes:
             self._watches(f"{base}/watch", plural)
         return self.paths
 
-    # --- paths -----------------------------------------------------------------------------------------------------------------
+    # --- paths ------------------------------------------------------------------------------------
     def _collection(self, root: str) -> None:
         verbs = self.served.verbs
         if "list" in verbs:
@@ -132,12 +152,15 @@ class Builder:
         self._add(f"{base}/{plural}", self._watch("watchlist", f"{kind}List{across}", ()))
         if self.resource.namespaced:
             base += "/namespaces/{namespace}"
-            self._add(f"{base}/{plural}", self._watch("watchlist", f"Namespaced{kind}List", (parameters.NAMESPACE,)))
+            self._add(
+                f"{base}/{plural}",
+                self._watch("watchlist", f"Namespaced{kind}List", (parameters.NAMESPACE,)),
+            )
         if "get" in self.served.verbs:
             named = (*self._scope(), parameters.name_of(kind))
             self._add(f"{base}/{plural}/{{name}}", self._watch("watch", self._operand(), named))
 
-    # --- operations ------------------------------------------------------------------------------------------------------------
+    # --- operations -------------------------------------------------------------------------------
     def _add(self, path: str, operation: Operation) -> None:
         self.paths.setdefault(path, []).append(operation)
 
@@ -146,7 +169,8 @@ class Builder:
         return f"{verb}{group}{identifier(self.served.version, capital=True)}{operand}"
 
     def _operand(self, sub: str = "") -> str:
-        return f"{'Namespaced' if self.resource.namespaced else ''}{self.resource.kind}{sub[:1].upper() + sub[1:]}"
+        scope = "Namespaced" if self.resource.namespaced else ""
+        return f"{scope}{self.resource.kind}{sub[:1].upper() + sub[1:]}"
 
     def _scope(self) -> tuple[Parameter, ...]:
         return (parameters.NAMESPACE,) if self.resource.namespaced else ()
@@ -163,7 +187,9 @@ class Builder:
             parameters=(*parameters.LIST, *(() if across else self._scope())),
             responses={200: self.list_definition},
             consumes=self._consumes,
-            produces=self._media if self.resource.custom or "watch" not in self.served.verbs else STREAMED,
+            produces=self._media
+            if not self.resource.has_routes or "watch" not in self.served.verbs
+            else STREAMED,
         )
 
     def _create(self) -> Operation:
@@ -190,7 +216,7 @@ class Builder:
             tag=self.tag,
             gvk=self.gvk,
             parameters=(*parameters.DELETE_COLLECTION, *self._scope()),
-            body="" if self.resource.custom else DELETE_OPTIONS,
+            body=DELETE_OPTIONS if self.resource.has_routes else "",
             body_required=False,
             responses={200: STATUS},
             consumes=self._consumes,
@@ -199,8 +225,8 @@ class Builder:
 
     def _on_object(self, verb: str, sub: Subresource | None) -> Operation:
         name = sub.name if sub is not None else ""
-        gvk = self.gvk if sub is None or self.resource.custom else sub.kind
-        shown = self._shown(verb, sub)
+        gvk = self.gvk if sub is None or not self.resource.has_routes else sub.kind
+        media_types = self._shown(verb, sub)
         words = {"get": "read", "update": "replace", "patch": "partially update"}.get(verb, verb)
         return Operation(
             method=_METHODS[verb],
@@ -209,10 +235,14 @@ class Builder:
             text=f"{words} {name + ' of ' if name else ''}one {self.resource.kind}",
             tag=self.tag,
             gvk=gvk,
-            parameters=(*self._options(verb, name), *self._scope(), parameters.name_of(self.resource.kind)),
-            body={"get": "", "patch": PATCH_BODY, "delete": DELETE_OPTIONS}.get(verb, shown),
+            parameters=(
+                *self._options(verb, name),
+                *self._scope(),
+                parameters.name_of(self.resource.kind),
+            ),
+            body={"get": "", "patch": PATCH_BODY, "delete": DELETE_OPTIONS}.get(verb, media_types),
             body_required=verb != "delete",
-            responses=dict.fromkeys(_CODES[verb], shown),
+            responses=dict.fromkeys(_CODES[verb], media_types),
             consumes=self._patches() if verb == "patch" else self._consumes,
             produces=("text/plain", *negotiate.ALL) if name == "log" else self._media,
         )
@@ -227,18 +257,26 @@ class Builder:
 
     def _options(self, verb: str, sub: str) -> tuple[Parameter, ...]:
         if sub == "log":
-            return (*parameters.GET, *parameters.query_of(raw_definitions().get("io.k8s.api.core.v1.PodLogOptions", {})))
-        return {"get": parameters.GET, "patch": parameters.PATCH, "delete": parameters.DELETE}.get(verb, parameters.CREATE)
+            return (
+                *parameters.GET,
+                *parameters.query_of(raw_definitions().get("io.k8s.api.core.v1.PodLogOptions", {})),
+            )
+        return {"get": parameters.GET, "patch": parameters.PATCH, "delete": parameters.DELETE}.get(
+            verb, parameters.CREATE
+        )
 
     def _patches(self) -> tuple[str, ...]:
-        return _CUSTOM_PATCHES if self.resource.custom else negotiate.BUILTIN_PATCHES
+        return negotiate.BUILTIN_PATCHES if self.resource.has_routes else _CUSTOM_PATCHES
 
     def _watch(self, action: str, operand: str, scope: tuple[Parameter, ...]) -> Operation:
         return Operation(
             method="get",
             action=action,
             id=self._id("watch", operand),
-            text=f"watch objects of kind {self.resource.kind}; deprecated, use the parameter watch of a list",
+            text=(
+                f"watch objects of kind {self.resource.kind}; deprecated, use the "
+                f"parameter watch of a list"
+            ),
             tag=self.tag,
             gvk=self.gvk,
             parameters=(*parameters.LIST, *scope),
@@ -247,14 +285,20 @@ class Builder:
         )
 
     def _connect(self, path: str, sub: Subresource) -> None:
-        options = parameters.query_of(raw_definitions().get(f"io.k8s.api.core.v1.{sub.kind.kind}", {}))
+        options = parameters.query_of(
+            raw_definitions().get(f"io.k8s.api.core.v1.{sub.kind.kind}", {})
+        )
         named = (*options, *self._scope(), parameters.name_of(sub.kind.kind))
         methods = [_METHODS[v] for v in sub.verbs]
         if sub.name == "proxy":
             methods += ["head", "options"]
         for method in methods:
-            for tail, more in (("", ()), ("/{path}", (parameters.PATH,))) if sub.name == "proxy" else (("", ()),):
-                operand = f"{method.capitalize()}{self._operand(sub.name)}{'WithPath' if tail else ''}"
+            for tail, more in (
+                (("", ()), ("/{path}", (parameters.PATH,))) if sub.name == "proxy" else (("", ()),)
+            ):
+                operand = (
+                    f"{method.capitalize()}{self._operand(sub.name)}{'WithPath' if tail else ''}"
+                )
                 operation = Operation(
                     method=method,
                     action="connect",
@@ -269,7 +313,13 @@ class Builder:
                 self._add(path + tail, operation)
 
 
-_CODES = {"get": (200,), "update": (200, 201), "patch": (200, 201), "delete": (200, 202), "create": (200, 201, 202)}
+_CODES = {
+    "get": (200,),
+    "update": (200, 201),
+    "patch": (200, 201),
+    "delete": (200, 202),
+    "create": (200, 201, 202),
+}
 
 
 def served_versions(resources: Iterable[Resource]) -> Iterator[tuple[Resource, ServedVersion]]:
@@ -282,5 +332,14 @@ def served_versions(resources: Iterable[Resource]) -> Iterator[tuple[Resource, S
 def document_operation(path: str, id: str, text: str, tag: str, definition: str) -> Paths:
     """The GET of a discovery document or of /version/."""
     media = (negotiate.JSON,) if path == "/version/" else negotiate.ALL[:3]
-    made = Operation(method="get", action="", id=id, text=text, tag=tag, responses={200: definition}, consumes=media, produces=media)
-    return {path: [made]}
+    operation = Operation(
+        method="get",
+        action="",
+        id=id,
+        text=text,
+        tag=tag,
+        responses={200: definition},
+        consumes=media,
+        produces=media,
+    )
+    return {path: [operation]}

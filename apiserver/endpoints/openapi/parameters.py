@@ -1,7 +1,8 @@
 """Parameters of operations in both OpenAPI versions.
 
-Version 2 shares what many operations have in common under ``#/parameters/NAME-HASH``. The hashes are those of kube-apiserver's documents,
-because generated clients refer to parameters by these names; they are a name here, not a checksum of our own descriptions.
+Version 2 shares what many operations have in common under ``#/parameters/NAME-HASH``. The hashes
+are those of kube-apiserver's documents, because generated clients refer to parameters by these
+names; they are a name here, not a checksum of our own descriptions.
 """
 
 from __future__ import annotations
@@ -15,7 +16,8 @@ Node = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """shared: name under ``#/parameters``, "" when every operation spells it out; place: "query" or "path"."""
+    """shared: name under ``#/parameters``, "" when every operation spells it out; place: "query" or
+    "path"."""
 
     name: str
     type: str
@@ -25,40 +27,54 @@ class Parameter:
 
     def node(self) -> Node:
         """Version 2's form."""
-        made: Node = {"description": self.text, "in": self.place, "name": self.name, "type": self.type, "uniqueItems": True}
-        return {**made, "required": True} if self.place == "path" else made
+        document: Node = {
+            "description": self.text,
+            "in": self.place,
+            "name": self.name,
+            "type": self.type,
+            "uniqueItems": True,
+        }
+        return {**document, "required": True} if self.place == "path" else document
 
     def v2(self) -> Node:
         return {"$ref": f"#/parameters/{self.shared}"} if self.shared else self.node()
 
     def v3(self) -> Node:
-        made: Node = {
+        node: Node = {
             "description": self.text,
             "in": self.place,
             "name": self.name,
             "schema": {"type": self.type, "uniqueItems": True},
         }
-        return {**made, "required": True} if self.place == "path" else made
+        return {**node, "required": True} if self.place == "path" else node
 
 
 _TABLE = """
-allowWatchBookmarks|boolean|HC2hJt-J|Asks a watch for events of type BOOKMARK, which tell how far it has come.
+allowWatchBookmarks|boolean|HC2hJt-J|Asks a watch for events of type BOOKMARK, which tell how far \
+it has come.
 continue|string|QfD61s0i|The token of the previous page of this list.
 dryRun|string||"All": everything is done but storing.
-fieldManager|string|Qy4HdaTW|Name of the actor that makes the change, for field management; by default taken from the user agent.
+fieldManager|string|Qy4HdaTW|Name of the actor that makes the change, for field management; by \
+default taken from the user agent.
 fieldSelector|string|xIcQKXFG|Restricts the objects by their fields.
-fieldValidation|string||What becomes of unknown and duplicate fields: Ignore, Warn (the default) or Strict.
-force|boolean|tOGGb0Yi|Lets an apply take over fields that other managers own. Only for apply patches.
-gracePeriodSeconds|integer|-K5HaBOS|Seconds until the object goes; 0 means at once, absent means the kind's own.
-ignoreStoreReadErrorWithClusterBreakingPotential|boolean|QbNkfIqj|Deletes even an object that cannot be read any more, without finalizers.
+fieldValidation|string||What becomes of unknown and duplicate fields: Ignore, Warn (the default) \
+or Strict.
+force|boolean|tOGGb0Yi|Lets an apply take over fields that other managers own. Only for apply \
+patches.
+gracePeriodSeconds|integer|-K5HaBOS|Seconds until the object goes; 0 means at once, absent means \
+the kind's own.
+ignoreStoreReadErrorWithClusterBreakingPotential|boolean|QbNkfIqj|Deletes even an object that \
+cannot be read any more, without finalizers.
 labelSelector|string|5Zw57w4C|Restricts the objects by their labels.
-limit|integer|1NfNmdNH|The most objects that one answer may hold; "continue" in its metadata leads to the rest.
+limit|integer|1NfNmdNH|The most objects that one answer may hold; "continue" in its metadata \
+leads to the rest.
 orphanDependents|boolean|uRB25kX5|Deprecated, use propagationPolicy: whether dependents stay.
 pretty|string|tJGM1-ng|If 'true', the answer is indented.
 propagationPolicy|string|6jk3prlO|What becomes of dependents: Orphan, Background or Foreground.
 resourceVersion|string|5WAnf1yx|Which state the answer may be served from.
 resourceVersionMatch|string|t8XhRHeC|How resourceVersion is meant: NotOlderThan or Exact.
-sendInitialEvents|boolean|rLXlEK_k|Lets a watch begin with the objects that are there, ended by an annotated BOOKMARK.
+sendInitialEvents|boolean|rLXlEK_k|Lets a watch begin with the objects that are there, ended by \
+an annotated BOOKMARK.
 shardSelector|string|shard001|Restricts the objects to one share of their hash range.
 timeoutSeconds|integer|yvYezaOC|Seconds after which the list or watch ends.
 watch|boolean|XNNPZGbK|Watches for changes instead of listing.
@@ -71,9 +87,16 @@ def _parse(line: str) -> Parameter:
 
 
 QUERY = {p.name: p for p in map(_parse, _TABLE.strip().splitlines())}
-NAMESPACE = Parameter("namespace", "string", "The namespace of the object.", "namespace-vgWSWtn3", "path")
+NAMESPACE = Parameter(
+    "namespace", "string", "The namespace of the object.", "namespace-vgWSWtn3", "path"
+)
 PATH = Parameter("path", "string", "The rest of the URL to pass on.", "path-z6Ciiujn", "path")
-APPLY_MANAGER = Parameter("fieldManager", "string", QUERY["fieldManager"].text + " Required for apply.", "fieldManager-7c6nTn1T")
+APPLY_MANAGER = Parameter(
+    "fieldManager",
+    "string",
+    QUERY["fieldManager"].text + " Required for apply.",
+    "fieldManager-7c6nTn1T",
+)
 
 _LIST_OPTIONS = (
     "allowWatchBookmarks",
@@ -102,7 +125,10 @@ _DELETE_OPTIONS = (
     "pretty",
 )
 DELETE = tuple(QUERY[name] for name in _DELETE_OPTIONS)
-DELETE_COLLECTION = (*DELETE, *(p for p in LIST if p.name not in ("allowWatchBookmarks", "watch", "pretty")))
+DELETE_COLLECTION = (
+    *DELETE,
+    *(p for p in LIST if p.name not in ("allowWatchBookmarks", "watch", "pretty")),
+)
 
 SHARED_BODIES = {
     "io.k8s.apimachinery.pkg.apis.meta.v1.DeleteOptions": "body-2Y1dVQaQ",
@@ -115,27 +141,32 @@ def name_of(kind: str) -> Parameter:
 
 
 def query_of(schema: Node) -> tuple[Parameter, ...]:
-    """The query parameters of a connect operation, from the definition of its options (PodExecOptions ...)."""
-    found = []
+    """The query parameters of a connect operation, from the definition of its options
+    (PodExecOptions ...)."""
+    parameters = []
     for name, member in schema.get("properties", {}).items():
         if name in ("apiVersion", "kind"):
             continue
         kind = member.get("type", "string")
-        found.append(Parameter(name, "string" if kind == "array" else kind, member.get("description", "")))
-    return tuple(found)
+        parameters.append(
+            Parameter(name, "string" if kind == "array" else kind, member.get("description", ""))
+        )
+    return tuple(parameters)
 
 
 def shared() -> dict[str, Node]:
     """The ``parameters`` of a version 2 document."""
-    made = {p.shared: p.node() for p in (*QUERY.values(), NAMESPACE, PATH, APPLY_MANAGER) if p.shared}
+    parameters = {
+        p.shared: p.node() for p in (*QUERY.values(), NAMESPACE, PATH, APPLY_MANAGER) if p.shared
+    }
     for definition, name in SHARED_BODIES.items():
-        made[name] = body(definition, required=definition.endswith(".Patch"))
-    return dict(sorted(made.items()))
+        parameters[name] = body(definition, required=definition.endswith(".Patch"))
+    return dict(sorted(parameters.items()))
 
 
 def body(definition: str, *, required: bool) -> Node:
-    made: Node = {"in": "body", "name": "body", "schema": {"$ref": f"#/definitions/{definition}"}}
-    return {**made, "required": True} if required else made
+    node: Node = {"in": "body", "name": "body", "schema": {"$ref": f"#/definitions/{definition}"}}
+    return {**node, "required": True} if required else node
 
 
 def common(groups: Iterable[Iterable[Parameter]]) -> tuple[Parameter, ...]:

@@ -1,4 +1,5 @@
-"""What one resource of a definition adds to OpenAPI documents, encoded once and shared by all tenants with an equal definition."""
+"""What one resource of a definition adds to OpenAPI documents, encoded once and shared by all
+tenants with an equal definition."""
 
 from __future__ import annotations
 
@@ -13,8 +14,7 @@ import orjson
 from apiserver.endpoints.openapi import custom, definitions, render
 from apiserver.endpoints.openapi.definitions import Node
 from apiserver.endpoints.openapi.operations import Builder
-from apiserver.kinds.apiextensions.custom import CustomResource
-from apiserver.kinds.base import Resource, ServedVersion
+from apiserver.kinds.served import Resource, ServedVersion
 
 _MOST = 32 * 2**20
 """Bytes of parts that a process keeps."""
@@ -31,25 +31,29 @@ class Part:
 
 def identity(resource: Resource) -> Hashable:
     """Equal for resources that look alike in every document."""
-    return resource.digest if isinstance(resource, CustomResource) and resource.digest else resource
+    return resource.digest or resource
 
 
 def part_of(resource: Resource, served: ServedVersion, *, v2: bool) -> Part:
-    return _kept.get((identity(resource), served.version, v2), lambda: _make(resource, served, v2=v2))
+    return _kept.get(
+        (identity(resource), served.version, v2), lambda: _make(resource, served, v2=v2)
+    )
 
 
 def encoded(nodes: Mapping[str, Any]) -> tuple[dict[str, orjson.Fragment], int]:
     """Each node's JSON, to be put into a document as it is, and the bytes of all."""
     texts = {name: orjson.dumps(node, option=orjson.OPT_SORT_KEYS) for name, node in nodes.items()}
-    return {name: orjson.Fragment(text) for name, text in texts.items()}, sum(map(len, texts.values()))
+    return {name: orjson.Fragment(text) for name, text in texts.items()}, sum(
+        map(len, texts.values())
+    )
 
 
 def _make(resource: Resource, served: ServedVersion, *, v2: bool) -> Part:
     operations = Builder(resource, served).build()
     own = custom.definitions(resource, served, v2=v2)
     built_in: Callable[[str], Node | None] = definitions.v2 if v2 else definitions.v3
-    wanted = own if v2 else render.used(operations)
-    schemas = definitions.closure(wanted, lambda name: own[name] if name in own else built_in(name))
+    needed = own if v2 else render.used(operations)
+    schemas = definitions.closure(needed, lambda name: own[name] if name in own else built_in(name))
     paths, size = encoded(render.v2_paths(operations) if v2 else render.v3_paths(operations))
     texts, more = encoded(schemas)
     return Part(paths, texts, size + more)

@@ -10,7 +10,12 @@ from apiserver.endpoints.openapi.definitions import V2, V3, Node
 from apiserver.endpoints.openapi.operations import Operation, Paths
 from apiserver.endpoints.openapi.parameters import Parameter
 
-_BEARER = {"description": "Bearer Token authentication", "in": "header", "name": "authorization", "type": "apiKey"}
+_BEARER = {
+    "description": "Bearer Token authentication",
+    "in": "header",
+    "name": "authorization",
+    "type": "apiKey",
+}
 _UNAUTHORIZED = {"401": {"description": "Unauthorized"}}
 
 
@@ -31,7 +36,12 @@ def v3_document(paths: Node, schemas: Node, version: str, *, custom: bool) -> No
     if not custom:
         components["securitySchemes"] = {"BearerToken": _BEARER}
     title, version = ("Kubernetes CRD Swagger", "v0.1.0") if custom else ("Kubernetes", version)
-    return {"openapi": "3.0.0", "info": {"title": title, "version": version}, "paths": paths, "components": components}
+    return {
+        "openapi": "3.0.0",
+        "info": {"title": title, "version": version},
+        "paths": paths,
+        "components": components,
+    }
 
 
 def v2_paths(paths: Paths) -> dict[str, Node]:
@@ -45,15 +55,20 @@ def v3_paths(paths: Paths) -> dict[str, Node]:
 def used(paths: Paths) -> set[str]:
     """Names of the definitions that operations mention."""
     operations = [o for listed in paths.values() for o in listed]
-    found = {o.body for o in operations} | {d for o in operations for d in o.responses.values()}
-    return found - {""}
+    names = {o.body for o in operations} | {d for o in operations for d in o.responses.values()}
+    return names - {""}
 
 
-def _split(operations: list[Operation]) -> tuple[tuple[Parameter, ...], list[tuple[Parameter, ...]]]:
+def _split(
+    operations: list[Operation],
+) -> tuple[tuple[Parameter, ...], list[tuple[Parameter, ...]]]:
     """(parameters of the path, parameters of each operation), sorted by name."""
     common = parameters.common(o.parameters for o in operations)
     keys = {(p.name, p.place) for p in common}
-    own = [tuple(sorted((p for p in o.parameters if (p.name, p.place) not in keys), key=_by_name)) for o in operations]
+    own = [
+        tuple(sorted((p for p in o.parameters if (p.name, p.place) not in keys), key=_by_name))
+        for o in operations
+    ]
     return tuple(sorted(common, key=_by_name)), own
 
 
@@ -62,12 +77,12 @@ def _by_name(parameter: Parameter) -> tuple[str, str]:
 
 
 def _extensions(operation: Operation) -> Node:
-    made: Node = {}
+    node: Node = {}
     if operation.action:
-        made["x-kubernetes-action"] = operation.action
+        node["x-kubernetes-action"] = operation.action
     if operation.gvk is not None:
-        made["x-kubernetes-group-version-kind"] = operation.gvk._asdict()
-    return made
+        node["x-kubernetes-group-version-kind"] = operation.gvk._asdict()
+    return node
 
 
 def _v2_item(operations: list[Operation]) -> Node:
@@ -82,26 +97,34 @@ def _v2_operation(operation: Operation, own: Iterable[Parameter]) -> Node:
     listed = [(p.name, p.v2()) for p in own]
     if operation.body:
         shared = parameters.SHARED_BODIES.get(operation.body)
-        body = {"$ref": f"#/parameters/{shared}"} if shared else parameters.body(operation.body, required=operation.body_required)
+        body = (
+            {"$ref": f"#/parameters/{shared}"}
+            if shared
+            else parameters.body(operation.body, required=operation.body_required)
+        )
         listed.append(("body", body))
-    made: Node = {
+    document: Node = {
         "description": operation.text,
         "consumes": list(operation.consumes),
         "produces": list(operation.produces),
         "schemes": ["https"],
         "tags": [operation.tag],
         "operationId": operation.id,
-        "responses": {str(code): _v2_response(operation, code) for code in operation.responses} | _UNAUTHORIZED,
+        "responses": {str(code): _v2_response(operation, code) for code in operation.responses}
+        | _UNAUTHORIZED,
         **_extensions(operation),
     }
     if listed:
-        made["parameters"] = [node for _, node in sorted(listed, key=lambda pair: pair[0])]
-    return made
+        document["parameters"] = [node for _, node in sorted(listed, key=lambda pair: pair[0])]
+    return document
 
 
 def _v2_response(operation: Operation, code: int) -> Node:
     name = operation.responses[code]
-    return {"description": operation.response_text(code), "schema": {"$ref": V2 + name} if name else {"type": "string"}}
+    return {
+        "description": operation.response_text(code),
+        "schema": {"$ref": V2 + name} if name else {"type": "string"},
+    }
 
 
 def _v3_item(operations: list[Operation]) -> Node:
@@ -114,22 +137,30 @@ def _v3_item(operations: list[Operation]) -> Node:
 
 def _v3_operation(operation: Operation, own: Iterable[Parameter]) -> Node:
     listed = [p.v3() for p in own]
-    made: Node = {
+    node: Node = {
         "description": operation.text,
         "tags": [operation.tag],
         "operationId": operation.id,
-        "responses": {str(code): _v3_response(operation, code) for code in operation.responses} | _UNAUTHORIZED,
+        "responses": {str(code): _v3_response(operation, code) for code in operation.responses}
+        | _UNAUTHORIZED,
         **_extensions(operation),
     }
     if listed:
-        made["parameters"] = listed
+        node["parameters"] = listed
     if operation.body:
-        body: dict[str, Any] = {"content": {media: {"schema": {"$ref": V3 + operation.body}} for media in operation.consumes}}
-        made["requestBody"] = {**body, "required": True} if operation.body_required else body
-    return made
+        body: dict[str, Any] = {
+            "content": {
+                media: {"schema": {"$ref": V3 + operation.body}} for media in operation.consumes
+            }
+        }
+        node["requestBody"] = {**body, "required": True} if operation.body_required else body
+    return node
 
 
 def _v3_response(operation: Operation, code: int) -> Node:
     name = operation.responses[code]
     schema = {"$ref": V3 + name} if name else {"type": "string"}
-    return {"description": operation.response_text(code), "content": {media: {"schema": schema} for media in operation.produces}}
+    return {
+        "description": operation.response_text(code),
+        "content": {media: {"schema": schema} for media in operation.produces},
+    }

@@ -1,50 +1,137 @@
-"""KubernetesView: DRF's APIView made asynchronous and thin.
+"""KubernetesView: DRF's APIView with coroutines for handlers.
 
-Authentication and authorization have happened in the filters, before DRF negotiates: Kubernetes answers in that order. Negotiation,
-parsers and renderers are Kubernetes' own (apiserver.codec), so DRF's are switched off; what remains of DRF is dispatch by method.
+Every request passes the filters first (`apiserver.endpoints.entry`): Kubernetes authenticates and
+authorizes before it looks at the media type. So DRF's authentication and permission classes tell
+what the filters have found, and negotiation waits until the view knows what it offers: what is not
+there is 404, whatever the client accepts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from typing import ClassVar
+from typing import Any, ClassVar
 
-from django.http import HttpResponse
 from django.http.response import HttpResponseBase
+from rest_framework.request import Request
+from rest_framework.response import Response
 from rest_framework.views import APIView
 
+from apiserver.codec import negotiate
+from apiserver.codec.negotiate import Accepted
+from apiserver.endpoints import rest
+from apiserver.endpoints.encode import wants_pretty
 from apiserver.endpoints.request import ApiRequest, Send
 from apiserver.endpoints.server import Server
 from apiserver.errors import MethodNotAllowed
+from apiserver.user import MASTERS
 
-Handler = Callable[[], Awaitable[HttpResponseBase | None]]
+Handler = Callable[[Any], Awaitable[HttpResponseBase | None]]
+View = Callable[[Server, ApiRequest, Send], Awaitable[HttpResponseBase | None]]
+"""None: the view has sent its answer itself (a stream)."""
 
 
 class KubernetesView(APIView):  # type: ignore[misc]  # DRF has no types
-    """One instance serves one request; a subclass defines coroutine methods get, post, put, patch, delete."""
+    """``as_view()`` makes a coroutine function of (request, server=, send=). A subclass defines
+    coroutine methods get, post, put, patch, delete, which get DRF's request and return DRF's
+    Response, or any other answer of Django's. self.request: the request as the filters saw it."""
 
-    authentication_classes: ClassVar[list[type]] = []
-    permission_classes: ClassVar[list[type]] = []
-    throttle_classes: ClassVar[list[type]] = []
-    parser_classes: ClassVar[list[type]] = []
-    renderer_classes: ClassVar[list[type]] = []
+    authentication_classes: ClassVar[list[type]] = [rest.FilterAuthentication]
+    permission_classes: ClassVar[list[type]] = [rest.FilterPermission]
+    throttle_classes: ClassVar[list[type]] = []  # tenants' limits are a filter
+    parser_classes: ClassVar[list[type]] = list(rest.PARSERS)
+    renderer_classes: ClassVar[list[type]] = list(rest.RENDERERS.values())
+    content_negotiation_class = rest.KubernetesNegotiation
     http_method_names: ClassVar[list[str]] = ["get", "post", "put", "patch", "delete"]
 
-    def __init__(self, server: Server, request: ApiRequest, send: Send) -> None:
-        # APIView.__init__ only copies keyword arguments of as_view()
-        self.server, self.request, self.send = server, request, send
+    request: ApiRequest
+    server: Server
+    send: Send
 
-    async def dispatch(self) -> HttpResponseBase | None:
+    @classmethod
+    def as_view(cls, **initkwargs: Any) -> Callable[..., Awaitable[HttpResponseBase | None]]:
+        # APIView's is wrapped to be exempt from CSRF checks, which no request comes across here
+        view: Callable[..., Awaitable[HttpResponseBase | None]]
+        view = super(APIView, cls).as_view(**initkwargs)
+        return view
+
+    def setup(self, request: ApiRequest, *, server: Server, send: Send) -> None:
+        # View.setup makes a handler for HEAD, which Kubernetes has not
+        self.request, self.server, self.send = request, server, send
+
+    async def dispatch(self, request: ApiRequest, **_: Any) -> HttpResponseBase | None:
+        """DRF's own steps, in Kubernetes' order."""
+        wrapped = self.initialize_request(request)
+        self.headers: dict[str, str] = {}
+        try:
+            self.initial(wrapped)
+            response = await self.handler()(wrapped)
+            if isinstance(response, Response):
+                self.negotiate(wrapped)
+        except Exception as error:
+            response = self.handle_exception(error)
+        if response is None:
+            return None
+        response = self.finalize_response(wrapped, response)
+        if isinstance(response, Response):
+            response.renderer_context["pretty"] = wrapped.accepted.pretty
+            await self.render(response)
+        answer: HttpResponseBase = response
+        return answer
+
+    def initial(self, request: Request) -> None:
+        """Raises Forbidden."""
+        self.format_kwarg = None
+        self.perform_authentication(request)
+        self.check_permissions(request)
+
+    def handler(self) -> Handler:
+        """Raises MethodNotAllowed."""
         method = (self.request.method or "").lower()
-        handler: Handler | None = getattr(self, method, None) if method in self.http_method_names else None
+        handler: Handler | None = (
+            getattr(self, method, None) if method in self.http_method_names else None
+        )
         if handler is None:
             raise MethodNotAllowed
-        return await handler()
+        return handler
+
+    def accept(self, request: ApiRequest, offered: tuple[str, ...]) -> Accepted:
+        """Which of the media types ``offered`` the answer gets. Raises NotAcceptable."""
+        return negotiate.negotiate(
+            request.header(b"accept"),
+            negotiate.allow_plain,
+            offered,
+            pretty=wants_pretty(request),
+        )
+
+    def negotiate(self, request: Request) -> Accepted:
+        """Once for a request. Raises NotAcceptable."""
+        if getattr(request, "accepted_renderer", None) is None:
+            chosen = self.perform_content_negotiation(request)
+            request.accepted_renderer, request.accepted_media_type = chosen
+        accepted: Accepted = request.accepted
+        return accepted
+
+    async def render(self, response: Response) -> None:
+        response.render()
+
+    def get_exception_handler(self) -> Callable[..., HttpResponseBase]:
+        return rest.exception_handler
 
 
-async def run(view: type[KubernetesView], server: Server, request: ApiRequest, send: Send) -> HttpResponseBase | None:
-    return await view(server, request, send).dispatch()
+def routed(view: type[KubernetesView]) -> View:
+    """For `apiserver.endpoints.routes`."""
+    serve = view.as_view()
+
+    async def serving(server: Server, request: ApiRequest, send: Send) -> HttpResponseBase | None:
+        response: HttpResponseBase | None = await serve(request, server=server, send=send)
+        return response
+
+    return serving
 
 
-def json_response(body: bytes, status: int = 200, content_type: str = "application/json") -> HttpResponse:
-    return HttpResponse(body, status=status, content_type=content_type)
+def of_installation(request: ApiRequest) -> bool:
+    """Whether a page that names no tenant, neither by path nor by host, is asked for by who may see
+    all of the installation: with an operator's token that is good in all tenants, in
+    system:masters."""
+    user = request.user
+    return user.everywhere and MASTERS in user.groups and not request.info.tenant

@@ -1,4 +1,5 @@
-"""componentstatuses: made up on the fly, never stored. Its one component is the database, under the name that clients know."""
+"""componentstatuses: made up on the fly, never stored. Its one component is the database, under the
+name that clients know."""
 
 from __future__ import annotations
 
@@ -9,10 +10,11 @@ import orjson
 from django.http.response import HttpResponseBase
 
 from apiserver.endpoints import encode
+from apiserver.endpoints.request import ApiRequest
 from apiserver.endpoints.views.resource import ResourceView
 from apiserver.errors import MethodNotAllowed, NotFound
-from apiserver.kinds.base import Object
 from apiserver.meta.gvk import GroupResource
+from apiserver.meta.objects import Object
 from apiserver.registry.options import ListOptions
 from apiserver.registry.reading import Listing
 from apiserver.registry.result import Stored
@@ -27,7 +29,7 @@ class _Item:
 
 
 class ComponentStatusView(ResourceView):
-    async def get(self) -> HttpResponseBase | None:
+    async def get(self, request: ApiRequest) -> HttpResponseBase | None:
         kind = encode.accepted(self.request, self.scope)
         if not self.scope.name:
             if ListOptions.parse(self.request.query).watch:
@@ -36,7 +38,9 @@ class ComponentStatusView(ResourceView):
             return encode.list_response(self.request, self.registry, self.scope, kind, listing)
         if self.scope.name != _NAME:
             raise NotFound(GroupResource("", "componentstatus"), self.scope.name)
-        return encode.object_response(self.request, self.scope, kind, Stored.of_object(await self._status()))
+        return encode.object_response(
+            self.request, self.scope, kind, Stored.of_object(await self._status())
+        )
 
     async def _status(self) -> Object:
         try:
@@ -45,4 +49,9 @@ class ComponentStatusView(ResourceView):
         except StorageError as e:
             healthy, message = "False", str(e)
         condition = {"type": "Healthy", "status": healthy, "message": message}
-        return {"kind": "ComponentStatus", "apiVersion": "v1", "metadata": {"name": _NAME}, "conditions": [condition]}
+        return {
+            "kind": "ComponentStatus",
+            "apiVersion": "v1",
+            "metadata": {"name": _NAME},
+            "conditions": [condition],
+        }

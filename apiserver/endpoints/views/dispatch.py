@@ -1,69 +1,104 @@
-"""From a request to the view that serves its resource: which resource, which version, whether the method is allowed there."""
+"""From a request to the view that serves its resource: which resource, which version, whether the
+method is allowed there."""
 
 from __future__ import annotations
+
+import time
 
 import orjson
 from django.http.response import HttpResponseBase
 
+from apiserver.aggregation.backends import Backend
+from apiserver.endpoints.encode import LateResponse
 from apiserver.endpoints.request import ApiRequest, Send
 from apiserver.endpoints.respond import not_found
 from apiserver.endpoints.server import Server
-from apiserver.endpoints.views.resource import ResourceView
+from apiserver.endpoints.views.aggregated import backend_of, forward
 from apiserver.endpoints.views.special import view_of
 from apiserver.errors import BadRequest, MethodNotAllowed, NotFound, UnknownResource
-from apiserver.kinds.base import Resource, ServedVersion
-from apiserver.meta.times import TimeError, parse_duration
+from apiserver.golang.time import TimeError, parse_duration
+from apiserver.kinds.served import Resource, ServedVersion
+from apiserver.registry.offload import LARGE_WITH_RULES, Asker, by_size
 from apiserver.registry.options import first
-from apiserver.registry.scope import Scope
+from apiserver.registry.scope import MOST_SECONDS, MOST_SECONDS_OF_MANY, Scope
 from apiserver.registry.translate import Outdated
 
 _METHOD_VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 
 
 async def dispatch(server: Server, request: ApiRequest, send: Send) -> HttpResponseBase | None:
-    check_timeout(request)
+    timeout_of(request)
     await look_up(server, request)
     try:
         return await _serve(server, request, send)
     except Outdated:
         await server.catalog.fresh(request.tenant)
-        now = server.registry.catalog.find(request.tenant, request.info.group, request.info.resource)
+        now = server.registry.catalog.find(
+            request.tenant, request.info.group, request.info.resource
+        )
         if now is not None and now.versions.get(request.info.version) is request.served:
             raise
         return await _serve(server, request, send)
 
 
 async def look_up(server: Server, request: ApiRequest) -> None:
-    """To be awaited before `find_scope`: what another worker has told of a definition is known here, too. Raises StorageError."""
-    if "." in request.info.group and not _is_served(server, request):
+    """To be awaited before `find_scope`: what another worker has told of a definition is known
+    here, too, and its schema is ready for use. Raises StorageError, and what `by_size` raises."""
+    if "." not in request.info.group:
+        return
+    served = _served_version(server, request)
+    if served is None:
         await server.catalog.fresh(request.tenant)
+        served = _served_version(server, request)
+    if served is not None and served.unprepared:
+        asker = Asker(request.tenant, served.unprepared, request.gone)
+        await by_size(asker, served.prepare, LARGE_WITH_RULES)
 
 
 async def _serve(server: Server, request: ApiRequest, send: Send) -> HttpResponseBase | None:
-    scope = find_scope(server, request)
+    try:
+        scope = find_scope(server, request)
+    except UnknownResource:
+        if (backend := await _elsewhere(server, request)) is None:
+            raise
+        return await forward(server, request, send, backend)
     if scope is None:
-        return not_found()
+        backend = await _elsewhere(server, request)
+        return not_found() if backend is None else await forward(server, request, send, backend)
     request.warnings, request.served = scope.warnings, scope.served
     if scope.served.deprecated:
         scope.warn(scope.served.deprecated)
-    view = view_of(scope) or ResourceView
     try:
-        return await view(server, request, send, scope).dispatch()
+        response = await view_of(scope)(request, server=server, send=send, scope=scope)
+        return await response.made() if isinstance(response, LateResponse) else response
     except (RecursionError, orjson.JSONEncodeError) as error:
         if isinstance(error, RecursionError) or str(error) == "Recursion limit reached":
             raise BadRequest("the object is nested too deeply to be stored") from None
         raise
 
 
-def check_timeout(request: ApiRequest) -> None:
-    """The query's ``timeout`` must be a duration. Raises BadRequest."""
+async def _elsewhere(server: Server, request: ApiRequest) -> Backend | None:
+    info = request.info
+    return await backend_of(server, request.tenant, info.group, info.version)
+
+
+def timeout_of(request: ApiRequest) -> float:
+    """Seconds of the query's ``timeout``, 0 where it says nothing. Raises BadRequest where it is no
+    duration."""
     text = first(request.query, "timeout")
     if not text:
-        return
+        return 0
     try:
-        parse_duration(text)
+        return parse_duration(text) / 1e9
     except TimeError as e:
         raise BadRequest(f"invalid timeout specified in the request URL - {e}") from None
+
+
+def _seconds(request: ApiRequest) -> float:
+    """What may pass until admission has decided: less where the client says so."""
+    verb, asked = request.info.verb, timeout_of(request)
+    most = MOST_SECONDS_OF_MANY if verb == "deletecollection" else MOST_SECONDS
+    return min(asked, most) if asked > 0 else most
 
 
 def find_scope(server: Server, request: ApiRequest) -> Scope | None:
@@ -73,14 +108,16 @@ def find_scope(server: Server, request: ApiRequest) -> Scope | None:
     resource = catalog.find(request.tenant, info.group, info.resource)
     served = resource.versions.get(info.version) if resource is not None else None
     if resource is None or served is None or not served.served:
-        built_in = any(r.group == info.group and not r.custom for r in catalog.all(request.tenant))
-        if built_in and (resource is None or not resource.custom):
+        routed = any(r.group == info.group and r.has_routes for r in catalog.all(request.tenant))
+        if routed and (resource is None or resource.has_routes):
             raise UnknownResource
         return None
-    if resource.custom and not _custom_path(request, resource, served):
+    if not resource.has_routes and not _handles_path(request, resource, served):
         return None
     namespace = info.namespace if resource.namespaced else ""
-    if len(info.parts) > 3 or (not resource.namespaced and info.namespace and info.resource != "namespaces"):
+    if len(info.parts) > 3 or (
+        not resource.namespaced and info.namespace and info.resource != "namespaces"
+    ):
         raise UnknownResource
     name = info.parts[1] if len(info.parts) > 1 else ""
     if resource.namespaced and not namespace and name:
@@ -97,20 +134,23 @@ def find_scope(server: Server, request: ApiRequest) -> Scope | None:
         subresource=info.subresource,
         user_agent=request.header(b"user-agent"),
         warnings=[],
+        gone=request.gone,
+        until=time.monotonic() + _seconds(request),
     )
     _check_method(request, scope)
     return scope
 
 
-def _is_served(server: Server, request: ApiRequest) -> bool:
+def _served_version(server: Server, request: ApiRequest) -> ServedVersion | None:
     info = request.info
     resource = server.registry.catalog.find(request.tenant, info.group, info.resource)
     served = resource.versions.get(info.version) if resource is not None else None
-    return served is not None and served.served
+    return served if served is not None and served.served else None
 
 
-def _custom_path(request: ApiRequest, resource: Resource, served: ServedVersion) -> bool:
-    """Whether a definition's scope allows the path. Raises NotFound for a subresource that is not declared."""
+def _handles_path(request: ApiRequest, resource: Resource, served: ServedVersion) -> bool:
+    """Whether a definition's scope allows the path. Raises NotFound for a subresource that is not
+    declared."""
     info = request.info
     if not resource.namespaced and info.namespace:
         return False
@@ -125,7 +165,11 @@ def _check_method(request: ApiRequest, scope: Scope) -> None:
     method = request.method or ""
     if request.info.verb == "watch" and method != "GET":
         raise MethodNotAllowed
-    verbs = scope.served.subresources[scope.subresource].verbs if scope.subresource else scope.served.verbs
+    verbs = (
+        scope.served.subresources[scope.subresource].verbs
+        if scope.subresource
+        else scope.served.verbs
+    )
     if method == "GET":
         verb = "get" if scope.name else "list"
     elif method == "DELETE" and not scope.name:
@@ -137,6 +181,6 @@ def _check_method(request: ApiRequest, scope: Scope) -> None:
             verb = ""
     across = scope.resource.namespaced and not scope.namespace
     if verb not in verbs or (across and method != "GET"):
-        if scope.resource.custom:
+        if not scope.resource.has_routes:
             raise MethodNotAllowed(scope.resource.group_resource, request.info.verb)
         raise MethodNotAllowed

@@ -1,7 +1,9 @@
-"""/livez, /readyz, /healthz: single checks, verbose, exclude ("Kubernetes API health endpoints"; k8s.io/apiserver ``server/healthz``).
+"""/livez, /readyz, /healthz: single checks, verbose, exclude ("Kubernetes API health endpoints";
+k8s.io/apiserver ``server/healthz``).
 
-At start, /livez forgives a start that is not finished for ``Server.livez_grace`` seconds; at the end, /readyz fails as soon as the process
-has been told to stop, and everything else goes on as long as the shutdown delay lasts.
+At start, /livez forgives a start that is not finished for ``Server.livez_grace`` seconds; at the
+end, /readyz fails as soon as the process has been told to stop, and everything else goes on as long
+as the shutdown delay lasts.
 """
 
 from __future__ import annotations
@@ -67,8 +69,9 @@ _HOOKS = (
     "priority-and-fairness-config-producer",
     "start-polyplane",
 )
-"""Steps of the start by the names of kube-apiserver's hooks, which probes ask for and exclude; those of bootstrap objects hold for every
-tenant that is served, because seeding comes before a tenant's first answer. Hooks that have no counterpart here are not listed."""
+"""Steps of the start by the names of kube-apiserver's hooks, which probes ask for and exclude;
+those of bootstrap objects hold for every tenant that is served, because seeding comes before a
+tenant's first answer. Hooks that have no counterpart here are not listed."""
 
 
 def _hooks(check: Check) -> dict[str, Check]:
@@ -78,7 +81,13 @@ def _hooks(check: Check) -> dict[str, Check]:
 CHECKS: Mapping[str, Mapping[str, Check]] = {
     "livez": {**_COMMON, **_hooks(_started_or_young)},
     "healthz": {**_COMMON, **_hooks(_started)},
-    "readyz": {**_COMMON, "etcd-readiness": _database, "informer-sync": _started, **_hooks(_started), "shutdown": _shutdown},
+    "readyz": {
+        **_COMMON,
+        "etcd-readiness": _database,
+        "informer-sync": _started,
+        **_hooks(_started),
+        "shutdown": _shutdown,
+    },
 }
 """etcd and etcd-readiness keep the names that probes exclude; they ask PostgreSQL."""
 
@@ -86,10 +95,16 @@ CHECKS: Mapping[str, Mapping[str, Check]] = {
 async def dispatch(server: Server, request: ApiRequest, send: Send) -> HttpResponse:
     root, slash, name = request.info.path.removeprefix("/").partition("/")
     checks = CHECKS[root]
-    return await _single(server, request, checks, name) if slash else await _all(server, request, root, checks)
+    return (
+        await _single(server, request, checks, name)
+        if slash
+        else await _all(server, request, root, checks)
+    )
 
 
-async def _all(server: Server, request: ApiRequest, root: str, checks: Mapping[str, Check]) -> HttpResponse:
+async def _all(
+    server: Server, request: ApiRequest, root: str, checks: Mapping[str, Check]
+) -> HttpResponse:
     excluded = set(request.query.get("exclude", ()))
     lines, failed = [], False
     for name, check in checks.items():
@@ -104,13 +119,17 @@ async def _all(server: Server, request: ApiRequest, root: str, checks: Mapping[s
         listed = ",".join(f'"{name}"' for name in unknown)
         lines.append(f"warn: some health checks cannot be excluded: no matches for {listed}")
     if failed:
-        return HttpResponse("\n".join([*lines, f"{root} check failed", ""]), status=500, content_type=_PLAIN)
+        return HttpResponse(
+            "\n".join([*lines, f"{root} check failed", ""]), status=500, content_type=_PLAIN
+        )
     if "verbose" in request.query:
         return HttpResponse("\n".join([*lines, f"{root} check passed", ""]), content_type=_PLAIN)
     return HttpResponse(b"ok", content_type=_PLAIN)
 
 
-async def _single(server: Server, request: ApiRequest, checks: Mapping[str, Check], name: str) -> HttpResponse:
+async def _single(
+    server: Server, request: ApiRequest, checks: Mapping[str, Check], name: str
+) -> HttpResponse:
     check = checks.get(name)
     if check is None:
         return HttpResponse(b"404 page not found\n", status=404, content_type=_PLAIN)

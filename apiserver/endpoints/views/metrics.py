@@ -1,27 +1,41 @@
-"""/metrics in Prometheus' text format, under kube-apiserver's names."""
+"""/metrics in Prometheus' text format, under kube-apiserver's names: of the tenant that is asked,
+or of the whole installation.
+
+``/clusters/<tenant>/metrics`` is the tenant's, whoever asks. ``/metrics``, at a host that names no
+tenant, is that of the whole installation to who may see all of it, an operator's token that is good
+in all tenants and has the group system:masters, and that of the request's tenant to everybody
+else.
+"""
 
 from __future__ import annotations
 
-import time
+from time import monotonic
 
-from django.http import HttpResponse
+from django.http.response import HttpResponseBase
 
 from apiserver.endpoints import metrics
 from apiserver.endpoints.request import ApiRequest, Send
+from apiserver.endpoints.respond import PartsResponse
 from apiserver.endpoints.server import Server
+from apiserver.endpoints.views.base import of_installation
 from apiserver.storage.errors import StorageError
 
 COUNT_EVERY = 60.0
 """Seconds between counts of what is stored, as in kube-apiserver."""
 _MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores"
-_counted = {"due": 0.0}
 
 
-async def dispatch(server: Server, request: ApiRequest, send: Send) -> HttpResponse:
-    if time.monotonic() >= _counted["due"]:
-        _counted["due"] = time.monotonic() + COUNT_EVERY
+async def dispatch(server: Server, request: ApiRequest, send: Send) -> HttpResponseBase:
+    everything = of_installation(request)
+    families = metrics.ALL if everything else metrics.of_tenant(request.tenant.id)
+    if monotonic() >= families.due:
+        families.due = monotonic() + COUNT_EVERY
         try:
-            metrics.set_objects(await server.registry.store.counts())
+            families.set_objects(
+                await server.registry.store.counts(None if everything else request.tenant.id)
+            )
         except StorageError:
-            metrics.set_objects({})  # what cannot be counted is not told; the other metrics are wanted most just then
-    return HttpResponse(metrics.REGISTRY.expose(), content_type=_MEDIA_TYPE)
+            families.set_objects(
+                {}
+            )  # what cannot be counted is not told; the other metrics are wanted most just then
+    return PartsResponse(families.registry.expose(), content_type=_MEDIA_TYPE)

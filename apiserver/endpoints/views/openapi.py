@@ -13,18 +13,21 @@ from apiserver.endpoints.openapi.documents import Document, Documents, entries
 from apiserver.endpoints.request import ApiRequest, Send
 from apiserver.endpoints.respond import not_found
 from apiserver.endpoints.server import Server
-from apiserver.endpoints.views.discovery import latest
+from apiserver.endpoints.views.aggregated import backend_of, forward
+from apiserver.endpoints.views.discovery import beside_large, latest, others
+from apiserver.registry.offload import Asker
 from apiserver.registry.options import first
 
-_DISPLAYED_V2 = {
-    negotiate.JSON: negotiate.JSON,
-    openapi_pb.OLD_MEDIA_TYPE: openapi_pb.MEDIA_TYPE,
-    openapi_pb.MEDIA_TYPE: openapi_pb.MEDIA_TYPE,
+_V2 = {
+    negotiate.JSON: (negotiate.JSON, Documents.v2),
+    openapi_pb.OLD_MEDIA_TYPE: (openapi_pb.MEDIA_TYPE, Documents.v2_binary),
+    openapi_pb.MEDIA_TYPE: (openapi_pb.MEDIA_TYPE, Documents.v2_binary),
 }
-_DISPLAYED_V3 = {
-    negotiate.JSON: negotiate.JSON,
-    openapi_v3_pb.MEDIA_TYPE: openapi_v3_pb.MEDIA_TYPE,
-    openapi_v3_pb.OLD_MEDIA_TYPE: openapi_v3_pb.MEDIA_TYPE,
+"""What may be asked for: the type that is answered, and what makes the document."""
+_V3 = {
+    negotiate.JSON: (negotiate.JSON, Documents.v3),
+    openapi_v3_pb.MEDIA_TYPE: (openapi_v3_pb.MEDIA_TYPE, Documents.v3_binary),
+    openapi_v3_pb.OLD_MEDIA_TYPE: (openapi_v3_pb.MEDIA_TYPE, Documents.v3_binary),
 }
 _SNIFFED = "text/plain; charset=utf-8"
 """The index of version 3 is sent without a type of its own, and Go's guess knows no JSON."""
@@ -34,49 +37,67 @@ _documents: dict[str, Documents] = {}
 
 def documents_of(server: Server) -> Documents:
     """Those of this process."""
-    found = _documents.get(server.git_version)
-    if found is None:
-        found = _documents[server.git_version] = Documents(server.git_version)
-    return found
+    documents = _documents.get(server.git_version)
+    if documents is None:
+        documents = _documents[server.git_version] = Documents(server.git_version)
+    return documents
 
 
-async def dispatch(server: Server, request: ApiRequest, send: Send) -> HttpResponseBase:
+async def dispatch(server: Server, request: ApiRequest, send: Send) -> HttpResponseBase | None:
     path = request.info.path
     await latest(server, request)
     if path == "/openapi/v2":
         return await _v2(server, request)
     if path == "/openapi/v3":
         resources = server.registry.catalog.all(request.tenant)
-        return _answer(request, await documents_of(server).index(resources, tenant_prefix(request)), _SNIFFED)
+        elsewhere = {
+            f"apis/{one.group_version}": one.served.openapi
+            for one in await others(server, request)
+            if one.served.openapi is not None
+        }
+        prefix = tenant_prefix(request)
+        index = await documents_of(server).index(_asker(request), resources, prefix, elsewhere)
+        return _answer(request, index, _SNIFFED)
     if path.startswith("/openapi/v3/"):
-        return await _v3(server, request, path.removeprefix("/openapi/v3/"))
+        return await _v3(server, request, path.removeprefix("/openapi/v3/"), send)
     return not_found()
 
 
 def tenant_prefix(request: ApiRequest) -> str:
     """What the request's path has before the part that every tenant shares."""
-    return request.path.removesuffix(request.info.path).rstrip("/") if request.path != request.info.path else ""
+    return (
+        request.path.removesuffix(request.info.path).rstrip("/")
+        if request.path != request.info.path
+        else ""
+    )
 
 
 async def _v2(server: Server, request: ApiRequest) -> HttpResponse:
-    media_type = _choose(request.header(b"accept"), tuple(_DISPLAYED_V2))
-    if not media_type:
-        return _bare(406)
-    resources = server.registry.catalog.all(request.tenant)
-    documents = documents_of(server)
-    document = await (documents.v2(resources) if media_type == negotiate.JSON else documents.v2_binary(resources))
-    return _answer(request, document, _DISPLAYED_V2[media_type])
-
-
-async def _v3(server: Server, request: ApiRequest, entry: str) -> HttpResponse:
-    resources = server.registry.catalog.all(request.tenant)
-    if entry not in entries(resources):
-        return _bare(404)
-    accepted = _choose(request.header(b"accept"), tuple(_DISPLAYED_V3))
+    accepted = _choose(request.header(b"accept"), tuple(_V2))
     if not accepted:
         return _bare(406)
-    documents, media_type = documents_of(server), _DISPLAYED_V3[accepted]
-    document = await (documents.v3(resources, entry) if media_type == negotiate.JSON else documents.v3_binary(resources, entry))
+    media_type, make = _V2[accepted]
+    resources = server.registry.catalog.all(request.tenant)
+    document = await make(documents_of(server), _asker(request), resources)
+    return _answer(request, document, media_type)
+
+
+async def _v3(
+    server: Server, request: ApiRequest, entry: str, send: Send
+) -> HttpResponseBase | None:
+    resources = server.registry.catalog.all(request.tenant)
+    if entry not in await beside_large(request, resources, lambda: entries(resources)):
+        parts = entry.split("/")
+        if len(parts) == 3 and parts[0] == "apis":
+            backend = await backend_of(server, request.tenant, parts[1], parts[2])
+            if backend is not None:
+                return await forward(server, request, send, backend)
+        return _bare(404)
+    accepted = _choose(request.header(b"accept"), tuple(_V3))
+    if not accepted:
+        return _bare(406)
+    media_type, make = _V3[accepted]
+    document = await make(documents_of(server), _asker(request), resources, entry)
     asked = first(request.query, "hash")
     if asked and asked != document.tag:
         response = HttpResponse(status=301, content_type=media_type)
@@ -88,6 +109,10 @@ async def _v3(server: Server, request: ApiRequest, entry: str) -> HttpResponse:
         response["Cache-Control"] = "public, immutable"
         response["Expires"] = format_datetime(datetime.now(UTC) + _IMMUTABLE, usegmt=True)
     return response
+
+
+def _asker(request: ApiRequest) -> Asker:
+    return Asker(request.tenant, gone=request.gone)
 
 
 def _bare(status: int) -> HttpResponse:

@@ -1,7 +1,8 @@
-"""/.well-known/openid-configuration and /openid/v1/jwks of a tenant: how others verify its service accounts' tokens.
+"""/.well-known/openid-configuration and /openid/v1/jwks of a tenant: how others verify its service
+accounts' tokens.
 
-RBAC gives them to service accounts (``system:service-account-issuer-discovery``), as in kube-apiserver.
-Source: kubernetes ``pkg/routes/openidmetadata.go``; RFC 7517, section 8.5.1.
+RBAC gives them to service accounts (``system:service-account-issuer-discovery``), as in
+kube-apiserver. Source: kubernetes ``pkg/routes/openidmetadata.go``; RFC 7517, section 8.5.1.
 """
 
 from __future__ import annotations
@@ -27,7 +28,9 @@ async def configuration(server: Server, request: ApiRequest, send: Send) -> Http
     host, tenant = request.header(b"host"), request.tenant.name
     prefix = "" if tenant == DEFAULT_TENANT else f"/clusters/{tenant}"
     address = host if _HOST.fullmatch(host) else "127.0.0.1:6443"
-    document = openid.configuration(server.tokens.issuer(tenant), f"https://{address}{prefix}{openid.KEYS}")
+    document = openid.configuration(
+        server.tokens.issuer(tenant), f"https://{address}{prefix}{openid.KEYS}"
+    )
     return _public(request, document, negotiate.JSON)
 
 

@@ -1,4 +1,5 @@
-"""Pod subresources that store something else than the pod they are sent, and those that need a kubelet, which there is none.
+"""Pod subresources that store something else than the pod they are sent, and those that need a
+kubelet, which there is none.
 
 What they mean is in apiserver.kinds.core.pod* (pure); here it meets requests and the registry.
 Source: kubernetes ``pkg/registry/core/pod/storage``.
@@ -6,69 +7,119 @@ Source: kubernetes ``pkg/registry/core/pod/storage``.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from functools import partial
 
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 
 from apiserver.codec import strict
 from apiserver.endpoints import bodies, encode
+from apiserver.endpoints.request import ApiRequest
 from apiserver.endpoints.views.resource import ResourceView
-from apiserver.errors import ApiError, BadRequest, Conflict, Invalid, NotFound, PlainError, aggregate
+from apiserver.errors import (
+    ApiError,
+    BadRequest,
+    Conflict,
+    Invalid,
+    PlainError,
+    aggregate,
+)
 from apiserver.fielderrors import FieldErrors, not_supported, required
-from apiserver.kinds.base import Object
 from apiserver.kinds.core import podbinding, podeviction, podstreams
 from apiserver.meta.gvk import GroupKind, GroupResource
-from apiserver.registry import deletion, reading, update
-from apiserver.registry.options import DeleteOptions, WriteOptions, first, parse_int
+from apiserver.meta.objects import Object
+from apiserver.registry import deletion, mutation, reading
+from apiserver.registry.changes import Edit
+from apiserver.registry.options import DeleteOptions, WriteOptions, first, options_of, parse_int
 from apiserver.registry.result import Stored
 from apiserver.registry.scope import Scope
+from apiserver.registry.update import update
+from apiserver.registry.write import Request
 
-_PODS, _NODES = GroupResource("", "pods"), GroupResource("", "nodes")
+_PODS = GroupResource("", "pods")
 _BUDGETS = GroupResource("policy", "poddisruptionbudgets")
 
 
 def _created() -> Stored:
-    return Stored.of_object({"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201})
+    return Stored.of_object(
+        {"kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "code": 201}
+    )
 
 
 class PodView(ResourceView):
-    """Has the pod of its URL, and other objects of its namespace, changed as the registry changes them."""
+    """Has the pod of its URL, and other objects of its namespace, changed as the registry changes
+    them."""
 
     def sibling(self, group: str, resource: str, name: str, subresource: str = "") -> Scope:
         found = self.registry.catalog.find(self.scope.tenant, group, resource)
         assert found is not None, f"{resource} are built in"
         served = found.versions[found.storage_version]
-        return replace(self.scope, resource=found, served=served, name=name, subresource=subresource)
+        return replace(
+            self.scope, resource=found, served=served, name=name, subresource=subresource
+        )
 
     async def pod(self) -> Object:
         stored = await reading.get(self.registry, self.sibling("", "pods", self.scope.name))
-        found: Object = stored.object
-        return found
+        obj: Object = stored.object
+        return obj
 
-    async def change(self, scope: Scope, edit: Callable[[Object], Object], options: WriteOptions) -> None:
-        async def change(old: Object | None) -> Object:
-            assert old is not None, "the update loop answers 404 for subresources of absent objects"
+    async def node(self, name: str) -> Object:
+        """Raises NotFound."""
+        scope = replace(self.sibling("", "nodes", name), namespace="")
+        stored = await reading.get(self.registry, scope)
+        obj: Object = stored.object
+        return obj
+
+    async def admit(
+        self, obj: Object, options: WriteOptions, size: int
+    ) -> tuple[Object, Callable[[], Awaitable[None]]]:
+        """An object that is posted to a subresource, as mutating admission leaves it, and
+        validating admission of that, for when the rest has been checked."""
+        attributes = self.registry.attributes(
+            self.scope,
+            "CREATE",
+            self.scope.name or obj["metadata"].get("name", ""),
+            obj,
+            None,
+            dry_run=options.dry_run,
+            options=options_of("CreateOptions", options.as_object()),
+        )
+        asker = self.scope.asker(size)
+        obj = await mutation.mutate(self.registry, self.scope, asker, attributes)
+        lookup = self.registry.lookup(self.scope.tenant)
+        return obj, partial(self.registry.chain.validate, attributes, lookup)
+
+    async def change(
+        self, scope: Scope, edit: Callable[[Object], Object], options: WriteOptions
+    ) -> Stored:
+        async def edited(old: Object) -> Object:
             return edit(old)
 
-        request = update.Request(manager=self.manager(options), dry_run=options.dry_run, managed=True)
-        await update.update(self.registry, scope, change, request)
+        request = Request(self.manager(options), options.dry_run)
+        registry = self.registry.unasked()
+        return await update(registry, scope, Edit(edited, sets_managers=True), request)
 
 
 class BindingView(PodView):
     """POST to pods/NAME/binding and to bindings: puts a pod on a node."""
 
-    async def post(self) -> HttpResponseBase | None:
+    async def post(self, request: ApiRequest) -> HttpResponseBase | None:
         options = WriteOptions.parse(self.request.query, "CreateOptions")
         kind = encode.accepted(self.request, self.scope)
-        binding = await bodies.read_object(self.request, self.scope, strict.directive(options.field_validation))
+        body = await bodies.read_object(
+            self.request, self.scope, strict.directive(options.field_validation)
+        )
+        binding, validate = await self.admit(body.object, options, body.size)
         name = binding["metadata"].get("name", "")
         if self.scope.name and name != self.scope.name:
             raise BadRequest("name in URL does not match name in Binding object")
         errors = _target_errors(binding.get("target") or {})
         if errors:
             raise PlainError(aggregate([str(e) for e in errors]))
+        await validate()
 
         def bind(old: Object) -> Object:
             pod = podbinding.assign(old, binding, self.scope.now)
@@ -92,23 +143,31 @@ def _target_errors(target: Object) -> FieldErrors:
 class EvictionView(PodView):
     """POST to pods/NAME/eviction: a delete that respects disruption budgets."""
 
-    async def post(self) -> HttpResponseBase | None:
+    async def post(self, request: ApiRequest) -> HttpResponseBase | None:
         kind = encode.accepted(self.request, self.scope)
         options = WriteOptions.parse(self.request.query, "CreateOptions")
-        eviction = await bodies.read_object(self.request, self.scope, strict.directive(options.field_validation))
+        body = await bodies.read_object(
+            self.request, self.scope, strict.directive(options.field_validation)
+        )
+        eviction, validate = await self.admit(body.object, options, body.size)
         if eviction["metadata"].get("name", "") != self.scope.name:
             raise BadRequest("name in URL does not match name in Eviction object")
-        wanted = DeleteOptions.from_body(eviction.get("deleteOptions") or {})
+        delete_options = DeleteOptions.from_body(eviction.get("deleteOptions") or {})
         if options.dry_run:
-            wanted.dry_run_values = ("All",)
+            delete_options.dry_run_values = ("All",)
+        await validate()
         pod = await self.pod()
         budget = await self._budget(pod)
         charged = podeviction.charge(budget, pod, self.scope.now) if budget is not None else None
-        if charged is not None and not wanted.dry_run:
-            await self._store_charge(charged, options)
-        if podeviction.holds_version(pod, budget):
-            wanted.precondition_resource_version, wanted.has_preconditions = pod["metadata"]["resourceVersion"], True
-        await self._delete(wanted, budget)
+        if charged is not None and not delete_options.dry_run:
+            await self._store_charge(charged["metadata"]["name"], pod, options)
+        asked = delete_options.precondition_resource_version is not None
+        if podeviction.holds_version(pod, budget) and not asked:
+            delete_options.precondition_resource_version, delete_options.has_preconditions = (
+                pod["metadata"]["resourceVersion"],
+                True,
+            )
+        await self._delete(delete_options, None if asked else budget, options)
         return encode.object_response(self.request, self.scope, kind, _created(), 201)
 
     async def _budget(self, pod: Object) -> Object | None:
@@ -118,24 +177,50 @@ class EvictionView(PodView):
         lookup = self.registry.lookup(self.scope.tenant)
         return podeviction.budget_of(pod, await lookup.list(_BUDGETS, self.scope.namespace))
 
-    async def _store_charge(self, charged: Object, options: WriteOptions) -> None:
-        scope = self.sibling("policy", "poddisruptionbudgets", charged["metadata"]["name"], "status")
-        await self.change(scope, lambda _: update.copy_of(charged), options)
+    async def _store_charge(self, budget_name: str, pod: Object, options: WriteOptions) -> None:
+        """Spends from the budget as it is by now: another eviction may have spent from it since it
+        was read. Raises as `podeviction.charge` does."""
+        scope = self.sibling("policy", "poddisruptionbudgets", budget_name, "status")
+        await self.change(
+            scope, lambda old: podeviction.charge(old, pod, self.scope.now) or old, options
+        )
 
-    async def _delete(self, wanted: DeleteOptions, budget: Object | None) -> None:
-        wanted.validate()
+    async def _delete(
+        self, delete_options: DeleteOptions, budget: Object | None, options: WriteOptions
+    ) -> None:
+        """``budget``: clients are told to come back when the pod has changed under its eyes."""
+        delete_options.validate()
         try:
-            await deletion.delete(self.registry, self.sibling("", "pods", self.scope.name), wanted)
+            if not delete_options.dry_run:
+                await self._mark(delete_options, options)
+            await deletion.delete(
+                self.registry.unasked(), self.sibling("", "pods", self.scope.name), delete_options
+            )
         except Conflict as e:
             if budget is None:
                 raise
             raise podeviction.still_processed(budget["metadata"]["name"]) from e
 
+    async def _mark(self, delete_options: DeleteOptions, options: WriteOptions) -> None:
+        """Writes why the pod goes into its status; a deletion that names the pod's version names
+        the one that comes of it. Raises Conflict."""
+        scope = self.sibling("", "pods", self.scope.name, "status")
+
+        def mark(old: Object) -> Object:
+            deletion.check_preconditions(scope.resource, old, delete_options)
+            return podeviction.marked(old, self.scope.now)
+
+        stored = await self.change(scope, mark, options)
+        if delete_options.precondition_resource_version is not None:
+            version = stored.object["metadata"]["resourceVersion"]
+            delete_options.precondition_resource_version = version
+
 
 class LogView(PodView):
-    """GET pods/NAME/log: there is no kubelet, so a pod has no log; what is wrong with the question is still said."""
+    """GET pods/NAME/log: there is no kubelet, so a pod has no log; what is wrong with the question
+    is still said."""
 
-    async def get(self) -> HttpResponseBase | None:
+    async def get(self, request: ApiRequest) -> HttpResponseBase | None:
         pod = await self.pod()
         errors = podstreams.log_errors(self._options())
         if errors:
@@ -145,11 +230,13 @@ class LogView(PodView):
             response = HttpResponse(status=204)
             del response["Content-Type"]
             return response
-        raise NotFound(_NODES, pod["spec"]["nodeName"])
+        raise podstreams.unreachable(await self.node(pod["spec"]["nodeName"]))
 
     def _options(self) -> Object:
         query = self.request.query
-        options: Object = {name: first(query, name) for name in ("sinceTime", "stream") if query.get(name)}
+        options: Object = {
+            name: first(query, name) for name in ("sinceTime", "stream") if query.get(name)
+        }
         for name in ("tailLines", "limitBytes", "sinceSeconds"):
             if query.get(name):
                 options[name] = parse_int(first(query, name))
@@ -160,25 +247,43 @@ class ConnectView(PodView):
     """exec, attach, portforward and proxy: they need a node that runs the pod."""
 
     async def _connect(self) -> HttpResponseBase | None:
+        await self._admit()
         if self.scope.resource.group_resource != _PODS:
             await reading.get(self.registry, replace(self.scope, subresource=""))
-            raise ApiError(f"no endpoints available for {self.scope.resource.singular} {self.scope.name!r}".replace("'", '"'), code=503)
+            raise ApiError(
+                f"no endpoints available for {self.scope.resource.singular} "
+                f"{self.scope.name!r}".replace("'", '"'),
+                code=503,
+            )
         pod = await self.pod()
         if self.scope.subresource in ("exec", "attach"):
             podstreams.container_of(pod, first(self.request.query, "container"))
-        raise NotFound(_NODES, podstreams.node_of(pod))
+        raise podstreams.unreachable(await self.node(podstreams.node_of(pod)))
 
-    async def get(self) -> HttpResponseBase | None:
+    async def _admit(self) -> None:
+        """Of what the client asks for with its query (``rest.ConnectResource``)."""
+        if self.request.query.get("dryRun"):
+            raise BadRequest("dryRun is not supported")
+        scope, registry = replace(self.scope, until=math.inf), self.registry
+        attributes = registry.attributes(scope, "CONNECT", scope.name, None, None)
+        attributes.object = podstreams.options_object(
+            attributes.kind, self.request.query, self.request.info.parts[3:]
+        )
+        lookup = registry.lookup(scope.tenant)
+        await registry.chain.admit(attributes, lookup)
+        await registry.chain.validate(attributes, lookup)
+
+    async def get(self, request: ApiRequest) -> HttpResponseBase | None:
         return await self._connect()
 
-    async def post(self) -> HttpResponseBase | None:
+    async def post(self, request: ApiRequest) -> HttpResponseBase | None:
         return await self._connect()
 
-    async def put(self) -> HttpResponseBase | None:
+    async def put(self, request: ApiRequest) -> HttpResponseBase | None:
         return await self._connect()
 
-    async def patch(self) -> HttpResponseBase | None:
+    async def patch(self, request: ApiRequest) -> HttpResponseBase | None:
         return await self._connect()
 
-    async def delete(self) -> HttpResponseBase | None:
+    async def delete(self, request: ApiRequest) -> HttpResponseBase | None:
         return await self._connect()

@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from io import BytesIO
+from typing import Any
+
 from django.http.response import HttpResponseBase
+from rest_framework.request import Request
 
 from apiserver.authn.claims import Refused
 from apiserver.authz import reviews
 from apiserver.authz.attributes import Attributes, Decision
 from apiserver.authz.rbac import UserRules
 from apiserver.codec import strict
-from apiserver.endpoints import bodies, encode
+from apiserver.endpoints import encode
 from apiserver.endpoints.filters.authentication import identify
+from apiserver.endpoints.request import ApiRequest
+from apiserver.endpoints.views.base import KubernetesView
 from apiserver.endpoints.views.resource import ResourceView
 from apiserver.kinds.authentication.reviews import token_of, token_review, user_info
-from apiserver.kinds.base import Object
+from apiserver.meta.objects import Object
 from apiserver.meta.times import format_time
+from apiserver.registry.offload import by_size
 from apiserver.registry.options import WriteOptions
 from apiserver.registry.result import Stored
 from apiserver.user import User
@@ -23,10 +30,24 @@ _INVALID = "invalid bearer token"
 
 
 class ReviewView(ResourceView):
-    async def post(self) -> HttpResponseBase | None:
-        options = WriteOptions.parse(self.request.query, "CreateOptions")
+    """Goes through all of DRF's steps; its parsers read the body."""
+
+    dispatch = KubernetesView.dispatch
+
+    def get_parser_context(self, request: ApiRequest) -> dict[str, Any]:
+        """What `rest.EncodingParser` needs."""
+        options = WriteOptions.parse(request.query, "CreateOptions")
+        validation = strict.directive(options.field_validation)
+        return {"view": self, "scope": self.scope, "validation": validation}
+
+    async def post(self, request: Request) -> HttpResponseBase | None:
         kind = encode.accepted(self.request, self.scope)
-        review = await bodies.read_object(self.request, self.scope, strict.directive(options.field_validation))
+        parser = request.negotiator.select_parser(request, request.parsers)
+        data = await self.request.read_body()  # request.data sees none that names no length
+        asker = self.scope.asker(parser.encoding.weight(data, self.scope.schema))
+        review = await by_size(
+            asker, lambda: parser.parse(BytesIO(data), parser.media_type, request.parser_context)
+        )
         answer = await self._answer(review)
         return encode.object_response(self.request, self.scope, kind, Stored.of_object(answer), 201)
 
@@ -35,13 +56,19 @@ class ReviewView(ResourceView):
         if resource == "subjectaccessreviews":
             return await reviews.subject_access_review(review, self._authorize)
         if resource == "localsubjectaccessreviews":
-            return await reviews.local_subject_access_review(review, self.scope.namespace, self._authorize)
+            return await reviews.local_subject_access_review(
+                review, self.scope.namespace, self._authorize
+            )
         if resource == "selfsubjectaccessreviews":
             return await reviews.self_subject_access_review(review, user, self._authorize)
         if resource == "selfsubjectrulesreviews":
             return await reviews.self_subject_rules_review(review, user, self._rules)
         if resource == "selfsubjectreviews":
-            return {**review, "metadata": {"creationTimestamp": format_time(self.scope.now)}, "status": {"userInfo": user_info(user)}}
+            return {
+                **review,
+                "metadata": {"creationTimestamp": format_time(self.scope.now)},
+                "status": {"userInfo": user_info(user)},
+            }
         return await self._token_review(review)
 
     async def _authorize(self, attributes: Attributes) -> Decision:

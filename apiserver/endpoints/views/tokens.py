@@ -1,4 +1,5 @@
-"""POST to serviceaccounts/NAME/token: a token of the account, bound to an object that it dies with if the request wants that.
+"""POST to serviceaccounts/NAME/token: a token of the account, bound to an object that it dies with
+if the request wants that.
 
 Nothing is stored, so a dry run gets its token too, as from kube-apiserver.
 Source: kubernetes ``pkg/registry/core/serviceaccount/storage/token.go``.
@@ -14,88 +15,115 @@ from django.http.response import HttpResponseBase
 from admission.attributes import Attributes
 from apiserver.authn.claims import Ref
 from apiserver.authn.serviceaccounts import RESOURCES
-from apiserver.codec import strict
 from apiserver.endpoints import bodies, encode
+from apiserver.endpoints.request import ApiRequest
 from apiserver.endpoints.views.resource import ResourceView
 from apiserver.errors import NotFound
 from apiserver.fieldmanager.manager import FieldManager
 from apiserver.kinds.authentication import token_request
-from apiserver.kinds.base import Object
 from apiserver.meta import features
+from apiserver.meta.objects import Object
 from apiserver.meta.times import format_time
 from apiserver.registry import mutation, reading
-from apiserver.registry.core import ordered_metadata
-from apiserver.registry.objectmeta import ensure_namespace
-from apiserver.registry.options import WriteOptions
+from apiserver.registry.options import WriteOptions, options_of
 from apiserver.registry.result import Stored
 from apiserver.schema import builtin
 
 _API_VERSION = token_request.KIND.api_version
-_FIELDS = FieldManager(token_request.KIND.kind, lambda _: builtin.schema_for(token_request.KIND), lambda obj, _: obj)
+_FIELDS = FieldManager(
+    token_request.KIND.kind, lambda _: builtin.schema_for(token_request.KIND), lambda obj, _: obj
+)
 
 
 class TokenView(ResourceView):
-    async def post(self) -> HttpResponseBase | None:
+    async def post(self, request: ApiRequest) -> HttpResponseBase | None:
         kind = encode.accepted(self.request, self.scope)
         bodies.media_type(self.request, self.scope)
         options = WriteOptions.parse(self.request.query, "CreateOptions")
-        asked = await self._body(options)
+        asked, size = await self._body(options)
         token_request.default_token_request(asked)
         now = self.scope.now
-        asked = _FIELDS.update(None, asked, self.manager(options), api_version=_API_VERSION, subresource="token", now=now)
+        asked = _FIELDS.update(
+            None,
+            asked,
+            self.manager(options),
+            api_version=_API_VERSION,
+            subresource="token",
+            now=now,
+        )
         attributes = self._attributes(asked, options)
-        asked = await mutation.mutate(self.registry, self.scope, attributes)
+        asked = await mutation.mutate(self.registry, self.scope, self.scope.asker(size), attributes)
         await self._issue(asked, attributes)
         return encode.object_response(self.request, self.scope, kind, Stored.of_object(asked), 201)
 
-    async def _body(self, options: WriteOptions) -> Object:
-        asked = await bodies.read_object(self.request, self.scope, strict.directive(options.field_validation))
-        ensure_namespace(asked["metadata"], self.scope.namespace)
-        return asked
-
     def _attributes(self, asked: Object, options: WriteOptions) -> Attributes:
-        made = self.registry.attributes(self.scope, "CREATE", self.scope.name, asked, None, dry_run=options.dry_run)
-        return replace(made, kind=token_request.KIND)
+        attributes = self.registry.attributes(
+            self.scope,
+            "CREATE",
+            self.scope.name,
+            asked,
+            None,
+            dry_run=options.dry_run,
+            options=options_of("CreateOptions", options.as_object()),
+        )
+        return replace(attributes, kind=token_request.KIND)
 
     async def _issue(self, asked: Object, attributes: Attributes) -> None:
         scope, tokens = self.scope, self.server.tokens
         token_request.check_name(asked, scope.name)
         account = await self._found("serviceaccounts", scope.name)
-        audiences, strictly = [tokens.issuer(scope.tenant.name)], features.enabled(token_request.UID_VALIDATION)
-        for text in token_request.fill_token_request(asked, account, audiences, format_time(scope.now), strict=strictly):
+        audiences, strictly = (
+            [tokens.issuer(scope.tenant.name)],
+            features.enabled(token_request.UID_VALIDATION),
+        )
+        for text in token_request.fill_token_request(
+            asked, account, audiences, format_time(scope.now), strict=strictly
+        ):
             scope.warn(text)
         token_request.validate_token_request(asked)
         attributes.object = asked
-        await self.registry.chain.validate(attributes, self.registry.lookup(scope.tenant))
+        lookup = self.registry.lookup(scope.tenant, scope.asker(0))
+        await self.registry.chain.validate(attributes, lookup)
         spec = asked["spec"]
         bound = await self._bound(spec.get("boundObjectRef"))
         seconds = spec["expirationSeconds"]
         token = tokens.issue(scope.tenant, account, spec["audiences"], bound, seconds, scope.now)
-        asked["metadata"] = ordered_metadata(asked["metadata"], scope.resource)
+        asked["metadata"] = scope.resource.ordered_metadata(asked["metadata"])
         expires = format_time(scope.now + timedelta(seconds=seconds))
         asked["status"] = {"token": token, "expirationTimestamp": expires}
 
     async def _bound(self, ref: Object | None) -> dict[str, Ref]:
-        """By the names of the claims: what the request wants the token to be bound to, and the node of a pod."""
+        """By the names of the claims: what the request wants the token to be bound to, and the node
+        of a pod."""
         if ref is None:
             return {}
         kind = token_request.bound_kind(ref).lower()
-        found = await self._found(f"{kind}s", ref["name"])
-        token_request.check_bound(ref, found, self.scope.name)
-        bound = {kind: Ref(ref["name"], found["metadata"]["uid"])}
-        if kind == "pod" and (node := found["spec"].get("nodeName")):
-            there = await self.registry.lookup(self.scope.tenant).get(RESOURCES["node"], "", node, fresh=True)
+        owner = await self._found(f"{kind}s", ref["name"])
+        token_request.check_bound(ref, owner, self.scope.name)
+        bound = {kind: Ref(ref["name"], owner["metadata"]["uid"])}
+        if kind == "pod" and (node := owner["spec"].get("nodeName")):
+            there = await self.registry.lookup(self.scope.tenant).get(
+                RESOURCES["node"], "", node, fresh=True
+            )
             bound["node"] = Ref(node, there["metadata"]["uid"] if there is not None else "")
         return bound
 
     async def _found(self, resource: str, name: str) -> Object:
-        """An object of the core group by name, of the request's namespace where it has one. Raises NotFound."""
-        found = self.registry.catalog.find(self.scope.tenant, "", resource)
-        assert found is not None, f"{resource} are built in"
+        """An object of the core group by name, of the request's namespace where it has one. Raises
+        NotFound."""
+        served_resource = self.registry.catalog.find(self.scope.tenant, "", resource)
+        assert served_resource is not None, f"{resource} are built in"
         if "\0" in name:
-            raise NotFound(found.group_resource, name)
-        served = found.versions[found.storage_version]
-        namespace = self.scope.namespace if found.namespaced else ""
-        scope = replace(self.scope, resource=found, served=served, namespace=namespace, name=name, subresource="")
+            raise NotFound(served_resource.group_resource, name)
+        served = served_resource.versions[served_resource.storage_version]
+        namespace = self.scope.namespace if served_resource.namespaced else ""
+        scope = replace(
+            self.scope,
+            resource=served_resource,
+            served=served,
+            namespace=namespace,
+            name=name,
+            subresource="",
+        )
         obj: Object = (await reading.get(self.registry, scope)).object
         return obj

@@ -1,26 +1,40 @@
-"""/version: what kubectl prints as the server's version. It stands behind the router of the resources, and is JSON only."""
+"""/version: what kubectl prints as the server's version. It stands behind the router of the
+resources, and is JSON only."""
 
 from __future__ import annotations
 
 import platform
+from typing import ClassVar
 
-import orjson
-from django.http import HttpResponse
+from rest_framework.request import Request
+from rest_framework.response import Response
 
 from apiserver.codec import negotiate
-from apiserver.endpoints.request import ApiRequest, Send
-from apiserver.endpoints.server import Server
-from apiserver.errors import MethodNotAllowed, UnknownResource
+from apiserver.codec.negotiate import Accepted
+from apiserver.endpoints.request import ApiRequest
+from apiserver.endpoints.rest import RENDERERS
+from apiserver.endpoints.views.base import Handler, KubernetesView, routed
+from apiserver.errors import UnknownResource
 
 
-async def dispatch(server: Server, request: ApiRequest, send: Send) -> HttpResponse:
-    if request.info.path not in ("/version", "/version/"):
-        raise UnknownResource
-    if request.method != "GET":
-        raise MethodNotAllowed
-    negotiate.check_route(request.header(b"accept"), supported=(negotiate.JSON,))
-    version = server.git_version
-    document = {
+class VersionView(KubernetesView):
+    renderer_classes: ClassVar[list[type]] = [RENDERERS[negotiate.JSON]]
+
+    def handler(self) -> Handler:
+        if self.request.info.path not in ("/version", "/version/"):
+            raise UnknownResource
+        return super().handler()
+
+    def accept(self, request: ApiRequest, offered: tuple[str, ...]) -> Accepted:
+        negotiate.check_route(request.header(b"accept"), supported=offered)
+        return Accepted(negotiate.JSON, pretty=True)
+
+    async def get(self, request: Request) -> Response:
+        return Response(_document(self.server.git_version))
+
+
+def _document(version: str) -> dict[str, str]:
+    return {
         "major": "1",
         "minor": "36",
         "emulationMajor": "1",
@@ -35,4 +49,6 @@ async def dispatch(server: Server, request: ApiRequest, send: Send) -> HttpRespo
         "compiler": platform.python_implementation().lower(),
         "platform": f"{platform.system().lower()}/{platform.machine()}",
     }
-    return HttpResponse(orjson.dumps(document, option=orjson.OPT_INDENT_2), content_type="application/json")
+
+
+dispatch = routed(VersionView)

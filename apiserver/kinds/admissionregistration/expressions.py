@@ -1,4 +1,5 @@
-"""The CEL expressions of webhooks and policies: whether one compiles, in the environment that admission evaluates it in."""
+"""The CEL expressions of webhooks and policies: whether one compiles, in the environment that
+admission evaluates it in."""
 
 from __future__ import annotations
 
@@ -6,13 +7,16 @@ from dataclasses import dataclass
 from functools import lru_cache
 from typing import Final
 
-from apiserver.cel.patchtypes import JSON_PATCH_TYPE, OBJECT_TYPE
-from apiserver.cel.policies import Variables, compile_policy, policy_env
+from apiserver.cel.kubernetes.patchtypes import JSON_PATCH_TYPE, OBJECT_TYPE
+from apiserver.cel.kubernetes.policies import Variables, compile_policy, policy_env
 from apiserver.cel.types import BOOL, DYN, NULL, STRING, Type, list_type
 
 Definitions = tuple[tuple[str, str], ...]
 """(name, expression) of the variables of a policy, in order."""
 
+_MOST_KEPT: Final = 10_000
+"""Code points of variables that stay compiled for the expressions that use them; longer ones would
+take too much memory."""
 ANYTHING: Final = (DYN,)
 CONDITION: Final = (BOOL,)
 MESSAGE: Final = (STRING,)
@@ -23,8 +27,9 @@ PATCHES: Final = (list_type(JSON_PATCH_TYPE),)
 
 @dataclass(frozen=True, slots=True)
 class Expression:
-    """One expression as it stands in a spec. results: types that it may evaluate to; params, authorizer: whether it may use those;
-    mutating: whether it may make Objects and JSONPatches; variables: None where there is no ``variables`` at all."""
+    """One expression as it stands in a spec. results: types that it may evaluate to; params,
+    authorizer: whether it may use those; mutating: whether it may make Objects and JSONPatches;
+    variables: None where there is no ``variables`` at all."""
 
     source: str
     results: tuple[Type, ...] = ANYTHING
@@ -38,13 +43,15 @@ def problem(expression: Expression) -> str:
     """What is wrong with it, in kube-apiserver's words, or ""."""
     env = policy_env(expression.params, expression.authorizer, expression.mutating)
     if expression.variables is not None:
-        env = _variables(expression.variables, expression.params, expression.mutating).env(env)
+        short = sum(len(source) for _, source in expression.variables) <= _MOST_KEPT
+        compiled = _variables if short else _variables.__wrapped__
+        env = compiled(expression.variables, expression.params, expression.mutating).env(env)
     return compile_policy(env, expression.source, expression.results).error
 
 
 @lru_cache(maxsize=32)
 def _variables(definitions: Definitions, params: bool, mutating: bool) -> Variables:
-    made = Variables()
+    variables = Variables()
     for name, source in definitions:
-        made.add(policy_env(params, True, mutating), name, source)
-    return made
+        variables.add(policy_env(params, True, mutating), name, source)
+    return variables

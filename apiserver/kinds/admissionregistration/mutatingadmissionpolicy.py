@@ -7,14 +7,29 @@ from typing import Any
 
 from apiserver.fielderrors import FieldErrors, FieldPath, invalid, not_supported, required
 from apiserver.kinds.admissionregistration.expressions import OBJECT, PATCHES, Expression
-from apiserver.kinds.admissionregistration.policies import SPEC, default_policy, param_kind_cell, policy_errors, variables_of
-from apiserver.kinds.admissionregistration.rules import GROUP, REINVOCATION_POLICIES, expression_errors
-from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.kinds.admissionregistration.policies import (
+    SPEC,
+    default_policy,
+    param_kind_cell,
+    policy_errors,
+    variables_of,
+)
+from apiserver.kinds.admissionregistration.rules import (
+    GROUP,
+    REINVOCATION_POLICIES,
+    expression_errors,
+)
+from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import checks as c
 from apiserver.kinds.registration import register
+from apiserver.meta.objects import Object
 from apiserver.meta.times import age
 
-_PATCHES = {"ApplyConfiguration": ("applyConfiguration", OBJECT), "JSONPatch": ("jsonPatch", PATCHES)}
+_OPERATIONS = ["*", "CONNECT", "CREATE", "UPDATE"]
+_PATCHES = {
+    "ApplyConfiguration": ("applyConfiguration", OBJECT),
+    "JSONPatch": ("jsonPatch", PATCHES),
+}
 
 
 @register(GROUP, "MutatingAdmissionPolicy")
@@ -27,11 +42,26 @@ class MutatingAdmissionPolicy(Kind):
 
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
         spec = obj.get("spec") or {}
-        return [*policy_errors(spec), *_mutations(spec)]
+        return [*policy_errors(spec), *_operations(spec), *_mutations(spec)]
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         metadata, spec = obj["metadata"], obj.get("spec") or {}
-        return [metadata["name"], len(spec.get("mutations") or []), param_kind_cell(spec), age(metadata.get("creationTimestamp"), now)]
+        return [
+            metadata["name"],
+            len(spec.get("mutations") or []),
+            param_kind_cell(spec),
+            age(metadata.get("creationTimestamp"), now),
+        ]
+
+
+def _operations(spec: Object) -> c.Errors:
+    """What is deleted cannot be mutated; the path has no indexes (validateMutatingAdmissionPolicy
+    in kubernetes ``pkg/apis/admissionregistration/validation``)."""
+    path = SPEC.child("matchConstraints", "resourceRules", "operations")
+    for rule in (spec.get("matchConstraints") or {}).get("resourceRules") or []:
+        for operation in rule.get("operations") or []:
+            if operation not in _OPERATIONS:
+                yield not_supported(path, operation, _OPERATIONS)
 
 
 def _mutations(spec: Object) -> c.Errors:
@@ -40,7 +70,9 @@ def _mutations(spec: Object) -> c.Errors:
         yield required(path, "mutations must contain at least one item")
     for i, mutation in enumerate(mutations):
         yield from _mutation(mutation, spec, path.at(i))
-    yield from c.one_of(spec.get("reinvocationPolicy"), SPEC.child("reinvocationPolicy"), REINVOCATION_POLICIES)
+    yield from c.one_of(
+        spec.get("reinvocationPolicy"), SPEC.child("reinvocationPolicy"), REINVOCATION_POLICIES
+    )
 
 
 def _mutation(mutation: Object, spec: Object, path: FieldPath) -> c.Errors:
@@ -55,12 +87,18 @@ def _mutation(mutation: Object, spec: Object, path: FieldPath) -> c.Errors:
         patch, at = mutation.get(member), path.child(member)
         if other != kind:
             if patch is not None:
-                yield invalid(at, f"{{{member}}}", f"must not be specified when patchType is {kind}")
+                yield invalid(
+                    at, f"{{{member}}}", f"must not be specified when patchType is {kind}"
+                )
         elif patch is None:
             yield required(at, f"must be specified when patchType is {kind}")
         else:
             params = spec.get("paramKind") is not None
             expression = Expression(
-                patch.get("expression", "").strip(), results, params=params, mutating=True, variables=variables_of(spec)
+                patch.get("expression", "").strip(),
+                results,
+                params=params,
+                mutating=True,
+                variables=variables_of(spec),
             )
-            yield from expression_errors(expression, at.child("expression"), "expression is not specified")
+            yield from expression_errors(expression, at.child("expression"))

@@ -8,8 +8,9 @@ from typing import Any
 from apiserver.fielderrors import FieldErrors
 from apiserver.kinds.admissionregistration.policies import binding_errors, param_ref_cell
 from apiserver.kinds.admissionregistration.rules import GROUP, default_match_resources
-from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.registration import register
+from apiserver.meta.objects import Object
 from apiserver.meta.times import age
 
 
@@ -26,4 +27,9 @@ class MutatingAdmissionPolicyBinding(Kind):
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         metadata, spec = obj["metadata"], obj.get("spec") or {}
-        return [metadata["name"], spec.get("policyName", ""), param_ref_cell(spec), age(metadata.get("creationTimestamp"), now)]
+        return [
+            metadata["name"],
+            spec.get("policyName", ""),
+            param_ref_cell(spec),
+            age(metadata.get("creationTimestamp"), now),
+        ]

@@ -8,21 +8,40 @@ from apiserver.fielderrors import FieldPath, forbidden, invalid, not_supported, 
 from apiserver.kinds.admissionregistration import rules
 from apiserver.kinds.admissionregistration.expressions import Definitions, Expression
 from apiserver.kinds.admissionregistration.rules import expression_errors
-from apiserver.kinds.base import Object
 from apiserver.kinds.common import checks as c
 from apiserver.kinds.common import selectors
 from apiserver.meta import names
 from apiserver.meta.gvk import GroupVersion
+from apiserver.meta.objects import Object
 
 SPEC = FieldPath("spec")
 
 _IDENTIFIER = re.compile(r"[_a-zA-Z][_a-zA-Z0-9]*")
 _RESERVED = frozenset(
     {
-        "true", "false", "null", "in", "as", "break", "const", "continue", "else", "for", "function", "if",
-        "import", "let", "loop", "package", "namespace", "return", "var", "void", "while",
+        "true",
+        "false",
+        "null",
+        "in",
+        "as",
+        "break",
+        "const",
+        "continue",
+        "else",
+        "for",
+        "function",
+        "if",
+        "import",
+        "let",
+        "loop",
+        "package",
+        "namespace",
+        "return",
+        "var",
+        "void",
+        "while",
     }
-)  # fmt: skip
+)
 _NOT_FOUND_ACTIONS = ["Deny", "Allow"]
 
 
@@ -45,7 +64,9 @@ def policy_errors(spec: Object) -> c.Errors:
         if not match.get("resourceRules"):
             yield required(path.child("resourceRules"))
     params = spec.get("paramKind") is not None
-    yield from rules.match_conditions_errors(spec.get("matchConditions"), SPEC.child("matchConditions"), params=params)
+    yield from rules.match_conditions_errors(
+        spec.get("matchConditions"), SPEC.child("matchConditions"), params=params
+    )
     yield from _variables(spec, params)
 
 
@@ -67,7 +88,9 @@ def _variables(spec: Object, params: bool) -> c.Errors:
         elif not _IDENTIFIER.fullmatch(name) or name in _RESERVED:
             yield invalid(path.child("name"), name, "must be a valid CEL identifier")
         expression = Expression(source, params=params, variables=known[:i])
-        yield from expression_errors(expression, path.child("expression"), "expression is not specified")
+        yield from expression_errors(
+            expression, path.child("expression"), "expression is not specified"
+        )
 
 
 def _param_kind(kind: Object, path: FieldPath) -> c.Errors:
@@ -78,7 +101,9 @@ def _param_kind(kind: Object, path: FieldPath) -> c.Errors:
         yield invalid(at, version, f"unexpected GroupVersion string: {version}")
     else:
         parsed = GroupVersion.parse(version)
-        yield from _joined(parsed.group, at, names.dns1123_subdomain(parsed.group) if parsed.group else [])
+        yield from _joined(
+            parsed.group, at, names.dns1123_subdomain(parsed.group) if parsed.group else []
+        )
         if not parsed.version:
             yield invalid(at, version, "version must be specified")
         else:
@@ -88,7 +113,11 @@ def _param_kind(kind: Object, path: FieldPath) -> c.Errors:
     else:
         wrong = names.dns1035_label(name.lower())
         if wrong:
-            yield invalid(path.child("kind"), name, f"may have mixed case, but should otherwise match: {','.join(wrong)}")
+            yield invalid(
+                path.child("kind"),
+                name,
+                f"may have mixed case, but should otherwise match: {','.join(wrong)}",
+            )
 
 
 def _joined(value: str, path: FieldPath, wrong: list[str]) -> c.Errors:
@@ -96,7 +125,7 @@ def _joined(value: str, path: FieldPath, wrong: list[str]) -> c.Errors:
         yield invalid(path, value, ",".join(wrong))
 
 
-# --- bindings --------------------------------------------------------------------------------------------------------------------------
+# --- bindings -------------------------------------------------------------------------------------
 def binding_errors(spec: Object) -> c.Errors:
     """policyName, paramRef, matchResources (whose path is misspelt upstream too)."""
     if not spec.get("policyName"):
@@ -104,13 +133,19 @@ def binding_errors(spec: Object) -> c.Errors:
     else:
         yield from c.dns_subdomain(spec["policyName"], SPEC.child("policyName"))
     yield from _param_ref(spec.get("paramRef"), SPEC.child("paramRef"))
-    yield from rules.match_resources_errors(spec.get("matchResources"), SPEC.child("matchResouces"))
+    yield from rules.match_resources_errors(
+        spec.get("matchResources"), SPEC.child("matchResources")
+    )
 
 
 def _param_ref(ref: Object | None, path: FieldPath) -> c.Errors:
     if ref is None:
         return
-    name, selector, action = ref.get("name", ""), ref.get("selector"), ref.get("parameterNotFoundAction")
+    name, selector, action = (
+        ref.get("name", ""),
+        ref.get("selector"),
+        ref.get("parameterNotFoundAction"),
+    )
     if name:
         yield from c.name(name, path.child("name"), names.path_segment)
     yield from selectors.validate(selector, path.child("selector"))
@@ -143,7 +178,11 @@ def _go_selector(selector: Object) -> str:
     """As Go prints a LabelSelector (its generated String method)."""
     labels = "".join(f"{k}: {v}," for k, v in sorted((selector.get("matchLabels") or {}).items()))
     requirements = "".join(
-        f"LabelSelectorRequirement{{Key:{r.get('key', '')},Operator:{r.get('operator', '')},Values:[{' '.join(r.get('values') or ())}],}},"
+        f"LabelSelectorRequirement{{Key:{r.get('key', '')},Operator:{r.get('operator', '')},"
+        f"Values:[{' '.join(r.get('values') or ())}],}},"
         for r in selector.get("matchExpressions") or ()
     )
-    return f"&LabelSelector{{MatchLabels:map[string]string{{{labels}}},MatchExpressions:[]LabelSelectorRequirement{{{requirements}}},}}"
+    return (
+        f"&LabelSelector{{MatchLabels:map[string]string{{{labels}}},"
+        f"MatchExpressions:[]LabelSelectorRequirement{{{requirements}}},}}"
+    )

@@ -1,13 +1,14 @@
-"""What webhooks and policies have in common: rules, selectors, match conditions (kubernetes ``pkg/apis/admissionregistration``)."""
+"""What webhooks and policies have in common: rules, selectors, match conditions (kubernetes
+``pkg/apis/admissionregistration``)."""
 
 from __future__ import annotations
 
 from apiserver.fielderrors import FieldPath, duplicate, invalid, not_supported, required, too_many
 from apiserver.kinds.admissionregistration.expressions import CONDITION, Expression, problem
-from apiserver.kinds.base import Object
 from apiserver.kinds.common import checks as c
 from apiserver.kinds.common import selectors
 from apiserver.meta import names
+from apiserver.meta.objects import Object
 
 GROUP = "admissionregistration.k8s.io"
 FAILURE_POLICIES = ["Fail", "Ignore"]
@@ -17,7 +18,7 @@ _OPERATIONS = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"]
 _SCOPES = ["*", "Cluster", "Namespaced"]
 
 
-# --- defaults --------------------------------------------------------------------------------------------------------------------------
+# --- defaults -------------------------------------------------------------------------------------
 def default_rules(rules: list[Object] | None) -> None:
     for rule in rules or []:
         if rule.get("scope") is None:
@@ -41,7 +42,7 @@ def default_selectors(match: Object) -> None:
             match[member] = {}
 
 
-# --- rules -----------------------------------------------------------------------------------------------------------------------------
+# --- rules ----------------------------------------------------------------------------------------
 def rule_errors(rule: Object, path: FieldPath) -> c.Errors:
     operations = rule.get("operations") or []
     yield from _names(operations, path.child("operations"), "operations")
@@ -80,7 +81,9 @@ def _resources(resources: list[str], path: FieldPath) -> c.Errors:
             plain = text != "*"
             continue
         if resource in all_of_resource:
-            yield invalid(path.at(i), text, f"if '{resource}/*' is present, must not specify {text}")
+            yield invalid(
+                path.at(i), text, f"if '{resource}/*' is present, must not specify {text}"
+            )
         if sub in sub_of_all:
             yield invalid(path.at(i), text, f"if '*/{sub}' is present, must not specify {text}")
         if sub == "*":
@@ -90,7 +93,11 @@ def _resources(resources: list[str], path: FieldPath) -> c.Errors:
     if len(resources) > 1 and "*/*" in resources:
         yield invalid(path, resources, "if '*/*' is present, must not specify other resources")
     if "*" in resources and plain:
-        yield invalid(path, resources, "if '*' is present, must not specify other resources without subresources")
+        yield invalid(
+            path,
+            resources,
+            "if '*' is present, must not specify other resources without subresources",
+        )
 
 
 def match_resources_errors(match: Object | None, path: FieldPath) -> c.Errors:
@@ -118,18 +125,28 @@ def _required_one_of(value: str | None, path: FieldPath, supported: list[str]) -
 
 
 def failure_policy_errors(spec: Object, path: FieldPath) -> c.Errors:
-    yield from _required_one_of(spec.get("failurePolicy"), path.child("failurePolicy"), FAILURE_POLICIES)
+    yield from _required_one_of(
+        spec.get("failurePolicy"), path.child("failurePolicy"), FAILURE_POLICIES
+    )
 
 
-# --- match conditions ------------------------------------------------------------------------------------------------------------------
-def match_conditions_errors(conditions: list[Object] | None, path: FieldPath, *, params: bool = False) -> c.Errors:
+# --- match conditions -----------------------------------------------------------------------------
+def match_conditions_errors(
+    conditions: list[Object] | None, path: FieldPath, *, params: bool = False
+) -> c.Errors:
     conditions = conditions or []
     if len(conditions) > 64:
         yield too_many(path, len(conditions), 64)
     seen: set[str] = set()
     for i, condition in enumerate(conditions):
-        source, name, at = condition.get("expression", "").strip(), condition.get("name", ""), path.at(i)
-        yield from expression_errors(Expression(source, CONDITION, params=params), at.child("expression"), "")
+        source, name, at = (
+            condition.get("expression", "").strip(),
+            condition.get("name", ""),
+            path.at(i),
+        )
+        yield from expression_errors(
+            Expression(source, CONDITION, params=params), at.child("expression"), ""
+        )
         if not name:
             yield required(at.child("name"))
             continue
@@ -139,7 +156,7 @@ def match_conditions_errors(conditions: list[Object] | None, path: FieldPath, *,
         seen.add(name)
 
 
-def expression_errors(expression: Expression, path: FieldPath, missing: str) -> c.Errors:
+def expression_errors(expression: Expression, path: FieldPath, missing: str = "") -> c.Errors:
     """``missing``: the detail when there is no expression."""
     if not expression.source.strip():
         yield required(path, missing)

@@ -7,12 +7,24 @@ from datetime import datetime
 from typing import Any
 
 from apiserver.fielderrors import FieldErrors, FieldPath, duplicate, invalid, required
-from apiserver.kinds.admissionregistration.expressions import ANNOTATION, CONDITION, MESSAGE, Expression
-from apiserver.kinds.admissionregistration.policies import SPEC, default_policy, param_kind_cell, policy_errors, variables_of
+from apiserver.kinds.admissionregistration.expressions import (
+    ANNOTATION,
+    CONDITION,
+    MESSAGE,
+    Expression,
+)
+from apiserver.kinds.admissionregistration.policies import (
+    SPEC,
+    default_policy,
+    param_kind_cell,
+    policy_errors,
+    variables_of,
+)
 from apiserver.kinds.admissionregistration.rules import GROUP, expression_errors
-from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.kinds.base import STATUS_KEEPS_METADATA, Kind, WriteContext
 from apiserver.kinds.common import checks as c
 from apiserver.kinds.registration import register
+from apiserver.meta.objects import Object
 from apiserver.meta.times import age
 
 _REASONS = ["Forbidden", "Invalid", "RequestEntityTooLarge"]
@@ -25,6 +37,7 @@ class ValidatingAdmissionPolicy(Kind):
     standard_finalizers = False
     allow_unconditional_update = False
     status = True
+    status_keeps = STATUS_KEEPS_METADATA
 
     def default(self, obj: Object, version: str) -> None:
         default_policy(obj.setdefault("spec", {}))
@@ -40,7 +53,12 @@ class ValidatingAdmissionPolicy(Kind):
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         metadata, spec = obj["metadata"], obj.get("spec") or {}
-        return [metadata["name"], len(spec.get("validations") or []), param_kind_cell(spec), age(metadata.get("creationTimestamp"), now)]
+        return [
+            metadata["name"],
+            len(spec.get("validations") or []),
+            param_kind_cell(spec),
+            age(metadata.get("creationTimestamp"), now),
+        ]
 
 
 def _outcomes(spec: Object, name: str) -> c.Errors:
@@ -63,14 +81,16 @@ def _outcomes(spec: Object, name: str) -> c.Errors:
 
 
 def _validation(validation: Object, spec: Object, path: FieldPath) -> c.Errors:
-    params, known = spec.get("paramKind") is not None, variables_of(spec)
-    main = Expression(validation.get("expression", ""), CONDITION, params=params, variables=known)
+    params, variables = spec.get("paramKind") is not None, variables_of(spec)
+    main = Expression(
+        validation.get("expression", ""), CONDITION, params=params, variables=variables
+    )
     yield from expression_errors(main, path.child("expression"), "expression is not specified")
     text = validation.get("messageExpression", "")
     if text and not text.strip():
         yield invalid(path.child("messageExpression"), text, "must be non-empty if specified")
     elif text:
-        source = Expression(text, MESSAGE, params=params, authorizer=False, variables=known)
+        source = Expression(text, MESSAGE, params=params, authorizer=False, variables=variables)
         yield from expression_errors(source, path.child("messageExpression"), "")
     message = validation.get("message", "")
     if message and not message.strip():
@@ -84,7 +104,9 @@ def _annotation(annotation: Object, spec: Object, name: str, path: FieldPath) ->
     if name:
         yield from c.qualified_name(f"{name}/{annotation.get('key', '')}", path.child("key"))
     else:
-        yield invalid(path.child("key"), annotation.get("key", ""), "requires metadata.name be non-empty")
+        yield invalid(
+            path.child("key"), annotation.get("key", ""), "requires metadata.name be non-empty"
+        )
     source, at = annotation.get("valueExpression", ""), path.child("valueExpression")
     if len(source.strip().encode()) > _LONGEST_VALUE:
         yield required(at, f"must not exceed {_LONGEST_VALUE} bytes in length")

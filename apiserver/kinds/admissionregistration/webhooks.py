@@ -1,17 +1,26 @@
-"""Validating and mutating webhooks: defaults and validation of one entry, and what the two configurations share."""
+"""Validating and mutating webhooks: defaults and validation of one entry, and what the two
+configurations share."""
 
 from __future__ import annotations
 
 from datetime import datetime
 from typing import Any
 
-from apiserver.fielderrors import FieldErrors, FieldPath, duplicate, invalid, not_supported, required
+from apiserver.fielderrors import (
+    FieldErrors,
+    FieldPath,
+    duplicate,
+    invalid,
+    not_supported,
+    required,
+)
 from apiserver.kinds.admissionregistration import rules
-from apiserver.kinds.admissionregistration.client_config import client_config_errors, default_client_config
-from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import checks as c
 from apiserver.kinds.common import selectors
+from apiserver.kinds.common.client_config import client_config_errors, default_client_config
 from apiserver.meta import names
+from apiserver.meta.objects import Object, seen_before
 from apiserver.meta.times import age
 
 _SIDE_EFFECTS = ["None", "NoneOnDryRun"]
@@ -40,7 +49,11 @@ class WebhookConfiguration(Kind):
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         metadata = obj["metadata"]
-        return [metadata["name"], len(obj.get("webhooks") or []), age(metadata.get("creationTimestamp"), now)]
+        return [
+            metadata["name"],
+            len(obj.get("webhooks") or []),
+            age(metadata.get("creationTimestamp"), now),
+        ]
 
 
 def _errors(hooks: list[Object], mutating: bool) -> c.Errors:
@@ -57,8 +70,12 @@ def _errors(hooks: list[Object], mutating: bool) -> c.Errors:
         for member in ("namespaceSelector", "objectSelector"):
             yield from selectors.validate(hook.get(member), path.child(member))
         yield from client_config_errors(hook.get("clientConfig") or {}, path.child("clientConfig"))
-        yield from rules.match_conditions_errors(hook.get("matchConditions"), path.child("matchConditions"))
-        yield from _review_versions(hook.get("admissionReviewVersions") or [], path.child("admissionReviewVersions"))
+        yield from rules.match_conditions_errors(
+            hook.get("matchConditions"), path.child("matchConditions")
+        )
+        yield from _review_versions(
+            hook.get("admissionReviewVersions") or [], path.child("admissionReviewVersions")
+        )
 
 
 def _name(name: str, path: FieldPath) -> c.Errors:
@@ -69,12 +86,18 @@ def _name(name: str, path: FieldPath) -> c.Errors:
     wrong = list(c.dns_subdomain(name, path))
     yield from wrong
     if not wrong and name.count(".") < 2:
-        yield invalid(path, name, "should be a domain with at least three segments separated by dots")
+        yield invalid(
+            path, name, "should be a domain with at least three segments separated by dots"
+        )
 
 
 def _policies(hook: Object, path: FieldPath, mutating: bool) -> c.Errors:
-    yield from c.optional_one_of(hook.get("failurePolicy"), path.child("failurePolicy"), rules.FAILURE_POLICIES)
-    yield from c.optional_one_of(hook.get("matchPolicy"), path.child("matchPolicy"), rules.MATCH_POLICIES)
+    yield from c.optional_one_of(
+        hook.get("failurePolicy"), path.child("failurePolicy"), rules.FAILURE_POLICIES
+    )
+    yield from c.optional_one_of(
+        hook.get("matchPolicy"), path.child("matchPolicy"), rules.MATCH_POLICIES
+    )
     effects = hook.get("sideEffects")
     if effects is None:
         yield required(path.child("sideEffects"), f"must specify one of {', '.join(_SIDE_EFFECTS)}")
@@ -82,17 +105,25 @@ def _policies(hook: Object, path: FieldPath, mutating: bool) -> c.Errors:
         yield not_supported(path.child("sideEffects"), effects, _SIDE_EFFECTS)
     seconds = hook.get("timeoutSeconds")
     if seconds is not None and not 1 <= seconds <= 30:
-        yield invalid(path.child("timeoutSeconds"), seconds, "the timeout value must be between 1 and 30 seconds")
+        yield invalid(
+            path.child("timeoutSeconds"),
+            seconds,
+            "the timeout value must be between 1 and 30 seconds",
+        )
     if mutating:
-        yield from c.optional_one_of(hook.get("reinvocationPolicy"), path.child("reinvocationPolicy"), rules.REINVOCATION_POLICIES)
+        yield from c.optional_one_of(
+            hook.get("reinvocationPolicy"),
+            path.child("reinvocationPolicy"),
+            rules.REINVOCATION_POLICIES,
+        )
 
 
 def _review_versions(versions: list[str], path: FieldPath) -> c.Errors:
     if not versions:
         yield required(path, f"must specify one of {', '.join(_REVIEWS)}")
         return
-    for i, version in enumerate(versions):
-        if version in versions[:i]:
+    for i, (version, again) in enumerate(zip(versions, seen_before(versions), strict=True)):
+        if again:
             yield invalid(path.at(i), version, "duplicate version")
         else:
             yield from c.name(version, path.at(i), names.dns1035_label)

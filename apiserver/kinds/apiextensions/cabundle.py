@@ -1,4 +1,5 @@
-"""The CA bundle of a conversion webhook: PEM with at least one certificate (k8s.io/client-go ``transport.TLSConfigFor``)."""
+"""The CA bundle of a conversion webhook: PEM with at least one certificate (k8s.io/client-go
+``transport.TLSConfigFor``)."""
 
 from __future__ import annotations
 
@@ -9,7 +10,7 @@ from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
 
 from apiserver.fielderrors import FieldErrors, FieldPath, invalid
-from apiserver.kinds.base import Object
+from apiserver.meta.objects import Object
 
 _BLOCK = re.compile(rb"-----BEGIN ([^-\n]*)-----\s.*?-----END \1-----[ \t]*(?:\r?\n|$)", re.DOTALL)
 
@@ -25,8 +26,8 @@ def bundle_problem(bundle: str) -> str:
     if not bundle:
         return ""
     text, parsed = b64decode(bundle), ""
-    found = list(_BLOCK.finditer(text))
-    for block in found:
+    blocks = list(_BLOCK.finditer(text))
+    for block in blocks:
         if block[1] != b"CERTIFICATE" or b":" in block[0]:
             continue
         try:
@@ -35,8 +36,10 @@ def bundle_problem(bundle: str) -> str:
             parsed = parsed or "failed to parse certificate: x509: malformed certificate"
         else:
             return ""
-    rest = text[found[-1].end() :] if found else text
-    why = parsed or ("unable to parse bytes as PEM block" if rest else "no valid certificate authority data seen")
+    rest = text[blocks[-1].end() :] if blocks else text
+    why = parsed or (
+        "unable to parse bytes as PEM block" if rest else "no valid certificate authority data seen"
+    )
     return f"unable to load root certificates: {why}"
 
 

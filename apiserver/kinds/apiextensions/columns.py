@@ -1,4 +1,5 @@
-"""Tables of custom resources (k8s.io/apiextensions-apiserver ``registry/customresource/tableconvertor``)."""
+"""Tables of custom resources (k8s.io/apiextensions-apiserver
+``registry/customresource/tableconvertor``)."""
 
 from __future__ import annotations
 
@@ -7,7 +8,8 @@ from datetime import datetime
 from typing import Any
 
 from apiserver.kinds.apiextensions.jsonpath import PathError, parse_path, print_value
-from apiserver.kinds.base import Column, Object
+from apiserver.kinds.base import Column
+from apiserver.meta.objects import Object
 from apiserver.meta.times import age
 from apiserver.schema.builtin import definition
 from apiserver.schema.definitions import META
@@ -15,20 +17,34 @@ from apiserver.schema.definitions import META
 Cell = Callable[[Object, datetime], Any]
 
 
-def columns_of(wanted: Sequence[Object]) -> tuple[tuple[Column, ...], tuple[Cell, ...]]:
-    """Columns and how their cells are made. ``wanted``: additionalPrinterColumns; none gives Age; one that cannot be read ends them."""
+def columns_of(declared: Sequence[Object]) -> tuple[tuple[Column, ...], tuple[Cell, ...]]:
+    """Columns and how their cells are made. ``declared``: additionalPrinterColumns; none gives Age;
+    one that cannot be read ends them."""
     described = definition(META + "ObjectMeta").properties or {}
     columns = [Column("Name", "string", "name", described["name"].description)]
     cells: list[Cell] = [lambda obj, now: obj["metadata"].get("name", "")]
     created = {"name": "Age", "type": "date", "jsonPath": ".metadata.creationTimestamp"}
-    for column in wanted or [{**created, "description": described["creationTimestamp"].description}]:
+    for column in declared or [
+        {**created, "description": described["creationTimestamp"].description}
+    ]:
         path = column.get("jsonPath", "")
         try:
             cells.append(_cell(path, column.get("type", "")))
         except PathError:
             break
-        text = column.get("description") or f"Custom resource definition column (in JSONPath format): {path}"
-        columns.append(Column(column.get("name", ""), column.get("type", ""), column.get("format", ""), text, column.get("priority", 0)))
+        text = (
+            column.get("description")
+            or f"Custom resource definition column (in JSONPath format): {path}"
+        )
+        columns.append(
+            Column(
+                column.get("name", ""),
+                column.get("type", ""),
+                column.get("format", ""),
+                text,
+                column.get("priority", 0),
+            )
+        )
     return tuple(columns), tuple(cells)
 
 
@@ -37,12 +53,12 @@ def _cell(path: str, kind: str) -> Cell:
 
     def cell(obj: Object, now: datetime) -> Any:
         try:
-            found = find(obj)
+            values = find(obj)
         except PathError:
             return None
-        if not found:
+        if not values:
             return None
-        return print_value(found[0]) if kind == "string" else _typed(kind, found[0], now)
+        return print_value(values[0]) if kind == "string" else _typed(kind, values[0], now)
 
     return cell
 

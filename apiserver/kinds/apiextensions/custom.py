@@ -1,40 +1,62 @@
-"""Custom resources: the strategy, validation and table that a CustomResourceDefinition gives its objects
-(k8s.io/apiextensions-apiserver ``registry/customresource``)."""
+"""Custom resources: the strategy, validation and table that a CustomResourceDefinition gives its
+objects (k8s.io/apiextensions-apiserver ``registry/customresource``)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar
 
-from apiserver.cel.rules import compile_rules
-from apiserver.cel.rules import validate as run_rules
-from apiserver.errors import Forbidden
-from apiserver.fielderrors import ErrorType, FieldErrors, FieldPath, go_quote, invalid
+import orjson
+
+from apiserver.cel.kubernetes.rulenodes import compile_rules
+from apiserver.cel.kubernetes.rules import validate as run_rules
+from apiserver.codec import negotiate
+from apiserver.errors import BadRequest, Forbidden
+from apiserver.fielderrors import ErrorType, FieldErrors, FieldPath, invalid
+from apiserver.fieldmanager import reset
+from apiserver.golang.math import whole_numbers
+from apiserver.golang.strconv import go_quote
 from apiserver.kinds.apiextensions.columns import Cell
-from apiserver.kinds.apiextensions.conversion import ConversionWebhook
+from apiserver.kinds.apiextensions.conversion import ConversionFailed
 from apiserver.kinds.apiextensions.embedded import validate_embedded
 from apiserver.kinds.apiextensions.jsonpath import Path
 from apiserver.kinds.apiextensions.scale import Scale
 from apiserver.kinds.apiextensions.schemas import Source
-from apiserver.kinds.base import Column, Kind, Object, Resource, ServedVersion, Subresource, WriteContext
+from apiserver.kinds.base import Column, Kind, WriteContext
 from apiserver.kinds.common.objectmeta import STANDARD_FINALIZERS, shared_errors
-from apiserver.meta.gvk import GroupResource, GroupVersion
+from apiserver.kinds.served import Resource, ServedVersion, Subresource
+from apiserver.meta.equality import deep_equal
+from apiserver.meta.gvk import GroupKind, GroupResource, GroupVersion
 from apiserver.meta.names import qualified_name
-from apiserver.schema.correlate import same_numbers
+from apiserver.meta.objects import Object, ReadOnlyObject, copy_json
+from apiserver.schema.decode import DecodeError
+from apiserver.schema.decode_errors import Empty
+from apiserver.schema.defaults import apply_defaults
 from apiserver.schema.listtypes import validate_lists
+from apiserver.schema.prune import decode_custom
 from apiserver.schema.types import MISSING, Schema
 from apiserver.schema.validate import validate
 
-_BLOCKING = {ErrorType.NOT_SUPPORTED, ErrorType.REQUIRED, ErrorType.TOO_LONG, ErrorType.TOO_MANY, ErrorType.TYPE_INVALID}
-_UNCHECKED = "some validation rules were not checked because the object was invalid; correct the existing errors to complete validation"
+_BLOCKING = {
+    ErrorType.NOT_SUPPORTED,
+    ErrorType.REQUIRED,
+    ErrorType.TOO_LONG,
+    ErrorType.TOO_MANY,
+    ErrorType.TYPE_INVALID,
+}
+_UNCHECKED = (
+    "some validation rules were not checked because the object was invalid; correct the "
+    "existing errors to complete validation"
+)
 _METADATA = FieldPath("metadata")
 
 
 @dataclass(slots=True, eq=False)
 class Version:
-    """What a definition says about one version. selectable: field selectors by name, each with where its value is."""
+    """What a definition says about one version. selectable: field selectors by name, each with
+    where its value is."""
 
     source: Source
     status: bool
@@ -52,8 +74,19 @@ class CustomVersion(ServedVersion):
 
     __slots__ = ("source",)
 
-    def __init__(self, version: str, source: Source, verbs: tuple[str, ...], subresources: Mapping[str, Subresource]) -> None:
-        self.version, self.source, self.verbs, self.subresources = version, source, verbs, subresources
+    def __init__(
+        self,
+        version: str,
+        source: Source,
+        verbs: tuple[str, ...],
+        subresources: Mapping[str, Subresource],
+    ) -> None:
+        self.version, self.source, self.verbs, self.subresources = (
+            version,
+            source,
+            verbs,
+            subresources,
+        )
         self.columns: tuple[Column, ...] = ()
         self.deprecated, self.served = "", True
 
@@ -61,23 +94,12 @@ class CustomVersion(ServedVersion):
     def schema(self) -> Schema:  # type: ignore[override]  # written nowhere
         return self.source.schema
 
+    @property
+    def unprepared(self) -> int:
+        return self.source.unused
 
-@dataclass(slots=True, eq=False)
-class CustomResource(Resource):
-    """A Resource that a definition makes. definition: its uid; digest: of what it is made from, but for deletion; terminating: the
-    definition is being deleted; manager: the FieldManager, once one is needed; webhook: who converts its objects (None: only their
-    apiVersion changes)."""
-
-    terminating: bool = False
-    definition: str = ""
-    digest: bytes = b""
-    manager: Any = None
-    webhook: ConversionWebhook | None = None
-
-    def selectable(self, version: str) -> frozenset[str]:
-        hooks = self.hooks
-        assert isinstance(hooks, CustomKind)
-        return frozenset(hooks.versions[version].selectable)
+    def prepare(self) -> None:
+        self.source.prepare()
 
 
 class CustomKind(Kind):
@@ -86,17 +108,22 @@ class CustomKind(Kind):
     metadata_again = False
     standard_finalizers = False
     allow_unconditional_update = False
+    takes_of_old = False
 
-    def __init__(self, group: str, kind: str, resource: str, versions: Mapping[str, Version]) -> None:
+    def __init__(
+        self, group: str, kind: str, resource: str, versions: Mapping[str, Version]
+    ) -> None:
         super().__init__()
         self.group, self.kind, self.resource, self.versions = group, kind, resource, versions
         self.terminating = False
 
-    # --- strategy --------------------------------------------------------------------------------------------------------------
+    # --- strategy ---------------------------------------------------------------------------------
     def prepare_create(self, obj: Object, context: WriteContext) -> None:
         if self.terminating:
             why = "create not allowed while custom resource definition is terminating"
-            raise Forbidden(GroupResource(self.group, self.resource), obj["metadata"].get("name", ""), why)
+            raise Forbidden(
+                GroupResource(self.group, self.resource), obj["metadata"].get("name", ""), why
+            )
         if self.versions[context.version].status:
             obj.pop("status", None)
         obj["metadata"]["generation"] = 1
@@ -104,7 +131,7 @@ class CustomKind(Kind):
     def prepare_update(self, obj: Object, old: Object, context: WriteContext) -> None:
         if self.versions[context.version].status:
             if "status" in old:
-                obj["status"] = old["status"]
+                obj["status"] = copy_json(old["status"])
             else:
                 obj.pop("status", None)
         self.count_generation(obj, old)
@@ -112,7 +139,7 @@ class CustomKind(Kind):
     def count_generation(self, obj: Object, old: Object) -> None:
         """Whatever is not metadata counts, status too where it has no endpoint of its own."""
         new, before = ({k: v for k, v in o.items() if k != "metadata"} for o in (obj, old))
-        if not same_numbers(new, before):
+        if not deep_equal(new, before):
             obj["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
 
     def prepare_status_update(self, obj: Object, old: Object, context: WriteContext) -> None:
@@ -126,7 +153,7 @@ class CustomKind(Kind):
         obj.clear()
         obj.update({**kept, "metadata": metadata, **status})
 
-    # --- validation ------------------------------------------------------------------------------------------------------------
+    # --- validation -------------------------------------------------------------------------------
     def validate_create(self, obj: Object, context: WriteContext) -> FieldErrors:
         version = self.versions[context.version]
         errors = self._type_meta(obj, context.version)
@@ -144,20 +171,28 @@ class CustomKind(Kind):
         errors += _new_duplicates(version.schema, obj, old)
         return errors + _rule_errors(version.schema, obj, old, errors, context)
 
-    def validate_status_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+    def validate_status_update(
+        self, obj: Object, old: Object, context: WriteContext
+    ) -> FieldErrors:
         version = self.versions[context.version]
         errors = self._type_meta(obj, context.version)
         if not errors:
             schema = (version.schema.properties or {}).get("status")
             if "status" in obj and schema is not None:
-                errors += validate(schema, obj["status"], old=old.get("status", MISSING), base=FieldPath("status"))
+                errors += validate(
+                    schema, obj["status"], old=old.get("status", MISSING), base=FieldPath("status")
+                )
             errors += version.scale.status_errors(obj) if version.scale is not None else []
         errors += _new_duplicates(version.schema, obj, old)
         return errors + _rule_errors(version.schema, obj, old, errors, context)
 
     def _type_meta(self, obj: Object, version: str) -> FieldErrors:
-        wanted = {"kind": self.kind, "apiVersion": f"{self.group}/{version}"}
-        return [invalid(name, obj.get(name, ""), f"must be {value}") for name, value in wanted.items() if obj.get(name, "") != value]
+        type_meta = {"kind": self.kind, "apiVersion": f"{self.group}/{version}"}
+        return [
+            invalid(name, obj.get(name, ""), f"must be {value}")
+            for name, value in type_meta.items()
+            if obj.get(name, "") != value
+        ]
 
     def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
         if context.subresource == "status":
@@ -166,7 +201,7 @@ class CustomKind(Kind):
         added = sorted(set(obj["metadata"].get("finalizers") or ()) - set(before))
         return [text for name in added for text in _finalizer_warnings(name)]
 
-    # --- reading ---------------------------------------------------------------------------------------------------------------
+    # --- reading ----------------------------------------------------------------------------------
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         return [cell(obj, now) for cell in self.versions[version].cells]
 
@@ -185,22 +220,150 @@ class CustomKind(Kind):
         return scale
 
 
+@dataclass(slots=True, eq=False)
+class CustomResource(Resource):
+    """A Resource that a definition makes."""
+
+    encodings: ClassVar[tuple[str, ...]] = negotiate.CUSTOM
+    patch_types: ClassVar[tuple[str, ...]] = negotiate.CUSTOM_PATCHES
+    has_routes: ClassVar[bool] = False
+    has_go_type: ClassVar[bool] = False
+    versions_may_go: ClassVar[bool] = True
+    removed_as_stored: ClassVar[bool] = True
+    checks_scale: ClassVar[bool] = False
+    applies_scale: ClassVar[bool] = False
+
+    # --- objects ----------------------------------------------------------------------------------
+    def decode(
+        self, served: ServedVersion, value: Any, empties: list[Empty] | None = None
+    ) -> tuple[Object, list[str]]:
+        obj: Object = whole_numbers(value)
+        schema = self._claimed_schema(served, obj)
+        unknown = decode_custom(schema, obj)
+        if schema is not None:
+            apply_defaults(schema, obj)
+        return obj, unknown
+
+    def _claimed_schema(self, served: ServedVersion, obj: ReadOnlyObject) -> Schema | None:
+        """The schema of the version that an object says it has, which may be another than that of
+        the request (a patch can change it, for validation to refuse); None for a version that does
+        not exist, of which nothing is known."""
+        claimed = obj.get("apiVersion")
+        if (
+            not isinstance(claimed, str)
+            or not claimed
+            or claimed == self.gvk(served.version).api_version
+        ):
+            return served.schema
+        group, _, version = claimed.rpartition("/")
+        other = self.versions.get(version) if group == self.group else None
+        return other.schema if other is not None else None
+
+    def kind_of(self, obj: ReadOnlyObject) -> GroupKind:
+        """An object may say that it is of another kind, which is then part of the error."""
+        return GroupKind(self.group, obj.get("kind") or "")
+
+    def ordered_metadata(self, metadata: Object) -> Object:
+        return {name: metadata[name] for name in sorted(metadata)}
+
+    # --- storage ----------------------------------------------------------------------------------
+    @property
+    def tells_storage_version(self) -> bool:
+        stored = self.versions.get(self.storage_version)
+        return stored is not None and stored.served
+
+    @property
+    def etcd_prefix(self) -> str:
+        return f"{self.group}/{self.resource}"
+
+    def decode_stored(self, obj: Object) -> None:
+        """What the schema does not know goes, and its defaults come."""
+        self.check_stored_version(obj["apiVersion"])
+        schema = self.versions[GroupVersion.parse(obj["apiVersion"]).version].schema
+        decode_custom(schema, obj, lenient=True)
+        apply_defaults(schema, obj)
+
+    def check_stored_version(self, api_version: str) -> None:
+        group, version = GroupVersion.parse(api_version)
+        if group != self.group or version not in self.versions:
+            raise ConversionFailed(
+                f"request to convert CR from an invalid group/version: {api_version}"
+            )
+
+    def fit(self, obj: Object, version: str) -> None:
+        """Defaults are not applied: only stored objects and requests get them."""
+        try:
+            decode_custom(self.versions[version].schema, obj)
+        except DecodeError as error:
+            raise ConversionFailed(str(error)) from None
+
+    def reads_as_stored(self, data: bytes) -> bool:
+        stored, read = orjson.loads(data), orjson.loads(data)
+        self.decode_stored(read)
+        return bool(stored == read)
+
+    def asks_to_store(self, obj: ReadOnlyObject) -> bool:
+        return bool(obj["apiVersion"] != self.gvk(self.storage_version).api_version)
+
+    def default_as_read(self, obj: Object) -> None:
+        """What the strategy has dropped (status) is read with its defaults."""
+        apply_defaults(self.versions[self.storage_version].schema, obj)
+
+    # --- selectors, field managers, scale ---------------------------------------------------------
+    def selectable(self, version: str) -> frozenset[str]:
+        return frozenset(self._kind.versions[version].selectable)
+
+    def stored_field(self, version: str, name: str) -> str:
+        if name == "metadata.name" or (name == "metadata.namespace" and self.namespaced):
+            return name
+        own = self.selectable(version)
+        stored = self.hooks.field_alias(version, name) if name in own else ""
+        if not stored or stored not in own:
+            raise BadRequest(f"field label not supported: {name}")
+        return stored
+
+    def reset_fields(self) -> reset.Filters:
+        return reset.custom(
+            self.gvk(v).api_version
+            for v, served in self.versions.items()
+            if "status" in served.subresources
+        )
+
+    def no_such_version(self, api_version: str) -> Exception:
+        """kube-apiserver does not tell this error from others: managers of removed versions stop
+        applies (kubernetes issue 111937)."""
+        return ValueError(f"request to convert CR to an invalid group/version: {api_version}")
+
+    def replicas_path(self, version: str) -> str:
+        scale = self._kind.versions[version].scale
+        return scale.spec if scale is not None else ""
+
+    @property
+    def _kind(self) -> CustomKind:
+        assert isinstance(self.hooks, CustomKind), "made by custom_resource"
+        return self.hooks
+
+
 def _scale_errors(scale: Scale | None, obj: Object) -> FieldErrors:
     return scale.spec_errors(obj) + scale.status_errors(obj) if scale is not None else []
 
 
 def _new_duplicates(schema: Schema, obj: Object, old: Object) -> FieldErrors:
     """Objects that were stored with duplicates may keep them."""
-    found = validate_lists(schema, obj)
-    return found if found and not validate_lists(schema, old) else []
+    duplicates = validate_lists(schema, obj)
+    return duplicates if duplicates and not validate_lists(schema, old) else []
 
 
-def _rule_errors(schema: Schema, obj: Object, old: Object | None, errors: FieldErrors, context: WriteContext) -> FieldErrors:
+def _rule_errors(
+    schema: Schema, obj: Object, old: Object | None, errors: FieldErrors, context: WriteContext
+) -> FieldErrors:
     """``errors``: what is wrong with the object otherwise."""
-    if "rules" not in schema.cache.get("below", ()):
+    if not schema.below.rules:
         return []
     metadata = obj.get("metadata", {})
-    if not metadata.get("name") or any(e.type in _BLOCKING for e in (*errors, *shared_errors(metadata, _METADATA))):
+    if not metadata.get("name") or any(
+        e.type in _BLOCKING for e in (*errors, *shared_errors(metadata, _METADATA))
+    ):
         return [invalid("", None, _UNCHECKED)]
     outcome = run_rules(compile_rules(schema), obj, old)
     for text in outcome.warnings:
@@ -210,8 +373,11 @@ def _rule_errors(schema: Schema, obj: Object, old: Object | None, errors: FieldE
 
 def _finalizer_warnings(name: str) -> list[str]:
     where = f"metadata.finalizers: {go_quote(name)}: "
-    found = [where + text for text in qualified_name(name)]
+    warnings = [where + text for text in qualified_name(name)]
     if "/" not in name and name not in STANDARD_FINALIZERS:
         path = " including a path (/)" if "." in name else ""
-        found.append(f"{where}prefer a domain-qualified finalizer name{path} to avoid accidental conflicts with other finalizer writers")
-    return found
+        warnings.append(
+            f"{where}prefer a domain-qualified finalizer name{path} to avoid accidental conflicts "
+            f"with other finalizer writers"
+        )
+    return warnings

@@ -1,5 +1,6 @@
-"""What embedded resources (x-kubernetes-embedded-resource) must hold: apiVersion and kind that make sense, and metadata that would do for
-an object (k8s.io/apiextensions-apiserver ``schema/objectmeta/validation.go``)."""
+"""What embedded resources (x-kubernetes-embedded-resource) must hold: apiVersion and kind that make
+sense, and metadata that would do for an object (k8s.io/apiextensions-apiserver
+``schema/objectmeta/validation.go``)."""
 
 from __future__ import annotations
 
@@ -16,9 +17,11 @@ from apiserver.schema.types import Schema
 from apiserver.schema.validate_errors import ROOT
 
 
-def validate_embedded(schema: Schema, value: Any, path: FieldPath = ROOT, *, root: bool = False) -> FieldErrors:
+def validate_embedded(
+    schema: Schema, value: Any, path: FieldPath = ROOT, *, root: bool = False
+) -> FieldErrors:
     """``root``: the value itself is a resource whatever the schema says."""
-    if not root and "embedded" not in schema.cache.get("below", ()):
+    if not root and not schema.below.embedded:
         return []
     errors: FieldErrors = []
     if type(value) is dict:
@@ -37,17 +40,21 @@ def validate_embedded(schema: Schema, value: Any, path: FieldPath = ROOT, *, roo
 
 
 def _resource(value: dict[str, Any], path: FieldPath) -> FieldErrors:
-    errors: FieldErrors = [required(path.child(name)) for name in ("apiVersion", "kind") if name not in value]
+    errors: FieldErrors = [
+        required(path.child(name)) for name in ("apiVersion", "kind") if name not in value
+    ]
     for name, check in (("apiVersion", _version), ("kind", _kind)):
         if name in value:
-            found = value[name]
-            if type(found) is not str:
-                errors.append(invalid(path.child(name), found, "must be a string"))
-            elif not found:
-                errors.append(invalid(path.child(name), found, "must not be empty"))
-            elif why := check(found):
-                errors.append(invalid(path.child(name), found, why))
-    return errors + (_metadata(value["metadata"], path.child("metadata")) if "metadata" in value else [])
+            resource = value[name]
+            if type(resource) is not str:
+                errors.append(invalid(path.child(name), resource, "must be a string"))
+            elif not resource:
+                errors.append(invalid(path.child(name), resource, "must not be empty"))
+            elif why := check(resource):
+                errors.append(invalid(path.child(name), resource, why))
+    return errors + (
+        _metadata(value["metadata"], path.child("metadata")) if "metadata" in value else []
+    )
 
 
 def _version(text: str) -> str:
@@ -60,7 +67,9 @@ def _version(text: str) -> str:
 
 def _kind(text: str) -> str:
     problems = dns1035_label(text.lower())
-    return "may have mixed case, but should otherwise match: " + ",".join(problems) if problems else ""
+    return (
+        "may have mixed case, but should otherwise match: " + ",".join(problems) if problems else ""
+    )
 
 
 def _metadata(value: Any, path: FieldPath) -> FieldErrors:
@@ -70,5 +79,7 @@ def _metadata(value: Any, path: FieldPath) -> FieldErrors:
     except DecodeError as e:
         return [invalid(path, value, str(e))]
     named = {**metadata, "name": metadata.get("name") or "fakename"}
-    errors = identity_errors(named, path, namespaced=bool(metadata.get("namespace")), name_rule=namerules.path_segment)
+    errors = identity_errors(
+        named, path, namespaced=bool(metadata.get("namespace")), name_rule=namerules.path_segment
+    )
     return errors + shared_errors(metadata, path)

@@ -1,24 +1,25 @@
-"""Parts of a CustomResourceDefinition as messages quote them: in Go's JSON of the internal types, which have no JSON names
-(k8s.io/apiextensions-apiserver ``apis/apiextensions/types.go``, ``types_jsonschema.go``)."""
+"""Parts of a CustomResourceDefinition as messages quote them: in Go's JSON of the internal types,
+which have no JSON names (k8s.io/apiextensions-apiserver ``apis/apiextensions/types.go``,
+``types_jsonschema.go``)."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Set
 from typing import Any
 
 from apiserver.fielderrors import GoSyntax
+from apiserver.golang.json import escape_html
 from apiserver.kinds.apiextensions.hoisted import MEMBERS
-from apiserver.kinds.base import Object
+from apiserver.meta.objects import Object
 
 Props = Mapping[str, Any]
-_HTML = {"<": "\\u003c", ">": "\\u003e", "&": "\\u0026", "\u2028": "\\u2028", "\u2029": "\\u2029"}
 
 
 def quoted(value: Any) -> GoSyntax:
     """A value of Go's members as the message shows it."""
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
-    return GoSyntax("".join(_HTML.get(c, c) for c in text))
+    return GoSyntax(escape_html(text.encode()).decode())
 
 
 def quoted_schema(props: Props) -> GoSyntax:
@@ -30,13 +31,19 @@ def quoted_items(items: Any) -> GoSyntax:
     return quoted(_or_array(items))
 
 
-def quoted_versions(versions: list[Object]) -> GoSyntax:
-    """``spec.versions`` in the internal form: without what all versions share, which stands at the top there."""
-    return quoted([_version(version, versions) for version in versions] or None)
+def quoted_versions(versions: list[Object] | None) -> GoSyntax:
+    """``spec.versions`` in the internal form: without what all versions share, which stands at the
+    top there."""
+    if versions is None:
+        return quoted(None)
+    shared = {
+        name for name in MEMBERS if all(v.get(name) == versions[0].get(name) for v in versions)
+    }
+    return quoted([_version(version, shared) for version in versions])
 
 
-def _version(version: Object, versions: list[Object]) -> Object:
-    own = {name: None if all(v.get(name) == version.get(name) for v in versions) else version.get(name) for name in MEMBERS}
+def _version(version: Object, shared: Set[str]) -> Object:
+    own = {name: None if name in shared else version.get(name) for name in MEMBERS}
     columns, fields = own["additionalPrinterColumns"], own["selectableFields"]
     return {
         "Name": version.get("name", ""),
@@ -44,21 +51,23 @@ def _version(version: Object, versions: list[Object]) -> Object:
         "Storage": bool(version.get("storage")),
         "Deprecated": bool(version.get("deprecated")),
         "DeprecationWarning": version.get("deprecationWarning"),
-        "Schema": own["schema"] and {"OpenAPIV3Schema": _optional(_schema)(own["schema"].get("openAPIV3Schema"))},
+        "Schema": own["schema"]
+        and {"OpenAPIV3Schema": _optional(_schema)(own["schema"].get("openAPIV3Schema"))},
         "Subresources": _optional(_subresources)(own["subresources"]),
         "AdditionalPrinterColumns": columns and [_column(column) for column in columns],
-        "SelectableFields": fields and [{"JSONPath": field.get("jsonPath", "")} for field in fields],
+        "SelectableFields": fields
+        and [{"JSONPath": field.get("jsonPath", "")} for field in fields],
     }
 
 
 def _subresources(value: Props) -> Object:
     scale = value.get("scale")
-    shown = scale and {
+    scale_form = scale and {
         "SpecReplicasPath": scale.get("specReplicasPath", ""),
         "StatusReplicasPath": scale.get("statusReplicasPath", ""),
         "LabelSelectorPath": scale.get("labelSelectorPath"),
     }
-    return {"Status": value.get("status"), "Scale": shown}
+    return {"Status": value.get("status"), "Scale": scale_form}
 
 
 def _column(value: Props) -> Object:
@@ -92,20 +101,32 @@ def _map(value: Any) -> Any:
 def _or_array(value: Any) -> Any:
     if value is None:
         return None
-    return {"Schema": _schema(value) if isinstance(value, dict) else None, "JSONSchemas": _list(value) if isinstance(value, list) else None}
+    return {
+        "Schema": _schema(value) if isinstance(value, dict) else None,
+        "JSONSchemas": _list(value) if isinstance(value, list) else None,
+    }
 
 
 def _or_bool(value: Any) -> Any:
     if value is None:
         return None
-    return {"Allows": value is not False, "Schema": _schema(value) if isinstance(value, dict) else None}
+    return {
+        "Allows": value is not False,
+        "Schema": _schema(value) if isinstance(value, dict) else None,
+    }
 
 
 def _dependencies(value: Any) -> Any:
     if value is None:
         return None
-    shown = {name: (_schema(v), None) if isinstance(v, dict) else (None, v) for name, v in sorted(value.items())}
-    return {name: {"Schema": schema, "Property": names} for name, (schema, names) in shown.items()}
+    dependency_form = {
+        name: (_schema(v), None) if isinstance(v, dict) else (None, v)
+        for name, v in sorted(value.items())
+    }
+    return {
+        name: {"Schema": schema, "Property": names}
+        for name, (schema, names) in dependency_form.items()
+    }
 
 
 def _docs(value: Any) -> Any:

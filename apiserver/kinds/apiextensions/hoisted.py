@@ -1,7 +1,8 @@
-"""A CustomResourceDefinition's spec as kube-apiserver holds it while it validates: what all versions say alike stands at the top.
+"""A CustomResourceDefinition's spec as kube-apiserver holds it while it validates: what all
+versions say alike stands at the top.
 
-Errors name fields of that form (``spec.validation.openAPIV3Schema``, ``spec.subresources``), so it decides their paths
-(k8s.io/apiextensions-apiserver ``apis/apiextensions/v1/conversion.go``).
+Errors name fields of that form (``spec.validation.openAPIV3Schema``, ``spec.subresources``), so it
+decides their paths (k8s.io/apiextensions-apiserver ``apis/apiextensions/v1/conversion.go``).
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from apiserver.fielderrors import FieldPath
-from apiserver.kinds.base import Object
+from apiserver.meta.objects import Object
 
 SPEC = FieldPath("spec")
 MEMBERS = {
@@ -23,7 +24,8 @@ MEMBERS = {
 
 @dataclass(slots=True)
 class Part:
-    """One value of one of the members: where it stands, and the versions (by index) that it is of."""
+    """One value of one of the members: where it stands, and the versions (by index) that it is
+    of."""
 
     value: Any
     path: FieldPath
@@ -31,16 +33,25 @@ class Part:
 
 
 def parts(spec: Object, member: str) -> list[Part]:
-    """The values of a member of ``spec.versions``: one at the top when all versions agree, else one for each version that has any."""
+    """The values of a member of ``spec.versions``: one at the top when all versions agree, else one
+    for each version that has any."""
     versions = spec.get("versions") or []
     values = [v.get(member) for v in versions]
     if not values:
         return []
     if all(value == values[0] for value in values[1:]):
         everywhere = tuple(range(len(values)))
-        return [Part(values[0], SPEC.child(MEMBERS[member]), everywhere)] if values[0] is not None else []
+        return (
+            [Part(values[0], SPEC.child(MEMBERS[member]), everywhere)]
+            if values[0] is not None
+            else []
+        )
     at = SPEC.child("versions")
-    return [Part(value, at.at(i).child(member), (i,)) for i, value in enumerate(values) if value is not None]
+    return [
+        Part(value, at.at(i).child(member), (i,))
+        for i, value in enumerate(values)
+        if value is not None
+    ]
 
 
 def has_status(version: Object) -> bool:

@@ -1,8 +1,11 @@
-"""Kubernetes' JSONPath, as printer columns and selectable fields use it (k8s.io/client-go ``util/jsonpath``, whose quirks it has).
+"""Kubernetes' JSONPath, as printer columns and selectable fields use it (k8s.io/client-go
+``util/jsonpath``, whose quirks it has).
 
-Steps: ``.name`` with backslash escapes, ``['name']`` (which is read as ``.name``, so that a dot in it must be escaped too), ``[0]``,
-``[-1]``, ``[1:3]``, ``[*]``, unions ``[0,2]``, ``..name`` and filters with at most one comparison, ``[?(@.type=="Ready")]``. A step that
-leads nowhere gives nothing; one that does not fit the value (an index into a string, an index out of bounds) is an error.
+Steps: ``.name`` with backslash escapes, ``['name']`` (which is read as ``.name``, so that a dot in
+it must be escaped too), ``[0]``, ``[-1]``, ``[1:3]``, ``[*]``, unions ``[0,2]``, ``..name`` and
+filters with at most one comparison, ``[?(@.type=="Ready")]``. A step that leads nowhere gives
+nothing; one that does not fit the value (an index into a string, an index out of bounds) is an
+error.
 """
 
 from __future__ import annotations
@@ -13,7 +16,9 @@ from typing import Any
 
 import orjson
 
-from apiserver.fielderrors import go_number
+from apiserver.golang.fmt import go_number
+from apiserver.golang.json import escape_html
+from apiserver.golang.strconv import UNESCAPED, whole
 from apiserver.kinds.apiextensions.jsonpath_steps import (
     PathError,
     Step,
@@ -36,11 +41,12 @@ _SLICE = re.compile(r"(-?\d*)(:-?\d*)?(:-?\d*)?")
 _COMPARISON = re.compile(r"([^!<>=]+)([!<>=]+)(.+?)", re.DOTALL)
 _NUMBER = re.compile(r"[+-]?[\d.]*")
 _ESCAPED = re.compile(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|.)", re.DOTALL)
-_ESCAPES = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v", "\\": "\\", "'": "'", '"': '"'}
+_ESCAPES = {**UNESCAPED, "'": "'", '"': '"'}
 
 
 def parse_path(text: str) -> Path:
-    """A function from an object to all values that the path leads to. Raises PathError for what cannot be read."""
+    """A function from an object to all values that the path leads to. Raises PathError for what
+    cannot be read."""
     steps = _steps(text)
 
     def find(obj: Any) -> list[Any]:
@@ -108,13 +114,15 @@ def _array(text: str, at: int) -> tuple[Step, int]:
     return sliced(*_bounds(m[1], m[2], m[3])), end + 1
 
 
-def _bounds(first: str, last: str | None, step: str | None) -> tuple[int | None, int | None, int | None, bool]:
+def _bounds(
+    first: str, last: str | None, step: str | None
+) -> tuple[int | None, int | None, int | None, bool]:
     """(first, last, step, whether ``last`` only follows from ``first``); None: not said."""
-    start = int(first) if first else None
-    by = int(step[1:]) if step is not None and step[1:] else None
+    start = whole(first) if first else None
+    by = whole(step[1:]) if step is not None and step[1:] else None
     if last is None:
         return start, (start or 0) + 1, by, True
-    return start, int(last[1:]) if last[1:] else None, by, False
+    return start, whole(last[1:]) if last[1:] else None, by, False
 
 
 def _filter(text: str, at: int) -> tuple[Step, int]:
@@ -163,7 +171,7 @@ def _number(text: str, at: int) -> tuple[Step, int]:
     m = _NUMBER.match(text, at)
     assert m is not None, "the caller has seen a sign or a digit"
     try:
-        return literal(float(m[0]) if "." in m[0] else int(m[0])), m.end()
+        return literal(float(m[0]) if "." in m[0] else whole(m[0])), m.end()
     except ValueError:
         raise PathError(f"cannot parse number {m[0]}") from None
 
@@ -179,9 +187,6 @@ def _identifier(text: str, at: int) -> tuple[Step, int]:
     return literal(word == "true"), end
 
 
-_HTML = {b"<": b"\\u003c", b">": b"\\u003e", b"&": b"\\u0026", "\u2028".encode(): b"\\u2028", "\u2029".encode(): b"\\u2029"}
-
-
 def print_value(value: Any) -> str:
     """A value as text: lists and objects as Go's JSON, everything else as Go's %v prints it."""
     if value is None:
@@ -193,6 +198,4 @@ def print_value(value: Any) -> str:
     if type(value) is str:
         return value
     text = orjson.dumps(value, option=orjson.OPT_SORT_KEYS)
-    for char, escaped in _HTML.items():
-        text = text.replace(char, escaped)
-    return text.decode()
+    return escape_html(text).decode()

@@ -28,10 +28,10 @@ def field(name: str) -> Step:
 
 def everything(values: list[Any]) -> list[Any]:
     """``.*``"""
-    found: list[Any] = []
+    results: list[Any] = []
     for value in values:
-        found += _children(value)
-    return found
+        results += _children(value)
+    return results
 
 
 def _children(value: Any) -> Sequence[Any]:
@@ -42,21 +42,22 @@ def _children(value: Any) -> Sequence[Any]:
 
 def recursive(values: list[Any]) -> list[Any]:
     """``..``: whatever has parts, and all of them that have."""
-    found: list[Any] = []
+    results: list[Any] = []
     for value in values:
         children = _children(value)
         if children:
-            found.append(value)
+            results.append(value)
             if type(value) is not str:
-                found += recursive(list(children))
-    return found
+                results += recursive(list(children))
+    return results
 
 
 def sliced(first: int | None, last: int | None, by: int | None, derived: bool) -> Step:
-    """``[0]``, ``[1:3]``, ``[*]``. An empty slice ends the step for all values that follow, as it does upstream."""
+    """``[0]``, ``[1:3]``, ``[*]``. An empty slice ends the step for all values that follow, as it
+    does upstream."""
 
     def step(values: list[Any]) -> list[Any]:
-        found: list[Any] = []
+        items: list[Any] = []
         for value in values:
             if value is None:
                 continue
@@ -68,7 +69,7 @@ def sliced(first: int | None, last: int | None, by: int | None, derived: bool) -
             end = size if last is None else last
             end += size if end < 0 or (end == 0 and derived) else 0
             if start == end:
-                return found
+                return items
             if not 0 <= start < size:
                 raise PathError(f"array index out of bounds: index {start}, length {size}")
             if not 0 <= end <= size:
@@ -77,15 +78,15 @@ def sliced(first: int | None, last: int | None, by: int | None, derived: bool) -
                 raise PathError(f"starting index {start} is greater than ending index {end}")
             if by is not None and by <= 0:
                 raise PathError("step must be > 0")
-            found += value[start : end : by or 1]
-        return found
+            items += value[start : end : by or 1]
+        return items
 
     return step
 
 
 def union(parts: Sequence[Sequence[Step]]) -> Step:
     def step(values: list[Any]) -> list[Any]:
-        return [found for steps in parts for found in _run(steps, values)]
+        return [value for steps in parts for value in _run(steps, values)]
 
     return step
 
@@ -95,7 +96,14 @@ def literal(value: Any, *, lone: bool = False) -> Step:
     return lambda values: [value] if lone else [value] * len(values)
 
 
-_COMPARE = {"==": operator.eq, "!=": operator.ne, "<=": operator.le, ">=": operator.ge, "<": operator.lt, ">": operator.gt}
+_COMPARE = {
+    "==": operator.eq,
+    "!=": operator.ne,
+    "<=": operator.le,
+    ">=": operator.ge,
+    "<": operator.lt,
+    ">": operator.gt,
+}
 
 
 def filtered(left: Sequence[Step], sign: str, right: Sequence[Step]) -> Step:
@@ -118,12 +126,12 @@ def filtered(left: Sequence[Step], sign: str, right: Sequence[Step]) -> Step:
         return _compare(a[0], sign, b[0])
 
     def step(values: list[Any]) -> list[Any]:
-        found: list[Any] = []
+        items: list[Any] = []
         for value in values:
             if type(value) is not list:
                 raise PathError(f"{value!r} is not array or slice and cannot be filtered")
-            found += [item for item in value if keep(item)]
-        return found
+            items += [item for item in value if keep(item)]
+        return items
 
     return step
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from apiserver.kinds.apiextensions.columns import columns_of
-from apiserver.kinds.apiextensions.conversion import ConversionWebhook
 from apiserver.kinds.apiextensions.custom import CustomKind, CustomResource, CustomVersion, Version
 from apiserver.kinds.apiextensions.jsonpath import Path, PathError, parse_path
 from apiserver.kinds.apiextensions.scale import Scale
 from apiserver.kinds.apiextensions.schemas import Source, source
-from apiserver.kinds.base import Object, ServedVersion, Subresource
+from apiserver.kinds.served import ConversionWebhook, ServedVersion, Subresource
 from apiserver.meta.gvk import GroupResource, GroupVersionKind
+from apiserver.meta.objects import Object
 from apiserver.meta.versions import version_priority
 
 VERBS = ("delete", "deletecollection", "get", "list", "patch", "create", "update", "watch")
@@ -18,11 +18,16 @@ _SCALE = GroupVersionKind("autoscaling", "v1", "Scale")
 
 
 def custom_resource(crd: Object) -> CustomResource:
-    """``crd``: with accepted names. Its names decide what the resource is called, its spec everything else."""
+    """``crd``: with accepted names. Its names decide what the resource is called, its spec
+    everything else."""
     spec, names = crd["spec"], crd["status"]["acceptedNames"]
     group, kind, plural = spec["group"], names.get("kind", ""), names.get("plural", "")
     hooks = CustomKind(group, kind, plural, {v["name"]: _version(v) for v in spec["versions"]})
-    versions = {v["name"]: _served(v, hooks.versions[v["name"]].source, group, kind, spec["versions"]) for v in spec["versions"]}
+    newest = _newest(spec["versions"])
+    versions = {
+        v["name"]: _served(v, hooks.versions[v["name"]].source, group, kind, newest)
+        for v in spec["versions"]
+    }
     hooks.terminating = bool(crd["metadata"].get("deletionTimestamp"))
     return CustomResource(
         group=group,
@@ -37,7 +42,6 @@ def custom_resource(crd: Object) -> CustomResource:
         short_names=tuple(names.get("shortNames") or ()),
         categories=tuple(names.get("categories") or ()),
         storage=GroupResource(group, plural),
-        custom=True,
         terminating=hooks.terminating,
         definition=crd["metadata"].get("uid", ""),
         webhook=ConversionWebhook.of(spec),
@@ -56,31 +60,40 @@ def _version(version: Object) -> Version:
 
 
 def _selectable(version: Object) -> dict[str, Path]:
-    found = {}
+    fields = {}
     for field in version.get("selectableFields") or ():
         text = field.get("jsonPath", "")
         try:
-            found[text.removeprefix(".")] = parse_path(text)
+            fields[text.removeprefix(".")] = parse_path(text)
         except PathError:
             continue
-    return found
+    return fields
 
 
-def _served(version: Object, schema: Source, group: str, kind: str, versions: list[Object]) -> ServedVersion:
+def _newest(versions: list[Object]) -> str:
+    """The version that clients of deprecated ones should use; "" where all are deprecated."""
+    names = (v["name"] for v in versions if v.get("served") and not v.get("deprecated"))
+    return min(names, key=version_priority, default="")
+
+
+def _served(version: Object, schema: Source, group: str, kind: str, newest: str) -> ServedVersion:
+    """``newest``: as `_newest` finds it."""
     name, subresources = version["name"], version.get("subresources") or {}
     served: dict[str, Subresource] = {}
     if subresources.get("status") is not None:
-        served["status"] = Subresource("status", GroupVersionKind(group, name, kind), _SUBRESOURCE_VERBS)
+        served["status"] = Subresource(
+            "status", GroupVersionKind(group, name, kind), _SUBRESOURCE_VERBS
+        )
     if subresources.get("scale") is not None:
         served["scale"] = Subresource("scale", _SCALE, _SUBRESOURCE_VERBS)
-    made = CustomVersion(name, schema, VERBS, served)
-    made.columns = columns_of(version.get("additionalPrinterColumns") or ())[0]
-    made.deprecated = _deprecated(version, group, kind, versions)
-    made.served = bool(version.get("served"))
-    return made
+    custom_version = CustomVersion(name, schema, VERBS, served)
+    custom_version.columns = columns_of(version.get("additionalPrinterColumns") or ())[0]
+    custom_version.deprecated = _deprecated(version, group, kind, newest)
+    custom_version.served = bool(version.get("served"))
+    return custom_version
 
 
-def _deprecated(version: Object, group: str, kind: str, versions: list[Object]) -> str:
+def _deprecated(version: Object, group: str, kind: str, newest: str) -> str:
     """The warning of a deprecated version, with the one to use instead."""
     if not version.get("deprecated"):
         return ""
@@ -88,6 +101,5 @@ def _deprecated(version: Object, group: str, kind: str, versions: list[Object]) 
     if own is not None:
         return own
     text = f"{group}/{version['name']} {kind} is deprecated"
-    mine = version_priority(version["name"])
-    newer = [v["name"] for v in versions if v.get("served") and not v.get("deprecated") and version_priority(v["name"]) < mine]
-    return f"{text}; use {group}/{min(newer, key=version_priority)} {kind}" if newer else text
+    newer = newest and version_priority(newest) < version_priority(version["name"])
+    return f"{text}; use {group}/{newest} {kind}" if newer else text

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from apiserver.errors import BadRequest, InternalError, PlainError
-from apiserver.fielderrors import FieldErrors, go_number, go_quote, invalid
-from apiserver.kinds.base import Object
+from apiserver.fielderrors import FieldErrors, invalid
+from apiserver.golang.fmt import go_type, go_value
+from apiserver.golang.strconv import go_quote
+from apiserver.meta.objects import Object
 
 MAX_INT32 = 2**31 - 1
 UNSET = -(2**31)
@@ -29,14 +31,18 @@ class Scale:
 
     @classmethod
     def of(cls, subresources: Object | None) -> Scale | None:
-        found = (subresources or {}).get("scale")
-        if found is None:
+        scale = (subresources or {}).get("scale")
+        if scale is None:
             return None
-        return cls(found.get("specReplicasPath", ""), found.get("statusReplicasPath", ""), found.get("labelSelectorPath") or "")
+        return cls(
+            scale.get("specReplicasPath", ""),
+            scale.get("statusReplicasPath", ""),
+            scale.get("labelSelectorPath") or "",
+        )
 
     def read(self, obj: Object, *, for_update: bool) -> Object:
-        """The autoscaling/v1 Scale. Raises InternalError where the object has no replicas, unless it is about to be given some, and
-        PlainError where a value is of the wrong type."""
+        """The autoscaling/v1 Scale. Raises InternalError where the object has no replicas, unless
+        it is about to be given some, and PlainError where a value is of the wrong type."""
         try:
             replicas, status = _int(obj, self.spec), _int(obj, self.status)
             selector = _string(obj, self.selector) if self.selector else ""
@@ -46,12 +52,22 @@ class Scale:
             if not for_update:
                 raise InternalError(f"the spec replicas field {go_quote(self.spec)} does not exist")
             replicas = UNSET
-        metadata = {k: v for k in ("name", "namespace", "uid", "resourceVersion", "creationTimestamp") if (v := obj["metadata"].get(k))}
+        metadata = {
+            k: v
+            for k in ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
+            if (v := obj["metadata"].get(k))
+        }
         state: Object = {"replicas": status or 0}
         if selector:
             state["selector"] = selector
         spec = {"replicas": replicas} if replicas else {}
-        return {"kind": "Scale", "apiVersion": "autoscaling/v1", "metadata": metadata, "spec": spec, "status": state}
+        return {
+            "kind": "Scale",
+            "apiVersion": "autoscaling/v1",
+            "metadata": metadata,
+            "spec": spec,
+            "status": state,
+        }
 
     def write(self, obj: Object, replicas: int) -> None:
         if replicas == UNSET:
@@ -81,25 +97,15 @@ def _replicas_errors(obj: Object, path: str) -> FieldErrors:
         return [invalid(path, 0, str(e))]
     if replicas < 0:
         return [invalid(path, replicas, "should be a non-negative integer")]
-    return [invalid(path, replicas, f"should be less than or equal to {MAX_INT32}")] if replicas > MAX_INT32 else []
+    return (
+        [invalid(path, replicas, f"should be less than or equal to {MAX_INT32}")]
+        if replicas > MAX_INT32
+        else []
+    )
 
 
 def _steps(path: str) -> list[str]:
     return path.removeprefix(".").split(".")
-
-
-_GO = {str: "string", bool: "bool", float: "float64", list: "[]interface {}", dict: "map[string]interface {}", int: "int64"}
-
-
-def _go(value: Any) -> str:
-    """As Go's %v prints it."""
-    if type(value) is dict:
-        return f"map[{' '.join(f'{k}:{_go(value[k])}' for k in sorted(value))}]"
-    if type(value) is list:
-        return f"[{' '.join(map(_go, value))}]"
-    if value is None:
-        return "<nil>"
-    return str(value).lower() if type(value) is bool else value if type(value) is str else go_number(value)
 
 
 def _nested(obj: Object, path: str) -> tuple[Any, bool]:
@@ -110,7 +116,11 @@ def _nested(obj: Object, path: str) -> tuple[Any, bool]:
             if value is None:
                 return None, False
             where = "." + ".".join(steps[: i + 1])
-            raise _WrongType(f"{where} accessor error: {_go(value)} is of the type {_GO[type(value)]}, expected map[string]interface{{}}")
+            raise _WrongType(
+                f"{where} accessor error: {go_value(value)} is of the type {go_type(value)}, "
+                "expected "
+                f"map[string]interface{{}}"
+            )
         if step not in value:
             return None, False
         value = value[step]
@@ -118,18 +128,24 @@ def _nested(obj: Object, path: str) -> tuple[Any, bool]:
 
 
 def _int(obj: Object, path: str) -> int | None:
-    value, found = _nested(obj, path)
-    if not found:
+    value, is_there = _nested(obj, path)
+    if not is_there:
         return None
     if type(value) is not int:
-        raise _WrongType(f"{path} accessor error: {_go(value)} is of the type {_GO.get(type(value), '<nil>')}, expected int64")
+        raise _WrongType(
+            f"{path} accessor error: {go_value(value)} is of the type {go_type(value)}, "
+            f"expected int64"
+        )
     return value
 
 
 def _string(obj: Object, path: str) -> str:
-    value, found = _nested(obj, path)
-    if not found:
+    value, is_there = _nested(obj, path)
+    if not is_there:
         return ""
     if type(value) is not str:
-        raise _WrongType(f"{path} accessor error: {_go(value)} is of the type {_GO.get(type(value), '<nil>')}, expected string")
+        raise _WrongType(
+            f"{path} accessor error: {go_value(value)} is of the type {go_type(value)}, "
+            f"expected string"
+        )
     return value

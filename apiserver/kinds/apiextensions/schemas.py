@@ -1,5 +1,6 @@
-"""Schemas of custom resources: found by the hash of their JSON, so that equal definitions of all tenants share one, and compiled at their
-first use. A schema is kept for as long as a served resource has it, and its text only until it is compiled.
+"""Schemas of custom resources: found by the hash of their JSON, so that equal definitions of all
+tenants share one, and compiled at their first use. A schema is kept for as long as a served
+resource has it, and its text only until it is compiled.
 """
 
 from __future__ import annotations
@@ -11,33 +12,45 @@ from weakref import WeakValueDictionary
 
 import orjson
 
-from apiserver.kinds.base import Object
+from apiserver.meta.objects import Object
+from apiserver.schema.defaults import apply_defaults
 from apiserver.schema.structural import structural
 from apiserver.schema.types import Schema
 
 _RECENT = 32
-"""Schemas that are kept without a resource: of definitions that are being validated, and are about to be served."""
+"""Schemas that are kept without a resource: of definitions that are being validated, and are about
+to be served."""
 
 
 class Source:
-    """One openAPIV3Schema. digest: of its JSON; equal schemas are one Source."""
+    """One openAPIV3Schema. digest: of its JSON; equal schemas are one Source. unused: bytes of its
+    text while nobody has used it, 0 once `prepare` has been called."""
 
-    __slots__ = ("__weakref__", "_text", "_tree", "digest")
+    __slots__ = ("__weakref__", "_text", "_tree", "digest", "unused")
 
     def __init__(self, digest: bytes, text: bytes) -> None:
         self.digest = digest
         self._text = text
         self._tree: Schema | None = None
+        self.unused = len(text)
 
     @property
     def schema(self) -> Schema:
         """The schema tree."""
-        if self._tree is None:
-            with _LOCK:
-                if self._tree is None:
-                    self._tree = structural(orjson.loads(self._text))
-                    self._text = b""
-        return self._tree
+        text, tree = self._text, self._tree  # in this order: the text goes once the tree is there
+        if tree is None:
+            tree = structural(orjson.loads(text))
+            with (
+                _LOCK
+            ):  # not while it is compiled: the event loop would wait for a thread that does
+                self._tree = tree = self._tree or tree
+                self._text = b""
+        return tree
+
+    def prepare(self) -> None:
+        """Makes what reading an object needs, which takes seconds for a large schema."""
+        apply_defaults(self.schema, {})
+        self.unused = 0
 
 
 _LOCK = Lock()  # large definitions are validated in threads
@@ -50,12 +63,12 @@ def source(props: Object | None) -> Source:
     text = orjson.dumps(props, option=orjson.OPT_SORT_KEYS)
     digest = hashlib.blake2b(text, digest_size=20).digest()
     with _LOCK:
-        found = _found.get(digest)
-        if found is None:
-            found = _found[digest] = Source(digest, text)
-        if not _recent or _recent[-1] is not found:
-            _recent.append(found)
-    return found
+        cached = _found.get(digest)
+        if cached is None:
+            cached = _found[digest] = Source(digest, text)
+        if not _recent or _recent[-1] is not cached:
+            _recent.append(cached)
+    return cached
 
 
 def compiled(props: Object | None) -> Schema:

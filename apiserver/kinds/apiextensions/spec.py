@@ -1,13 +1,13 @@
-"""Validation of a CustomResourceDefinition's spec and status (k8s.io/apiextensions-apiserver ``apis/apiextensions/validation``)."""
+"""Validation of a CustomResourceDefinition's spec and status (k8s.io/apiextensions-apiserver
+``apis/apiextensions/validation``)."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
 from typing import Any
-from urllib.parse import urlsplit
 
-from apiserver.cel.rulecheck import check_rules
-from apiserver.fielderrors import FieldErrors, FieldPath, forbidden, go_quote, invalid, required
+from apiserver.cel.kubernetes.rulecheck import check_rules
+from apiserver.fielderrors import FieldErrors, FieldPath, forbidden, invalid, required
 from apiserver.kinds.apiextensions.cabundle import bundle_of, bundle_problem
 from apiserver.kinds.apiextensions.defaultvalues import default_errors
 from apiserver.kinds.apiextensions.goform import quoted_schema, quoted_versions, set_members
@@ -20,19 +20,44 @@ from apiserver.kinds.apiextensions.members import (
     selectable_errors,
     subresources_errors,
 )
-from apiserver.kinds.apiextensions.openapi import Rules, every_node, key_errors, non_atomic_items, schema_errors
+from apiserver.kinds.apiextensions.openapi import (
+    Rules,
+    every_node,
+    key_errors,
+    non_atomic_items,
+    schema_errors,
+)
 from apiserver.kinds.apiextensions.schemas import compiled
-from apiserver.kinds.base import Object
 from apiserver.kinds.common import checks as c
 from apiserver.meta.names import dns1035_label, dns1123_subdomain
-from apiserver.schema.formats import check_of
+from apiserver.meta.objects import Object
 from apiserver.schema.structural_rules import conversion_error, structural_errors
 
-APPROVED = "api-approved.kubernetes.io"
-_ENHANCEMENT = "see https://github.com/kubernetes/enhancements/pull/1111"
 _AT_ROOT = (
-    *("Description", "Type", "Format", "Title", "Maximum", "ExclusiveMaximum", "Minimum", "ExclusiveMinimum", "MaxLength", "MinLength"),
-    *("Pattern", "MaxItems", "MinItems", "UniqueItems", "MultipleOf", "Required", "Items", "Properties", "ExternalDocs", "Example"),
+    *(
+        "Description",
+        "Type",
+        "Format",
+        "Title",
+        "Maximum",
+        "ExclusiveMaximum",
+        "Minimum",
+        "ExclusiveMinimum",
+        "MaxLength",
+        "MinLength",
+    ),
+    *(
+        "Pattern",
+        "MaxItems",
+        "MinItems",
+        "UniqueItems",
+        "MultipleOf",
+        "Required",
+        "Items",
+        "Properties",
+        "ExternalDocs",
+        "Example",
+    ),
     *("XPreserveUnknownFields", "XValidations"),
 )
 """What the root of a schema may hold beside a status subresource, by the names of Go."""
@@ -40,8 +65,9 @@ _AT_ROOT = (
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What an update does not ask of a definition that was stored without it. unchanged: indexes of versions whose schema stays;
-    any_bundle: the conversion webhook's CA bundle may be broken, as long as nothing is served."""
+    """What an update does not ask of a definition that was stored without it. unchanged: indexes of
+    versions whose schema stays; any_bundle: the conversion webhook's CA bundle may be broken, as
+    long as nothing is served."""
 
     rules: Rules = field(default_factory=Rules)
     structural: bool = True
@@ -58,7 +84,9 @@ class Options:
         schemas = [s for v in before.values() if (s := _props(v)) is not None]
         nodes = [node for s in schemas for node in every_node(s)]
         same = frozenset(
-            i for i, v in enumerate(new.get("versions") or ()) if v.get("name") in before and _props(v) == _props(before[v["name"]])
+            i
+            for i, v in enumerate(new.get("versions") or ())
+            if v.get("name") in before and _props(v) == _props(before[v["name"]])
         )
         webhook = (old.get("conversion") or {}).get("webhook") or {}
         review = webhook.get("conversionReviewVersions") or []
@@ -69,7 +97,9 @@ class Options:
                 atomic_sets=not any(non_atomic_items(n, nowhere) for n in nodes),
                 key_rules=not any(key_errors(n, nowhere) for n in nodes),
             ),
-            structural=not any(conversion_error(s) or structural_errors(s, nowhere) for s in schemas),
+            structural=not any(
+                conversion_error(s) or structural_errors(s, nowhere) for s in schemas
+            ),
             schema_required=len(schemas) == len(before),
             known_review=not review or bool({"v1", "v1beta1"} & set(review)),
             any_bundle=not established or bool(bundle_problem(bundle_of(old))),
@@ -82,37 +112,61 @@ _KNOWN = ("string", "number", "integer", "boolean", "array", "object", "")
 
 
 def _props(version: Object) -> Object | None:
-    found: Object | None = (version.get("schema") or {}).get("openAPIV3Schema")
-    return found
+    props: Object | None = (version.get("schema") or {}).get("openAPIV3Schema")
+    return props
 
 
 def spec_errors(spec: Object, options: Options) -> FieldErrors:
+    """In kube-apiserver's order: what is the same in all versions stands at the top of the internal
+    definition, and so after what belongs to one version."""
     errors = _group_and_scope(spec)
     versions = spec.get("versions") or []
     if options.schema_required:
-        for i, version in enumerate(versions):
-            if _props(version) is None:
-                errors.append(required(SPEC.child("versions").at(i).child("schema", "openAPIV3Schema")))
-    pruned = not spec.get("preserveUnknownFields")
-    if not pruned and any("default" in node for v in versions if (props := _props(v)) is not None for node in every_node(props)):
-        errors.append(invalid(SPEC.child("preserveUnknownFields"), True, "must be false in order to use defaults in the schema"))
+        errors += [
+            required(SPEC.child("versions").at(i).child("schema", "openAPIV3Schema"))
+            for i, version in enumerate(versions)
+            if _props(version) is None
+        ]
+    errors += _default_values_errors(spec, versions)
     by_version: list[FieldErrors] = [[] for _ in versions]
     top: FieldErrors = []
     _version_names(versions, by_version)
-    for part, found in _parts_errors(spec, options):
+    for part, part_errors in _parts_errors(spec, options):
         if len(part.versions) == len(versions):
-            top += found
+            top += part_errors
         else:
-            by_version[part.versions[0]] += found
-    errors += [e for found in by_version for e in found]
-    errors += _versions_errors(versions)
+            by_version[part.versions[0]] += part_errors
+    errors += [e for part_errors in by_version for e in part_errors]
+    errors += _versions_errors(spec.get("versions"))
     names, here = spec.get("names") or {}, SPEC.child("names")
-    errors += [required(here.child(n)) for n in ("plural", "singular", "kind", "listKind") if not names.get(n)]
-    errors += names_errors(names, here) + top
-    here, strategy = SPEC.child("conversion"), (spec.get("conversion") or {}).get("strategy", "None")
-    if not pruned and strategy != "None":
-        errors.append(invalid(here.child("strategy"), strategy, "must be None if spec.preserveUnknownFields is true"))
-    return errors + conversion_errors(spec.get("conversion"), here, known_review=options.known_review, any_bundle=options.any_bundle)
+    errors += [
+        required(here.child(n))
+        for n in ("plural", "singular", "kind", "listKind")
+        if not names.get(n)
+    ]
+    return errors + names_errors(names, here) + top + _conversion_errors(spec, options)
+
+
+def _default_values_errors(spec: Object, versions: list[Object]) -> FieldErrors:
+    if not spec.get("preserveUnknownFields"):
+        return []
+    schemas = (props for v in versions if (props := _props(v)) is not None)
+    if not any("default" in node for props in schemas for node in every_node(props)):
+        return []
+    text = "must be false in order to use defaults in the schema"
+    return [invalid(SPEC.child("preserveUnknownFields"), True, text)]
+
+
+def _conversion_errors(spec: Object, options: Options) -> FieldErrors:
+    conversion, here = spec.get("conversion"), SPEC.child("conversion")
+    strategy = (conversion or {}).get("strategy", "None")
+    errors: FieldErrors = []
+    if spec.get("preserveUnknownFields") and strategy != "None":
+        text = "must be None if spec.preserveUnknownFields is true"
+        errors.append(invalid(here.child("strategy"), strategy, text))
+    return errors + conversion_errors(
+        conversion, here, known_review=options.known_review, any_bundle=options.any_bundle
+    )
 
 
 def _group_and_scope(spec: Object) -> FieldErrors:
@@ -124,7 +178,9 @@ def _group_and_scope(spec: Object) -> FieldErrors:
         errors.append(invalid(here, group, ",".join(wrong)))
     elif "." not in group:
         errors.append(invalid(here, group, "should be a domain with at least one dot"))
-    return errors + list(c.one_of(spec.get("scope", ""), SPEC.child("scope"), ["Cluster", "Namespaced"]))
+    return errors + list(
+        c.one_of(spec.get("scope", ""), SPEC.child("scope"), ["Cluster", "Namespaced"])
+    )
 
 
 def _version_names(versions: list[Object], errors: list[FieldErrors]) -> None:
@@ -149,49 +205,74 @@ def _deprecation(version: Object, path: FieldPath) -> FieldErrors:
     for i, char in enumerate(warning):
         if not char.isprintable():
             at = len(warning[:i].encode())
-            text = f"must only contain printable UTF-8 characters; non-printable character found at index {at}"
+            text = (
+                f"must only contain printable UTF-8 characters; non-printable character "
+                f"found at index {at}"
+            )
             errors.append(invalid(path, warning, text))
             break
     return errors
 
 
-def _versions_errors(versions: list[Object]) -> FieldErrors:
-    here = SPEC.child("versions")
+def _versions_errors(written: list[Object] | None) -> FieldErrors:
+    """The internal form has the name of the first version once more, as ``spec.version``."""
+    versions, here = written or [], SPEC.child("versions")
     errors: FieldErrors = []
+    first = versions[0].get("name", "") if versions else ""
+    if first and (wrong := dns1035_label(first)):
+        errors.append(invalid(SPEC.child("version"), first, ",".join(wrong)))
     if len({v.get("name", "") for v in versions}) < len(versions):
         errors.append(invalid(here, quoted_versions(versions), "must contain unique version names"))
     if sum(bool(v.get("storage")) for v in versions) != 1:
-        errors.append(invalid(here, quoted_versions(versions), "must have exactly one version marked as storage version"))
+        errors.append(
+            invalid(
+                here,
+                quoted_versions(written),
+                "must have exactly one version marked as storage version",
+            )
+        )
     return errors
 
 
 def _parts_errors(spec: Object, options: Options) -> list[tuple[Part, FieldErrors]]:
     """Of schemas, subresources, columns and selectable fields, each with where it belongs."""
     versions = spec.get("versions") or []
-    found: list[tuple[Part, FieldErrors]] = []
+    parts_with_errors: list[tuple[Part, FieldErrors]] = []
     for part in parts(spec, "schema"):
         props = part.value.get("openAPIV3Schema")
         if props is not None:
             status = any(has_status(versions[i]) for i in part.versions)
-            found.append((part, _schema_errors(props, part, status, options)))
-    found += [(part, subresources_errors(part.value, part.path)) for part in parts(spec, "subresources")]
-    found += [(part, columns_errors(part.value, part.path)) for part in parts(spec, "additionalPrinterColumns")]
+            parts_with_errors.append((part, _schema_errors(props, part, status, options)))
+    parts_with_errors += [
+        (part, subresources_errors(part.value, part.path)) for part in parts(spec, "subresources")
+    ]
+    parts_with_errors += [
+        (part, columns_errors(part.value, part.path))
+        for part in parts(spec, "additionalPrinterColumns")
+    ]
     hoisted = all(v.get("schema") == versions[0].get("schema") for v in versions)
     for part in parts(spec, "selectableFields"):
         version = versions[part.versions[0]]
         before = options.old_fields.get(version.get("name", "")) or []
         kept = len(before) > MAX_SELECTABLE_FIELDS and before == part.value
-        found.append((part, _selectable_errors(part, _props(version), hoisted, kept)))
-    return found
+        parts_with_errors.append((part, _selectable_errors(part, _props(version), hoisted, kept)))
+    return parts_with_errors
 
 
 def _selectable_errors(part: Part, props: Object | None, hoisted: bool, kept: bool) -> FieldErrors:
-    """kube-apiserver finds no schema beside fields where one of the two is the same for all versions and the other is not."""
+    """kube-apiserver finds no schema beside fields where one of the two is the same for all
+    versions and the other is not."""
     at_top = part.path == SPEC.child("selectableFields")
-    if at_top and not hoisted:
+    if at_top and part.value and (props is None or not hoisted):
         return [invalid(part.path, "", "may only be set when validations.schema is included")]
     if hoisted and not at_top:
-        return [invalid(part.path, "", "may only be set when `version.schema.openAPIV3Schema` is not included")]
+        return [
+            invalid(
+                part.path,
+                "",
+                "may only be set when `version.schema.openAPIV3Schema` is not included",
+            )
+        ]
     return selectable_errors(part.value, props, part.path, any_number=kept)
 
 
@@ -202,14 +283,22 @@ def _schema_errors(props: Object, part: Part, status: bool, options: Options) ->
     if options.structural:
         unreadable = conversion_error(props)
         if not unreadable:
-            found = structural_errors(props, path) or default_errors(compiled(props), path, pruned=options.pruned_defaults)
-            errors += found
-            sound = not found
-    found = schema_errors(props, path, options.rules)
-    errors += found
-    if "rules" in compiled(props).cache["below"]:
+            problems = structural_errors(props, path) or default_errors(
+                compiled(props), path, pruned=options.pruned_defaults
+            )
+            errors += problems
+            sound = not problems
+    problems = schema_errors(props, path, options.rules)
+    errors += problems
+    if compiled(props).below.rules:
         same = set(part.versions) <= options.unchanged
-        errors += check_rules(compiled(props), path, suppress_rule_cost=same, compiles=sound, broken=[e.path for e in found])
+        errors += check_rules(
+            compiled(props),
+            path,
+            suppress_rule_cost=same,
+            compiles=sound,
+            broken=[e.path for e in problems],
+        )
     if unreadable and not errors:
         errors.append(invalid(path, "", unreadable))
     return errors
@@ -221,19 +310,27 @@ def _root_errors(props: Object, path: FieldPath, status: bool) -> FieldErrors:
         kind = props.get("type", "")
         for name in set_members(props):
             if name == "Type" and kind != "object":
-                text = 'only "object" is allowed as the type at the root of the schema if the status subresource is enabled'
+                text = (
+                    'only "object" is allowed as the type at the root of the schema if '
+                    "the status subresource is enabled"
+                )
                 errors.append(invalid(path.child("openAPIV3Schema.type"), kind, text))
                 break
             if name not in _AT_ROOT:
-                text = f"only [{' '.join(_AT_ROOT)}] fields are allowed at the root of the schema if the status subresource is enabled"
+                text = (
+                    f"only [{' '.join(_AT_ROOT)}] fields are allowed at the root of the schema if "
+                    "the status subresource is enabled"
+                )
                 errors.append(invalid(path.child("openAPIV3Schema"), quoted_schema(props), text))
                 break
     if props.get("nullable"):
-        errors.append(forbidden(path.child("openAPIV3Schema.nullable"), "nullable cannot be true at the root"))
+        errors.append(
+            forbidden(path.child("openAPIV3Schema.nullable"), "nullable cannot be true at the root")
+        )
     return errors
 
 
-# --- status and annotations -------------------------------------------------------------------------------------------------------
+# --- status, and what is not set any more ---------------------------------------------------------
 
 
 def stored_versions_errors(stored: list[str] | None, versions: list[Object]) -> FieldErrors:
@@ -241,50 +338,24 @@ def stored_versions_errors(stored: list[str] | None, versions: list[Object]) -> 
     if not stored:
         return [invalid(path, stored, "must have at least one stored version")]
     errors: FieldErrors = []
+    listed = set(stored)
     for version in versions:
-        if version.get("storage") and version.get("name") not in stored:
-            errors.append(invalid(path, stored, f"must have the storage version {version.get('name', '')}"))
+        if version.get("storage") and version.get("name") not in listed:
+            errors.append(
+                invalid(path, stored, f"must have the storage version {version.get('name', '')}")
+            )
+        listed.discard(version.get("name", ""))  # each counts for one version only
     names = {v.get("name") for v in versions}
     for i, name in enumerate(stored):
         if name not in names:
             text = (
-                f"missing from spec.versions; {name} was previously a storage version, and must remain in spec.versions until a storage "
-                f"migration ensures no data remains persisted in {name} and removes {name} from status.storedVersions"
+                f"missing from spec.versions; {name} was previously a storage version, and must "
+                "remain in spec.versions until a storage "
+                f"migration ensures no data remains persisted in {name} and removes {name} from "
+                "status.storedVersions"
             )
             errors.append(invalid(path.at(i), name, text))
     return errors
-
-
-def is_protected(group: str) -> bool:
-    """Groups of the Kubernetes community need an approval."""
-    return any(group == domain or group.endswith(f".{domain}") for domain in ("k8s.io", "kubernetes.io"))
-
-
-def approval(annotations: Any) -> tuple[str, str]:
-    """("missing", "bypassed", "approved" or "invalid", why)."""
-    text = (annotations or {}).get(APPROVED, "")
-    needed = f"protected groups must have approval annotation {go_quote(APPROVED)}"
-    if not text:
-        return "missing", f"{needed}, {_ENHANCEMENT}"
-    if text.startswith("unapproved"):
-        return "bypassed", f"not approved: {go_quote(text)}"
-    is_uri = check_of("uri")
-    if is_uri is not None and is_uri(text) and (url := urlsplit(text)).scheme and url.netloc:
-        return "approved", f"approved in {text}"
-    return "invalid", f'{needed} with either a URL or a reason starting with "unapproved", {_ENHANCEMENT}'
-
-
-def approval_errors(new: Object, old: Object | None) -> FieldErrors:
-    if not is_protected(new.get("spec", {}).get("group", "")):
-        return []
-    annotations = new["metadata"].get("annotations") or {}
-    state, why = approval(annotations)
-    if old is not None and approval(old["metadata"].get("annotations"))[0] == state:
-        return []
-    path = FieldPath("metadata.annotations").key(APPROVED)
-    if state == "missing":
-        return [required(path, why)]
-    return [invalid(path, annotations[APPROVED], why)] if state == "invalid" else []
 
 
 def preserve_errors(new: Object, old: Object | None) -> FieldErrors:
@@ -292,5 +363,8 @@ def preserve_errors(new: Object, old: Object | None) -> FieldErrors:
         return []
     if not new.get("spec", {}).get("preserveUnknownFields"):
         return []
-    text = "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in spec.versions[*].schema instead"
+    text = (
+        "cannot set to true, set x-kubernetes-preserve-unknown-fields to true in "
+        "spec.versions[*].schema instead"
+    )
     return [invalid(SPEC.child("preserveUnknownFields"), True, text)]

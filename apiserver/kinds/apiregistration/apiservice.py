@@ -5,12 +5,14 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from apiserver.fielderrors import FieldErrors, FieldPath, go_quote, invalid, required
-from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.fielderrors import FieldErrors, FieldPath, invalid, required
+from apiserver.golang.strconv import go_quote
+from apiserver.kinds.base import STATUS_KEEPS_METADATA, Kind, WriteContext
 from apiserver.kinds.common import checks as c
 from apiserver.kinds.common import namerules
 from apiserver.kinds.registration import register
 from apiserver.meta import names
+from apiserver.meta.objects import Object
 from apiserver.meta.times import age, format_time
 
 _SPEC = FieldPath("spec")
@@ -22,6 +24,7 @@ class APIService(Kind):
     allow_unconditional_update = False
     generation = False
     status = True
+    status_keeps = STATUS_KEEPS_METADATA
     name_rule = staticmethod(namerules.path_segment)
 
     def default(self, obj: Object, version: str) -> None:
@@ -42,8 +45,17 @@ class APIService(Kind):
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         metadata, service = obj["metadata"], (obj.get("spec") or {}).get("service")
-        where = f"{service.get('namespace', '')}/{service.get('name', '')}" if service is not None else "Local"
-        return [metadata["name"], where, _available(obj), age(metadata.get("creationTimestamp"), now)]
+        where = (
+            f"{service.get('namespace', '')}/{service.get('name', '')}"
+            if service is not None
+            else "Local"
+        )
+        return [
+            metadata["name"],
+            where,
+            _available(obj),
+            age(metadata.get("creationTimestamp"), now),
+        ]
 
 
 def local_condition(now: datetime) -> Object:
@@ -66,13 +78,21 @@ def _available(obj: Object) -> str:
 
 
 def _errors(obj: Object) -> c.Errors:
-    spec, name = obj.get("spec") or {}, obj["metadata"].get("name", "")
+    spec = obj.get("spec") or {}
     group, version = spec.get("group", ""), spec.get("version", "")
-    wanted = f"{version}.{group}"
-    if name != wanted and not names.path_segment(name):
-        yield invalid("metadata.name", name, f'must be `spec.version+"."+spec.group`: {go_quote(wanted)}')
+    expected_name = f"{version}.{group}"
+    for member in ("generateName", "name"):
+        given = obj["metadata"].get(member, "")
+        if given and given != expected_name and not names.path_segment(given):
+            yield invalid(
+                f"metadata.{member}",
+                given,
+                f'must be `spec.version+"."+spec.group`: {go_quote(expected_name)}',
+            )
     if not group and version != "v1":
-        yield required(_SPEC.child("group"), "only v1 may have an empty group and it better be legacy kube")
+        yield required(
+            _SPEC.child("group"), "only v1 may have an empty group and it better be legacy kube"
+        )
     if group:
         yield from _joined(group, _SPEC.child("group"), names.dns1123_subdomain(group))
     yield from _joined(version, _SPEC.child("version"), names.dns1035_label(version))
@@ -89,13 +109,25 @@ def _joined(value: str, path: FieldPath, wrong: list[str]) -> c.Errors:
 
 
 def _backend(spec: Object) -> c.Errors:
-    service, bundle, insecure = spec.get("service"), spec.get("caBundle") or "", bool(spec.get("insecureSkipTLSVerify"))
+    service, bundle, insecure = (
+        spec.get("service"),
+        spec.get("caBundle") or "",
+        bool(spec.get("insecureSkipTLSVerify")),
+    )
     if service is None:
         if bundle:
             size = len(bundle.rstrip("=")) * 3 // 4
-            yield invalid(_SPEC.child("caBundle"), f"{size} bytes", "local APIServices may not have a caBundle")
+            yield invalid(
+                _SPEC.child("caBundle"),
+                f"{size} bytes",
+                "local APIServices may not have a caBundle",
+            )
         if insecure:
-            yield invalid(_SPEC.child("insecureSkipTLSVerify"), True, "local APIServices may not have insecureSkipTLSVerify")
+            yield invalid(
+                _SPEC.child("insecureSkipTLSVerify"),
+                True,
+                "local APIServices may not have insecureSkipTLSVerify",
+            )
         return
     path = _SPEC.child("service")
     for member in ("namespace", "name"):
@@ -103,6 +135,10 @@ def _backend(spec: Object) -> c.Errors:
             yield required(path.child(member))
     wrong = names.port_number(service.get("port", 0))
     if wrong:
-        yield invalid(path.child("port"), service.get("port", 0), f"port is not valid: {','.join(wrong)}")
+        yield invalid(
+            path.child("port"), service.get("port", 0), f"port is not valid: {','.join(wrong)}"
+        )
     if insecure and bundle:
-        yield invalid(_SPEC.child("insecureSkipTLSVerify"), True, "may not be true if caBundle is present")
+        yield invalid(
+            _SPEC.child("insecureSkipTLSVerify"), True, "may not be true if caBundle is present"
+        )

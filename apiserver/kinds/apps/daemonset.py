@@ -1,4 +1,5 @@
-"""DaemonSet. Its template generation lives on in an annotation (k8s.io/kubernetes ``registry/apps/daemonset``, ``apis/apps/v1``)."""
+"""DaemonSet. Its template generation lives on in an annotation (k8s.io/kubernetes
+``registry/apps/daemonset``, ``apis/apps/v1``)."""
 
 from __future__ import annotations
 
@@ -7,23 +8,36 @@ from datetime import datetime
 from typing import Any
 
 from apiserver.fielderrors import FieldErrors, invalid, not_supported, required
-from apiserver.kinds.base import Object, WriteContext
-from apiserver.kinds.common import checks, gostruct, rollout, selectors, table, templates
+from apiserver.golang.strconv import whole
+from apiserver.kinds.base import WriteContext
+from apiserver.kinds.common import checks, rollout, selectors, table, templates
+from apiserver.kinds.common.internal import quote
 from apiserver.kinds.common.workload import SPEC, STATUS, Workload
 from apiserver.kinds.registration import register
+from apiserver.meta.objects import Object
 
 TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 _UPDATE = SPEC.child("updateStrategy")
 _COUNTED = (
-    "currentNumberScheduled", "numberMisscheduled", "desiredNumberScheduled", "numberReady", "observedGeneration",
-    "updatedNumberScheduled", "numberAvailable", "numberUnavailable", "collisionCount",
-)  # fmt: skip
+    "currentNumberScheduled",
+    "numberMisscheduled",
+    "desiredNumberScheduled",
+    "numberReady",
+    "observedGeneration",
+    "updatedNumberScheduled",
+    "numberAvailable",
+    "numberUnavailable",
+    "collisionCount",
+)
 
 
 @register("apps", "DaemonSet")
 class DaemonSet(Workload):
+    metadata_again = False
+
     def default(self, obj: Object, version: str) -> None:
-        """The conversion of each version writes the annotation, so who writes an object without it owns it, with 0."""
+        """The conversion of each version writes the annotation, so who writes an object without it
+        owns it, with 0."""
         super().default(obj, version)
         _set_template_generation(obj, _template_generation(obj))
         spec = obj["spec"]
@@ -54,44 +68,95 @@ class DaemonSet(Workload):
 
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
         spec = obj["spec"]
-        selector, template, path = spec.get("selector"), spec.get("template") or {}, SPEC.child("template")
+        selector, template, path = (
+            spec.get("selector"),
+            spec.get("template") or {},
+            SPEC.child("template"),
+        )
         errors = list(selectors.validate(selector, SPEC.child("selector")))
         labels = (template.get("metadata") or {}).get("labels")
         if not selectors.problem(selector) and not selectors.matches(selector, labels):
-            errors.append(invalid(path.child("metadata", "labels"), labels, "`selector` does not match template `labels`"))
+            errors.append(
+                invalid(
+                    path.child("metadata", "labels"),
+                    labels,
+                    "`selector` does not match template `labels`",
+                )
+            )
         if selector is not None and selectors.is_empty(selector):
-            errors.append(invalid(SPEC.child("selector"), selector, "empty selector is invalid for daemonset"))
+            errors.append(
+                invalid(
+                    SPEC.child("selector"),
+                    selectors.quoted(selector),
+                    "empty selector is invalid for daemonset",
+                )
+            )
         errors += templates.pod_template(template, path)
         errors += templates.always_running(template, path, "DaemonSet")
         errors += checks.non_negative(spec.get("minReadySeconds"), SPEC.child("minReadySeconds"))
         errors += _update_strategy(spec["updateStrategy"])
-        return errors + list(checks.non_negative(spec.get("revisionHistoryLimit"), SPEC.child("revisionHistoryLimit")))
+        return errors + list(
+            checks.non_negative(
+                spec.get("revisionHistoryLimit"), SPEC.child("revisionHistoryLimit")
+            )
+        )
 
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
-        return list(checks.immutable(obj["spec"].get("selector"), old["spec"].get("selector"), SPEC.child("selector")))
+        return list(
+            checks.immutable(
+                obj["spec"].get("selector"),
+                old["spec"].get("selector"),
+                SPEC.child("selector"),
+                quote=selectors.quoted,
+            )
+        )
 
-    def validate_status_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+    def validate_status_update(
+        self, obj: Object, old: Object, context: WriteContext
+    ) -> FieldErrors:
         status = obj.get("status") or {}
         errors = list(checks.non_negatives(status, STATUS, *_COUNTED))
         return errors + list(rollout.not_decremented(status, old.get("status") or {}, STATUS))
 
+    def unconverted(self, obj: Object) -> Object:
+        metadata = dict(obj["metadata"])
+        annotations = dict(metadata.pop("annotations", None) or {})
+        annotations.pop(TEMPLATE_GENERATION, None)
+        return {**obj, "metadata": metadata | ({"annotations": annotations} if annotations else {})}
+
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         spec, status = obj["spec"], obj.get("status") or {}
-        counted = ("desiredNumberScheduled", "currentNumberScheduled", "numberReady", "updatedNumberScheduled", "numberAvailable")
+        counted = (
+            "desiredNumberScheduled",
+            "currentNumberScheduled",
+            "numberReady",
+            "updatedNumberScheduled",
+            "numberAvailable",
+        )
         pods = (spec.get("template") or {}).get("spec") or {}
         nodes = selectors.show_labels(pods.get("nodeSelector"))
-        shown = selectors.show(spec.get("selector"))
-        return [table.name(obj), *(status.get(f, 0) for f in counted), nodes, table.created(obj, now), *table.containers(pods), shown]
+        selector_text = selectors.show(spec.get("selector"))
+        return [
+            table.name(obj),
+            *(status.get(f, 0) for f in counted),
+            nodes,
+            table.created(obj, now),
+            *table.containers(pods),
+            selector_text,
+        ]
 
 
 def _template_generation(obj: Object) -> int:
     text = ((obj.get("metadata") or {}).get("annotations") or {}).get(TEMPLATE_GENERATION, "")
-    return int(text) if text.isascii() and text.isdigit() else 0
+    return whole(text) if text.isascii() and text.isdigit() else 0
 
 
 def _set_template_generation(obj: Object, generation: int) -> None:
     metadata = obj.setdefault("metadata", {})
-    metadata["annotations"] = {**(metadata.get("annotations") or {}), TEMPLATE_GENERATION: str(generation)}
+    metadata["annotations"] = {
+        **(metadata.get("annotations") or {}),
+        TEMPLATE_GENERATION: str(generation),
+    }
 
 
 def _update_strategy(strategy: Mapping[str, Any]) -> checks.Errors:
@@ -105,8 +170,8 @@ def _update_strategy(strategy: Mapping[str, Any]) -> checks.Errors:
             else:
                 yield from _rolling(rolling)
         case _:
-            shown = gostruct.show(strategy, ("type", "rollingUpdate"), type="")
-            yield not_supported(_UPDATE, shown, ["RollingUpdate", "OnDelete"])
+            strategy_text = quote("apps.v1.DaemonSetUpdateStrategy", strategy)
+            yield not_supported(_UPDATE, strategy_text, ["RollingUpdate", "OnDelete"])
 
 
 def _rolling(rolling: Mapping[str, Any]) -> checks.Errors:
@@ -115,8 +180,15 @@ def _rolling(rolling: Mapping[str, Any]) -> checks.Errors:
     for check in (checks.percent_or_number, checks.not_above_100_percent):
         for field in ("maxUnavailable", "maxSurge"):
             yield from check(rolling.get(field), path.child(field))
-    unavailable, surge = rollout.value_of(rolling.get("maxUnavailable")), rollout.value_of(rolling.get("maxSurge"))
+    unavailable, surge = (
+        rollout.value_of(rolling.get("maxUnavailable")),
+        rollout.value_of(rolling.get("maxSurge")),
+    )
     if unavailable and surge:
-        yield invalid(path.child("maxSurge"), rolling.get("maxSurge"), "may not be set when maxUnavailable is non-zero")
+        yield invalid(
+            path.child("maxSurge"),
+            rolling.get("maxSurge"),
+            "may not be set when maxUnavailable is non-zero",
+        )
     if not unavailable and not surge:
         yield required(path.child("maxUnavailable"), "cannot be 0 when maxSurge is 0")

@@ -8,10 +8,12 @@ from typing import Any
 
 from apiserver.fielderrors import FieldErrors, forbidden, invalid, not_supported, required
 from apiserver.kinds.apps.selected import replica_set_template, required_selector
-from apiserver.kinds.base import Object, WriteContext
-from apiserver.kinds.common import checks, gostruct, rollout, selectors, table
+from apiserver.kinds.base import WriteContext
+from apiserver.kinds.common import checks, rollout, selectors, table
+from apiserver.kinds.common.internal import quote
 from apiserver.kinds.common.workload import SPEC, STATUS, Workload, name_for_pods
 from apiserver.kinds.registration import register
+from apiserver.meta.objects import Object
 
 _STRATEGY = SPEC.child("strategy")
 _COUNTED = ("updatedReplicas", "readyReplicas", "availableReplicas")
@@ -20,11 +22,16 @@ _COUNTED = ("updatedReplicas", "readyReplicas", "availableReplicas")
 @register("apps", "Deployment")
 class Deployment(Workload):
     metadata_again = False
+    status_keeps = ("labels",)
 
     def default(self, obj: Object, version: str) -> None:
         super().default(obj, version)
         spec = obj["spec"]
-        for field, value in (("replicas", 1), ("revisionHistoryLimit", 10), ("progressDeadlineSeconds", 600)):
+        for field, value in (
+            ("replicas", 1),
+            ("revisionHistoryLimit", 10),
+            ("progressDeadlineSeconds", 600),
+        ):
             if spec.get(field) is None:
                 spec[field] = value
         strategy = spec.setdefault("strategy", {})
@@ -38,28 +45,56 @@ class Deployment(Workload):
     def count_generation(self, obj: Object, old: Object) -> None:
         """Annotations count too: the controller copies them to ReplicaSets."""
         super().count_generation(obj, old)
-        changed = (obj["metadata"].get("annotations") or {}) != (old["metadata"].get("annotations") or {})
+        changed = (obj["metadata"].get("annotations") or {}) != (
+            old["metadata"].get("annotations") or {}
+        )
         if obj["spec"] == old["spec"] and changed:
             obj["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
 
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
         spec = obj["spec"]
         errors = list(checks.non_negative(spec.get("replicas"), SPEC.child("replicas")))
-        errors += required_selector(spec.get("selector"), "empty selector is invalid for deployment")
+        errors += required_selector(
+            spec.get("selector"), "empty selector is invalid for deployment"
+        )
         errors += replica_set_template(spec)
         errors += _strategy(spec["strategy"])
-        errors += checks.non_negatives(spec, SPEC, "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds")
+        errors += checks.non_negatives(
+            spec, SPEC, "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"
+        )
         deadline = spec.get("progressDeadlineSeconds")
         if deadline is not None and deadline <= spec.get("minReadySeconds", 0):
-            errors.append(invalid(SPEC.child("progressDeadlineSeconds"), deadline, "must be greater than minReadySeconds"))
+            errors.append(
+                invalid(
+                    SPEC.child("progressDeadlineSeconds"),
+                    deadline,
+                    "must be greater than minReadySeconds",
+                )
+            )
         return errors
 
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
-        return list(checks.immutable(obj["spec"].get("selector"), old["spec"].get("selector"), SPEC.child("selector")))
+        return list(
+            checks.immutable(
+                obj["spec"].get("selector"),
+                old["spec"].get("selector"),
+                SPEC.child("selector"),
+                quote=selectors.quoted,
+            )
+        )
 
-    def validate_status_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+    def validate_status_update(
+        self, obj: Object, old: Object, context: WriteContext
+    ) -> FieldErrors:
         status = obj.get("status") or {}
-        counted = ("replicas", *_COUNTED, "unavailableReplicas", "terminatingReplicas", "observedGeneration", "collisionCount")
+        counted = (
+            "replicas",
+            *_COUNTED,
+            "unavailableReplicas",
+            "terminatingReplicas",
+            "observedGeneration",
+            "collisionCount",
+        )
         errors = list(checks.non_negatives(status, STATUS, *counted))
         errors += rollout.counters(status, STATUS, *_COUNTED)
         return errors + list(rollout.not_decremented(status, old.get("status") or {}, STATUS))
@@ -73,7 +108,14 @@ class Deployment(Workload):
         ready = f"{status.get('readyReplicas', 0)}/{spec.get('replicas', 0)}"
         counts = [status.get("updatedReplicas", 0), status.get("availableReplicas", 0)]
         pods = table.containers((spec.get("template") or {}).get("spec") or {})
-        return [table.name(obj), ready, *counts, table.created(obj, now), *pods, selectors.show(spec.get("selector"))]
+        return [
+            table.name(obj),
+            ready,
+            *counts,
+            table.created(obj, now),
+            *pods,
+            selectors.show(spec.get("selector")),
+        ]
 
 
 def _strategy(strategy: Mapping[str, Any]) -> checks.Errors:
@@ -81,15 +123,20 @@ def _strategy(strategy: Mapping[str, Any]) -> checks.Errors:
     match strategy.get("type"):
         case "Recreate":
             if rolling is not None:
-                yield forbidden(_STRATEGY.child("rollingUpdate"), "may not be specified when strategy `type` is 'Recreate'")
+                yield forbidden(
+                    _STRATEGY.child("rollingUpdate"),
+                    "may not be specified when strategy `type` is 'Recreate'",
+                )
         case "RollingUpdate":
             if rolling is None:
-                yield required(_STRATEGY.child("rollingUpdate"), "this should be defaulted and never be nil")
+                yield required(
+                    _STRATEGY.child("rollingUpdate"), "this should be defaulted and never be nil"
+                )
             else:
                 yield from _rolling(rolling)
         case _:
-            shown = gostruct.show(strategy, ("type", "rollingUpdate"), type="")
-            yield not_supported(_STRATEGY, shown, ["Recreate", "RollingUpdate"])
+            strategy_text = quote("apps.v1.DeploymentStrategy", strategy)
+            yield not_supported(_STRATEGY, strategy_text, ["Recreate", "RollingUpdate"])
 
 
 def _rolling(rolling: Mapping[str, Any]) -> checks.Errors:
@@ -98,5 +145,7 @@ def _rolling(rolling: Mapping[str, Any]) -> checks.Errors:
     yield from checks.percent_or_number(unavailable, path.child("maxUnavailable"))
     yield from checks.percent_or_number(surge, path.child("maxSurge"))
     if not rollout.value_of(unavailable) and not rollout.value_of(surge):
-        yield invalid(path.child("maxUnavailable"), unavailable, "may not be 0 when `maxSurge` is 0")
+        yield invalid(
+            path.child("maxUnavailable"), unavailable, "may not be 0 when `maxSurge` is 0"
+        )
     yield from checks.not_above_100_percent(unavailable, path.child("maxUnavailable"))

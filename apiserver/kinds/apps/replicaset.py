@@ -8,10 +8,11 @@ from typing import Any
 
 from apiserver.fielderrors import FieldErrors
 from apiserver.kinds.apps.selected import replica_set_template, required_selector
-from apiserver.kinds.base import Object, WriteContext
+from apiserver.kinds.base import WriteContext
 from apiserver.kinds.common import checks, rollout, selectors, table
 from apiserver.kinds.common.workload import SPEC, STATUS, Workload, name_for_pods
 from apiserver.kinds.registration import register
+from apiserver.meta.objects import Object
 
 
 @register("apps", "ReplicaSet")
@@ -25,16 +26,31 @@ class ReplicaSet(Workload):
         spec = obj["spec"]
         errors = list(checks.non_negatives(spec, SPEC, "replicas", "minReadySeconds"))
         # The message names the wrong kind upstream, too.
-        errors += required_selector(spec.get("selector"), "empty selector is invalid for deployment")
+        errors += required_selector(
+            spec.get("selector"), "empty selector is invalid for deployment"
+        )
         return errors + list(replica_set_template(spec))
 
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
-        return list(checks.immutable(obj["spec"].get("selector"), old["spec"].get("selector"), SPEC.child("selector")))
+        return list(
+            checks.immutable(
+                obj["spec"].get("selector"),
+                old["spec"].get("selector"),
+                SPEC.child("selector"),
+                quote=selectors.quoted,
+            )
+        )
 
-    def validate_status_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+    def validate_status_update(
+        self, obj: Object, old: Object, context: WriteContext
+    ) -> FieldErrors:
         status = obj.get("status") or {}
         counted = ("fullyLabeledReplicas", "readyReplicas", "availableReplicas")
-        errors = list(checks.non_negatives(status, STATUS, "replicas", *counted, "observedGeneration", "terminatingReplicas"))
+        errors = list(
+            checks.non_negatives(
+                status, STATUS, "replicas", *counted, "observedGeneration", "terminatingReplicas"
+            )
+        )
         return errors + list(rollout.counters(status, STATUS, *counted))
 
     def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
@@ -44,8 +60,18 @@ class ReplicaSet(Workload):
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         spec, status = obj["spec"], obj.get("status") or {}
         pods = table.containers((spec.get("template") or {}).get("spec") or {})
-        counts = [spec.get("replicas", 0), status.get("replicas", 0), status.get("readyReplicas", 0)]
-        return [table.name(obj), *counts, table.created(obj, now), *pods, selectors.show(spec.get("selector"))]
+        counts = [
+            spec.get("replicas", 0),
+            status.get("replicas", 0),
+            status.get("readyReplicas", 0),
+        ]
+        return [
+            table.name(obj),
+            *counts,
+            table.created(obj, now),
+            *pods,
+            selectors.show(spec.get("selector")),
+        ]
 
     def fields(self, obj: Object) -> Mapping[str, str]:
         return {"status.replicas": str((obj.get("status") or {}).get("replicas", 0))}

@@ -2,34 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from apiserver.fielderrors import invalid, required
 from apiserver.kinds.common import checks, selectors, templates
 from apiserver.kinds.common.workload import SPEC
-
-Object = Mapping[str, Any]
+from apiserver.meta.objects import ReadOnlyObject
 
 _SELECTOR = SPEC.child("selector")
 _TEMPLATE = SPEC.child("template")
 
 
-def required_selector(selector: Object | None, empty: str) -> checks.Errors:
+def required_selector(selector: ReadOnlyObject | None, empty: str) -> checks.Errors:
     """``empty``: the message for a selector that selects everything."""
     if selector is None:
         yield required(_SELECTOR)
         return
     yield from selectors.validate(selector, _SELECTOR)
     if selectors.is_empty(selector):
-        yield invalid(_SELECTOR, dict(selector), empty)
+        yield invalid(_SELECTOR, selectors.quoted(selector), empty)
 
 
-def replica_set_template(spec: Object) -> checks.Errors:
-    """For Deployments and ReplicaSets; a selector that makes no sense is told instead of the template."""
+def replica_set_template(spec: ReadOnlyObject) -> checks.Errors:
+    """For Deployments and ReplicaSets; a selector that makes no sense is told instead of the
+    template."""
     selector, template = spec.get("selector"), spec.get("template") or {}
     if selectors.problem(selector):
-        yield invalid(_SELECTOR, dict(selector or {}), "invalid label selector")
+        yield invalid(_SELECTOR, selectors.quoted(selector), "invalid label selector")
         return
     yield from templates.selected_template(template, selector, _TEMPLATE)
     yield from templates.always_running(template, _TEMPLATE, "ReplicaSet")

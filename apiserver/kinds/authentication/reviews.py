@@ -1,11 +1,12 @@
-"""TokenReview and SelfSubjectReview of authentication.k8s.io/v1, apart from checking the token itself."""
+"""TokenReview and SelfSubjectReview of authentication.k8s.io/v1, apart from checking the token
+itself."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
 from apiserver.errors import BadRequest
-from apiserver.kinds.base import Object
+from apiserver.meta.objects import Object
 from apiserver.user import User
 
 
@@ -20,26 +21,24 @@ def user_info(user: User) -> Object:
     return {name: value for name, value in info.items() if value}
 
 
-def self_subject_review(review: Object, user: User) -> Object:
-    """Who the request acts as. Raises BadRequest for a body that says anything itself."""
-    if any(v for k, v in (review.get("metadata") or {}).items() if k != "managedFields"):
-        raise BadRequest("metadata must be empty")
-    return {**review, "metadata": {}, "status": {"userInfo": user_info(user)}}
-
-
 def token_of(review: Object) -> str:
     """The token to be checked. Raises BadRequest when there is none, or a namespace."""
     if (review.get("metadata") or {}).get("namespace"):
-        raise BadRequest(f"namespace is not allowed on this type: {review['metadata']['namespace']}")
+        raise BadRequest(
+            f"namespace is not allowed on this type: {review['metadata']['namespace']}"
+        )
     token = (review.get("spec") or {}).get("token", "")
     if not token:
         raise BadRequest("token is required for TokenReview in authentication")
     return str(token)
 
 
-def token_review(review: Object, user: User | None, audiences: Sequence[str] = (), error: str = "") -> Object:
-    """``user``: whose token it is, None when it is nobody's; audiences: those that the token and spec.audiences share; error: why the
-    token could not be checked. The answer keeps what was sent."""
+def token_review(
+    review: Object, user: User | None, audiences: Sequence[str] = (), error: str = ""
+) -> Object:
+    """``user``: whose token it is, None when it is nobody's; audiences: those that the token and
+    spec.audiences share; error: why the token could not be checked. The answer keeps what was
+    sent."""
     status: Object = {"user": {}}
     if user is not None:
         status = {"authenticated": True, "user": user_info(user)}

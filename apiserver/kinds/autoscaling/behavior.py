@@ -1,4 +1,5 @@
-"""spec.behavior of a HorizontalPodAutoscaler: defaults and rules (k8s.io/kubernetes ``apis/autoscaling/v2/defaults.go``, validation)."""
+"""spec.behavior of a HorizontalPodAutoscaler: defaults and rules (k8s.io/kubernetes
+``apis/autoscaling/v2/defaults.go``, validation)."""
 
 from __future__ import annotations
 
@@ -7,9 +8,8 @@ from typing import Any
 
 from apiserver.fielderrors import FieldPath, invalid, not_supported, required
 from apiserver.kinds.common import checks
+from apiserver.meta.objects import Object
 from apiserver.meta.quantity import parse_quantity
-
-Object = dict[str, Any]
 
 _UP_POLICIES = (("Pods", 4, 15), ("Percent", 100, 15))
 _DOWN_POLICIES = (("Percent", 100, 15),)
@@ -25,7 +25,9 @@ def default(behavior: Object) -> None:
         if rules.get("selectPolicy") is None:
             rules["selectPolicy"] = "Max"
         if rules.get("policies") is None:
-            rules["policies"] = [{"type": t, "value": v, "periodSeconds": p} for t, v, p in policies]
+            rules["policies"] = [
+                {"type": t, "value": v, "periodSeconds": p} for t, v, p in policies
+            ]
     behavior["scaleUp"], behavior["scaleDown"] = up, down
 
 
@@ -56,10 +58,16 @@ def _rules(rules: Mapping[str, Any], path: FieldPath) -> checks.Errors:
 
 
 def _policy(policy: Mapping[str, Any], path: FieldPath) -> checks.Errors:
-    kind, value, period = policy.get("type", ""), policy.get("value", 0), policy.get("periodSeconds", 0)
+    kind, value, period = (
+        policy.get("type", ""),
+        policy.get("value", 0),
+        policy.get("periodSeconds", 0),
+    )
     if kind not in ("Percent", "Pods"):
         yield not_supported(path.child("type"), kind, ["Percent", "Pods"])
     yield from checks.positive(value, path.child("value"))
     yield from checks.positive(period, path.child("periodSeconds"))
     if period > _MAX_PERIOD:
-        yield invalid(path.child("periodSeconds"), period, f"must be less than or equal to {_MAX_PERIOD}")
+        yield invalid(
+            path.child("periodSeconds"), period, f"must be less than or equal to {_MAX_PERIOD}"
+        )

@@ -1,7 +1,9 @@
-"""HorizontalPodAutoscaler v1 and v2. v1 has one number for cpu; everything else of v2 travels in annotations, as JSON.
+"""HorizontalPodAutoscaler v1 and v2. v1 has one number for cpu; everything else of v2 travels in
+annotations, as JSON.
 
-Source: k8s.io/kubernetes ``apis/autoscaling/v1/conversion.go``. The member order inside the annotations is that of the Go types, because
-clients compare annotations as text. ``behavior`` is written with the member names of the internal type, which has no JSON tags.
+Source: k8s.io/kubernetes ``apis/autoscaling/v1/conversion.go``. The member order inside the
+annotations is that of the Go types, because clients compare annotations as text. ``behavior`` is
+written with the member names of the internal type, which has no JSON tags.
 """
 
 from __future__ import annotations
@@ -10,7 +12,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-Object = dict[str, Any]
+from apiserver.meta.objects import Object
 
 METRICS = "autoscaling.alpha.kubernetes.io/metrics"
 CURRENT = "autoscaling.alpha.kubernetes.io/current-metrics"
@@ -36,14 +38,26 @@ def to_v1(obj: Object) -> Object:
     if status.get("currentMetrics"):
         annotations[CURRENT] = _dump([_metric_v1(m, "current") for m in status["currentMetrics"]])
     if status.get("conditions"):
-        annotations[CONDITIONS] = _dump([{k: c[k] for k in _CONDITION if k in c} for c in status["conditions"]])
+        annotations[CONDITIONS] = _dump(
+            [{k: c[k] for k in _CONDITION if k in c} for c in status["conditions"]]
+        )
     new_spec = {k: v for k, v in spec.items() if k not in ("metrics", "behavior")}
-    cpu = next((m["resource"]["target"]["averageUtilization"] for m in metrics if _is_cpu_utilization(m)), None)
+    cpu = next(
+        (m["resource"]["target"]["averageUtilization"] for m in metrics if _is_cpu_utilization(m)),
+        None,
+    )
     if cpu is not None:
         new_spec["targetCPUUtilizationPercentage"] = cpu
     new_status = {k: v for k, v in status.items() if k not in ("currentMetrics", "conditions")}
     new_status.setdefault("currentReplicas", 0)
-    current = next((_utilization(m) for m in status.get("currentMetrics") or () if _utilization(m) is not None), None)
+    current = next(
+        (
+            _utilization(m)
+            for m in status.get("currentMetrics") or ()
+            if _utilization(m) is not None
+        ),
+        None,
+    )
     if current is not None:
         new_status["currentCPUUtilizationPercentage"] = current
     return _rebuilt(obj, "autoscaling/v1", annotations, new_spec, new_status)
@@ -67,7 +81,12 @@ def to_v2(obj: Object) -> Object:
     current = [_metric_v2(m, "current") for m in _load(annotations, CURRENT, list) or ()]
     used = status.get("currentCPUUtilizationPercentage")
     if used is not None and not current:
-        current = [{"type": "Resource", "resource": {"name": "cpu", "current": {"averageUtilization": used}}}]
+        current = [
+            {
+                "type": "Resource",
+                "resource": {"name": "cpu", "current": {"averageUtilization": used}},
+            }
+        ]
     new_status["currentMetrics"] = current or None
     conditions = _load(annotations, CONDITIONS, list)
     if conditions:
@@ -79,7 +98,9 @@ def to_v2(obj: Object) -> Object:
     return _rebuilt(obj, "autoscaling/v2", kept, new_spec, new_status)
 
 
-def _rebuilt(obj: Object, api_version: str, annotations: Mapping[str, str], spec: Object, status: Object) -> Object:
+def _rebuilt(
+    obj: Object, api_version: str, annotations: Mapping[str, str], spec: Object, status: Object
+) -> Object:
     metadata = {k: v for k, v in obj["metadata"].items() if k != "annotations"}
     if annotations:
         metadata["annotations"] = dict(annotations)
@@ -115,8 +136,8 @@ def _utilization(metric: Mapping[str, Any]) -> int | None:
     resource = metric.get("resource") or {}
     if metric.get("type") != "Resource" or resource.get("name") != "cpu":
         return None
-    found: int | None = (resource.get("current") or {}).get("averageUtilization")
-    return found
+    utilization: int | None = (resource.get("current") or {}).get("averageUtilization")
+    return utilization
 
 
 def _metric_v1(metric: Mapping[str, Any], part: str) -> Object:
@@ -137,21 +158,33 @@ def _source_v1(member: str, source: Mapping[str, Any], part: str) -> Object:
         ref = source.get("describedObject") or {}
         target = {k: ref[k] for k in _REFERENCE if ref.get(k)}
         rows = (
-            ("target", target), ("metricName", name), (value, numbers.get("value", "0")), ("selector", selector),
+            ("target", target),
+            ("metricName", name),
+            (value, numbers.get("value", "0")),
+            ("selector", selector),
             ("averageValue", numbers.get("averageValue")),
-        )  # fmt: skip
+        )
     elif member == "pods":
-        rows = (("metricName", name), (average, numbers.get("averageValue", "0")), ("selector", selector))
+        rows = (
+            ("metricName", name),
+            (average, numbers.get("averageValue", "0")),
+            ("selector", selector),
+        )
     elif member == "external":
         rows = (
-            ("metricName", name), ("metricSelector", selector), (value, numbers.get("value")), (average, numbers.get("averageValue")),
-        )  # fmt: skip
+            ("metricName", name),
+            ("metricSelector", selector),
+            (value, numbers.get("value")),
+            (average, numbers.get("averageValue")),
+        )
     else:
         utilization = f"{part}AverageUtilization"
         rows = (
-            ("name", source.get("name", "")), (utilization, numbers.get("averageUtilization")), (average, numbers.get("averageValue")),
+            ("name", source.get("name", "")),
+            (utilization, numbers.get("averageUtilization")),
+            (average, numbers.get("averageValue")),
             ("container", source.get("container")),
-        )  # fmt: skip
+        )
     return {k: v for k, v in rows if v is not None}
 
 
@@ -176,19 +209,31 @@ def _source_v2(member: str, source: Mapping[str, Any], part: str) -> Object:
     if average is not None:
         numbers["averageValue"] = average
     if part == "target":
-        kind = "Utilization" if "averageUtilization" in numbers else "AverageValue" if "averageValue" in numbers else "Value"
+        kind = (
+            "Utilization"
+            if "averageUtilization" in numbers
+            else "AverageValue"
+            if "averageValue" in numbers
+            else "Value"
+        )
         numbers = {"type": kind, **numbers}
     if member in ("resource", "containerResource"):
         own = {k: source[k] for k in ("name", "container") if source.get(k)}
         return {**own, part: numbers}
     selector = source.get("metricSelector") if member == "external" else source.get("selector")
-    metric = {"name": source.get("metricName", ""), **({"selector": selector} if selector is not None else {})}
+    metric = {
+        "name": source.get("metricName", ""),
+        **({"selector": selector} if selector is not None else {}),
+    }
     described = {"describedObject": source.get("target") or {}} if member == "object" else {}
     return {**described, "metric": metric, part: numbers}
 
 
 def _behavior_v1(behavior: Mapping[str, Any]) -> Object:
-    return {name: _rules_v1(behavior.get(member)) for name, member in (("ScaleUp", "scaleUp"), ("ScaleDown", "scaleDown"))}
+    return {
+        name: _rules_v1(behavior.get(member))
+        for name, member in (("ScaleUp", "scaleUp"), ("ScaleDown", "scaleDown"))
+    }
 
 
 def _rules_v1(rules: Mapping[str, Any] | None) -> Object | None:
@@ -198,13 +243,18 @@ def _rules_v1(rules: Mapping[str, Any] | None) -> Object | None:
     return {
         "StabilizationWindowSeconds": rules.get("stabilizationWindowSeconds"),
         "SelectPolicy": rules.get("selectPolicy"),
-        "Policies": None if policies is None else [{go: p.get(name) for go, name in _POLICY} for p in policies],
+        "Policies": None
+        if policies is None
+        else [{go: p.get(name) for go, name in _POLICY} for p in policies],
         "Tolerance": rules.get("tolerance"),
     }
 
 
 def _behavior_v2(behavior: Mapping[str, Any]) -> Object:
-    rules = {member: _rules_v2(behavior.get(name)) for name, member in (("ScaleUp", "scaleUp"), ("ScaleDown", "scaleDown"))}
+    rules = {
+        member: _rules_v2(behavior.get(name))
+        for name, member in (("ScaleUp", "scaleUp"), ("ScaleDown", "scaleDown"))
+    }
     return {k: v for k, v in rules.items() if v is not None}
 
 
@@ -212,10 +262,12 @@ def _rules_v2(rules: Mapping[str, Any] | None) -> Object | None:
     if rules is None:
         return None
     policies = rules.get("Policies")
-    found = {
+    behavior_rules = {
         "stabilizationWindowSeconds": rules.get("StabilizationWindowSeconds"),
         "selectPolicy": rules.get("SelectPolicy"),
-        "policies": None if policies is None else [{name: p.get(go) for go, name in _POLICY} for p in policies],
+        "policies": None
+        if policies is None
+        else [{name: p.get(go) for go, name in _POLICY} for p in policies],
         "tolerance": rules.get("Tolerance"),
     }
-    return {k: v for k, v in found.items() if v is not None}
+    return {k: v for k, v in behavior_rules.items() if v is not None}

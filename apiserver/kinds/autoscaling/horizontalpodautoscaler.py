@@ -1,4 +1,5 @@
-"""HorizontalPodAutoscaler, v1 and v2, stored as v2 (k8s.io/kubernetes ``registry/autoscaling/horizontalpodautoscaler``)."""
+"""HorizontalPodAutoscaler, v1 and v2, stored as v2 (k8s.io/kubernetes
+``registry/autoscaling/horizontalpodautoscaler``)."""
 
 from __future__ import annotations
 
@@ -10,12 +11,13 @@ from apiserver.fielderrors import FieldErrors, invalid, required
 from apiserver.kinds.autoscaling import behavior, metrics
 from apiserver.kinds.autoscaling.conversion import ANNOTATIONS, METRICS, to_v1, to_v2
 from apiserver.kinds.autoscaling.targets import show_targets
-from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import checks, table
 from apiserver.kinds.declarative import tags as t
 from apiserver.kinds.declarative.declared import Declared
 from apiserver.kinds.declarative.run import covered
 from apiserver.kinds.registration import register
+from apiserver.meta.objects import Object
 
 SPEC = checks.root("spec")
 _CPU_TARGET = 80
@@ -45,6 +47,7 @@ class HorizontalPodAutoscaler(Kind):
         if spec.get("minReplicas") is None:
             spec["minReplicas"] = 1
         if version == "v1":
+            _complete_v1(obj)
             return
         if not spec.get("metrics"):
             spec["metrics"] = [_cpu_metric()]
@@ -53,15 +56,13 @@ class HorizontalPodAutoscaler(Kind):
 
     def prepare_create(self, obj: Object, context: WriteContext) -> None:
         super().prepare_create(obj, context)
-        _complete_v1(obj, context)
         _drop_status_annotations(obj, context)
 
-    def prepare_update(self, obj: Object, old: Object, context: WriteContext) -> None:
-        super().prepare_update(obj, old, context)
-        _complete_v1(obj, context)
-
-    def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
+    def validate_create(self, obj: Object, context: WriteContext) -> FieldErrors:
         return list(_spec(self.convert(obj, "v2")["spec"]))
+
+    def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+        return list(_spec(self.convert(obj, "v2")["spec"], self.convert(old, "v2")["spec"]))
 
     def convert(self, obj: Object, to: str) -> Object:
         if obj.get("apiVersion") == f"autoscaling/{to}":
@@ -85,34 +86,55 @@ class HorizontalPodAutoscaler(Kind):
 
 
 def _cpu_metric() -> Object:
-    return {"type": "Resource", "resource": {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": _CPU_TARGET}}}
+    return {
+        "type": "Resource",
+        "resource": {
+            "name": "cpu",
+            "target": {"type": "Utilization", "averageUtilization": _CPU_TARGET},
+        },
+    }
 
 
-def _complete_v1(obj: Object, context: WriteContext) -> None:
-    """What storing as v2 and reading back as v1 adds: v2's default metric."""
+def _complete_v1(obj: Object) -> None:
+    """What the way through the internal type adds to v1: v2's default metric."""
     annotations = obj["metadata"].get("annotations") or {}
-    if context.version == "v1" and METRICS not in annotations and obj["spec"].get("targetCPUUtilizationPercentage") is None:
+    if METRICS not in annotations and obj["spec"].get("targetCPUUtilizationPercentage") is None:
         obj["spec"]["targetCPUUtilizationPercentage"] = _CPU_TARGET
 
 
 def _drop_status_annotations(obj: Object, context: WriteContext) -> None:
     """A new object has no status, also not in v1's annotations."""
     annotations = obj["metadata"].get("annotations") or {}
-    stale = {k for k in ANNOTATIONS & annotations.keys() if k.endswith(("current-metrics", "conditions"))}
+    stale = {
+        k for k in ANNOTATIONS & annotations.keys() if k.endswith(("current-metrics", "conditions"))
+    }
     if context.version == "v1" and stale:
         obj["metadata"]["annotations"] = {k: v for k, v in annotations.items() if k not in stale}
 
 
-def _spec(spec: Mapping[str, Any]) -> checks.Errors:
+def _spec(spec: Mapping[str, Any], old: Mapping[str, Any] | None = None) -> checks.Errors:
+    """``old``: the spec as it is stored; None on create."""
     low, high = spec.get("minReplicas"), spec.get("maxReplicas", 0)
     if low is not None and low < 1:
-        yield from covered([invalid(SPEC.child("minReplicas"), low, "must be greater than or equal to 1")], "minimum")
+        yield from covered(
+            [invalid(SPEC.child("minReplicas"), low, "must be greater than or equal to 1")],
+            "minimum",
+        )
     if not high:
         yield from covered([required(SPEC.child("maxReplicas"), "must be set and greater than 0")])
     elif high < 1:
-        yield from covered([invalid(SPEC.child("maxReplicas"), high, "must be greater than 0")], "minimum")
+        yield from covered(
+            [invalid(SPEC.child("maxReplicas"), high, "must be greater than or equal to 1")],
+            "minimum",
+        )
     if low is not None and high < low:
-        yield invalid(SPEC.child("maxReplicas"), high, "must be greater than or equal to `minReplicas`")
-    yield from metrics.reference(spec.get("scaleTargetRef") or {}, SPEC.child("scaleTargetRef"))
+        yield invalid(
+            SPEC.child("maxReplicas"), high, "must be greater than or equal to `minReplicas`"
+        )
+    yield from metrics.scaled(
+        spec.get("scaleTargetRef") or {},
+        SPEC.child("scaleTargetRef"),
+        None if old is None else old.get("scaleTargetRef") or {},
+    )
     yield from metrics.validate(spec.get("metrics") or (), SPEC.child("metrics"), low)
     yield from behavior.validate(spec.get("behavior"), SPEC.child("behavior"))

@@ -2,31 +2,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
 
 from apiserver.fielderrors import FieldPath, forbidden, invalid, not_supported, required
 from apiserver.kinds.common import checks, selectors
 from apiserver.meta import names
+from apiserver.meta.objects import ReadOnlyObject
 from apiserver.meta.quantity import parse_quantity
-
-Object = Mapping[str, Any]
 
 TYPES = ("ContainerResource", "External", "Object", "Pods", "Resource")
 _MEMBERS = ("object", "external", "pods", "resource", "containerResource")
 _RAW_OR_UTILIZATION = "must set either a target raw value or a target utilization"
 
 
-def validate(metrics: Sequence[Object], path: FieldPath, min_replicas: int | None) -> checks.Errors:
+def validate(
+    metrics: Sequence[ReadOnlyObject], path: FieldPath, min_replicas: int | None
+) -> checks.Errors:
     external = False
     for i, metric in enumerate(metrics):
         yield from _metric(metric, path.at(i))
         external = external or metric.get("type") in ("Object", "External")
     if min_replicas == 0 and not external:
-        yield forbidden(path, "must specify at least one Object or External metric to support scaling to zero replicas")
+        yield forbidden(
+            path,
+            "must specify at least one Object or External metric to support scaling to zero "
+            "replicas",
+        )
 
 
-def _metric(metric: Object, path: FieldPath) -> checks.Errors:
+def _metric(metric: ReadOnlyObject, path: FieldPath) -> checks.Errors:
     kind = metric.get("type", "")
     if not kind:
         yield required(path.child("type"), "must specify a metric source type")
@@ -39,26 +43,51 @@ def _metric(metric: Object, path: FieldPath) -> checks.Errors:
     if kind not in TYPES:
         yield not_supported(path.child("type"), kind, list(TYPES))
     elif metric.get(expected) is None:
-        yield required(path.child(expected), "must populate information for the given metric source")
+        yield required(
+            path.child(expected), "must populate information for the given metric source"
+        )
     if len(given) != 1:
         for member in given:
             if member != expected:
                 yield forbidden(path.child(member), "must populate the given metric source only")
 
 
-def reference(ref: Object, path: FieldPath) -> checks.Errors:
-    """A CrossVersionObjectReference: kind and name, each fit for a URL."""
+def scaled(ref: ReadOnlyObject, path: FieldPath, old: ReadOnlyObject | None) -> checks.Errors:
+    """The reference to what is scaled, of an API group: nothing else of the core API can be than
+    replication controllers. A kind and version that stay are not looked at again. ``old``: the
+    stored one."""
+    yield from _kind_and_name(ref, path)
+    kind, version = ref.get("kind", ""), ref.get("apiVersion", "")
+    if old is not None and (kind, version) == (old.get("kind", ""), old.get("apiVersion", "")):
+        return
+    if version.count("/") == 0 and kind != "ReplicationController":
+        yield invalid(path.child("apiVersion"), version, "apiVersion must specify API group")
+    yield from _group_version(version, path)
+
+
+def reference(ref: ReadOnlyObject, path: FieldPath) -> checks.Errors:
+    """A CrossVersionObjectReference."""
+    yield from _kind_and_name(ref, path)
+    yield from _group_version(ref.get("apiVersion", ""), path)
+
+
+def _kind_and_name(ref: ReadOnlyObject, path: FieldPath) -> checks.Errors:
+    """Each fit for a URL."""
     for field in ("kind", "name"):
         if not ref.get(field):
             yield required(path.child(field))
         else:
             yield from checks.rule(ref[field], path.child(field), names.path_segment)
-    version = ref.get("apiVersion", "")
+
+
+def _group_version(version: str, path: FieldPath) -> checks.Errors:
     if version.count("/") > 1:
-        yield invalid(path.child("apiVersion"), version, f"unexpected GroupVersion string: {version}")
+        yield invalid(
+            path.child("apiVersion"), version, f"unexpected GroupVersion string: {version}"
+        )
 
 
-def _identifier(metric: Object, path: FieldPath) -> checks.Errors:
+def _identifier(metric: ReadOnlyObject, path: FieldPath) -> checks.Errors:
     name = metric.get("name", "")
     if not name:
         yield required(path.child("name"), "must specify a metric name")
@@ -67,12 +96,14 @@ def _identifier(metric: Object, path: FieldPath) -> checks.Errors:
     yield from selectors.validate(metric.get("selector"), path.child("selector"))
 
 
-def _target(target: Object, path: FieldPath) -> checks.Errors:
+def _target(target: ReadOnlyObject, path: FieldPath) -> checks.Errors:
     kind = target.get("type", "")
     if not kind:
         yield required(path.child("type"), "must specify a metric target type")
     if kind not in ("Utilization", "Value", "AverageValue"):
-        yield invalid(path.child("type"), kind, "must be either Utilization, Value, or AverageValue")
+        yield invalid(
+            path.child("type"), kind, "must be either Utilization, Value, or AverageValue"
+        )
     for field in ("value", "averageValue"):
         if target.get(field) is not None and not _is_positive(target[field]):
             yield invalid(path.child(field), target[field], "must be positive")
@@ -85,35 +116,45 @@ def _is_positive(value: str) -> bool:
     return parse_quantity(value).sign > 0
 
 
-def _object(source: Object, path: FieldPath) -> checks.Errors:
+def _object(source: ReadOnlyObject, path: FieldPath) -> checks.Errors:
     target = source.get("target") or {}
     yield from reference(source.get("describedObject") or {}, path.child("describedObject"))
     yield from _identifier(source.get("metric") or {}, path.child("metric"))
     yield from _target(target, path.child("target"))
     if target.get("value") is None and target.get("averageValue") is None:
-        yield required(path.child("target", "averageValue"), "must set either a target value or averageValue")
+        yield required(
+            path.child("target", "averageValue"), "must set either a target value or averageValue"
+        )
 
 
-def _external(source: Object, path: FieldPath) -> checks.Errors:
+def _external(source: ReadOnlyObject, path: FieldPath) -> checks.Errors:
     target = source.get("target") or {}
     yield from _identifier(source.get("metric") or {}, path.child("metric"))
     yield from _target(target, path.child("target"))
     given = [target.get(field) is not None for field in ("value", "averageValue")]
     if not any(given):
-        yield required(path.child("target", "averageValue"), "must set either a target value for metric or a per-pod target")
+        yield required(
+            path.child("target", "averageValue"),
+            "must set either a target value for metric or a per-pod target",
+        )
     if all(given):
-        yield forbidden(path.child("target", "value"), "may not set both a target value for metric and a per-pod target")
+        yield forbidden(
+            path.child("target", "value"),
+            "may not set both a target value for metric and a per-pod target",
+        )
 
 
-def _pods(source: Object, path: FieldPath) -> checks.Errors:
+def _pods(source: ReadOnlyObject, path: FieldPath) -> checks.Errors:
     target = source.get("target") or {}
     yield from _identifier(source.get("metric") or {}, path.child("metric"))
     yield from _target(target, path.child("target"))
     if target.get("averageValue") is None or not _is_positive(target["averageValue"]):
-        yield required(path.child("target", "averageValue"), "must specify a positive target averageValue")
+        yield required(
+            path.child("target", "averageValue"), "must specify a positive target averageValue"
+        )
 
 
-def _resource(source: Object, path: FieldPath) -> checks.Errors:
+def _resource(source: ReadOnlyObject, path: FieldPath) -> checks.Errors:
     if not source.get("name"):
         yield required(path.child("name"), "must specify a resource name")
     target = source.get("target") or {}
@@ -122,16 +163,19 @@ def _resource(source: Object, path: FieldPath) -> checks.Errors:
     if not any(given):
         yield required(path.child("target", "averageUtilization"), _RAW_OR_UTILIZATION)
     if all(given):
-        yield forbidden(path.child("target", "averageValue"), "may not set both a target raw value and a target utilization")
+        yield forbidden(
+            path.child("target", "averageValue"),
+            "may not set both a target raw value and a target utilization",
+        )
 
 
-def _container_resource(source: Object, path: FieldPath) -> checks.Errors:
+def _container_resource(source: ReadOnlyObject, path: FieldPath) -> checks.Errors:
     if not source.get("container"):
         yield required(path.child("container"), "must specify a container")
     yield from _resource(source, path)
 
 
-_SOURCES: dict[str, Callable[[Object, FieldPath], checks.Errors]] = {
+_SOURCES: dict[str, Callable[[ReadOnlyObject, FieldPath], checks.Errors]] = {
     "object": _object,
     "external": _external,
     "pods": _pods,

@@ -8,15 +8,16 @@ from typing import Any
 from zoneinfo import available_timezones
 
 from apiserver.fielderrors import FieldErrors, invalid, not_supported, required
-from apiserver.kinds.base import Object, WriteContext
+from apiserver.kinds.base import WriteContext
 from apiserver.kinds.batch.jobspec import job_spec
 from apiserver.kinds.batch.schedule import ScheduleError, check_schedule
-from apiserver.kinds.common import checks, poddefaults, podwarnings, selectors, table
+from apiserver.kinds.common import checks, disabled, poddefaults, podwarnings, selectors, table
 from apiserver.kinds.common.workload import SPEC, Workload, name_for_pods
 from apiserver.kinds.declarative import tags as t
 from apiserver.kinds.declarative.declared import Declared
 from apiserver.kinds.declarative.run import covered
 from apiserver.kinds.registration import register
+from apiserver.meta.objects import Object
 from apiserver.meta.times import age
 
 _SCHEDULE = SPEC.child("schedule")
@@ -35,40 +36,77 @@ class CronJob(Workload):
         job = spec.setdefault("jobTemplate", {}).setdefault("spec", {})
         poddefaults.default_pod_spec(job.setdefault("template", {}).setdefault("spec", {}))
         spec["concurrencyPolicy"] = spec.get("concurrencyPolicy") or "Allow"
-        for field, value in (("suspend", False), ("successfulJobsHistoryLimit", 3), ("failedJobsHistoryLimit", 1)):
+        for field, value in (
+            ("suspend", False),
+            ("successfulJobsHistoryLimit", 3),
+            ("failedJobsHistoryLimit", 1),
+        ):
             if spec.get(field) is None:
                 spec[field] = value
 
+    def drop_disabled(self, obj: Object) -> None:
+        disabled.drop(obj["spec"]["jobTemplate"]["spec"]["template"]["spec"])
+
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
-        spec, name = obj["spec"], obj["metadata"].get("name", "")
+        spec = obj["spec"]
         errors = list(_schedule(spec))
-        errors += checks.non_negative(spec.get("startingDeadlineSeconds"), SPEC.child("startingDeadlineSeconds"))
-        errors += checks.one_of(spec.get("concurrencyPolicy"), SPEC.child("concurrencyPolicy"), _POLICIES)
+        errors += checks.non_negative(
+            spec.get("startingDeadlineSeconds"), SPEC.child("startingDeadlineSeconds")
+        )
+        errors += checks.one_of(
+            spec.get("concurrencyPolicy"), SPEC.child("concurrencyPolicy"), _POLICIES
+        )
         errors += _job_template(spec["jobTemplate"]["spec"])
-        errors += checks.non_negatives(spec, SPEC, "successfulJobsHistoryLimit", "failedJobsHistoryLimit")
-        if not obj["metadata"].get("resourceVersion") and len(name) > _MAX_NAME:
-            # The controller appends "-<number>" to make the names of jobs, which are at most 63 long.
-            errors.append(invalid(checks.root("metadata", "name"), name, f"must be no more than {_MAX_NAME} characters"))
+        errors += checks.non_negatives(
+            spec, SPEC, "successfulJobsHistoryLimit", "failedJobsHistoryLimit"
+        )
         return errors
+
+    def validate_create(self, obj: Object, context: WriteContext) -> FieldErrors:
+        """The controller appends "-<number>" to make names of jobs, which are at most 63 long."""
+        name = obj["metadata"].get("name", "")
+        if len(name) <= _MAX_NAME:
+            return []
+        why = f"must be no more than {_MAX_NAME} characters"
+        return [invalid(checks.root("metadata", "name"), name, why)]
 
     def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
         texts = name_for_pods(obj) if old is None else []
         spec = obj["spec"]
         if "TZ" in spec.get("schedule", ""):
             link = "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/"
-            texts.append(f"CRON_TZ or TZ used in {_SCHEDULE} is not officially supported, see {link} for more details")
-        if old is not None and obj["metadata"].get("generation") == old["metadata"].get("generation"):
+            texts.append(
+                f"CRON_TZ or TZ used in {_SCHEDULE} is not officially supported, see {link} for "
+                f"more details"
+            )
+        if old is not None and obj["metadata"].get("generation") == old["metadata"].get(
+            "generation"
+        ):
             return texts
-        return texts + podwarnings.template(spec["jobTemplate"]["spec"].get("template"), _JOB.child("template"))
+        return texts + podwarnings.template(
+            spec["jobTemplate"]["spec"].get("template"), _JOB.child("template")
+        )
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         spec, status = obj["spec"], obj.get("status") or {}
         job = (spec.get("jobTemplate") or {}).get("spec") or {}
         last = age(status["lastScheduleTime"], now) if status.get("lastScheduleTime") else "<none>"
-        shown = [spec.get("schedule", ""), spec.get("timeZone") or "<none>", table.truth(spec.get("suspend"))]
+        row = [
+            spec.get("schedule", ""),
+            spec.get("timeZone") or "<none>",
+            table.truth(spec.get("suspend")),
+        ]
         pods = table.containers((job.get("template") or {}).get("spec") or {})
         active = len(status.get("active") or ())
-        return [table.name(obj), *shown, active, last, table.created(obj, now), *pods, selectors.show(job.get("selector"))]
+        return [
+            table.name(obj),
+            *row,
+            active,
+            last,
+            table.created(obj, now),
+            *pods,
+            selectors.show(job.get("selector")),
+        ]
 
 
 def _schedule(spec: Mapping[str, Any]) -> checks.Errors:
@@ -81,15 +119,23 @@ def _schedule(spec: Mapping[str, Any]) -> checks.Errors:
         except ScheduleError as e:
             yield invalid(_SCHEDULE, schedule, str(e))
         if "TZ" in schedule:
-            yield invalid(_SCHEDULE, schedule, "cannot use TZ or CRON_TZ in schedule, use timeZone field instead")
+            yield invalid(
+                _SCHEDULE,
+                schedule,
+                "cannot use TZ or CRON_TZ in schedule, use timeZone field instead",
+            )
     if zone is None:
         return
     path = SPEC.child("timeZone")
     if not zone:
         yield invalid(path, zone, "timeZone must be nil or non-empty string")
     elif zone.lower() == "local":
-        yield invalid(path, zone, "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones")
-    elif (known := available_timezones()) and zone not in known:
+        yield invalid(
+            path,
+            zone,
+            "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones",
+        )
+    elif (zones := available_timezones()) and zone not in zones:
         yield invalid(path, zone, f"unknown time zone {zone}")
 
 
@@ -97,6 +143,7 @@ def _job_template(job: Mapping[str, Any]) -> checks.Errors:
     """Its selector will be generated for each job."""
     yield from job_spec(job, _JOB)
     if job.get("selector") is not None:
-        yield invalid(_JOB.child("selector"), job["selector"], "`selector` will be auto-generated")
+        text = selectors.quoted(job["selector"])
+        yield invalid(_JOB.child("selector"), text, "`selector` will be auto-generated")
     if job.get("manualSelector"):
         yield not_supported(_JOB.child("manualSelector"), True, ["nil", "false"])

@@ -1,25 +1,41 @@
-"""Job: its selector comes from its uid, and most of it never changes (k8s.io/kubernetes ``registry/batch/job``)."""
+"""Job: its selector comes from its uid, and most of it never changes (k8s.io/kubernetes
+``registry/batch/job``)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from apiserver.fielderrors import FieldErrors, invalid, required
-from apiserver.kinds.base import Object, WriteContext
+from apiserver.kinds.base import WriteContext
 from apiserver.kinds.batch.jobspec import INDEXED, job_spec
 from apiserver.kinds.batch.jobstatus import has, status_errors
 from apiserver.kinds.common import checks, selectors, table
+from apiserver.kinds.common.internal import quote
 from apiserver.kinds.common.workload import SPEC, Workload, name_for_pods, template
 from apiserver.kinds.registration import register
 from apiserver.meta import names
+from apiserver.meta.objects import Object
 from apiserver.meta.times import human_duration, parse_time
 
 UID, NAME = "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name"
 _OLD_UID, _OLD_NAME = "controller-uid", "job-name"
 _LABELS = SPEC.child("template", "metadata", "labels")
-_IMMUTABLE = ("completionMode", "podFailurePolicy", "backoffLimitPerIndex", "managedBy", "successPolicy")
+_IMMUTABLE = (
+    "completionMode",
+    "podFailurePolicy",
+    "backoffLimitPerIndex",
+    "managedBy",
+    "successPolicy",
+)
+_STRUCTS: Mapping[str, Callable[[Any], Any]] = {
+    "selector": selectors.quoted,
+    "template": partial(quote, "core.v1.PodTemplateSpec"),
+    "podFailurePolicy": partial(quote, "batch.v1.PodFailurePolicy"),
+    "successPolicy": partial(quote, "batch.v1.SuccessPolicy"),
+}
 _SHOWN = ("Complete", "Failed", "Suspended", "FailureTarget", "SuccessCriteriaMet")
 _SCHEDULING = ("nodeSelector", "tolerations", "schedulingGates")
 MAX_INT32 = 0x7FFFFFFF
@@ -30,7 +46,8 @@ class Job(Workload):
     dependents = "orphan"
     orphan_warning = (
         "child pods are preserved by default when jobs are deleted; "
-        "set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to suppress this warning"
+        "set propagationPolicy=Background to remove them or set propagationPolicy=Orphan to "
+        "suppress this warning"
     )
 
     def default(self, obj: Object, version: str) -> None:
@@ -46,9 +63,11 @@ class Job(Workload):
 
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
         spec = obj["spec"]
-        errors = list(_generated(obj)) + list(job_spec(spec, SPEC)) + list(_selector(spec))
-        if obj["metadata"].get("resourceVersion"):
-            return errors
+        return list(job_spec(spec, SPEC)) + list(_selector(spec))
+
+    def validate_create(self, obj: Object, context: WriteContext) -> FieldErrors:
+        spec = obj["spec"]
+        errors = list(_generated(obj, prefixed=True))
         completions, name = spec.get("completions"), obj["metadata"].get("name", "")
         host = f"{name}-{(completions or 0) - 1}"
         if spec.get("completionMode") == INDEXED and completions and names.dns1123_label(host):
@@ -57,32 +76,55 @@ class Job(Workload):
         return errors
 
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+        """The spec is validated once more beside what may not change, so its errors show twice.
+        Jobs made before the prefixed labels need not have them."""
         new, before = obj["spec"], old["spec"]
-        errors = list(_completions(new, before))
-        errors += checks.immutable(new.get("selector"), before.get("selector"), SPEC.child("selector"))
-        errors += checks.immutable(_fixed_template(obj, old), before.get("template"), SPEC.child("template"))
-        for field in _IMMUTABLE:
-            errors += checks.immutable(new.get(field), before.get(field), SPEC.child(field))
+        were = (template(old).get("metadata") or {}).get("labels") or {}
+        errors = list(_generated(obj, prefixed=UID in were and NAME in were))
+        errors += self.validate(obj, context)
+        errors += _completions(new, before)
+        for field, value in (
+            ("selector", new.get("selector")),
+            ("template", _fixed_template(obj, old)),
+            *((field, new.get(field)) for field in _IMMUTABLE),
+        ):
+            errors += checks.immutable(
+                value, before.get(field), SPEC.child(field), quote=_STRUCTS.get(field)
+            )
         return errors
 
-    def validate_status_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+    def validate_status_update(
+        self, obj: Object, old: Object, context: WriteContext
+    ) -> FieldErrors:
         return list(status_errors(obj, old))
 
     def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
         texts = name_for_pods(obj) if old is None else []
         spec = obj["spec"]
-        if spec.get("completionMode") == INDEXED and (spec.get("completions") or 0) > 10**5 and (spec.get("parallelism") or 0) > 10**4:
+        if (
+            spec.get("completionMode") == INDEXED
+            and (spec.get("completions") or 0) > 10**5
+            and (spec.get("parallelism") or 0) > 10**4
+        ):
             texts.append(
-                "spec.completions: In Indexed Jobs with a number of completions higher than 10^5 and a parallelism higher than 10^4, "
-                "Kubernetes might not be able to track completionIndexes when a big number of indexes fail"
+                "spec.completions: In Indexed Jobs with a number of completions higher than 10^5 "
+                "and a parallelism higher than 10^4, "
+                "Kubernetes might not be able to track completionIndexes when a big number of "
+                "indexes fail"
             )
         return texts + super().warnings(obj, old, context)
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         spec, status = obj["spec"], obj.get("status") or {}
         pods = table.containers((spec.get("template") or {}).get("spec") or {})
-        shown = [_state(obj), _progress(spec, status), _duration(status, now)]
-        return [table.name(obj), *shown, table.created(obj, now), *pods, selectors.show(spec.get("selector"))]
+        row = [_state(obj), _progress(spec, status), _duration(status, now)]
+        return [
+            table.name(obj),
+            *row,
+            table.created(obj, now),
+            *pods,
+            selectors.show(spec.get("selector")),
+        ]
 
     def fields(self, obj: Object) -> Mapping[str, str]:
         return {"status.successful": str((obj.get("status") or {}).get("succeeded", 0))}
@@ -119,7 +161,10 @@ def _generate_selector(obj: Object) -> None:
     if spec.get("manualSelector"):
         return
     labels = dict((template(obj).get("metadata") or {}).get("labels") or {})
-    for keys, value in (((_OLD_NAME, NAME), metadata.get("name", "")), ((_OLD_UID, UID), metadata.get("uid", ""))):
+    for keys, value in (
+        ((_OLD_NAME, NAME), metadata.get("name", "")),
+        ((_OLD_UID, UID), metadata.get("uid", "")),
+    ):
         for key in keys:
             labels.setdefault(key, value)
     spec["template"]["metadata"] = {**(spec["template"].get("metadata") or {}), "labels": labels}
@@ -127,8 +172,9 @@ def _generate_selector(obj: Object) -> None:
     selector["matchLabels"] = {UID: metadata.get("uid", ""), **(selector.get("matchLabels") or {})}
 
 
-def _generated(obj: Object) -> checks.Errors:
-    """What the server generates must be what it would generate."""
+def _generated(obj: Object, *, prefixed: bool) -> checks.Errors:
+    """What the server generates must be what it would generate; ``prefixed``: the labels of the
+    group too."""
     spec, metadata = obj["spec"], obj["metadata"]
     if spec.get("manualSelector") or spec.get("selector") is None:
         return
@@ -136,14 +182,17 @@ def _generated(obj: Object) -> checks.Errors:
         yield required(checks.root("metadata", "uid"))
     uid, name = metadata.get("uid", ""), metadata.get("name", "")
     labels = (template(obj).get("metadata") or {}).get("labels") or {}
-    expected = {_OLD_UID: uid, _OLD_NAME: name, UID: uid, NAME: name}
+    expected = {_OLD_UID: uid, _OLD_NAME: name} | ({UID: uid, NAME: name} if prefixed else {})
     for key, value in expected.items():
         if key not in labels:
             yield required(_LABELS.key(key), f"must be '{value}'")
         elif labels[key] != value:
             yield invalid(_LABELS.key(key), labels, f"must be '{value}'")
-    if not selectors.problem(spec["selector"]) and not selectors.matches(spec["selector"], expected):
-        yield invalid(SPEC.child("selector"), spec["selector"], "`selector` not auto-generated")
+    if not selectors.problem(spec["selector"]) and not selectors.matches(
+        spec["selector"], expected
+    ):
+        text = selectors.quoted(spec["selector"])
+        yield invalid(SPEC.child("selector"), text, "`selector` not auto-generated")
 
 
 def _selector(spec: Object) -> checks.Errors:
@@ -167,19 +216,26 @@ def _completions(new: Object, old: Object) -> checks.Errors:
 
 
 def _fixed_template(obj: Object, old: Object) -> Object:
-    """The new template with what a suspended job may change put back: where its pods run (KEP-2926) and what they get (KEP-5440).
+    """The new template with what a suspended job may change put back: where its pods run (KEP-2926)
+    and what they get (KEP-5440).
 
     A job that has started must have been seen to be suspended: its pods are gone then."""
     new, before = obj["spec"].get("template") or {}, old["spec"].get("template") or {}
     started = (old.get("status") or {}).get("startTime") is not None
     if not old["spec"].get("suspend") or (started and not has(old, "Suspended")):
         return new
-    fixed = {**new, **_with(new, before, "metadata", ("labels", "annotations")), **_with(new, before, "spec", _SCHEDULING)}
+    fixed = {
+        **new,
+        **_with(new, before, "metadata", ("labels", "annotations")),
+        **_with(new, before, "spec", _SCHEDULING),
+    }
     pods, were = dict(fixed.get("spec") or {}), before.get("spec") or {}
     for member in ("containers", "initContainers"):
         pods |= _with_resources(pods, were, member)
     affinity = _with_node_affinity(pods.get("affinity"), were.get("affinity"))
-    pods = {k: v for k, v in pods.items() if k != "affinity"} | ({"affinity": affinity} if affinity is not None else {})
+    pods = {k: v for k, v in pods.items() if k != "affinity"} | (
+        {"affinity": affinity} if affinity is not None else {}
+    )
     return {**fixed, "spec": pods}
 
 
@@ -188,7 +244,11 @@ def _with_resources(pods: Object, were: Object, member: str) -> Object:
     listed, before = pods.get(member), were.get(member)
     if not listed or not before or len(listed) != len(before):
         return {}
-    return {member: [_put_back(new, old, ("resources",)) for new, old in zip(listed, before, strict=True)]}
+    return {
+        member: [
+            _put_back(new, old, ("resources",)) for new, old in zip(listed, before, strict=True)
+        ]
+    }
 
 
 def _with_node_affinity(new: Object | None, before: Object | None) -> Object | None:
@@ -202,16 +262,22 @@ def _with(new: Object, before: Object, part: str, fields: tuple[str, ...]) -> Ob
 
 
 def _put_back(new: Object, before: Object, fields: tuple[str, ...]) -> Object:
-    return {k: v for k, v in new.items() if k not in fields} | {k: before[k] for k in fields if k in before}
+    return {k: v for k, v in new.items() if k not in fields} | {
+        k: before[k] for k in fields if k in before
+    }
 
 
 def _state(obj: Object) -> str:
-    found = {c.get("type") for c in (obj.get("status") or {}).get("conditions") or () if c.get("status") == "True"}
-    if "Complete" in found or "Failed" in found:
-        return "Complete" if "Complete" in found else "Failed"
+    conditions = {
+        c.get("type")
+        for c in (obj.get("status") or {}).get("conditions") or ()
+        if c.get("status") == "True"
+    }
+    if "Complete" in conditions or "Failed" in conditions:
+        return "Complete" if "Complete" in conditions else "Failed"
     if obj["metadata"].get("deletionTimestamp"):
         return "Terminating"
-    return next((name for name in _SHOWN if name in found), "Running")
+    return next((name for name in _SHOWN if name in conditions), "Running")
 
 
 def _progress(spec: Object, status: Object) -> str:

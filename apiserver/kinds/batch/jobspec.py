@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from apiserver.fielderrors import (
     FieldError,
     FieldPath,
     GoSyntax,
+    domain_prefixed_path,
     duplicate,
-    go_quote,
     invalid,
     not_supported,
     required,
     too_long,
     too_many,
-)  # fmt: skip
+)
+from apiserver.golang.strconv import go_quote
 from apiserver.kinds.batch.indexes import IndexesError, count_indexes
-from apiserver.kinds.common import checks, gostruct, templates
-
-Object = Mapping[str, Any]
+from apiserver.kinds.common import checks, templates
+from apiserver.kinds.common.internal import quote
+from apiserver.meta.objects import ReadOnlyObject
 
 INDEXED = "Indexed"
 _MANY = 100_000
@@ -30,12 +30,19 @@ _MOST_INDEXES_BYTES = 64 * 1024
 _ACTIONS = ("Count", "FailIndex", "FailJob", "Ignore")
 
 
-def job_spec(spec: Object, path: FieldPath) -> checks.Errors:
+def job_spec(spec: ReadOnlyObject, path: FieldPath) -> checks.Errors:
     """All but the selector, which CronJobs do not have."""
     yield from checks.non_negatives(
-        spec, path, "parallelism", "completions", "activeDeadlineSeconds", "backoffLimit", "ttlSecondsAfterFinished",
-        "backoffLimitPerIndex", "maxFailedIndexes",
-    )  # fmt: skip
+        spec,
+        path,
+        "parallelism",
+        "completions",
+        "activeDeadlineSeconds",
+        "backoffLimit",
+        "ttlSecondsAfterFinished",
+        "backoffLimitPerIndex",
+        "maxFailedIndexes",
+    )
     if spec.get("maxFailedIndexes") is not None and spec.get("backoffLimitPerIndex") is None:
         yield required(path.child("backoffLimitPerIndex"), "when maxFailedIndexes is specified")
     yield from _managed_by(spec.get("managedBy"), path.child("managedBy"))
@@ -50,7 +57,7 @@ def job_spec(spec: Object, path: FieldPath) -> checks.Errors:
     yield from _restart_policy(spec, (template.get("spec") or {}).get("restartPolicy", ""), path)
 
 
-def _restart_policy(spec: Object, policy: str, path: FieldPath) -> checks.Errors:
+def _restart_policy(spec: ReadOnlyObject, policy: str, path: FieldPath) -> checks.Errors:
     at = path.child("template", "spec", "restartPolicy")
     if policy in ("", "Always"):
         yield required(at, 'valid values: "OnFailure", "Never"')
@@ -63,40 +70,58 @@ def _restart_policy(spec: Object, policy: str, path: FieldPath) -> checks.Errors
 def _managed_by(value: str | None, path: FieldPath) -> checks.Errors:
     if value is None:
         return
-    yield from checks.domain_prefixed_path(value, path)
+    yield from domain_prefixed_path(value, path)
     if len(value) > 63:
         yield too_long(path, 63)
 
 
-def _completion_mode(spec: Object, path: FieldPath) -> checks.Errors:
+def _completion_mode(spec: ReadOnlyObject, path: FieldPath) -> checks.Errors:
     mode, failed = spec.get("completionMode"), spec.get("maxFailedIndexes")
     if mode is not None and mode not in ("NonIndexed", INDEXED):
         yield not_supported(path.child("completionMode"), mode, ["NonIndexed", INDEXED])
     if mode == INDEXED:
         yield from _indexed(spec, path)
     elif mode in (None, "NonIndexed"):
-        for field, value in (("backoffLimitPerIndex", spec.get("backoffLimitPerIndex")), ("maxFailedIndexes", failed)):
+        for field, value in (
+            ("backoffLimitPerIndex", spec.get("backoffLimitPerIndex")),
+            ("maxFailedIndexes", failed),
+        ):
             if value is not None:
                 yield invalid(path.child(field), value, "requires indexed completion mode")
 
 
-def _indexed(spec: Object, path: FieldPath) -> checks.Errors:
-    completions, parallelism, failed = (spec.get(f) for f in ("completions", "parallelism", "maxFailedIndexes"))
+def _indexed(spec: ReadOnlyObject, path: FieldPath) -> checks.Errors:
+    completions, parallelism, failed = (
+        spec.get(f) for f in ("completions", "parallelism", "maxFailedIndexes")
+    )
     if completions is None:
         yield required(path.child("completions"), f"when completion mode is {INDEXED}")
     if parallelism is not None and parallelism > _MANY:
-        yield invalid(path.child("parallelism"), parallelism, f"must be less than or equal to {_MANY} when completion mode is {INDEXED}")
+        yield invalid(
+            path.child("parallelism"),
+            parallelism,
+            f"must be less than or equal to {_MANY} when completion mode is {INDEXED}",
+        )
     if completions is not None and failed is not None and failed > completions:
-        yield invalid(path.child("maxFailedIndexes"), failed, "must be less than or equal to completions")
+        yield invalid(
+            path.child("maxFailedIndexes"), failed, "must be less than or equal to completions"
+        )
     if failed is not None and failed > _MANY:
-        yield invalid(path.child("maxFailedIndexes"), failed, f"must be less than or equal to {_MANY}")
+        yield invalid(
+            path.child("maxFailedIndexes"), failed, f"must be less than or equal to {_MANY}"
+        )
     if completions is None or completions <= _MANY or spec.get("backoffLimitPerIndex") is None:
         return
     if failed is None:
-        yield required(path.child("maxFailedIndexes"), f"must be specified when completions is above {_MANY}")
+        yield required(
+            path.child("maxFailedIndexes"), f"must be specified when completions is above {_MANY}"
+        )
     for field, value in (("parallelism", parallelism), ("maxFailedIndexes", failed)):
         if value is not None and value > _MANY_AT_ONCE:
-            why = f"must be less than or equal to {_MANY_AT_ONCE} when completions are above {_MANY} and used with backoff limit per index"
+            why = (
+                f"must be less than or equal to {_MANY_AT_ONCE} when completions are "
+                f"above {_MANY} and used with backoff limit per index"
+            )
             yield invalid(path.child(field), value, why)
 
 
@@ -105,21 +130,27 @@ def _without_value(path: FieldPath, why: str) -> FieldError:
     return invalid(path, GoSyntax(why), "")
 
 
-def _failure_policy(spec: Object, path: FieldPath) -> checks.Errors:
+def _failure_policy(spec: ReadOnlyObject, path: FieldPath) -> checks.Errors:
     rules = spec["podFailurePolicy"].get("rules") or ()
     at = path.child("rules")
     if len(rules) > _MAX_RULES:
         yield too_many(at, len(rules), _MAX_RULES)
     pod = (spec.get("template") or {}).get("spec") or {}
-    known = {c.get("name") for name in ("containers", "initContainers") for c in pod.get(name) or ()}
+    container_names = {
+        c.get("name") for name in ("containers", "initContainers") for c in pod.get(name) or ()
+    }
     for i, rule in enumerate(rules):
-        yield from _failure_rule(rule, spec, at.at(i), known)
+        yield from _failure_rule(rule, spec, at.at(i), container_names)
 
 
-def _failure_rule(rule: Object, spec: Object, path: FieldPath, containers: set[Any]) -> checks.Errors:
+def _failure_rule(
+    rule: ReadOnlyObject, spec: ReadOnlyObject, path: FieldPath, containers: set[Any]
+) -> checks.Errors:
     action = rule.get("action", "")
     if not action:
-        yield required(path.child("action"), f"valid values: {', '.join(go_quote(a) for a in _ACTIONS)}")
+        yield required(
+            path.child("action"), f"valid values: {', '.join(go_quote(a) for a in _ACTIONS)}"
+        )
     elif action == "FailIndex" and spec.get("backoffLimitPerIndex") is None:
         yield invalid(path.child("action"), action, "requires the backoffLimitPerIndex to be set")
     elif action not in _ACTIONS:
@@ -130,20 +161,30 @@ def _failure_rule(rule: Object, spec: Object, path: FieldPath, containers: set[A
     if conditions:
         yield from _pod_conditions(conditions, path.child("onPodConditions"))
     if codes is not None and conditions:
-        yield _without_value(path, "specifying both OnExitCodes and OnPodConditions is not supported")
+        yield _without_value(
+            path, "specifying both OnExitCodes and OnPodConditions is not supported"
+        )
     if codes is None and not conditions:
         yield _without_value(path, "specifying one of OnExitCodes and OnPodConditions is required")
 
 
-def _exit_codes(codes: Object, path: FieldPath, containers: set[Any]) -> checks.Errors:
-    operator, values, at = codes.get("operator", ""), codes.get("values") or [], path.child("values")
+def _exit_codes(codes: ReadOnlyObject, path: FieldPath, containers: set[Any]) -> checks.Errors:
+    operator, values, at = (
+        codes.get("operator", ""),
+        codes.get("values") or [],
+        path.child("values"),
+    )
     if not operator:
         yield required(path.child("operator"), 'valid values: "In", "NotIn"')
     elif operator not in ("In", "NotIn"):
         yield not_supported(path.child("operator"), operator, ["In", "NotIn"])
     name = codes.get("containerName")
     if name is not None and name not in containers:
-        yield invalid(path.child("containerName"), name, "must be one of the container or initContainer names in the pod template")
+        yield invalid(
+            path.child("containerName"),
+            name,
+            "must be one of the container or initContainer names in the pod template",
+        )
     if not values:
         yield invalid(at, codes.get("values"), "at least one value is required")
     elif len(values) > 255:
@@ -167,33 +208,31 @@ def _pod_conditions(conditions: Any, path: FieldPath) -> checks.Errors:
         at, status = path.at(i), condition.get("status", "")
         yield from checks.qualified_name(condition.get("type", ""), at.child("type"))
         if not status:
-            yield required(at.child("status"), f"valid values: {', '.join(go_quote(s) for s in statuses)}")
+            yield required(
+                at.child("status"), f"valid values: {', '.join(go_quote(s) for s in statuses)}"
+            )
         elif status not in statuses:
             yield not_supported(at.child("status"), status, list(statuses))
 
 
-def _success_policy(spec: Object, path: FieldPath) -> checks.Errors:
+def _success_policy(spec: ReadOnlyObject, path: FieldPath) -> checks.Errors:
     policy, completions = spec["successPolicy"], spec.get("completions")
     if spec.get("completionMode") != INDEXED:
-        yield invalid(path, _shown(policy), "requires indexed completion mode")
+        policy_text = quote("batch.v1.SuccessPolicy", policy)
+        yield invalid(path, policy_text, "requires indexed completion mode")
         return
     rules, at = policy.get("rules") or (), path.child("rules")
     if not rules:
-        yield required(at, "at least one rules must be specified when the successPolicy is specified")
+        yield required(
+            at, "at least one rules must be specified when the successPolicy is specified"
+        )
     if len(rules) > _MAX_RULES:
         yield too_many(at, len(rules), _MAX_RULES)
     for i, rule in enumerate(rules):
         yield from _success_rule(rule, at.at(i), completions)
 
 
-def _shown(policy: Object) -> GoSyntax:
-    rules = policy.get("rules")
-    fields = {"SucceededIndexes": "succeededIndexes", "SucceededCount": "succeededCount"}
-    listed = None if rules is None else [{go: rule.get(name) for go, name in fields.items()} for rule in rules]
-    return gostruct.show({"rules": listed}, ("rules",))
-
-
-def _success_rule(rule: Object, path: FieldPath, completions: int | None) -> checks.Errors:
+def _success_rule(rule: ReadOnlyObject, path: FieldPath, completions: int | None) -> checks.Errors:
     count, indexes = rule.get("succeededCount"), rule.get("succeededIndexes")
     if count is None and indexes is None:
         yield required(path, "at least one of succeededCount or succeededIndexes must be specified")
@@ -205,21 +244,36 @@ def _success_rule(rule: Object, path: FieldPath, completions: int | None) -> che
         try:
             total = count_indexes(indexes, completions)
         except IndexesError as e:
-            yield invalid(path.child("succeededIndexes"), indexes, f"error parsing succeededIndexes: {e}")
+            yield invalid(
+                path.child("succeededIndexes"), indexes, f"error parsing succeededIndexes: {e}"
+            )
     if count is None:
         return
     at = path.child("succeededCount")
     yield from checks.non_negative(count, at)
     if completions is not None and count > completions:
-        yield invalid(at, count, f"must be less than or equal to {completions} (the number of specified completions)")
+        yield invalid(
+            at,
+            count,
+            f"must be less than or equal to {completions} (the number of specified completions)",
+        )
     if total is not None and count > total:
-        yield invalid(at, count, f"must be less than or equal to {total} (the number of indexes in the specified succeededIndexes field)")
+        yield invalid(
+            at,
+            count,
+            f"must be less than or equal to {total} (the number of indexes in the specified "
+            f"succeededIndexes field)",
+        )
 
 
-def _replacement_policy(spec: Object, path: FieldPath) -> checks.Errors:
+def _replacement_policy(spec: ReadOnlyObject, path: FieldPath) -> checks.Errors:
     policy = spec.get("podReplacementPolicy")
     if policy is None:
         return
-    supported = ["Failed"] if spec.get("podFailurePolicy") is not None else ["Failed", "TerminatingOrFailed"]
+    supported = (
+        ["Failed"]
+        if spec.get("podFailurePolicy") is not None
+        else ["Failed", "TerminatingOrFailed"]
+    )
     if policy not in supported:
         yield not_supported(path, policy, supported)

@@ -1,13 +1,28 @@
-"""Cron schedules: the syntax that kube-apiserver accepts, and its complaints (github.com/robfig/cron, ParseStandard)."""
+"""Cron schedules: the syntax that kube-apiserver accepts, and its complaints
+(github.com/robfig/cron, ParseStandard)."""
 
 from __future__ import annotations
 
-from apiserver.meta.times import TimeError, parse_duration
+from apiserver.golang.strconv import NumError, atoi
+from apiserver.golang.time import TimeError, parse_duration
 
-_MONTHS = {m: i for i, m in enumerate(["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"], 1)}
+_MONTHS = {
+    m: i
+    for i, m in enumerate(
+        ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"], 1
+    )
+}
 _DAYS = {d: i for i, d in enumerate(["sun", "mon", "tue", "wed", "thu", "fri", "sat"])}
-_FIELDS: tuple[tuple[int, int, dict[str, int]], ...] = ((0, 59, {}), (0, 23, {}), (1, 31, {}), (1, 12, _MONTHS), (0, 6, _DAYS))
-_DESCRIPTORS = frozenset({"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"})
+_FIELDS: tuple[tuple[int, int, dict[str, int]], ...] = (
+    (0, 59, {}),
+    (0, 23, {}),
+    (1, 31, {}),
+    (1, 12, _MONTHS),
+    (0, 6, _DAYS),
+)
+_DESCRIPTORS = frozenset(
+    {"@yearly", "@annually", "@monthly", "@weekly", "@daily", "@midnight", "@hourly"}
+)
 
 
 class ScheduleError(ValueError):
@@ -25,7 +40,9 @@ def check_schedule(text: str) -> None:
         return
     fields = text.split()
     if len(fields) != len(_FIELDS):
-        raise ScheduleError(f"expected exactly {len(_FIELDS)} fields, found {len(fields)}: [{' '.join(fields)}]")
+        raise ScheduleError(
+            f"expected exactly {len(_FIELDS)} fields, found {len(fields)}: [{' '.join(fields)}]"
+        )
     for field, (low, high, words) in zip(fields, _FIELDS, strict=True):
         for part in filter(None, field.split(",")):
             _range(part, low, high, words)
@@ -72,9 +89,10 @@ def _number(text: str, words: dict[str, int]) -> int:
     named = words.get(text.lower())
     if named is not None:
         return named
-    sign, digits = (text[:1], text[1:]) if text[:1] in ("+", "-") else ("", text)
-    if not (digits.isascii() and digits.isdigit()):
-        raise ScheduleError(f'failed to parse int from {text}: strconv.Atoi: parsing "{text}": invalid syntax')
-    if sign == "-" and int(digits):
-        raise ScheduleError(f"negative number (-{int(digits)}) not allowed: {text}")
-    return int(digits)
+    try:
+        number = atoi(text)
+    except NumError as e:
+        raise ScheduleError(f"failed to parse int from {text}: {e}") from None
+    if number < 0:
+        raise ScheduleError(f"negative number ({number}) not allowed: {text}")
+    return number

@@ -1,4 +1,5 @@
-"""CertificateSigningRequest: what its requester may say once, its approval and its certificate through two subresources."""
+"""CertificateSigningRequest: what its requester may say once, its approval and its certificate
+through two subresources."""
 
 from __future__ import annotations
 
@@ -6,30 +7,66 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from apiserver.fielderrors import FieldErrors, FieldPath, duplicate, forbidden, go_quote, invalid, not_supported, required
-from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.fielderrors import (
+    FieldErrors,
+    FieldPath,
+    duplicate,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+)
+from apiserver.golang.strconv import go_quote
+from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.certificates.requests import certificate_problem, request_problem
 from apiserver.kinds.certificates.signers import signer_name_errors
 from apiserver.kinds.common import checks as c
+from apiserver.kinds.common.namerules import anything
 from apiserver.kinds.declarative import tags as t
 from apiserver.kinds.declarative.declared import Declared
 from apiserver.kinds.declarative.run import covered
 from apiserver.kinds.registration import register
+from apiserver.meta.objects import Object, seen_before
 from apiserver.meta.times import age, format_time, human_duration
 
 _USAGES = [
-    "any", "cert sign", "client auth", "code signing", "content commitment", "crl sign", "data encipherment", "decipher only",
-    "digital signature", "email protection", "encipher only", "ipsec end system", "ipsec tunnel", "ipsec user", "key agreement",
-    "key encipherment", "microsoft sgc", "netscape sgc", "ocsp signing", "s/mime", "server auth", "signing", "timestamping",
-]  # fmt: skip
+    "any",
+    "cert sign",
+    "client auth",
+    "code signing",
+    "content commitment",
+    "crl sign",
+    "data encipherment",
+    "decipher only",
+    "digital signature",
+    "email protection",
+    "encipher only",
+    "ipsec end system",
+    "ipsec tunnel",
+    "ipsec user",
+    "key agreement",
+    "key encipherment",
+    "microsoft sgc",
+    "netscape sgc",
+    "ocsp signing",
+    "s/mime",
+    "server auth",
+    "signing",
+    "timestamping",
+]
 _APPROVAL = ("Approved", "Denied")
-_SPEC, _CONDITIONS, _CERTIFICATE = FieldPath("spec"), FieldPath("status.conditions"), FieldPath("status.certificate")
+_SPEC, _CONDITIONS, _CERTIFICATE = (
+    FieldPath("spec"),
+    FieldPath("status.conditions"),
+    FieldPath("status.certificate"),
+)
 
 
 @register("certificates.k8s.io", "CertificateSigningRequest")
 class CertificateSigningRequest(Kind):
     generation = False
     status = True
+    name_rule = staticmethod(anything)
     declared = Declared(
         {
             "": [t.supports_subresource("/status"), t.supports_subresource("/approval")],
@@ -50,7 +87,12 @@ class CertificateSigningRequest(Kind):
         obj["status"] = {}
         spec = obj.setdefault("spec", {})
         extra = {key: list(values) for key, values in context.user_extra.items()}
-        asker = {"username": context.user, "uid": context.user_uid, "groups": list(context.groups), "extra": extra}
+        asker = {
+            "username": context.user,
+            "uid": context.user_uid,
+            "groups": list(context.groups),
+            "extra": extra,
+        }
         for name, value in asker.items():
             spec.pop(name, None)
             if value:
@@ -72,7 +114,9 @@ class CertificateSigningRequest(Kind):
             status.pop("conditions", None)
         _stamp(obj, old, context.now)
 
-    def prepare_subresource_update(self, subresource: str, obj: Object, old: Object, context: WriteContext) -> None:
+    def prepare_subresource_update(
+        self, subresource: str, obj: Object, old: Object, context: WriteContext
+    ) -> None:
         """``approval`` decides conditions and nothing else."""
         conditions = _conditions(obj)
         super().prepare_status_update(obj, old, context)
@@ -84,7 +128,9 @@ class CertificateSigningRequest(Kind):
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
         return list(_spec_errors(obj.get("spec") or {}))
 
-    def validate_status_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+    def validate_status_update(
+        self, obj: Object, old: Object, context: WriteContext
+    ) -> FieldErrors:
         errors = list(_condition_errors(obj))
         new, before = ((o.get("status") or {}).get("certificate") or "" for o in (obj, old))
         if new:
@@ -92,10 +138,14 @@ class CertificateSigningRequest(Kind):
             if why:
                 errors.append(invalid(_CERTIFICATE, "<certificate data>", why))
         if before and new != before:
-            errors.append(forbidden(_CERTIFICATE, "updates may not modify existing certificate content"))
+            errors.append(
+                forbidden(_CERTIFICATE, "updates may not modify existing certificate content")
+            )
         return [*errors, *_removed(obj, old)]
 
-    def validate_subresource_update(self, subresource: str, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+    def validate_subresource_update(
+        self, subresource: str, obj: Object, old: Object, context: WriteContext
+    ) -> FieldErrors:
         return [*_condition_errors(obj), *_removed(obj, old)]
 
     def fields(self, obj: Object) -> Mapping[str, str]:
@@ -122,10 +172,10 @@ def _stamp(obj: Object, old: Object, now: datetime) -> None:
     """Conditions without times get them."""
     before = {x.get("type"): x for x in _conditions(old)}
     for condition in _conditions(obj):
-        known = before.get(condition.get("type"), {})
+        condition_before = before.get(condition.get("type"), {})
         if condition.get("lastTransitionTime") is None:
-            same = known.get("status") == condition.get("status")
-            moved = known.get("lastTransitionTime") if same else None
+            same = condition_before.get("status") == condition.get("status")
+            moved = condition_before.get("lastTransitionTime") if same else None
             condition["lastTransitionTime"] = moved or format_time(now)
         if condition.get("lastUpdateTime") is None:
             condition["lastUpdateTime"] = format_time(now)
@@ -135,29 +185,41 @@ def _spec_errors(spec: Object) -> c.Errors:
     request = spec.get("request") or ""
     why = request_problem(request)
     if why:
-        yield invalid(_SPEC.child("request"), request, why)
+        yield invalid(_SPEC.child("request"), request or None, why)
     usages, path = spec.get("usages") or [], _SPEC.child("usages")
     if not usages:
         yield required(path)
-    for i, usage in enumerate(usages):
+    for i, (usage, again) in enumerate(zip(usages, seen_before(usages), strict=True)):
         if usage not in _USAGES:
             yield not_supported(path.at(i), usage, _USAGES)
-        if usage in usages[:i]:
+        if again:
             yield duplicate(path.at(i), usage)
     signer = spec.get("signerName", "")
     if signer == "kubernetes.io/legacy-unknown":
-        yield invalid(_SPEC.child("signerName"), signer, "the legacy signerName is not allowed via this API version")
+        yield invalid(
+            _SPEC.child("signerName"),
+            signer,
+            "the legacy signerName is not allowed via this API version",
+        )
     else:
         yield from signer_name_errors(signer, _SPEC.child("signerName"))
     seconds = spec.get("expirationSeconds")
     if seconds is not None and seconds < 600:
-        yield invalid(_SPEC.child("expirationSeconds"), seconds, "may not specify a duration less than 600 seconds (10 minutes)")
+        yield invalid(
+            _SPEC.child("expirationSeconds"),
+            seconds,
+            "may not specify a duration less than 600 seconds (10 minutes)",
+        )
 
 
 def _condition_errors(obj: Object) -> c.Errors:
     seen: set[str] = set()
     for i, condition in enumerate(_conditions(obj)):
-        path, kind, status = _CONDITIONS.at(i), condition.get("type", ""), condition.get("status", "")
+        path, kind, status = (
+            _CONDITIONS.at(i),
+            condition.get("type", ""),
+            condition.get("status", ""),
+        )
         if not kind:
             yield required(path.child("type"))
         allowed = ["True"] if kind in (*_APPROVAL, "Failed") else ["False", "True", "Unknown"]
@@ -166,7 +228,14 @@ def _condition_errors(obj: Object) -> c.Errors:
             yield duplicate(path.child("type"), kind)
         seen.add(kind)
         if set(_APPROVAL) <= seen:
-            yield from covered([invalid(_CONDITIONS, kind, "Approved and Denied conditions are mutually exclusive")], "zeroOrOneOf")
+            yield from covered(
+                [
+                    invalid(
+                        _CONDITIONS, kind, "Approved and Denied conditions are mutually exclusive"
+                    )
+                ],
+                "zeroOrOneOf",
+            )
             return
 
 
@@ -175,12 +244,14 @@ def _removed(obj: Object, old: Object) -> c.Errors:
     before = {x.get("type") for x in _conditions(old)}
     for kind in (*_APPROVAL, "Failed"):
         if kind in before and kind not in now:
-            yield forbidden(_CONDITIONS, f"updates may not remove a condition of type {go_quote(kind)}")
+            yield forbidden(
+                _CONDITIONS, f"updates may not remove a condition of type {go_quote(kind)}"
+            )
 
 
 def _state(obj: Object) -> str:
-    found = {x.get("type") for x in _conditions(obj)}
-    state = "Denied" if "Denied" in found else "Approved" if "Approved" in found else "Pending"
-    if "Failed" in found:
+    types = {x.get("type") for x in _conditions(obj)}
+    state = "Denied" if "Denied" in types else "Approved" if "Approved" in types else "Pending"
+    if "Failed" in types:
         state += ",Failed"
     return state + ",Issued" if (obj.get("status") or {}).get("certificate") else state

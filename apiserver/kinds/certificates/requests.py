@@ -1,4 +1,5 @@
-"""The PEM parts of a CertificateSigningRequest: its request and its certificate (kubernetes ``pkg/apis/certificates``)."""
+"""The PEM parts of a CertificateSigningRequest: its request and its certificate (kubernetes
+``pkg/apis/certificates``)."""
 
 from __future__ import annotations
 
@@ -9,42 +10,51 @@ import re
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
 
-from apiserver.fielderrors import go_quote
+from apiserver.golang.strconv import go_quote
 
-_BLOCK = re.compile(rb"-----BEGIN ([^-\n]*)-----[ \t]*\r?\n(.*?)-----END \1-----[ \t]*(?:\r?\n|$)", re.DOTALL)
+_BLOCK = re.compile(
+    rb"-----BEGIN ([^-\n]*)-----[ \t]*\r?\n(.*?)-----END \1-----[ \t]*(?:\r?\n|$)", re.DOTALL
+)
 
 
 def request_problem(encoded: str) -> str:
     """``encoded``: base64 of spec.request. What is wrong with it, or ""."""
-    found = _BLOCK.search(_bytes(encoded))
-    if found is None or found[1] != b"CERTIFICATE REQUEST":
+    match = _BLOCK.search(_bytes(encoded))
+    if match is None or match[1] != b"CERTIFICATE REQUEST":
         return "PEM block type must be CERTIFICATE REQUEST"
     try:
-        x509.load_pem_x509_csr(found[0])
+        x509.load_pem_x509_csr(match[0])
     except (ValueError, UnsupportedAlgorithm):
         return "asn1: structure error: malformed certificate request"
     return ""
 
 
 def subject_organizations(encoded: str) -> list[str]:
-    """The groups that a client certificate for this request would have; [] when it cannot be read."""
-    found = _BLOCK.search(_bytes(encoded))
+    """The groups that a client certificate for this request would have; [] when it cannot be
+    read."""
+    match = _BLOCK.search(_bytes(encoded))
     try:
-        request = x509.load_pem_x509_csr(found[0]) if found else None
+        request = x509.load_pem_x509_csr(match[0]) if match else None
     except (ValueError, UnsupportedAlgorithm):
         return []
-    attributes = request.subject.get_attributes_for_oid(x509.NameOID.ORGANIZATION_NAME) if request else []
+    attributes = (
+        request.subject.get_attributes_for_oid(x509.NameOID.ORGANIZATION_NAME) if request else []
+    )
     return [str(a.value) for a in attributes]
 
 
 def certificate_problem(encoded: str) -> str:
-    """``encoded``: base64 of status.certificate: one or more CERTIFICATE blocks without headers; anything may stand between them."""
+    """``encoded``: base64 of status.certificate: one or more CERTIFICATE blocks without headers;
+    anything may stand between them."""
     blocks = list(_BLOCK.finditer(_bytes(encoded)))
     if not blocks:
         return "must contain one or more CERTIFICATE PEM blocks"
     for block in blocks:
         if block[1] != b"CERTIFICATE":
-            return f"only CERTIFICATE PEM blocks are allowed, found {go_quote(block[1].decode(errors='replace'))}"
+            return (
+                f"only CERTIFICATE PEM blocks are allowed, found "
+                f"{go_quote(block[1].decode(errors='replace'))}"
+            )
         if b":" in block[2]:
             return "no PEM block headers are permitted"
         try:

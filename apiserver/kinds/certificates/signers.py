@@ -1,10 +1,12 @@
-"""Names of signers: a domain and a path, as in ``example.com/signer`` (kubernetes ``pkg/apis/core/validation`` ValidateSignerName)."""
+"""Names of signers: a domain and a path, as in ``example.com/signer`` (kubernetes
+``pkg/apis/core/validation`` ValidateSignerName)."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
-from apiserver.fielderrors import FieldPath, go_quote, invalid, required, too_long
+from apiserver.fielderrors import FieldPath, invalid, required, too_long
+from apiserver.golang.strconv import go_quote
 from apiserver.kinds.common import checks as c
 from apiserver.meta import names
 
@@ -18,13 +20,19 @@ def signer_name_errors(name: str, path: FieldPath) -> c.Errors:
         return
     domain, slash, rest = name.partition("/")
     if not slash or "/" in rest:
-        yield invalid(path, name, "must be a fully qualified domain and path of the form 'example.com/signer-name'")
+        yield invalid(
+            path,
+            name,
+            "must be a fully qualified domain and path of the form 'example.com/signer-name'",
+        )
         return
     if len(domain) > 253:
         yield too_long(path, 253)
     yield from _labels(domain, path, names.dns1123_label)
     if "." not in domain:
-        yield invalid(path, domain, "should be a domain with at least two segments separated by dots")
+        yield invalid(
+            path, domain, "should be a domain with at least two segments separated by dots"
+        )
     yield from _labels(rest, path, names.dns1123_subdomain)
     if len(rest) > _LONGEST_PATH:
         yield too_long(path, _LONGEST_PATH)

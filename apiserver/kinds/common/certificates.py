@@ -1,4 +1,5 @@
-"""TLS certificates in Secrets: whether a certificate and a private key belong together, in the words of Go's tls.X509KeyPair."""
+"""TLS certificates in Secrets: whether a certificate and a private key belong together, in the
+words of Go's tls.X509KeyPair."""
 
 from __future__ import annotations
 
@@ -15,22 +16,31 @@ _BLOCK = re.compile(rb"-----BEGIN ([^-\n]*)-----\s.*?-----END \1-----[ \t]*(?:\r
 def pair_problem(certificate: bytes, key: bytes) -> str:
     """What is wrong with the pair; "" when it is a pair."""
     kinds = [m[1].decode() for m in _BLOCK.finditer(certificate)]
-    found = next((m[0] for m in _BLOCK.finditer(certificate) if m[1] == b"CERTIFICATE"), None)
-    if found is None:
+    block = next((m[0] for m in _BLOCK.finditer(certificate) if m[1] == b"CERTIFICATE"), None)
+    if block is None:
         return _no_certificate(kinds)
-    private = next((m for m in _BLOCK.finditer(key) if m[1] == b"PRIVATE KEY" or m[1].endswith(b" PRIVATE KEY")), None)
+    private = next(
+        (
+            m
+            for m in _BLOCK.finditer(key)
+            if m[1] == b"PRIVATE KEY" or m[1].endswith(b" PRIVATE KEY")
+        ),
+        None,
+    )
     key_kinds = [m[1].decode() for m in _BLOCK.finditer(key)]
     if private is None:
         return _no_key(key_kinds)
     try:
-        public = x509.load_pem_x509_certificate(found).public_key()
+        public = x509.load_pem_x509_certificate(block).public_key()
     except (ValueError, UnsupportedAlgorithm):
         return "x509: malformed certificate"
     try:
         loaded = load_pem_private_key(private[0], None)
     except (ValueError, TypeError, UnsupportedAlgorithm):
         return "tls: failed to parse private key"
-    if not isinstance(loaded, rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey):
+    if not isinstance(
+        loaded, rsa.RSAPrivateKey | ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey
+    ):
         return "tls: unknown public key algorithm"
     if type(public) is not type(loaded.public_key()):
         return "tls: private key type does not match public key type"
@@ -42,10 +52,14 @@ def _no_certificate(kinds: list[str]) -> str:
         return "tls: failed to find any PEM data in certificate input"
     if len(kinds) == 1 and kinds[0] == "PRIVATE KEY":
         return (
-            "tls: failed to find certificate PEM data in certificate input, but did find a private key; PEM inputs may have been switched"
+            "tls: failed to find certificate PEM data in certificate input, but did find "
+            "a private key; PEM inputs may have been switched"
         )
     listed = " ".join(kinds)
-    return f'tls: failed to find "CERTIFICATE" PEM block in certificate input after skipping PEM blocks of the following types: [{listed}]'
+    return (
+        f'tls: failed to find "CERTIFICATE" PEM block in certificate input after skipping '
+        f"PEM blocks of the following types: [{listed}]"
+    )
 
 
 def _no_key(kinds: list[str]) -> str:
@@ -55,4 +69,7 @@ def _no_key(kinds: list[str]) -> str:
         return "tls: found a certificate rather than a key in the PEM for the private key"
     listed = " ".join(kinds)
     start = "tls: failed to find PEM block with type ending in"
-    return f'{start} "PRIVATE KEY" in key input after skipping PEM blocks of the following types: [{listed}]'
+    return (
+        f'{start} "PRIVATE KEY" in key input after skipping PEM blocks of the following types: '
+        f"[{listed}]"
+    )

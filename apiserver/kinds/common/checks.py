@@ -1,16 +1,27 @@
 """Field checks that every kind uses: a value and its path in, field errors out.
 
-All functions are generators, so that a validator is a list of ``yield from``; Kind hooks collect them with list().
-Source of rules and texts: k8s.io/apimachinery ``api/validation`` and k8s.io/kubernetes ``apis/core/validation``.
+All functions are generators, so that a validator is a list of ``yield from``; Kind hooks collect
+them with list(). Source of rules and texts: k8s.io/apimachinery ``api/validation`` and
+k8s.io/kubernetes ``apis/core/validation``.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
-from apiserver.fielderrors import FieldError, FieldPath, duplicate, forbidden, invalid, not_supported, required, too_long
+from apiserver.errors import MOST_ERRORS
+from apiserver.fielderrors import (
+    FieldError,
+    FieldPath,
+    duplicate,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+    too_long,
+)
 from apiserver.meta import names
 
 Errors = Iterator[FieldError]
@@ -19,7 +30,6 @@ NOWHERE = FieldPath("[]")
 NEGATIVE = "must be greater than or equal to 0"
 NOT_POSITIVE = "must be greater than zero"
 IMMUTABLE = "field is immutable"
-_HTTP_PATH = re.compile(r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+")
 
 
 def root(*members: str) -> FieldPath:
@@ -32,7 +42,9 @@ def rule(value: Any, path: FieldPath, check: Callable[[Any], Iterable[str]]) -> 
         yield invalid(path, value, text)
 
 
-def name(value: str, path: FieldPath, validate: names.Validator = names.dns1123_subdomain) -> Errors:
+def name(
+    value: str, path: FieldPath, validate: names.Validator = names.dns1123_subdomain
+) -> Errors:
     """A reference to another object by name."""
     return rule(value, path, validate)
 
@@ -87,7 +99,8 @@ def non_negatives(obj: Mapping[str, Any], path: FieldPath, *fields: str) -> Erro
 
 
 def one_of(value: Any, path: FieldPath, supported: Sequence[str], *, empty: bool = False) -> Errors:
-    """``supported`` in the order in which it is shown. "" is Required, unless ``empty`` says that it is a value like others."""
+    """``supported`` in the order in which it is shown. "" is Required, unless ``empty`` says that
+    it is a value like others."""
     if not value and not empty:
         yield required(path)
     elif value not in supported:
@@ -100,20 +113,6 @@ def optional_one_of(value: Any, path: FieldPath, supported: Sequence[str]) -> Er
         yield not_supported(path, value, list(supported))
 
 
-def domain_prefixed_path(value: str, path: FieldPath) -> Errors:
-    """``example.com/anything``."""
-    if not value:
-        yield required(path)
-        return
-    domain, slash, rest = value.partition("/")
-    if not slash or not domain or not rest:
-        yield invalid(path, value, 'must be a domain-prefixed path (such as "acme.io/foo")')
-        return
-    yield from dns_subdomain(domain, path)
-    if not _HTTP_PATH.fullmatch(rest):
-        yield invalid(path, rest, f"Invalid path (regex used for validation is '{_HTTP_PATH.pattern}')")
-
-
 def port_number(value: int, path: FieldPath) -> Errors:
     return rule(value, path, names.port_number)
 
@@ -123,10 +122,12 @@ def port(value: int | str, path: FieldPath) -> Errors:
     return rule(value, path, names.port_number if isinstance(value, int) else names.port_name)
 
 
-def immutable(new: Any, old: Any, path: FieldPath) -> Errors:
-    """null and absent are equal, as in Go."""
-    if (new if new is not None else None) != old:
-        yield invalid(path, new, IMMUTABLE)
+def immutable(
+    new: Any, old: Any, path: FieldPath, *, quote: Callable[[Any], Any] | None = None
+) -> Errors:
+    """null and absent are equal, as in Go. ``quote``: how messages show a struct."""
+    if new != old:
+        yield invalid(path, quote(new) if quote is not None else new, IMMUTABLE)
 
 
 def immutable_when_set(new: Mapping[str, Any], old: Mapping[str, Any], *fields: str) -> Errors:
@@ -139,6 +140,12 @@ def immutable_when_set(new: Mapping[str, Any], old: Mapping[str, Any], *fields: 
     for field in fields:
         if (new.get(field) or {}) != (old.get(field) or {}):
             yield forbidden(root(field), why)
+
+
+def few(errors: Errors) -> Errors:
+    """As many errors as an answer tells of and one more, where each item of one list may have one
+    for each item of another."""
+    return islice(errors, MOST_ERRORS + 1)
 
 
 def unique(values: Iterable[str], path: FieldPath, *tail: str) -> Errors:

@@ -2,39 +2,42 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from apiserver.fielderrors import FieldPath, forbidden, invalid, not_supported, required
 from apiserver.kinds.common import checks, resources, selectors
-
-Object = Mapping[str, Any]
+from apiserver.meta.objects import ReadOnlyObject
 
 ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 VOLUME_MODES = ("Block", "Filesystem")
 
 
-def template(value: Object, path: FieldPath) -> checks.Errors:
-    """A claim template: metadata with nothing but labels and annotations, and a spec."""
-    metadata = value.get("metadata") or {}
-    at = path.child("metadata")
-    yield from checks.annotation_map(metadata.get("annotations"), at.child("annotations"))
-    yield from checks.labels(metadata.get("labels"), at.child("labels"))
-    for field, content in metadata.items():
-        if field not in ("annotations", "labels") and content:
-            yield forbidden(at.child(field), "cannot be set")
+def template(value: ReadOnlyObject, path: FieldPath) -> checks.Errors:
+    """A claim template: metadata and a spec."""
+    yield from template_metadata(value.get("metadata") or {}, path.child("metadata"))
     yield from claim_spec(value.get("spec") or {}, path.child("spec"))
+
+
+def template_metadata(metadata: ReadOnlyObject, path: FieldPath) -> checks.Errors:
+    """Of what claims are made from: nothing but labels and annotations."""
+    yield from checks.annotation_map(metadata.get("annotations"), path.child("annotations"))
+    yield from checks.labels(metadata.get("labels"), path.child("labels"))
+    for field, content in metadata.items():
+        if field not in ("annotations", "labels") and (content or content == []):
+            yield forbidden(path.child("uID" if field == "uid" else field), "cannot be set")
 
 
 def access_modes(modes: Sequence[str], path: FieldPath) -> checks.Errors:
     for mode in modes:
         if mode not in ACCESS_MODES:
             yield not_supported(path, mode, [*ACCESS_MODES])
-    if "ReadWriteOncePod" in modes and any(m in ACCESS_MODES and m != "ReadWriteOncePod" for m in modes):
+    if "ReadWriteOncePod" in modes and any(
+        m in ACCESS_MODES and m != "ReadWriteOncePod" for m in modes
+    ):
         yield forbidden(path, "may not use ReadWriteOncePod with other access modes")
 
 
-def claim_spec(spec: Object, path: FieldPath) -> checks.Errors:
+def claim_spec(spec: ReadOnlyObject, path: FieldPath) -> checks.Errors:
     modes = spec.get("accessModes") or ()
     if not modes:
         yield required(path.child("accessModes"), "at least 1 access mode is required")
@@ -49,11 +52,13 @@ def claim_spec(spec: Object, path: FieldPath) -> checks.Errors:
     for field in ("storageClassName", "volumeAttributesClassName"):
         if spec.get(field):
             yield from checks.dns_subdomain(spec[field], path.child(field))
-    yield from checks.optional_one_of(spec.get("volumeMode"), path.child("volumeMode"), VOLUME_MODES)
+    yield from checks.optional_one_of(
+        spec.get("volumeMode"), path.child("volumeMode"), VOLUME_MODES
+    )
     yield from _data_sources(spec, path)
 
 
-def _data_sources(spec: Object, path: FieldPath) -> checks.Errors:
+def _data_sources(spec: ReadOnlyObject, path: FieldPath) -> checks.Errors:
     source, ref = spec.get("dataSource"), spec.get("dataSourceRef")
     for field, value in (("dataSource", source), ("dataSourceRef", ref)):
         if value is not None:
@@ -63,17 +68,25 @@ def _data_sources(spec: Object, path: FieldPath) -> checks.Errors:
     if source is None or ref is None:
         return
     if ref.get("namespace"):
-        yield invalid(path, path.child("dataSource"), "may not be specified when dataSourceRef.namespace is specified")
+        yield invalid(
+            path,
+            {},  # a path, which has no exported members
+            "may not be specified when dataSourceRef.namespace is specified",
+        )
     elif any(source.get(f) != ref.get(f) for f in ("apiGroup", "kind", "name")):
-        yield invalid(path, path.child("dataSource"), "must match dataSourceRef")
+        yield invalid(path, {}, "must match dataSourceRef")
 
 
-def _data_source(value: Object, path: FieldPath) -> checks.Errors:
+def _data_source(value: ReadOnlyObject, path: FieldPath) -> checks.Errors:
     for field in ("name", "kind"):
         if not value.get(field):
             yield required(path.child(field))
     group = value.get("apiGroup") or ""
     if not group and value.get("kind") != "PersistentVolumeClaim":
-        yield invalid(path, value.get("kind", ""), "must be 'PersistentVolumeClaim' when referencing the default apiGroup")
+        yield invalid(
+            path,
+            value.get("kind", ""),
+            "must be 'PersistentVolumeClaim' when referencing the default apiGroup",
+        )
     if group:
         yield from checks.dns_subdomain(group, path.child("apiGroup"))

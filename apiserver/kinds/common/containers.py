@@ -1,46 +1,58 @@
-"""Containers of all three kinds: regular, init (with or without restartPolicy Always) and ephemeral."""
+"""Containers of all three kinds: regular, init (with or without restartPolicy Always) and
+ephemeral."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from apiserver.fielderrors import FieldPath, duplicate, forbidden, invalid, not_found, required, too_many
+from apiserver.fielderrors import (
+    FieldPath,
+    duplicate,
+    forbidden,
+    invalid,
+    not_found,
+    required,
+    too_many,
+)
 from apiserver.kinds.common import checks, env, mounts, podresources, probes, resources, security
 from apiserver.meta import names
-
-Object = Mapping[str, Any]
+from apiserver.meta.objects import ReadOnlyObject
 
 PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 _MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")
 _INIT_ONLY = "may not be set for init containers without restartPolicy=Always"
 _EPHEMERAL = "cannot be set for an Ephemeral Container"
 _NOT_EPHEMERAL = (
-    "ports", "resources", "resizePolicy", "restartPolicy", "restartPolicyRules", "livenessProbe", "readinessProbe", "startupProbe",
+    "ports",
+    "resources",
+    "resizePolicy",
+    "restartPolicy",
+    "restartPolicyRules",
+    "livenessProbe",
+    "readinessProbe",
+    "startupProbe",
     "lifecycle",
-)  # fmt: skip
+)
 _MOST_RULES, _MOST_EXIT_CODES = 20, 255
 _RESTART_POLICIES = ("Always", "Never", "OnFailure")
 
 
 @dataclass(frozen=True, slots=True)
 class PodView:
-    """What a container's validation must know of its pod. volumes: the valid ones by name; claims: names in spec.resourceClaims;
-    grace: terminationGracePeriodSeconds."""
+    """What a container's validation must know of its pod. volumes: the valid ones by name,
+    file_volumes: the emptyDirs among them; claims: names in spec.resourceClaims; grace:
+    terminationGracePeriodSeconds."""
 
-    volumes: Mapping[str, Object]
-    claims: Sequence[str]
+    volumes: Mapping[str, ReadOnlyObject]
+    claims: resources.ClaimNames
     grace: int | None
     restart_policy: str
     host_users: bool
-
-    @property
-    def file_volumes(self) -> frozenset[str]:
-        return frozenset(name for name, volume in self.volumes.items() if volume.get("emptyDir") is not None)
+    file_volumes: frozenset[str]
 
 
-def regular(containers: Sequence[Object], path: FieldPath, pod: PodView) -> checks.Errors:
+def regular(containers: Sequence[ReadOnlyObject], path: FieldPath, pod: PodView) -> checks.Errors:
     if not containers:
         yield required(path)
         return
@@ -54,7 +66,12 @@ def regular(containers: Sequence[Object], path: FieldPath, pod: PodView) -> chec
     yield from _host_ports(containers, path)
 
 
-def init(containers: Sequence[Object], others: Sequence[Object], path: FieldPath, pod: PodView) -> checks.Errors:
+def init(
+    containers: Sequence[ReadOnlyObject],
+    others: Sequence[ReadOnlyObject],
+    path: FieldPath,
+    pod: PodView,
+) -> checks.Errors:
     """``others``: the regular containers, whose names are taken."""
     seen = {c.get("name", "") for c in others}
     for i, container in enumerate(containers):
@@ -72,8 +89,12 @@ def init(containers: Sequence[Object], others: Sequence[Object], path: FieldPath
                 yield forbidden(at.child(field), _INIT_ONLY)
 
 
-def ephemeral(containers: Sequence[Object], spec: Object, path: FieldPath, pod: PodView) -> checks.Errors:
-    others = {c.get("name", "") for name in ("containers", "initContainers") for c in spec.get(name) or ()}
+def ephemeral(
+    containers: Sequence[ReadOnlyObject], spec: ReadOnlyObject, path: FieldPath, pod: PodView
+) -> checks.Errors:
+    others = {
+        c.get("name", "") for name in ("containers", "initContainers") for c in spec.get(name) or ()
+    }
     seen = set(others)
     for i, container in enumerate(containers):
         at = path.at(i)
@@ -92,40 +113,52 @@ def ephemeral(containers: Sequence[Object], spec: Object, path: FieldPath, pod: 
                     yield forbidden(at.child("volumeMounts").at(j).child(field), _EPHEMERAL)
 
 
-def image_without_padding(container: Object, path: FieldPath) -> checks.Errors:
+def image_without_padding(container: ReadOnlyObject, path: FieldPath) -> checks.Errors:
     """Only in pods: templates have used padded images as placeholders."""
     image = container.get("image", "")
     if image != image.strip():
         yield invalid(path.child("image"), image, "must not have leading or trailing whitespace")
 
 
-def _unique(container: Object, path: FieldPath, seen: set[str]) -> checks.Errors:
+def _unique(container: ReadOnlyObject, path: FieldPath, seen: set[str]) -> checks.Errors:
     name = container.get("name", "")
     if name in seen:
         yield duplicate(path.child("name"), name)
     seen.add(name)
 
 
-def _common(container: Object, path: FieldPath, pod: PodView) -> checks.Errors:
+def _common(container: ReadOnlyObject, path: FieldPath, pod: PodView) -> checks.Errors:
     if not container.get("name"):
         yield required(path.child("name"))
     else:
         yield from checks.dns_label(container["name"], path.child("name"))
     if not container.get("image"):
         yield required(path.child("image"))
-    yield from checks.one_of(container.get("terminationMessagePolicy", ""), path.child("terminationMessagePolicy"), _MESSAGE_POLICIES)
+    yield from checks.one_of(
+        container.get("terminationMessagePolicy", ""),
+        path.child("terminationMessagePolicy"),
+        _MESSAGE_POLICIES,
+    )
     yield from _ports(container.get("ports") or (), path.child("ports"))
     yield from env.variables(container.get("env") or (), path.child("env"), pod.file_volumes)
     yield from env.sources(container.get("envFrom") or (), path.child("envFrom"))
     yield from mounts.volume_mounts(container, pod.volumes, path.child("volumeMounts"))
     yield from mounts.volume_devices(container, pod.volumes, path.child("volumeDevices"))
-    yield from checks.one_of(container.get("imagePullPolicy", ""), path.child("imagePullPolicy"), PULL_POLICIES)
-    yield from resources.requirements(container.get("resources") or {}, path.child("resources"), pod.claims)
-    yield from _resize(container.get("resizePolicy") or (), path.child("resizePolicy"), pod.restart_policy)
-    yield from security.container_context(container.get("securityContext"), path.child("securityContext"), host_users=pod.host_users)
+    yield from checks.one_of(
+        container.get("imagePullPolicy", ""), path.child("imagePullPolicy"), PULL_POLICIES
+    )
+    yield from resources.requirements(
+        container.get("resources") or {}, path.child("resources"), pod.claims
+    )
+    yield from _resize(
+        container.get("resizePolicy") or (), path.child("resizePolicy"), pod.restart_policy
+    )
+    yield from security.container_context(
+        container.get("securityContext"), path.child("securityContext"), host_users=pod.host_users
+    )
 
 
-def _ports(ports: Sequence[Object], path: FieldPath) -> checks.Errors:
+def _ports(ports: Sequence[ReadOnlyObject], path: FieldPath) -> checks.Errors:
     seen: set[str] = set()
     for i, port in enumerate(ports):
         at, name = path.at(i), port.get("name", "")
@@ -141,10 +174,12 @@ def _ports(ports: Sequence[Object], path: FieldPath) -> checks.Errors:
             yield from checks.port_number(port["containerPort"], at.child("containerPort"))
         if port.get("hostPort"):
             yield from checks.port_number(port["hostPort"], at.child("hostPort"))
-        yield from checks.one_of(port.get("protocol", ""), at.child("protocol"), ("SCTP", "TCP", "UDP"))
+        yield from checks.one_of(
+            port.get("protocol", ""), at.child("protocol"), ("SCTP", "TCP", "UDP")
+        )
 
 
-def _host_ports(containers: Sequence[Object], path: FieldPath) -> checks.Errors:
+def _host_ports(containers: Sequence[ReadOnlyObject], path: FieldPath) -> checks.Errors:
     """``path``: of the list; each host port once per protocol and host address."""
     seen: set[str] = set()
     for i, container in enumerate(containers):
@@ -157,7 +192,9 @@ def _host_ports(containers: Sequence[Object], path: FieldPath) -> checks.Errors:
             seen.add(key)
 
 
-def _resize(policies: Sequence[Object], path: FieldPath, restart_policy: str) -> checks.Errors:
+def _resize(
+    policies: Sequence[ReadOnlyObject], path: FieldPath, restart_policy: str
+) -> checks.Errors:
     seen: set[str] = set()
     for i, policy in enumerate(policies):
         resource, restart = policy.get("resourceName", ""), policy.get("restartPolicy", "")
@@ -170,7 +207,7 @@ def _resize(policies: Sequence[Object], path: FieldPath, restart_policy: str) ->
             yield invalid(path, restart, "must be 'NotRequired' when `restartPolicy` is 'Never'")
 
 
-def _restart(container: Object, path: FieldPath, supported: Sequence[str]) -> checks.Errors:
+def _restart(container: ReadOnlyObject, path: FieldPath, supported: Sequence[str]) -> checks.Errors:
     """restartPolicy and restartPolicyRules of one container (KEP-5307)."""
     policy, rules = container.get("restartPolicy"), container.get("restartPolicyRules") or ()
     if policy is not None:
@@ -178,23 +215,29 @@ def _restart(container: Object, path: FieldPath, supported: Sequence[str]) -> ch
     if not rules:
         return
     if policy is None:
-        yield required(path.child("restartPolicy"), "must specify restartPolicy when restart rules are used")
+        yield required(
+            path.child("restartPolicy"), "must specify restartPolicy when restart rules are used"
+        )
     if len(rules) > _MOST_RULES:
         yield too_many(path.child("restartPolicyRules"), len(rules), _MOST_RULES)
     for i, rule in enumerate(rules):
         yield from _restart_rule(rule, path.child("restartPolicyRules").at(i))
 
 
-def _restart_rule(rule: Object, path: FieldPath) -> checks.Errors:
-    yield from checks.one_of(rule.get("action", ""), path.child("action"), ("Restart", "RestartAllContainers"))
+def _restart_rule(rule: ReadOnlyObject, path: FieldPath) -> checks.Errors:
+    yield from checks.one_of(
+        rule.get("action", ""),
+        path.child("action"),
+        ("Restart", "RestartAllContainers"),
+        empty=True,
+    )
     codes = rule.get("exitCodes")
     if codes is None:
         yield required(path.child("exitCodes"), "must be specified")
         return
-    yield from checks.one_of(codes.get("operator", ""), path.child("exitCodes", "operator"), ("In", "NotIn"))
+    yield from checks.one_of(
+        codes.get("operator", ""), path.child("exitCodes", "operator"), ("In", "NotIn"), empty=True
+    )
     values = codes.get("values") or ()
-    at = path.child("exitCodes", "values")
-    if not values:
-        yield invalid(at, [], "must have at least one value")
-    elif len(values) > _MOST_EXIT_CODES:
-        yield too_many(at, len(values), _MOST_EXIT_CODES)
+    if len(values) > _MOST_EXIT_CODES:
+        yield too_many(path.child("exitCodes", "values"), len(values), _MOST_EXIT_CODES)

@@ -1,31 +1,59 @@
-"""Environment variables of a container and what they may refer to (downward API, ConfigMaps, Secrets, files)."""
+"""Environment variables of a container and what they may refer to (downward API, ConfigMaps,
+Secrets, files)."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Sequence
 
 from apiserver.fielderrors import FieldPath, invalid, not_supported, required
 from apiserver.kinds.common import checks, paths
 from apiserver.meta import names
+from apiserver.meta.objects import ReadOnlyObject
 from apiserver.meta.quantity import parse_quantity
 
-Object = Mapping[str, Any]
-
 ENV_FIELDS = (
-    "metadata.name", "metadata.namespace", "metadata.uid", "spec.nodeName", "spec.serviceAccountName",
-    "status.hostIP", "status.hostIPs", "status.podIP", "status.podIPs",
-)  # fmt: skip
-VOLUME_FIELDS = ("metadata.annotations", "metadata.labels", "metadata.name", "metadata.namespace", "metadata.uid")
-_KNOWN_FIELDS = frozenset((*ENV_FIELDS, *VOLUME_FIELDS, "spec.restartPolicy", "spec.schedulerName", "spec.host", "status.phase"))
+    "metadata.name",
+    "metadata.namespace",
+    "metadata.uid",
+    "spec.nodeName",
+    "spec.serviceAccountName",
+    "status.hostIP",
+    "status.hostIPs",
+    "status.podIP",
+    "status.podIPs",
+)
+VOLUME_FIELDS = (
+    "metadata.annotations",
+    "metadata.labels",
+    "metadata.name",
+    "metadata.namespace",
+    "metadata.uid",
+)
+_KNOWN_FIELDS = frozenset(
+    (
+        *ENV_FIELDS,
+        *VOLUME_FIELDS,
+        "spec.restartPolicy",
+        "spec.schedulerName",
+        "spec.host",
+        "status.phase",
+    )
+)
 _RESOURCES = (
-    "limits.cpu", "limits.ephemeral-storage", "limits.memory", "requests.cpu", "requests.ephemeral-storage", "requests.memory",
-)  # fmt: skip
+    "limits.cpu",
+    "limits.ephemeral-storage",
+    "limits.memory",
+    "requests.cpu",
+    "requests.ephemeral-storage",
+    "requests.memory",
+)
 _HUGEPAGES = ("limits.hugepages-", "requests.hugepages-")
 _SIZES = ("1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei")
 
 
-def variables(env: Sequence[Object], path: FieldPath, file_volumes: frozenset[str] = frozenset()) -> checks.Errors:
+def variables(
+    env: Sequence[ReadOnlyObject], path: FieldPath, file_volumes: frozenset[str] = frozenset()
+) -> checks.Errors:
     """``file_volumes``: names of the pod's emptyDir volumes, which fileKeyRef may read."""
     for i, variable in enumerate(env):
         at = path.at(i)
@@ -38,31 +66,38 @@ def variables(env: Sequence[Object], path: FieldPath, file_volumes: frozenset[st
             yield from _source(variable, at.child("valueFrom"), file_volumes)
 
 
-def _source(variable: Object, path: FieldPath, file_volumes: frozenset[str]) -> checks.Errors:
+def _source(
+    variable: ReadOnlyObject, path: FieldPath, file_volumes: frozenset[str]
+) -> checks.Errors:
     source = variable["valueFrom"]
-    found = 0
+    count = 0
     for member, check in (("configMapKeyRef", _key_ref), ("secretKeyRef", _key_ref)):
         if source.get(member) is not None:
-            found += 1
+            count += 1
             yield from check(source[member], path.child(member))
     if source.get("fieldRef") is not None:
-        found += 1
+        count += 1
         yield from field_ref(source["fieldRef"], path.child("fieldRef"), ENV_FIELDS)
     if source.get("resourceFieldRef") is not None:
-        found += 1
+        count += 1
         yield from resource_ref(source["resourceFieldRef"], path.child("resourceFieldRef"))
     if source.get("fileKeyRef") is not None:
-        found += 1
+        count += 1
         yield from _file_key(source["fileKeyRef"], path.child("fileKeyRef"), file_volumes)
-    if not found:
-        yield invalid(path, "", "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, `secretKeyRef` or `fileKeyRef`")
+    if not count:
+        yield invalid(
+            path,
+            "",
+            "must specify one of: `fieldRef`, `resourceFieldRef`, `configMapKeyRef`, "
+            "`secretKeyRef` or `fileKeyRef`",
+        )
     elif variable.get("value"):
         yield invalid(path, "", "may not be specified when `value` is not empty")
-    elif found > 1:
+    elif count > 1:
         yield invalid(path, "", "may not have more than one field specified at a time")
 
 
-def _key_ref(ref: Object, path: FieldPath) -> checks.Errors:
+def _key_ref(ref: ReadOnlyObject, path: FieldPath) -> checks.Errors:
     yield from checks.dns_subdomain(ref.get("name", ""), path.child("name"))
     if not ref.get("key"):
         yield required(path.child("key"))
@@ -70,7 +105,7 @@ def _key_ref(ref: Object, path: FieldPath) -> checks.Errors:
         yield from checks.rule(ref["key"], path.child("key"), names.config_map_key)
 
 
-def _file_key(ref: Object, path: FieldPath, volumes: frozenset[str]) -> checks.Errors:
+def _file_key(ref: ReadOnlyObject, path: FieldPath, volumes: frozenset[str]) -> checks.Errors:
     if not ref.get("key"):
         yield required(path.child("key"))
     else:
@@ -80,14 +115,18 @@ def _file_key(ref: Object, path: FieldPath, volumes: frozenset[str]) -> checks.E
     else:
         yield from checks.dns_label(ref["volumeName"], path.child("volumeName"))
         if ref["volumeName"] not in volumes:
-            yield invalid(path.child("volumeName"), ref["volumeName"], "must be the name of an emptyDir volume")
+            yield invalid(
+                path.child("volumeName"),
+                ref["volumeName"],
+                "must be the name of an emptyDir volume",
+            )
     if not ref.get("path"):
         yield required(path.child("path"))
     else:
         yield from paths.local(ref["path"], path.child("path"))
 
 
-def field_ref(ref: Object, path: FieldPath, allowed: Sequence[str]) -> checks.Errors:
+def field_ref(ref: ReadOnlyObject, path: FieldPath, allowed: Sequence[str]) -> checks.Errors:
     """``allowed`` sorted, as shown. ``metadata.labels['x']`` and annotations may name one key."""
     for member in ("apiVersion", "fieldPath"):
         if not ref.get(member):
@@ -106,14 +145,24 @@ def field_ref(ref: Object, path: FieldPath, allowed: Sequence[str]) -> checks.Er
         elif base == "metadata.labels":
             yield from checks.qualified_name(key, path)
         else:
-            yield invalid(path.child("fieldPath"), field, f"error converting fieldPath: field label does not support subscript: {field}")
+            yield invalid(
+                path.child("fieldPath"),
+                field,
+                f"error converting fieldPath: field label does not support subscript: {field}",
+            )
     elif field not in _KNOWN_FIELDS:
-        yield invalid(path.child("fieldPath"), field, f"error converting fieldPath: field label not supported: {field}")
+        yield invalid(
+            path.child("fieldPath"),
+            field,
+            f"error converting fieldPath: field label not supported: {field}",
+        )
     elif field not in allowed:
         yield not_supported(path.child("fieldPath"), field, list(allowed))
 
 
-def resource_ref(ref: Object, path: FieldPath, *, needs_container: bool = False) -> checks.Errors:
+def resource_ref(
+    ref: ReadOnlyObject, path: FieldPath, *, needs_container: bool = False
+) -> checks.Errors:
     """``needs_container``: in volumes, which belong to no container."""
     resource = ref.get("resource", "")
     if needs_container and not ref.get("containerName"):
@@ -130,25 +179,37 @@ def _divisor(resource: str, divisor: str, path: FieldPath) -> checks.Errors:
         return
     kind = resource.partition(".")[2]
     if kind == "cpu" and divisor not in ("1m", "1"):
-        yield invalid(path, resource, "only divisor's values 1m and 1 are supported with the cpu resource")
-    what = {"memory": "memory", "ephemeral-storage": "local ephemeral storage"}.get(kind, "hugepages" if "hugepages-" in kind else "")
+        yield invalid(
+            path, resource, "only divisor's values 1m and 1 are supported with the cpu resource"
+        )
+    what = {"memory": "memory", "ephemeral-storage": "local ephemeral storage"}.get(
+        kind, "hugepages" if "hugepages-" in kind else ""
+    )
     if what and divisor not in _SIZES:
-        yield invalid(path, resource, f"only divisor's values {', '.join(_SIZES)} are supported with the {what} resource")
+        yield invalid(
+            path,
+            resource,
+            f"only divisor's values {', '.join(_SIZES)} are supported with the {what} resource",
+        )
 
 
-def sources(env_from: Sequence[Object], path: FieldPath) -> checks.Errors:
+def sources(env_from: Sequence[ReadOnlyObject], path: FieldPath) -> checks.Errors:
     """envFrom. Errors about which source is meant name the whole list, as kube-apiserver's do."""
     for i, source in enumerate(env_from):
         if source.get("prefix"):
-            yield from checks.rule(source["prefix"], path.at(i).child("prefix"), names.relaxed_env_var_name)
-        found = [m for m in ("configMapRef", "secretRef") if source.get(m) is not None]
-        for member in found:
+            yield from checks.rule(
+                source["prefix"], path.at(i).child("prefix"), names.relaxed_env_var_name
+            )
+        members = [m for m in ("configMapRef", "secretRef") if source.get(m) is not None]
+        for member in members:
             at = path.at(i).child(member, "name")
             if not source[member].get("name"):
                 yield required(at)
             else:
-                yield from checks.rule(source[member]["name"], at, names.in_prefix(names.dns1123_subdomain))
-        if not found:
+                yield from checks.rule(
+                    source[member]["name"], at, names.in_prefix(names.dns1123_subdomain)
+                )
+        if not members:
             yield invalid(path, "", "must specify one of: `configMapRef` or `secretRef`")
-        elif len(found) > 1:
+        elif len(members) > 1:
             yield invalid(path, "", "may not have more than one field specified at a time")

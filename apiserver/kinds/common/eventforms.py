@@ -1,6 +1,8 @@
-"""The two forms of one event: core/v1, and events.k8s.io/v1, which gave half of the fields new names.
+"""The two forms of one event: core/v1, and events.k8s.io/v1, which gave half of the fields new
+names.
 
-Source: k8s.io/kubernetes ``apis/events/v1/conversion.go``. Nothing is lost either way. Storage may hold either form.
+Source: k8s.io/kubernetes ``apis/events/v1/conversion.go``. Nothing is lost either way. Storage may
+hold either form.
 """
 
 from __future__ import annotations
@@ -8,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-Object = dict[str, Any]
+from apiserver.meta.objects import Object
 
 CORE, EVENTS = "v1", "events.k8s.io/v1"
 _NEW_NAMES = {
@@ -22,12 +24,21 @@ _NEW_NAMES = {
 }
 _OLD_NAMES = {new: old for old, new in _NEW_NAMES.items()}
 _CORE_ALWAYS: Mapping[str, Any] = {
-    "involvedObject": {}, "source": {}, "firstTimestamp": None, "lastTimestamp": None, "eventTime": None, "reportingComponent": "",
+    "involvedObject": {},
+    "source": {},
+    "firstTimestamp": None,
+    "lastTimestamp": None,
+    "eventTime": None,
+    "reportingComponent": "",
     "reportingInstance": "",
-}  # fmt: skip
+}
 _EVENTS_ALWAYS: Mapping[str, Any] = {
-    "eventTime": None, "regarding": {}, "deprecatedSource": {}, "deprecatedFirstTimestamp": None, "deprecatedLastTimestamp": None,
-}  # fmt: skip
+    "eventTime": None,
+    "regarding": {},
+    "deprecatedSource": {},
+    "deprecatedFirstTimestamp": None,
+    "deprecatedLastTimestamp": None,
+}
 
 
 def to_core(obj: Object) -> Object:
@@ -42,7 +53,14 @@ def to_events(obj: Object) -> Object:
     return _renamed(obj, _NEW_NAMES, _EVENTS_ALWAYS, EVENTS)
 
 
-def _renamed(obj: Object, names: Mapping[str, str], always: Mapping[str, Any], api_version: str) -> Object:
-    """``always``: members that this form writes even when they are empty; other empty ones it leaves out."""
-    out: Object = {**always, **{names.get(k, k): v for k, v in obj.items()}, "apiVersion": api_version}
+def _renamed(
+    obj: Object, names: Mapping[str, str], always: Mapping[str, Any], api_version: str
+) -> Object:
+    """``always``: members that this form writes even when they are empty; other empty ones it
+    leaves out."""
+    out: Object = {
+        **always,
+        **{names.get(k, k): v for k, v in obj.items()},
+        "apiVersion": api_version,
+    }
     return {k: v for k, v in out.items() if k in always or v not in (None, "", {})}

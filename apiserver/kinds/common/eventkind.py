@@ -1,4 +1,5 @@
-"""What core events and events.k8s.io events share: rules on the core form, table, selectable fields.
+"""What core events and events.k8s.io events share: rules on the core form, table, selectable
+fields.
 
 Source: k8s.io/kubernetes ``apis/core/validation/events.go``, ``registry/core/event``.
 """
@@ -10,10 +11,11 @@ from datetime import datetime
 from typing import Any
 
 from apiserver.fielderrors import FieldErrors, invalid, required
-from apiserver.kinds.base import Kind, Object, WriteContext
-from apiserver.kinds.common import checks, namerules
+from apiserver.kinds.base import Kind, WriteContext
+from apiserver.kinds.common import checks
 from apiserver.kinds.common.eventforms import to_core
 from apiserver.meta import names
+from apiserver.meta.objects import Object
 from apiserver.meta.times import age
 
 _OBJECT_FIELDS = ("kind", "namespace", "name", "uid", "apiVersion", "resourceVersion", "fieldPath")
@@ -21,19 +23,22 @@ _LONG = 128
 
 
 class EventKind(Kind):
-    """Events of both groups. A PUT creates; names need not be DNS names in the old form."""
+    """Events of both groups. A PUT creates."""
 
     generation = False
     allow_create_on_update = True
     dependents = "none"
-    name_rule = staticmethod(namerules.path_segment)
 
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
         return list(_sensible(to_core(obj)))
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         event = to_core(obj)
-        metadata, target, source = event["metadata"], event.get("involvedObject") or {}, event.get("source") or {}
+        metadata, target, source = (
+            event["metadata"],
+            event.get("involvedObject") or {},
+            event.get("source") or {},
+        )
         series, when = event.get("series"), event.get("eventTime")
         first = age(event.get("firstTimestamp") or when, now)
         last = age(event.get("lastTimestamp"), now) if event.get("lastTimestamp") else first
@@ -60,9 +65,11 @@ class EventKind(Kind):
     def fields(self, obj: Object) -> Mapping[str, str]:
         event = to_core(obj)
         target, source = event.get("involvedObject") or {}, event.get("source") or {}
-        found = {f"involvedObject.{field}": str(target.get(field, "")) for field in _OBJECT_FIELDS}
+        selectable = {
+            f"involvedObject.{field}": str(target.get(field, "")) for field in _OBJECT_FIELDS
+        }
         component = event.get("reportingComponent", "")
-        return found | {
+        return selectable | {
             "reason": event.get("reason", ""),
             "reportingComponent": component,
             "source": source.get("component", "") or component,
@@ -78,13 +85,18 @@ def _source(source: Mapping[str, Any], event: Object) -> str:
 
 def _sensible(event: Object) -> checks.Errors:
     """Rules for events of both forms."""
-    own, target = event["metadata"].get("namespace", ""), (event.get("involvedObject") or {}).get("namespace", "")
+    own, target = (
+        event["metadata"].get("namespace", ""),
+        (event.get("involvedObject") or {}).get("namespace", ""),
+    )
     if event.get("eventTime"):
         wrong = not target and own not in ("default", "kube-system")
     else:
         wrong = target != own if target else own not in ("", "default")
     if wrong:
-        yield invalid(checks.root("involvedObject", "namespace"), target, "does not match event.namespace")
+        yield invalid(
+            checks.root("involvedObject", "namespace"), target, "does not match event.namespace"
+        )
     if event.get("eventTime"):
         yield from _new_style(event)
     yield from checks.dns_subdomain(own, checks.root("namespace"))

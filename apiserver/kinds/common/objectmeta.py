@@ -1,13 +1,22 @@
-"""What ObjectMeta may hold: names, labels, annotations, owners and finalizers, of objects and of those embedded in custom resources
-(k8s.io/apimachinery ``api/validation/objectmeta.go``)."""
+"""What ObjectMeta may hold: names, labels, annotations, owners and finalizers, of objects and of
+those embedded in custom resources (k8s.io/apimachinery ``api/validation/objectmeta.go``)."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
-from apiserver.fielderrors import FieldErrors, FieldPath, GoSyntax, forbidden, invalid, required, too_long
+from apiserver.fielderrors import (
+    FieldErrors,
+    FieldPath,
+    GoSyntax,
+    forbidden,
+    invalid,
+    required,
+    too_long,
+)
 from apiserver.kinds.common.namerules import NameRule
 from apiserver.meta import names
 from apiserver.meta.gvk import GroupVersion
@@ -18,19 +27,31 @@ STANDARD_FINALIZERS = frozenset({"kubernetes", ORPHAN, FOREGROUND})
 _FORBIDDEN_OWNERS = {("v1", "Event")}
 
 
-def identity_errors(metadata: Metadata, path: FieldPath, *, namespaced: bool, name_rule: NameRule) -> FieldErrors:
-    """Name, namespace, generation and finalizers (of ValidateObjectMetaAccessor, what ValidateObjectMetaAccessorUpdate does not check)."""
+def identity_errors(
+    metadata: Metadata, path: FieldPath, *, namespaced: bool, name_rule: NameRule
+) -> FieldErrors:
+    """Name, namespace, generation and finalizers (of ValidateObjectMetaAccessor, what
+    ValidateObjectMetaAccessorUpdate does not check)."""
     errors = _name_errors(metadata, name_rule, path)
     namespace = metadata.get("namespace", "")
     if namespaced:
         if not namespace:
             errors.append(required(path.child("namespace")))
         else:
-            errors += [invalid(path.child("namespace"), namespace, text) for text in names.dns1123_label(namespace)]
+            errors += [
+                invalid(path.child("namespace"), namespace, text)
+                for text in names.dns1123_label(namespace)
+            ]
     elif namespace:
         errors.append(forbidden(path.child("namespace"), "not allowed on this type"))
     if metadata.get("generation", 0) < 0:
-        errors.append(invalid(path.child("generation"), metadata["generation"], "must be greater than or equal to 0"))
+        errors.append(
+            invalid(
+                path.child("generation"),
+                metadata["generation"],
+                "must be greater than or equal to 0",
+            )
+        )
     return errors + _finalizer_errors(metadata.get("finalizers") or (), path.child("finalizers"))
 
 
@@ -77,7 +98,12 @@ def _annotation_errors(annotations: Mapping[str, str], path: FieldPath) -> Field
 
 def _owner_errors(owners: Any, path: FieldPath) -> FieldErrors:
     errors: FieldErrors = []
+    if not owners:
+        return errors
     controller = None
+    owner_text = cache(
+        lambda: GoSyntax(f"[{','.join(map(_in_go_order, owners))}]")
+    )  # each further controller quotes all owners
     for owner in owners:
         version = owner.get("apiVersion", "")
         if not _version_of(version):
@@ -91,9 +117,10 @@ def _owner_errors(owners: Any, path: FieldPath) -> FieldErrors:
         if owner.get("controller"):
             if controller is not None:
                 text = (
-                    f'Only one reference can have Controller set to true. Found "true" in references for {controller} and {_named(owner)}'
+                    f'Only one reference can have Controller set to true. Found "true" in '
+                    f"references for {controller} and {_named(owner)}"
                 )
-                errors.append(invalid(path, GoSyntax(f"[{','.join(map(_in_go_order, owners))}]"), text))
+                errors.append(invalid(path, owner_text(), text))
             else:
                 controller = _named(owner)
     return errors
@@ -113,14 +140,22 @@ def _named(owner: Mapping[str, Any]) -> str:
 def _in_go_order(owner: Mapping[str, Any]) -> str:
     """An OwnerReference as Go's encoder prints the struct."""
     members = {k: owner.get(k, "") for k in ("apiVersion", "kind", "name", "uid")}
-    members |= {k: owner[k] for k in ("controller", "blockOwnerDeletion") if owner.get(k) is not None}
+    members |= {
+        k: owner[k] for k in ("controller", "blockOwnerDeletion") if owner.get(k) is not None
+    }
     return json.dumps(members, separators=(",", ":"), ensure_ascii=False)
 
 
 def _finalizer_errors(finalizers: Sequence[str], path: FieldPath) -> FieldErrors:
-    errors = [invalid(path, name, text) for name in finalizers for text in names.qualified_name(name)]
+    errors = [
+        invalid(path, name, text) for name in finalizers for text in names.qualified_name(name)
+    ]
     if ORPHAN in finalizers and FOREGROUND in finalizers:
-        errors.append(invalid(path, list(finalizers), f"finalizer {ORPHAN} and {FOREGROUND} cannot be both set"))
+        errors.append(
+            invalid(
+                path, list(finalizers), f"finalizer {ORPHAN} and {FOREGROUND} cannot be both set"
+            )
+        )
     return errors
 
 

@@ -1,4 +1,5 @@
-"""Paths inside containers and volumes (k8s.io/kubernetes ``apis/core/validation``: validateLocalDescendingPath and friends)."""
+"""Paths inside containers and volumes (k8s.io/kubernetes ``apis/core/validation``:
+validateLocalDescendingPath and friends)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Defaults of pods and pod templates that OpenAPI cannot express.
 
-Source: k8s.io/kubernetes ``apis/core/v1/defaults.go``. Templates get `default_pod_spec`, pods also `default_pod`.
-All functions change the object in place and may run again on their own result.
+Source: k8s.io/kubernetes ``apis/core/v1/defaults.go``. Templates get `default_pod_spec`, pods also
+`default_pod`. All functions change the object in place and may run again on their own result.
 """
 
 from __future__ import annotations
@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from apiserver.kinds.common import disabled, podresources
+from apiserver.kinds.common import imagenames, podresources
+from apiserver.meta.objects import Object
 from apiserver.meta.quantity import Quantity, parse_quantity
-
-Object = dict[str, Any]
 
 _FILE_MODE = 0o644
 _PROBE = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
@@ -25,8 +24,7 @@ def containers(spec: Object, *lists: str) -> Iterator[Object]:
 
 
 def default_pod_spec(spec: Object) -> None:
-    """What both pods and templates get, and what neither keeps."""
-    disabled.drop(spec)
+    """What both pods and templates get."""
     _set(spec, dnsPolicy="ClusterFirst", restartPolicy="Always", schedulerName="default-scheduler")
     if spec.get("securityContext") is None:
         spec["securityContext"] = {}
@@ -65,7 +63,8 @@ def _set(obj: Object, **defaults: Any) -> None:
 
 
 def _sync_service_account(spec: Object) -> None:
-    """``serviceAccount`` is the deprecated twin of ``serviceAccountName``, kept equal by the conversion to and from v1."""
+    """``serviceAccount`` is the deprecated twin of ``serviceAccountName``, kept equal by the
+    conversion to and from v1."""
     account = spec.get("serviceAccountName") or spec.get("serviceAccount")
     if account:
         spec["serviceAccountName"] = spec["serviceAccount"] = account
@@ -73,7 +72,12 @@ def _sync_service_account(spec: Object) -> None:
 
 def _default_container(container: Object) -> None:
     pull = pull_policy(container.get("image", ""))
-    _set(container, imagePullPolicy=pull, terminationMessagePath="/dev/termination-log", terminationMessagePolicy="File")
+    _set(
+        container,
+        imagePullPolicy=pull,
+        terminationMessagePath="/dev/termination-log",
+        terminationMessagePolicy="File",
+    )
     _round_requirements(container.setdefault("resources", {}))
     for port in container.get("ports") or ():
         _set(port, protocol="TCP")
@@ -97,14 +101,18 @@ def _default_handler(handler: Object | None) -> None:
 
 
 def pull_policy(image: str) -> str:
-    """Always for ``:latest`` (also when no tag and no digest is given), IfNotPresent otherwise."""
-    name, at, _digest = image.partition("@")
-    tag = name.rpartition("/")[2].partition(":")[2]
-    return "Always" if tag == "latest" or (not tag and not at) else "IfNotPresent"
+    """Always for ``:latest`` (also when no tag and no digest is given), IfNotPresent otherwise, and
+    for what is no name of an image."""
+    return "Always" if imagenames.tag(image) == "latest" else "IfNotPresent"
 
 
 _SOURCES: Mapping[str, Mapping[str, Any]] = {
-    "azureDisk": {"cachingMode": "ReadWrite", "fsType": "ext4", "kind": "Shared", "readOnly": False},
+    "azureDisk": {
+        "cachingMode": "ReadWrite",
+        "fsType": "ext4",
+        "kind": "Shared",
+        "readOnly": False,
+    },
     "iscsi": {"iscsiInterface": "default"},
     "rbd": {"pool": "rbd", "user": "admin", "keyring": "/etc/ceph/keyring"},
     "scaleIO": {"storageMode": "ThinProvisioned", "fsType": "xfs"},
@@ -171,7 +179,10 @@ def _round(amounts: dict[str, str]) -> None:
 
 def _at_least_milli(value: str) -> str:
     quantity = parse_quantity(value)
-    if quantity.exponent >= -3 or quantity.scaled(-3) * 10 ** (-3 - quantity.exponent) == quantity.unscaled:
+    if (
+        quantity.exponent >= -3
+        or quantity.scaled(-3) * 10 ** (-3 - quantity.exponent) == quantity.unscaled
+    ):
         return value
     return str(Quantity(quantity.scaled(-3), -3, quantity.format))
 

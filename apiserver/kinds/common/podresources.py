@@ -1,6 +1,8 @@
-"""Resources of a pod as a whole: sums over its containers, pod-level requests and limits (KEP-2837), and its QoS class.
+"""Resources of a pod as a whole: sums over its containers, pod-level requests and limits
+(KEP-2837), and its QoS class.
 
-Sources: k8s.io/component-helpers ``resource/helpers.go``, k8s.io/kubernetes ``apis/core/helper/qos``, ``apis/core/v1/defaults.go``.
+Sources: k8s.io/component-helpers ``resource/helpers.go``, k8s.io/kubernetes
+``apis/core/helper/qos``, ``apis/core/v1/defaults.go``.
 """
 
 from __future__ import annotations
@@ -28,7 +30,8 @@ def amounts(container: Mapping[str, Any], kind: str) -> Amounts:
 
 
 def total(spec: Spec, kind: str) -> Amounts:
-    """What all containers need at once: running ones together, or the most that one init container and the sidecars before it need."""
+    """What all containers need at once: running ones together, or the most that one init container
+    and the sidecars before it need."""
     running: Amounts = {}
     for container in spec.get("containers") or ():
         _add(running, amounts(container, kind))
@@ -39,10 +42,19 @@ def total(spec: Spec, kind: str) -> Amounts:
         if is_sidecar(container):
             _add(running, needed)
             _add(sidecars, needed)
-            needed = dict(sidecars)
+            needed = {name: sidecars[name] for name in needed}
         else:
-            _add(needed, sidecars)
-        _raise(starting, needed)
+            needed = {
+                name: amount + sidecars[name] if name in sidecars else amount
+                for name, amount in needed.items()
+            }
+        _raise(
+            starting,
+            needed,
+            # what the sidecars need of anything else has been seen to with the last of them that
+            # needs
+            # it
+        )
     _raise(running, starting)
     return running
 
@@ -80,19 +92,27 @@ def default_pod_level(spec: dict[str, Any]) -> None:
         for name, value in limits.items():
             if is_pod_level(name):
                 requests.setdefault(name, value)
-    given.update({kind: listed for kind, listed in (("limits", limits), ("requests", requests)) if listed})
+    given.update(
+        {kind: listed for kind, listed in (("limits", limits), ("requests", requests)) if listed}
+    )
 
 
 def qos_class(spec: Spec) -> str:
-    """Guaranteed: every container limits cpu and memory to what it requests; BestEffort: none asks for any; else Burstable."""
-    parts: Iterable[Mapping[str, Any]] = [*(spec.get("containers") or ()), *(spec.get("initContainers") or ())]
+    """Guaranteed: every container limits cpu and memory to what it requests; BestEffort: none asks
+    for any; else Burstable."""
+    parts: Iterable[Mapping[str, Any]] = [
+        *(spec.get("containers") or ()),
+        *(spec.get("initContainers") or ()),
+    ]
     if (spec.get("resources") or {}).keys() & {"limits", "requests"}:
         parts = [spec]
     requests: Amounts = {}
     limits: Amounts = {}
     guaranteed = True
     for part in parts:
-        requested = {k: v for k, v in amounts(part, "requests").items() if k in _QOS and not v.is_zero}
+        requested = {
+            k: v for k, v in amounts(part, "requests").items() if k in _QOS and not v.is_zero
+        }
         limited = {k: v for k, v in amounts(part, "limits").items() if k in _QOS and not v.is_zero}
         _add(requests, requested)
         _add(limits, limited)

@@ -1,66 +1,103 @@
-"""The spec of a pod, in pods and in templates: the parts in kube-apiserver's order (ValidatePodSpec)."""
+"""The spec of a pod, in pods and in templates: the parts in kube-apiserver's order
+(ValidatePodSpec)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
 
 from apiserver.fielderrors import FieldPath, duplicate, forbidden, invalid, required
-from apiserver.kinds.common import checks, containers, formats, gostruct, podresources, resources, scheduling, security, volumes
+from apiserver.kinds import formats
+from apiserver.kinds.common import (
+    checks,
+    containers,
+    podresources,
+    resources,
+    scheduling,
+    security,
+    volumes,
+)
+from apiserver.kinds.common.internal import quote
 from apiserver.meta import names
+from apiserver.meta.objects import ReadOnlyObject
 from apiserver.meta.quantity import parse_quantity
-
-Object = Mapping[str, Any]
 
 RESTART_POLICIES = ("Always", "OnFailure", "Never")
 DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
 MAX_INT32 = 0x7FFFFFFF
 
 
-def pod_spec(spec: Object, path: FieldPath, pod_name: str = "", *, in_pod: bool = False) -> checks.Errors:
+def pod_spec(
+    spec: ReadOnlyObject, path: FieldPath, pod_name: str = "", *, in_pod: bool = False
+) -> checks.Errors:
     """``pod_name`` and ``in_pod``: "" and False in templates, which promise less."""
     if spec.get("terminationGracePeriodSeconds") is None:
         yield required(path.child("terminationGracePeriodSeconds"))
     volume_list = spec.get("volumes") or ()
     yield from volumes.volumes(volume_list, path.child("volumes"), pod_name, in_pod=in_pod)
-    claims = spec.get("resourceClaims") or ()
-    yield from _claims(claims, path.child("resourceClaims"))
-    pod = containers.PodView(
-        volumes=volumes.valid(volume_list, path.child("volumes"), pod_name),
-        claims=[c["name"] for c in claims if c.get("name")],
-        grace=spec.get("terminationGracePeriodSeconds"),
-        restart_policy=spec.get("restartPolicy", ""),
-        host_users=spec.get("hostUsers") is not False,
-    )
+    yield from _claims(spec.get("resourceClaims") or (), path.child("resourceClaims"))
+    pod = _view(spec, volumes.valid(volume_list, path.child("volumes"), pod_name))
     regular = spec.get("containers") or ()
     yield from containers.regular(regular, path.child("containers"), pod)
-    yield from containers.init(spec.get("initContainers") or (), regular, path.child("initContainers"), pod)
-    yield from containers.ephemeral(spec.get("ephemeralContainers") or (), spec, path.child("ephemeralContainers"), pod)
+    yield from containers.init(
+        spec.get("initContainers") or (), regular, path.child("initContainers"), pod
+    )
+    yield from containers.ephemeral(
+        spec.get("ephemeralContainers") or (), spec, path.child("ephemeralContainers"), pod
+    )
     yield from _pod_level_resources(spec, path.child("resources"), pod.claims)
     yield from _host_network_ports(spec, path, in_pod)
-    yield from checks.one_of(spec.get("restartPolicy", ""), path.child("restartPolicy"), RESTART_POLICIES)
+    yield from checks.one_of(
+        spec.get("restartPolicy", ""), path.child("restartPolicy"), RESTART_POLICIES
+    )
     yield from checks.one_of(spec.get("dnsPolicy", ""), path.child("dnsPolicy"), DNS_POLICIES)
     yield from checks.labels(spec.get("nodeSelector"), path.child("nodeSelector"))
     yield from security.pod_context(spec, path)
     yield from scheduling.affinity(spec.get("affinity"), path.child("affinity"))
     yield from _dns_config(spec, path.child("dnsConfig"))
-    for i, gate in enumerate(spec.get("readinessGates") or ()):
-        yield from checks.qualified_name(gate.get("conditionType", ""), path.child("readinessGates").at(i).child("conditionType"))
+    yield from _readiness_gates(spec.get("readinessGates") or (), path.child("readinessGates"))
     yield from scheduling.gates(spec.get("schedulingGates") or (), path.child("schedulingGates"))
-    yield from scheduling.spread_constraints(spec.get("topologySpreadConstraints") or [], path.child("topologySpreadConstraints"))
+    yield from scheduling.spread_constraints(
+        spec.get("topologySpreadConstraints") or [], path.child("topologySpreadConstraints")
+    )
     yield from security.host_process(spec, path)
     yield from security.host_users(spec, path)
     yield from _names_and_numbers(spec, path)
     yield from security.operating_system(spec, path)
 
 
-def _names_and_numbers(spec: Object, path: FieldPath) -> checks.Errors:
+def _view(spec: ReadOnlyObject, mountable: Mapping[str, ReadOnlyObject]) -> containers.PodView:
+    """What the rules of containers look at in their pod. ``mountable``: its valid volumes."""
+    return containers.PodView(
+        volumes=mountable,
+        file_volumes=frozenset(
+            name for name, volume in mountable.items() if volume.get("emptyDir") is not None
+        ),
+        claims=resources.ClaimNames(
+            c["name"] for c in spec.get("resourceClaims") or () if c.get("name")
+        ),
+        grace=spec.get("terminationGracePeriodSeconds"),
+        restart_policy=spec.get("restartPolicy", ""),
+        host_users=spec.get("hostUsers") is not False,
+    )
+
+
+def _readiness_gates(gates: Sequence[ReadOnlyObject], path: FieldPath) -> checks.Errors:
+    for i, gate in enumerate(gates):
+        at = path.at(i).child("conditionType")
+        yield from checks.qualified_name(gate.get("conditionType", ""), at)
+
+
+def _names_and_numbers(spec: ReadOnlyObject, path: FieldPath) -> checks.Errors:
     for field in ("serviceAccountName", "nodeName"):
         if spec.get(field):
             yield from checks.dns_subdomain(spec[field], path.child(field))
     deadline = spec.get("activeDeadlineSeconds")
     if deadline is not None:
-        yield from checks.rule(deadline, path.child("activeDeadlineSeconds"), lambda v: formats.in_range(v, 1, MAX_INT32))
+        yield from checks.rule(
+            deadline,
+            path.child("activeDeadlineSeconds"),
+            lambda v: formats.in_range(v, 1, MAX_INT32),
+        )
     for field in ("hostname", "subdomain"):
         if spec.get(field):
             yield from checks.dns_label(spec[field], path.child(field))
@@ -76,12 +113,16 @@ def _names_and_numbers(spec: Object, path: FieldPath) -> checks.Errors:
     if spec.get("runtimeClassName") is not None:
         yield from checks.dns_subdomain(spec["runtimeClassName"], path.child("runtimeClassName"))
     if spec.get("preemptionPolicy") is not None:
-        yield from checks.one_of(spec["preemptionPolicy"], path.child("preemptionPolicy"), ("PreemptLowerPriority", "Never"))
+        yield from checks.one_of(
+            spec["preemptionPolicy"],
+            path.child("preemptionPolicy"),
+            ("PreemptLowerPriority", "Never"),
+        )
     if spec.get("overhead") is not None:
         yield from resources.requirements({"limits": spec["overhead"]}, path.child("overhead"))
 
 
-def _hostname_override(spec: Object, path: FieldPath) -> checks.Errors:
+def _hostname_override(spec: ReadOnlyObject, path: FieldPath) -> checks.Errors:
     """KEP-4762: a full host name, which excludes the host's network and setHostnameAsFQDN."""
     override = spec.get("hostnameOverride")
     if override is None:
@@ -91,12 +132,14 @@ def _hostname_override(spec: Object, path: FieldPath) -> checks.Errors:
     if len(override) > 64:
         yield invalid(at, override, names.max_length_error(64))
     if spec.get("setHostnameAsFQDN"):
-        yield forbidden(path.child("setHostnameAsFQDN"), "may not be specified when hostnameOverride is set")
+        yield forbidden(
+            path.child("setHostnameAsFQDN"), "may not be specified when hostnameOverride is set"
+        )
     if spec.get("hostNetwork"):
         yield forbidden(at, "may not be specified when hostNetwork is true")
 
 
-def _claims(claims: Sequence[Object], path: FieldPath) -> checks.Errors:
+def _claims(claims: Sequence[ReadOnlyObject], path: FieldPath) -> checks.Errors:
     seen: set[str] = set()
     for i, claim in enumerate(claims):
         at, name = path.at(i), claim.get("name", "")
@@ -107,17 +150,32 @@ def _claims(claims: Sequence[Object], path: FieldPath) -> checks.Errors:
         else:
             yield from checks.dns_label(name, at.child("name"))
             seen.add(name)
-        given = [f for f in ("resourceClaimName", "resourceClaimTemplateName") if claim.get(f) is not None]
-        shown = gostruct.show(claim, ("name", "resourceClaimName", "resourceClaimTemplateName"), name="")
+        given = [
+            f
+            for f in ("resourceClaimName", "resourceClaimTemplateName")
+            if claim.get(f) is not None
+        ]
+        claim_text = quote("core.v1.PodResourceClaim", claim)
         if len(given) > 1:
-            yield invalid(at, shown, "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be specified")
+            yield invalid(
+                at,
+                claim_text,
+                "at most one of `resourceClaimName` or `resourceClaimTemplateName` may be "
+                "specified",
+            )
         if not given:
-            yield invalid(at, shown, "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`")
+            yield invalid(
+                at,
+                claim_text,
+                "must specify one of: `resourceClaimName`, `resourceClaimTemplateName`",
+            )
         for field in given:
             yield from checks.dns_subdomain(claim[field], at.child(field))
 
 
-def _pod_level_resources(spec: Object, path: FieldPath, claims: Sequence[str]) -> checks.Errors:
+def _pod_level_resources(
+    spec: ReadOnlyObject, path: FieldPath, claims: resources.ClaimNames
+) -> checks.Errors:
     given = spec.get("resources")
     if given is None:
         return
@@ -129,16 +187,20 @@ def _pod_level_resources(spec: Object, path: FieldPath, claims: Sequence[str]) -
         own = requests.get(name, "0")
         if needed > parse_quantity(own):
             yield invalid(
-                path.child("requests").key(name), own, f"must be greater than or equal to aggregate container requests of {needed}"
+                path.child("requests").key(name),
+                own,
+                f"must be greater than or equal to aggregate container requests of {needed}",
             )
     for i, container in enumerate(spec.get("containers") or ()):
         for name, limit in sorted(podresources.amounts(container, "limits").items()):
             if name in limits and limit > parse_quantity(limits[name]):
                 at = path.child("containers").at(i).key(name).child("limits")
-                yield invalid(at, str(limit), f"must be less than or equal to pod limits of {limits[name]}")
+                yield invalid(
+                    at, str(limit), f"must be less than or equal to pod limits of {limits[name]}"
+                )
 
 
-def _host_network_ports(spec: Object, path: FieldPath, in_pod: bool) -> checks.Errors:
+def _host_network_ports(spec: ReadOnlyObject, path: FieldPath, in_pod: bool) -> checks.Errors:
     """In templates a host port may be left out, because the pod's defaults fill it in."""
     if not spec.get("hostNetwork"):
         return
@@ -150,14 +212,17 @@ def _host_network_ports(spec: Object, path: FieldPath, in_pod: bool) -> checks.E
                 yield invalid(at, host, "must match `containerPort` when `hostNetwork` is true")
 
 
-def _dns_config(spec: Object, path: FieldPath) -> checks.Errors:
+def _dns_config(spec: ReadOnlyObject, path: FieldPath) -> checks.Errors:
     config = spec.get("dnsConfig")
     servers = (config or {}).get("nameservers") or []
     if spec.get("dnsPolicy") == "None" and config is None:
         yield required(path, "must provide `dnsConfig` when `dnsPolicy` is None")
         return
     if spec.get("dnsPolicy") == "None" and not servers:
-        yield required(path.child("nameservers"), "must provide at least one DNS nameserver when `dnsPolicy` is None")
+        yield required(
+            path.child("nameservers"),
+            "must provide at least one DNS nameserver when `dnsPolicy` is None",
+        )
         return
     if config is None:
         return
@@ -169,10 +234,18 @@ def _dns_config(spec: Object, path: FieldPath) -> checks.Errors:
     if len(searches) > 32:
         yield invalid(path.child("searches"), searches, "must not have more than 32 search paths")
     if len(" ".join(searches).encode()) > 2048:
-        yield invalid(path.child("searches"), searches, "must not have more than 2048 characters (including spaces) in the search list")
+        yield invalid(
+            path.child("searches"),
+            searches,
+            "must not have more than 2048 characters (including spaces) in the search list",
+        )
     for i, search in enumerate(searches):
         if search != ".":
-            yield from checks.rule(search.removesuffix("."), path.child("searches").at(i), names.dns1123_subdomain_with_underscore)
+            yield from checks.rule(
+                search.removesuffix("."),
+                path.child("searches").at(i),
+                names.dns1123_subdomain_with_underscore,
+            )
     for i, option in enumerate(config.get("options") or ()):
         if not option.get("name"):
             yield required(path.child("options").at(i), "must not be empty")

@@ -1,26 +1,38 @@
-"""Warnings about pods and templates: what is deprecated, ineffective or ambiguous (k8s.io/kubernetes ``api/pod/warnings.go``)."""
+"""Warnings about pods and templates: what is deprecated, ineffective or ambiguous
+(k8s.io/kubernetes ``api/pod/warnings.go``)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator
+from heapq import merge
+from itertools import islice
 
-from apiserver.fielderrors import FieldPath, go_quote
+from apiserver.codec.strict import MOST_WARNINGS
+from apiserver.fielderrors import FieldPath
+from apiserver.golang.strconv import go_quote
 from apiserver.kinds.common import nodelabels, podannotations
 from apiserver.kinds.common.scheduling import PREFERRED, REQUIRED
 from apiserver.kinds.common.visit import visit_containers
+from apiserver.meta.objects import ReadOnlyObject
 from apiserver.meta.quantity import parse_quantity
-
-Object = Mapping[str, Any]
 
 _NO_SELECTOR = "a null labelSelector results in matching no pod"
 _ANNOTATIONS = {
-    "scheduler.alpha.kubernetes.io/critical-pod": 'non-functional in v1.16+; use the "priorityClassName" field instead',
-    "security.alpha.kubernetes.io/sysctls": 'non-functional in v1.11+; use the "sysctls" field instead',
-    "security.alpha.kubernetes.io/unsafe-sysctls": 'non-functional in v1.11+; use the "sysctls" field instead',
+    "scheduler.alpha.kubernetes.io/critical-pod": (
+        'non-functional in v1.16+; use the "priorityClassName" field instead'
+    ),
+    "security.alpha.kubernetes.io/sysctls": (
+        'non-functional in v1.11+; use the "sysctls" field instead'
+    ),
+    "security.alpha.kubernetes.io/unsafe-sysctls": (
+        'non-functional in v1.11+; use the "sysctls" field instead'
+    ),
 }
 _VOLUMES = {
-    "photonPersistentDisk": ("photonPersistentDisk", "deprecated in v1.11, non-functional in v1.16+"),
+    "photonPersistentDisk": (
+        "photonPersistentDisk",
+        "deprecated in v1.11, non-functional in v1.16+",
+    ),
     "gitRepo": ("gitRepo", "deprecated in v1.11, and disabled by default in v1.33+"),
     "scaleIO": ("scaleIO", "deprecated in v1.16, non-functional in v1.22+"),
     "flocker": ("flocker", "deprecated in v1.22, non-functional in v1.25+"),
@@ -33,7 +45,7 @@ _VOLUMES = {
 _WHOLE_BYTES = ("memory", "ephemeral-storage")
 
 
-def pod(obj: Object, path: FieldPath) -> Iterator[str]:
+def pod(obj: ReadOnlyObject, path: FieldPath) -> Iterator[str]:
     """``obj``: with metadata and spec. ``path``: "" for a pod, the template's path otherwise."""
     metadata, spec = obj.get("metadata") or {}, obj.get("spec") or {}
     at = path.child("spec")
@@ -44,17 +56,20 @@ def pod(obj: Object, path: FieldPath) -> Iterator[str]:
     yield from _fractions(spec.get("overhead") or {}, at.child("overhead"))
     for container, where in visit_containers(spec, at):
         yield from _container(container, where)
-    yield from _ports(spec, at)
+    yield from islice(_ports(spec, at), MOST_WARNINGS)
     if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
-        yield f"{at.child('terminationGracePeriodSeconds')}: must be >= 0; negative values are invalid and will be treated as 1"
+        yield (
+            f"{at.child('terminationGracePeriodSeconds')}: must be >= 0; negative values are "
+            "invalid and will be treated as 1"
+        )
     yield from _pod_affinity(spec.get("affinity") or {}, at.child("affinity"))
 
 
-def template(obj: Object | None, path: FieldPath) -> list[str]:
+def template(obj: ReadOnlyObject | None, path: FieldPath) -> list[str]:
     return list(pod(obj or {}, path))
 
 
-def _node_choice(spec: Object, path: FieldPath) -> Iterator[str]:
+def _node_choice(spec: ReadOnlyObject, path: FieldPath) -> Iterator[str]:
     for key in sorted(spec.get("nodeSelector") or ()):
         if key in nodelabels.DEPRECATED:
             yield f"{path.child('nodeSelector').key(key)}: {nodelabels.DEPRECATED[key]}"
@@ -63,16 +78,21 @@ def _node_choice(spec: Object, path: FieldPath) -> Iterator[str]:
     for i, term in enumerate((node.get(REQUIRED) or {}).get("nodeSelectorTerms") or ()):
         yield from nodelabels.selector_term(term, at.child(REQUIRED, "nodeSelectorTerms").at(i))
     for i, term in enumerate(node.get(PREFERRED) or ()):
-        yield from nodelabels.selector_term(term.get("preference") or {}, at.child(PREFERRED).at(i).child("preference"))
+        yield from nodelabels.selector_term(
+            term.get("preference") or {}, at.child(PREFERRED).at(i).child("preference")
+        )
     for i, constraint in enumerate(spec.get("topologySpreadConstraints") or ()):
-        where, key = path.child("topologySpreadConstraints").at(i), constraint.get("topologyKey", "")
+        where, key = (
+            path.child("topologySpreadConstraints").at(i),
+            constraint.get("topologyKey", ""),
+        )
         if key in nodelabels.DEPRECATED:
             yield f"{where.child('topologyKey')}: {key} is {nodelabels.DEPRECATED[key]}"
         if constraint.get("labelSelector") is None:
             yield f"{where.child('labelSelector')}: {_NO_SELECTOR}"
 
 
-def _annotations(metadata: Object, spec: Object, path: FieldPath) -> Iterator[str]:
+def _annotations(metadata: ReadOnlyObject, spec: ReadOnlyObject, path: FieldPath) -> Iterator[str]:
     given, at = metadata.get("annotations") or {}, path.child("metadata", "annotations")
     for key, text in _ANNOTATIONS.items():
         if key in given:
@@ -88,31 +108,54 @@ def _annotations(metadata: Object, spec: Object, path: FieldPath) -> Iterator[st
             yield f"{at.key(key)}: {seccomp}"
         key = podannotations.APPARMOR + name
         # A pod's own annotations are copied into fields, which warns by itself.
-        if path and key in given and own.get("appArmorProfile") is None and context.get("appArmorProfile") is None:
+        if (
+            path
+            and key in given
+            and own.get("appArmorProfile") is None
+            and context.get("appArmorProfile") is None
+        ):
             yield f'{at.key(key)}: deprecated since v1.30; use the "appArmorProfile" field instead'
 
 
-def _volumes(spec: Object, path: FieldPath) -> Iterator[str]:
+def _volumes(spec: ReadOnlyObject, path: FieldPath) -> Iterator[str]:
     volumes = spec.get("volumes") or ()
     for i, volume in enumerate(volumes):
-        for field, (shown, text) in _VOLUMES.items():
+        for field, (volume_type, text) in _VOLUMES.items():
             if volume.get(field) is not None:
-                yield f"{path.at(i).child(shown)}: {text}"
+                yield f"{path.at(i).child(volume_type)}: {text}"
         claim = ((volume.get("ephemeral") or {}).get("volumeClaimTemplate") or {}).get("spec") or {}
-        yield from claim_amounts(claim, path.at(i).child("ephemeral", "volumeClaimTemplate", "spec"))
-    sources = [(i, s) for i, v in enumerate(volumes) for s in (v.get("projected") or {}).get("sources") or ()]
-    tokens = {s["serviceAccountToken"].get("path", "") for _, s in sources if s.get("serviceAccountToken") is not None}
+        yield from claim_amounts(
+            claim, path.at(i).child("ephemeral", "volumeClaimTemplate", "spec")
+        )
+    sources = [
+        (i, s)
+        for i, v in enumerate(volumes)
+        for s in (v.get("projected") or {}).get("sources") or ()
+    ]
+    tokens = {
+        s["serviceAccountToken"].get("path", "")
+        for _, s in sources
+        if s.get("serviceAccountToken") is not None
+    }
     if not tokens:
         return
     for i, source in sources:
         at = path.at(i).child("projected", "sources")
-        for field, shown in (("configMap", "configMap"), ("secret", "secrets"), ("downwardAPI", "downwardAPI")):
+        for field, volume_type in (
+            ("configMap", "configMap"),
+            ("secret", "secrets"),
+            ("downwardAPI", "downwardAPI"),
+        ):
             for j, item in enumerate((source.get(field) or {}).get("items") or ()):
                 if item.get("path") in tokens:
-                    yield f"{at.child(shown).at(j)}: has duplicated path with ServiceAccountToken {go_quote(item['path'])}"
+                    yield (
+                        f"{at.child(volume_type).at(j)}: has duplicated path with "
+                        "ServiceAccountToken "
+                        f"{go_quote(item['path'])}"
+                    )
 
 
-def claim_amounts(spec: Object, path: FieldPath) -> Iterator[str]:
+def claim_amounts(spec: ReadOnlyObject, path: FieldPath) -> Iterator[str]:
     """Fractions of bytes that a claim asks for."""
     for kind in ("requests", "limits"):
         value = ((spec.get("resources") or {}).get(kind) or {}).get("storage")
@@ -121,7 +164,7 @@ def claim_amounts(spec: Object, path: FieldPath) -> Iterator[str]:
             yield f"{at}: fractional byte value {go_quote(value)} is invalid, must be an integer"
 
 
-def _lists(spec: Object, path: FieldPath) -> Iterator[str]:
+def _lists(spec: ReadOnlyObject, path: FieldPath) -> Iterator[str]:
     for field, member, name in (("hostAliases", "ip", "ip"), ("imagePullSecrets", "name", "name")):
         seen: set[str] = set()
         for i, item in enumerate(spec.get(field) or ()):
@@ -134,51 +177,97 @@ def _lists(spec: Object, path: FieldPath) -> Iterator[str]:
             yield f'{path.child("imagePullSecrets").at(i).child("name")}: invalid empty name ""'
 
 
-def _fractions(amounts: Object, path: FieldPath) -> Iterator[str]:
+def _fractions(amounts: ReadOnlyObject, path: FieldPath) -> Iterator[str]:
     for name in _WHOLE_BYTES:
         if name in amounts and parse_quantity(amounts[name]).scaled(-3) % 1000:
-            yield f"{path.key(name)}: fractional byte value {go_quote(amounts[name])} is invalid, must be an integer"
+            yield (
+                f"{path.key(name)}: fractional byte value {go_quote(amounts[name])} is invalid, "
+                "must be an integer"
+            )
 
 
-def _container(container: Object, path: FieldPath) -> Iterator[str]:
+def _container(container: ReadOnlyObject, path: FieldPath) -> Iterator[str]:
     for kind in ("limits", "requests"):
-        yield from _fractions((container.get("resources") or {}).get(kind) or {}, path.child("resources", kind))
+        yield from _fractions(
+            (container.get("resources") or {}).get(kind) or {}, path.child("resources", kind)
+        )
     seen: set[str] = set()
     for i, variable in enumerate(container.get("env") or ()):
         name, value = variable.get("name", ""), variable.get("value", "")
         reference = f"$({name})"
-        hides = variable.get("valueFrom") is not None or value == reference or reference not in value
+        hides = (
+            variable.get("valueFrom") is not None or value == reference or reference not in value
+        )
         if name in seen and hides:
-            yield f"{path.child('env').at(i)}: hides previous definition of {go_quote(name)}, which may be dropped when using apply"
+            yield (
+                f"{path.child('env').at(i)}: hides previous definition of {go_quote(name)}, which "
+                "may be dropped when using apply"
+            )
         seen.add(name)
 
 
-def _ports(spec: Object, path: FieldPath) -> Iterator[str]:
-    known: dict[tuple[int, str], list[tuple[FieldPath, Object]]] = {}
+def _ports(spec: ReadOnlyObject, path: FieldPath) -> Iterator[str]:
+    ports_by_key: dict[tuple[int, str], _Ports] = {}
     for container, where in visit_containers(spec, path):
         for i, port in enumerate(container.get("ports") or ()):
             at = where.child("ports").at(i)
             if port.get("hostIP") and not port.get("hostPort"):
-                shown = (port.get("name", ""), 0, port.get("containerPort", 0), port.get("protocol", ""), port["hostIP"])
-                yield f"{at}: hostIP set without hostPort: {{Name:%s HostPort:%d ContainerPort:%d Protocol:%s HostIP:%s}}" % shown
-            others = known.setdefault((port.get("containerPort", 0), port.get("protocol", "")), [])
-            for other_at, other in others:
-                kind = _conflict(port, other)
-                if kind:
-                    yield f"{at}: {kind} port definition with {other_at}"
-            others.append((at, port))
+                port_text = (
+                    port.get("name", ""),
+                    0,
+                    port.get("containerPort", 0),
+                    port.get("protocol", ""),
+                    port["hostIP"],
+                )
+                yield (
+                    (
+                        f"{at}: hostIP set without hostPort: "
+                        f"{{Name:%s HostPort:%d ContainerPort:%d Protocol:%s HostIP:%s}}"
+                    )
+                    % port_text
+                )
+            others = ports_by_key.setdefault(
+                (port.get("containerPort", 0), port.get("protocol", "")), _Ports()
+            )
+            for kind, other_at in others.conflicts(port):
+                yield f"{at}: {kind} port definition with {other_at}"
+            others.add(at, port)
 
 
-def _conflict(a: Object, b: Object) -> str:
-    a_ip, b_ip, a_port, b_port = a.get("hostIP", ""), b.get("hostIP", ""), a.get("hostPort", 0), b.get("hostPort", 0)
-    if (a_ip, a_port) == (b_ip, b_port):
-        return "duplicate"
-    if not a_port or not b_port:
-        return "overlapping"
-    return "dangerously ambiguous" if a_port == b_port and bool(a_ip) != bool(b_ip) else ""
+class _Ports:
+    """Definitions of one container port, found by the host's side of them: each may conflict with
+    all before it, or with none."""
+
+    def __init__(self) -> None:
+        self._all: list[tuple[int, FieldPath, str, int]] = []
+        self._by_port: dict[int, list[tuple[int, FieldPath, str, int]]] = {}
+        self._by_address: dict[tuple[int, str], list[tuple[int, FieldPath, str, int]]] = {}
+
+    def add(self, at: FieldPath, port: ReadOnlyObject) -> None:
+        ip, number = port.get("hostIP", ""), port.get("hostPort", 0)
+        entry = (len(self._all), at, ip, number)
+        self._all.append(entry)
+        self._by_port.setdefault(number, []).append(entry)
+        self._by_address.setdefault((number, ip), []).append(entry)
+
+    def conflicts(self, port: ReadOnlyObject) -> Iterator[tuple[str, FieldPath]]:
+        """(what kind, with which), in order; only entries that do conflict are looked at."""
+        ip, number = port.get("hostIP", ""), port.get("hostPort", 0)
+        if not number:
+            candidates: Iterable[tuple[int, FieldPath, str, int]] = self._all
+        elif not ip:
+            candidates = merge(self._by_port.get(0, ()), self._by_port.get(number, ()))
+        else:
+            same, any_address = (self._by_address.get((number, text), ()) for text in (ip, ""))
+            candidates = merge(self._by_port.get(0, ()), same, any_address)
+        for _, at, other_ip, other in candidates:
+            if (ip, number) == (other_ip, other):
+                yield "duplicate", at
+            else:
+                yield "overlapping" if not number or not other else "dangerously ambiguous", at
 
 
-def _pod_affinity(affinity: Object, path: FieldPath) -> Iterator[str]:
+def _pod_affinity(affinity: ReadOnlyObject, path: FieldPath) -> Iterator[str]:
     for kind in ("podAffinity", "podAntiAffinity"):
         rules = affinity.get(kind) or {}
         for i, term in enumerate(rules.get(REQUIRED) or ()):
@@ -186,4 +275,5 @@ def _pod_affinity(affinity: Object, path: FieldPath) -> Iterator[str]:
                 yield f"{path.child(kind, REQUIRED).at(i).child('labelSelector')}: {_NO_SELECTOR}"
         for i, weighted in enumerate(rules.get(PREFERRED) or ()):
             if (weighted.get("podAffinityTerm") or {}).get("labelSelector") is None:
-                yield f"{path.child(kind, PREFERRED).at(i).child('podAffinityTerm', 'labelSelector')}: {_NO_SELECTOR}"
+                term = path.child(kind, PREFERRED).at(i).child("podAffinityTerm", "labelSelector")
+                yield f"{term}: {_NO_SELECTOR}"

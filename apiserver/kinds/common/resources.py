@@ -1,14 +1,26 @@
-"""Names and amounts of compute resources: what may be requested, limited, offered and limited by quota.
+"""Names and amounts of compute resources: what may be requested, limited, offered and limited by
+quota.
 
 Source: k8s.io/kubernetes ``apis/core/validation`` and ``apis/core/helper``.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import cached_property
+from itertools import accumulate
 from typing import Any
 
-from apiserver.fielderrors import FieldPath, GoSyntax, duplicate, forbidden, invalid, not_found, not_supported, required
+from apiserver.fielderrors import (
+    FieldPath,
+    GoSyntax,
+    duplicate,
+    forbidden,
+    invalid,
+    not_found,
+    not_supported,
+    required,
+)
 from apiserver.kinds.common import checks
 from apiserver.meta import names
 from apiserver.meta.quantity import parse_quantity
@@ -19,18 +31,41 @@ HUGEPAGES = "hugepages-"
 _CONTAINER = frozenset({"cpu", "memory", "ephemeral-storage"})
 _QUOTA = frozenset(
     {
-        "cpu", "memory", "ephemeral-storage", "requests.cpu", "requests.memory", "requests.storage", "requests.ephemeral-storage",
-        "limits.cpu", "limits.memory", "limits.ephemeral-storage", "pods", "resourcequotas", "services", "replicationcontrollers",
-        "secrets", "persistentvolumeclaims", "configmaps", "services.nodeports", "services.loadbalancers",
+        "cpu",
+        "memory",
+        "ephemeral-storage",
+        "requests.cpu",
+        "requests.memory",
+        "requests.storage",
+        "requests.ephemeral-storage",
+        "limits.cpu",
+        "limits.memory",
+        "limits.ephemeral-storage",
+        "pods",
+        "resourcequotas",
+        "services",
+        "replicationcontrollers",
+        "secrets",
+        "persistentvolumeclaims",
+        "configmaps",
+        "services.nodeports",
+        "services.loadbalancers",
     }
-)  # fmt: skip
+)
 _STANDARD = _QUOTA | {"storage"}
 _INTEGER = frozenset(
     {
-        "pods", "resourcequotas", "services", "replicationcontrollers", "secrets", "configmaps", "persistentvolumeclaims",
-        "services.nodeports", "services.loadbalancers",
+        "pods",
+        "resourcequotas",
+        "services",
+        "replicationcontrollers",
+        "secrets",
+        "configmaps",
+        "persistentvolumeclaims",
+        "services.nodeports",
+        "services.loadbalancers",
     }
-)  # fmt: skip
+)
 _POD_LEVEL = ("cpu", "memory")
 
 
@@ -108,8 +143,32 @@ def positive_amount(value: str, path: FieldPath) -> checks.Errors:
 NameCheck = Callable[[str, FieldPath], checks.Errors]
 
 
+class ClaimNames:
+    """The names in a pod's spec.resourceClaims, to which each of its containers may refer."""
+
+    def __init__(self, names: Iterable[str] = ()) -> None:
+        self._listed = sorted(names)
+        self._names = frozenset(self._listed)
+
+    def __contains__(self, name: object) -> bool:
+        return name in self._names
+
+    @cached_property
+    def unknown(self) -> str:
+        """What is said of a reference to another one; made once, because it tells all names."""
+        return "must be one of the names in pod.spec.resourceClaims" + (
+            f": {', '.join(self._listed)}" if self._listed else " which is empty"
+        )
+
+
+_NO_CLAIMS = ClaimNames()
+
+
 def requirements(
-    value: Mapping[str, Any], path: FieldPath, claims: Sequence[str] = (), name_check: NameCheck = container_resource_name
+    value: Mapping[str, Any],
+    path: FieldPath,
+    claims: ClaimNames = _NO_CLAIMS,
+    name_check: NameCheck = container_resource_name,
 ) -> checks.Errors:
     """ResourceRequirements of a container or a pod; ``claims``: names in spec.resourceClaims."""
     limits: ResourceList = value.get("limits") or {}
@@ -129,16 +188,24 @@ def requirements(
     yield from _claim_names(value.get("claims") or (), claims, path.child("claims"))
 
 
-def _request_within_limit(name: str, request: str, limits: ResourceList, path: FieldPath) -> checks.Errors:
+def _request_within_limit(
+    name: str, request: str, limits: ResourceList, path: FieldPath
+) -> checks.Errors:
     if name not in limits:
         if not may_overcommit(name):
-            yield required(path.child("limits"), "Limit must be set for non overcommitable resources")
+            yield required(
+                path.child("limits"), "Limit must be set for non overcommitable resources"
+            )
         return
     limit = limits[name]
     if parse_quantity(request) != parse_quantity(limit) and not may_overcommit(name):
         yield invalid(path.child("requests"), request, f"must be equal to {name} limit of {limit}")
     elif parse_quantity(request) > parse_quantity(limit):
-        yield invalid(path.child("requests"), request, f"must be less than or equal to {name} limit of {limit}")
+        yield invalid(
+            path.child("requests"),
+            request,
+            f"must be less than or equal to {name} limit of {limit}",
+        )
 
 
 def _hugepages_multiple(name: str, value: str, path: FieldPath) -> checks.Errors:
@@ -153,8 +220,15 @@ def _hugepages_multiple(name: str, value: str, path: FieldPath) -> checks.Errors
         yield invalid(path, value, f"{value} is not positive integer multiple of {name}")
 
 
-def _claim_names(used: Sequence[Mapping[str, Any]], known: Sequence[str], path: FieldPath) -> checks.Errors:
+_MOST_SLASHES = 8
+"""A valid key has one."""
+
+
+def _claim_names(
+    used: Sequence[Mapping[str, Any]], claim_names: ClaimNames, path: FieldPath
+) -> checks.Errors:
     seen: set[str] = set()
+    whole: set[str] = set()  # claims of which some request is used
     for i, claim in enumerate(used):
         name, request = claim.get("name", ""), claim.get("request", "")
         at = path.at(i)
@@ -169,11 +243,13 @@ def _claim_names(used: Sequence[Mapping[str, Any]], known: Sequence[str], path: 
                 yield from checks.dns_label(request, at.child("request"))
             if key in seen:
                 yield duplicate(at, key)
-            elif not request and any(k.startswith(name + "/") for k in seen):
+            elif not request and name in whole:
                 yield duplicate(at, name)
             seen.add(key)
-        if name not in known:
+            whole.update(
+                accumulate(key.split("/", _MOST_SLASHES)[:-1], lambda head, part: f"{head}/{part}")
+            )
+        if name not in claim_names:
             error = not_found(at, name)
-            detail = f": {', '.join(sorted(known))}" if known else " which is empty"
-            error.detail = "must be one of the names in pod.spec.resourceClaims" + detail
+            error.detail = claim_names.unknown
             yield error

@@ -1,13 +1,11 @@
-"""The Scale of kinds that count replicas (autoscaling/v1, k8s.io/kubernetes ``registry/apps/*/storage``)."""
+"""The Scale of kinds that count replicas (autoscaling/v1, k8s.io/kubernetes
+``registry/apps/*/storage``)."""
 
 from __future__ import annotations
 
-from typing import Any
-
 from apiserver.fielderrors import FieldErrors, FieldPath
 from apiserver.kinds.common import checks
-
-Object = dict[str, Any]
+from apiserver.meta.objects import Object
 
 _METADATA = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
 
@@ -30,4 +28,8 @@ def scale(obj: Object, replicas: int, selector: str) -> Object:
 
 def validate(scale_object: Object) -> FieldErrors:
     """ValidateScale: replicas are not negative."""
-    return list(checks.non_negative((scale_object.get("spec") or {}).get("replicas"), FieldPath("spec.replicas")))
+    return list(
+        checks.non_negative(
+            (scale_object.get("spec") or {}).get("replicas"), FieldPath("spec.replicas")
+        )
+    )

@@ -1,15 +1,16 @@
-"""Where a pod may run: node selectors and affinity, pod affinity, spread constraints, tolerations, taints, gates."""
+"""Where a pod may run: node selectors and affinity, pod affinity, spread constraints, tolerations,
+taints, gates."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections import Counter
+from collections.abc import Sequence
 
 from apiserver.fielderrors import FieldPath, duplicate, forbidden, invalid, required
-from apiserver.kinds.common import checks, gostruct, selectors
+from apiserver.kinds.common import checks, selectors
+from apiserver.kinds.common.internal import quote
 from apiserver.meta import names
-
-Object = Mapping[str, Any]
+from apiserver.meta.objects import ReadOnlyObject
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -19,7 +20,7 @@ _BAD_OPERATOR = "not a valid selector operator"
 _WEIGHT = "must be in the range 1-100"
 
 
-def affinity(value: Object | None, path: FieldPath) -> checks.Errors:
+def affinity(value: ReadOnlyObject | None, path: FieldPath) -> checks.Errors:
     if value is None:
         return
     node = value.get("nodeAffinity")
@@ -29,7 +30,9 @@ def affinity(value: Object | None, path: FieldPath) -> checks.Errors:
         for i, term in enumerate(node.get(PREFERRED) or ()):
             at = path.child("nodeAffinity", PREFERRED).at(i)
             yield from _weight(term, at)
-            yield from node_selector_term(term.get("preference") or {}, at.child("preference"), check_values=False)
+            yield from node_selector_term(
+                term.get("preference") or {}, at.child("preference"), check_values=False
+            )
     for kind in ("podAffinity", "podAntiAffinity"):
         pods = value.get(kind) or {}
         for i, term in enumerate(pods.get(REQUIRED) or ()):
@@ -40,12 +43,12 @@ def affinity(value: Object | None, path: FieldPath) -> checks.Errors:
             yield from _pod_term(weighted.get("podAffinityTerm") or {}, at.child("podAffinityTerm"))
 
 
-def _weight(term: Object, path: FieldPath) -> checks.Errors:
+def _weight(term: ReadOnlyObject, path: FieldPath) -> checks.Errors:
     if not 1 <= term.get("weight", 0) <= 100:
         yield invalid(path.child("weight"), term.get("weight", 0), _WEIGHT)
 
 
-def node_selector(selector: Object, path: FieldPath) -> checks.Errors:
+def node_selector(selector: ReadOnlyObject, path: FieldPath) -> checks.Errors:
     terms = selector.get("nodeSelectorTerms") or ()
     if not terms:
         yield required(path.child("nodeSelectorTerms"), "must have at least one node selector term")
@@ -53,25 +56,39 @@ def node_selector(selector: Object, path: FieldPath) -> checks.Errors:
         yield from node_selector_term(term, path.child("nodeSelectorTerms").at(i))
 
 
-def node_selector_term(term: Object, path: FieldPath, *, check_values: bool = True) -> checks.Errors:
+def node_selector_term(
+    term: ReadOnlyObject, path: FieldPath, *, check_values: bool = True
+) -> checks.Errors:
     for i, requirement in enumerate(term.get("matchExpressions") or ()):
-        yield from _node_requirement(requirement, path.child("matchExpressions").at(i), check_values)
+        yield from _node_requirement(
+            requirement, path.child("matchExpressions").at(i), check_values
+        )
     for i, requirement in enumerate(term.get("matchFields") or ()):
         yield from _node_field(requirement, path.child("matchFields").at(i))
 
 
-def _node_requirement(requirement: Object, path: FieldPath, check_values: bool) -> checks.Errors:
+def _node_requirement(
+    requirement: ReadOnlyObject, path: FieldPath, check_values: bool
+) -> checks.Errors:
     values = requirement.get("values") or ()
     match requirement.get("operator", ""):
         case "In" | "NotIn":
             if not values:
-                yield required(path.child("values"), "must be specified when `operator` is 'In' or 'NotIn'")
+                yield required(
+                    path.child("values"), "must be specified when `operator` is 'In' or 'NotIn'"
+                )
         case "Exists" | "DoesNotExist":
             if values:
-                yield forbidden(path.child("values"), "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
+                yield forbidden(
+                    path.child("values"),
+                    "may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
+                )
         case "Gt" | "Lt":
             if len(values) != 1:
-                yield required(path.child("values"), "must be specified single value when `operator` is 'Lt' or 'Gt'")
+                yield required(
+                    path.child("values"),
+                    "must be specified single value when `operator` is 'Lt' or 'Gt'",
+                )
         case operator:
             yield invalid(path.child("operator"), operator, _BAD_OPERATOR)
     yield from checks.qualified_name(requirement.get("key", ""), path.child("key"))
@@ -80,13 +97,16 @@ def _node_requirement(requirement: Object, path: FieldPath, check_values: bool) 
             yield from checks.label_value(value, path.child("values").at(i))
 
 
-def _node_field(requirement: Object, path: FieldPath) -> checks.Errors:
+def _node_field(requirement: ReadOnlyObject, path: FieldPath) -> checks.Errors:
     values = requirement.get("values") or ()
     operator, key = requirement.get("operator", ""), requirement.get("key", "")
     if operator not in ("In", "NotIn"):
         yield invalid(path.child("operator"), operator, _BAD_OPERATOR)
     elif len(values) != 1:
-        yield required(path.child("values"), "must be only one value when `operator` is 'In' or 'NotIn' for node field selector")
+        yield required(
+            path.child("values"),
+            "must be only one value when `operator` is 'In' or 'NotIn' for node field selector",
+        )
     if key != "metadata.name":
         yield invalid(path.child("key"), key, "not a valid field selector key")
         return
@@ -94,55 +114,88 @@ def _node_field(requirement: Object, path: FieldPath) -> checks.Errors:
         yield from checks.dns_subdomain(value, path.child("values").at(i))
 
 
-def _pod_term(term: Object, path: FieldPath) -> checks.Errors:
+def _pod_term(term: ReadOnlyObject, path: FieldPath) -> checks.Errors:
     selector = term.get("labelSelector")
     yield from selectors.validate(selector, path.child("labelSelector"))
     yield from selectors.validate(term.get("namespaceSelector"), path.child("namespaceSelector"))
     for namespace in term.get("namespaces") or ():
         yield from checks.dns_label(namespace, path.child("namespace"))
-    match_keys, mismatch_keys = term.get("matchLabelKeys") or (), term.get("mismatchLabelKeys") or ()
+    match_keys, mismatch_keys = (
+        term.get("matchLabelKeys") or (),
+        term.get("mismatchLabelKeys") or (),
+    )
     for field, keys in (("matchLabelKeys", match_keys), ("mismatchLabelKeys", mismatch_keys)):
         if keys and selector is None:
-            yield forbidden(path.child(field), "must not be specified when labelSelector is not set")
+            yield forbidden(
+                path.child(field), "must not be specified when labelSelector is not set"
+            )
             continue
         for i, key in enumerate(keys):
             yield from checks.qualified_name(key, path.child(field).at(i))
     yield from _merged_keys(match_keys, selector, path)
+    mismatched = frozenset(mismatch_keys)
     for i, key in enumerate(match_keys):
-        if key in mismatch_keys:
-            yield invalid(path.child("matchLabelKeys").at(i), key, "exists in both matchLabelKeys and mismatchLabelKeys")
+        if key in mismatched:
+            yield invalid(
+                path.child("matchLabelKeys").at(i),
+                key,
+                "exists in both matchLabelKeys and mismatchLabelKeys",
+            )
     if not term.get("topologyKey"):
         yield required(path.child("topologyKey"), "can not be empty")
     yield from checks.qualified_name(term.get("topologyKey", ""), path.child("topologyKey"))
 
 
-def _merged_keys(keys: Sequence[str], selector: Object | None, path: FieldPath) -> checks.Errors:
-    """The server has already merged one requirement for each key: a second one was written by the client."""
+def _merged_keys(
+    keys: Sequence[str], selector: ReadOnlyObject | None, path: FieldPath
+) -> checks.Errors:
+    """The server has already merged one requirement for each key: a second one was written by the
+    client."""
     if selector is None:
         return
     seen = set(selector.get("matchLabels") or ())
+    places = {key: i for i, key in reversed(list(enumerate(keys)))}
     for requirement in selector.get("matchExpressions") or ():
         key = requirement.get("key", "")
-        if key in keys and key in seen:
-            yield invalid(path.at(list(keys).index(key)), key, "exists in both matchLabelKeys and labelSelector")
+        if key in places and key in seen:
+            yield invalid(
+                path.at(places[key]), key, "exists in both matchLabelKeys and labelSelector"
+            )
         seen.add(key)
 
 
-def spread_constraints(constraints: Sequence[Object], path: FieldPath) -> checks.Errors:
+def spread_constraints(constraints: Sequence[ReadOnlyObject], path: FieldPath) -> checks.Errors:
+    following = Counter(
+        (c.get("topologyKey", ""), c.get("whenUnsatisfiable", "")) for c in constraints
+    )
     for i, constraint in enumerate(constraints):
         at = path.at(i)
-        skew, topology, action = constraint.get("maxSkew", 0), constraint.get("topologyKey", ""), constraint.get("whenUnsatisfiable", "")
+        skew, topology, action = (
+            constraint.get("maxSkew", 0),
+            constraint.get("topologyKey", ""),
+            constraint.get("whenUnsatisfiable", ""),
+        )
         yield from checks.positive(skew, at.child("maxSkew"))
         if not topology:
             yield required(at.child("topologyKey"), "can not be empty")
-        yield from checks.one_of(action, at.child("whenUnsatisfiable"), ("DoNotSchedule", "ScheduleAnyway"), empty=True)
-        rest = constraints[i + 1 :]
-        if any((c.get("topologyKey", ""), c.get("whenUnsatisfiable", "")) == (topology, action) for c in rest):
-            yield duplicate(at.child("{topologyKey, whenUnsatisfiable}"), f"{{{topology}, {action}}}")
+        yield from checks.one_of(
+            action, at.child("whenUnsatisfiable"), ("DoNotSchedule", "ScheduleAnyway"), empty=True
+        )
+        following[topology, action] -= 1
+        if following[topology, action]:
+            yield duplicate(
+                at.child("{topologyKey, whenUnsatisfiable}"), f"{{{topology}, {action}}}"
+            )
         yield from _min_domains(constraint.get("minDomains"), action, at.child("minDomains"))
         for field in ("nodeAffinityPolicy", "nodeTaintsPolicy"):
-            yield from checks.optional_one_of(constraint.get(field), at.child(field), ("Honor", "Ignore"))
-        yield from _spread_keys(constraint.get("matchLabelKeys") or (), constraint.get("labelSelector"), at.child("matchLabelKeys"))
+            yield from checks.optional_one_of(
+                constraint.get(field), at.child(field), ("Honor", "Ignore")
+            )
+        yield from _spread_keys(
+            constraint.get("matchLabelKeys") or (),
+            constraint.get("labelSelector"),
+            at.child("matchLabelKeys"),
+        )
         yield from selectors.validate(constraint.get("labelSelector"), at.child("labelSelector"))
 
 
@@ -151,34 +204,50 @@ def _min_domains(value: int | None, action: str, path: FieldPath) -> checks.Erro
         return
     yield from checks.positive(value, path)
     if action != "DoNotSchedule":
-        yield invalid(path, value, f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}")
+        yield invalid(
+            path, value, f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
+        )
 
 
-def _spread_keys(keys: Sequence[str], selector: Object | None, path: FieldPath) -> checks.Errors:
+def _spread_keys(
+    keys: Sequence[str], selector: ReadOnlyObject | None, path: FieldPath
+) -> checks.Errors:
     if not keys:
         return
     if selector is None:
         yield forbidden(path, "must not be specified when labelSelector is not set")
     selector = selector or {}
-    used = [*(selector.get("matchLabels") or ()), *(r.get("key", "") for r in selector.get("matchExpressions") or ())]
+    used = Counter(
+        [
+            *(selector.get("matchLabels") or ()),
+            *(r.get("key", "") for r in selector.get("matchExpressions") or ()),
+        ]
+    )
     for i, key in enumerate(keys):
         yield from checks.qualified_name(key, path.at(i))
         # One requirement is the server's own, merged at creation.
-        if used.count(key) > 1:
+        if used[key] > 1:
             yield invalid(path.at(i), key, "exists in both matchLabelKeys and labelSelector")
 
 
-def tolerations(values: Sequence[Object], path: FieldPath) -> checks.Errors:
+def tolerations(values: Sequence[ReadOnlyObject], path: FieldPath) -> checks.Errors:
     for i, toleration in enumerate(values):
         at = path.at(i)
         key, operator, effect = (toleration.get(f) or "" for f in ("key", "operator", "effect"))
         if key:
             yield from checks.qualified_name(key, at.child("key"))
         if not key and operator != "Exists":
-            why = 'operator must be Exists when `key` is empty, which means "match all values and all keys"'
+            why = (
+                'operator must be Exists when `key` is empty, which means "match all '
+                'values and all keys"'
+            )
             yield invalid(at.child("operator"), operator, why)
         if toleration.get("tolerationSeconds") is not None and effect != "NoExecute":
-            yield invalid(at.child("effect"), effect, "effect must be 'NoExecute' when `tolerationSeconds` is set")
+            yield invalid(
+                at.child("effect"),
+                effect,
+                "effect must be 'NoExecute' when `tolerationSeconds` is set",
+            )
         yield from _toleration_value(operator, toleration.get("value") or "", at.child("operator"))
         if effect:
             yield from checks.one_of(effect, at.child("effect"), EFFECTS)
@@ -196,7 +265,7 @@ def _toleration_value(operator: str, value: str, path: FieldPath) -> checks.Erro
         yield from checks.one_of(operator, path, TOLERATION_OPERATORS)
 
 
-def taints(values: Sequence[Object], path: FieldPath) -> checks.Errors:
+def taints(values: Sequence[ReadOnlyObject], path: FieldPath) -> checks.Errors:
     """Of a node; unique by key and effect."""
     seen: set[tuple[str, str]] = set()
     for i, taint in enumerate(values):
@@ -208,13 +277,16 @@ def taints(values: Sequence[Object], path: FieldPath) -> checks.Errors:
             yield invalid(at.child("value"), value, ";".join(wrong))
         yield from checks.one_of(effect, at.child("effect"), EFFECTS)
         if (key, effect) in seen:
-            error = duplicate(at, gostruct.show(taint, ("key", "value", "effect", "timeAdded"), key="", value="", effect=""))
+            error = duplicate(
+                at,
+                quote("core.v1.Taint", taint),
+            )
             error.detail = "taints must be unique by key and effect pair"
             yield error
         seen.add((key, effect))
 
 
-def gates(values: Sequence[Object], path: FieldPath) -> checks.Errors:
+def gates(values: Sequence[ReadOnlyObject], path: FieldPath) -> checks.Errors:
     seen: set[str] = set()
     for i, gate in enumerate(values):
         name = gate.get("name", "")

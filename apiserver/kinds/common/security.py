@@ -1,31 +1,59 @@
-"""Security contexts of pods and containers: ids, seccomp, AppArmor, sysctls, Windows options, what a Windows pod may not set."""
+"""Security contexts of pods and containers: ids, seccomp, AppArmor, sysctls, Windows options, what
+a Windows pod may not set."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
-from apiserver.fielderrors import FieldError, FieldPath, duplicate, forbidden, invalid, not_supported, required, too_long
-from apiserver.kinds.common import checks, formats, gostruct, paths
+from apiserver.fielderrors import (
+    FieldError,
+    FieldPath,
+    duplicate,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+    too_long,
+)
+from apiserver.kinds import formats
+from apiserver.kinds.common import checks, paths
+from apiserver.kinds.common.internal import quote
 from apiserver.kinds.common.visit import visit_containers
-
-Object = Mapping[str, Any]
+from apiserver.meta.objects import ReadOnlyObject
 
 _SYSCTL = re.compile(r"^([a-z0-9]([-_a-z0-9]*[a-z0-9])?[\./])*[a-z0-9]([-_a-z0-9]*[a-z0-9])?$")
 _IPC_SYSCTLS = re.compile(r"kernel[./](shm|msg|sem)|fs[./]mqueue[./]")
 _PROFILES = ("Localhost", "RuntimeDefault", "Unconfined")
 _LINUX_ONLY_POD = (
-    "appArmorProfile", "seLinuxOptions", "seccompProfile", "fsGroup", "fsGroupChangePolicy", "sysctls", "runAsUser", "runAsGroup",
-    "supplementalGroups", "supplementalGroupsPolicy", "seLinuxChangePolicy",
-)  # fmt: skip
+    "appArmorProfile",
+    "seLinuxOptions",
+    "seccompProfile",
+    "fsGroup",
+    "fsGroupChangePolicy",
+    "sysctls",
+    "runAsUser",
+    "runAsGroup",
+    "supplementalGroups",
+    "supplementalGroupsPolicy",
+    "seLinuxChangePolicy",
+)
 _LINUX_ONLY_CONTAINER = (
-    "appArmorProfile", "seLinuxOptions", "seccompProfile", "capabilities", "readOnlyRootFilesystem", "privileged",
-    "allowPrivilegeEscalation", "procMount", "runAsUser", "runAsGroup",
-)  # fmt: skip
+    "appArmorProfile",
+    "seLinuxOptions",
+    "seccompProfile",
+    "capabilities",
+    "readOnlyRootFilesystem",
+    "privileged",
+    "allowPrivilegeEscalation",
+    "procMount",
+    "runAsUser",
+    "runAsGroup",
+)
 
 
-def pod_context(spec: Object, path: FieldPath) -> checks.Errors:
+def pod_context(spec: ReadOnlyObject, path: FieldPath) -> checks.Errors:
     """``path``: of the pod's spec."""
     context = spec.get("securityContext")
     if context is None:
@@ -37,19 +65,32 @@ def pod_context(spec: Object, path: FieldPath) -> checks.Errors:
     for i, group in enumerate(context.get("supplementalGroups") or ()):
         yield from checks.rule(group, at.child("supplementalGroups").at(i), formats.user_id)
     if spec.get("shareProcessNamespace") and spec.get("hostPID"):
-        yield invalid(at.child("shareProcessNamespace"), True, "ShareProcessNamespace and HostPID cannot both be enabled")
+        yield invalid(
+            at.child("shareProcessNamespace"),
+            True,
+            "ShareProcessNamespace and HostPID cannot both be enabled",
+        )
     yield from _sysctls(context.get("sysctls") or (), spec, at.child("sysctls"))
-    yield from checks.optional_one_of(context.get("fsGroupChangePolicy"), at.child("fsGroupChangePolicy"), ("Always", "OnRootMismatch"))
+    yield from checks.optional_one_of(
+        context.get("fsGroupChangePolicy"),
+        at.child("fsGroupChangePolicy"),
+        ("Always", "OnRootMismatch"),
+    )
     yield from _seccomp(context.get("seccompProfile"), at.child("seccompProfile"))
     yield from _windows(context.get("windowsOptions"), at.child("windowsOptions"))
     yield from _apparmor(context.get("appArmorProfile"), at.child("appArmorProfile"))
     policy = context.get("supplementalGroupsPolicy")
-    yield from checks.optional_one_of(policy, at.child("supplementalGroupsPolicy"), ("Merge", "Strict"))
+    yield from checks.optional_one_of(
+        policy, at.child("supplementalGroupsPolicy"), ("Merge", "Strict")
+    )
     change = context.get("seLinuxChangePolicy")
-    yield from checks.optional_one_of(change, at.child("seLinuxChangePolicy"), ("MountOption", "Recursive"))
+    # MountOption comes with the feature SELinuxMount, which is off
+    yield from checks.optional_one_of(change, at.child("seLinuxChangePolicy"), ("Recursive",))
 
 
-def container_context(context: Object | None, path: FieldPath, *, host_users: bool) -> checks.Errors:
+def container_context(
+    context: ReadOnlyObject | None, path: FieldPath, *, host_users: bool
+) -> checks.Errors:
     if context is None:
         return
     for field in ("runAsUser", "runAsGroup"):
@@ -57,29 +98,39 @@ def container_context(context: Object | None, path: FieldPath, *, host_users: bo
             yield from checks.rule(context[field], path.child(field), formats.user_id)
     mount = context.get("procMount")
     if mount is not None:
-        yield from checks.one_of(mount, path.child("procMount"), ("Default", "Unmasked"), empty=True)
+        yield from checks.one_of(
+            mount, path.child("procMount"), ("Default", "Unmasked"), empty=True
+        )
         if host_users and mount == "Unmasked":
-            yield invalid(path.child("procMount"), mount, "`hostUsers` must be false to use `Unmasked`")
+            yield invalid(
+                path.child("procMount"), mount, "`hostUsers` must be false to use `Unmasked`"
+            )
     yield from _seccomp(context.get("seccompProfile"), path.child("seccompProfile"))
     if context.get("allowPrivilegeEscalation") is False:
         if context.get("privileged"):
-            yield _contradiction(context, path, "cannot set `allowPrivilegeEscalation` to false and `privileged` to true")
+            yield _contradiction(
+                context,
+                path,
+                "cannot set `allowPrivilegeEscalation` to false and `privileged` to true",
+            )
         if "CAP_SYS_ADMIN" in ((context.get("capabilities") or {}).get("add") or ()):
-            yield _contradiction(context, path, "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` CAP_SYS_ADMIN")
+            yield _contradiction(
+                context,
+                path,
+                "cannot set `allowPrivilegeEscalation` to false and `capabilities.Add` "
+                "CAP_SYS_ADMIN",
+            )
     yield from _windows(context.get("windowsOptions"), path.child("windowsOptions"))
     yield from _apparmor(context.get("appArmorProfile"), path.child("appArmorProfile"))
 
 
-def _contradiction(context: Object, path: FieldPath, why: str) -> FieldError:
-    """The whole context is the bad value, with the member names and the nulls of kube-apiserver's internal type."""
-    order = (
-        "capabilities", "privileged", "seLinuxOptions", "windowsOptions", "runAsUser", "runAsGroup", "runAsNonRoot",
-        "readOnlyRootFilesystem", "allowPrivilegeEscalation", "procMount", "seccompProfile", "appArmorProfile",
-    )  # fmt: skip
-    return invalid(path, gostruct.show(context, order, {"seLinuxOptions": "SELinuxOptions"}), why)
+def _contradiction(context: ReadOnlyObject, path: FieldPath, why: str) -> FieldError:
+    """The whole context is the bad value, with the member names and the nulls of kube-apiserver's
+    internal type."""
+    return invalid(path, quote("core.v1.SecurityContext", context), why)
 
 
-def _seccomp(profile: Object | None, path: FieldPath) -> checks.Errors:
+def _seccomp(profile: ReadOnlyObject | None, path: FieldPath) -> checks.Errors:
     if profile is None:
         return
     kind, local = profile.get("type", ""), profile.get("localhostProfile")
@@ -89,15 +140,21 @@ def _seccomp(profile: Object | None, path: FieldPath) -> checks.Errors:
         yield not_supported(path.child("type"), kind, list(_PROFILES))
     if kind == "Localhost":
         if local is None:
-            yield required(path.child("localhostProfile"), "must be set when seccomp type is Localhost")
+            yield required(
+                path.child("localhostProfile"), "must be set when seccomp type is Localhost"
+            )
         else:
             yield from paths.descending(local, path.child("localhostProfile"))
     elif local is not None:
-        shown = gostruct.show(profile, ("type", "localhostProfile"))
-        yield invalid(path.child("localhostProfile"), shown, "can only be set when seccomp type is Localhost")
+        profile_text = quote("core.v1.SeccompProfile", profile)
+        yield invalid(
+            path.child("localhostProfile"),
+            profile_text,
+            "can only be set when seccomp type is Localhost",
+        )
 
 
-def _apparmor(profile: Object | None, path: FieldPath) -> checks.Errors:
+def _apparmor(profile: ReadOnlyObject | None, path: FieldPath) -> checks.Errors:
     if profile is None:
         return
     kind, local = profile.get("type", ""), profile.get("localhostProfile")
@@ -118,14 +175,16 @@ def _apparmor(profile: Object | None, path: FieldPath) -> checks.Errors:
         yield not_supported(path.child("type"), kind, list(_PROFILES))
 
 
-def _sysctls(sysctls: Any, spec: Object, path: FieldPath) -> checks.Errors:
+def _sysctls(sysctls: Any, spec: ReadOnlyObject, path: FieldPath) -> checks.Errors:
     seen: set[str] = set()
     for i, sysctl in enumerate(sysctls):
         name, at = sysctl.get("name", ""), path.at(i).child("name")
         if not name:
             yield required(at)
         elif len(name) > 253 or not _SYSCTL.match(name):
-            yield invalid(at, name, f"must have at most 253 characters and match regex {_SYSCTL.pattern}")
+            yield invalid(
+                at, name, f"must have at most 253 characters and match regex {_SYSCTL.pattern}"
+            )
         elif name in seen:
             yield duplicate(at, name)
         if spec.get("hostNetwork") and re.match("net[./]", name):
@@ -135,7 +194,7 @@ def _sysctls(sysctls: Any, spec: Object, path: FieldPath) -> checks.Errors:
         seen.add(name)
 
 
-def _windows(options: Object | None, path: FieldPath) -> checks.Errors:
+def _windows(options: ReadOnlyObject | None, path: FieldPath) -> checks.Errors:
     if options is None:
         return
     name = options.get("gmsaCredentialSpecName")
@@ -143,9 +202,13 @@ def _windows(options: Object | None, path: FieldPath) -> checks.Errors:
         yield from checks.dns_subdomain(name, path.child("gmsaCredentialSpecName"))
     spec = options.get("gmsaCredentialSpec")
     if spec == "":
-        yield invalid(path.child("gmsaCredentialSpec"), spec, "gmsaCredentialSpec cannot be an empty string")
+        yield invalid(
+            path.child("gmsaCredentialSpec"), spec, "gmsaCredentialSpec cannot be an empty string"
+        )
     elif spec is not None and len(spec.encode()) > 64 * 1024:
-        yield invalid(path.child("gmsaCredentialSpec"), spec, "gmsaCredentialSpec size must be under 64 KiB")
+        yield invalid(
+            path.child("gmsaCredentialSpec"), spec, "gmsaCredentialSpec size must be under 64 KiB"
+        )
     user = options.get("runAsUserName")
     if user is not None:
         for why in _windows_user(user):
@@ -167,7 +230,9 @@ def _windows_user(value: str) -> Iterator[str]:
     if len(domain.encode()) >= 256:
         yield "'s Domain length must be under 256 characters"
     label = "[a-zA-Z0-9](?:[a-zA-Z0-9-]{0,61}[a-zA-Z0-9])?"
-    if backslash and not re.fullmatch(rf'[^\\/:*?"<>|.][^\\/:*?"<>|]{{0,14}}|{label}(?:\.{label})*', domain):
+    if backslash and not re.fullmatch(
+        rf'[^\\/:*?"<>|.][^\\/:*?"<>|]{{0,14}}|{label}(?:\.{label})*', domain
+    ):
         yield "'s Domain doesn't match the NetBios nor the DNS format"
     if not user:
         yield "'s User cannot be empty"
@@ -179,26 +244,40 @@ def _windows_user(value: str) -> Iterator[str]:
         yield "'s User cannot contain the following characters: \"/\\:;|=,+*?<>@[]"
 
 
-def host_process(spec: Object, path: FieldPath) -> checks.Errors:
+def host_process(spec: ReadOnlyObject, path: FieldPath) -> checks.Errors:
     """Windows HostProcess containers: all or none of a pod's, on the host's network."""
     pod = ((spec.get("securityContext") or {}).get("windowsOptions") or {}).get("hostProcess")
     count = total = 0
     for container, at in visit_containers(spec, path):
         total += 1
-        own = ((container.get("securityContext") or {}).get("windowsOptions") or {}).get("hostProcess")
+        own = ((container.get("securityContext") or {}).get("windowsOptions") or {}).get(
+            "hostProcess"
+        )
         if pod is not None and own is not None and pod != own:
-            why = f"pod hostProcess value must be identical if both are specified, was {'true' if pod else 'false'}"
+            why = (
+                f"pod hostProcess value must be identical if both are specified, was "
+                f"{'true' if pod else 'false'}"
+            )
             yield invalid(at.child("securityContext", "windowsOptions", "hostProcess"), own, why)
         count += bool(own if own is not None else pod)
     if not count:
         return
     if count != total:
-        yield invalid(path, "", "If pod contains any hostProcess containers then all containers must be HostProcess containers")
+        yield invalid(
+            path,
+            "",
+            "If pod contains any hostProcess containers then all containers must be HostProcess "
+            "containers",
+        )
     if not spec.get("hostNetwork"):
-        yield invalid(path.child("hostNetwork"), False, "hostNetwork must be true if pod contains any hostProcess containers")
+        yield invalid(
+            path.child("hostNetwork"),
+            False,
+            "hostNetwork must be true if pod contains any hostProcess containers",
+        )
 
 
-def operating_system(spec: Object, path: FieldPath) -> checks.Errors:
+def operating_system(spec: ReadOnlyObject, path: FieldPath) -> checks.Errors:
     """spec.os and what the other system's pods alone may set."""
     system = spec.get("os")
     if system is None:
@@ -214,19 +293,21 @@ def operating_system(spec: Object, path: FieldPath) -> checks.Errors:
             yield not_supported(path.child("os"), name, ["linux", "windows"])
 
 
-def _linux(spec: Object, path: FieldPath) -> checks.Errors:
+def _linux(spec: ReadOnlyObject, path: FieldPath) -> checks.Errors:
     why = "windows options cannot be set for a linux pod"
     for holder, at in ((spec, path), *visit_containers(spec, path)):
         if (holder.get("securityContext") or {}).get("windowsOptions") is not None:
             yield forbidden(at.child("securityContext", "windowsOptions"), why)
 
 
-def _windows_pod(spec: Object, path: FieldPath) -> checks.Errors:
+def _windows_pod(spec: ReadOnlyObject, path: FieldPath) -> checks.Errors:
     why = "cannot be set for a windows pod"
     context = spec.get("securityContext")
     if context is not None:
         for field in _LINUX_ONLY_POD:
-            if context.get(field) not in (None, []) or (field == "supplementalGroups" and context.get(field) is not None):
+            if context.get(field) not in (None, []) or (
+                field == "supplementalGroups" and context.get(field) is not None
+            ):
                 yield forbidden(path.child("securityContext", field), why)
         for field in ("hostUsers", "shareProcessNamespace"):
             if spec.get(field) is not None:
@@ -241,10 +322,14 @@ def _windows_pod(spec: Object, path: FieldPath) -> checks.Errors:
                 yield forbidden(at.child("securityContext", field), why)
 
 
-def host_users(spec: Object, path: FieldPath) -> checks.Errors:
+def host_users(spec: ReadOnlyObject, path: FieldPath) -> checks.Errors:
     """A pod with its own user namespace shares no other namespace with the host."""
     if spec.get("hostUsers") is not False:
         return
-    for field, shown in (("hostNetwork", "hostNetwork"), ("hostPID", "HostPID"), ("hostIPC", "HostIPC")):
+    for field, field_text in (
+        ("hostNetwork", "hostNetwork"),
+        ("hostPID", "HostPID"),
+        ("hostIPC", "HostIPC"),
+    ):
         if spec.get(field):
-            yield forbidden(path.child(shown), "when `pod.Spec.HostUsers` is false")
+            yield forbidden(path.child(field_text), "when `pod.Spec.HostUsers` is false")

@@ -8,30 +8,44 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from apiserver.fielderrors import FieldPath, forbidden, invalid, required
+from apiserver.fielderrors import FieldPath, GoSyntax, forbidden, invalid, required
 from apiserver.kinds.common import checks
+from apiserver.kinds.common.internal import versioned
+from apiserver.schema.definitions import META
 
 Selector = Mapping[str, Any]
 
 
-def validate(selector: Selector | None, path: FieldPath, *, check_values: bool = True) -> checks.Errors:
-    """``check_values``: also the values of expressions must be label values (only old objects may break that)."""
+def validate(
+    selector: Selector | None, path: FieldPath, *, check_values: bool = True
+) -> checks.Errors:
+    """``check_values``: also the values of expressions must be label values (only old objects may
+    break that)."""
     if selector is None:
         return
     yield from checks.labels(selector.get("matchLabels"), path.child("matchLabels"))
     for i, requirement in enumerate(selector.get("matchExpressions") or ()):
-        yield from validate_requirement(requirement, path.child("matchExpressions").at(i), check_values=check_values)
+        yield from validate_requirement(
+            requirement, path.child("matchExpressions").at(i), check_values=check_values
+        )
 
 
-def validate_requirement(requirement: Mapping[str, Any], path: FieldPath, *, check_values: bool = True) -> checks.Errors:
+def validate_requirement(
+    requirement: Mapping[str, Any], path: FieldPath, *, check_values: bool = True
+) -> checks.Errors:
     values = requirement.get("values") or []
     match requirement.get("operator", ""):
         case "In" | "NotIn":
             if not values:
-                yield required(path.child("values"), "must be specified when `operator` is 'In' or 'NotIn'")
+                yield required(
+                    path.child("values"), "must be specified when `operator` is 'In' or 'NotIn'"
+                )
         case "Exists" | "DoesNotExist":
             if values:
-                yield forbidden(path.child("values"), "may not be specified when `operator` is 'Exists' or 'DoesNotExist'")
+                yield forbidden(
+                    path.child("values"),
+                    "may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
+                )
         case operator:
             yield invalid(path.child("operator"), operator, "not a valid selector operator")
     yield from checks.qualified_name(requirement.get("key", ""), path.child("key"))
@@ -46,7 +60,8 @@ def is_empty(selector: Selector | None) -> bool:
 
 
 def problem(selector: Selector | None) -> bool:
-    """Whether the selector cannot be turned into a matcher: the condition of ``invalid label selector``."""
+    """Whether the selector cannot be turned into a matcher: the condition of ``invalid label
+    selector``."""
     return selector is not None and any(True for _ in validate(selector, FieldPath("")))
 
 
@@ -78,6 +93,11 @@ def show_labels(labels: Mapping[str, str] | None) -> str:
     return ",".join(f"{k}={v}" for k, v in sorted((labels or {}).items())) or "<none>"
 
 
+def quoted(selector: Selector | None) -> GoSyntax:
+    """A selector as messages quote it: its members in the order of the Go type."""
+    return versioned(f"{META}LabelSelector", selector)
+
+
 def show(selector: Selector | None) -> str:
     """A selector as tables show it (metav1.FormatLabelSelector)."""
     if selector is None:
@@ -85,7 +105,9 @@ def show(selector: Selector | None) -> str:
     if problem(selector):
         return "<error>"
     parts = [(k, f"{k}={v}") for k, v in (selector.get("matchLabels") or {}).items()]
-    parts += [(r.get("key", ""), _show_requirement(r)) for r in selector.get("matchExpressions") or ()]
+    parts += [
+        (r.get("key", ""), _show_requirement(r)) for r in selector.get("matchExpressions") or ()
+    ]
     return ",".join(text for _, text in sorted(parts, key=lambda p: p[0])) or "<none>"
 
 

@@ -2,25 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from datetime import datetime
-from typing import Any
 
+from apiserver.meta.objects import ReadOnlyObject
 from apiserver.meta.times import age
 
-Object = Mapping[str, Any]
 
-
-def name(obj: Object) -> str:
+def name(obj: ReadOnlyObject) -> str:
     return str(obj["metadata"].get("name", ""))
 
 
-def created(obj: Object, now: datetime) -> str:
+def created(obj: ReadOnlyObject, now: datetime) -> str:
     """The age of an object."""
     return age(obj["metadata"].get("creationTimestamp"), now)
 
 
-def containers(spec: Object) -> tuple[str, str]:
+def containers(spec: ReadOnlyObject) -> tuple[str, str]:
     """Names and images of the regular containers, each joined by commas."""
     listed = spec.get("containers") or ()
     return ",".join(c.get("name", "") for c in listed), ",".join(c.get("image", "") for c in listed)

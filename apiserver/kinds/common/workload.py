@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from apiserver.kinds.base import Kind, Object, WriteContext
-from apiserver.kinds.common import checks, poddefaults, podwarnings, scale, selectors
+from apiserver.kinds.base import Kind, WriteContext
+from apiserver.kinds.common import checks, disabled, poddefaults, podwarnings, scale, selectors
 from apiserver.meta import names
+from apiserver.meta.objects import Object
 
 SPEC = checks.root("spec")
 STATUS = checks.root("status")
@@ -17,13 +18,28 @@ class Workload(Kind):
     """Template defaults and warnings, a status of its own, Scale for those that count replicas."""
 
     status = True
+    takes_of_old = False
 
     def default(self, obj: Object, version: str) -> None:
         poddefaults.default_pod_spec(template(obj).setdefault("spec", {}))
 
+    def prepare_create(self, obj: Object, context: WriteContext) -> None:
+        self.drop_disabled(obj)
+        super().prepare_create(obj, context)
+
+    def prepare_update(self, obj: Object, old: Object, context: WriteContext) -> None:
+        self.drop_disabled(obj)
+        super().prepare_update(obj, old, context)
+
+    def drop_disabled(self, obj: Object) -> None:
+        """Takes away what belongs to features that are off."""
+        disabled.drop((obj["spec"].get("template") or {}).get("spec") or {})
+
     def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
         """About the template, again whenever an update raises the generation."""
-        if old is not None and obj["metadata"].get("generation") == old["metadata"].get("generation"):
+        if old is not None and obj["metadata"].get("generation") == old["metadata"].get(
+            "generation"
+        ):
             return []
         return podwarnings.template(template(obj), SPEC.child("template"))
 
@@ -33,8 +49,8 @@ class Workload(Kind):
 
     def selector_text(self, selector: Mapping[str, Any] | None) -> str:
         """The selector as a query string, "" for one that selects everything or nothing."""
-        shown = selectors.show(selector)
-        return "" if shown in ("<none>", "<error>") else shown
+        text = selectors.show(selector)
+        return "" if text in ("<none>", "<error>") else text
 
     def set_scale(self, obj: Object, replicas: int) -> None:
         obj.setdefault("spec", {})["replicas"] = replicas
@@ -42,8 +58,8 @@ class Workload(Kind):
 
 def template(obj: Object) -> Object:
     """spec.template, made when it is missing."""
-    found: Object = obj.setdefault("spec", {}).setdefault("template", {})
-    return found
+    pod_template: Object = obj.setdefault("spec", {}).setdefault("template", {})
+    return pod_template
 
 
 def name_for_pods(obj: Object) -> list[str]:
@@ -51,5 +67,8 @@ def name_for_pods(obj: Object) -> list[str]:
     wrong = names.dns1123_label(obj["metadata"].get("name", ""))
     if not wrong:
         return []
-    why = "this is used in Pod names and hostnames, which can result in surprising behavior; a DNS label is recommended"
+    why = (
+        "this is used in Pod names and hostnames, which can result in surprising "
+        "behavior; a DNS label is recommended"
+    )
     return [f"metadata.name: {why}: [{' '.join(wrong)}]"]

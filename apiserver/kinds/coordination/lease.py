@@ -6,11 +6,12 @@ from datetime import datetime
 from typing import Any
 
 from apiserver.fielderrors import FieldPath, invalid
-from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import checks, table
 from apiserver.kinds.declarative import tags as t
 from apiserver.kinds.declarative.declared import Declared
 from apiserver.kinds.registration import register
+from apiserver.meta.objects import Object
 
 
 def _lasting(seconds: int, path: FieldPath) -> checks.Errors:
@@ -41,7 +42,11 @@ class Lease(Kind):
         _drop_disabled(obj.get("spec") or {}, old.get("spec") or {})
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
-        return [table.name(obj), (obj.get("spec") or {}).get("holderIdentity") or "", table.created(obj, now)]
+        return [
+            table.name(obj),
+            (obj.get("spec") or {}).get("holderIdentity") or "",
+            table.created(obj, now),
+        ]
 
 
 def _drop_disabled(spec: Object, old: Object) -> None:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from apiserver.fielderrors import FieldErrors, not_supported, required
-from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.registration import register
+from apiserver.meta.objects import Object
 
 
 @register("", "Binding")

@@ -5,8 +5,9 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from apiserver.kinds.base import Kind, Object
+from apiserver.kinds.base import Kind
 from apiserver.kinds.registration import register
+from apiserver.meta.objects import Object
 
 
 @register("", "ComponentStatus")
@@ -18,4 +19,9 @@ class ComponentStatus(Kind):
         if healthy is None:
             return [obj["metadata"]["name"], "Unknown", "", ""]
         status = "Healthy" if healthy.get("status") == "True" else "Unhealthy"
-        return [obj["metadata"]["name"], status, healthy.get("message", ""), healthy.get("error", "")]
+        return [
+            obj["metadata"]["name"],
+            status,
+            healthy.get("message", ""),
+            healthy.get("error", ""),
+        ]

@@ -7,10 +7,11 @@ from datetime import datetime
 from typing import Any
 
 from apiserver.fielderrors import FieldErrors, invalid, too_long
-from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import checks, table
 from apiserver.kinds.registration import register
 from apiserver.meta import names
+from apiserver.meta.objects import Object
 
 MAX_BYTES = 1024 * 1024
 
@@ -25,10 +26,16 @@ class ConfigMap(Kind):
         for key in sorted(data):
             errors += checks.rule(key, checks.root("data").key(key), names.config_map_key)
             if key in binary:
-                errors.append(invalid(checks.root("data").key(key), key, "duplicate of key present in binaryData"))
+                errors.append(
+                    invalid(
+                        checks.root("data").key(key), key, "duplicate of key present in binaryData"
+                    )
+                )
         for key in sorted(binary):
             errors += checks.rule(key, checks.root("binaryData").key(key), names.config_map_key)
-        size = sum(len(v.encode("utf-8", "surrogatepass")) for v in data.values()) + sum(map(decoded_size, binary.values()))
+        size = sum(len(v.encode("utf-8", "surrogatepass")) for v in data.values()) + sum(
+            map(decoded_size, binary.values())
+        )
         if size > MAX_BYTES:
             errors.append(too_long(checks.NOWHERE, MAX_BYTES))
         return errors
@@ -37,7 +44,11 @@ class ConfigMap(Kind):
         return list(checks.immutable_when_set(obj, old, "data", "binaryData"))
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
-        return [table.name(obj), len(obj.get("data") or ()) + len(obj.get("binaryData") or ()), table.created(obj, now)]
+        return [
+            table.name(obj),
+            len(obj.get("data") or ()) + len(obj.get("binaryData") or ()),
+            table.created(obj, now),
+        ]
 
 
 def decoded_size(value: str) -> int:

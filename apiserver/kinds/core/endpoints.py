@@ -6,12 +6,12 @@ from datetime import datetime
 from typing import Any
 
 from apiserver.fielderrors import FieldErrors, FieldPath, required
-from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import checks as c
-from apiserver.kinds.core.service_validation import PROTOCOLS
-from apiserver.kinds.networking.address_warnings import ip_warnings
-from apiserver.kinds.networking.addresses import endpoint_ip_errors, ip_errors
+from apiserver.kinds.common.address_warnings import ip_warnings
+from apiserver.kinds.common.addresses import PROTOCOLS, endpoint_ip_errors, ip_errors
 from apiserver.kinds.registration import register
+from apiserver.meta.objects import Object
 from apiserver.meta.times import age
 
 _SHOWN = 3
@@ -27,8 +27,18 @@ class Endpoints(Kind):
             for port in subset.get("ports") or []:
                 port["protocol"] = port.get("protocol") or "TCP"
 
-    def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
-        return [e for i, subset in enumerate(obj.get("subsets") or []) for e in _subset(subset, FieldPath("subsets").at(i))]
+    def validate_create(self, obj: Object, context: WriteContext) -> FieldErrors:
+        return [
+            e
+            for i, subset in enumerate(obj.get("subsets") or [])
+            for e in _subset(subset, FieldPath("subsets").at(i))
+        ]
+
+    def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+        """Subsets that nobody changes pass whatever they are."""
+        errors = self.validate_create(obj, context)
+        same = bool(errors) and (obj.get("subsets") or []) == (old.get("subsets") or [])
+        return [] if same else errors
 
     def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
         out = []
@@ -40,7 +50,11 @@ class Endpoints(Kind):
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         metadata = obj["metadata"]
-        return [metadata["name"], _shown(obj.get("subsets") or []), age(metadata.get("creationTimestamp"), now)]
+        return [
+            metadata["name"],
+            _shown(obj.get("subsets") or []),
+            age(metadata.get("creationTimestamp"), now),
+        ]
 
 
 def _subset(subset: Object, path: FieldPath) -> c.Errors:
@@ -77,15 +91,18 @@ def _port(port: Object, needs_name: bool, path: FieldPath) -> c.Errors:
 
 def _shown(subsets: list[Object]) -> str:
     """At most three endpoints, and how many more."""
-    found: list[str] = []
+    addresses: list[str] = []
     for subset in subsets:
         ips = [a.get("ip", "") for a in subset.get("addresses") or []]
         ports = subset.get("ports") or []
         if not ports:
-            found += ips
+            addresses += ips
         for port in ports:
-            found += [f"[{ip}]:{port.get('port', 0)}" if ":" in ip else f"{ip}:{port.get('port', 0)}" for ip in ips]
+            addresses += [
+                f"[{ip}]:{port.get('port', 0)}" if ":" in ip else f"{ip}:{port.get('port', 0)}"
+                for ip in ips
+            ]
     if not subsets:
         return "<none>"
-    more = f" + {len(found) - _SHOWN} more..." if len(found) > _SHOWN else ""
-    return ",".join(found[:_SHOWN]) + more
+    more = f" + {len(addresses) - _SHOWN} more..." if len(addresses) > _SHOWN else ""
+    return ",".join(addresses[:_SHOWN]) + more

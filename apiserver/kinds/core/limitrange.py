@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from apiserver.fielderrors import FieldErrors, FieldPath, duplicate, forbidden, invalid, required
-from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import checks as c
 from apiserver.kinds.common.resources import container_resource_name, may_overcommit, resource_name
 from apiserver.kinds.registration import register
+from apiserver.meta.objects import Object
 from apiserver.meta.quantity import Quantity, parse_quantity
 
 CONTAINER, POD, CLAIM = "Container", "Pod", "PersistentVolumeClaim"
@@ -38,7 +39,8 @@ class LimitRange(Kind):
 
 
 def _default_container(item: Object) -> None:
-    """The limit by default is the maximum; the request by default is the limit, else the minimum."""
+    """The limit by default is the maximum; the request by default is the limit, else the
+    minimum."""
     limits = {**(item.get("max") or {}), **(item.get("default") or {})}
     requests = {**(item.get("min") or {}), **limits, **(item.get("defaultRequest") or {})}
     for member, values in (("default", limits), ("defaultRequest", requests)):
@@ -63,12 +65,20 @@ def _item(item: Object, kind: str, path: FieldPath) -> c.Errors:
             continue
         for name in sorted(values):
             yield from name_errors(name, path.child(member).key(name))
-    if kind == CLAIM and not any("storage" in (item.get(member) or {}) for member in ("min", "max")):
+    if kind == CLAIM and not any(
+        "storage" in (item.get(member) or {}) for member in ("min", "max")
+    ):
         why = "either minimum or maximum storage value is required, but neither was provided"
         yield required(path.child("limits"), why)
     used = ("max", "min") if kind == POD else _MEMBERS[:4]
-    for name in sorted({n for member in (*used, "maxLimitRequestRatio") for n in item.get(member) or {}}):
-        amounts = {m: parse_quantity((item.get(m) or {})[name]) for m in (*used, "maxLimitRequestRatio") if name in (item.get(m) or {})}
+    for name in sorted(
+        {n for member in (*used, "maxLimitRequestRatio") for n in item.get(member) or {}}
+    ):
+        amounts = {
+            m: parse_quantity((item.get(m) or {})[name])
+            for m in (*used, "maxLimitRequestRatio")
+            if name in (item.get(m) or {})
+        }
         yield from _order(amounts, name, path)
         yield from _ratio(amounts, path.child("maxLimitRequestRatio").key(name))
 
@@ -76,18 +86,40 @@ def _item(item: Object, kind: str, path: FieldPath) -> c.Errors:
 _ORDER = (
     # smaller, greater, member that is blamed, value that is shown, text
     ("min", "max", "min", "min", "min value {} is greater than max value {}"),
-    ("min", "defaultRequest", "defaultRequest", "defaultRequest", "min value {} is greater than default request value {}"),
-    ("defaultRequest", "max", "defaultRequest", "defaultRequest", "default request value {} is greater than max value {}"),
-    ("defaultRequest", "default", "defaultRequest", "defaultRequest", "default request value {} is greater than default limit value {}"),
+    (
+        "min",
+        "defaultRequest",
+        "defaultRequest",
+        "defaultRequest",
+        "min value {} is greater than default request value {}",
+    ),
+    (
+        "defaultRequest",
+        "max",
+        "defaultRequest",
+        "defaultRequest",
+        "default request value {} is greater than max value {}",
+    ),
+    (
+        "defaultRequest",
+        "default",
+        "defaultRequest",
+        "defaultRequest",
+        "default request value {} is greater than default limit value {}",
+    ),
     ("min", "default", "default", "min", "min value {} is greater than default value {}"),
     ("default", "max", "default", "max", "default value {} is greater than max value {}"),
 )
 
 
 def _order(amounts: dict[str, Quantity], name: str, path: FieldPath) -> c.Errors:
-    for small, great, blamed, shown, text in _ORDER:
+    for small, great, blamed, bound_text, text in _ORDER:
         if small in amounts and great in amounts and amounts[small] > amounts[great]:
-            yield invalid(path.child(blamed).key(name), str(amounts[shown]), text.format(amounts[small], amounts[great]))
+            yield invalid(
+                path.child(blamed).key(name),
+                str(amounts[bound_text]),
+                text.format(amounts[small], amounts[great]),
+            )
     limit, request = amounts.get("default"), amounts.get("defaultRequest")
     if not may_overcommit(name) and limit is not None and request is not None and limit != request:
         why = f"default value {limit} must equal to defaultRequest value {request} in {name}"

@@ -1,30 +1,40 @@
 """PersistentVolume. Its protection finalizer comes from admission (StorageObjectInUseProtection).
 
-Sources: kubernetes ``pkg/apis/core`` (defaults, validation), ``pkg/registry/core/persistentvolume``, ``pkg/api/persistentvolume``.
+Sources: kubernetes ``pkg/apis/core`` (defaults, validation),
+``pkg/registry/core/persistentvolume``, ``pkg/api/persistentvolume``.
 """
 
 from __future__ import annotations
 
-import json
 import posixpath
 from datetime import datetime
 from typing import Any
 
-from apiserver.fielderrors import FieldErrors, FieldPath, forbidden, invalid, not_supported, required
-from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.fielderrors import (
+    FieldErrors,
+    FieldPath,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+)
+from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import checks as c
 from apiserver.kinds.common import nodelabels, scheduling
 from apiserver.kinds.common.claims import VOLUME_MODES, access_modes
-from apiserver.kinds.common.gostruct import show
+from apiserver.kinds.common.internal import plain_part, quote
+from apiserver.kinds.common.jsondiff import go_diff
+from apiserver.kinds.common.poddefaults import default_sources
 from apiserver.kinds.common.resources import positive_amount
 from apiserver.kinds.common.volumesources import SHARED, SHOWN, csi_driver_name
 from apiserver.kinds.core.volume_cells import CLASS_ANNOTATION, modes_cell, storage_class
 from apiserver.kinds.registration import register
-from apiserver.kinds.storage.go_diff import go_diff
+from apiserver.meta.objects import Object
 from apiserver.meta.quantity import parse_quantity
 from apiserver.meta.times import age, format_time
 
 SPEC = FieldPath("spec")
+_SPEC_STRUCT = "core.v1.PersistentVolumeSpec"
 _RECLAIM = ["Delete", "Recycle", "Retain"]
 _CSI_SECRETS = (
     "controllerPublishSecretRef",
@@ -34,25 +44,54 @@ _CSI_SECRETS = (
     "nodeExpandSecretRef",
 )
 _SOURCES = (
-    "gcePersistentDisk", "awsElasticBlockStore", "hostPath", "glusterfs", "nfs", "rbd", "quobyte", "iscsi", "flexVolume", "cinder",
-    "cephfs", "fc", "flocker", "azureFile", "vsphereVolume", "azureDisk", "photonPersistentDisk", "portworxVolume", "scaleIO",
-    "local", "storageos", "csi",
-)  # fmt: skip
+    "gcePersistentDisk",
+    "awsElasticBlockStore",
+    "hostPath",
+    "glusterfs",
+    "nfs",
+    "rbd",
+    "quobyte",
+    "iscsi",
+    "flexVolume",
+    "cinder",
+    "cephfs",
+    "fc",
+    "flocker",
+    "azureFile",
+    "vsphereVolume",
+    "azureDisk",
+    "photonPersistentDisk",
+    "portworxVolume",
+    "scaleIO",
+    "local",
+    "storageos",
+    "csi",
+)
+"""In the order of the internal type."""
+_FIRST_CHECKED = """
+    hostPath gcePersistentDisk awsElasticBlockStore glusterfs flocker nfs rbd quobyte cephfs iscsi
+    cinder fc flexVolume azureFile vsphereVolume photonPersistentDisk portworxVolume azureDisk
+"""
+_CHECKED = (*_FIRST_CHECKED.split(), "scaleIO", "local", "storageos", "csi")
+"""In the order of validation: the first is the one that may be there."""
 
 
 @register("", "PersistentVolume")
 class PersistentVolume(Kind):
     returns_deleted = True
     generation = False
+    metadata_update = False
+    metadata_again = 2
     status = True
 
     def default(self, obj: Object, version: str) -> None:
         spec = obj.setdefault("spec", {})
-        spec["persistentVolumeReclaimPolicy"] = spec.get("persistentVolumeReclaimPolicy") or "Retain"
+        spec["persistentVolumeReclaimPolicy"] = (
+            spec.get("persistentVolumeReclaimPolicy") or "Retain"
+        )
         if spec.get("volumeMode") is None:
             spec["volumeMode"] = "Filesystem"
-        if spec.get("hostPath") is not None and spec["hostPath"].get("type") is None:
-            spec["hostPath"]["type"] = ""
+        default_sources(spec)
         status = obj.setdefault("status", {})
         status["phase"] = status.get("phase") or "Pending"
 
@@ -64,14 +103,18 @@ class PersistentVolume(Kind):
         super().prepare_status_update(obj, old, context)
         status, before = obj.setdefault("status", {}), old.get("status") or {}
         moved = "lastPhaseTransitionTime"
-        if status.get("phase") != before.get("phase") and status.get(moved) in (None, before.get(moved)):
+        if status.get("phase") != before.get("phase") and status.get(moved) in (
+            None,
+            before.get(moved),
+        ):
             status[moved] = format_time(context.now)
 
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
         return list(_spec_errors(obj["spec"]))
 
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
-        return list(_changes(obj["spec"], old["spec"]))
+        """An update is validated as an object twice."""
+        return [*self.validate(obj, context), *_changes(obj["spec"], old["spec"])]
 
     def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
         return [] if context.subresource else _warnings(obj)
@@ -99,14 +142,17 @@ def _spec_errors(spec: Object) -> c.Errors:
     if not modes:
         yield required(SPEC.child("accessModes"))
     yield from access_modes(modes, SPEC.child("accessModes"))
-    yield from _capacity(spec.get("capacity") or {}, SPEC.child("capacity"))
+    yield from _capacity(spec.get("capacity"), SPEC.child("capacity"))
     policy = spec.get("persistentVolumeReclaimPolicy")
     if policy:
         yield from c.one_of(policy, SPEC.child("persistentVolumeReclaimPolicy"), _RECLAIM)
     yield from _sources(spec)
     host = (spec.get("hostPath") or {}).get("path")
     if host and policy == "Recycle" and posixpath.normpath(host) == "/":
-        yield forbidden(SPEC.child("persistentVolumeReclaimPolicy"), "may not be 'recycle' for a hostPath mount of '/'")
+        yield forbidden(
+            SPEC.child("persistentVolumeReclaimPolicy"),
+            "may not be 'recycle' for a hostPath mount of '/'",
+        )
     if spec.get("storageClassName"):
         yield from c.dns_subdomain(spec["storageClassName"], SPEC.child("storageClassName"))
     yield from c.optional_one_of(spec.get("volumeMode"), SPEC.child("volumeMode"), VOLUME_MODES)
@@ -118,14 +164,17 @@ def _spec_errors(spec: Object) -> c.Errors:
         else:
             yield from c.dns_subdomain(attributes, at)
         if spec.get("csi") is None:
-            yield required(SPEC.child("csi"), "has to be specified when using volumeAttributesClassName")
+            yield required(
+                SPEC.child("csi"), "has to be specified when using volumeAttributesClassName"
+            )
 
 
-def _capacity(capacity: Object, path: FieldPath) -> c.Errors:
+def _capacity(given: Object | None, path: FieldPath) -> c.Errors:
+    capacity = given or {}
     if not capacity:
         yield required(path)
     if set(capacity) != {"storage"}:
-        yield not_supported(path, capacity or None, ["storage"])
+        yield not_supported(path, given, ["storage"])
     for name, amount in sorted(capacity.items()):
         number = parse_quantity(amount).scaled(0)
         if number < 0:
@@ -141,13 +190,13 @@ def _sources(spec: Object) -> c.Errors:
     elif affinity is not None:
         yield from scheduling.node_selector(affinity["required"], at)
     count = 0
-    for name in _SOURCES:
+    for name in _CHECKED:
         source = spec.get(name)
         if source is None:
             continue
         path = SPEC.child(name)
         count += 1
-        if count > 1:
+        if count > 1 and name != "flexVolume":  # nobody asks upstream
             yield forbidden(path, "may not specify more than 1 volume type")
         elif name == "local":
             yield from _local(source, path, bound=affinity is not None)
@@ -182,31 +231,22 @@ def _csi(source: Object, path: FieldPath) -> c.Errors:
 
 def _changes(spec: Object, old: Object) -> c.Errors:
     def source(of: Object) -> Object:
-        found = {name: dict(of[name]) for name in _SOURCES if of.get(name) is not None}
+        sources = {name: dict(of[name]) for name in _SOURCES if of.get(name) is not None}
         if "controllerExpandSecretRef" not in (old.get("csi") or {}):
-            found.get("csi", {}).pop("controllerExpandSecretRef", None)
-        return found
+            sources.get("csi", {}).pop("controllerExpandSecretRef", None)
+        return sources
 
     if source(spec) != source(old):
-        shown = [json.loads(show(source(s), _SOURCES, _GO_NAMES)) for s in (old, spec)]
-        why = f"spec.persistentvolumesource is immutable after creation\n{go_diff(*shown)}"
+        source_texts = [plain_part(_SPEC_STRUCT, source(s), _SOURCES) for s in (old, spec)]
+        why = f"spec.persistentvolumesource is immutable after creation\n{go_diff(*source_texts)}"
         yield forbidden(SPEC.child("persistentvolumesource"), why)
     yield from c.immutable(spec.get("volumeMode"), old.get("volumeMode"), FieldPath("volumeMode"))
     if old.get("nodeAffinity") is not None and spec.get("nodeAffinity") != old["nodeAffinity"]:
-        yield invalid(FieldPath("nodeAffinity"), spec.get("nodeAffinity"), "field is immutable, except for updating from beta label to GA")
-
-
-_GO_NAMES = {
-    "gcePersistentDisk": "GCEPersistentDisk",
-    "awsElasticBlockStore": "AWSElasticBlockStore",
-    "nfs": "NFS",
-    "rbd": "RBD",
-    "iscsi": "ISCSI",
-    "cephfs": "CephFS",
-    "fc": "FC",
-    "storageos": "StorageOS",
-    "csi": "CSI",
-}
+        yield invalid(
+            FieldPath("nodeAffinity"),
+            quote("core.v1.VolumeNodeAffinity", spec.get("nodeAffinity")),
+            "field is immutable, except for updating from beta label to GA",
+        )
 
 
 def _warnings(obj: Object) -> list[str]:
@@ -215,14 +255,29 @@ def _warnings(obj: Object) -> list[str]:
         why = 'deprecated since v1.8; use "storageClassName" attribute instead'
         out.append(f"metadata.annotations[{CLASS_ANNOTATION}]: {why}")
     if spec.get("persistentVolumeReclaimPolicy") == "Recycle":
-        why = "The Recycle reclaim policy is deprecated. Instead, the recommended approach is to use dynamic provisioning."
+        why = (
+            "The Recycle reclaim policy is deprecated. Instead, the recommended approach "
+            "is to use dynamic provisioning."
+        )
         out.append(f"spec.persistentVolumeReclaimPolicy: {why}")
     terms = ((spec.get("nodeAffinity") or {}).get("required") or {}).get("nodeSelectorTerms") or []
     for i, term in enumerate(terms):
-        out += nodelabels.selector_term(term, SPEC.child("nodeAffinity", "required", "nodeSelectorTerms").at(i))
-    for name, since in (("photonPersistentDisk", "1.11"), ("scaleIO", "1.16"), ("storageos", "1.22"), ("glusterfs", "1.25")):
+        out += nodelabels.selector_term(
+            term, SPEC.child("nodeAffinity", "required", "nodeSelectorTerms").at(i)
+        )
+    for name, since in (
+        ("photonPersistentDisk", "1.11"),
+        ("scaleIO", "1.16"),
+        ("storageos", "1.22"),
+        ("glusterfs", "1.25"),
+    ):
         if spec.get(name) is not None:
-            removed = {"photonPersistentDisk": "1.16", "scaleIO": "1.22", "storageos": "1.25", "glusterfs": "1.26"}[name]
+            removed = {
+                "photonPersistentDisk": "1.16",
+                "scaleIO": "1.22",
+                "storageos": "1.25",
+                "glusterfs": "1.26",
+            }[name]
             out.append(f"spec.{name}: deprecated in v{since}, non-functional in v{removed}+")
     for name in ("cephfs", "rbd"):
         if spec.get(name) is not None:

@@ -1,25 +1,31 @@
 """PersistentVolumeClaim. Its protection finalizer and default class come from admission.
 
-Sources: kubernetes ``pkg/apis/core`` (defaults, ValidatePersistentVolumeClaimUpdate), ``pkg/registry/core/persistentvolumeclaim``,
-``pkg/api/persistentvolumeclaim`` (data sources, warnings).
+Sources: kubernetes ``pkg/apis/core`` (defaults, ValidatePersistentVolumeClaimUpdate),
+``pkg/registry/core/persistentvolumeclaim``, ``pkg/api/persistentvolumeclaim`` (data sources,
+warnings).
 """
 
 from __future__ import annotations
 
-import copy
 from datetime import datetime
 from typing import Any
 
-from apiserver.fielderrors import FieldErrors, FieldPath, forbidden, go_quote, invalid
-from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.fielderrors import FieldErrors, FieldPath, forbidden, invalid
+from apiserver.golang.strconv import go_quote
+from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import checks as c
+from apiserver.kinds.common import disabled
 from apiserver.kinds.common.claims import claim_spec
+from apiserver.kinds.common.internal import plain
+from apiserver.kinds.common.jsondiff import go_diff
 from apiserver.kinds.core.volume_cells import CLASS_ANNOTATION, modes_cell, storage_class
 from apiserver.kinds.registration import register
-from apiserver.kinds.storage.go_diff import go_diff
+from apiserver.meta.objects import Object, copy_json
 from apiserver.meta.quantity import Quantity, canonical_quantity, parse_quantity
 from apiserver.meta.times import age
 
+_OLD_SOURCES = (("", "PersistentVolumeClaim"), ("snapshot.storage.k8s.io", "VolumeSnapshot"))
+_SPEC = "core.v1.PersistentVolumeClaimSpec"
 _STORAGE = FieldPath("spec.resources.requests.storage")
 
 
@@ -39,11 +45,12 @@ class PersistentVolumeClaim(Kind):
     def prepare_create(self, obj: Object, context: WriteContext) -> None:
         super().prepare_create(obj, context)
         obj["status"] = {"phase": "Pending"}
+        _drop_data_sources(obj["spec"], {})
         _link_data_sources(obj["spec"])
 
     def prepare_update(self, obj: Object, old: Object, context: WriteContext) -> None:
         super().prepare_update(obj, old, context)
-        _link_data_sources(obj["spec"])
+        _drop_data_sources(obj["spec"], old["spec"])
 
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
         return list(claim_spec(obj["spec"], FieldPath("spec")))
@@ -51,13 +58,21 @@ class PersistentVolumeClaim(Kind):
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
         return list(_changes(obj, old))
 
-    def validate_status_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+    def validate_status_update(
+        self, obj: Object, old: Object, context: WriteContext
+    ) -> FieldErrors:
         errors: FieldErrors = []
         for member in ("capacity", "allocatedResources"):
             for name, amount in sorted(((obj.get("status") or {}).get(member) or {}).items()):
                 number = parse_quantity(amount).scaled(0)
                 if number < 0:
-                    errors.append(invalid(FieldPath("status").child(member).key(name), number, "must be a valid resource quantity"))
+                    errors.append(
+                        invalid(
+                            FieldPath("status").child(member).key(name),
+                            number,
+                            "must be a valid resource quantity",
+                        )
+                    )
         return errors
 
     def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
@@ -71,7 +86,10 @@ class PersistentVolumeClaim(Kind):
             amount = ((obj["spec"].get("resources") or {}).get(member) or {}).get("storage")
             if amount is not None and parse_quantity(amount).scaled(-3) % 1000:
                 text = go_quote(canonical_quantity(amount))
-                out.append(f"spec.resources.{member}[storage]: fractional byte value {text} is invalid, must be an integer")
+                out.append(
+                    f"spec.resources.{member}[storage]: fractional byte value {text} is invalid, "
+                    f"must be an integer"
+                )
         return out
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
@@ -88,6 +106,18 @@ class PersistentVolumeClaim(Kind):
             age(metadata.get("creationTimestamp"), now),
             spec.get("volumeMode") or "<unset>",
         ]
+
+
+def _drop_data_sources(spec: Object, old: Object) -> None:
+    """Without a word, unless the stored claim has one: what comes from another namespace, and what
+    old clients cannot mean."""
+    disabled.drop_foreign_source(spec, old)
+    source = spec.get("dataSource")
+    if source is None or old.get("dataSource") or old.get("dataSourceRef"):
+        return
+    known = (source.get("apiGroup") or "", source.get("kind")) in _OLD_SOURCES
+    if not known and spec.get("dataSourceRef") is None:
+        del spec["dataSource"]
 
 
 def _link_data_sources(spec: Object) -> None:
@@ -107,7 +137,7 @@ def _size(claim: Object, *path: str) -> Quantity:
 
 
 def _changes(obj: Object, old: Object) -> c.Errors:
-    new_spec, old_spec = copy.deepcopy(obj["spec"]), copy.deepcopy(old["spec"])
+    new_spec, old_spec = copy_json(obj["spec"]), copy_json(old["spec"])
     yield from _class_change(obj, old, new_spec)
     if not old_spec.get("volumeName"):
         # The volume controller sets it once.
@@ -119,12 +149,20 @@ def _changes(obj: Object, old: Object) -> c.Errors:
         if new_spec.get("volumeAttributesClassName") is not None:
             _take(new_spec, old_spec, "volumeAttributesClassName")
     if _comparable(new_spec) != _comparable(old_spec):
-        why = "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims"
-        yield forbidden("spec", f"{why}\n{go_diff(_go(old_spec), _go(new_spec))}")
+        why = (
+            "spec is immutable after creation except resources.requests and "
+            "volumeAttributesClassName for bound claims"
+        )
+        before, after = (plain(_SPEC, spec) for spec in (old_spec, new_spec))
+        yield forbidden("spec", f"{why}\n{go_diff(before, after)}")
     new_size = _size(obj, "spec", "resources", "requests", "storage")
-    if new_size < _size(old, "spec", "resources", "requests", "storage") and new_size <= _size(old, "status", "capacity", "storage"):
+    if new_size < _size(old, "spec", "resources", "requests", "storage") and new_size <= _size(
+        old, "status", "capacity", "storage"
+    ):
         yield forbidden(_STORAGE, "field can not be less than status.capacity")
-    yield from c.immutable(obj["spec"].get("volumeMode"), old["spec"].get("volumeMode"), FieldPath("volumeMode"))
+    yield from c.immutable(
+        obj["spec"].get("volumeMode"), old["spec"].get("volumeMode"), FieldPath("volumeMode")
+    )
 
 
 def _take(into: Object, source: Object, name: str) -> None:
@@ -135,7 +173,8 @@ def _take(into: Object, source: Object, name: str) -> None:
 
 
 def _class_change(obj: Object, old: Object, new_spec: Object) -> c.Errors:
-    """A claim without class may get one, and the old annotation may become the field; nothing else."""
+    """A claim without class may get one, and the old annotation may become the field; nothing
+    else."""
     new_note = (obj["metadata"].get("annotations") or {}).get(CLASS_ANNOTATION, "")
     old_note = (old["metadata"].get("annotations") or {}).get(CLASS_ANNOTATION, "")
     new_class, old_class = obj["spec"].get("storageClassName"), old["spec"].get("storageClassName")
@@ -143,7 +182,8 @@ def _class_change(obj: Object, old: Object, new_spec: Object) -> c.Errors:
         new_spec.pop("storageClassName", None)
         return
     if new_note != old_note:
-        yield invalid(FieldPath("metadata.annotations").key(CLASS_ANNOTATION), new_note, "field is immutable")
+        path = FieldPath("metadata.annotations").child(CLASS_ANNOTATION)
+        yield invalid(path, new_note, "field is immutable")
     if old_class is None and not old_note and new_class is not None:
         new_spec.pop("storageClassName", None)
 
@@ -153,27 +193,11 @@ def _comparable(spec: Object) -> Any:
 
     def plain(value: Any, amounts: bool = False) -> Any:
         if isinstance(value, dict):
-            return {k: plain(v, k in ("requests", "limits") or amounts) for k, v in value.items() if v not in (None, {}, [])}
+            return {
+                k: plain(v, k in ("requests", "limits") or amounts)
+                for k, v in value.items()
+                if v not in (None, {}, [])
+            }
         return canonical_quantity(value) if amounts and isinstance(value, str) else value
 
     return plain(spec)
-
-
-def _go(spec: Object) -> Object:
-    """The spec with the members of Go's internal type, in its order."""
-    resources, source, ref = spec.get("resources") or {}, spec.get("dataSource"), spec.get("dataSourceRef")
-    return {
-        "AccessModes": spec.get("accessModes"),
-        "Selector": spec.get("selector"),
-        "Resources": {"Limits": resources.get("limits"), "Requests": resources.get("requests")},
-        "VolumeName": spec.get("volumeName", ""),
-        "StorageClassName": spec.get("storageClassName"),
-        "VolumeMode": spec.get("volumeMode"),
-        "DataSource": _go_reference(source) if source is not None else None,
-        "DataSourceRef": {**_go_reference(ref), "Namespace": ref.get("namespace")} if ref is not None else None,
-        "VolumeAttributesClassName": spec.get("volumeAttributesClassName"),
-    }
-
-
-def _go_reference(ref: Object) -> Object:
-    return {"APIGroup": ref.get("apiGroup"), "Kind": ref.get("kind", ""), "Name": ref.get("name", "")}

@@ -1,39 +1,45 @@
-"""Pod: strategy, validation and table (k8s.io/kubernetes ``registry/core/pod/strategy.go``). Updates are in podupdate.py."""
+"""Pod: strategy, validation and table (k8s.io/kubernetes ``registry/core/pod/strategy.go``).
+Updates are in podupdate.py."""
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
 from apiserver.fielderrors import FieldErrors, FieldPath, forbidden
-from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import (
     apparmor,
     checks,
     containers,
+    disabled,
     podannotations,
     poddefaults,
     podresources,
     podspec,
     podwarnings,
-)  # fmt: skip
+)
 from apiserver.kinds.core import podresize, podstatus, podtable, podupdate
 from apiserver.kinds.registration import register
 from apiserver.meta import names
+from apiserver.meta.objects import Object, copy_json
 from apiserver.meta.times import format_time
 
 SPEC = checks.root("spec")
 _GATED = {
-    "type": "PodScheduled", "status": "False", "reason": "SchedulingGated", "lastProbeTime": None,
+    "type": "PodScheduled",
+    "status": "False",
+    "reason": "SchedulingGated",
+    "lastProbeTime": None,
     "message": "Scheduling is blocked due to non-empty scheduling gates",
-}  # fmt: skip
+}
 
 
 @register("", "Pod")
 class Pod(Kind):
     status = True
+    status_keeps = ("ownerReferences",)
     returns_deleted = True
 
     def default(self, obj: Object, version: str) -> None:
@@ -47,47 +53,61 @@ class Pod(Kind):
 
     def prepare_create(self, obj: Object, context: WriteContext) -> None:
         spec = obj["spec"]
+        disabled.drop(spec)
         obj["metadata"]["generation"] = 1
         obj["status"] = {"phase": "Pending", "qosClass": podresources.qos_class(spec)}
         if spec.get("schedulingGates"):
-            obj["status"]["conditions"] = [{**_GATED, "lastTransitionTime": format_time(context.now)}]
+            obj["status"]["conditions"] = [
+                {**_GATED, "lastTransitionTime": format_time(context.now)}
+            ]
         merge_label_keys(spec, obj["metadata"].get("labels") or {})
         apparmor.fields_from_annotations(obj)
 
     def prepare_update(self, obj: Object, old: Object, context: WriteContext) -> None:
-        obj["status"] = copy.deepcopy(old.get("status", {}))
+        disabled.drop(obj["spec"])
+        obj["status"] = copy_json(old.get("status", {}))
         self.count_generation(obj, old)
 
     def prepare_status_update(self, obj: Object, old: Object, context: WriteContext) -> None:
         super().prepare_status_update(obj, old, context)
         podstatus.prepare(obj, old)
 
-    def prepare_subresource_update(self, subresource: str, obj: Object, old: Object, context: WriteContext) -> None:
-        """/ephemeralcontainers and /resize change one part of the spec and nothing else but some metadata."""
+    def prepare_subresource_update(
+        self, subresource: str, obj: Object, old: Object, context: WriteContext
+    ) -> None:
+        """/ephemeralcontainers and /resize change one part of the spec and nothing else but some
+        metadata."""
         if subresource == "resize":
             podresize.keep_all_but_resources(obj, old)
         else:
             added = obj["spec"].get("ephemeralContainers")
-            obj["spec"] = {**copy.deepcopy(old["spec"]), **({"ephemeralContainers": added} if added else {})}
+            obj["spec"] = {
+                **copy_json(old["spec"]),
+                **({"ephemeralContainers": added} if added else {}),
+            }
             if not added:
                 obj["spec"].pop("ephemeralContainers", None)
-        obj["status"] = copy.deepcopy(old.get("status", {}))
+        obj["status"] = copy_json(old.get("status", {}))
         _keep_metadata(obj, old)
         self.count_generation(obj, old)
 
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
-        errors = list(pod(obj))
-        if obj["metadata"].get("resourceVersion"):
-            return errors
-        return errors + list(_created(obj))
+        return list(pod(obj))
+
+    def validate_create(self, obj: Object, context: WriteContext) -> FieldErrors:
+        return list(_created(obj))
 
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
         return list(podupdate.validate(obj, old))
 
-    def validate_status_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+    def validate_status_update(
+        self, obj: Object, old: Object, context: WriteContext
+    ) -> FieldErrors:
         return list(podstatus.validate(obj, old))
 
-    def validate_subresource_update(self, subresource: str, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+    def validate_subresource_update(
+        self, subresource: str, obj: Object, old: Object, context: WriteContext
+    ) -> FieldErrors:
         errors = list(pod(obj))
         if subresource == "resize":
             return errors + list(podresize.validate(obj, old))
@@ -100,7 +120,10 @@ class Pod(Kind):
         texts = []
         wrong = names.dns1123_label(obj["metadata"].get("name", ""))
         if wrong:
-            why = "this is used in the Pod's hostname, which can result in surprising behavior; a DNS label is recommended"
+            why = (
+                "this is used in the Pod's hostname, which can result in surprising "
+                "behavior; a DNS label is recommended"
+            )
             texts.append(f"metadata.name: {why}: [{' '.join(wrong)}]")
         return texts + list(podwarnings.pod(obj, FieldPath(""))) + apparmor.warnings(obj)
 
@@ -139,13 +162,21 @@ class Pod(Kind):
 def pod(obj: Object) -> checks.Errors:
     """What holds for every pod, new or changed (validatePodMetadataAndSpec)."""
     metadata, spec = obj["metadata"], obj["spec"]
-    yield from podannotations.validate(metadata.get("annotations"), spec, checks.root("metadata", "annotations"))
+    yield from podannotations.validate(
+        metadata.get("annotations"), spec, checks.root("metadata", "annotations")
+    )
     yield from podspec.pod_spec(spec, SPEC, metadata.get("name", ""), in_pod=True)
     if not spec.get("serviceAccountName"):
         for i, volume in enumerate(spec.get("volumes") or ()):
             for j, source in enumerate((volume.get("projected") or {}).get("sources") or ()):
                 if source.get("serviceAccountToken") is not None:
-                    at = SPEC.child("volumes").at(i).child("projected", "sources").at(j).child("serviceAccountToken")
+                    at = (
+                        SPEC.child("volumes")
+                        .at(i)
+                        .child("projected", "sources")
+                        .at(j)
+                        .child("serviceAccountToken")
+                    )
                     yield forbidden(at, "must not be specified when serviceAccountName is not set")
     for name in ("containers", "initContainers"):
         for i, container in enumerate(spec.get(name) or ()):
@@ -157,17 +188,23 @@ def _created(obj: Object) -> checks.Errors:
     if spec.get("ephemeralContainers"):
         yield forbidden(SPEC.child("ephemeralContainers"), "cannot be set on create")
     if spec.get("nodeName") and spec.get("schedulingGates"):
-        yield forbidden(SPEC.child("nodeName"), "cannot be set until all schedulingGates have been cleared")
+        yield forbidden(
+            SPEC.child("nodeName"), "cannot be set until all schedulingGates have been cleared"
+        )
     yield from podannotations.match_fields(annotations, spec, SPEC)
 
 
 def merge_label_keys(spec: Object, labels: Mapping[str, str]) -> None:
-    """matchLabelKeys and mismatchLabelKeys become requirements with the pod's own values (KEP-3633, KEP-3243)."""
+    """matchLabelKeys and mismatchLabelKeys become requirements with the pod's own values (KEP-3633,
+    KEP-3243)."""
     affinity = spec.get("affinity") or {}
     for kind in ("podAffinity", "podAntiAffinity"):
         rules = affinity.get(kind) or {}
         terms = list(rules.get("requiredDuringSchedulingIgnoredDuringExecution") or ())
-        terms += [w.get("podAffinityTerm") or {} for w in rules.get("preferredDuringSchedulingIgnoredDuringExecution") or ()]
+        terms += [
+            w.get("podAffinityTerm") or {}
+            for w in rules.get("preferredDuringSchedulingIgnoredDuringExecution") or ()
+        ]
         for term in terms:
             _merge(term, "matchLabelKeys", "In", labels)
             _merge(term, "mismatchLabelKeys", "NotIn", labels)
@@ -177,13 +214,25 @@ def merge_label_keys(spec: Object, labels: Mapping[str, str]) -> None:
 
 def _merge(term: Object, field: str, operator: str, labels: Mapping[str, str]) -> None:
     selector = term.get("labelSelector")
-    added = [{"key": k, "operator": operator, "values": [labels[k]]} for k in term.get(field) or () if k in labels]
+    added = [
+        {"key": k, "operator": operator, "values": [labels[k]]}
+        for k in term.get(field) or ()
+        if k in labels
+    ]
     if selector is not None and added:
         selector["matchExpressions"] = [*(selector.get("matchExpressions") or ()), *added]
 
 
 def _keep_metadata(obj: Object, old: Object) -> None:
-    """Subresources of pods write no metadata but what identifies the object and who owns its fields."""
+    """Subresources of pods write no metadata but what identifies the object and who owns its
+    fields."""
     given = obj["metadata"]
-    kept = {k: given[k] for k in ("name", "namespace", "resourceVersion", "uid", "managedFields") if k in given}
-    obj["metadata"] = {**copy.deepcopy({k: v for k, v in old["metadata"].items() if k != "managedFields"}), **kept}
+    kept = {
+        k: given[k]
+        for k in ("name", "namespace", "resourceVersion", "uid", "managedFields")
+        if k in given
+    }
+    obj["metadata"] = {
+        **copy_json({k: v for k, v in old["metadata"].items() if k != "managedFields"}),
+        **kept,
+    }

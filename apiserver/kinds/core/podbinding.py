@@ -1,35 +1,36 @@
-"""pods/binding: what a Binding does to its pod (BindingREST of ``pkg/registry/core/pod``). The kind Binding checks itself."""
+"""pods/binding: what a Binding does to its pod (BindingREST of ``pkg/registry/core/pod``). The kind
+Binding checks itself."""
 
 from __future__ import annotations
 
-import copy
 from datetime import datetime
-from typing import Any
 
 from apiserver.errors import Conflict
 from apiserver.kinds.core import podconditions
 from apiserver.meta.gvk import GroupResource
-
-Object = dict[str, Any]
+from apiserver.meta.objects import Object, copy_json
 
 _BINDING = GroupResource("", "pods/binding")
 
 
 def assign(pod: Object, binding: Object, now: datetime) -> Object:
-    """The pod on the binding's node, with the binding's labels and annotations laid over its own; neither argument changes.
+    """The pod on the binding's node, with the binding's labels and annotations laid over its own;
+    neither argument changes.
 
-    Raises Conflict for a pod that is being deleted, has a node or waits behind scheduling gates. Generation stays as it is.
+    Raises Conflict for a pod that is being deleted, has a node or waits behind scheduling gates.
+    Generation stays as it is; a node that was nominated counts no more.
     """
     why = _obstacle(pod)
     if why:
         raise Conflict(_BINDING, pod["metadata"]["name"], why)
-    bound = copy.deepcopy(pod)
+    bound = copy_json(pod)
     bound["spec"]["nodeName"] = binding["target"]["name"]
     for name in ("labels", "annotations"):
         added = (binding.get("metadata") or {}).get(name)
         if added:
             bound["metadata"][name] = {**(bound["metadata"].get(name) or {}), **added}
     podconditions.put(bound, now, "PodScheduled")
+    bound["status"].pop("nominatedNodeName", None)
     return bound
 
 

@@ -3,15 +3,22 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 
+from apiserver.meta.objects import Object
 from apiserver.meta.times import format_time
 
-Object = dict[str, Any]
 
-
-def put(pod: Object, now: datetime, kind: str, *, reason: str = "", message: str = "") -> None:
-    """Makes the condition ``kind`` true; its lastTransitionTime stays where it was true already (UpdatePodCondition)."""
+def put(
+    pod: Object,
+    now: datetime,
+    kind: str,
+    *,
+    reason: str = "",
+    message: str = "",
+    generation: int = 0,
+) -> None:
+    """Makes the condition ``kind`` true; its lastTransitionTime stays where it was true already
+    (UpdatePodCondition). ``generation``: of the pod that it is about, 0 where that is not told."""
     status = pod.setdefault("status", {})
     conditions = status.get("conditions") or []
     place = next((i for i, c in enumerate(conditions) if c.get("type") == kind), len(conditions))
@@ -20,6 +27,7 @@ def put(pod: Object, now: datetime, kind: str, *, reason: str = "", message: str
     said = {"reason": reason, "message": message}
     condition = {
         "type": kind,
+        **({"observedGeneration": generation} if generation else {}),
         "status": "True",
         "lastProbeTime": None,
         "lastTransitionTime": since or format_time(now),

@@ -1,28 +1,30 @@
-"""pods/eviction: which disruption budget guards a pod, and what an eviction costs it (EvictionREST of ``pkg/registry/core/pod``).
+"""pods/eviction: which disruption budget guards a pod, and what an eviction costs it (EvictionREST
+of ``pkg/registry/core/pod``).
 
-The caller reads the pod and the namespace's budgets, then: ``skips_budgets`` → delete at once; else ``budget_of`` → ``charge`` →
-write the returned budget's status (not in a dry run) → write ``marked`` pod's status → delete. Where ``holds_version`` says so, the
-deletion must name the pod's resourceVersion, lest the pod become ready meanwhile.
+The caller reads the pod and the namespace's budgets, then: ``skips_budgets`` → delete at once; else
+``budget_of`` → ``charge`` → write the returned budget's status (not in a dry run) → write
+``marked`` pod's status → delete. Where ``holds_version`` says so, the deletion must name the pod's
+resourceVersion, lest the pod become ready meanwhile.
 """
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Iterable
 from datetime import datetime
-from typing import Any
 
 from apiserver.errors import Forbidden, PlainError, TooManyRequests
 from apiserver.kinds.common import selectors
 from apiserver.kinds.core import podconditions
 from apiserver.meta.gvk import GroupResource
+from apiserver.meta.objects import Object, copy_json
 from apiserver.meta.times import format_time
-
-Object = dict[str, Any]
 
 _BUDGET = GroupResource("policy", "poddisruptionbudget")
 _VIOLATED = "Cannot evict pod as it would violate the pod's disruption budget."
-_MANY = "This pod has more than one PodDisruptionBudget, which the eviction subresource does not support."
+_MANY = (
+    "This pod has more than one PodDisruptionBudget, which the eviction subresource does "
+    "not support."
+)
 _MOST_DISRUPTED = 2000
 _RETRY_SECONDS = 10
 
@@ -33,28 +35,32 @@ def skips_budgets(pod: Object) -> bool:
 
 
 def holds_version(pod: Object, budget: Object | None) -> bool:
-    """Whether the eviction rests on the pod's not being ready, and so must fail when the pod has changed since."""
+    """Whether the eviction rests on the pod's not being ready, and so must fail when the pod has
+    changed since."""
     if skips_budgets(pod):
         return not _is_over(pod)
     return budget is not None and _is_free(pod, budget)
 
 
 def budget_of(pod: Object, budgets: Iterable[Object]) -> Object | None:
-    """The one budget that selects the pod, of those in its namespace; an absent selector selects nothing, an empty one all.
+    """The one budget that selects the pod, of those in its namespace; an absent selector selects
+    nothing, an empty one all.
 
     Raises PlainError for more than one.
     """
     labels = pod["metadata"].get("labels")
-    found = [b for b in budgets if _selects(b["spec"].get("selector"), labels)]
-    if len(found) > 1:
+    matching = [b for b in budgets if _selects(b["spec"].get("selector"), labels)]
+    if len(matching) > 1:
         raise PlainError(_MANY)
-    return found[0] if found else None
+    return matching[0] if matching else None
 
 
 def charge(budget: Object, pod: Object, now: datetime) -> Object | None:
-    """The budget with one disruption less and the pod noted in its status; None: the pod, not being ready, costs nothing.
+    """The budget with one disruption less and the pod noted in its status; None: the pod, not being
+    ready, costs nothing.
 
-    Raises TooManyRequests where the budget does not allow it, Forbidden where its status makes no sense. ``budget`` does not change.
+    Raises TooManyRequests where the budget does not allow it, Forbidden where its status makes no
+    sense. ``budget`` does not change.
     """
     if _is_free(pod, budget):
         return None
@@ -65,27 +71,47 @@ def charge(budget: Object, pod: Object, now: datetime) -> Object | None:
     if allowed < 0:
         raise Forbidden(_BUDGET, name, "pdb disruptions allowed is negative")
     if len(status.get("disruptedPods") or {}) > _MOST_DISRUPTED:
-        raise Forbidden(_BUDGET, name, "DisruptedPods map too big - too many evictions not confirmed by PDB controller")
+        raise Forbidden(
+            _BUDGET,
+            name,
+            "DisruptedPods map too big - too many evictions not confirmed by PDB controller",
+        )
     if allowed == 0:
         needed, healthy = status.get("desiredHealthy", 0), status.get("currentHealthy", 0)
-        raise _refusal(f"The disruption budget {name} needs {needed} healthy pods and has {healthy} currently")
-    charged = copy.deepcopy(budget)
+        raise _refusal(
+            f"The disruption budget {name} needs {needed} healthy pods and has {healthy} currently"
+        )
+    charged = copy_json(budget)
     charged["status"]["disruptionsAllowed"] = allowed - 1
-    charged["status"]["disruptedPods"] = {**(status.get("disruptedPods") or {}), pod["metadata"]["name"]: format_time(now)}
+    charged["status"]["disruptedPods"] = {
+        **(status.get("disruptedPods") or {}),
+        pod["metadata"]["name"]: format_time(now),
+    }
     if allowed == 1:
         _note_exhausted(charged["status"], now)
     return charged
 
 
 def still_processed(budget_name: str) -> TooManyRequests:
-    """The answer while the budget's status lags behind; also when the pod changed under an eviction that ``holds_version``."""
-    return _refusal(f"The disruption budget {budget_name} is still being processed by the server.", _RETRY_SECONDS)
+    """The answer while the budget's status lags behind; also when the pod changed under an eviction
+    that ``holds_version``."""
+    return _refusal(
+        f"The disruption budget {budget_name} is still being processed by the server.",
+        _RETRY_SECONDS,
+    )
 
 
 def marked(pod: Object, now: datetime) -> Object:
     """The pod with the condition that tells why it goes."""
-    out = copy.deepcopy(pod)
-    podconditions.put(out, now, "DisruptionTarget", reason="EvictionByEvictionAPI", message="Eviction API: evicting")
+    out = copy_json(pod)
+    podconditions.put(
+        out,
+        now,
+        "DisruptionTarget",
+        reason="EvictionByEvictionAPI",
+        message="Eviction API: evicting",
+        generation=pod["metadata"].get("generation", 0),
+    )
     return out
 
 
@@ -121,7 +147,9 @@ def _refusal(why: str, retry_seconds: int = 0) -> TooManyRequests:
 
 def _note_exhausted(status: Object, now: datetime) -> None:
     conditions = status.get("conditions") or []
-    place = next((i for i, c in enumerate(conditions) if c["type"] == "DisruptionAllowed"), len(conditions))
+    place = next(
+        (i for i, c in enumerate(conditions) if c["type"] == "DisruptionAllowed"), len(conditions)
+    )
     before = conditions[place] if place < len(conditions) else {}
     since = before.get("lastTransitionTime") if before.get("status") == "False" else None
     condition = {

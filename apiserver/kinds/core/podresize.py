@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import copy
 from collections.abc import Mapping
 from typing import Any
 
 from apiserver.fielderrors import FieldPath, forbidden, invalid
 from apiserver.kinds.common import checks, podannotations, podresources
-
-Object = dict[str, Any]
+from apiserver.meta.objects import Object, copy_json
 
 SPEC = checks.root("spec")
 _KEPT = ("resources", "resizePolicy")
@@ -17,13 +15,14 @@ _RESIZABLE = ("cpu", "memory")
 
 
 def keep_all_but_resources(obj: Object, old: Object) -> None:
-    """Drops every change but to containers' resources; a changed list of containers is left for validation to refuse."""
-    new, before = obj["spec"], copy.deepcopy(old["spec"])
+    """Drops every change but to containers' resources; a changed list of containers is left for
+    validation to refuse."""
+    new, before = obj["spec"], copy_json(old["spec"])
     for name in ("containers", "initContainers"):
-        wanted, kept = new.get(name) or [], before.get(name) or []
-        if [c.get("name") for c in wanted] != [c.get("name") for c in kept]:
+        containers, kept = new.get(name) or [], before.get(name) or []
+        if [c.get("name") for c in containers] != [c.get("name") for c in kept]:
             return
-        for container, now in zip(kept, wanted, strict=True):
+        for container, now in zip(kept, containers, strict=True):
             for field in _KEPT:
                 container.pop(field, None)
                 if field in now:
@@ -51,7 +50,11 @@ def _changes(obj: Object, old: Object) -> checks.Errors:
     new, before = obj["spec"], old["spec"]
     status = old.get("status") or {}
     if (status.get("qosClass") or podresources.qos_class(before)) != podresources.qos_class(new):
-        yield invalid(SPEC, (obj.get("status") or {}).get("qosClass", ""), "Pod QOS Class may not change as a result of resizing")
+        yield invalid(
+            SPEC,
+            (obj.get("status") or {}).get("qosClass", ""),
+            "Pod QOS Class may not change as a result of resizing",
+        )
     for container in status.get("containerStatuses") or ():
         if (container.get("state") or {}).get("running") is not None:
             if container.get("resources") is None:
@@ -63,17 +66,23 @@ def _changes(obj: Object, old: Object) -> checks.Errors:
             yield forbidden(SPEC, "only cpu and memory resources are mutable")
             return
         for i, (container, earlier) in enumerate(zip(now, was, strict=True)):
-            yield from _container(container, earlier, name, SPEC.child(name).at(i).child("resources"))
+            yield from _container(
+                container, earlier, name, SPEC.child(name).at(i).child("resources")
+            )
 
 
-def _container(now: Mapping[str, Any], was: Mapping[str, Any], kind: str, path: FieldPath) -> checks.Errors:
+def _container(
+    now: Mapping[str, Any], was: Mapping[str, Any], kind: str, path: FieldPath
+) -> checks.Errors:
     if kind == "initContainers" and not podresources.is_sidecar(was):
         if now != was:
             yield forbidden(SPEC, "resources for non-sidecar init containers are immutable")
         return
     yield from _amounts(now, was, path)
     if _fixed_part(now) != _fixed_part(was):
-        which = "resources for sidecar containers are" if kind == "initContainers" else "resources are"
+        which = (
+            "resources for sidecar containers are" if kind == "initContainers" else "resources are"
+        )
         yield forbidden(SPEC, f"only cpu and memory {which} mutable")
 
 
@@ -87,10 +96,16 @@ def _amounts(now: Mapping[str, Any], was: Mapping[str, Any], path: FieldPath) ->
 
 def _fixed_part(container: Mapping[str, Any]) -> dict[str, Any]:
     resources = container.get("resources") or {}
-    fixed = {k: {n: v for n, v in (resources.get(k) or {}).items() if n not in _RESIZABLE} for k in ("limits", "requests")}
+    fixed = {
+        k: {n: v for n, v in (resources.get(k) or {}).items() if n not in _RESIZABLE}
+        for k in ("limits", "requests")
+    }
     return {**container, "resources": {**fixed, "claims": resources.get("claims")}}
 
 
 def _without_amounts(spec: Object) -> Object:
-    parts = {name: [_fixed_part(c) for c in spec.get(name) or ()] for name in ("containers", "initContainers")}
+    parts = {
+        name: [_fixed_part(c) for c in spec.get(name) or ()]
+        for name in ("containers", "initContainers")
+    }
     return {**spec, **parts}

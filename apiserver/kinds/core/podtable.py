@@ -1,29 +1,37 @@
-"""The table row of a pod: how far its containers are (k8s.io/kubernetes ``printers/internalversion``, printPod)."""
+"""The table row of a pod: how far its containers are (k8s.io/kubernetes
+``printers/internalversion``, printPod)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from datetime import datetime
 from typing import Any
 
 from apiserver.kinds.common import table
+from apiserver.meta.objects import ReadOnlyObject
 from apiserver.meta.times import human_duration, parse_time
-
-Object = Mapping[str, Any]
 
 _ENDS = {"Succeeded": "The pod has completed successfully.", "Failed": "The pod failed."}
 
 
-def conditions(pod: Object) -> list[dict[str, Any]]:
+def conditions(pod: ReadOnlyObject) -> list[dict[str, Any]]:
     """Of the row: whether the pod has come to its end."""
     phase = (pod.get("status") or {}).get("phase", "")
     message = _ENDS.get(phase)
-    return [{"type": "Completed", "status": "True", "reason": phase, "message": message}] if message else []
+    return (
+        [{"type": "Completed", "status": "True", "reason": phase, "message": message}]
+        if message
+        else []
+    )
 
 
-def cells(pod: Object, now: datetime) -> list[Any]:
+def cells(pod: ReadOnlyObject, now: datetime) -> list[Any]:
     spec, status = pod.get("spec") or {}, pod.get("status") or {}
-    sidecars = {c.get("name") for c in spec.get("initContainers") or () if c.get("restartPolicy") == "Always"}
+    sidecars = {
+        c.get("name")
+        for c in spec.get("initContainers") or ()
+        if c.get("restartPolicy") == "Always"
+    }
     total = len(spec.get("containers") or ()) + len(sidecars)
     ready, restarts, last, reason = _progress(spec, status, sidecars)
     if pod["metadata"].get("deletionTimestamp"):
@@ -49,7 +57,9 @@ def cells(pod: Object, now: datetime) -> list[Any]:
     ]
 
 
-def _progress(spec: Object, status: Object, sidecars: set[Any]) -> tuple[int, int, datetime | None, str]:
+def _progress(
+    spec: ReadOnlyObject, status: ReadOnlyObject, sidecars: set[Any]
+) -> tuple[int, int, datetime | None, str]:
     """(ready containers, restarts, when the last one was, what to show as status)."""
     reason = _gated(status) or status.get("reason") or status.get("phase", "")
     seen, failing = _initialized(spec, status.get("initContainerStatuses") or (), sidecars)
@@ -73,18 +83,21 @@ def _progress(spec: Object, status: Object, sidecars: set[Any]) -> tuple[int, in
     return ready, sum(c.get("restartCount", 0) for c in counted), _last_restart(counted), reason
 
 
-def _is_true(status: Object, condition: str) -> bool:
-    return any(c.get("type") == condition and c.get("status") == "True" for c in status.get("conditions") or ())
+def _is_true(status: ReadOnlyObject, condition: str) -> bool:
+    return any(
+        c.get("type") == condition and c.get("status") == "True"
+        for c in status.get("conditions") or ()
+    )
 
 
-def _gated(status: Object) -> str:
+def _gated(status: ReadOnlyObject) -> str:
     for condition in status.get("conditions") or ():
         if condition.get("type") == "PodScheduled" and condition.get("reason") == "SchedulingGated":
             return "SchedulingGated"
     return ""
 
 
-def _said(container: Object) -> str:
+def _said(container: ReadOnlyObject) -> str:
     """What a container's state says that is worth showing; "" for a running one."""
     state = container.get("state") or {}
     waiting, ended = state.get("waiting"), state.get("terminated")
@@ -94,20 +107,29 @@ def _said(container: Object) -> str:
         return ""
     if ended.get("reason"):
         return str(ended["reason"])
-    return f"Signal:{ended['signal']}" if ended.get("signal") else f"ExitCode:{ended.get('exitCode', 0)}"
+    return (
+        f"Signal:{ended['signal']}"
+        if ended.get("signal")
+        else f"ExitCode:{ended.get('exitCode', 0)}"
+    )
 
 
-def _succeeded(container: Object) -> bool:
+def _succeeded(container: ReadOnlyObject) -> bool:
     ended = (container.get("state") or {}).get("terminated")
     return ended is not None and not ended.get("exitCode")
 
 
-def _initialized(spec: Object, statuses: Iterable[Object], sidecars: set[Any]) -> tuple[list[Object], str]:
-    """The init containers up to the first that still has to do something, and ``Init:...`` for that one; "" when all are done."""
+def _initialized(
+    spec: ReadOnlyObject, statuses: Iterable[ReadOnlyObject], sidecars: set[Any]
+) -> tuple[list[ReadOnlyObject], str]:
+    """The init containers up to the first that still has to do something, and ``Init:...`` for that
+    one; "" when all are done."""
     seen = []
     for i, container in enumerate(statuses):
         seen.append(container)
-        if _succeeded(container) or (container.get("name") in sidecars and container.get("started")):
+        if _succeeded(container) or (
+            container.get("name") in sidecars and container.get("started")
+        ):
             continue
         state = container.get("state") or {}
         waiting = state.get("waiting") or {}
@@ -119,12 +141,14 @@ def _initialized(spec: Object, statuses: Iterable[Object], sidecars: set[Any]) -
     return seen, ""
 
 
-def _last_restart(statuses: Iterable[Object]) -> datetime | None:
-    times = [((c.get("lastState") or {}).get("terminated") or {}).get("finishedAt") for c in statuses]
+def _last_restart(statuses: Iterable[ReadOnlyObject]) -> datetime | None:
+    times = [
+        ((c.get("lastState") or {}).get("terminated") or {}).get("finishedAt") for c in statuses
+    ]
     return max((parse_time(t) for t in times if t), default=None)
 
 
-def _gates(spec: Object, status: Object) -> str:
+def _gates(spec: ReadOnlyObject, status: ReadOnlyObject) -> str:
     gates = spec.get("readinessGates") or ()
     if not gates:
         return "<none>"

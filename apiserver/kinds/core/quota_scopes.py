@@ -1,18 +1,27 @@
-"""Scopes of a ResourceQuota: which there are, what they may be combined with (kubernetes ``pkg/apis/core/helper``, validation)."""
+"""Scopes of a ResourceQuota: which there are, what they may be combined with (kubernetes
+``pkg/apis/core/helper``, validation)."""
 
 from __future__ import annotations
 
+from functools import cache, partial
+
 from apiserver.fielderrors import FieldPath, invalid, required
-from apiserver.kinds.base import Object
 from apiserver.kinds.common import checks as c
-from apiserver.kinds.common.gostruct import show
+from apiserver.kinds.common.internal import quote
 from apiserver.kinds.common.resources import is_quota_name
+from apiserver.meta.objects import Object
 
 TERMINATING, NOT_TERMINATING = "Terminating", "NotTerminating"
 BEST_EFFORT, NOT_BEST_EFFORT = "BestEffort", "NotBestEffort"
-PRIORITY_CLASS, CROSS_NAMESPACE, VOLUME_ATTRIBUTES = "PriorityClass", "CrossNamespacePodAffinity", "VolumeAttributesClass"
+PRIORITY_CLASS, CROSS_NAMESPACE, VOLUME_ATTRIBUTES = (
+    "PriorityClass",
+    "CrossNamespacePodAffinity",
+    "VolumeAttributesClass",
+)
 
-_COMPUTE = frozenset({"pods", "cpu", "memory", "limits.cpu", "limits.memory", "requests.cpu", "requests.memory"})
+_COMPUTE = frozenset(
+    {"pods", "cpu", "memory", "limits.cpu", "limits.memory", "requests.cpu", "requests.memory"}
+)
 _CLAIMS = frozenset({"persistentvolumeclaims", "requests.storage"})
 ALLOWED = {
     BEST_EFFORT: frozenset({"pods"}),
@@ -26,41 +35,51 @@ ALLOWED = {
 _ONLY_EXISTS = (TERMINATING, NOT_TERMINATING, BEST_EFFORT, NOT_BEST_EFFORT, CROSS_NAMESPACE)
 _CONFLICTS = ({BEST_EFFORT, NOT_BEST_EFFORT}, {TERMINATING, NOT_TERMINATING})
 _MUST_EXIST = (
-    "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, ResourceQuotaScopeNotTerminating, "
-    "ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or ResourceQuotaScopeCrossNamespacePodAffinity"
+    "must be 'Exists' when scope is any of ResourceQuotaScopeTerminating, "
+    "ResourceQuotaScopeNotTerminating, "
+    "ResourceQuotaScopeBestEffort, ResourceQuotaScopeNotBestEffort or "
+    "ResourceQuotaScopeCrossNamespacePodAffinity"
 )
 
 
 def scopes_errors(spec: Object) -> c.Errors:
-    scopes, path = spec.get("scopes") or [], FieldPath("spec.scopes")
+    scopes, path, misfits = (
+        spec.get("scopes") or [],
+        FieldPath("spec.scopes"),
+        cache(partial(_misfits, spec)),
+    )
     for scope in scopes:
         if scope not in ALLOWED:
             yield invalid(path, scopes, "unsupported scope")
-        for _ in _misfits(scope, spec):
+        for _ in range(misfits(scope)):
             yield invalid(path, scopes, "unsupported scope applied to resource")
     for pair in _CONFLICTS:
         if pair <= set(scopes):
             yield invalid(path, scopes, "conflicting scopes")
 
 
-def _misfits(scope: str, spec: Object) -> list[str]:
+def _misfits(spec: Object, scope: str) -> int:
+    """How many of the quota's resources the scope does not go with."""
     if scope not in ALLOWED:
-        return []
-    return [n for n in sorted(spec.get("hard") or {}) if is_quota_name(n) and n not in ALLOWED[scope]]
+        return 0
+    return sum(
+        is_quota_name(name) and name not in ALLOWED[scope] for name in spec.get("hard") or {}
+    )
 
 
 def scope_selector_errors(spec: Object) -> c.Errors:
     selector = spec.get("scopeSelector")
     if selector is None:
         return
-    path = FieldPath("spec.scopeSelector.matchExpressions")
+    path, misfits = FieldPath("spec.scopeSelector.matchExpressions"), cache(partial(_misfits, spec))
+    selector_text = cache(lambda: quote("core.v1.ScopeSelector", selector))
     requirements = selector.get("matchExpressions") or []
     for requirement in requirements:
         scope = requirement.get("scopeName", "")
         if scope not in ALLOWED:
             yield invalid(path.child("scopeName"), scope, "unsupported scope")
-        for _ in _misfits(scope, spec):
-            yield invalid(path, show(selector, ("matchExpressions",)), "unsupported scope applied to resource")
+        for _ in range(misfits(scope)):
+            yield invalid(path, selector_text(), "unsupported scope applied to resource")
         yield from _operator(requirement, scope, path)
     used = {r.get("scopeName") for r in requirements}
     for pair in _CONFLICTS:

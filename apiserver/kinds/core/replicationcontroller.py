@@ -1,4 +1,5 @@
-"""ReplicationController: ReplicaSet's ancestor, with a plain map as selector (k8s.io/kubernetes ``apis/core/validation``)."""
+"""ReplicationController: ReplicaSet's ancestor, with a plain map as selector (k8s.io/kubernetes
+``apis/core/validation``)."""
 
 from __future__ import annotations
 
@@ -7,19 +8,23 @@ from datetime import datetime
 from typing import Any
 
 from apiserver.fielderrors import FieldErrors, invalid, required
-from apiserver.kinds.base import Object, WriteContext
+from apiserver.kinds.base import WriteContext
 from apiserver.kinds.common import checks, rollout, selectors, table, templates
+from apiserver.kinds.common.namerules import long_name
 from apiserver.kinds.common.workload import SPEC, STATUS, Workload, name_for_pods
 from apiserver.kinds.declarative import tags as t
 from apiserver.kinds.declarative.declared import Declared
 from apiserver.kinds.declarative.run import NAME_RULES, covered
 from apiserver.kinds.registration import register
+from apiserver.meta.objects import Object
 
 _TEMPLATE = SPEC.child("template")
 
 
 @register("", "ReplicationController")
 class ReplicationController(Workload):
+    metadata_again = False
+    name_rule = staticmethod(long_name)
     dependents = "orphan"
     declared = Declared(
         {
@@ -43,16 +48,27 @@ class ReplicationController(Workload):
 
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
         spec = obj["spec"]
-        errors = list(covered(checks.non_negative(spec.get("minReadySeconds"), SPEC.child("minReadySeconds")), "minimum"))
+        errors = list(
+            covered(
+                checks.non_negative(spec.get("minReadySeconds"), SPEC.child("minReadySeconds")),
+                "minimum",
+            )
+        )
         if not spec.get("selector"):
             errors.append(required(SPEC.child("selector")))
-        errors += covered(checks.non_negative(spec.get("replicas"), SPEC.child("replicas")), "minimum")
+        errors += covered(
+            checks.non_negative(spec.get("replicas"), SPEC.child("replicas")), "minimum"
+        )
         return errors + list(_template(spec))
 
-    def validate_status_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+    def validate_status_update(
+        self, obj: Object, old: Object, context: WriteContext
+    ) -> FieldErrors:
         status = obj.get("status") or {}
         counted = ("fullyLabeledReplicas", "readyReplicas", "availableReplicas")
-        errors = list(checks.non_negatives(status, STATUS, "replicas", *counted, "observedGeneration"))
+        errors = list(
+            checks.non_negatives(status, STATUS, "replicas", *counted, "observedGeneration")
+        )
         return errors + list(rollout.counters(status, STATUS, *counted))
 
     def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
@@ -67,8 +83,18 @@ class ReplicationController(Workload):
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         spec, status = obj["spec"], obj.get("status") or {}
         pods = table.containers((spec.get("template") or {}).get("spec") or {})
-        counts = [spec.get("replicas", 0), status.get("replicas", 0), status.get("readyReplicas", 0)]
-        return [table.name(obj), *counts, table.created(obj, now), *pods, selectors.show_labels(spec.get("selector"))]
+        counts = [
+            spec.get("replicas", 0),
+            status.get("replicas", 0),
+            status.get("readyReplicas", 0),
+        ]
+        return [
+            table.name(obj),
+            *counts,
+            table.created(obj, now),
+            *pods,
+            selectors.show_labels(spec.get("selector")),
+        ]
 
     def fields(self, obj: Object) -> Mapping[str, str]:
         return {"status.replicas": str((obj.get("status") or {}).get("replicas", 0))}
@@ -79,8 +105,12 @@ def _template(spec: Mapping[str, Any]) -> checks.Errors:
     if template is None:
         yield required(_TEMPLATE)
         return
-    labels = (template.get("metadata") or {}).get("labels") or {}
-    if any(labels.get(k) != v for k, v in selector.items()):
-        yield invalid(_TEMPLATE.child("metadata", "labels"), labels, "`selector` does not match template `labels`")
+    labels = (template.get("metadata") or {}).get("labels")
+    if any((labels or {}).get(k) != v for k, v in selector.items()):
+        yield invalid(
+            _TEMPLATE.child("metadata", "labels"),
+            labels,
+            "`selector` does not match template `labels`",
+        )
     yield from templates.pod_template(template, _TEMPLATE)
     yield from templates.always_running(template, _TEMPLATE, "ReplicationController")

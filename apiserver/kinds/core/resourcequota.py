@@ -6,11 +6,12 @@ from datetime import datetime
 from typing import Any
 
 from apiserver.fielderrors import FieldErrors, FieldPath, invalid
-from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import checks as c
 from apiserver.kinds.common.resources import amount, quota_resource_name
 from apiserver.kinds.core.quota_scopes import scope_selector_errors, scopes_errors
 from apiserver.kinds.registration import register
+from apiserver.meta.objects import Object
 from apiserver.meta.times import age
 
 
@@ -30,15 +31,25 @@ class ResourceQuota(Kind):
 
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
         spec = obj.get("spec") or {}
-        return [*_amounts(spec.get("hard"), FieldPath("spec.hard")), *scopes_errors(spec), *scope_selector_errors(spec)]
+        return [
+            *_amounts(spec.get("hard"), FieldPath("spec.hard")),
+            *c.few(scopes_errors(spec)),
+            *c.few(scope_selector_errors(spec)),
+        ]
 
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
         new, before = ((o.get("spec") or {}).get("scopes") or [] for o in (obj, old))
         return [] if set(new) == set(before) else [invalid("spec.scopes", new or None, c.IMMUTABLE)]
 
-    def validate_status_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+    def validate_status_update(
+        self, obj: Object, old: Object, context: WriteContext
+    ) -> FieldErrors:
         status, path = obj.get("status") or {}, FieldPath("status")
-        return [e for member in ("hard", "used") for e in _amounts(status.get(member), path.child(member))]
+        return [
+            e
+            for member in ("hard", "used")
+            for e in _amounts(status.get(member), path.child(member))
+        ]
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         metadata, status = obj["metadata"], obj.get("status") or {}
@@ -46,7 +57,12 @@ class ResourceQuota(Kind):
         columns: dict[bool, list[str]] = {True: [], False: []}
         for name, hard in sorted((status.get("hard") or {}).items()):
             columns[name.startswith("limits.")].append(f"{name}: {used.get(name, '0')}/{hard}")
-        return [metadata["name"], ", ".join(columns[False]), ", ".join(columns[True]), age(metadata.get("creationTimestamp"), now)]
+        return [
+            metadata["name"],
+            ", ".join(columns[False]),
+            ", ".join(columns[True]),
+            age(metadata.get("creationTimestamp"), now),
+        ]
 
 
 def _amounts(amounts: dict[str, str] | None, path: FieldPath) -> c.Errors:

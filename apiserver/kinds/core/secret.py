@@ -1,4 +1,5 @@
-"""Secret: stringData, the types that ask for certain keys, size (k8s.io/kubernetes ``registry/core/secret``, ValidateSecret)."""
+"""Secret: stringData, the types that ask for certain keys, size (k8s.io/kubernetes
+``registry/core/secret``, ValidateSecret)."""
 
 from __future__ import annotations
 
@@ -9,16 +10,20 @@ from datetime import datetime
 from typing import Any
 
 from apiserver.fielderrors import FieldErrors, invalid, required, too_long
-from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import certificates, checks, table
 from apiserver.kinds.registration import register
 from apiserver.meta import names
+from apiserver.meta.objects import Object
 
 MAX_BYTES = 1024 * 1024
 TLS = "kubernetes.io/tls"
 _SERVICE_ACCOUNT = "kubernetes.io/service-account.name"
 _DATA = checks.root("data")
-_DOCKER_KEYS = {"kubernetes.io/dockercfg": ".dockercfg", "kubernetes.io/dockerconfigjson": ".dockerconfigjson"}
+_DOCKER_KEYS = {
+    "kubernetes.io/dockercfg": ".dockercfg",
+    "kubernetes.io/dockerconfigjson": ".dockerconfigjson",
+}
 
 
 @register("", "Secret")
@@ -26,11 +31,15 @@ class Secret(Kind):
     generation = False
 
     def default(self, obj: Object, version: str) -> None:
-        """stringData is for writing only: it wins over data and leaves with decoding, as in kube-apiserver's conversion."""
+        """stringData is for writing only: it wins over data and leaves with decoding, as in
+        kube-apiserver's conversion."""
         obj["type"] = obj.get("type") or "Opaque"
         texts = obj.pop("stringData", None)
         if texts:
-            encoded = {k: base64.b64encode(v.encode("utf-8", "surrogatepass")).decode() for k, v in texts.items()}
+            encoded = {
+                k: base64.b64encode(v.encode("utf-8", "surrogatepass")).decode()
+                for k, v in texts.items()
+            }
             obj["data"] = {**(obj.get("data") or {}), **encoded}
 
     def prepare_update(self, obj: Object, old: Object, context: WriteContext) -> None:
@@ -55,11 +64,18 @@ class Secret(Kind):
         if obj.get("type") != TLS:
             return []
         data = obj.get("data") or {}
-        wrong = certificates.pair_problem(*(base64.b64decode(data.get(key) or "") for key in ("tls.crt", "tls.key")))
+        wrong = certificates.pair_problem(
+            *(base64.b64decode(data.get(key) or "") for key in ("tls.crt", "tls.key"))
+        )
         return [wrong] if wrong else []
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
-        return [table.name(obj), obj.get("type", ""), len(obj.get("data") or ()), table.created(obj, now)]
+        return [
+            table.name(obj),
+            obj.get("type", ""),
+            len(obj.get("data") or ()),
+            table.created(obj, now),
+        ]
 
     def fields(self, obj: Object) -> Mapping[str, str]:
         return {"type": obj.get("type", "")}
@@ -90,7 +106,8 @@ def _type_rules(obj: Object, data: Mapping[str, bytes]) -> checks.Errors:
 
 
 def _not_an_object(content: bytes) -> str:
-    """Go's complaint about JSON that is no object; "" when it is one. Only the commonest complaints are told apart."""
+    """Go's complaint about JSON that is no object; "" when it is one. Only the commonest complaints
+    are told apart."""
     text = content.decode("utf-8", "replace").strip(" \t\r\n")
     if not text:
         return "unexpected end of JSON input"
@@ -117,9 +134,12 @@ def _syntax_error(text: str, at: int) -> str:
         for offset in range(1, len(word)):
             if at + offset >= len(text):
                 return "unexpected end of JSON input"
-            found = text[at + offset]
-            if found != word[offset]:
-                return f"invalid character {_rune(found)} in literal {word} (expecting {_rune(word[offset])})"
+            character = text[at + offset]
+            if character != word[offset]:
+                return (
+                    f"invalid character {_rune(character)} in literal {word} (expecting "
+                    f"{_rune(word[offset])})"
+                )
         at += len(word)
         return f"invalid character {_rune(text[at])} after top-level value"
     return f"invalid character {_rune(text[at])} looking for beginning of value"

@@ -1,6 +1,8 @@
-"""Service. Its addresses and ports are allocated by the registry with `service_allocation`; here is everything else.
+"""Service. Its addresses and ports are allocated by the registry with `service_allocation`; here is
+everything else.
 
-Sources: kubernetes ``pkg/apis/core/v1`` (defaults), ``pkg/registry/core/service`` (strategy, storage) and ``pkg/api/service`` (warnings).
+Sources: kubernetes ``pkg/apis/core/v1`` (defaults), ``pkg/registry/core/service`` (strategy,
+storage) and ``pkg/api/service`` (warnings).
 """
 
 from __future__ import annotations
@@ -10,12 +12,17 @@ from datetime import datetime
 from typing import Any
 
 from apiserver.fielderrors import FieldErrors, FieldPath, forbidden
-from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import namerules
 from apiserver.kinds.core import service_fields as f
-from apiserver.kinds.core.service_validation import load_balancer_status_errors, service_errors, service_update_errors
+from apiserver.kinds.core.service_validation import (
+    load_balancer_status_errors,
+    service_errors,
+    service_update_errors,
+)
 from apiserver.kinds.core.service_warnings import service_warnings
 from apiserver.kinds.registration import register
+from apiserver.meta.objects import Object
 from apiserver.meta.times import age
 
 
@@ -27,7 +34,7 @@ class Service(Kind):
     status = True
     name_rule = staticmethod(namerules.dns_label)
 
-    # --- defaults ----------------------------------------------------------------------------------------------------------------
+    # --- defaults ---------------------------------------------------------------------------------
     def default(self, obj: Object, version: str) -> None:
         spec = obj.setdefault("spec", {})
         kind = spec["type"] = spec.get("type") or f.CLUSTER_IP
@@ -38,7 +45,11 @@ class Service(Kind):
                 port["targetPort"] = port.get("port", 0)
         if f.externally_accessible(obj) and not spec.get("externalTrafficPolicy"):
             spec["externalTrafficPolicy"] = "Cluster"
-        if spec.get("internalTrafficPolicy") is None and kind in (f.CLUSTER_IP, f.NODE_PORT, f.LOAD_BALANCER):
+        if spec.get("internalTrafficPolicy") is None and kind in (
+            f.CLUSTER_IP,
+            f.NODE_PORT,
+            f.LOAD_BALANCER,
+        ):
             spec["internalTrafficPolicy"] = "Cluster"
         status = obj.setdefault("status", {})
         status.setdefault("loadBalancer", {})
@@ -49,7 +60,7 @@ class Service(Kind):
                 if ingress.get("ip") and ingress.get("ipMode") is None:
                     ingress["ipMode"] = "VIP"
 
-    # --- strategy ----------------------------------------------------------------------------------------------------------------
+    # --- strategy ---------------------------------------------------------------------------------
     def prepare_create(self, obj: Object, context: WriteContext) -> None:
         super().prepare_create(obj, context)
         obj["status"] = {"loadBalancer": {}}
@@ -63,24 +74,34 @@ class Service(Kind):
         _link_cluster_ips(obj, old)
         _drop_type_dependent(obj, old)
 
-    # --- validation --------------------------------------------------------------------------------------------------------------
+    # --- validation -------------------------------------------------------------------------------
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
         return list(service_errors(obj, None))
 
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
         return list(service_update_errors(obj, old))
 
-    def validate_status_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+    def validate_status_update(
+        self, obj: Object, old: Object, context: WriteContext
+    ) -> FieldErrors:
         path = FieldPath("status.loadBalancer")
         balancer = (obj.get("status") or {}).get("loadBalancer") or {}
         if f.service_type(obj) != f.LOAD_BALANCER and balancer.get("ingress"):
-            return [forbidden(path.child("ingress"), "may only be used when `spec.type` is 'LoadBalancer'")]
-        return list(load_balancer_status_errors(balancer, (old.get("status") or {}).get("loadBalancer"), path))
+            return [
+                forbidden(
+                    path.child("ingress"), "may only be used when `spec.type` is 'LoadBalancer'"
+                )
+            ]
+        return list(
+            load_balancer_status_errors(
+                balancer, (old.get("status") or {}).get("loadBalancer"), path
+            )
+        )
 
     def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
         return service_warnings(obj) if not context.subresource else []
 
-    # --- reading -----------------------------------------------------------------------------------------------------------------
+    # --- reading ----------------------------------------------------------------------------------
     def fields(self, obj: Object) -> Mapping[str, str]:
         spec = obj.get("spec", {})
         return {"spec.clusterIP": spec.get("clusterIP", ""), "spec.type": spec.get("type", "")}
@@ -117,7 +138,11 @@ def _keep_allocated(obj: Object, old: Object) -> None:
     if f.needs_cluster_ip(obj) and f.needs_cluster_ip(old):
         if not spec.get("clusterIP") and before.get("clusterIP"):
             spec["clusterIP"] = before["clusterIP"]
-        if not spec.get("clusterIPs") and before.get("clusterIPs") and spec.get("clusterIP") == before.get("clusterIP"):
+        if (
+            not spec.get("clusterIPs")
+            and before.get("clusterIPs")
+            and spec.get("clusterIP") == before.get("clusterIP")
+        ):
             spec["clusterIPs"] = list(before["clusterIPs"])
     if f.may_have_node_ports(obj) and f.may_have_node_ports(old):
         used = {p.get("nodePort", 0) for p in f.ports(obj)} - {0}
@@ -127,7 +152,11 @@ def _keep_allocated(obj: Object, old: Object) -> None:
             if not port.get("nodePort") and number and number not in used:
                 port["nodePort"] = number
                 used.add(number)
-    if f.needs_health_check(obj) and f.needs_health_check(old) and not spec.get("healthCheckNodePort"):
+    if (
+        f.needs_health_check(obj)
+        and f.needs_health_check(old)
+        and not spec.get("healthCheckNodePort")
+    ):
         spec["healthCheckNodePort"] = before.get("healthCheckNodePort", 0)
 
 
@@ -146,7 +175,8 @@ def _link_cluster_ips(obj: Object, old: Object) -> None:
 
 
 def _drop_type_dependent(obj: Object, old: Object) -> None:
-    """What the new type has no use for goes, if the client left it as it was; if not, validation says so."""
+    """What the new type has no use for goes, if the client left it as it was; if not, validation
+    says so."""
     spec, before = obj["spec"], old["spec"]
 
     def drop(*names: str) -> None:
@@ -187,7 +217,9 @@ def _external_ip(obj: Object) -> str:
         return str(spec.get("externalName", ""))
     if kind == f.LOAD_BALANCER:
         ingress = ((obj.get("status") or {}).get("loadBalancer") or {}).get("ingress") or []
-        balanced = sorted({x.get("ip") or x.get("hostname") for x in ingress if x.get("ip") or x.get("hostname")})
-        found = [*balanced, *external] if external else balanced
-        return ",".join(found) or "<pending>"
+        balanced = sorted(
+            {x.get("ip") or x.get("hostname") for x in ingress if x.get("ip") or x.get("hostname")}
+        )
+        addresses = [*balanced, *external] if external else balanced
+        return ",".join(addresses) or "<pending>"
     return "<unknown>"

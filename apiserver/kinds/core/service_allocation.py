@@ -1,11 +1,14 @@
-"""Cluster IPs and node ports of Services: what a Service needs, and which free values it gets. Pure; the registry knows what is in use.
+"""Cluster IPs and node ports of Services: what a Service needs, and which free values it gets.
+Pure; the registry knows what is in use.
 
-Sources: kubernetes ``pkg/registry/core/service/storage/alloc.go``, ``ipallocator``, ``portallocator``. Like upstream, free values come
-at random from the upper band of a range first, so that values that people pick by hand (mostly low ones) stay free; the lower band is
-used when the upper one is full. One IP family (IPv4) is configured.
+Sources: kubernetes ``pkg/registry/core/service/storage/alloc.go``, ``ipallocator``,
+``portallocator``. Like upstream, free values come at random from the upper band of a range first,
+so that values that people pick by hand (mostly low ones) stay free; the lower band is used when the
+upper one is full. One IP family (IPv4) is configured.
 
-Use, on create and update right after admission: ``set_ip_families``, then ``needs``; with the values that the tenant's services hold,
-``assign`` puts the values in or says why not; validation comes after that.
+Use, on create and update right after admission: ``set_ip_families``, then ``needs``; with the
+values that the tenant's services hold, ``assign`` puts the values in or says why not; validation
+comes after that.
 """
 
 from __future__ import annotations
@@ -14,14 +17,13 @@ import ipaddress
 import random
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass
-from typing import Any
 
 from apiserver.fielderrors import FieldErrors, FieldPath, invalid
+from apiserver.kinds.common.addresses import IPV4, IPV6, family
 from apiserver.kinds.core import service_fields as f
-from apiserver.kinds.networking.addresses import IPV4, IPV6, family, parse_ip
+from apiserver.kinds.formats import parse_ip
 from apiserver.meta.gvk import GroupKind
-
-Object = dict[str, Any]
+from apiserver.meta.objects import Object
 
 SERVICE = GroupKind("", "Service")
 CLUSTER_RANGE = ipaddress.IPv4Network("10.0.0.0/16")
@@ -36,8 +38,9 @@ class AllocationFailed(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Requests:
-    """cluster_ip: the address asked for, "" for any, None for none; node_ports: per port the number asked for, 0 for any, None for
-    none; health_check: the same for healthCheckNodePort. Values that the old object holds already are not asked for again."""
+    """cluster_ip: the address asked for, "" for any, None for none; node_ports: per port the number
+    asked for, 0 for any, None for none; health_check: the same for healthCheckNodePort. Values that
+    the old object holds already are not asked for again."""
 
     create: bool
     cluster_ip: str | None
@@ -46,24 +49,35 @@ class Requests:
 
     @property
     def anything(self) -> bool:
-        return self.cluster_ip is not None or self.health_check is not None or any(p is not None for p in self.node_ports)
+        return (
+            self.cluster_ip is not None
+            or self.health_check is not None
+            or any(p is not None for p in self.node_ports)
+        )
 
 
 def cluster_ips_of(service: Object) -> list[str]:
     """Addresses that this stored service holds."""
-    return [ip for ip in f.cluster_ips(service) if ip != f.NONE] if f.needs_cluster_ip(service) else []
+    return (
+        [ip for ip in f.cluster_ips(service) if ip != f.NONE] if f.needs_cluster_ip(service) else []
+    )
 
 
 def node_ports_of(service: Object) -> list[int]:
     """Node ports that this stored service holds, for any protocol."""
-    found = [port["nodePort"] for port in f.ports(service) if port.get("nodePort")]
+    node_ports = [port["nodePort"] for port in f.ports(service) if port.get("nodePort")]
     check = service["spec"].get("healthCheckNodePort")
-    return [*found, check] if check else found
+    return [*node_ports, check] if check else node_ports
 
 
 def needs(service: Object, old: Object | None) -> Requests:
     """What is to be allocated for a create (``old`` None) or an update."""
-    return Requests(old is None, _wanted_ip(service, old), tuple(_wanted_ports(service, old)), _wanted_check(service, old))
+    return Requests(
+        old is None,
+        _wanted_ip(service, old),
+        tuple(_wanted_ports(service, old)),
+        _wanted_check(service, old),
+    )
 
 
 def _wanted_ip(service: Object, old: Object | None) -> str | None:
@@ -75,10 +89,18 @@ def _wanted_ip(service: Object, old: Object | None) -> str | None:
 
 
 def _wanted_ports(service: Object, old: Object | None) -> Iterator[int | None]:
-    held = node_ports_of(old) if old is not None and f.may_have_node_ports(old) else []
+    held = (
+        frozenset(node_ports_of(old))
+        if old is not None and f.may_have_node_ports(old)
+        else frozenset()
+    )
     for port in f.ports(service):
         number = port.get("nodePort", 0)
-        if not f.may_have_node_ports(service) or number in held or not (number or f.wants_node_ports(service)):
+        if (
+            not f.may_have_node_ports(service)
+            or number in held
+            or not (number or f.wants_node_ports(service))
+        ):
             yield None
         else:
             yield number
@@ -91,12 +113,19 @@ def _wanted_check(service: Object, old: Object | None) -> int | None:
 
 
 def assign(
-    service: Object, requests: Requests, used_ips: Collection[str], used_ports: Collection[int], *, dry_run: bool = False
+    service: Object,
+    requests: Requests,
+    used_ips: Collection[str],
+    used_ports: Collection[int],
+    *,
+    dry_run: bool = False,
 ) -> FieldErrors:
-    """Puts the allocated values into ``service``. ``used_*``: all values that services of the tenant hold, this one's included.
+    """Puts the allocated values into ``service``. ``used_*``: all values that services of the
+    tenant hold, this one's included.
 
-    Returns errors of the first value that cannot be had; raises AllocationFailed. A dry run does as upstream's: an address in use
-    passes, a node port in use does not, and new node ports are dummies above the range."""
+    Returns errors of the first value that cannot be had; raises AllocationFailed. A dry run does as
+    upstream's: an address in use passes, a node port in use does not, and new node ports are
+    dummies above the range."""
     ports = _Ports(set(used_ports), dry_run)
     return (
         _assign_ip(service, requests.cluster_ip, used_ips, dry_run)
@@ -105,34 +134,46 @@ def assign(
     )
 
 
-def _assign_ip(service: Object, wanted: str | None, used: Collection[str], dry_run: bool) -> FieldErrors:
-    if wanted is None:
+def _assign_ip(
+    service: Object, requested: str | None, used: Collection[str], dry_run: bool
+) -> FieldErrors:
+    if requested is None:
         return []
     spec = service["spec"]
-    if not wanted:
-        wanted = _free_ip(used)
+    if not requested:
+        requested = _free_ip(used)
     else:
-        why = _ip_refused(wanted, used, dry_run)
+        why = _ip_refused(requested, used, dry_run)
         if why:
-            return [invalid(_SPEC.child("clusterIPs"), f.cluster_ips(service), f"failed to allocate IP {wanted}: {why}")]
-    spec["clusterIP"] = wanted
-    spec["clusterIPs"] = [wanted, *f.cluster_ips(service)[1:]]
+            return [
+                invalid(
+                    _SPEC.child("clusterIPs"),
+                    f.cluster_ips(service),
+                    f"failed to allocate IP {requested}: {why}",
+                )
+            ]
+    spec["clusterIP"] = requested
+    spec["clusterIPs"] = [requested, *f.cluster_ips(service)[1:]]
     return []
 
 
-def _ip_refused(wanted: str, used: Collection[str], dry_run: bool) -> str:
-    address = parse_ip(wanted)
+def _ip_refused(requested: str, used: Collection[str], dry_run: bool) -> str:
+    address = parse_ip(requested)
     outside = address is None or address not in CLUSTER_RANGE
     if outside and not dry_run:
         return "the provided network does not match the current range"
     if outside or address in (CLUSTER_RANGE.network_address, CLUSTER_RANGE.broadcast_address):
-        return f"the provided IP ({wanted}) is not in the valid range. The range of valid IPs is {CLUSTER_RANGE}"
+        return (
+            f"the provided IP ({requested}) is not in the valid range. The range of valid "
+            f"IPs is {CLUSTER_RANGE}"
+        )
     return "provided IP is already allocated" if str(address) in used and not dry_run else ""
 
 
 def band(size: int, step: int, largest: int) -> int:
-    """How many values at the start of a range of ``size`` are kept for hand-picked ones: a ``step``-th, at least 16 and at most
-    ``largest``; none in a range of 16 and less (KEP-3070, KEP-3668)."""
+    """How many values at the start of a range of ``size`` are kept for hand-picked ones: a
+    ``step``-th, at least 16 and at most ``largest``; none in a range of 16 and less (KEP-3070,
+    KEP-3668)."""
     return 0 if size <= 16 else min(max(16, size // step), largest)
 
 
@@ -146,9 +187,11 @@ def _free_ip(used: Collection[str]) -> str:
 
 
 def _free(values: range, taken: Collection[int], lower: int) -> int | None:
-    """A free value: from a random start upwards and around, in the upper band, then in the lower one."""
+    """A free value: from a random start upwards and around, in the upper band, then in the lower
+    one."""
     for part in (values[lower:], values[:lower]):
-        start = random.randrange(len(part)) if part else 0  # noqa: S311  spreads values, hides nothing
+        # spreads values, hides nothing
+        start = random.randrange(len(part)) if part else 0  # noqa: S311
         for i in range(len(part)):
             value = part[(start + i) % len(part)]
             if value not in taken:
@@ -168,7 +211,10 @@ class _Ports:
         if number in self.taken:
             return "provided port is already allocated"
         if number not in NODE_PORTS and not self.dry_run:
-            return f"provided port is not in the valid range. The range of valid ports is {NODE_PORTS[0]}-{NODE_PORTS[-1]}"
+            return (
+                f"provided port is not in the valid range. The range of valid ports is "
+                f"{NODE_PORTS[0]}-{NODE_PORTS[-1]}"
+            )
         self._mark(number)
         return ""
 
@@ -176,10 +222,10 @@ class _Ports:
         if self.dry_run:
             number = max(self.mine, default=NODE_PORTS.stop) + 1
         else:
-            found = _free(NODE_PORTS, self.taken, band(len(NODE_PORTS), 32, 128))
-            if found is None:
+            port = _free(NODE_PORTS, self.taken, band(len(NODE_PORTS), 32, 128))
+            if port is None:
                 raise AllocationFailed("failed to allocate a nodePort: range is full")
-            number = found
+            number = port
         self._mark(number)
         return number
 
@@ -192,39 +238,47 @@ def _assign_ports(service: Object, requests: Requests, pool: _Ports) -> FieldErr
     """On create, ports of the same number (DNS over TCP and UDP) share a node port."""
     by_number: dict[int, int] = {}
     ports = f.ports(service)
-    for i, (port, wanted) in enumerate(zip(ports, requests.node_ports, strict=True)):
-        if wanted is None:
+    given = {p.get("port"): p["nodePort"] for p in reversed(ports) if p.get("nodePort")}
+    for i, (port, requested) in enumerate(zip(ports, requests.node_ports, strict=True)):
+        if requested is None:
             continue
         number = port["port"]
         shared = by_number.get(number, 0)
         if requests.create and not shared:
-            wanted = next((p["nodePort"] for p in ports if p["port"] == number and p.get("nodePort")), 0)
-        node_port = wanted or shared or pool.next()
-        if wanted and wanted not in pool.mine:
-            why = pool.take(wanted)
+            requested = given.get(number, 0)
+        node_port = requested or shared or pool.next()
+        if requested and requested not in pool.mine:
+            why = pool.take(requested)
             if why:
-                return [invalid(_SPEC.child("ports").at(i).child("nodePort"), wanted, why)]
+                return [invalid(_SPEC.child("ports").at(i).child("nodePort"), requested, why)]
         port["nodePort"] = node_port
         if requests.create:
             by_number.setdefault(number, node_port)
     return []
 
 
-def _assign_check(service: Object, wanted: int | None, pool: _Ports) -> FieldErrors:
-    if wanted is None:
+def _assign_check(service: Object, requested: int | None, pool: _Ports) -> FieldErrors:
+    if requested is None:
         return []
-    if wanted == 0:
+    if requested == 0:
         service["spec"]["healthCheckNodePort"] = pool.next()
         return []
-    why = pool.take(wanted)
+    why = pool.take(requested)
     if not why:
         return []
-    return [invalid(_SPEC.child("healthCheckNodePort"), wanted, f"failed to allocate requested HealthCheck NodePort {wanted}: {why}")]
+    return [
+        invalid(
+            _SPEC.child("healthCheckNodePort"),
+            requested,
+            f"failed to allocate requested HealthCheck NodePort {requested}: {why}",
+        )
+    ]
 
 
-# --- IP families -----------------------------------------------------------------------------------------------------------------------
+# --- IP families ----------------------------------------------------------------------------------
 def set_ip_families(service: Object, old: Object | None) -> FieldErrors:
-    """Sets ipFamilyPolicy and ipFamilies from what is there and what the cluster has (IPv4 alone); in place.
+    """Sets ipFamilyPolicy and ipFamilies from what is there and what the cluster has (IPv4 alone);
+    in place.
 
     ``spec.clusterIPs`` must have been checked before (`service_validation.cluster_ips_errors`)."""
     spec = service["spec"]
@@ -233,7 +287,9 @@ def set_ip_families(service: Object, old: Object | None) -> FieldErrors:
     selectorless = spec.get("clusterIP") == f.NONE and not spec.get("selector")
     if spec.get("ipFamilyPolicy") is None:
         inherited = (old or {}).get("spec", {}).get("ipFamilyPolicy")
-        spec["ipFamilyPolicy"] = inherited or ("RequireDualStack" if selectorless else "SingleStack")
+        spec["ipFamilyPolicy"] = inherited or (
+            "RequireDualStack" if selectorless else "SingleStack"
+        )
     errors = _policy_errors(service, old) + _infer_families(service)
     if errors:
         return errors
@@ -243,14 +299,25 @@ def set_ip_families(service: Object, old: Object | None) -> FieldErrors:
             families = [*families, IPV6 if families[0] == IPV4 else IPV4]
         spec["ipFamilies"] = families
         return []
-    policy_path = _SPEC.child("ipFamilyPolicy")
-    if spec["ipFamilyPolicy"] == "RequireDualStack":
-        errors.append(invalid(policy_path, spec["ipFamilyPolicy"], "this cluster is not configured for dual-stack services"))
-    families_path = _SPEC.child("ipFamilies")
-    errors += [invalid(families_path.at(i), x, "not configured on this cluster") for i, x in enumerate(f.ip_families(service)) if x != IPV4]
+    errors = _missing_families(service)
     if not errors:
         spec["ipFamilies"] = f.ip_families(service) or [IPV4]
     return errors
+
+
+def _missing_families(service: Object) -> FieldErrors:
+    """What the service asks for and the cluster does not have."""
+    policy = service["spec"]["ipFamilyPolicy"]
+    errors: FieldErrors = []
+    if policy == "RequireDualStack":
+        text = "this cluster is not configured for dual-stack services"
+        errors.append(invalid(_SPEC.child("ipFamilyPolicy"), policy, text))
+    path = _SPEC.child("ipFamilies")
+    return errors + [
+        invalid(path.at(i), x, "not configured on this cluster")
+        for i, x in enumerate(f.ip_families(service))
+        if x != IPV4
+    ]
 
 
 def _same_prefer_dual_stack(service: Object, old: Object | None) -> bool:
@@ -258,7 +325,9 @@ def _same_prefer_dual_stack(service: Object, old: Object | None) -> bool:
     if old is None or service["spec"].get("ipFamilyPolicy") not in (None, "PreferDualStack"):
         return False
     names = ("clusterIP", "clusterIPs", "ipFamilies")
-    return old["spec"].get("ipFamilyPolicy") == "PreferDualStack" and all(service["spec"].get(n) == old["spec"].get(n) for n in names)
+    return old["spec"].get("ipFamilyPolicy") == "PreferDualStack" and all(
+        service["spec"].get(n) == old["spec"].get(n) for n in names
+    )
 
 
 def _policy_errors(service: Object, old: Object | None) -> FieldErrors:
@@ -277,9 +346,13 @@ def _policy_errors(service: Object, old: Object | None) -> FieldErrors:
             errors.append(invalid(path, policy, several.format("IP families")))
     elif old is not None:
         if ips and len(ips) == 1 and len(f.cluster_ips(old)) == 2:
-            errors.append(invalid(path, policy, "must be 'SingleStack' to release the secondary cluster IP"))
+            errors.append(
+                invalid(path, policy, "must be 'SingleStack' to release the secondary cluster IP")
+            )
         if families and len(families) == 1 and len(f.ip_families(old)) == 2:
-            errors.append(invalid(path, policy, "must be 'SingleStack' to release the secondary IP family"))
+            errors.append(
+                invalid(path, policy, "must be 'SingleStack' to release the secondary IP family")
+            )
     return errors
 
 
@@ -291,7 +364,13 @@ def _infer_families(service: Object) -> FieldErrors:
             break
         if i >= len(families):
             if family(ip) != IPV4:
-                errors.append(invalid(_SPEC.child("clusterIPs").at(i), ips, f"{family(ip)} is not configured on this cluster"))
+                errors.append(
+                    invalid(
+                        _SPEC.child("clusterIPs").at(i),
+                        ips,
+                        f"{family(ip)} is not configured on this cluster",
+                    )
+                )
             else:
                 families.append(IPV4)
     if not errors and families:

@@ -1,12 +1,16 @@
-"""Questions about a Service's spec that strategy, validation and allocation share (kubernetes ``pkg/api/service``)."""
+"""Questions about a Service's spec that strategy, validation and allocation share (kubernetes
+``pkg/api/service``)."""
 
 from __future__ import annotations
 
-from typing import Any
+from apiserver.meta.objects import Object
 
-Object = dict[str, Any]
-
-CLUSTER_IP, NODE_PORT, LOAD_BALANCER, EXTERNAL_NAME = "ClusterIP", "NodePort", "LoadBalancer", "ExternalName"
+CLUSTER_IP, NODE_PORT, LOAD_BALANCER, EXTERNAL_NAME = (
+    "ClusterIP",
+    "NodePort",
+    "LoadBalancer",
+    "ExternalName",
+)
 TYPES = [CLUSTER_IP, EXTERNAL_NAME, LOAD_BALANCER, NODE_PORT]
 NONE = "None"
 """The clusterIP of a headless service."""
@@ -44,13 +48,20 @@ def may_have_node_ports(service: Object) -> bool:
 def wants_node_ports(service: Object) -> bool:
     """Whether ports without a node port get one."""
     kind = service_type(service)
-    return kind == NODE_PORT or (kind == LOAD_BALANCER and service["spec"].get("allocateLoadBalancerNodePorts") is not False)
+    return kind == NODE_PORT or (
+        kind == LOAD_BALANCER and service["spec"].get("allocateLoadBalancerNodePorts") is not False
+    )
 
 
 def needs_health_check(service: Object) -> bool:
-    return service_type(service) == LOAD_BALANCER and service["spec"].get("externalTrafficPolicy") == "Local"
+    return (
+        service_type(service) == LOAD_BALANCER
+        and service["spec"].get("externalTrafficPolicy") == "Local"
+    )
 
 
 def externally_accessible(service: Object) -> bool:
     kind = service_type(service)
-    return kind in (NODE_PORT, LOAD_BALANCER) or (kind == CLUSTER_IP and bool(service["spec"].get("externalIPs")))
+    return kind in (NODE_PORT, LOAD_BALANCER) or (
+        kind == CLUSTER_IP and bool(service["spec"].get("externalIPs"))
+    )

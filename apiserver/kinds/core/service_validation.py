@@ -1,28 +1,47 @@
-"""What a Service must be (kubernetes ``pkg/apis/core/validation``: ValidateServiceCreate, ValidateServiceUpdate, status).
+"""What a Service must be (kubernetes ``pkg/apis/core/validation``: ValidateServiceCreate,
+ValidateServiceUpdate, status).
 
-Runs after defaulting and allocation, so that what those set is required here. ``old`` is None on create.
+Runs after defaulting and allocation, so that what those set is required here. ``old`` is None on
+create.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-from apiserver.fielderrors import FieldError, FieldPath, GoSyntax, duplicate, forbidden, invalid, not_supported, required
+from apiserver.fielderrors import (
+    FieldError,
+    FieldPath,
+    GoSyntax,
+    duplicate,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+)
 from apiserver.kinds.common import checks as c
+from apiserver.kinds.common.addresses import (
+    PROTOCOLS,
+    cidr_errors,
+    endpoint_ip_errors,
+    family,
+    hostname_errors,
+    ip_errors,
+)
 from apiserver.kinds.core import service_fields as f
-from apiserver.kinds.networking.addresses import cidr_errors, endpoint_ip_errors, family, ip_errors, parse_ip
+from apiserver.meta.objects import Object, seen_before
 
-Object = dict[str, Any]
 Errors = Iterator[FieldError]
 
-PROTOCOLS = ["SCTP", "TCP", "UDP"]
 _AFFINITIES = ["ClientIP", "None"]
 _FAMILIES = ["IPv4", "IPv6"]
 _POLICIES = ["PreferDualStack", "RequireDualStack", "SingleStack"]
-_DISTRIBUTIONS = ["PreferClose", "PreferSameNode", "PreferSameZone"]
+_DISTRIBUTIONS = ["PreferClose", "PreferSameZone", "PreferSameNode"]
 _SOURCE_RANGES = "service.beta.kubernetes.io/load-balancer-source-ranges"
-_TOPOLOGY_MODE, _TOPOLOGY_HINTS = "service.kubernetes.io/topology-mode", "service.kubernetes.io/topology-aware-hints"
+_TOPOLOGY_MODE, _TOPOLOGY_HINTS = (
+    "service.kubernetes.io/topology-mode",
+    "service.kubernetes.io/topology-aware-hints",
+)
 _ONCE = "may not change once set"
 
 SPEC = FieldPath("spec")
@@ -38,10 +57,10 @@ def service_errors(service: Object, old: Object | None) -> Errors:
     yield from c.labels(spec.get("selector"), SPEC.child("selector"))
     yield from _affinity(spec)
     yield from cluster_ips_errors(service, old)
-    known = (old or {}).get("spec", {}).get("externalIPs") or []
+    ips_before = (old or {}).get("spec", {}).get("externalIPs") or []
     for i, ip in enumerate(spec.get("externalIPs") or []):
         path = SPEC.child("externalIPs").at(i)
-        yield from ip_errors(path, ip, known) or endpoint_ip_errors(path, ip)
+        yield from ip_errors(path, ip, ips_before) or endpoint_ip_errors(path, ip)
     yield from c.one_of(spec.get("type"), SPEC.child("type"), f.TYPES)
     yield from _port_conflicts(service)
     yield from _source_ranges(service, old)
@@ -60,7 +79,11 @@ def service_update_errors(service: Object, old: Object) -> Errors:
         if new_class != old["spec"].get("loadBalancerClass"):
             yield invalid(SPEC.child("loadBalancerClass"), new_class, _ONCE)
     check = "healthCheckNodePort"
-    if f.needs_health_check(service) and f.needs_health_check(old) and service["spec"].get(check) != old["spec"].get(check):
+    if (
+        f.needs_health_check(service)
+        and f.needs_health_check(old)
+        and service["spec"].get(check) != old["spec"].get(check)
+    ):
         yield forbidden(SPEC.child(check), "field is immutable")
 
 
@@ -69,7 +92,9 @@ def _topology_annotations(service: Object) -> Errors:
     mode, hints = annotations.get(_TOPOLOGY_MODE), annotations.get(_TOPOLOGY_HINTS)
     if mode is not None and hints is not None and mode != hints:
         path = FieldPath("metadata.annotations").key(_TOPOLOGY_MODE)
-        yield invalid(path, mode, f"must match annotations[{_TOPOLOGY_HINTS}] when both are specified")
+        yield invalid(
+            path, mode, f"must match annotations[{_TOPOLOGY_HINTS}] when both are specified"
+        )
 
 
 def _type_rules(service: Object) -> Errors:
@@ -77,7 +102,9 @@ def _type_rules(service: Object) -> Errors:
     if not f.ports(service) and not f.headless(service) and kind != f.EXTERNAL_NAME:
         yield required(SPEC.child("ports"))
     if f.may_have_node_ports(service) and f.headless(service):
-        yield invalid(SPEC.child("clusterIPs").at(0), f.NONE, f"may not be set to 'None' for {kind} services")
+        yield invalid(
+            SPEC.child("clusterIPs").at(0), f.NONE, f"may not be set to 'None' for {kind} services"
+        )
     if kind == f.EXTERNAL_NAME:
         for name in ("clusterIPs", "ipFamilies", "ipFamilyPolicy"):
             if spec.get(name):
@@ -120,13 +147,18 @@ def _affinity(spec: Object) -> Errors:
         elif timeout is None:
             yield required(path.child("clientIP", "timeoutSeconds"), why)
         elif not 0 < timeout <= 86400:
-            yield invalid(path.child("clientIP", "timeoutSeconds"), timeout, "must be greater than 0 and less than 86400")
+            yield invalid(
+                path.child("clientIP", "timeoutSeconds"),
+                timeout,
+                "must be greater than 0 and less than 86400",
+            )
     elif affinity == "None" and config is not None:
         yield forbidden(path, "must not be set when session affinity is None")
 
 
 def cluster_ips_errors(service: Object, old: Object | None) -> Errors:
-    """clusterIP, clusterIPs, ipFamilies and ipFamilyPolicy against each other; also the precondition of allocation."""
+    """clusterIP, clusterIPs, ipFamilies and ipFamilyPolicy against each other; also the
+    precondition of allocation."""
     if f.service_type(service) == f.EXTERNAL_NAME:
         return
     spec, ips, path = service["spec"], f.cluster_ips(service), SPEC.child("clusterIPs")
@@ -137,12 +169,15 @@ def cluster_ips_errors(service: Object, old: Object | None) -> Errors:
             yield invalid(path, ips, "first value must match `clusterIP`")
     elif ips:
         yield invalid(path, ips, "must be empty when `clusterIP` is not specified")
-    for i, name in enumerate(f.ip_families(service)):
+    families = f.ip_families(service)
+    for i, (name, again) in enumerate(zip(families, seen_before(families), strict=True)):
         if name not in _FAMILIES:
             yield not_supported(SPEC.child("ipFamilies").at(i), name, _FAMILIES)
-        if name in f.ip_families(service)[:i]:
+        if again:
             yield duplicate(SPEC.child("ipFamilies").at(i), name)
-    yield from c.optional_one_of(spec.get("ipFamilyPolicy"), SPEC.child("ipFamilyPolicy"), _POLICIES)
+    yield from c.optional_one_of(
+        spec.get("ipFamilyPolicy"), SPEC.child("ipFamilyPolicy"), _POLICIES
+    )
     bad = list(_bad_ips(ips, f.cluster_ips(old) if old else [], path))
     yield from bad
     if len(ips) > 2:
@@ -151,13 +186,13 @@ def cluster_ips_errors(service: Object, old: Object | None) -> Errors:
         yield from _ip_families_match(service, ips, path)
 
 
-def _bad_ips(ips: list[str], known: list[str], path: FieldPath) -> Errors:
+def _bad_ips(ips: list[str], ips_before: list[str], path: FieldPath) -> Errors:
     for i, ip in enumerate(ips):
         if i == 0 and ip == f.NONE:
             if len(ips) > 1:
                 yield invalid(path, ips, "'None' must be the first and only value")
         else:
-            yield from ip_errors(path.at(i), ip, known)
+            yield from ip_errors(path.at(i), ip, ips_before)
 
 
 def _ip_families_match(service: Object, ips: list[str], path: FieldPath) -> Errors:
@@ -167,24 +202,35 @@ def _ip_families_match(service: Object, ips: list[str], path: FieldPath) -> Erro
         return
     for i, (ip, expected) in enumerate(zip(ips, f.ip_families(service), strict=False)):
         if expected in _FAMILIES and family(ip) != expected:
-            yield invalid(path.at(i), ip, f"expected an {expected} value as indicated by `ipFamilies[{i}]`")
+            yield invalid(
+                path.at(i), ip, f"expected an {expected} value as indicated by `ipFamilies[{i}]`"
+            )
 
 
 def _port_conflicts(service: Object) -> Errors:
     node_ports: set[tuple[str, int]] = set()
     ports: set[tuple[str, int]] = set()
     for i, port in enumerate(f.ports(service)):
-        path, protocol, number = SPEC.child("ports").at(i), port.get("protocol", ""), port.get("port", 0)
+        path, protocol, number = (
+            SPEC.child("ports").at(i),
+            port.get("protocol", ""),
+            port.get("port", 0),
+        )
         node_port = port.get("nodePort", 0)
         if node_port:
             if f.service_type(service) == f.CLUSTER_IP:
-                yield forbidden(path.child("nodePort"), "may not be used when `type` is 'ClusterIP'")
+                yield forbidden(
+                    path.child("nodePort"), "may not be used when `type` is 'ClusterIP'"
+                )
             if (protocol, node_port) in node_ports:
                 yield duplicate(path.child("nodePort"), node_port)
             node_ports.add((protocol, node_port))
         if (protocol, number) in ports:
-            shown = f'{{"Name":"","Protocol":"{protocol}","AppProtocol":null,"Port":{number},"TargetPort":0,"NodePort":0}}'
-            yield duplicate(path, GoSyntax(shown))
+            port_text = (
+                f'{{"Name":"","Protocol":"{protocol}","AppProtocol":null,"Port":{number},'
+                '"TargetPort":0,"NodePort":0}'
+            )
+            yield duplicate(path, GoSyntax(port_text))
         ports.add((protocol, number))
 
 
@@ -193,13 +239,19 @@ def _source_ranges(service: Object, old: Object | None) -> Errors:
     annotation = (service.get("metadata", {}).get("annotations") or {}).get(_SOURCE_RANGES)
     if not ranges and annotation is None:
         return
-    path = SPEC.child("LoadBalancerSourceRanges") if ranges else FieldPath("metadata.annotations").key(_SOURCE_RANGES)
+    path = (
+        SPEC.child("LoadBalancerSourceRanges")
+        if ranges
+        else FieldPath("metadata.annotations").key(_SOURCE_RANGES)
+    )
     if f.service_type(service) != f.LOAD_BALANCER:
         yield forbidden(path, "may only be used when `type` is 'LoadBalancer'")
     if ranges:
-        known = [x.strip() for x in (old or {}).get("spec", {}).get("loadBalancerSourceRanges") or []]
+        ranges_before = [
+            x.strip() for x in (old or {}).get("spec", {}).get("loadBalancerSourceRanges") or []
+        ]
         for i, text in enumerate(ranges):
-            yield from cidr_errors(path.at(i), text.strip(), known)
+            yield from cidr_errors(path.at(i), text.strip(), ranges_before)
         return
     before = ((old or {}).get("metadata", {}).get("annotations") or {}).get(_SOURCE_RANGES)
     if annotation is not None and annotation != before and annotation.strip():
@@ -230,7 +282,12 @@ def _traffic(service: Object) -> Errors:
     check, path = spec.get("healthCheckNodePort", 0), SPEC.child("healthCheckNodePort")
     if not f.needs_health_check(service):
         if check:
-            yield invalid(path, check, "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is 'Local'")
+            yield invalid(
+                path,
+                check,
+                "may only be set when `type` is 'LoadBalancer' and `externalTrafficPolicy` is "
+                "'Local'",
+            )
     elif not check:
         yield required(path)
     else:
@@ -239,10 +296,12 @@ def _traffic(service: Object) -> Errors:
     if internal is None and kind in (f.CLUSTER_IP, f.NODE_PORT, f.LOAD_BALANCER):
         yield required(path)
     yield from c.optional_one_of(internal, path, ["Cluster", "Local"])
-    yield from c.optional_one_of(spec.get("trafficDistribution"), SPEC.child("trafficDistribution"), _DISTRIBUTIONS)
+    yield from c.optional_one_of(
+        spec.get("trafficDistribution"), SPEC.child("trafficDistribution"), _DISTRIBUTIONS
+    )
 
 
-# --- changes ---------------------------------------------------------------------------------------------------------------------------
+# --- changes --------------------------------------------------------------------------------------
 def _cluster_ips_change(service: Object, old: Object) -> Errors:
     new_ips, old_ips, path = f.cluster_ips(service), f.cluster_ips(old), SPEC.child("clusterIPs")
     if f.headless(service) and f.headless(old):
@@ -278,18 +337,25 @@ def _families_change(service: Object, old: Object) -> Errors:
 def _released(service: Object, what: str) -> Errors:
     policy = service["spec"].get("ipFamilyPolicy")
     if policy != "SingleStack":
-        yield invalid(SPEC.child("ipFamilyPolicy"), policy, f"must be set to 'SingleStack' when releasing the secondary {what}")
+        yield invalid(
+            SPEC.child("ipFamilyPolicy"),
+            policy,
+            f"must be set to 'SingleStack' when releasing the secondary {what}",
+        )
 
 
-# --- status ----------------------------------------------------------------------------------------------------------------------------
-def load_balancer_status_errors(status: Object | None, old: Object | None, path: FieldPath) -> Errors:
-    """``status.loadBalancer`` of a Service of type LoadBalancer. ``old``: the stored one, whose addresses pass."""
-    known = [x["ip"] for x in (old or {}).get("ingress") or [] if x.get("ip")]
+# --- status ---------------------------------------------------------------------------------------
+def load_balancer_status_errors(
+    status: Object | None, old: Object | None, path: FieldPath
+) -> Errors:
+    """``status.loadBalancer`` of a Service of type LoadBalancer. ``old``: the stored one, whose
+    addresses pass."""
+    ips_before = [x["ip"] for x in (old or {}).get("ingress") or [] if x.get("ip")]
     for i, ingress in enumerate((status or {}).get("ingress") or []):
         at = path.child("ingress").at(i)
         ip, mode = ingress.get("ip", ""), ingress.get("ipMode")
         if ip:
-            yield from ip_errors(at.child("ip"), ip, known)
+            yield from ip_errors(at.child("ip"), ip, ips_before)
         if ip and mode is None:
             yield required(at.child("ipMode"), "must be specified when `ip` is set")
         elif mode is not None and not ip:
@@ -297,11 +363,3 @@ def load_balancer_status_errors(status: Object | None, old: Object | None, path:
         else:
             yield from c.optional_one_of(mode, at.child("ipMode"), ["Proxy", "VIP"])
         yield from hostname_errors(ingress.get("hostname", ""), at.child("hostname"))
-
-
-def hostname_errors(hostname: str, path: FieldPath) -> Errors:
-    """A DNS name that is no IP address; "" passes."""
-    if hostname:
-        yield from c.dns_subdomain(hostname, path)
-        if parse_ip(hostname) is not None:
-            yield invalid(path, hostname, "must be a DNS name, not an IP address")

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from apiserver.fielderrors import go_quote
-from apiserver.kinds.base import Object
+from apiserver.golang.strconv import go_quote
+from apiserver.kinds.common.address_warnings import cidr_warnings, ip_warnings
 from apiserver.kinds.core import service_fields as f
-from apiserver.kinds.networking.address_warnings import cidr_warnings, ip_warnings
+from apiserver.meta.objects import Object
 
 _HINTS, _MODE = "service.kubernetes.io/topology-aware-hints", "service.kubernetes.io/topology-mode"
 
@@ -20,13 +20,19 @@ def service_warnings(service: Object) -> list[str]:
     for i, ip in enumerate(f.cluster_ips(service)):
         out += ip_warnings(f"spec.clusterIPs[{i}]", ip)
     if headless:
-        out += [f"spec.{name} is ignored for headless services" for name in ("loadBalancerIP", "externalIPs") if spec.get(name)]
+        out += [
+            f"spec.{name} is ignored for headless services"
+            for name in ("loadBalancerIP", "externalIPs")
+            if spec.get(name)
+        ]
         if spec.get("sessionAffinity") != "None":
             out.append("spec.SessionAffinity is ignored for headless services")
     for i, ip in enumerate(external):
         out += ip_warnings(f"spec.externalIPs[{i}]", ip)
     if external and not headless and kind != f.EXTERNAL_NAME:
-        out.append("spec.externalIPs is deprecated and may no longer be implemented in some clusters")
+        out.append(
+            "spec.externalIPs is deprecated and may no longer be implemented in some clusters"
+        )
     if spec.get("loadBalancerIP"):
         out += ip_warnings("spec.loadBalancerIP", spec["loadBalancerIP"])
     for i, cidr in enumerate(spec.get("loadBalancerSourceRanges") or []):

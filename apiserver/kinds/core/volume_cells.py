@@ -1,11 +1,17 @@
-"""Table cells that PersistentVolumes and PersistentVolumeClaims share (kubernetes ``pkg/apis/core/helper``)."""
+"""Table cells that PersistentVolumes and PersistentVolumeClaims share (kubernetes
+``pkg/apis/core/helper``)."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import Any
 
-_SHORT = {"ReadWriteOnce": "RWO", "ReadOnlyMany": "ROX", "ReadWriteMany": "RWX", "ReadWriteOncePod": "RWOP"}
+_SHORT = {
+    "ReadWriteOnce": "RWO",
+    "ReadOnlyMany": "ROX",
+    "ReadWriteMany": "RWX",
+    "ReadWriteOncePod": "RWOP",
+}
 CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 
 
@@ -17,4 +23,6 @@ def modes_cell(modes: Sequence[str]) -> str:
 def storage_class(obj: dict[str, Any]) -> str:
     """The class by the old annotation, else by the field."""
     annotations = obj["metadata"].get("annotations") or {}
-    return str(annotations.get(CLASS_ANNOTATION, (obj.get("spec") or {}).get("storageClassName") or ""))
+    return str(
+        annotations.get(CLASS_ANNOTATION, (obj.get("spec") or {}).get("storageClassName") or "")
+    )

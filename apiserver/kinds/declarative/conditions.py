@@ -1,4 +1,5 @@
-"""alpha, beta, ifEnabled, ifDisabled: when another rule counts; validateTrue, validateFalse, validateError: rules with a known result."""
+"""alpha, beta, ifEnabled, ifDisabled: when another rule counts; validateTrue, validateFalse,
+validateError: rules with a known result."""
 
 from __future__ import annotations
 
@@ -8,20 +9,34 @@ from dataclasses import replace
 from typing import Any
 
 from apiserver.fielderrors import FieldError, FieldPath, invalid
-from apiserver.kinds.declarative.rules import ALPHA, BETA, Check, DeclarationError, Finding, Rule, Run, Site, finding, leaf, tag
+from apiserver.kinds.declarative.rules import (
+    ALPHA,
+    BETA,
+    Check,
+    DeclarationError,
+    Finding,
+    Rule,
+    Run,
+    Site,
+    finding,
+    leaf,
+    tag,
+)
 
 _RELEASE = re.compile(r"1\.\d+")
 
 
 @tag("alpha", "beta")
 def alpha(rule: Rule, *, since: str = "") -> Rule:
-    """``rule`` runs in the shadow of a hand-written one and is compared with it. ``since``: a Kubernetes release, for readers."""
+    """``rule`` runs in the shadow of a hand-written one and is compared with it. ``since``: a
+    Kubernetes release, for readers."""
     return _level(ALPHA, rule, since)
 
 
 @tag("beta", "beta")
 def beta(rule: Rule, *, since: str = "") -> Rule:
-    """``rule`` takes the place of a hand-written one, unless the gate DeclarativeValidationBeta is off."""
+    """``rule`` takes the place of a hand-written one, unless the gate DeclarativeValidationBeta is
+    off."""
     return _level(BETA, rule, since)
 
 
@@ -34,21 +49,26 @@ def _level(level: str, rule: Rule, since: str) -> Rule:
 @tag("ifEnabled", "beta")
 def if_enabled(option: str, rule: Rule) -> Rule:
     """``rule`` counts where the option (a feature gate) is on."""
-    return _option("ifEnabled", option, rule, wanted=True)
+    return _option("ifEnabled", option, rule, enabled=True)
 
 
 @tag("ifDisabled", "beta")
 def if_disabled(option: str, rule: Rule) -> Rule:
-    return _option("ifDisabled", option, rule, wanted=False)
+    return _option("ifDisabled", option, rule, enabled=False)
 
 
-def _option(name: str, option: str, rule: Rule, *, wanted: bool) -> Rule:
-    return Rule(name, lambda site: [_conditional(check, option, wanted) for check in rule.build(site)], option, rule)
+def _option(name: str, option: str, rule: Rule, *, enabled: bool) -> Rule:
+    return Rule(
+        name,
+        lambda site: [_conditional(check, option, enabled) for check in rule.build(site)],
+        option,
+        rule,
+    )
 
 
-def _conditional(check: Check, option: str, wanted: bool) -> Check:
+def _conditional(check: Check, option: str, enabled: bool) -> Check:
     def call(run: Run, path: FieldPath, value: Any, old: Any) -> Iterator[Finding]:
-        if (option in run.options) == wanted:
+        if (option in run.options) == enabled:
             yield from check.call(run, path, value, old)
 
     return replace(check, call=call, cohort="")
@@ -73,14 +93,21 @@ def validate_true_beta(text: str = "") -> Rule:
 
 
 @tag("validateFalse", "alpha")
-def validate_false(text: str = "", *, short: bool = False, silent: bool = False, cohort: str = "") -> Rule:
+def validate_false(
+    text: str = "", *, short: bool = False, silent: bool = False, cohort: str = ""
+) -> Rule:
     """Always finds something: for tests. short, silent, cohort: of its Check."""
 
     def check(run: Run, path: FieldPath, value: Any, old: Any) -> Iterator[FieldError]:
         yield invalid(path, value, f"forced failure: {text}")
 
     def build(site: Site) -> list[Check]:
-        return [replace(finding(check, "validateFalse", site.level, short=short, silent=silent), cohort=cohort)]
+        return [
+            replace(
+                finding(check, "validateFalse", site.level, short=short, silent=silent),
+                cohort=cohort,
+            )
+        ]
 
     return Rule("validateFalse", build, text)
 

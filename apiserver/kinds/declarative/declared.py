@@ -1,4 +1,5 @@
-"""Declared: what a kind carries - its rules as data, compiled for each of its versions at first use."""
+"""Declared: what a kind carries - its rules as data, compiled for each of its versions at first
+use."""
 
 from __future__ import annotations
 
@@ -14,20 +15,31 @@ _CACHE = "declarative"
 
 
 class Declared:
-    """``rules``: path → rules, the same for all versions of the kind, or ``versions``: those that a version has beside them.
+    """``rules``: path → rules, the same for all versions of the kind, or ``versions``: those that a
+    version has beside them.
 
-    options(obj, old): the options that ifEnabled() and ifDisabled() ask for and that are on for this object beside the feature gates,
-    such as a feature that the stored object uses already."""
+    options(obj, old): the options that ifEnabled() and ifDisabled() ask for and that are on for
+    this object beside the feature gates, such as a feature that the stored object uses already."""
 
     def __init__(
-        self, rules: Rules, *, versions: Mapping[str, Rules] | None = None, options: Callable[[Any, Any], frozenset[str]] | None = None
+        self,
+        rules: Rules,
+        *,
+        versions: Mapping[str, Rules] | None = None,
+        options: Callable[[Any, Any], frozenset[str]] | None = None,
     ) -> None:
         self._rules = rules
         self._versions = versions or {}
         self._options = options
-        roots = [rule for rule in rules.get("", ()) if rule.tag in ("isSubresource", "supportsSubresource")]
+        roots = [
+            rule
+            for rule in rules.get("", ())
+            if rule.tag in ("isSubresource", "supportsSubresource")
+        ]
         alone = any(rule.tag == "isSubresource" for rule in roots)
-        self._subresources = frozenset({rule.argument for rule in roots} | (set() if alone else {""}))
+        self._subresources = frozenset(
+            {rule.argument for rule in roots} | (set() if alone else {""})
+        )
 
     def supports(self, subresource: str) -> bool:
         """Whether the rules look at writes through ``subresource`` ("" for the object itself)."""
@@ -45,6 +57,10 @@ class Declared:
         node: Node = cached[1]
         return node
 
-    def findings(self, schema: Schema, version: str, run: Run, obj: Any, old: Any) -> Iterator[Finding]:
+    def findings(
+        self, schema: Schema, version: str, run: Run, obj: Any, old: Any
+    ) -> Iterator[Finding]:
         """``old`` is None on create."""
-        return self.compiled(schema, version).findings(run, FieldPath(""), obj, old, related=run.update)
+        return self.compiled(schema, version).findings(
+            run, FieldPath(""), obj, old, related=run.update
+        )

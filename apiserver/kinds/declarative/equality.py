@@ -1,4 +1,5 @@
-"""enum, enumExclude, neq, immutable, update: a value against given ones or against what it was (k8s.io/apimachinery ``api/validate``)."""
+"""enum, enumExclude, neq, immutable, update: a value against given ones or against what it was
+(k8s.io/apimachinery ``api/validate``)."""
 
 from __future__ import annotations
 
@@ -6,7 +7,16 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from apiserver.fielderrors import FieldError, FieldPath, format_value, invalid, not_supported
-from apiserver.kinds.declarative.rules import Check, DeclarationError, Rule, Run, Site, finding, leaf, tag
+from apiserver.kinds.declarative.rules import (
+    Check,
+    DeclarationError,
+    Rule,
+    Run,
+    Site,
+    finding,
+    leaf,
+    tag,
+)
 from apiserver.kinds.declarative.values import is_set, kind_of, nilable
 from apiserver.schema.types import Schema
 
@@ -20,7 +30,8 @@ _UPDATES = {
 
 @tag("enum", "stable")
 def enum(*values: str, exclude: Mapping[str, Rule] | None = None) -> Rule:
-    """``exclude``: for some of ``values``, enum_exclude(), or that within if_enabled() or if_disabled()."""
+    """``exclude``: for some of ``values``, enum_exclude(), or that within if_enabled() or
+    if_disabled()."""
     exclusions = {value: _exclusion(rule) for value, rule in (exclude or {}).items()}
 
     def check(run: Run, path: FieldPath, value: Any, old: Any) -> Iterator[FieldError]:
@@ -46,7 +57,11 @@ def _exclusion(rule: Rule) -> tuple[str, bool]:
     """(option, whether the value is excluded with it or without it); option "" excludes always."""
     if rule.tag == "enumExclude":
         return "", True
-    if rule.tag in ("ifEnabled", "ifDisabled") and rule.payload is not None and rule.payload.tag == "enumExclude":
+    if (
+        rule.tag in ("ifEnabled", "ifDisabled")
+        and rule.payload is not None
+        and rule.payload.tag == "enumExclude"
+    ):
         return rule.argument, rule.tag == "ifEnabled"
     raise DeclarationError(f"enum: {rule.tag} does not exclude a value")
 
@@ -61,7 +76,11 @@ def _excluded(run: Run, exclusion: tuple[str, bool] | None) -> bool:
 @tag("neq", "alpha")
 def neq(disallowed: str | int | bool) -> Rule:
     def check(run: Run, path: FieldPath, value: Any, old: Any) -> Iterator[FieldError]:
-        if value is not None and value == disallowed and isinstance(value, bool) == isinstance(disallowed, bool):
+        if (
+            value is not None
+            and value == disallowed
+            and isinstance(value, bool) == isinstance(disallowed, bool)
+        ):
             yield invalid(path, value, f"must not be equal to {format_value(disallowed)}")
 
     kind = {str: "string", bool: "boolean", int: "integer"}[type(disallowed)]
@@ -91,10 +110,16 @@ def update(*constraints: str) -> Rule:
         if kind in ("list", "map"):
             raise DeclarationError("update: not supported on list or map fields")
         if plain_struct and set(constraints) != {"NoModify"}:
-            raise DeclarationError("update: NoSet and NoUnset cannot be used on non-pointer struct fields (they cannot be unset)")
+            raise DeclarationError(
+                "update: NoSet and NoUnset cannot be used on non-pointer struct fields (they "
+                "cannot be unset)"
+            )
 
         def check(run: Run, path: FieldPath, value: Any, old: Any) -> Iterator[FieldError]:
-            state = plain_struct or is_set(site.schema, old), plain_struct or is_set(site.schema, value)
+            state = (
+                plain_struct or is_set(site.schema, old),
+                plain_struct or is_set(site.schema, value),
+            )
             for constraint, (before, now, text) in _UPDATES.items():
                 if run.update and constraint in constraints and state == (before, now):
                     yield invalid(path, None, text)

@@ -7,8 +7,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from apiserver.fielderrors import FieldError, FieldPath, invalid, too_long
-from apiserver.kinds.common.formats import ip
 from apiserver.kinds.declarative.rules import DeclarationError, Rule, Run, leaf, tag
+from apiserver.kinds.formats import ip
 from apiserver.meta import names
 
 Format = Callable[[FieldPath, str], Iterator[FieldError]]
@@ -16,7 +16,8 @@ Format = Callable[[FieldPath, str], Iterator[FieldError]]
 _UUID = re.compile("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}")
 _UUID_TEXT = "must be a lowercase UUID in 8-4-4-4-12 format"
 _CASELESS_TEXT = (
-    "an RFC 1123 subdomain must consist of alphanumeric characters, '-' or '.', and must start and end with an alphanumeric character"
+    "an RFC 1123 subdomain must consist of alphanumeric characters, '-' or '.', and "
+    "must start and end with an alphanumeric character"
 )
 _SUBDOMAIN = r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*"
 _CASELESS = re.compile(_SUBDOMAIN, re.IGNORECASE | re.ASCII)
@@ -45,11 +46,6 @@ def _texts(validate: names.Validator) -> Format:
     return check
 
 
-def _in_bytes(validate: names.Validator) -> names.Validator:
-    """The tags say "bytes" where hand-written rules say "characters"; both count bytes."""
-    return lambda value: [e.replace(" characters", " bytes") if e.startswith("must be no more") else e for e in validate(value)]
-
-
 def _caseless(value: str) -> list[str]:
     errors = [names.max_length_error(253, "bytes")] if len(value.encode()) > 253 else []
     if not _CASELESS.fullmatch(value):
@@ -57,7 +53,7 @@ def _caseless(value: str) -> list[str]:
     return errors
 
 
-_long_name = _in_bytes(names.dns1123_subdomain)
+_long_name = names.in_bytes(names.dns1123_subdomain)
 
 
 def _uuid(value: str) -> list[str]:
@@ -77,7 +73,9 @@ def _pool_name(path: FieldPath, value: str) -> Iterator[FieldError]:
 
 def _extended_resource(path: FieldPath, value: str) -> Iterator[FieldError]:
     if "/" not in value:
-        yield invalid(path, value, "a name must be a domain-prefixed path, such as 'example.com/my-prop'")
+        yield invalid(
+            path, value, "a name must be a domain-prefixed path, such as 'example.com/my-prop'"
+        )
     elif _NATIVE in value:
         yield invalid(path, value, f'must not have "{_NATIVE}" domain')
     if value.startswith(_REQUESTS):
@@ -97,7 +95,9 @@ def _fully_qualified(path: FieldPath, value: str) -> Iterator[FieldError]:
     parts = value.split("/")
     if len(parts) == 1:
         yield from _identifier(path, value)
-        yield invalid(path, value, "a fully qualified name must be a domain and a name separated by a slash")
+        yield invalid(
+            path, value, "a fully qualified name must be a domain and a name separated by a slash"
+        )
     elif len(parts) == 2:
         domain, name = parts
         if not domain:
@@ -122,6 +122,6 @@ FORMATS: dict[str, Format] = {
     "k8s-path-segment-name": _texts(names.path_segment),
     "k8s-resource-fully-qualified-name": _fully_qualified,
     "k8s-resource-pool-name": _pool_name,
-    "k8s-short-name": _texts(_in_bytes(names.dns1123_label)),
+    "k8s-short-name": _texts(names.in_bytes(names.dns1123_label)),
     "k8s-uuid": _texts(_uuid),
 }

@@ -1,4 +1,5 @@
-"""required, optional, forbidden, default: whether a field is there (k8s.io/apimachinery ``api/validate/required.go``)."""
+"""required, optional, forbidden, default: whether a field is there (k8s.io/apimachinery
+``api/validate/required.go``)."""
 
 from __future__ import annotations
 
@@ -20,7 +21,8 @@ def required() -> Rule:
 
 @tag("optional", "stable")
 def optional() -> Rule:
-    """What is unset is not checked further. With default() it is as good as required, because a default has filled it."""
+    """What is unset is not checked further. With default() it is as good as required, because a
+    default has filled it."""
     return Rule("optional", _optional)
 
 

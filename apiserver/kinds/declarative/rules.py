@@ -1,8 +1,9 @@
 """What a rule is: one tag with its arguments, and how it becomes checks of one place in a schema.
 
-A tag is a function that makes a Rule (``minimum(0)``); tags that take a tag take a Rule (``alpha(minimum(0))``). A Rule does nothing until
-`tree.py` builds it for a Site: the schema of the value, the stability level that wrappers gave, and the struct or list around it. The
-result is Checks, closures over plain dictionaries.
+A tag is a function that makes a Rule (``minimum(0)``); tags that take a tag take a Rule
+(``alpha(minimum(0))``). A Rule does nothing until `tree.py` builds it for a Site: the schema of the
+value, the stability level that wrappers gave, and the struct or list around it. The result is
+Checks, closures over plain dictionaries.
 """
 
 from __future__ import annotations
@@ -19,7 +20,8 @@ if TYPE_CHECKING:
     from apiserver.kinds.declarative.unions import Groups
 
 STANDARD, BETA, ALPHA = "", "beta", "alpha"
-"""Levels of a rule. Standard rules are the law; beta and alpha ones stand beside a hand-written rule (see `run.py`)."""
+"""Levels of a rule. Standard rules are the law; beta and alpha ones stand beside a hand-written
+rule (see `run.py`)."""
 
 
 class DeclarationError(Exception):
@@ -28,7 +30,8 @@ class DeclarationError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """One validation: whether it is an update, the options (feature gates) that are on, and the subresource ("" for the object)."""
+    """One validation: whether it is an update, the options (feature gates) that are on, and the
+    subresource ("" for the object)."""
 
     update: bool = False
     options: frozenset[str] = frozenset()
@@ -36,7 +39,8 @@ class Run:
 
 
 class Finding(NamedTuple):
-    """An error, the tag that found it (upstream's origin: "minimum", "format=k8s-ip"), and the level of its rule."""
+    """An error, the tag that found it (upstream's origin: "minimum", "format=k8s-ip"), and the
+    level of its rule."""
 
     error: FieldError
     origin: str
@@ -44,15 +48,18 @@ class Finding(NamedTuple):
 
 
 Leaf = Callable[[Run, FieldPath, Any, Any], Iterable[FieldError]]
-"""(run, path, value, old) → errors. A value of a Go value type is never None; old is None where nothing corresponds."""
+"""(run, path, value, old) → errors. A value of a Go value type is never None; old is None where
+nothing corresponds."""
 Call = Callable[[Run, FieldPath, Any, Any], Iterable[Finding]]
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """short: runs before the others, and what it finds ends the checks of this value and of all in it. silent: what it finds is no error.
-    covers: (steps below the value, origin, level) of what it may find: which hand-written errors it stands for. cohort: the one member or
-    item that the check is about, "" for the value as a whole; what a short check of a cohort finds ends that cohort alone."""
+    """short: runs before the others, and what it finds ends the checks of this value and of all in
+    it. silent: what it finds is no error. covers: (steps below the value, origin, level) of what it
+    may find: which hand-written errors it stands for. cohort: the one member or item that the check
+    is about, "" for the value as a whole; what a short check of a cohort finds ends that cohort
+    alone."""
 
     call: Call
     short: bool = False
@@ -67,8 +74,8 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What the list tags of one place say together. kind: atomic, set or map; unique: by what items must differ ("", "set", "map");
-    keys: name and schema of each key of a map list."""
+    """What the list tags of one place say together. kind: atomic, set or map; unique: by what items
+    must differ ("", "set", "map"); keys: name and schema of each key of a map list."""
 
     kind: str = ""
     unique: str = ""
@@ -78,8 +85,9 @@ class Traits:
 
 @dataclass(frozen=True, slots=True)
 class Site:
-    """Where a rule is built. name: the member (or item) as unions call it; around: the union groups of the struct or list that holds the
-    value; own: those of the value itself; rules: all rules of the place, without their levels; selector: keys of a list item."""
+    """Where a rule is built. name: the member (or item) as unions call it; around: the union groups
+    of the struct or list that holds the value; own: those of the value itself; rules: all rules of
+    the place, without their levels; selector: keys of a list item."""
 
     schema: Schema
     name: str = ""
@@ -96,7 +104,8 @@ Build = Callable[[Site], list[Check]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Rule:
-    """tag: without "k8s:"; argument and payload as given to the tag. Raises DeclarationError for a level inside of another tag."""
+    """tag: without "k8s:"; argument and payload as given to the tag. Raises DeclarationError for a
+    level inside of another tag."""
 
     tag: str
     build: Build
@@ -109,12 +118,15 @@ class Rule:
 
     def bare(self) -> Rule:
         """Without the level around it."""
-        return self.payload.bare() if self.tag in (ALPHA, BETA) and self.payload is not None else self
+        return (
+            self.payload.bare() if self.tag in (ALPHA, BETA) and self.payload is not None else self
+        )
 
 
 @dataclass(frozen=True, slots=True)
 class Tag:
-    """name as documented; stability of the tag itself (alpha, beta, stable), which is not the level of a rule that uses it."""
+    """name as documented; stability of the tag itself (alpha, beta, stable), which is not the level
+    of a rule that uses it."""
 
     name: str
     stability: str
@@ -126,18 +138,28 @@ M = TypeVar("M", bound=Callable[..., Rule])
 
 
 def tag(name: str, stability: str, *aliases: str) -> Callable[[M], M]:
-    """Decorator that registers a tag under its documented name (and under names that other releases give it)."""
+    """Decorator that registers a tag under its documented name (and under names that other releases
+    give it)."""
 
     def register(make: M) -> M:
-        for known in (name, *aliases):
-            TAGS[known] = Tag(known, stability, make)
+        for tag_name in (name, *aliases):
+            TAGS[tag_name] = Tag(tag_name, stability, make)
         return make
 
     return register
 
 
-def leaf(name: str, check: Leaf, *, argument: Any = None, origin: str | None = None, short: bool = False, on: Sequence[str] = ()) -> Rule:
-    """A Rule whose check looks at one value. origin "" where upstream gives none (Required, Forbidden, ...); on: see require_kind()."""
+def leaf(
+    name: str,
+    check: Leaf,
+    *,
+    argument: Any = None,
+    origin: str | None = None,
+    short: bool = False,
+    on: Sequence[str] = (),
+) -> Rule:
+    """A Rule whose check looks at one value. origin "" where upstream gives none (Required,
+    Forbidden, ...); on: see require_kind()."""
     source = name if origin is None else origin
 
     def build(site: Site) -> list[Check]:
@@ -148,13 +170,16 @@ def leaf(name: str, check: Leaf, *, argument: Any = None, origin: str | None = N
 
 
 def require_kind(name: str, schema: Schema, kinds: Sequence[str]) -> None:
-    """Raises DeclarationError where a tag stands at a value of another kind than ``kinds`` (see values.kind_of; none: any will do)."""
-    found = kind_of(schema)
-    if kinds and found not in kinds:
-        raise DeclarationError(f"{name}: can only be used on {' or '.join(kinds)} types ({found})")
+    """Raises DeclarationError where a tag stands at a value of another kind than ``kinds`` (see
+    values.kind_of; none: any will do)."""
+    actual = kind_of(schema)
+    if kinds and actual not in kinds:
+        raise DeclarationError(f"{name}: can only be used on {' or '.join(kinds)} types ({actual})")
 
 
-def finding(check: Leaf, origin: str, level: str, *, short: bool = False, silent: bool = False) -> Check:
+def finding(
+    check: Leaf, origin: str, level: str, *, short: bool = False, silent: bool = False
+) -> Check:
     def call(run: Run, path: FieldPath, value: Any, old: Any) -> Iterator[Finding]:
         for error in check(run, path, value, old):
             yield Finding(error, origin, level)
@@ -175,15 +200,17 @@ def cohorts_of(checks: Iterable[Check]) -> Cohorts:
     return sorted(by_name.values(), key=lambda cohort: cohort[0] != "")
 
 
-def run_cohorts(cohorts: Cohorts, run: Run, path: FieldPath, value: Any, old: Any) -> Generator[Finding, None, bool]:
+def run_cohorts(
+    cohorts: Cohorts, run: Run, path: FieldPath, value: Any, old: Any
+) -> Generator[Finding, None, bool]:
     """What the checks of one value find; whether that ends the validation of the value."""
     for name, sooner, later in cohorts:
         ended = False
         for check in sooner:
-            for found in check.call(run, path, value, old):
+            for result in check.call(run, path, value, old):
                 ended = True
                 if not check.silent:
-                    yield found
+                    yield result
         if ended:
             if not name:
                 return True
@@ -195,4 +222,6 @@ def run_cohorts(cohorts: Cohorts, run: Run, path: FieldPath, value: Any, old: An
 
 def below(step: str, checks: Iterable[Check]) -> tuple[tuple[str, str, str], ...]:
     """What ``checks`` cover, seen from the value that is ``step`` above them."""
-    return tuple((step + tail, origin, level) for check in checks for tail, origin, level in check.covers)
+    return tuple(
+        (step + tail, origin, level) for check in checks for tail, origin, level in check.covers
+    )

@@ -1,4 +1,5 @@
-"""subfield, opaqueType, isSubresource, supportsSubresource, customValidation: rules about structs as wholes."""
+"""subfield, opaqueType, isSubresource, supportsSubresource, customValidation: rules about structs
+as wholes."""
 
 from __future__ import annotations
 
@@ -6,15 +7,27 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from apiserver.fielderrors import FieldError, FieldPath
-from apiserver.kinds.declarative.rules import Call, Check, DeclarationError, Finding, Rule, Run, Site, leaf, tag
+from apiserver.kinds.declarative.rules import (
+    Call,
+    Check,
+    DeclarationError,
+    Finding,
+    Rule,
+    Run,
+    Site,
+    leaf,
+    tag,
+)
 from apiserver.kinds.declarative.unions import Groups
-from apiserver.kinds.declarative.values import read, same
+from apiserver.kinds.declarative.values import read
+from apiserver.meta.equality import semantic_equal
 from apiserver.schema.types import Schema
 
 
 @tag("subfield", "stable")
 def subfield(name: str, rule: Rule) -> Rule:
-    """``rule`` for a direct member of the struct: for members of a type that declares nothing itself (metadata.name)."""
+    """``rule`` for a direct member of the struct: for members of a type that declares nothing
+    itself (metadata.name)."""
     return Rule("subfield", lambda site: _subfield(site, name, rule), name, rule)
 
 
@@ -23,13 +36,16 @@ def _subfield(site: Site, name: str, rule: Rule) -> list[Check]:
     if schema is None:
         raise DeclarationError(f"subfield: no field {name} in {site.name or 'the object'}")
     inner = Site(schema, name, site.level, around=site.own, own=Groups(), rules=(rule.bare(),))
-    return [check.wrapped(_at_member(check, name, schema), f".{name}", cohort=name) for check in rule.build(inner)]
+    return [
+        check.wrapped(_at_member(check, name, schema), f".{name}", cohort=name)
+        for check in rule.build(inner)
+    ]
 
 
 def _at_member(check: Check, name: str, schema: Schema) -> Call:
     def call(run: Run, path: FieldPath, value: Any, old: Any) -> Iterable[Finding]:
         new, before = read(schema, value, name), None if old is None else read(schema, old, name)
-        if run.update and old is not None and same(new, before):
+        if run.update and old is not None and semantic_equal(new, before):
             return ()
         return check.call(run, path.child(name), new, before)
 
@@ -50,7 +66,8 @@ def is_subresource(path: str) -> Rule:
 
 @tag("supportsSubresource", "alpha")
 def supports_subresource(path: str) -> Rule:
-    """At the root: the rules also hold for writes through this subresource ("/status"), whose changes they then see."""
+    """At the root: the rules also hold for writes through this subresource ("/status"), whose
+    changes they then see."""
     return Rule("supportsSubresource", lambda site: [], _subresource("supportsSubresource", path))
 
 

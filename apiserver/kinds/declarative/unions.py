@@ -1,7 +1,9 @@
-"""unionMember, unionDiscriminator, zeroOrOneOfMember, discriminator, member: fields of a struct (or items of a list) that hang together.
+"""unionMember, unionDiscriminator, zeroOrOneOfMember, discriminator, member: fields of a struct (or
+items of a list) that hang together.
 
-The tags stand at the members; each says its part to the Groups of what is around it, and the Groups make the checks of that struct or list
-once all its members have spoken. Source: k8s.io/apimachinery ``api/validate`` (``union.go``, ``zeroorone.go``, ``discriminator.go``).
+The tags stand at the members; each says its part to the Groups of what is around it, and the Groups
+make the checks of that struct or list once all its members have spoken. Source: k8s.io/apimachinery
+``api/validate`` (``union.go``, ``zeroorone.go``, ``discriminator.go``).
 """
 
 from __future__ import annotations
@@ -11,8 +13,9 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from apiserver.fielderrors import FieldError, FieldPath, go_quote, invalid
+from apiserver.fielderrors import FieldError, FieldPath, invalid
 from apiserver.fielderrors import forbidden as forbidden_error
+from apiserver.golang.strconv import go_quote
 from apiserver.kinds.declarative.rules import (
     Check,
     DeclarationError,
@@ -27,7 +30,8 @@ from apiserver.kinds.declarative.rules import (
     run_cohorts,
     tag,
 )
-from apiserver.kinds.declarative.values import is_set, kind_of, nilable, read, same
+from apiserver.kinds.declarative.values import is_set, kind_of, nilable, read
+from apiserver.meta.equality import semantic_equal
 from apiserver.schema.types import Schema
 
 IsSet = Callable[[Any], bool]
@@ -37,7 +41,8 @@ _GROUP = re.compile("[a-zA-Z][a-zA-Z0-9_]*")
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """name: as messages call it; value: of the discriminator that belongs to it; is_set: whether the struct (or list) has it."""
+    """name: as messages call it; value: of the discriminator that belongs to it; is_set: whether
+    the struct (or list) has it."""
 
     name: str
     value: str
@@ -46,7 +51,8 @@ class Member:
 
 @dataclass(slots=True)
 class Union:
-    """at_most: zero members are fine too. discriminator: name and schema of the field that says which member there must be."""
+    """at_most: zero members are fine too. discriminator: name and schema of the field that says
+    which member there must be."""
 
     at_most: bool = False
     level: str = ""
@@ -56,7 +62,8 @@ class Union:
 
 @dataclass(slots=True)
 class Mode:
-    """Rules of fields by the value of a discriminator: field → (its site, [(value, rule, level)])."""
+    """Rules of fields by the value of a discriminator: field → (its site, [(value, rule,
+    level)])."""
 
     discriminator: tuple[str, Schema] | None = None
     fields: dict[str, tuple[Site, list[tuple[str, Rule, str]]]] = field(default_factory=dict)
@@ -73,17 +80,21 @@ class Groups:
         return self.unions.setdefault((at_most, name), Union(at_most))
 
     def checks(self) -> list[Check]:
-        made: list[Check] = []
+        all_checks: list[Check] = []
         for name, mode in sorted(self.modes.items()):
             if mode.discriminator is None:
                 raise DeclarationError(f"member: missing discriminator {name}".rstrip())
-            made += [_mode_check(mode.discriminator, at, site, rules) for at, (site, rules) in sorted(mode.fields.items())]
-        return made + [_union_check(union) for _, union in sorted(self.unions.items())]
+            all_checks += [
+                _mode_check(mode.discriminator, at, site, rules)
+                for at, (site, rules) in sorted(mode.fields.items())
+            ]
+        return all_checks + [_union_check(union) for _, union in sorted(self.unions.items())]
 
 
 @tag("unionMember", "stable")
 def union_member(*, union: str = "", member_name: str = "") -> Rule:
-    """``member_name``: the discriminator's value for this member, its Go name by default (here: the field's name with a capital)."""
+    """``member_name``: the discriminator's value for this member, its Go name by default (here: the
+    field's name with a capital)."""
     return Rule("unionMember", lambda site: _join(site, union, member_name, at_most=False))
 
 
@@ -124,8 +135,8 @@ def discriminator(*, name: str = "") -> Rule:
 
 @tag("member", "alpha", "ifMode")
 def member(value: str, rule: Rule, *, discriminator: str = "") -> Rule:
-    """``rule`` holds while the discriminator is ``value`` (numbers and booleans as text); with a value that no member() of this field
-    names, the field is forbidden."""
+    """``rule`` holds while the discriminator is ``value`` (numbers and booleans as text); with a
+    value that no member() of this field names, the field is forbidden."""
     _not_reserved("member", discriminator)
 
     def build(site: Site) -> list[Check]:
@@ -145,7 +156,8 @@ def _not_reserved(tag_name: str, group: str) -> None:
 def _no_plain_struct(site: Site, tag_name: str) -> None:
     if kind_of(site.schema) == "struct" and not nilable(site.schema):
         raise DeclarationError(
-            f"{tag_name}: can only be used on nilable and primitive types ({site.name} is a struct that is always there)"
+            f"{tag_name}: can only be used on nilable and primitive types ({site.name} is a struct "
+            f"that is always there)"
         )
 
 
@@ -162,7 +174,13 @@ def _join(site: Site, name: str, value: str, *, at_most: bool) -> list[Check]:
         union.members.append(Member(site.name, value, _has_item(site.selector)))
     else:
         _no_plain_struct(site, "zeroOrOneOfMember" if at_most else "unionMember")
-        union.members.append(Member(site.name, value or site.name[:1].upper() + site.name[1:], _has_field(site.name, site.schema)))
+        union.members.append(
+            Member(
+                site.name,
+                value or site.name[:1].upper() + site.name[1:],
+                _has_field(site.name, site.schema),
+            )
+        )
     return []
 
 
@@ -171,7 +189,9 @@ def _has_field(name: str, schema: Schema) -> IsSet:
 
 
 def _has_item(selector: Mapping[str, Any]) -> IsSet:
-    return lambda items: any(all(item.get(k) == v for k, v in selector.items()) for item in items or ())
+    return lambda items: any(
+        all(item.get(k) == v for k, v in selector.items()) for item in items or ()
+    )
 
 
 def _union_check(union: Union) -> Check:
@@ -185,11 +205,19 @@ def _counted(union: Union) -> Callable[[Run, FieldPath, Any, Any], Iterator[Fiel
 
     def check(run: Run, path: FieldPath, value: Any, old: Any) -> Iterator[FieldError]:
         specified = [m.name for m in union.members if m.is_set(value)]
-        if run.update and _there(old) and specified == [m.name for m in union.members if m.is_set(old)]:
+        if (
+            run.update
+            and _there(old)
+            and specified == [m.name for m in union.members if m.is_set(old)]
+        ):
             return
         if len(specified) > 1:
             how_many = "at most" if union.at_most else "exactly"
-            yield invalid(path, f"{{{', '.join(specified)}}}", f"must specify {how_many} one of: {all_members}")
+            yield invalid(
+                path,
+                f"{{{', '.join(specified)}}}",
+                f"must specify {how_many} one of: {all_members}",
+            )
         if not specified and not union.at_most:
             yield invalid(path, "", f"must specify one of: {all_members}")
 
@@ -201,7 +229,9 @@ def _there(old: Any) -> bool:
     return old is not None and old != []
 
 
-def _discriminated(union: Union, name: str, schema: Schema) -> Callable[[Run, FieldPath, Any, Any], Iterator[FieldError]]:
+def _discriminated(
+    union: Union, name: str, schema: Schema
+) -> Callable[[Run, FieldPath, Any, Any], Iterator[FieldError]]:
     def state(struct: Any) -> tuple[Any, ...]:
         return (read(schema, struct, name), *(m.is_set(struct) for m in union.members))
 
@@ -211,14 +241,24 @@ def _discriminated(union: Union, name: str, schema: Schema) -> Callable[[Run, Fi
             return
         for each, there in zip(union.members, present, strict=True):
             if there and each.value != chosen:
-                yield invalid(path.child(each.name), "", f"may only be specified when `{name}` is {go_quote(each.value)}")
+                yield invalid(
+                    path.child(each.name),
+                    "",
+                    f"may only be specified when `{name}` is {go_quote(each.value)}",
+                )
             elif not there and each.value == chosen:
-                yield invalid(path.child(each.name), "", f"must be specified when `{name}` is {go_quote(each.value)}")
+                yield invalid(
+                    path.child(each.name),
+                    "",
+                    f"must be specified when `{name}` is {go_quote(each.value)}",
+                )
 
     return check
 
 
-def _mode_check(by: tuple[str, Schema], at: str, site: Site, rules: list[tuple[str, Rule, str]]) -> Check:
+def _mode_check(
+    by: tuple[str, Schema], at: str, site: Site, rules: list[tuple[str, Rule, str]]
+) -> Check:
     name, schema = by
     checks: dict[str, list[Check]] = {}
     for value, rule, level in rules:
@@ -231,12 +271,15 @@ def _mode_check(by: tuple[str, Schema], at: str, site: Site, rules: list[tuple[s
     def call(run: Run, path: FieldPath, value: Any, old: Any) -> Iterator[Finding]:
         now, new = read(schema, value, name), read(site.schema, value, at)
         before = None if old is None else read(site.schema, old, at)
-        if run.update and old is not None and now == read(schema, old, name) and same(new, before):
+        settled = run.update and old is not None and now == read(schema, old, name)
+        if settled and semantic_equal(new, before):
             return
         key = str(now).lower() if isinstance(now, bool) else str(now)
         yield from run_cohorts(cohorts.get(key, unnamed), run, path.child(at), new, before)
 
-    return Check(call, covers=below(f".{at}", [otherwise, *(c for some in checks.values() for c in some)]))
+    return Check(
+        call, covers=below(f".{at}", [otherwise, *(c for some in checks.values() for c in some)])
+    )
 
 
 def _forbids(schema: Schema) -> Callable[[Run, FieldPath, Any, Any], Iterator[FieldError]]:

@@ -1,4 +1,5 @@
-"""Values as Go sees them: what a member holds when it is absent, whether it is set, and when two values count as equal."""
+"""Values as Go sees them: what a member holds when it is absent, whether it is set, and when two
+values count as equal."""
 
 from __future__ import annotations
 
@@ -6,13 +7,15 @@ import json
 from collections.abc import Mapping
 from typing import Any
 
+from apiserver.meta.equality import without_empty
 from apiserver.schema.types import Schema
 
 _ZERO: dict[str, Any] = {"integer": 0, "number": 0, "string": "", "boolean": False}
 
 
 def kind_of(schema: Schema) -> str:
-    """string, integer, number, boolean, list, map, struct, or any: as validation-gen tells Go types apart."""
+    """string, integer, number, boolean, list, map, struct, or any: as validation-gen tells Go types
+    apart."""
     if schema.is_struct() or schema.int_or_string or schema.special not in ("", "bytes"):
         return "struct"
     if schema.type == "object":
@@ -21,12 +24,14 @@ def kind_of(schema: Schema) -> str:
 
 
 def nilable(schema: Schema) -> bool:
-    """Whether an absent value is told from a zero one: Go pointers, and types with a JSON form of their own (quantities, times)."""
+    """Whether an absent value is told from a zero one: Go pointers, and types with a JSON form of
+    their own (quantities, times)."""
     return schema.go_pointer or bool(schema.special) or schema.int_or_string
 
 
 def read(schema: Schema, holder: Mapping[str, Any] | None, name: str) -> Any:
-    """A member of a struct; the zero value where a value type is absent, None where a pointer is."""
+    """A member of a struct; the zero value where a value type is absent, None where a pointer
+    is."""
     value = None if holder is None else holder.get(name)
     if value is not None or nilable(schema):
         return value
@@ -41,31 +46,6 @@ def is_set(schema: Schema, value: Any) -> bool:
     return value is not None if nilable(schema) else bool(value)
 
 
-def same(one: Any, other: Any) -> bool:
-    """Go's Semantic.DeepEqual on JSON: null, empty and absent lists and maps are equal. A number is no boolean; inside of containers the
-    schema has seen to that."""
-    if isinstance(one, dict) and isinstance(other, dict):
-        return one == other or all(same(one.get(k), other.get(k)) for k in one.keys() | other.keys())
-    if isinstance(one, list) and isinstance(other, list):
-        return one == other or (len(one) == len(other) and all(same(a, b) for a, b in zip(one, other, strict=True)))
-    if not (_scalar(one) and _scalar(other)):
-        return _canonical(one) is None and _canonical(other) is None
-    return isinstance(one, bool) == isinstance(other, bool) and bool(one == other)
-
-
-def _scalar(value: Any) -> bool:
-    return value is not None and not isinstance(value, dict | list)
-
-
 def identity(value: Any) -> str:
-    """One text for all values that are the same()."""
-    return json.dumps(_canonical(value), sort_keys=True)
-
-
-def _canonical(value: Any) -> Any:
-    """Without anything empty; None for what is empty itself."""
-    if isinstance(value, dict):
-        return {k: kept for k, v in value.items() if (kept := _canonical(v)) is not None} or None
-    if isinstance(value, list):
-        return [_canonical(v) for v in value] or None
-    return value
+    """One text for all values that are `semantic_equal`."""
+    return json.dumps(without_empty(value), sort_keys=True)

@@ -6,15 +6,15 @@ from datetime import datetime
 from typing import Any
 
 from apiserver.fielderrors import FieldErrors, FieldPath, duplicate, invalid, required, too_many
-from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import checks as c
-from apiserver.kinds.core.service_validation import PROTOCOLS
+from apiserver.kinds.common.address_warnings import ip_warnings
+from apiserver.kinds.common.addresses import PROTOCOLS, endpoint_ip_errors, family, ip_errors
 from apiserver.kinds.declarative import tags as t
 from apiserver.kinds.declarative.declared import Declared
 from apiserver.kinds.declarative.run import covered
-from apiserver.kinds.networking.address_warnings import ip_warnings
-from apiserver.kinds.networking.addresses import endpoint_ip_errors, family, ip_errors
 from apiserver.kinds.registration import register
+from apiserver.meta.objects import Object
 from apiserver.meta.times import age
 
 _TYPES = ["FQDN", "IPv4", "IPv6"]
@@ -24,11 +24,19 @@ _SHOWN = 3
 
 @register("discovery.k8s.io", "EndpointSlice")
 class EndpointSlice(Kind):
+    metadata_update = False
     declared = Declared(
         {
-            "addressType": [t.alpha(t.required()), t.alpha(t.immutable()), t.alpha(t.enum(*_TYPES))],
+            "addressType": [
+                t.alpha(t.required()),
+                t.alpha(t.immutable()),
+                t.alpha(t.enum(*_TYPES)),
+            ],
             "endpoints": [t.alpha(t.optional())],
-            "endpoints[*].addresses": [t.alpha(t.required()), t.alpha(t.max_items(_MOST_ADDRESSES))],
+            "endpoints[*].addresses": [
+                t.alpha(t.required()),
+                t.alpha(t.max_items(_MOST_ADDRESSES)),
+            ],
         }
     )
 
@@ -38,31 +46,43 @@ class EndpointSlice(Kind):
                 port["name"] = ""
             if port.get("protocol") is None:
                 port["protocol"] = "TCP"
-        for member in ("endpoints", "ports"):
-            obj[member] = obj.get(member) or None
 
     def prepare_create(self, obj: Object, context: WriteContext) -> None:
         super().prepare_create(obj, context)
         _drop_topology(obj)
 
     def prepare_update(self, obj: Object, old: Object, context: WriteContext) -> None:
-        """Labels count as a change too: they say which service the slice belongs to."""
-        _drop_topology(obj)
+        """Labels count as a change too: they say which service the slice belongs to. So does the
+        topology that is dropped then."""
         generation = old["metadata"].get("generation", 0)
         generation += _counted(obj) != _counted(old)
         if generation:
             obj["metadata"]["generation"] = generation
+        if (obj.get("endpoints") or []) != (old.get("endpoints") or []):
+            _drop_topology(obj)
 
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
         kind, path = obj.get("addressType", ""), FieldPath("addressType")
-        return [*covered(c.one_of(kind, path, _TYPES)), *_ports(obj.get("ports") or []), *_endpoints(obj.get("endpoints") or [], kind)]
+        return [
+            *covered(c.one_of(kind, path, _TYPES)),
+            *_ports(obj.get("ports") or []),
+        ]
+
+    def validate_create(self, obj: Object, context: WriteContext) -> FieldErrors:
+        return list(_endpoints(obj.get("endpoints") or [], obj.get("addressType", ""), frozenset()))
 
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
-        return list(covered(c.immutable(obj.get("addressType"), old.get("addressType"), FieldPath("addressType")), "immutable"))
+        """Addresses that were there are not looked at again (ratcheting)."""
+        kind, path = obj.get("addressType", ""), FieldPath("addressType")
+        kept = frozenset(a for e in old.get("endpoints") or [] for a in e.get("addresses") or [])
+        return [
+            *_endpoints(obj.get("endpoints") or [], kind, kept),
+            *covered(c.immutable(kind, old.get("addressType", ""), path), "immutable"),
+        ]
 
     def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
         if obj.get("addressType") == "FQDN":
-            return ["addressType: FQDN endpoints are deprecated"]
+            return ["spec.addressType: FQDN endpoints are deprecated"]
         endpoints = obj.get("endpoints") or []
         return [
             warning
@@ -73,10 +93,18 @@ class EndpointSlice(Kind):
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         metadata = obj["metadata"]
-        ports = [str(p["port"]) if p.get("port") is not None else p.get("name") or "" for p in obj.get("ports") or []]
+        ports = [
+            str(p["port"]) if p.get("port") is not None else p.get("name") or ""
+            for p in obj.get("ports") or []
+        ]
         addresses = [a for e in obj.get("endpoints") or [] for a in e.get("addresses") or []]
-        shown = [_shortened(ports), _shortened(addresses)]
-        return [metadata["name"], obj.get("addressType", ""), *shown, age(metadata.get("creationTimestamp"), now)]
+        row = [_shortened(ports), _shortened(addresses)]
+        return [
+            metadata["name"],
+            obj.get("addressType", ""),
+            *row,
+            age(metadata.get("creationTimestamp"), now),
+        ]
 
 
 def _shortened(items: list[str]) -> str:
@@ -91,7 +119,11 @@ def _drop_topology(obj: Object) -> None:
 
 
 def _counted(obj: Object) -> Object:
-    return {**{k: v for k, v in obj.items() if k != "metadata"}, "labels": obj["metadata"].get("labels") or {}}
+    """An empty list is none, as it is once it has been stored."""
+    return {
+        **{k: v or None for k, v in obj.items() if k != "metadata"},
+        "labels": obj["metadata"].get("labels") or {},
+    }
 
 
 def _ports(ports: list[Object]) -> c.Errors:
@@ -111,28 +143,33 @@ def _ports(ports: list[Object]) -> c.Errors:
             yield from c.qualified_name(port["appProtocol"], path.child("appProtocol"))
 
 
-def _endpoints(endpoints: list[Object], kind: str) -> c.Errors:
+def _endpoints(endpoints: list[Object], kind: str, kept: frozenset[str]) -> c.Errors:
     if len(endpoints) > _MOST_ENDPOINTS:
         yield too_many("endpoints", len(endpoints), _MOST_ENDPOINTS)
         return
     for i, endpoint in enumerate(endpoints):
         path = FieldPath("endpoints").at(i)
-        yield from _addresses(endpoint.get("addresses") or [], kind, path.child("addresses"))
+        yield from _addresses(endpoint.get("addresses") or [], kind, kept, path.child("addresses"))
         if endpoint.get("nodeName") is not None:
             yield from c.dns_subdomain(endpoint["nodeName"], path.child("nodeName"))
         if endpoint.get("hostname") is not None:
             yield from c.dns_label(endpoint["hostname"], path.child("hostname"))
         for member in ("forZones", "forNodes"):
-            yield from _hints((endpoint.get("hints") or {}).get(member) or [], path.child("hints", member))
+            yield from _hints(
+                (endpoint.get("hints") or {}).get(member) or [], path.child("hints", member)
+            )
 
 
-def _addresses(addresses: list[str], kind: str, path: FieldPath) -> c.Errors:
+def _addresses(addresses: list[str], kind: str, kept: frozenset[str], path: FieldPath) -> c.Errors:
+    """``kept``: addresses that the stored slice has."""
     if not addresses:
         yield from covered([required(path, "must contain at least 1 address")])
     elif len(addresses) > _MOST_ADDRESSES:
         yield from covered([too_many(path, len(addresses), _MOST_ADDRESSES)], "maxItems")
     for i, address in enumerate(addresses):
         at = path.at(i)
+        if address in kept:
+            continue
         if kind in ("IPv4", "IPv6"):
             wrong = ip_errors(at, address)
             yield from wrong
@@ -164,7 +201,7 @@ def _hints(hints: list[Object], path: FieldPath) -> c.Errors:
     for i, hint in enumerate(hints):
         name = hint.get("name", "")
         if name in seen:
-            yield duplicate(path.at(i), name)
+            yield duplicate(path.at(i).child("name"), name)
         seen.add(name)
         check = c.label_value if path.endswith("forZones") else c.dns_subdomain
         yield from check(name, path.at(i).child("name"))

@@ -2,44 +2,84 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
 from apiserver.fielderrors import FieldErrors, FieldPath, invalid, required
-from apiserver.kinds.base import Object, WriteContext
+from apiserver.kinds.base import WriteContext
 from apiserver.kinds.common import checks
 from apiserver.kinds.common.eventforms import to_core, to_events
 from apiserver.kinds.common.eventkind import EventKind
+from apiserver.kinds.common.internal import quote
 from apiserver.kinds.registration import register
+from apiserver.meta.objects import Object
 
 _UNSET = "needs to be unset"
 _FIXED = (
-    "involvedObject", "reason", "message", "source", "firstTimestamp", "lastTimestamp", "count", "reason", "type", "eventTime", "action",
-    "related", "reportingController", "reportingInstance",
-)  # fmt: skip
+    "involvedObject",
+    "reason",
+    "message",
+    "source",
+    "firstTimestamp",
+    "lastTimestamp",
+    "count",
+    "reason",
+    "type",
+    "eventTime",
+    "action",
+    "related",
+    "reportingController",
+    "reportingInstance",
+)
+_STRUCTS = {
+    "involvedObject": partial(quote, "core.v1.ObjectReference"),
+    "related": partial(quote, "core.v1.ObjectReference"),
+    "source": partial(quote, "core.v1.EventSource"),
+}
+_ZERO: Mapping[str, Any] = {
+    "involvedObject": {},
+    "source": {},
+    "count": 0,
+    **dict.fromkeys(("reason", "message", "type", "action"), ""),
+    **dict.fromkeys(("reportingController", "reportingInstance"), ""),
+}
+"""What an absent member is; the others are null."""
 
 
 @register("events.k8s.io", "Event")
 class Event(EventKind):
+    metadata_again = False
+
     def convert(self, obj: Object, to: str) -> Object:
         return {**to_events(obj)}
 
-    def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
-        errors = super().validate(obj, context)
-        if obj["metadata"].get("resourceVersion"):
-            return errors
-        return errors + list(_created(to_core(obj)))
+    def validate_create(self, obj: Object, context: WriteContext) -> FieldErrors:
+        return list(_created(to_core(obj)))
 
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
         new, before = to_core(obj), to_core(old)
         errors = list(_series(new)) if new.get("series") != before.get("series") else []
         for field in _FIXED:
             member = "reportingComponent" if field == "reportingController" else field
-            errors += checks.immutable(new.get(member), before.get(member), checks.root(field))
+            zero = _ZERO.get(field)
+            errors += checks.immutable(
+                new.get(member) or zero,
+                before.get(member) or zero,
+                checks.root(field),
+                quote=_STRUCTS.get(field),
+            )
         return errors
 
     def field_alias(self, version: str, name: str) -> str:
         """Selectors use the new names; the fields are kept by the old ones."""
         if name.startswith("regarding."):
             return "involvedObject." + name.removeprefix("regarding.")
-        return {"reportingController": "reportingComponent", "reason": "reason", "type": "type"}.get(name, "")
+        return {
+            "reportingController": "reportingComponent",
+            "reason": "reason",
+            "type": "type",
+        }.get(name, "")
 
 
 def _created(event: Object) -> checks.Errors:

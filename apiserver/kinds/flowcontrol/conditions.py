@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from apiserver.fielderrors import FieldPath, duplicate, required
-from apiserver.kinds.base import Object
 from apiserver.kinds.common import checks as c
+from apiserver.meta.objects import Object
 
 
 def condition_errors(obj: Object) -> c.Errors:

@@ -5,14 +5,22 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from apiserver.fielderrors import FieldErrors, FieldPath, forbidden, invalid, not_supported, required
-from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.fielderrors import (
+    FieldErrors,
+    FieldPath,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+)
+from apiserver.kinds.base import STATUS_KEEPS_METADATA, Kind, WriteContext
 from apiserver.kinds.common import checks as c
-from apiserver.kinds.common.gostruct import show
+from apiserver.kinds.common.internal import quote
 from apiserver.kinds.flowcontrol.conditions import condition_errors
 from apiserver.kinds.flowcontrol.mandatory import mandatory_errors
 from apiserver.kinds.registration import register
 from apiserver.meta import names
+from apiserver.meta.objects import Object
 from apiserver.meta.times import age
 
 GROUP = "flowcontrol.apiserver.k8s.io"
@@ -20,12 +28,23 @@ _SPEC = FieldPath("spec")
 _DISTINGUISHERS = ["ByNamespace", "ByUser"]
 _NAMESPACES = "each member of this list must be '*' or a DNS-1123 label"
 _MEMBER = {"User": "user", "Group": "group", "ServiceAccount": "serviceAccount"}
-_VERBS = ["create", "delete", "deletecollection", "get", "list", "patch", "proxy", "update", "watch"]
+_VERBS = [
+    "create",
+    "delete",
+    "deletecollection",
+    "get",
+    "list",
+    "patch",
+    "proxy",
+    "update",
+    "watch",
+]
 
 
 @register(GROUP, "FlowSchema")
 class FlowSchema(Kind):
     status = True
+    status_keeps = ("generateName", *STATUS_KEEPS_METADATA)
 
     @staticmethod
     def row_order(obj: Object) -> tuple[int, str]:
@@ -45,13 +64,17 @@ class FlowSchema(Kind):
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
         return [*_errors(obj), *mandatory_errors("flowschemas", obj)]
 
-    def validate_status_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+    def validate_status_update(
+        self, obj: Object, old: Object, context: WriteContext
+    ) -> FieldErrors:
         return list(condition_errors(obj))
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         metadata, spec = obj["metadata"], obj.get("spec") or {}
         conditions = (obj.get("status") or {}).get("conditions") or []
-        dangling = next((x.get("status", "") for x in conditions if x.get("type") == "Dangling"), "?")
+        dangling = next(
+            (x.get("status", "") for x in conditions if x.get("type") == "Dangling"), "?"
+        )
         return [
             metadata["name"],
             (spec.get("priorityLevelConfiguration") or {}).get("name", ""),
@@ -70,10 +93,16 @@ def _errors(obj: Object) -> c.Errors:
     if precedence > 10000:
         yield invalid(path, precedence, "must not be greater than 10000")
     if precedence == 1 and name != "exempt":
-        yield invalid(path, precedence, "only the schema named 'exempt' may have matchingPrecedence 1")
+        yield invalid(
+            path, precedence, "only the schema named 'exempt' may have matchingPrecedence 1"
+        )
     method = spec.get("distinguisherMethod")
     if method is not None and method.get("type") not in _DISTINGUISHERS:
-        yield not_supported(_SPEC.child("distinguisherMethod", "type"), show(method, ("type",), type=""), _DISTINGUISHERS)
+        yield not_supported(
+            _SPEC.child("distinguisherMethod", "type"),
+            quote("flowcontrol.v1.FlowDistinguisherMethod", method),
+            _DISTINGUISHERS,
+        )
     level = (spec.get("priorityLevelConfiguration") or {}).get("name", "")
     path = _SPEC.child("priorityLevelConfiguration", "name")
     if not level:
@@ -91,7 +120,9 @@ def _rule(rule: Object, path: FieldPath) -> c.Errors:
     for i, subject in enumerate(subjects):
         yield from _subject(subject, path.child("subjects").at(i))
     if not rule.get("resourceRules") and not rule.get("nonResourceRules"):
-        yield required(path, "at least one of resourceRules and nonResourceRules has to be non-empty")
+        yield required(
+            path, "at least one of resourceRules and nonResourceRules has to be non-empty"
+        )
     for i, entry in enumerate(rule.get("resourceRules") or []):
         yield from _resource_rule(entry, path.child("resourceRules").at(i))
     for i, entry in enumerate(rule.get("nonResourceRules") or []):
@@ -105,7 +136,9 @@ def _subject(subject: Object, path: FieldPath) -> c.Errors:
         return
     for other, member in _MEMBER.items():
         if other != kind and subject.get(member) is not None:
-            yield forbidden(path.child(member), f"{member} is forbidden when subject kind is not '{other}'")
+            yield forbidden(
+                path.child(member), f"{member} is forbidden when subject kind is not '{other}'"
+            )
     member = _MEMBER[kind]
     value, at = subject.get(member), path.child(member)
     if value is None:
@@ -144,14 +177,31 @@ def _verbs(values: list[str], path: FieldPath) -> c.Errors:
 def _resource_rule(rule: Object, path: FieldPath) -> c.Errors:
     yield from _verbs(rule.get("verbs") or [], path.child("verbs"))
     what = "resource rules must supply at least one api group"
-    yield from _listed(rule.get("apiGroups") or [], path.child("apiGroups"), what, "if '*' is present, must not specify other api groups")
+    yield from _listed(
+        rule.get("apiGroups") or [],
+        path.child("apiGroups"),
+        what,
+        "if '*' is present, must not specify other api groups",
+    )
     what = "resource rules must supply at least one resource"
-    yield from _listed(rule.get("resources") or [], path.child("resources"), what, "if '*' is present, must not specify other resources")
+    yield from _listed(
+        rule.get("resources") or [],
+        path.child("resources"),
+        what,
+        "if '*' is present, must not specify other resources",
+    )
     namespaces = rule.get("namespaces") or []
     if not namespaces and not rule.get("clusterScope"):
-        yield required(path.child("namespaces"), "resource rules that are not cluster scoped must supply at least one namespace")
+        yield required(
+            path.child("namespaces"),
+            "resource rules that are not cluster scoped must supply at least one namespace",
+        )
     elif len(namespaces) > 1 and "*" in namespaces:
-        yield invalid(path.child("namespaces"), namespaces, "if '*' is present, must not specify other namespaces")
+        yield invalid(
+            path.child("namespaces"),
+            namespaces,
+            "if '*' is present, must not specify other namespaces",
+        )
     for i, namespace in enumerate(namespaces if "*" not in namespaces else ()):
         for why in names.dns1123_label(namespace):
             yield invalid(path.child("namespaces").at(i), namespace, f"{_NAMESPACES}; {why}")
@@ -161,7 +211,9 @@ def _url_rule(rule: Object, path: FieldPath) -> c.Errors:
     yield from _verbs(rule.get("verbs") or [], path.child("verbs"))
     urls, at = rule.get("nonResourceURLs") or [], path.child("nonResourceURLs")
     what = "nonResourceURLs must contain at least one value"
-    yield from _listed(urls, at, what, "if '*' is present, must not specify other non-resource URLs")
+    yield from _listed(
+        urls, at, what, "if '*' is present, must not specify other non-resource URLs"
+    )
     for i, url in enumerate(urls if "*" not in urls else ()):
         why = _url_problem(url)
         if why:

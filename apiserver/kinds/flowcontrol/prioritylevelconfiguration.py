@@ -6,8 +6,15 @@ import math
 from datetime import datetime
 from typing import Any
 
-from apiserver.fielderrors import FieldErrors, FieldPath, forbidden, invalid, not_supported, required
-from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.fielderrors import (
+    FieldErrors,
+    FieldPath,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+)
+from apiserver.kinds.base import STATUS_KEEPS_METADATA, Kind, WriteContext
 from apiserver.kinds.common import checks as c
 from apiserver.kinds.declarative import tags as t
 from apiserver.kinds.declarative.declared import Declared
@@ -16,6 +23,7 @@ from apiserver.kinds.flowcontrol.conditions import condition_errors
 from apiserver.kinds.flowcontrol.flowschema import GROUP
 from apiserver.kinds.flowcontrol.mandatory import mandatory_errors
 from apiserver.kinds.registration import register
+from apiserver.meta.objects import Object
 from apiserver.meta.times import age
 
 _SPEC = FieldPath("spec")
@@ -27,6 +35,7 @@ _ENTROPY_BITS = 60
 @register(GROUP, "PriorityLevelConfiguration")
 class PriorityLevelConfiguration(Kind):
     status = True
+    status_keeps = ("generateName", *STATUS_KEEPS_METADATA)
     declared = Declared(
         {
             "spec.type": [t.alpha(t.required()), t.alpha(t.discriminator())],
@@ -74,7 +83,9 @@ class PriorityLevelConfiguration(Kind):
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
         return [*_errors(obj), *mandatory_errors("prioritylevelconfigurations", obj)]
 
-    def validate_status_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+    def validate_status_update(
+        self, obj: Object, old: Object, context: WriteContext
+    ) -> FieldErrors:
         return list(condition_errors(obj))
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
@@ -82,28 +93,46 @@ class PriorityLevelConfiguration(Kind):
         limited = spec.get("limited") or {}
         shares = limited.get("nominalConcurrencyShares", "<none>")
         queuing = (limited.get("limitResponse") or {}).get("queuing") or {}
-        queues = [queuing.get(member, "<none>") for member in ("queues", "handSize", "queueLengthLimit")]
-        return [metadata["name"], spec.get("type", ""), shares, *queues, age(metadata.get("creationTimestamp"), now)]
+        queues = [
+            queuing.get(member, "<none>") for member in ("queues", "handSize", "queueLengthLimit")
+        ]
+        return [
+            metadata["name"],
+            spec.get("type", ""),
+            shares,
+            *queues,
+            age(metadata.get("creationTimestamp"), now),
+        ]
 
 
 def _errors(obj: Object) -> c.Errors:
     spec, name = obj.get("spec") or {}, obj["metadata"].get("name", "")
     kind, limited, exempt = spec.get("type", ""), spec.get("limited"), spec.get("exempt")
     if (name == "exempt") != (kind == "Exempt"):
-        yield invalid(_SPEC.child("type"), kind, "type must be 'Exempt' if and only if name is 'exempt'")
+        yield invalid(
+            _SPEC.child("type"), kind, "type must be 'Exempt' if and only if name is 'exempt'"
+        )
     if kind == "Exempt":
         if limited is not None:
-            yield from covered([forbidden(_SPEC.child("limited"), "must be nil if the type is not Limited")])
+            yield from covered(
+                [forbidden(_SPEC.child("limited"), "must be nil if the type is not Limited")]
+            )
         if exempt is not None:
             yield from _shares(exempt, _SPEC.child("exempt"), least=0)
     elif kind == "Limited":
         if exempt is not None:
-            yield from covered([forbidden(_SPEC.child("exempt"), "must be nil if the type is Limited")])
+            yield from covered(
+                [forbidden(_SPEC.child("exempt"), "must be nil if the type is Limited")]
+            )
         if limited is None:
-            yield from covered([required(_SPEC.child("limited"), "must not be empty when type is Limited")])
+            yield from covered(
+                [required(_SPEC.child("limited"), "must not be empty when type is Limited")]
+            )
         else:
             yield from _shares(limited, _SPEC.child("limited"), least=0)
-            yield from _response(limited.get("limitResponse") or {}, _SPEC.child("limited", "limitResponse"))
+            yield from _response(
+                limited.get("limitResponse") or {}, _SPEC.child("limited", "limitResponse")
+            )
             borrowing = limited.get("borrowingLimitPercent")
             if borrowing is not None and borrowing < 0:
                 at = _SPEC.child("limited", "borrowingLimitPercent")
@@ -115,19 +144,37 @@ def _errors(obj: Object) -> c.Errors:
 def _shares(part: Object, path: FieldPath, *, least: int) -> c.Errors:
     shares, lendable = part.get("nominalConcurrencyShares", 0), part.get("lendablePercent", 0)
     if shares < least:
-        yield invalid(path.child("nominalConcurrencyShares"), shares, "must be a non-negative integer")
+        yield invalid(
+            path.child("nominalConcurrencyShares"), shares, "must be a non-negative integer"
+        )
     if not 0 <= lendable <= 100:
-        yield invalid(path.child("lendablePercent"), lendable, "must be between 0 and 100, inclusive")
+        yield invalid(
+            path.child("lendablePercent"), lendable, "must be between 0 and 100, inclusive"
+        )
 
 
 def _response(response: Object, path: FieldPath) -> c.Errors:
     kind, queuing = response.get("type", ""), response.get("queuing")
     if kind == "Reject":
         if queuing is not None:
-            yield from covered([forbidden(path.child("queuing"), "must be nil if limited.limitResponse.type is not Limited")])
+            yield from covered(
+                [
+                    forbidden(
+                        path.child("queuing"),
+                        "must be nil if limited.limitResponse.type is not Limited",
+                    )
+                ]
+            )
     elif kind == "Queue":
         if queuing is None:
-            yield from covered([required(path.child("queuing"), "must not be empty if limited.limitResponse.type is Limited")])
+            yield from covered(
+                [
+                    required(
+                        path.child("queuing"),
+                        "must not be empty if limited.limitResponse.type is Limited",
+                    )
+                ]
+            )
         else:
             yield from _queues(queuing, path.child("queuing"))
     else:
@@ -147,5 +194,8 @@ def _queues(queuing: Object, path: FieldPath) -> c.Errors:
     elif hand > queues:
         yield invalid(path.child("handSize"), hand, f"should not be greater than queues ({queues})")
     elif math.ceil(math.log2(queues) * hand) > _ENTROPY_BITS:
-        why = f"required entropy bits of deckSize {queues} and handSize {hand} should not be greater than {_ENTROPY_BITS}"
+        why = (
+            f"required entropy bits of deckSize {queues} and handSize {hand} should not "
+            f"be greater than {_ENTROPY_BITS}"
+        )
         yield invalid(path.child("handSize"), hand, why)

@@ -6,12 +6,12 @@ from datetime import datetime
 from typing import Any
 
 from apiserver.fielderrors import FieldErrors, FieldPath, invalid
-from apiserver.kinds.base import Kind, Object, WriteContext
-from apiserver.kinds.core.service_validation import hostname_errors
-from apiserver.kinds.networking.address_warnings import ip_warnings
-from apiserver.kinds.networking.addresses import ip_errors
+from apiserver.kinds.base import Kind, WriteContext
+from apiserver.kinds.common.address_warnings import ip_warnings
+from apiserver.kinds.common.addresses import hostname_errors, ip_errors
 from apiserver.kinds.networking.ingress_rules import spec_errors
 from apiserver.kinds.registration import register
+from apiserver.meta.objects import Object
 from apiserver.meta.times import age
 
 _CLASS = "kubernetes.io/ingress.class"
@@ -30,27 +30,47 @@ class Ingress(Kind):
         return list(spec_errors(obj.get("spec") or {}, None, FieldPath("spec")))
 
     def validate_create(self, obj: Object, context: WriteContext) -> FieldErrors:
-        note, name = (obj["metadata"].get("annotations") or {}).get(_CLASS), (obj.get("spec") or {}).get("ingressClassName")
+        note, name = (
+            (obj["metadata"].get("annotations") or {}).get(_CLASS),
+            (obj.get("spec") or {}).get("ingressClassName"),
+        )
         if note is None or name is None or note == name:
             return []
-        return [invalid(FieldPath("annotations").child(_CLASS), note, "must match `ingressClassName` when both are specified")]
+        return [
+            invalid(
+                FieldPath("annotations").child(_CLASS),
+                note,
+                "must match `ingressClassName` when both are specified",
+            )
+        ]
 
-    def validate_status_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+    def validate_status_update(
+        self, obj: Object, old: Object, context: WriteContext
+    ) -> FieldErrors:
         path = FieldPath("status.loadBalancer.ingress")
-        known = [x["ip"] for x in _ingress(old) if x.get("ip")]
+        ips_before = [x["ip"] for x in _ingress(old) if x.get("ip")]
         errors: FieldErrors = []
         for i, ingress in enumerate(_ingress(obj)):
             if ingress.get("ip"):
-                errors += ip_errors(path.at(i).child("ip"), ingress["ip"], known)
+                errors += ip_errors(path.at(i).child("ip"), ingress["ip"], ips_before)
             errors += hostname_errors(ingress.get("hostname", ""), path.at(i).child("hostname"))
         return errors
 
     def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
         if context.subresource:
-            return [w for i, x in enumerate(_ingress(obj)) for w in ip_warnings(f"status.loadBalancer.ingress[{i}].ip", x.get("ip", ""))]
-        notes, before = obj["metadata"].get("annotations") or {}, ((old or {}).get("metadata") or {}).get("annotations") or {}
+            return [
+                w
+                for i, x in enumerate(_ingress(obj))
+                for w in ip_warnings(f"status.loadBalancer.ingress[{i}].ip", x.get("ip", ""))
+            ]
+        notes, before = (
+            obj["metadata"].get("annotations") or {},
+            ((old or {}).get("metadata") or {}).get("annotations") or {},
+        )
         if _CLASS in notes and _CLASS not in before:
-            return [f"annotation \"{_CLASS}\" is deprecated, please use 'spec.ingressClassName' instead"]
+            return [
+                f"annotation \"{_CLASS}\" is deprecated, please use 'spec.ingressClassName' instead"
+            ]
         return []
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
@@ -72,11 +92,12 @@ def _ingress(obj: Object) -> list[Object]:
 
 
 def _hosts(rules: list[Object]) -> str:
-    """At most three hosts; a rule that comes after them counts as one more, with or without a host."""
-    shown: list[str] = []
+    """At most three hosts; a rule that comes after them counts as one more, with or without a
+    host."""
+    hosts: list[str] = []
     for rule in rules:
-        if len(shown) == _SHOWN_HOSTS:
-            return f"{','.join(shown)} + {len(rules) - _SHOWN_HOSTS} more..."
+        if len(hosts) == _SHOWN_HOSTS:
+            return f"{','.join(hosts)} + {len(rules) - _SHOWN_HOSTS} more..."
         if rule.get("host"):
-            shown.append(rule["host"])
-    return ",".join(shown) or "*"
+            hosts.append(rule["host"])
+    return ",".join(hosts) or "*"

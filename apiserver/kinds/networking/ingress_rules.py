@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from apiserver.fielderrors import FieldPath, invalid, not_supported, required
-from apiserver.kinds.base import Object
 from apiserver.kinds.common import checks as c
-from apiserver.kinds.networking.addresses import parse_ip
+from apiserver.kinds.formats import parse_ip
 from apiserver.meta import names
+from apiserver.meta.objects import Object
 
 _PATH_TYPES = ["Exact", "ImplementationSpecific", "Prefix"]
 _SEQUENCES = ("//", "/./", "/../", "%2f", "%2F")
@@ -17,10 +17,15 @@ def spec_errors(spec: Object, old: Object | None, path: FieldPath) -> c.Errors:
     """``old``: the stored spec; what is wrong there already may stay."""
     rules, backend = spec.get("rules") or [], spec.get("defaultBackend")
     if not rules and backend is None:
-        yield invalid(path, spec.get("rules"), "either `defaultBackend` or `rules` must be specified")
+        yield invalid(
+            path, spec.get("rules"), "either `defaultBackend` or `rules` must be specified"
+        )
     if backend is not None:
         yield from _backend(backend, path.child("defaultBackend"))
-    lenient_wildcards = any("*" in r.get("host", "") and any(True for _ in _http(r, path)) for r in (old or {}).get("rules") or [])
+    lenient_wildcards = any(
+        "*" in r.get("host", "") and any(True for _ in _http(r, path))
+        for r in (old or {}).get("rules") or []
+    )
     for i, rule in enumerate(rules):
         yield from _rule(rule, path.child("rules").at(i), lenient_wildcards)
     lenient_secrets = any(_secret_name(tls) for tls in (old or {}).get("tls") or [])
@@ -39,7 +44,9 @@ def _secret_name(tls: Object) -> list[str]:
 
 
 def _host(host: str, path: FieldPath) -> c.Errors:
-    yield from c.name(host, path, names.wildcard_dns1123_subdomain if "*" in host else names.dns1123_subdomain)
+    yield from c.name(
+        host, path, names.wildcard_dns1123_subdomain if "*" in host else names.dns1123_subdomain
+    )
 
 
 def _rule(rule: Object, path: FieldPath, lenient_wildcards: bool) -> c.Errors:
@@ -99,7 +106,7 @@ def _service(service: Object, path: FieldPath) -> c.Errors:
     if not service.get("name"):
         yield required(at.child("name"))
     else:
-        yield from c.name(service["name"], at.child("name"), names.dns1035_label)
+        yield from c.name(service["name"], at.child("name"), names.dns1123_label)
     port = service.get("port") or {}
     name, number = port.get("name", ""), port.get("number", 0)
     if name and number:

@@ -5,14 +5,24 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from apiserver.fielderrors import ErrorType, FieldErrors, FieldPath, forbidden, not_supported, required, too_long
-from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.fielderrors import (
+    ErrorType,
+    FieldErrors,
+    FieldPath,
+    domain_prefixed_path,
+    forbidden,
+    not_supported,
+    required,
+    too_long,
+)
+from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import checks as c
 from apiserver.kinds.declarative import tags as t
 from apiserver.kinds.declarative.declared import Declared
 from apiserver.kinds.declarative.run import covered
 from apiserver.kinds.networking.ingress_rules import reference_errors
 from apiserver.kinds.registration import register
+from apiserver.meta.objects import Object
 from apiserver.meta.times import age
 
 _SPEC = FieldPath("spec")
@@ -36,7 +46,10 @@ class IngressClass(Kind):
 
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
         spec = obj.get("spec") or {}
-        return [*_controller(spec.get("controller", "")), *_parameters(spec.get("parameters"), _SPEC.child("parameters"))]
+        return [
+            *_controller(spec.get("controller", "")),
+            *_parameters(spec.get("parameters"), _SPEC.child("parameters")),
+        ]
 
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
         new, before = ((o.get("spec") or {}).get("controller", "") for o in (obj, old))
@@ -44,18 +57,23 @@ class IngressClass(Kind):
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         metadata, spec = obj["metadata"], obj.get("spec") or {}
-        parameters, shown = spec.get("parameters"), "<none>"
+        parameters, parameters_text = spec.get("parameters"), "<none>"
         if parameters is not None:
             group = f".{parameters['apiGroup']}" if parameters.get("apiGroup") is not None else ""
-            shown = f"{parameters.get('kind', '')}{group}/{parameters.get('name', '')}"
-        return [metadata["name"], spec.get("controller", ""), shown, age(metadata.get("creationTimestamp"), now)]
+            parameters_text = f"{parameters.get('kind', '')}{group}/{parameters.get('name', '')}"
+        return [
+            metadata["name"],
+            spec.get("controller", ""),
+            parameters_text,
+            age(metadata.get("creationTimestamp"), now),
+        ]
 
 
 def _controller(value: str) -> c.Errors:
     path = _SPEC.child("controller")
     if len(value.encode()) > 250:
         yield too_long(path, 250)
-    yield from c.domain_prefixed_path(value, path)
+    yield from domain_prefixed_path(value, path)
 
 
 def _parameters(value: Object | None, path: FieldPath) -> c.Errors:

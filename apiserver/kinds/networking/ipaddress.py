@@ -6,14 +6,16 @@ import ipaddress
 from datetime import datetime
 from typing import Any
 
-from apiserver.fielderrors import FieldErrors, FieldPath, go_quote, required
-from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.fielderrors import FieldErrors, FieldPath, required
+from apiserver.golang.strconv import go_quote
+from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import checks as c
 from apiserver.kinds.declarative import tags as t
 from apiserver.kinds.declarative.declared import Declared
 from apiserver.kinds.declarative.run import covered
 from apiserver.kinds.registration import register
 from apiserver.meta import names
+from apiserver.meta.objects import Object
 from apiserver.meta.times import age
 
 _REF = FieldPath("spec.parentRef")
@@ -22,19 +24,22 @@ _REF = FieldPath("spec.parentRef")
 def strict_ip(value: str, prefix: bool = False) -> list[str]:
     """As names of IPAddresses: canonical, no leading zeros, no IPv4 in IPv6."""
     try:
-        found = ipaddress.ip_address(value) if "%" not in value else None
+        address = ipaddress.ip_address(value) if "%" not in value else None
     except ValueError:
-        found = None
-    if found is None:
+        address = None
+    if address is None:
         return ["must be a valid IP address, (e.g. 10.9.8.7 or 2001:db8::ffff)"]
-    if isinstance(found, ipaddress.IPv6Address) and found.ipv4_mapped:
+    if isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped:
         return ["must not be an IPv4-mapped IPv6 address"]
-    return [] if str(found) == value else [f"must be in canonical form ({go_quote(str(found))})"]
+    return (
+        [] if str(address) == value else [f"must be in canonical form ({go_quote(str(address))})"]
+    )
 
 
 @register("networking.k8s.io", "IPAddress")
 class IPAddress(Kind):
     generation = False
+    metadata_again = False
     name_rule = staticmethod(strict_ip)
     declared = Declared(
         {
@@ -53,13 +58,17 @@ class IPAddress(Kind):
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         ref = (obj.get("spec") or {}).get("parentRef")
-        shown = "<none>"
+        parent_text = "<none>"
         if ref is not None:
             parts = [p for p in (ref.get("resource"), ref.get("group")) if p]
             where = [p for p in (ref.get("namespace"), ref.get("name")) if p]
-            shown = "/".join([".".join(parts).lower(), *where])
+            parent_text = "/".join([".".join(parts).lower(), *where])
         # The row has an age, for which there is no column.
-        return [obj["metadata"]["name"], shown, age(obj["metadata"].get("creationTimestamp"), now)]
+        return [
+            obj["metadata"]["name"],
+            parent_text,
+            age(obj["metadata"].get("creationTimestamp"), now),
+        ]
 
 
 def _reference(ref: Object | None) -> c.Errors:

@@ -6,12 +6,14 @@ import ipaddress
 from datetime import datetime
 from typing import Any
 
-from apiserver.fielderrors import FieldErrors, FieldPath, go_quote, invalid, required
-from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.fielderrors import FieldErrors, FieldPath, invalid, required
+from apiserver.golang.strconv import go_quote
+from apiserver.kinds.base import STATUS_KEEPS_METADATA, Kind, WriteContext
 from apiserver.kinds.common import checks as c
-from apiserver.kinds.common.gostruct import show
-from apiserver.kinds.networking.addresses import parse_cidr
+from apiserver.kinds.common.addresses import parse_cidr
+from apiserver.kinds.common.internal import quote
 from apiserver.kinds.registration import register
+from apiserver.meta.objects import Object
 from apiserver.meta.times import age
 
 _CIDRS = FieldPath("spec.cidrs")
@@ -19,28 +21,42 @@ _CIDRS = FieldPath("spec.cidrs")
 
 @register("networking.k8s.io", "ServiceCIDR")
 class ServiceCIDR(Kind):
+    metadata_again = False
     generation = False
     status = True
+    status_keeps = STATUS_KEEPS_METADATA
 
     def prepare_create(self, obj: Object, context: WriteContext) -> None:
-        """Unlike other kinds with a status of their own, this one takes it from whoever writes the object (its strategy.go)."""
+        """Unlike other kinds with a status of their own, this one takes it from whoever writes the
+        object (its strategy.go)."""
         obj["status"] = obj.get("status") or {}
 
     def prepare_update(self, obj: Object, old: Object, context: WriteContext) -> None:
         obj["status"] = obj.get("status") or {}
 
-    def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
+    def validate_create(self, obj: Object, context: WriteContext) -> FieldErrors:
         return list(_cidrs_errors(obj))
 
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+        """Ranges stay; a second one may come, and is all that is validated again."""
         new, before = _cidrs(obj), _cidrs(old)
-        if not (len(new) == len(before) or (len(before) == 1 and len(new) == 2)):
+        second = len(before) == 1 and len(new) == 2
+        if len(new) != len(before) and not second:
             return [invalid(_CIDRS, new or None, c.IMMUTABLE)]
-        return [invalid(_CIDRS.at(i), x, c.IMMUTABLE) for i, (x, y) in enumerate(zip(new, before, strict=False)) if x != y]
+        changed = [
+            invalid(_CIDRS.at(i), x, c.IMMUTABLE)
+            for i, (x, y) in enumerate(zip(new, before, strict=False))
+            if x != y
+        ]
+        return changed + (list(_cidrs_errors(obj)) if second else [])
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         metadata = obj["metadata"]
-        return [metadata["name"], ",".join(_cidrs(obj)), age(metadata.get("creationTimestamp"), now)]
+        return [
+            metadata["name"],
+            ",".join(_cidrs(obj)),
+            age(metadata.get("creationTimestamp"), now),
+        ]
 
 
 def _cidrs(obj: Object) -> list[str]:
@@ -53,13 +69,25 @@ def _cidrs_errors(obj: Object) -> c.Errors:
         yield required(_CIDRS, "at least one CIDR required")
         return
     if len(cidrs) > 2:
-        yield invalid(_CIDRS, show(obj["spec"], ("cidrs",), {"cidrs": "CIDRs"}), "may only hold up to 2 values")
+        yield invalid(
+            _CIDRS,
+            quote("networking.v1.ServiceCIDRSpec", obj["spec"]),
+            "may only hold up to 2 values",
+        )
         return
     for i, text in enumerate(cidrs):
         yield from _strict_cidr(text, _CIDRS.at(i))
     networks = [parse_cidr(text) for text in cidrs]
-    if len(networks) == 2 and networks[0] and networks[1] and networks[0].version == networks[1].version:
-        why = "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64"
+    if (
+        len(networks) == 2
+        and networks[0]
+        and networks[1]
+        and networks[0].version == networks[1].version
+    ):
+        why = (
+            "may specify no more than one IP for each IP family, i.e 192.168.0.0/24 and "
+            "2001:db8::/64"
+        )
         yield invalid(_CIDRS, cidrs, why)
 
 

@@ -6,14 +6,15 @@ from datetime import datetime
 from typing import Any
 
 from apiserver.fielderrors import FieldErrors, FieldPath, GoSyntax, duplicate, required
-from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import checks as c
 from apiserver.kinds.common import resources, scheduling
-from apiserver.kinds.common.gostruct import show
+from apiserver.kinds.common.internal import quote
 from apiserver.kinds.declarative import tags as t
 from apiserver.kinds.declarative.declared import Declared
 from apiserver.kinds.declarative.run import covered
 from apiserver.kinds.registration import register
+from apiserver.meta.objects import Object, seen_before
 from apiserver.meta.times import age
 
 
@@ -21,37 +22,59 @@ from apiserver.meta.times import age
 class RuntimeClass(Kind):
     allow_unconditional_update = False
     generation = False
-    declared = Declared({"handler": [t.alpha(t.required()), t.alpha(t.immutable()), t.alpha(t.format("k8s-short-name"))]})
+    declared = Declared(
+        {
+            "handler": [
+                t.alpha(t.required()),
+                t.alpha(t.immutable()),
+                t.alpha(t.format("k8s-short-name")),
+            ]
+        }
+    )
 
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
         return list(_errors(obj))
 
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
-        return list(covered(c.immutable(obj.get("handler"), old.get("handler"), FieldPath("handler")), "immutable"))
+        return list(
+            covered(
+                c.immutable(obj.get("handler"), old.get("handler"), FieldPath("handler")),
+                "immutable",
+            )
+        )
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         metadata = obj["metadata"]
-        return [metadata["name"], obj.get("handler", ""), age(metadata.get("creationTimestamp"), now)]
+        return [
+            metadata["name"],
+            obj.get("handler", ""),
+            age(metadata.get("creationTimestamp"), now),
+        ]
 
 
 def _errors(obj: Object) -> c.Errors:
     if not obj.get("handler"):
         yield from covered([required("handler")])
     else:
-        yield from covered(c.dns_label(obj["handler"], FieldPath("handler")), "format=k8s-short-name")
+        yield from covered(
+            c.dns_label(obj["handler"], FieldPath("handler")), "format=k8s-short-name"
+        )
     overhead = obj.get("overhead")
     if overhead is not None:
-        yield from resources.requirements({"limits": overhead.get("podFixed") or {}}, FieldPath("overhead"))
+        yield from resources.requirements(
+            {"limits": overhead.get("podFixed") or {}}, FieldPath("overhead")
+        )
     plan, path = obj.get("scheduling"), FieldPath("scheduling")
     if plan is not None:
         yield from c.labels(plan.get("nodeSelector"), path.child("nodeSelector"))
         tolerations = plan.get("tolerations") or []
         yield from scheduling.tolerations(tolerations, path.child("tolerations"))
-        for i, toleration in enumerate(tolerations):
-            if toleration in tolerations[:i]:
+        for i, (toleration, again) in enumerate(
+            zip(tolerations, seen_before(tolerations), strict=True)
+        ):
+            if again:
                 yield duplicate(path.child("tolerations").at(i), _shown(toleration))
 
 
 def _shown(toleration: Object) -> GoSyntax:
-    members = ("key", "operator", "value", "effect", "tolerationSeconds")
-    return show(toleration, members, key="", operator="", value="", effect="")
+    return quote("core.v1.Toleration", toleration)

@@ -6,13 +6,14 @@ from datetime import datetime
 from typing import Any
 
 from apiserver.fielderrors import FieldPath, GoSyntax, invalid
-from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import checks as c
 from apiserver.kinds.common import selectors
-from apiserver.kinds.common.gostruct import show
+from apiserver.kinds.common.internal import quote
 from apiserver.kinds.declarative import tags as t
 from apiserver.kinds.declarative.declared import Declared
 from apiserver.kinds.registration import register
+from apiserver.meta.objects import Object
 from apiserver.meta.times import age
 
 _COUNTS = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")
@@ -29,11 +30,14 @@ def _pods(value: int | str, path: FieldPath) -> c.Errors:
 
 
 def _shown(spec: Object) -> GoSyntax:
-    return show(spec, ("minAvailable", "selector", "maxUnavailable", "unhealthyPodEvictionPolicy"))
+    return quote("policy.v1.PodDisruptionBudgetSpec", spec)
 
 
 @register("policy", "PodDisruptionBudget")
 class PodDisruptionBudget(Kind):
+    metadata_create = False
+    metadata_update = False
+    metadata_again = False
     allow_unconditional_update = False
     status = True
     declared = Declared(
@@ -43,7 +47,10 @@ class PodDisruptionBudget(Kind):
             "spec.minAvailable": [t.optional(), t.custom(_pods)],
             "spec.maxUnavailable": [t.optional(), t.custom(_pods)],
             "spec.selector": [t.optional(), t.custom(selectors.validate)],
-            "spec.unhealthyPodEvictionPolicy": [t.optional(), t.enum("AlwaysAllow", "IfHealthyBudget")],
+            "spec.unhealthyPodEvictionPolicy": [
+                t.optional(),
+                t.enum("AlwaysAllow", "IfHealthyBudget"),
+            ],
             **{f"status.{count}": [t.minimum(0)] for count in _COUNTS},
         }
     )

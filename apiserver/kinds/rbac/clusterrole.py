@@ -1,13 +1,15 @@
-"""ClusterRole: rules everywhere, for cluster-scoped objects and URLs; may gather the rules of others by labels."""
+"""ClusterRole: rules everywhere, for cluster-scoped objects and URLs; may gather the rules of
+others by labels."""
 
 from __future__ import annotations
 
 from apiserver.fielderrors import FieldErrors, FieldPath, invalid, required
-from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import checks as c
 from apiserver.kinds.common import namerules, selectors
 from apiserver.kinds.rbac.rules import DECLARED_ROLE, GROUP, rule_errors
 from apiserver.kinds.registration import register
+from apiserver.meta.objects import Object
 
 
 @register(GROUP, "ClusterRole")
@@ -21,7 +23,10 @@ class ClusterRole(Kind):
         obj.setdefault("rules", None)
 
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
-        return [*rule_errors(obj.get("rules"), namespaced=False), *_aggregation(obj.get("aggregationRule"))]
+        return [
+            *rule_errors(obj.get("rules"), namespaced=False),
+            *_aggregation(obj.get("aggregationRule")),
+        ]
 
 
 def _aggregation(rule: Object | None) -> c.Errors:
@@ -29,7 +34,9 @@ def _aggregation(rule: Object | None) -> c.Errors:
         return
     path = FieldPath("aggregationRule.clusterRoleSelectors")
     if not rule.get("clusterRoleSelectors"):
-        yield required(path, "at least one clusterRoleSelector required if aggregationRule is non-nil")
+        yield required(
+            path, "at least one clusterRoleSelector required if aggregationRule is non-nil"
+        )
     for i, selector in enumerate(rule.get("clusterRoleSelectors") or []):
         yield from selectors.validate(selector, path.at(i))
         if selectors.problem(selector):

@@ -6,10 +6,18 @@ from datetime import datetime
 from typing import Any
 
 from apiserver.fielderrors import FieldErrors
-from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import namerules
-from apiserver.kinds.rbac.rules import DECLARED_BINDING, GROUP, binding_errors, binding_update_errors, default_binding, subject_cells
+from apiserver.kinds.rbac.rules import (
+    DECLARED_BINDING,
+    GROUP,
+    binding_errors,
+    binding_update_errors,
+    default_binding,
+    subject_cells,
+)
 from apiserver.kinds.registration import register
+from apiserver.meta.objects import Object
 from apiserver.meta.times import age
 
 
@@ -32,4 +40,9 @@ class ClusterRoleBinding(Kind):
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         metadata, ref = obj["metadata"], obj["roleRef"]
         role = f"{ref.get('kind', '')}/{ref.get('name', '')}"
-        return [metadata["name"], role, age(metadata.get("creationTimestamp"), now), *subject_cells(obj)]
+        return [
+            metadata["name"],
+            role,
+            age(metadata.get("creationTimestamp"), now),
+            *subject_cells(obj),
+        ]

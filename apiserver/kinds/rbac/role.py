@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from apiserver.fielderrors import FieldErrors
-from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import namerules
 from apiserver.kinds.rbac.rules import DECLARED_ROLE, GROUP, rule_errors
 from apiserver.kinds.registration import register
+from apiserver.meta.objects import Object
 
 
 @register(GROUP, "Role")

@@ -1,19 +1,22 @@
-"""Validation of policy rules, role references and subjects (kubernetes ``pkg/apis/rbac/validation``)."""
+"""Validation of policy rules, role references and subjects (kubernetes
+``pkg/apis/rbac/validation``)."""
 
 from __future__ import annotations
 
 from apiserver.fielderrors import FieldPath, invalid, not_supported, required
-from apiserver.kinds.base import Object
 from apiserver.kinds.common import checks as c
-from apiserver.kinds.common.gostruct import show
+from apiserver.kinds.common.internal import quote
 from apiserver.kinds.declarative import tags as t
 from apiserver.kinds.declarative.declared import Declared
 from apiserver.kinds.declarative.run import covered
 from apiserver.meta import names
+from apiserver.meta.objects import Object
 
 GROUP = "rbac.authorization.k8s.io"
 
-DECLARED_ROLE = Declared({"rules": [t.alpha(t.optional())], "rules[*].verbs": [t.alpha(t.required())]})
+DECLARED_ROLE = Declared(
+    {"rules": [t.alpha(t.optional())], "rules[*].verbs": [t.alpha(t.required())]}
+)
 DECLARED_BINDING = Declared(
     {
         "subjects": [t.alpha(t.optional())],
@@ -34,9 +37,17 @@ def _rule(rule: Object, path: FieldPath, namespaced: bool) -> c.Errors:
     urls = rule.get("nonResourceURLs")
     if urls:
         if namespaced:
-            yield invalid(path.child("nonResourceURLs"), urls, "namespaced rules cannot apply to non-resource URLs")
+            yield invalid(
+                path.child("nonResourceURLs"),
+                urls,
+                "namespaced rules cannot apply to non-resource URLs",
+            )
         if rule.get("apiGroups") or rule.get("resources") or rule.get("resourceNames"):
-            yield invalid(path.child("nonResourceURLs"), urls, "rules cannot apply to both regular resources and non-resource URLs")
+            yield invalid(
+                path.child("nonResourceURLs"),
+                urls,
+                "rules cannot apply to both regular resources and non-resource URLs",
+            )
         return
     if not rule.get("apiGroups"):
         yield required(path.child("apiGroups"), "resource rules must supply at least one api group")
@@ -45,7 +56,8 @@ def _rule(rule: Object, path: FieldPath, namespaced: bool) -> c.Errors:
 
 
 def default_binding(binding: Object) -> None:
-    """Role references and subjects name RBAC's own group, except that service accounts have none."""
+    """Role references and subjects name RBAC's own group, except that service accounts have
+    none."""
     ref = binding.setdefault("roleRef", {})
     ref["apiGroup"] = ref.get("apiGroup") or GROUP
     ref.setdefault("kind", "")
@@ -71,7 +83,11 @@ def binding_errors(binding: Object, *, namespaced: bool) -> c.Errors:
 
 
 def _subject(subject: Object, path: FieldPath, namespaced: bool) -> c.Errors:
-    name, group, kind = subject.get("name", ""), subject.get("apiGroup", ""), subject.get("kind", "")
+    name, group, kind = (
+        subject.get("name", ""),
+        subject.get("apiGroup", ""),
+        subject.get("kind", ""),
+    )
     if not name:
         yield from covered([required(path.child("name"))])
     if kind == "ServiceAccount":
@@ -91,8 +107,8 @@ def _subject(subject: Object, path: FieldPath, namespaced: bool) -> c.Errors:
 def binding_update_errors(binding: Object, old: Object) -> c.Errors:
     new, before = binding.get("roleRef") or {}, old.get("roleRef") or {}
     if new != before:
-        shown = show(new, ("apiGroup", "kind", "name"), {"apiGroup": "APIGroup"}, apiGroup="", kind="", name="")
-        yield invalid("roleRef", shown, "cannot change roleRef")
+        ref_text = quote("rbac.v1.RoleRef", new)
+        yield invalid("roleRef", ref_text, "cannot change roleRef")
 
 
 def subject_cells(binding: Object) -> tuple[str, str, str]:

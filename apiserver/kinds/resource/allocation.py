@@ -1,33 +1,48 @@
-"""Status of a claim: for whom it is reserved, which devices it was given, and what drivers tell of them."""
+"""Status of a claim: for whom it is reserved, which devices it was given, and what drivers tell of
+them."""
 
 from __future__ import annotations
 
-from apiserver.fielderrors import FieldPath, GoSyntax, forbidden, invalid, not_supported, required, too_many
-from apiserver.kinds.base import Object
+from apiserver.fielderrors import (
+    FieldPath,
+    GoSyntax,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+    too_many,
+)
 from apiserver.kinds.common import checks as c
 from apiserver.kinds.common.scheduling import node_selector
 from apiserver.kinds.resource import devices as d
 from apiserver.kinds.resource.requests import references
+from apiserver.meta.objects import Object, frozen
 
 _STATUS = FieldPath("status")
 _MOST_CONSUMERS, _MOST_RESULTS, _MOST_CONDITIONS, _DATA_BYTES = 256, 32, 8, 10 * 1024
 _SOURCES = ["FromClaim", "FromClass"]
-_NOT_WHILE_DELETED = "new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set"
+_NOT_WHILE_DELETED = (
+    "new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set"
+)
 
 
-def status_errors(status: Object, old: Object, known: d.Names, *, deleted: bool) -> c.Errors:
+def status_errors(status: Object, old: Object, names: d.Names, *, deleted: bool) -> c.Errors:
     consumers, at = status.get("reservedFor") or [], _STATUS.child("reservedFor")
     allocation, before = status.get("allocation"), old.get("allocation")
-    yield from d.each_once(consumers, _MOST_CONSUMERS, _consumer, lambda ref: ref.get("uid") or "", at)
+    yield from d.each_once(
+        consumers, _MOST_CONSUMERS, _consumer, lambda ref: ref.get("uid") or "", at
+    )
     yield from _devices(status.get("devices") or [], allocation or {})
     if consumers and allocation is None:
         yield forbidden(at, "may not be specified when `allocated` is not set")
-    elif deleted and any(ref not in (old.get("reservedFor") or []) for ref in consumers):
+    elif deleted and not set(map(frozen, consumers)) <= set(
+        map(frozen, old.get("reservedFor") or [])
+    ):
         yield forbidden(at, _NOT_WHILE_DELETED)
     if before is not None and allocation is not None:
         yield from c.immutable(allocation, before, _STATUS.child("allocation"))
     elif allocation is not None:
-        yield from _allocation(allocation, _STATUS.child("allocation"), known)
+        yield from _allocation(allocation, _STATUS.child("allocation"), names)
 
 
 def _consumer(ref: Object, path: FieldPath) -> c.Errors:
@@ -36,9 +51,9 @@ def _consumer(ref: Object, path: FieldPath) -> c.Errors:
             yield required(path.child(member))
 
 
-def _allocation(allocation: Object, path: FieldPath, known: d.Names) -> c.Errors:
+def _allocation(allocation: Object, path: FieldPath, names: d.Names) -> c.Errors:
     def result(value: Object, where: FieldPath) -> c.Errors:
-        yield from d.request_reference(value.get("request") or "", where.child("request"), known)
+        yield from d.request_reference(value.get("request") or "", where.child("request"), names)
         yield from d.driver_name(value.get("driver") or "", where.child("driver"))
         yield from d.pool_name(value.get("pool") or "", where.child("pool"))
         yield from c.dns_label(value.get("device") or "", where.child("device"))
@@ -50,7 +65,7 @@ def _allocation(allocation: Object, path: FieldPath, known: d.Names) -> c.Errors
             yield required(where.child("source"))
         elif source not in _SOURCES:
             yield not_supported(where.child("source"), source, _SOURCES)
-        yield from references(value, where, known)
+        yield from references(value, where, names)
         yield from d.configuration(value, where)
 
     given, at = allocation.get("devices") or {}, path.child("devices")
@@ -74,7 +89,9 @@ def _devices(devices: list[Object], allocation: Object) -> c.Errors:
         yield from d.pool_name(value.get("pool") or "", path.child("pool"))
         yield from c.dns_label(value.get("device") or "", path.child("device"))
         if _identity(value) not in given:
-            yield invalid(path, GoSyntax(_identity(value)), "must be an allocated device in the claim")
+            yield invalid(
+                path, GoSyntax(_identity(value)), "must be an allocated device in the claim"
+            )
         if len(value.get("conditions") or ()) > _MOST_CONDITIONS:
             yield too_many(path.child("conditions"), len(value["conditions"]), _MOST_CONDITIONS)
         if value.get("data") is not None:

@@ -6,8 +6,9 @@ from datetime import datetime
 from typing import Any
 
 from apiserver.fielderrors import FieldErrors, FieldPath, invalid
-from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import checks as c
+from apiserver.kinds.common.namerules import long_name
 from apiserver.kinds.common.resources import is_extended
 from apiserver.kinds.declarative import tags as t
 from apiserver.kinds.declarative.declared import Declared
@@ -15,6 +16,7 @@ from apiserver.kinds.declarative.run import NAME_RULES, covered
 from apiserver.kinds.registration import register
 from apiserver.kinds.resource import devices as d
 from apiserver.kinds.resource.requests import OPAQUE_DRIVER, at_most
+from apiserver.meta.objects import Object
 from apiserver.meta.times import age
 
 _EXTENDED = "k8s-extended-resource-name"
@@ -22,6 +24,7 @@ _EXTENDED = "k8s-extended-resource-name"
 
 @register("resource.k8s.io", "DeviceClass")
 class DeviceClass(Kind):
+    name_rule = staticmethod(long_name)
     declared = Declared(
         {
             "metadata": NAME_RULES,
@@ -45,5 +48,7 @@ def _errors(spec: Object, path: FieldPath) -> c.Errors:
     yield from d.each(spec.get("config"), d.MOST_CONFIGS, d.configuration, path.child("config"))
     extended = spec.get("extendedResourceName")
     if extended is not None and not is_extended(extended):
-        wrong = invalid(path.child("extendedResourceName"), extended, "must be a valid extended resource name")
+        wrong = invalid(
+            path.child("extendedResourceName"), extended, "must be a valid extended resource name"
+        )
         yield from covered([wrong], f"format={_EXTENDED}")

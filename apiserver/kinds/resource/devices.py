@@ -1,7 +1,8 @@
-"""What device claims, classes and slices have in common: names, selectors, configurations, taints and tolerations.
+"""What device claims, classes and slices have in common: names, selectors, configurations, taints
+and tolerations.
 
-Source of rules and texts: k8s.io/kubernetes ``apis/resource/validation``. Errors are marked as `covered` where upstream 1.36 declares the
-same rule. Selectors' cost is not estimated.
+Source of rules and texts: k8s.io/kubernetes ``apis/resource/validation``. Errors are marked as
+`covered` where upstream 1.36 declares the same rule. Selectors' cost is not estimated.
 """
 
 from __future__ import annotations
@@ -11,13 +12,22 @@ from typing import Any
 
 import orjson
 
-from apiserver.cel.devices import selector_problem
-from apiserver.fielderrors import ErrorType, FieldPath, duplicate, invalid, not_supported, required, too_long, too_many
-from apiserver.kinds.base import Object
+from apiserver.cel.kubernetes.devices import selector_problem
+from apiserver.fielderrors import (
+    ErrorType,
+    FieldPath,
+    duplicate,
+    invalid,
+    not_supported,
+    required,
+    too_long,
+    too_many,
+)
 from apiserver.kinds.common import checks as c
 from apiserver.kinds.common.volumesources import csi_driver_name
 from apiserver.kinds.declarative.run import covered
 from apiserver.meta import names
+from apiserver.meta.objects import Object, seen_before
 
 driver_name = csi_driver_name
 """The rules of CSI drivers' names, and their texts."""
@@ -26,24 +36,36 @@ _EFFECTS = ["NoExecute", "NoSchedule", "None"]
 _OPERATORS = ["Equal", "Exists"]
 _MOST_SELECTORS, MOST_CONFIGS = 32, 32
 _EXPRESSION_BYTES, _PARAMETERS_BYTES, _IDENTIFIER_BYTES, _POOL_BYTES = 10 * 1024, 10 * 1024, 32, 253
-_UNKNOWN_REQUEST = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
+_UNKNOWN_REQUEST = (
+    "must be the name of a request in the claim or the name of a request and a "
+    "subrequest separated by '/'"
+)
 
 Names = Mapping[str, set[str]]
 """Names of a claim's requests → names of their alternatives."""
 
 
-def each(items: Sequence[Any] | None, most: int, check: Callable[[Any, FieldPath], c.Errors], path: FieldPath) -> c.Errors:
+def each(
+    items: Sequence[Any] | None,
+    most: int,
+    check: Callable[[Any, FieldPath], c.Errors],
+    path: FieldPath,
+) -> c.Errors:
     """Of a list that is too long, nothing else is said."""
-    found = items or ()
-    if len(found) > most:
-        yield from covered([too_many(path, len(found), most)], "maxItems")
+    entries = items or ()
+    if len(entries) > most:
+        yield from covered([too_many(path, len(entries), most)], "maxItems")
         return
-    for i, item in enumerate(found):
+    for i, item in enumerate(entries):
         yield from check(item, path.at(i))
 
 
 def each_once(
-    items: Sequence[Any] | None, most: int, check: Callable[[Any, FieldPath], c.Errors], key: Callable[[Any], str], path: FieldPath
+    items: Sequence[Any] | None,
+    most: int,
+    check: Callable[[Any, FieldPath], c.Errors],
+    key: Callable[[Any], str],
+    path: FieldPath,
 ) -> c.Errors:
     yield from each(items, most, check, path)
     seen: set[str] = set()
@@ -64,19 +86,30 @@ def pool_name(name: str, path: FieldPath) -> c.Errors:
 
 
 def qualified_name(name: str, path: FieldPath) -> c.Errors:
-    """An identifier, with or without the domain of a driver; more than one "/" is let through, as upstream has it."""
+    """An identifier, with or without the domain of a driver; more than one "/" is let through, as
+    upstream has it."""
     domain, *rest = name.split("/")
     if not rest:
         yield from _identifier(domain, path)
     elif len(rest) == 1:
-        yield from driver_name(domain, path) if domain else [invalid(path, "", "the domain must not be empty")]
-        yield from _identifier(rest[0], path) if rest[0] else [invalid(path, "", "the name must not be empty")]
+        yield from (
+            driver_name(domain, path)
+            if domain
+            else [invalid(path, "", "the domain must not be empty")]
+        )
+        yield from (
+            _identifier(rest[0], path)
+            if rest[0]
+            else [invalid(path, "", "the name must not be empty")]
+        )
 
 
 def fully_qualified_name(name: str, path: FieldPath) -> c.Errors:
     yield from qualified_name(name, path)
     if "/" not in name:
-        yield invalid(path, name, "a fully qualified name must be a domain and a name separated by a slash")
+        yield invalid(
+            path, name, "a fully qualified name must be a domain and a name separated by a slash"
+        )
 
 
 def _identifier(name: str, path: FieldPath) -> c.Errors:
@@ -85,14 +118,16 @@ def _identifier(name: str, path: FieldPath) -> c.Errors:
     yield from c.rule(name, path, names.c_identifier)
 
 
-def request_reference(name: str, path: FieldPath, known: Names) -> c.Errors:
+def request_reference(name: str, path: FieldPath, request_names: Names) -> c.Errors:
     segments = name.split("/")
     if len(segments) > 2:
         yield invalid(path, name, _UNKNOWN_REQUEST)
         return
     for segment in segments:
         yield from c.dns_label(segment, path)
-    if segments[0] not in known or (len(segments) == 2 and segments[1] not in known[segments[0]]):
+    if segments[0] not in request_names or (
+        len(segments) == 2 and segments[1] not in request_names[segments[0]]
+    ):
         yield invalid(path, name, _UNKNOWN_REQUEST)
 
 
@@ -118,12 +153,17 @@ def configuration(config: Object, path: FieldPath) -> c.Errors:
         yield required(path.child("opaque"))
         return
     yield from _covered_driver(opaque.get("driver") or "", path.child("opaque", "driver"))
-    yield from raw_object(opaque.get("parameters"), path.child("opaque", "parameters"), _PARAMETERS_BYTES)
+    yield from raw_object(
+        opaque.get("parameters"), path.child("opaque", "parameters"), _PARAMETERS_BYTES
+    )
 
 
 def _covered_driver(name: str, path: FieldPath) -> c.Errors:
     for error in driver_name(name, path):
-        origin = {ErrorType.INVALID: "format=k8s-long-name-caseless", ErrorType.TOO_LONG: "maxLength"}.get(error.type, "")
+        origin = {
+            ErrorType.INVALID: "format=k8s-long-name-caseless",
+            ErrorType.TOO_LONG: "maxLength",
+        }.get(error.type, "")
         yield from covered([error], origin)
 
 
@@ -138,13 +178,15 @@ def raw_object(value: Any, path: FieldPath, most: int) -> c.Errors:
 
 
 def toleration(value: Object, path: FieldPath) -> c.Errors:
-    key, operator, effect, wanted = (value.get(member) or "" for member in ("key", "operator", "effect", "value"))
+    key, operator, effect, given_value = (
+        value.get(member) or "" for member in ("key", "operator", "effect", "value")
+    )
     if key:
         yield from c.qualified_name(key, path.child("key"))
-    if operator == "Exists" and wanted:
-        yield invalid(path.child("value"), wanted, "must be empty for operator `Exists`")
+    if operator == "Exists" and given_value:
+        yield invalid(path.child("value"), given_value, "must be empty for operator `Exists`")
     elif operator == "Equal":
-        yield from c.label_value(wanted, path.child("value"))
+        yield from c.label_value(given_value, path.child("value"))
     elif operator != "Exists":
         yield from c.one_of(operator, path.child("operator"), _OPERATORS)
     if effect and effect not in _EFFECTS:
@@ -160,17 +202,31 @@ def taint(value: Object, path: FieldPath) -> c.Errors:
 
 def binding_conditions(obj: Object, path: FieldPath) -> c.Errors:
     """Of a device in a slice, or of one that is allocated."""
-    wanted, failures = obj.get("bindingConditions") or [], obj.get("bindingFailureConditions") or []
+    conditions, failures = (
+        obj.get("bindingConditions") or [],
+        obj.get("bindingFailureConditions") or [],
+    )
     at, failed_at = path.child("bindingConditions"), path.child("bindingFailureConditions")
-    yield from each(wanted, 4, c.qualified_name, at)
+    yield from each(conditions, 4, c.qualified_name, at)
     yield from each(failures, 4, c.qualified_name, failed_at)
-    yield from (duplicate(at.at(i), name) for i, name in enumerate(wanted) if name in wanted[:i])
-    for i, name in enumerate(failures):
-        if name in failures[:i]:
+    yield from (
+        duplicate(at.at(i), conditions[i])
+        for i, again in enumerate(seen_before(conditions))
+        if again
+    )
+    needed = frozenset(conditions)
+    for i, (name, again) in enumerate(zip(failures, seen_before(failures), strict=True)):
+        if again:
             yield duplicate(failed_at.at(i), name)
-        if name in wanted:
-            yield invalid(failed_at.at(i), name, "bindingFailureConditions must not overlap with bindingConditions")
-    if failures and not wanted:
+        if name in needed:
+            yield invalid(
+                failed_at.at(i),
+                name,
+                "bindingFailureConditions must not overlap with bindingConditions",
+            )
+    if failures and not conditions:
         yield invalid(at, None, "bindingConditions are required to use bindingFailureConditions")
-    if wanted and not failures:
-        yield invalid(failed_at, None, "bindingFailureConditions are required to use bindingConditions")
+    if conditions and not failures:
+        yield invalid(
+            failed_at, None, "bindingFailureConditions are required to use bindingConditions"
+        )

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from apiserver.fielderrors import FieldErrors, FieldPath
-from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.kinds.base import STATUS_KEEPS_METADATA, Kind, WriteContext
 from apiserver.kinds.common import checks as c
+from apiserver.kinds.common.internal import quote
 from apiserver.kinds.declarative import tags as t
 from apiserver.kinds.declarative.declared import Declared
 from apiserver.kinds.declarative.run import covered
@@ -23,6 +25,7 @@ from apiserver.kinds.resource.requests import (
     default_tolerations,
     request_names,
 )
+from apiserver.meta.objects import Object
 from apiserver.meta.times import age
 
 
@@ -30,6 +33,7 @@ from apiserver.meta.times import age
 class ResourceClaim(Kind):
     generation = False
     status = True
+    status_keeps = STATUS_KEEPS_METADATA
     declared = Declared(
         {
             "": [t.supports_subresource("/status")],
@@ -59,11 +63,20 @@ class ResourceClaim(Kind):
         return list(claim_errors(obj.get("spec") or {}, FieldPath("spec")))
 
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
-        return list(covered(c.immutable(obj.get("spec"), old.get("spec"), FieldPath("spec")), "immutable"))
+        spec, shown = obj.get("spec") or {}, partial(quote, "resource.v1.ResourceClaimSpec")
+        changed = c.immutable(spec, old.get("spec") or {}, FieldPath("spec"), quote=shown)
+        return list(covered(changed, "immutable"))
 
-    def validate_status_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
-        deleted, known = bool(obj["metadata"].get("deletionTimestamp")), request_names(obj.get("spec") or {})
-        return list(status_errors(obj.get("status") or {}, old.get("status") or {}, known, deleted=deleted))
+    def validate_status_update(
+        self, obj: Object, old: Object, context: WriteContext
+    ) -> FieldErrors:
+        deleted, names = (
+            bool(obj["metadata"].get("deletionTimestamp")),
+            request_names(obj.get("spec") or {}),
+        )
+        return list(
+            status_errors(obj.get("status") or {}, old.get("status") or {}, names, deleted=deleted)
+        )
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         metadata, status = obj["metadata"], obj.get("status") or {}

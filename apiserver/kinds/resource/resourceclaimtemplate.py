@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from apiserver.fielderrors import FieldErrors, FieldPath
-from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import checks as c
+from apiserver.kinds.common.claims import template_metadata
+from apiserver.kinds.common.internal import quote
 from apiserver.kinds.declarative.declared import Declared
 from apiserver.kinds.declarative.tree import under
 from apiserver.kinds.registration import register
 from apiserver.kinds.resource.requests import CLAIM_RULES, claim_errors, default_claim
+from apiserver.meta.objects import Object
 from apiserver.meta.times import age
 
 
@@ -23,17 +27,16 @@ class ResourceClaimTemplate(Kind):
     def default(self, obj: Object, version: str) -> None:
         default_claim(obj.setdefault("spec", {}).setdefault("spec", {}))
 
-    def validate_create(self, obj: Object, context: WriteContext) -> FieldErrors:
+    def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
         spec, path = obj.get("spec") or {}, FieldPath("spec")
-        metadata = spec.get("metadata") or {}
         return [
-            *c.labels(metadata.get("labels"), path.child("metadata", "labels")),
-            *c.annotation_map(metadata.get("annotations"), path.child("metadata", "annotations")),
+            *template_metadata(spec.get("metadata") or {}, path.child("metadata")),
             *claim_errors(spec.get("spec") or {}, path.child("spec")),
         ]
 
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
-        return list(c.immutable(obj.get("spec"), old.get("spec"), FieldPath("spec")))
+        spec, shown = obj.get("spec") or {}, partial(quote, "resource.v1.ResourceClaimTemplateSpec")
+        return list(c.immutable(spec, old.get("spec") or {}, FieldPath("spec"), quote=shown))
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         metadata = obj["metadata"]

@@ -7,22 +7,29 @@ from datetime import datetime
 from typing import Any
 
 from apiserver.fielderrors import FieldErrors, FieldPath, invalid, required
-from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.golang.strconv import go_quote
+from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import checks as c
+from apiserver.kinds.common.internal import quote_list
 from apiserver.kinds.common.scheduling import node_selector
 from apiserver.kinds.registration import register
 from apiserver.kinds.resource import devices as d
 from apiserver.kinds.resource.slicedevices import counter_set, device
+from apiserver.meta.objects import Object
 from apiserver.meta.times import age, format_time
 
 _SPEC = FieldPath("spec")
 _MOST_DEVICES, _MOST_ADVANCED_DEVICES, _MOST_COUNTER_SETS = 128, 64, 8
-_PLACES = "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required"
+_PLACES = (
+    "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required"
+)
 _ONE_TERM = "must have exactly one node selector term"
 
 
 @register("resource.k8s.io", "ResourceSlice")
 class ResourceSlice(Kind):
+    metadata_again = False
+
     def prepare_create(self, obj: Object, context: WriteContext) -> None:
         super().prepare_create(obj, context)
         _date_taints(obj, context)
@@ -37,6 +44,14 @@ class ResourceSlice(Kind):
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
         return list(_errors(obj.get("spec") or {}, old.get("spec") or {}))
 
+    def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
+        driver = (obj.get("spec") or {}).get("driver") or ""
+        if driver == driver.lower():
+            return []
+        name = go_quote(driver)
+        why = f"driver names should be lowercase; {name} contains uppercase characters"
+        return [f"spec.driver: {why}"]
+
     def fields(self, obj: Object) -> Mapping[str, str]:
         spec = obj.get("spec") or {}
         return {"spec.nodeName": spec.get("nodeName") or "", "spec.driver": spec.get("driver", "")}
@@ -44,7 +59,13 @@ class ResourceSlice(Kind):
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         metadata, spec = obj["metadata"], obj.get("spec") or {}
         pool = (spec.get("pool") or {}).get("name", "")
-        return [metadata["name"], spec.get("nodeName") or "", spec.get("driver", ""), pool, age(metadata.get("creationTimestamp"), now)]
+        return [
+            metadata["name"],
+            spec.get("nodeName") or "",
+            spec.get("driver", ""),
+            pool,
+            age(metadata.get("creationTimestamp"), now),
+        ]
 
 
 def _date_taints(obj: Object, context: WriteContext) -> None:
@@ -59,11 +80,17 @@ def _errors(spec: Object, old: Object | None) -> c.Errors:
     pool, path = spec.get("pool") or {}, _SPEC.child("pool")
     yield from d.pool_name(pool.get("name") or "", path.child("name"))
     if pool.get("resourceSliceCount", 0) <= 0:
-        yield invalid(path.child("resourceSliceCount"), pool.get("resourceSliceCount", 0), c.NOT_POSITIVE)
+        yield invalid(
+            path.child("resourceSliceCount"), pool.get("resourceSliceCount", 0), c.NOT_POSITIVE
+        )
     if pool.get("generation", 0) < 0:
-        yield invalid(path.child("generation"), pool["generation"], "must be greater than or equal to zero")
+        yield invalid(
+            path.child("generation"), pool["generation"], "must be greater than or equal to zero"
+        )
     if old is not None:
-        yield from c.immutable(pool.get("name"), (old.get("pool") or {}).get("name"), path.child("name"))
+        yield from c.immutable(
+            pool.get("name"), (old.get("pool") or {}).get("name"), path.child("name")
+        )
         for member in ("driver", "nodeName"):
             yield from c.immutable(spec.get(member), old.get(member), _SPEC.child(member))
     yield from _places(spec)
@@ -76,13 +103,16 @@ def _places(spec: Object) -> c.Errors:
         chosen.append("`nodeName`")
         yield from c.dns_subdomain(name, _SPEC.child("nodeName"))
     elif name is not None:
-        yield invalid(_SPEC.child("nodeName"), name, "must be either unset or set to a non-empty string")
+        yield invalid(
+            _SPEC.child("nodeName"), name, "must be either unset or set to a non-empty string"
+        )
     if selector is not None:
         chosen.append("`nodeSelector`")
         at, terms = _SPEC.child("nodeSelector"), selector.get("nodeSelectorTerms")
         yield from node_selector(selector, at)
         if len(terms or ()) != 1:
-            yield invalid(at.child("nodeSelectorTerms"), terms, _ONE_TERM)
+            shown = quote_list("core.v1.NodeSelectorTerm", terms)
+            yield invalid(at.child("nodeSelectorTerms"), shown, _ONE_TERM)
     for member in ("allNodes", "perDeviceNodeSelection"):
         if spec.get(member):
             chosen.append(f"`{member}`")
@@ -99,14 +129,19 @@ def _devices(spec: Object, old: Object) -> c.Errors:
     if counters is not None and devices is not None:
         yield invalid(_SPEC, "", "only one of `sharedCounters` or `devices` is allowed")
     advanced = any(v.get("taints") or v.get("consumesCounters") for v in devices or ())
-    most, placed = _MOST_ADVANCED_DEVICES if advanced else _MOST_DEVICES, bool(spec.get("perDeviceNodeSelection"))
+    most, placed = (
+        _MOST_ADVANCED_DEVICES if advanced else _MOST_DEVICES,
+        bool(spec.get("perDeviceNodeSelection")),
+    )
     stored = {v.get("name") or "": v for v in old.get("devices") or ()}
 
     def check(value: Object, path: FieldPath) -> c.Errors:
         return device(value, stored.get(value.get("name") or ""), path, placed=placed)
 
     yield from d.each_once(devices, most, check, _name_of, _SPEC.child("devices"))
-    yield from d.each_once(counters, _MOST_COUNTER_SETS, counter_set, _name_of, _SPEC.child("sharedCounters"))
+    yield from d.each_once(
+        counters, _MOST_COUNTER_SETS, counter_set, _name_of, _SPEC.child("sharedCounters")
+    )
 
 
 def _name_of(value: Object) -> str:

@@ -7,50 +7,74 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from apiserver.fielderrors import FieldPath, forbidden, invalid, required, too_long, too_many
-from apiserver.kinds.base import Object
 from apiserver.kinds.common import checks as c
 from apiserver.kinds.common.scheduling import node_selector
 from apiserver.kinds.resource import devices as d
+from apiserver.meta.objects import Object
 
 _MOST_MEMBERS, _MOST_COUNTERS, _MOST_CONSUMED, _MOST_TAINTS = 32, 32, 2, 16
 _VALUE_BYTES = 64
 _PRE, _BUILD = r"(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)", r"[0-9a-zA-Z-]+"
-_SEMVER = re.compile(rf"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-{_PRE}(\.{_PRE})*)?(\+{_BUILD}(\.{_BUILD})*)?", re.ASCII)
+_SEMVER = re.compile(
+    rf"(0|[1-9]\d*)\.(0|[1-9]\d*)\.(0|[1-9]\d*)(-{_PRE}(\.{_PRE})*)?(\+{_BUILD}(\.{_BUILD})*)?",
+    re.ASCII,
+)
 _ONE_PLACE = (
-    "exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when `perDeviceNodeSelection` is set to true in the "
+    "exactly one of `nodeName`, `nodeSelector`, or `allNodes` is required when "
+    "`perDeviceNodeSelection` is set to true in the "
     "ResourceSlice spec"
 )
-_NO_PLACE = "`nodeName`, `nodeSelector` and `allNodes` can only be set if `perDeviceNodeSelection` is set to true in the ResourceSlice spec"
+_NO_PLACE = (
+    "`nodeName`, `nodeSelector` and `allNodes` can only be set if "
+    "`perDeviceNodeSelection` is set to true in the ResourceSlice spec"
+)
 
 
 def device(value: Object, old: Object | None, path: FieldPath, *, placed: bool) -> c.Errors:
-    """old: the device of that name in the stored slice; placed: each device says for itself on which nodes it is."""
+    """old: the device of that name in the stored slice; placed: each device says for itself on
+    which nodes it is."""
     yield from c.dns_label(value.get("name") or "", path.child("name"))
     attributes, capacity = value.get("attributes") or {}, value.get("capacity") or {}
     if len(attributes) + len(capacity) > _MOST_MEMBERS:
         text = f"the total number of attributes and capacities must not exceed {_MOST_MEMBERS}"
         yield invalid(path, len(attributes) + len(capacity), text)
     yield from _members(attributes, _attribute, path.child("attributes"))
-    yield from _members(capacity, _shared if value.get("allowMultipleAllocations") else _whole, path.child("capacity"))
+    yield from _members(
+        capacity,
+        _shared if value.get("allowMultipleAllocations") else _whole,
+        path.child("capacity"),
+    )
     if old is None or (old.get("taints") or []) != (value.get("taints") or []):
         yield from d.each(value.get("taints"), _MOST_TAINTS, d.taint, path.child("taints"))
     consumed = value.get("consumesCounters")
-    yield from d.each_once(consumed, _MOST_CONSUMED, _consumption, lambda v: v.get("counterSet") or "", path.child("consumesCounters"))
+    yield from d.each_once(
+        consumed,
+        _MOST_CONSUMED,
+        _consumption,
+        lambda v: v.get("counterSet") or "",
+        path.child("consumesCounters"),
+    )
     yield from _place(value, path) if placed else _no_place(value, path)
     yield from d.binding_conditions(value, path)
 
 
-def _members(values: Mapping[str, Object], check: Callable[[Object, FieldPath], c.Errors], path: FieldPath) -> c.Errors:
+def _members(
+    values: Mapping[str, Object], check: Callable[[Object, FieldPath], c.Errors], path: FieldPath
+) -> c.Errors:
     for key, value in sorted(values.items()):
         yield from d.qualified_name(key, path.key(key))
         yield from check(value, path.key(key))
 
 
 def _attribute(value: Object, path: FieldPath) -> c.Errors:
-    chosen = [member for member in ("bool", "int", "string", "version") if value.get(member) is not None]
+    chosen = [
+        member for member in ("bool", "int", "string", "version") if value.get(member) is not None
+    ]
     version = value.get("version")
     if version is not None and not _SEMVER.fullmatch(version):
-        yield invalid(path.child("version"), version, "must be a string compatible with semver.org spec 2.0.0")
+        yield invalid(
+            path.child("version"), version, "must be a string compatible with semver.org spec 2.0.0"
+        )
     for member in ("string", "version"):
         if len((value.get(member) or "").encode()) > _VALUE_BYTES:
             yield too_long(path.child(member), _VALUE_BYTES)
@@ -67,7 +91,10 @@ def _shared(value: Object, path: FieldPath) -> c.Errors:
     policy, at = value.get("requestPolicy") or {}, path.child("requestPolicy")
     chosen = [member for member in ("validValues", "validRange") if policy.get(member)]
     if len(chosen) == 2:
-        text = 'exactly one policy can be specified, cannot specify "validValues" and "validRange" at the same time'
+        text = (
+            'exactly one policy can be specified, cannot specify "validValues" and '
+            '"validRange" at the same time'
+        )
         yield forbidden(at, text)
     elif chosen and policy.get("default") is None:
         yield required(at.child("default"), f"required when {chosen[0]} is defined")

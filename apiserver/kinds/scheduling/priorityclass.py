@@ -7,10 +7,11 @@ from typing import Any
 
 from apiserver.errors import Forbidden
 from apiserver.fielderrors import FieldErrors, FieldPath, forbidden
-from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import checks as c
 from apiserver.kinds.registration import register
 from apiserver.meta.gvk import GroupResource
+from apiserver.meta.objects import Object
 from apiserver.meta.times import age
 
 _GROUP = "scheduling.k8s.io"
@@ -31,14 +32,21 @@ class PriorityClass(Kind):
         if "generation" in old["metadata"]:
             obj["metadata"]["generation"] = old["metadata"]["generation"]
 
-    def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
+    def validate_create(self, obj: Object, context: WriteContext) -> FieldErrors:
         return list(_errors(obj))
 
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
         errors: FieldErrors = []
         if obj.get("value", 0) != old.get("value", 0):
             errors.append(forbidden("value", "may not be changed in an update."))
-        return [*errors, *c.immutable(obj.get("preemptionPolicy"), old.get("preemptionPolicy"), FieldPath("preemptionPolicy"))]
+        return [
+            *errors,
+            *c.immutable(
+                obj.get("preemptionPolicy"),
+                old.get("preemptionPolicy"),
+                FieldPath("preemptionPolicy"),
+            ),
+        ]
 
     def validate_delete(self, obj: Object, context: WriteContext) -> FieldErrors:
         """Raises Forbidden for the classes of the system."""
@@ -64,11 +72,18 @@ def _errors(obj: Object) -> c.Errors:
     if name.startswith("system-"):
         why = _not_system(name, value, bool(obj.get("globalDefault")))
         if why:
-            reserved = "priority class names with 'system-' prefix are reserved for system use only. error: "
+            reserved = (
+                "priority class names with 'system-' prefix are reserved for system use "
+                "only. error: "
+            )
             yield forbidden("metadata.name", reserved + why)
     elif value > _HIGHEST:
         yield forbidden("value", f"maximum allowed value of a user defined priority is {_HIGHEST}")
-    yield from c.one_of(obj.get("preemptionPolicy"), FieldPath("preemptionPolicy"), ["PreemptLowerPriority", "Never"])
+    yield from c.one_of(
+        obj.get("preemptionPolicy"),
+        FieldPath("preemptionPolicy"),
+        ["PreemptLowerPriority", "Never"],
+    )
 
 
 def _not_system(name: str, value: int, default: bool) -> str:

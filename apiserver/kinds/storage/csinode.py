@@ -6,11 +6,12 @@ from datetime import datetime
 from typing import Any
 
 from apiserver.fielderrors import FieldErrors, FieldPath, duplicate, invalid, required
-from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import checks as c
-from apiserver.kinds.common.gostruct import show
+from apiserver.kinds.common.internal import quote
 from apiserver.kinds.common.volumesources import csi_driver_name
 from apiserver.kinds.registration import register
+from apiserver.meta.objects import Object, seen_before
 from apiserver.meta.times import age
 
 _DRIVERS = FieldPath("spec.drivers")
@@ -21,20 +22,27 @@ class CSINode(Kind):
     allow_unconditional_update = False
     returns_deleted = True
     generation = False
+    metadata_update = False
 
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
         seen: set[str] = set()
-        return [e for i, driver in enumerate(_drivers(obj)) for e in _driver(driver, _DRIVERS.at(i), seen)]
+        return [
+            e
+            for i, driver in enumerate(_drivers(obj))
+            for e in _driver(driver, _DRIVERS.at(i), seen)
+        ]
 
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
         """Drivers come and go, but do not change (their allocatable may)."""
-        before = {d.get("name"): _fixed(d) for d in _drivers(old)}
-        errors: FieldErrors = []
+        drivers: dict[str, list[Object]] = {}
         for driver in _drivers(obj):
-            if driver.get("name") in before and before[driver.get("name")] != _fixed(driver):
-                shown = show(driver, ("name", "nodeID", "topologyKeys", "allocatable"))
-                errors.append(invalid("CSINodeDriver", shown, c.IMMUTABLE))
-        return errors
+            drivers.setdefault(driver.get("name", ""), []).append(_fixed(driver))
+        return [
+            invalid(_DRIVERS, quote("storage.v1.CSINodeDriver", driver), c.IMMUTABLE)
+            for before in _drivers(old)
+            for driver in drivers.get(before.get("name", ""), ())
+            if driver != _fixed(before)
+        ]
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         metadata = obj["metadata"]
@@ -50,21 +58,25 @@ def _fixed(driver: Object) -> Object:
 
 
 def _driver(driver: Object, path: FieldPath, seen: set[str]) -> c.Errors:
-    name, node, keys = driver.get("name", ""), driver.get("nodeID", ""), driver.get("topologyKeys") or []
+    name, node, keys = (
+        driver.get("name", ""),
+        driver.get("nodeID", ""),
+        driver.get("topologyKeys") or [],
+    )
     yield from csi_driver_name(name, path.child("name"))
     if not node:
         yield required(path.child("nodeID"))
     if len(node.encode()) > 192:
         yield invalid(path.child("nodeID"), node, "must be 192 characters or less")
-    yield from c.non_negative((driver.get("allocatable") or {}).get("count"), path.child("allocatable", "count"))
+    yield from c.non_negative(
+        (driver.get("allocatable") or {}).get("count"), path.child("allocatable", "count")
+    )
     if name in seen:
         yield duplicate(path.child("name"), name)
     seen.add(name)
-    topology = path.child("topologyKeys")
-    for i, key in enumerate(keys):
+    for key, again in zip(keys, seen_before(keys), strict=True):
         if not key:
-            yield required(topology)
-        elif key in keys[:i]:
-            yield duplicate(topology, key)
-        else:
-            yield from c.qualified_name(key, topology)
+            yield required(path)
+        if again:
+            yield duplicate(path, key)
+        yield from c.qualified_name(key, path)

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from apiserver.fielderrors import FieldErrors, FieldPath, invalid
-from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import checks as c
 from apiserver.kinds.common import selectors
 from apiserver.kinds.registration import register
+from apiserver.meta.objects import Object
 from apiserver.meta.quantity import parse_quantity
 
 
@@ -25,4 +26,8 @@ class CSIStorageCapacity(Kind):
         return errors
 
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
-        return [e for name in ("nodeTopology", "storageClassName") for e in c.immutable(obj.get(name), old.get(name), FieldPath(name))]
+        return [
+            e
+            for name in ("nodeTopology", "storageClassName")
+            for e in c.immutable(obj.get(name), old.get(name), FieldPath(name))
+        ]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Hashable
 from datetime import datetime
 from typing import Any
 
 from apiserver.fielderrors import FieldErrors, FieldPath, duplicate, invalid, required, too_long
-from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import checks as c
 from apiserver.kinds.common.nodelabels import DEPRECATED
 from apiserver.kinds.declarative import tags as t
@@ -14,6 +16,7 @@ from apiserver.kinds.declarative.declared import Declared
 from apiserver.kinds.declarative.run import covered
 from apiserver.kinds.registration import register
 from apiserver.meta import names
+from apiserver.meta.objects import Object, frozen
 from apiserver.meta.times import age
 
 _MODES = ["Immediate", "WaitForFirstConsumer"]
@@ -43,7 +46,11 @@ class StorageClass(Kind):
         return list(_errors(obj))
 
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
-        changed = [e for name in _IMMUTABLE for e in c.immutable(obj.get(name) or None, old.get(name) or None, FieldPath(name))]
+        changed = [
+            e
+            for name in _IMMUTABLE
+            for e in c.immutable(_given(obj, name), _given(old, name), FieldPath(name))
+        ]
         return list(covered(changed, "immutable"))
 
     def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
@@ -57,8 +64,12 @@ class StorageClass(Kind):
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         metadata = obj["metadata"]
-        default = (metadata.get("annotations") or {}).get("storageclass.kubernetes.io/is-default-class") == "true"
-        beta = (metadata.get("annotations") or {}).get("storageclass.beta.kubernetes.io/is-default-class") == "true"
+        default = (metadata.get("annotations") or {}).get(
+            "storageclass.kubernetes.io/is-default-class"
+        ) == "true"
+        beta = (metadata.get("annotations") or {}).get(
+            "storageclass.beta.kubernetes.io/is-default-class"
+        ) == "true"
         return [
             f"{metadata['name']} (default)" if default or beta else metadata["name"],
             obj.get("provisioner", ""),
@@ -69,18 +80,31 @@ class StorageClass(Kind):
         ]
 
 
+def _given(obj: Object, name: str) -> Any:
+    """null and empty are equal, but for the provisioner, which is never null."""
+    return obj.get(name) or ("" if name == "provisioner" else None)
+
+
 def _errors(obj: Object) -> c.Errors:
     provisioner = obj.get("provisioner", "")
     if not provisioner:
         yield from covered([required("provisioner")])
     else:
-        for text in names.label_key(provisioner.lower()):
-            yield invalid("provisioner", provisioner, text)
+        yield from provisioner_errors(provisioner, "provisioner")
     yield from parameter_errors(obj.get("parameters"), 512)
     if obj.get("reclaimPolicy"):
         yield from c.one_of(obj["reclaimPolicy"], FieldPath("reclaimPolicy"), ["Delete", "Retain"])
-    yield from c.one_of(obj.get("volumeBindingMode"), FieldPath("volumeBindingMode"), _MODES, empty=True)
-    yield from _topologies(obj.get("allowedTopologies") or [])
+    yield from c.one_of(
+        obj.get("volumeBindingMode"), FieldPath("volumeBindingMode"), _MODES, empty=True
+    )
+    yield from c.few(_topologies(obj.get("allowedTopologies") or []))
+
+
+def provisioner_errors(name: str, path: str) -> c.Errors:
+    """The name of a driver or provisioner that is set: a qualified name but for its case, which is
+    also lost where it is quoted."""
+    for text in names.label_key(name.lower()):
+        yield invalid(path, name.lower(), text)
 
 
 def parameter_errors(parameters: Object | None, most: int) -> c.Errors:
@@ -97,19 +121,24 @@ def parameter_errors(parameters: Object | None, most: int) -> c.Errors:
 
 
 def _topologies(terms: list[Object]) -> c.Errors:
-    seen: list[dict[str, frozenset[str]]] = []
+    """A term without expressions equals each of the terms that upstream makes room for."""
+    seen = Counter[Hashable]({frozen({}): len(terms)})
     for i, term in enumerate(terms):
         path = FieldPath("allowedTopologies").at(i)
-        found: dict[str, frozenset[str]] = {}
+        values_by_key: dict[str, frozenset[str]] = {}
         for j, expression in enumerate(term.get("matchLabelExpressions") or []):
-            at, key, values = path.child("matchLabelExpressions").at(j), expression.get("key", ""), expression.get("values") or []
+            at, key, values = (
+                path.child("matchLabelExpressions").at(j),
+                expression.get("key", ""),
+                expression.get("values") or [],
+            )
             if not values:
                 yield required(at.child("values"))
             yield from c.unique(values, at.child("values"))
             yield from c.qualified_name(key, at.child("key"))
-            if key in found:
+            if key in values_by_key:
                 yield duplicate(at.child("key"), key)
-            found[key] = frozenset(values)
-        if found in seen:
+            values_by_key[key] = frozenset(values)
+        for _ in range(seen[frozen(values_by_key)]):
             yield duplicate(path.child("matchLabelExpressions"), "")
-        seen.append(found)
+        seen[frozen(values_by_key)] += 1

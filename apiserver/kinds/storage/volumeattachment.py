@@ -6,19 +6,23 @@ from datetime import datetime
 from typing import Any
 
 from apiserver.fielderrors import ErrorType, FieldErrors, FieldPath, forbidden, invalid, required
-from apiserver.kinds.base import Kind, Object, WriteContext
+from apiserver.kinds.base import STATUS_KEEPS_METADATA, Kind, WriteContext
 from apiserver.kinds.common import checks as c
-from apiserver.kinds.common.gostruct import show
+from apiserver.kinds.common.internal import quote
 from apiserver.kinds.common.volumesources import csi_driver_name
 from apiserver.kinds.declarative import tags as t
 from apiserver.kinds.declarative.declared import Declared
 from apiserver.kinds.declarative.run import covered
 from apiserver.kinds.registration import register
+from apiserver.meta.objects import Object
 from apiserver.meta.times import age
 
 _SPEC = FieldPath("spec")
 
-_ATTACHER_RULES = {ErrorType.INVALID: "format=k8s-long-name-caseless", ErrorType.TOO_LONG: "maxLength"}
+_ATTACHER_RULES = {
+    ErrorType.INVALID: "format=k8s-long-name-caseless",
+    ErrorType.TOO_LONG: "maxLength",
+}
 
 
 @register("storage.k8s.io", "VolumeAttachment")
@@ -26,12 +30,18 @@ class VolumeAttachment(Kind):
     allow_unconditional_update = False
     returns_deleted = True
     generation = False
+    metadata_update = False
     status = True
+    status_keeps = STATUS_KEEPS_METADATA
     declared = Declared(
         {
             "": [t.supports_subresource("/status")],
             "spec": [t.alpha(t.immutable())],
-            "spec.attacher": [t.alpha(t.required()), t.alpha(t.format("k8s-long-name-caseless")), t.alpha(t.max_length(63))],
+            "spec.attacher": [
+                t.alpha(t.required()),
+                t.alpha(t.format("k8s-long-name-caseless")),
+                t.alpha(t.max_length(63)),
+            ],
         }
     )
 
@@ -46,9 +56,8 @@ class VolumeAttachment(Kind):
         spec, before = obj.get("spec") or {}, old.get("spec") or {}
         if spec == before:
             return []
-        source = {"persistentVolumeName": None, "inlineVolumeSpec": None, **(spec.get("source") or {})}
-        shown = show({**spec, "source": source}, ("attacher", "source", "nodeName"), attacher="", nodeName="")
-        return list(covered([invalid(_SPEC, shown, c.IMMUTABLE)], "immutable"))
+        spec_text = quote("storage.v1.VolumeAttachmentSpec", spec)
+        return list(covered([invalid(_SPEC, spec_text, c.IMMUTABLE)], "immutable"))
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         metadata, spec = obj["metadata"], obj.get("spec") or {}
@@ -68,11 +77,17 @@ def _errors(spec: Object) -> c.Errors:
     source, path = spec.get("source") or {}, _SPEC.child("source")
     name, inline = source.get("persistentVolumeName"), source.get("inlineVolumeSpec")
     if name is None and inline is None:
-        yield required(path, "must specify exactly one of inlineVolumeSpec and persistentVolumeName")
+        yield required(
+            path, "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
+        )
     elif name is not None and inline is not None:
-        yield forbidden(path, "must specify exactly one of inlineVolumeSpec and persistentVolumeName")
+        yield forbidden(
+            path, "must specify exactly one of inlineVolumeSpec and persistentVolumeName"
+        )
     elif name is not None and not name:
-        yield required(path.child("persistentVolumeName"), "must specify non empty persistentVolumeName")
+        yield required(
+            path.child("persistentVolumeName"), "must specify non empty persistentVolumeName"
+        )
     elif name:
         yield from c.dns_subdomain(name, path.child("persistentVolumeName"))
     yield from c.dns_subdomain(spec.get("nodeName", ""), _SPEC.child("nodeName"))

@@ -5,12 +5,11 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from apiserver.fielderrors import FieldErrors, FieldPath, required
-from apiserver.kinds.base import Kind, Object, WriteContext
-from apiserver.kinds.common import checks as c
-from apiserver.kinds.common.volumesources import csi_driver_name
+from apiserver.fielderrors import FieldErrors, forbidden, required
+from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.registration import register
-from apiserver.kinds.storage.storageclass import parameter_errors
+from apiserver.kinds.storage.storageclass import parameter_errors, provisioner_errors
+from apiserver.meta.objects import Object
 from apiserver.meta.times import age
 
 _DEFAULT = "volumeattributesclass.alpha.kubernetes.io/is-default-class"
@@ -22,13 +21,20 @@ class VolumeAttributesClass(Kind):
     generation = False
 
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
-        errors = list(csi_driver_name(obj.get("driverName", ""), FieldPath("driverName")))
+        driver = obj.get("driverName", "")
+        errors = list(provisioner_errors(driver, "driverName")) if driver else []
+        if not driver:
+            errors.append(required("driverName"))
         if not obj.get("parameters"):
             errors.append(required("parameters", "must contain at least one key/value pair"))
         return [*errors, *parameter_errors(obj.get("parameters"), 512)]
 
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
-        return [e for name in ("driverName", "parameters") for e in c.immutable(obj.get(name), old.get(name), FieldPath(name))]
+        return [
+            forbidden(name, f"updates to {name} are forbidden.")
+            for name in ("driverName", "parameters")
+            if (obj.get(name) or None) != (old.get(name) or None)
+        ]
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         metadata = obj["metadata"]

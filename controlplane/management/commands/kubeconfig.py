@@ -5,42 +5,94 @@ from __future__ import annotations
 from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand
+import yaml
 
-from controlplane import certificates
+from controlplane import certificates, environment
 from controlplane.datadir import DataDir
+from controlplane.errors import OperatorError
 from controlplane.kubeconfig import kubeconfig, server_of
-from controlplane.supervisor.initialise import ADMIN, KUBECONFIG, MASTERS, admin_token
+from controlplane.management.output import PolyplaneCommand, add_output
+from controlplane.supervisor.initialise import ADMIN, KUBECONFIG, MASTERS
 from controlplane.supervisor.supervisor import base_url
 from controlplane.tenancy import service, tokens
+from controlplane.tenancy.expiry import add_expiry, lifetime
+from controlplane.tenancy.models import Tenant
 
 
-class Command(BaseCommand):
-    help = "Print a kubeconfig for a tenant: the administrator's, or with --user one with a new token for that user in that tenant."
+class Command(PolyplaneCommand):
+    help = (
+        "Print a kubeconfig with a new token that is valid in that tenant only: its "
+        "administrator's, or with --user that user's."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument("tenant")
-        parser.add_argument("--user", default="", help="make a new token for this user, valid in this tenant only")
-        parser.add_argument("--uid", default="")
-        parser.add_argument("--group", action="append", default=[])
-        parser.add_argument("--server", default="", help="address that clients use; default: where the server was started last")
+        parser.add_argument(
+            "--user",
+            default="",
+            help=(
+                f"whom the token stands for; without it {ADMIN} in {MASTERS}, who may do everything"
+            ),
+        )
+        parser.add_argument("--uid", default="", help="with --user")
+        parser.add_argument(
+            "--group", action="append", default=[], help="with --user; may be given several times"
+        )
+        add_expiry(parser)
+        add_output(parser)
+        parser.add_argument(
+            "--server",
+            default="",
+            help="address that clients use; default: where the server was started last",
+        )
+        parser.add_argument(
+            "--by-host",
+            action="store_true",
+            help=(
+                "name the tenant in the host, below POLYPLANE_TENANT_DOMAIN, and not in the path: "
+                "for clients that drop the path"
+            ),
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         data = DataDir.from_environment()
+        domain = _domain() if options["by_host"] else ""
         tenant = service.get_tenant(options["tenant"])
-        if options["user"]:
-            token = tokens.create_token(
-                options["user"], uid=options["uid"], groups=options["group"], tenant=tenant, description="kubeconfig"
-            ).secret
-        else:
-            token = admin_token(data.file(KUBECONFIG))
-            token = token or tokens.create_token(ADMIN, groups=[MASTERS], tenant=tenant, description="kubeconfig").secret
+        new = _token(tenant, options)
+        self.stderr.write(tokens.describe(new.token))
         base = options["server"].rstrip("/") or _started_at(data) or base_url()
-        text = kubeconfig(base, certificates.ensure(data).ca, [tenant.name], options["user"] or ADMIN, token)
-        self.stdout.write(text, ending="")
+        ca = certificates.ensure(data).ca
+        text = kubeconfig(base, ca, [tenant.name], new.token.user, new.secret, domain)
+        self.print(options, yaml.safe_load(text), text.rstrip("\n"))
+
+
+def _domain() -> str:
+    if domain := environment.domain("TENANT_DOMAIN"):
+        return domain
+    raise OperatorError(
+        "--by-host: hosts name no tenants here.",
+        "set POLYPLANE_TENANT_DOMAIN, for the server too, and let *.DOMAIN lead to it.",
+    )
+
+
+def _token(tenant: Tenant, options: dict[str, Any]) -> tokens.NewToken:
+    if not options["user"] and (options["group"] or options["uid"]):
+        raise OperatorError(
+            "--group and --uid say more about a --user, and there is none.",
+            f"without all three it is {ADMIN}'s kubeconfig.",
+        )
+    return tokens.create_token(
+        options["user"] or ADMIN,
+        uid=options["uid"],
+        groups=options["group"] if options["user"] else [MASTERS],
+        tenant=tenant,
+        lifetime=lifetime(options),
+        description="kubeconfig",
+    )
 
 
 def _started_at(data: DataDir) -> str:
-    """The server's address as its last start wrote it down, which this shell's settings need not be; "" before the first start."""
+    """The server's address as its last start wrote it down, which this shell's settings need not
+    be; "" before the first start."""
     path = data.file(KUBECONFIG)
     return server_of(path.read_text()) if path.is_file() else ""

@@ -3,27 +3,36 @@
 from __future__ import annotations
 
 import os
+from argparse import ArgumentParser
 from pathlib import Path
 from typing import Any
 
 import yaml
-from django.core.management.base import BaseCommand
 
 from controlplane.datadir import DataDir
 from controlplane.errors import OperatorError
 from controlplane.kubeconfig import merge
+from controlplane.management.output import PolyplaneCommand, add_output
 from controlplane.supervisor.initialise import KUBECONFIG
 
 
-class Command(BaseCommand):
-    help = "Add contexts polyplane-default and polyplane-demo to the first other file of $KUBECONFIG, or to ~/.kube/config."
+class Command(PolyplaneCommand):
+    help = (
+        "Add contexts polyplane-default and polyplane-demo to the first other file of "
+        "$KUBECONFIG, or to ~/.kube/config."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        add_output(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
         source = DataDir.from_environment().file(KUBECONFIG)
         if not source.exists():
             raise OperatorError(f"{source} does not exist.", "`make run` makes it.")
         named = [Path(name) for name in os.environ.get("KUBECONFIG", "").split(os.pathsep) if name]
-        others = [path for path in named if path.resolve() != source.resolve()]  # $KUBECONFIG may be the very file that is merged
+        others = [
+            path for path in named if path.resolve() != source.resolve()
+        ]  # $KUBECONFIG may be the very file that is merged
         target = others[0] if others else Path.home() / ".kube" / "config"
         ours = yaml.safe_load(source.read_text())
         theirs = yaml.safe_load(target.read_text()) if target.exists() else None
@@ -33,4 +42,6 @@ class Command(BaseCommand):
         with os.fdopen(fd, "w") as f:
             yaml.safe_dump(merge(theirs or {}, ours), f, sort_keys=False)
         os.replace(new, target)
-        self.stdout.write(f"{target}: contexts {', '.join('polyplane-' + c['name'] for c in ours['contexts'])}")
+        contexts = ["polyplane-" + context["name"] for context in ours["contexts"]]
+        value = {"path": str(target), "contexts": contexts}
+        self.print(options, value, f"{target}: contexts {', '.join(contexts)}")

@@ -2,15 +2,26 @@
 
 from __future__ import annotations
 
+from argparse import ArgumentParser
 from typing import Any
 
-from django.core.management.base import BaseCommand
+from controlplane.datadir import DataDir
+from controlplane.management.output import PolyplaneCommand, add_output
+from controlplane.supervisor.initialise import ADMIN, PASSWORD, set_password
 
-from controlplane.supervisor.initialise import ADMIN, set_password
 
+class Command(PolyplaneCommand):
+    help = (
+        "Give the superuser admin a new random password (making the account if it is "
+        "gone), end delays after failed logins, and print it."
+    )
 
-class Command(BaseCommand):
-    help = "Give the superuser admin a new random password (making the account if it is gone) and print it once."
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        add_output(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        self.stdout.write(f"{ADMIN} / {set_password()}")
+        password = set_password()
+        DataDir.from_environment().file(PASSWORD).unlink(
+            missing_ok=True
+        )  # what it says is out of date
+        self.print(options, {"user": ADMIN, "password": password}, f"{ADMIN} / {password}")

@@ -18,11 +18,17 @@ from controlplane.worker import serve
 
 
 class Command(BaseCommand):
-    help = "Serve the API and the console in this one process; `up` starts several and supervises them."
+    help = (
+        "Serve the API and the console in this one process; `up` starts several and "
+        "supervises them."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.add_argument(
-            "--fd", type=int, default=-1, help="inherited listening socket; without it, listens on POLYPLANE_BIND:POLYPLANE_PORT"
+            "--fd",
+            type=int,
+            default=-1,
+            help="inherited listening socket; without it, listens on POLYPLANE_BIND:POLYPLANE_PORT",
         )
 
     def handle(self, *args: Any, **options: Any) -> None:
@@ -32,7 +38,10 @@ class Command(BaseCommand):
         else:
             listener = bind(settings.POLYPLANE_BIND, settings.POLYPLANE_PORT)
             listen(listener)
-        for signum in (signal.SIGTERM, signal.SIGINT):  # uvicorn raises the signal again when it has stopped: end with its exit code
+        for signum in (
+            signal.SIGTERM,
+            signal.SIGINT,
+        ):  # uvicorn raises the signal again when it has stopped: end with its exit code
             signal.signal(signum, lambda *_: None)
         code = serve(listener, certificates.ensure(DataDir.from_environment()))
         if code:

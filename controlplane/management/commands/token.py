@@ -3,32 +3,48 @@
 from __future__ import annotations
 
 from argparse import ArgumentParser
-from datetime import timedelta
+from collections.abc import Iterator, Sequence
 from typing import Any
 
-from django.core.management.base import BaseCommand
 from django.utils import timezone
 
+from controlplane.management.output import PolyplaneCommand, add_output, timestamp
 from controlplane.tenancy import service, tokens
+from controlplane.tenancy.expiry import add_expiry, lifetime
 from controlplane.tenancy.models import ApiToken
 
 
-class Command(BaseCommand):
-    help = "Create, list and revoke bearer tokens. `create` prints the token to standard output; it cannot be shown again."
+class Command(PolyplaneCommand):
+    help = (
+        "Create, list and revoke bearer tokens. `create` prints the token to standard "
+        "output; it cannot be shown again."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True)
         create = actions.add_parser("create", help="make a token and print it")
         create.add_argument("user")
         create.add_argument("--uid", default="")
-        create.add_argument("--group", action="append", default=[], help="may be given several times")
-        create.add_argument("--tenant", default="", help="valid in this tenant only; without it, in all")
-        create.add_argument("--days", type=int, default=0, help="expires after so many days; 0: never")
+        create.add_argument(
+            "--group", action="append", default=[], help="may be given several times"
+        )
+        scope = create.add_mutually_exclusive_group()
+        scope.add_argument(
+            "--tenant",
+            default="",
+            help="valid in this tenant only (default: the one of URLs without a tenant)",
+        )
+        scope.add_argument(
+            "--all-tenants", action="store_true", help="valid in every tenant, those to come too"
+        )
+        add_expiry(create)
         create.add_argument("--description", default="")
         listing = actions.add_parser("list", help="all tokens, without their secrets")
         listing.add_argument("--tenant", default="")
         revoke = actions.add_parser("revoke", help="end a token; takes effect within two seconds")
         revoke.add_argument("id", type=int)
+        for action in (create, listing, revoke):
+            add_output(action)
 
     def handle(self, *args: Any, **options: Any) -> None:
         getattr(self, f"_{options['action']}")(options)
@@ -38,22 +54,49 @@ class Command(BaseCommand):
             options["user"],
             uid=options["uid"],
             groups=options["group"],
-            tenant=service.get_tenant(options["tenant"]) if options["tenant"] else None,
-            lifetime=timedelta(days=options["days"]) if options["days"] else None,
+            tenant=None
+            if options["all_tenants"]
+            else service.get_tenant(options["tenant"] or service.DEFAULT),
+            lifetime=lifetime(options),
             description=options["description"],
         )
-        self.stdout.write(new.secret)
+        self.stderr.write(tokens.describe(new.token))
+        self.print(options, {**_described(new.token), "token": new.secret}, new.secret)
 
     def _list(self, options: dict[str, Any]) -> None:
         tenant = service.get_tenant(options["tenant"]) if options["tenant"] else None
-        self.stdout.write(f"{'ID':<8}{'USER':<32}{'TENANT':<24}{'STATE':<10}{'LAST USED':<18}GROUPS")
-        for t in tokens.list_tokens(tenant):
-            used = f"{t.last_used:%Y-%m-%d %H:%M}" if t.last_used else "never"
-            self.stdout.write(f"{t.pk:<8}{t.user:<32}{t.tenant.name if t.tenant else '*':<24}{_state(t):<10}{used:<18}{','.join(t.groups)}")
+        listed = tokens.list_tokens(tenant)
+        self.print(options, [_described(t) for t in listed], lambda: "\n".join(_rows(listed)))
 
     def _revoke(self, options: dict[str, Any]) -> None:
         token = tokens.revoke_token(options["id"])
-        self.stdout.write(f"token {token.pk} of {token.user} revoked")
+        self.print(options, _described(token), f"token {token.pk} of {token.user} revoked")
+
+
+def _rows(listed: Sequence[ApiToken]) -> Iterator[str]:
+    yield f"{'ID':<8}{'USER':<32}{'TENANT':<24}{'STATE':<10}{'LAST USED':<18}GROUPS"
+    for token in listed:
+        tenant = token.tenant.name if token.tenant else "*"
+        used = f"{token.last_used:%Y-%m-%d %H:%M}" if token.last_used else "never"
+        groups = ",".join(token.groups)
+        yield f"{token.pk:<8}{token.user:<32}{tenant:<24}{_state(token):<10}{used:<18}{groups}"
+
+
+def _described(token: ApiToken) -> dict[str, Any]:
+    """All but the secret; tenant null: valid in every tenant."""
+    return {
+        "id": token.pk,
+        "user": token.user,
+        "uid": token.uid,
+        "groups": token.groups,
+        "tenant": token.tenant.name if token.tenant else None,
+        "description": token.description,
+        "state": _state(token),
+        "createdAt": timestamp(token.created_at),
+        "expiresAt": timestamp(token.expires_at),
+        "revokedAt": timestamp(token.revoked_at),
+        "lastUsed": timestamp(token.last_used),
+    }
 
 
 def _state(token: ApiToken) -> str:

@@ -11,10 +11,14 @@ from controlplane.supervisor.supervisor import Supervisor, stop_with_parent
 
 
 class Command(BaseCommand):
-    help = "Prepare everything that is missing, then run PostgreSQL and the workers in the foreground."
+    help = (
+        "Prepare everything that is missing, then run PostgreSQL and the workers in the foreground."
+    )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("--with-parent", action="store_true", help="stop when the parent process ends (Linux)")
+        parser.add_argument(
+            "--with-parent", action="store_true", help="stop when the parent process ends (Linux)"
+        )
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["with_parent"]:

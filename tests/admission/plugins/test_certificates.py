@@ -8,32 +8,45 @@ from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 
-from admission.attributes import Attributes
-from admission.plugins.certificates import CertificateApproval, CertificateSigning, CertificateSubjectRestriction
+from admission.attributes import Attributes, Lookup
+from admission.plugins.certificates import (
+    CertificateApproval,
+    CertificateSigning,
+    CertificateSubjectRestriction,
+)
 from apiserver.authz.attributes import Attributes as Question
 from apiserver.authz.attributes import Decision
 from apiserver.errors import Forbidden
 from apiserver.meta.gvk import GroupVersionKind, GroupVersionResource
+from apiserver.meta.objects import Object
 from apiserver.user import User
 
-Object = dict[str, Any]
 NO_LOOKUP: Any = None
 
 
 def request(*organizations: str) -> str:
     name = x509.Name([x509.NameAttribute(x509.NameOID.ORGANIZATION_NAME, o) for o in organizations])
-    made = x509.CertificateSigningRequestBuilder().subject_name(name).sign(ec.generate_private_key(ec.SECP256R1()), hashes.SHA256())
+    made = (
+        x509.CertificateSigningRequestBuilder()
+        .subject_name(name)
+        .sign(ec.generate_private_key(ec.SECP256R1()), hashes.SHA256())
+    )
     return base64.b64encode(made.public_bytes(serialization.Encoding.PEM)).decode()
 
 
 def csr(signer: str = "example.com/s", certificate: str = "", organization: str = "dev") -> Object:
-    return {"spec": {"signerName": signer, "request": request(organization)}, "status": {"certificate": certificate}}
+    return {
+        "spec": {"signerName": signer, "request": request(organization)},
+        "status": {"certificate": certificate},
+    }
 
 
 def write(obj: Object, old: Object | None = None, subresource: str = "") -> Attributes:
     kind = GroupVersionKind("certificates.k8s.io", "v1", "CertificateSigningRequest")
     resource = GroupVersionResource("certificates.k8s.io", "v1", "certificatesigningrequests")
-    return Attributes(1, "UPDATE" if old else "CREATE", kind, resource, subresource, "", "c", obj, old, User("u"))
+    return Attributes(
+        1, "UPDATE" if old else "CREATE", kind, resource, subresource, "", "c", obj, old, User("u")
+    )
 
 
 class Allows:
@@ -41,7 +54,7 @@ class Allows:
         self.names = names
         self.asked: list[Question] = []
 
-    async def __call__(self, question: Question) -> Decision:
+    async def __call__(self, lookup: Lookup, question: Question) -> Decision:
         self.asked.append(question)
         return Decision(question.name in self.names)
 
@@ -54,13 +67,24 @@ class Allows:
         ("example.com/s", "system:masters", False),
     ],
 )
-async def test_the_client_signer_makes_no_masters(signer: str, organization: str, refused: bool) -> None:
-    plugin, attributes = CertificateSubjectRestriction(), write(csr(signer, organization=organization))
+async def test_the_client_signer_makes_no_masters(
+    signer: str, organization: str, refused: bool
+) -> None:
+    plugin, attributes = (
+        CertificateSubjectRestriction(),
+        write(csr(signer, organization=organization)),
+    )
     assert plugin.handles(attributes)
     if not refused:
         await plugin.validate(attributes, NO_LOOKUP)
         return
-    with pytest.raises(Forbidden, match=r"use of kubernetes\.io/kube-apiserver-client signer with system:masters group is not allowed"):
+    with pytest.raises(
+        Forbidden,
+        match=(
+            r"use of kubernetes\.io/kube-apiserver-client signer with system:masters "
+            r"group is not allowed"
+        ),
+    ):
         await plugin.validate(attributes, NO_LOOKUP)
 
 
@@ -71,11 +95,15 @@ async def test_approval_takes_the_right_on_the_signer_or_on_its_domain(allowed: 
     attributes = write(csr(), csr(), "approval")
     assert plugin.handles(attributes) and not plugin.handles(write(csr(), csr()))
     await plugin.validate(attributes, NO_LOOKUP)
-    assert authorize.asked[0] == Question(User("u"), "approve", "certificates.k8s.io", "*", "signers", name="example.com/s")
+    assert authorize.asked[0] == Question(
+        User("u"), "approve", "certificates.k8s.io", "*", "signers", name="example.com/s"
+    )
 
 
 async def test_signing_is_checked_when_something_is_signed() -> None:
     plugin = CertificateSigning(Allows())
     await plugin.validate(write(csr(), csr(), "status"), NO_LOOKUP)
-    with pytest.raises(Forbidden, match=r'user not permitted to sign requests with signerName "example\.com/s"'):
+    with pytest.raises(
+        Forbidden, match=r'user not permitted to sign requests with signerName "example\.com/s"'
+    ):
         await plugin.validate(write(csr(certificate="x"), csr(), "status"), NO_LOOKUP)

@@ -1,12 +1,10 @@
 from __future__ import annotations
 
-from typing import Any
-
 import pytest
 
 from admission.plugins.limitranger import apply_defaults, claim_errors, pod_errors
+from apiserver.meta.objects import Object
 
-Object = dict[str, Any]
 LIMITS: list[Object] = [
     {
         "type": "Container",
@@ -21,7 +19,9 @@ LIMITS: list[Object] = [
 ]
 
 
-def container(name: str = "c", requests: Object | None = None, limits: Object | None = None) -> Object:
+def container(
+    name: str = "c", requests: Object | None = None, limits: Object | None = None
+) -> Object:
     resources = {k: v for k, v in (("requests", requests), ("limits", limits)) if v}
     return {"name": name, "resources": resources}
 
@@ -36,14 +36,26 @@ def check(obj: Object) -> list[str]:
 
 
 def test_defaults_are_put_in_and_noted() -> None:
-    obj = pod(container("c", {"cpu": "400m"}, {"cpu": "400m"}), container("d", {"memory": "64Mi"}), init=(container("i"),))
+    obj = pod(
+        container("c", {"cpu": "400m"}, {"cpu": "400m"}),
+        container("d", {"memory": "64Mi"}),
+        init=(container("i"),),
+    )
     assert check(obj) == []
     first, second = obj["spec"]["containers"]
-    assert first["resources"] == {"requests": {"cpu": "400m", "memory": "256Mi"}, "limits": {"cpu": "400m", "memory": "256Mi"}}
-    assert second["resources"] == {"requests": {"cpu": "250m", "memory": "64Mi"}, "limits": {"cpu": "500m", "memory": "256Mi"}}
+    assert first["resources"] == {
+        "requests": {"cpu": "400m", "memory": "256Mi"},
+        "limits": {"cpu": "400m", "memory": "256Mi"},
+    }
+    assert second["resources"] == {
+        "requests": {"cpu": "250m", "memory": "64Mi"},
+        "limits": {"cpu": "500m", "memory": "256Mi"},
+    }
     assert obj["metadata"]["annotations"]["kubernetes.io/limit-ranger"] == (
-        "LimitRanger plugin set: memory request for container c; memory limit for container c; cpu request for container d; "
-        "cpu, memory limit for container d; cpu, memory request for init container i; cpu, memory limit for init container i"
+        "LimitRanger plugin set: memory request for container c; memory limit for container c; cpu "
+        "request for container d; "
+        "cpu, memory limit for container d; cpu, memory request for init container i; cpu, memory "
+        "limit for init container i"
     )
 
 
@@ -57,8 +69,16 @@ def test_a_complete_pod_is_left_alone() -> None:
     ("requests", "limits", "error"),
     [
         ({}, {"memory": "2Gi"}, "maximum memory usage per Container is 1Gi, but limit is 2Gi"),
-        ({"cpu": "50m"}, {"cpu": "150m"}, "minimum cpu usage per Container is 100m, but request is 50m"),
-        ({"cpu": "100m"}, {"cpu": "500m"}, "cpu max limit to request ratio per Container is 4, but provided ratio is 5.000000"),
+        (
+            {"cpu": "50m"},
+            {"cpu": "150m"},
+            "minimum cpu usage per Container is 100m, but request is 50m",
+        ),
+        (
+            {"cpu": "100m"},
+            {"cpu": "500m"},
+            "cpu max limit to request ratio per Container is 4, but provided ratio is 5.000000",
+        ),
     ],
 )
 def test_containers_outside_the_bounds(requests: Object, limits: Object, error: str) -> None:
@@ -66,16 +86,27 @@ def test_containers_outside_the_bounds(requests: Object, limits: Object, error: 
 
 
 def test_what_must_be_said_is_asked_for() -> None:
-    bounds: list[Object] = [{"type": "Container", "min": {"cpu": "1"}, "max": {"memory": "1Gi"}, "maxLimitRequestRatio": {"cpu": "2"}}]
+    bounds: list[Object] = [
+        {
+            "type": "Container",
+            "min": {"cpu": "1"},
+            "max": {"memory": "1Gi"},
+            "maxLimitRequestRatio": {"cpu": "2"},
+        }
+    ]
     assert pod_errors(pod(container()), bounds) == [
         "minimum cpu usage per Container is 1. No request is specified",
         "maximum memory usage per Container is 1Gi. No limit is specified",
-        "cpu max limit to request ratio per Container is 2, but no request is specified or request is 0",
+        "cpu max limit to request ratio per Container is 2, but no request is specified or request "
+        "is 0",
     ]
 
 
 def test_a_pod_counts_as_the_sum_of_its_containers() -> None:
-    both = pod(container("c", limits={"cpu": "1"}, requests={"cpu": "1"}), container("d", limits={"cpu": "900m"}, requests={"cpu": "900m"}))
+    both = pod(
+        container("c", limits={"cpu": "1"}, requests={"cpu": "1"}),
+        container("d", limits={"cpu": "900m"}, requests={"cpu": "900m"}),
+    )
     assert check(both) == ["maximum cpu usage per Pod is 1500m, but limit is 1900m"]
 
 
@@ -88,4 +119,6 @@ def test_a_pod_counts_as_the_sum_of_its_containers() -> None:
     ],
 )
 def test_claims(storage: str, errors: list[str]) -> None:
-    assert claim_errors({"spec": {"resources": {"requests": {"storage": storage}}}}, LIMITS) == errors
+    assert (
+        claim_errors({"spec": {"resources": {"requests": {"storage": storage}}}}, LIMITS) == errors
+    )

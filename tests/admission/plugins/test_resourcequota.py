@@ -13,24 +13,33 @@ from admission.plugins.quota_usage import CLAIMS, PODS, SERVICES, usage
 from admission.plugins.resourcequota import Charges, ResourceQuota, charge
 from apiserver.errors import Conflict, Forbidden
 from apiserver.meta.gvk import GroupResource, GroupVersionKind, GroupVersionResource
+from apiserver.meta.objects import Object
 from apiserver.user import User
 
-Object = dict[str, Any]
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 HARD = {"pods": "2", "requests.cpu": "1", "requests.memory": "1Gi"}
 NONE = {"pods": "0", "requests.cpu": "0", "requests.memory": "0"}
 
 
 def quota(hard: Object, used: Object, name: str = "compute", **spec: Any) -> Object:
-    return {"metadata": {"name": name}, "spec": {"hard": hard, **spec}, "status": {"hard": hard, "used": used}}
+    return {
+        "metadata": {"name": name, "namespace": "ns"},
+        "spec": {"hard": hard, **spec},
+        "status": {"hard": hard, "used": used},
+    }
 
 
 def pod(cpu: str = "", memory: str = "", **spec: Any) -> Object:
     requests = {k: v for k, v in (("cpu", cpu), ("memory", memory)) if v}
-    return {"metadata": {"name": "p"}, "spec": {"containers": [{"name": "c", "resources": {"requests": requests}}], **spec}}
+    return {
+        "metadata": {"name": "p"},
+        "spec": {"containers": [{"name": "c", "resources": {"requests": requests}}], **spec},
+    }
 
 
-def spend(quotas: Sequence[Object], obj: Object, old: Object | None = None, resource: GroupResource = PODS) -> Charges:
+def spend(
+    quotas: Sequence[Object], obj: Object, old: Object | None = None, resource: GroupResource = PODS
+) -> Charges:
     return charge(quotas, resource, obj, old, NOW, "p")
 
 
@@ -50,18 +59,23 @@ def test_what_fits_is_charged() -> None:
 def test_what_does_not_fit_names_only_what_is_exceeded() -> None:
     used = {"pods": "1", "requests.cpu": "600m", "requests.memory": "256Mi"}
     assert refusal([quota(HARD, used)], pod("500m", "256Mi")) == (
-        'pods "p" is forbidden: exceeded quota: compute, requested: requests.cpu=500m, used: requests.cpu=600m, limited: requests.cpu=1'
+        'pods "p" is forbidden: exceeded quota: compute, requested: requests.cpu=500m, used: '
+        "requests.cpu=600m, limited: requests.cpu=1"
     )
     assert refusal([quota(HARD, used)], pod("5", "5Gi")).endswith(
-        "requested: requests.cpu=5,requests.memory=5Gi, used: requests.cpu=600m,requests.memory=256Mi, "
+        "requested: requests.cpu=5,requests.memory=5Gi, used: "
+        "requests.cpu=600m,requests.memory=256Mi, "
         "limited: requests.cpu=1,requests.memory=1Gi"
     )
-    assert refusal([quota(HARD, {**used, "pods": "2"})], pod("0", "0")).endswith("requested: pods=1, used: pods=2, limited: pods=2")
+    assert refusal([quota(HARD, {**used, "pods": "2"})], pod("0", "0")).endswith(
+        "requested: pods=1, used: pods=2, limited: pods=2"
+    )
 
 
 def test_limited_compute_must_be_requested_by_every_container() -> None:
     assert refusal([quota(HARD, NONE)], pod()) == (
-        'pods "p" is forbidden: failed quota: compute: must specify requests.cpu for: c; requests.memory for: c'
+        'pods "p" is forbidden: failed quota: compute: must specify requests.cpu for: c; '
+        "requests.memory for: c"
     )
 
 
@@ -72,14 +86,30 @@ def test_a_quota_that_was_never_counted_refuses() -> None:
 
 
 def test_an_update_is_charged_by_its_increase() -> None:
-    claim = {"metadata": {"name": "c"}, "spec": {"resources": {"requests": {"storage": "1Gi"}}, "storageClassName": "gold"}}
+    claim = {
+        "metadata": {"name": "c"},
+        "spec": {"resources": {"requests": {"storage": "1Gi"}}, "storageClassName": "gold"},
+    }
     bigger = {**claim, "spec": {**claim["spec"], "resources": {"requests": {"storage": "3Gi"}}}}
-    hard = {"requests.storage": "4Gi", "gold.storageclass.storage.k8s.io/requests.storage": "4Gi", "persistentvolumeclaims": "1"}
+    hard = {
+        "requests.storage": "4Gi",
+        "gold.storageclass.storage.k8s.io/requests.storage": "4Gi",
+        "persistentvolumeclaims": "1",
+    }
     counted = quota(
-        hard, {"requests.storage": "1Gi", "gold.storageclass.storage.k8s.io/requests.storage": "1Gi", "persistentvolumeclaims": "1"}
+        hard,
+        {
+            "requests.storage": "1Gi",
+            "gold.storageclass.storage.k8s.io/requests.storage": "1Gi",
+            "persistentvolumeclaims": "1",
+        },
     )
     ((_, used),) = spend([counted], bigger, claim, CLAIMS)
-    assert used["requests.storage"] == used["gold.storageclass.storage.k8s.io/requests.storage"] == "3Gi"
+    assert (
+        used["requests.storage"]
+        == used["gold.storageclass.storage.k8s.io/requests.storage"]
+        == "3Gi"
+    )
     assert used["persistentvolumeclaims"] == "1"
     assert spend([counted], claim, bigger, CLAIMS) == []
 
@@ -87,7 +117,11 @@ def test_an_update_is_charged_by_its_increase() -> None:
 @pytest.mark.parametrize(
     ("resource", "obj", "name"),
     [
-        (GroupResource("apps", "deployments"), {"metadata": {"name": "d"}}, "count/deployments.apps"),
+        (
+            GroupResource("apps", "deployments"),
+            {"metadata": {"name": "d"}},
+            "count/deployments.apps",
+        ),
         (GroupResource("", "secrets"), {"metadata": {"name": "s"}}, "secrets"),
         (GroupResource("", "secrets"), {"metadata": {"name": "s"}}, "count/secrets"),
         (PODS, pod(), "count/pods"),
@@ -102,9 +136,23 @@ def test_everything_can_be_counted(resource: GroupResource, obj: Object, name: s
 
 def test_services_use_node_ports_by_their_type() -> None:
     ports = [{"port": 1, "nodePort": 30000}, {"port": 2}]
-    for kind, allocate, node_ports, balancers in (("ClusterIP", None, 0, 0), ("NodePort", None, 2, 0), ("LoadBalancer", False, 1, 1)):
-        found = usage(SERVICES, {"metadata": {}, "spec": {"type": kind, "ports": ports, "allocateLoadBalancerNodePorts": allocate}}, NOW)
-        assert (str(found["services.nodeports"]), str(found["services.loadbalancers"])) == (str(node_ports), str(balancers))
+    for kind, allocate, node_ports, balancers in (
+        ("ClusterIP", None, 0, 0),
+        ("NodePort", None, 2, 0),
+        ("LoadBalancer", False, 1, 1),
+    ):
+        found = usage(
+            SERVICES,
+            {
+                "metadata": {},
+                "spec": {"type": kind, "ports": ports, "allocateLoadBalancerNodePorts": allocate},
+            },
+            NOW,
+        )
+        assert (str(found["services.nodeports"]), str(found["services.loadbalancers"])) == (
+            str(node_ports),
+            str(balancers),
+        )
 
 
 def test_finished_and_overdue_pods_use_only_their_place_in_the_store() -> None:
@@ -132,11 +180,27 @@ def test_scopes_choose_pods(spec: Object, obj: Object, counts: bool) -> None:
 
 
 @pytest.mark.parametrize(
-    ("operator", "values", "counts"), [("In", ["high"], True), ("In", ["low"], False), ("NotIn", ["low"], True), ("Exists", [], True)]
+    ("operator", "values", "counts"),
+    [
+        ("In", ["high"], True),
+        ("In", ["low"], False),
+        ("NotIn", ["low"], True),
+        ("Exists", [], True),
+    ],
 )
 def test_priority_classes_choose_pods(operator: str, values: list[str], counts: bool) -> None:
-    selector = {"matchExpressions": [{"scopeName": "PriorityClass", "operator": operator, "values": values}]}
-    assert bool(spend([quota({"pods": "5"}, {"pods": "0"}, scopeSelector=selector)], pod(priorityClassName="high"))) is counts
+    selector = {
+        "matchExpressions": [{"scopeName": "PriorityClass", "operator": operator, "values": values}]
+    }
+    assert (
+        bool(
+            spend(
+                [quota({"pods": "5"}, {"pods": "0"}, scopeSelector=selector)],
+                pod(priorityClassName="high"),
+            )
+        )
+        is counts
+    )
 
 
 @given(st.lists(st.integers(min_value=0, max_value=900), max_size=8))
@@ -161,13 +225,21 @@ class Namespace:
         self.quotas = list(quotas)
         self.conflicts = conflicts or {}
 
-    async def get(self, *_: Any, **__: Any) -> Object | None:
-        raise NotImplementedError
+    async def get(
+        self, resource: GroupResource, namespace: str, name: str, *, fresh: bool = False
+    ) -> Object | None:
+        return next((q for q in self.quotas if q["metadata"]["name"] == name), None)
 
     async def list(self, resource: GroupResource, namespace: str = "") -> Sequence[Object]:
         return list(self.quotas)
 
-    async def store(self, tenant: int, read: Object, used: dict[str, str]) -> None:
+    async def settle(self, tenant: int, quota: Object) -> None:
+        i = self.quotas.index(quota)
+        hard = quota["spec"]["hard"]
+        status = {"hard": hard, "used": dict.fromkeys(hard, "0")}
+        self.quotas[i] = {**quota, "status": status}
+
+    async def charge(self, tenant: int, read: Object, used: dict[str, str]) -> None:
         name = read["metadata"]["name"]
         if self.conflicts.get(name, 0):
             self.conflicts[name] -= 1
@@ -182,14 +254,33 @@ def attributes(obj: Object, **more: Any) -> Attributes:
 
 
 async def test_a_conflict_is_tried_again_and_no_quota_is_charged_twice() -> None:
-    world = Namespace(quota({"pods": "9"}, {"pods": "0"}, "a"), quota({"count/pods": "9"}, {"count/pods": "0"}, "b"), conflicts={"b": 2})
-    await ResourceQuota(world.store).validate(attributes(pod()), world)
+    world = Namespace(
+        quota({"pods": "9"}, {"pods": "0"}, "a"),
+        quota({"count/pods": "9"}, {"count/pods": "0"}, "b"),
+        conflicts={"b": 2},
+    )
+    await ResourceQuota(world).validate(attributes(pod()), world)
     assert [q["status"]["used"] for q in world.quotas] == [{"pods": "1"}, {"count/pods": "1"}]
+
+
+async def test_a_quota_without_a_status_binds_at_once() -> None:
+    new = {**quota({"pods": "1"}, {}), "status": {}}
+    world = Namespace(new)
+    plugin = ResourceQuota(world)
+    await plugin.validate(attributes(pod()), world)
+    with pytest.raises(Forbidden, match="exceeded quota: compute, requested: pods=1, used: pods=1"):
+        await plugin.validate(attributes(pod()), world)
+
+
+async def test_what_a_quota_does_not_count_needs_no_status() -> None:
+    world = Namespace({**quota({"services": "1"}, {}), "status": {}})
+    await ResourceQuota(world).validate(attributes(pod()), world)
+    assert world.quotas[0]["status"] == {}
 
 
 async def test_a_dry_run_is_checked_but_not_charged() -> None:
     world = Namespace(quota({"pods": "1"}, {"pods": "0"}))
-    plugin = ResourceQuota(world.store)
+    plugin = ResourceQuota(world)
     await plugin.validate(attributes(pod(), dry_run=True), world)
     assert world.quotas[0]["status"]["used"] == {"pods": "0"}
     await plugin.validate(attributes(pod()), world)
@@ -200,4 +291,4 @@ async def test_a_dry_run_is_checked_but_not_charged() -> None:
 async def test_conflicts_without_end_are_handed_on() -> None:
     world = Namespace(quota({"pods": "1"}, {"pods": "0"}), conflicts={"compute": 99})
     with pytest.raises(Conflict):
-        await ResourceQuota(world.store).validate(attributes(pod()), world)
+        await ResourceQuota(world).validate(attributes(pod()), world)

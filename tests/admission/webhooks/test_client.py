@@ -1,4 +1,5 @@
-"""Calls to webhooks: connections are kept and replaced, names and Services are resolved, and nothing leads to refused addresses."""
+"""Calls to webhooks: connections are kept and replaced, names and Services are resolved, and
+nothing leads to refused addresses."""
 
 from __future__ import annotations
 
@@ -22,7 +23,8 @@ from admission.webhooks.client import WebhookClient
 from admission.webhooks.errors import CallFailed
 from admission.webhooks.target import Target
 from apiserver.meta.gvk import GroupResource
-from tests.support.webhooks import Object, Reply, Webhook, bundle, serving_context, webhook
+from apiserver.meta.objects import Object
+from tests.support.webhooks import Reply, Webhook, bundle, serving_context, webhook
 
 
 class Cluster:
@@ -31,12 +33,20 @@ class Cluster:
     def __init__(self, *objects: Object) -> None:
         self.objects = objects
 
-    async def get(self, resource: GroupResource, namespace: str, name: str, *, fresh: bool = False) -> Object | None:
-        return next((o for o in await self.list(resource, namespace) if o["metadata"]["name"] == name), None)
+    async def get(
+        self, resource: GroupResource, namespace: str, name: str, *, fresh: bool = False
+    ) -> Object | None:
+        return next(
+            (o for o in await self.list(resource, namespace) if o["metadata"]["name"] == name), None
+        )
 
     async def list(self, resource: GroupResource, namespace: str = "") -> Sequence[Object]:
         kinds = {"services": "Service", "endpointslices": "EndpointSlice", "endpoints": "Endpoints"}
-        return [o for o in self.objects if o["kind"] == kinds[resource.resource] and o["metadata"]["namespace"] == namespace]
+        return [
+            o
+            for o in self.objects
+            if o["kind"] == kinds[resource.resource] and o["metadata"]["namespace"] == namespace
+        ]
 
 
 EMPTY = Cluster()
@@ -63,7 +73,7 @@ async def text_of(client: WebhookClient, config: Object, lookup: Any = EMPTY) ->
     return str(raised.value)
 
 
-# --- connections ---------------------------------------------------------------------------------------------------------------------
+# --- connections ----------------------------------------------------------------------------------
 
 
 async def test_a_connection_is_used_again_by_its_tenant_only(client: WebhookClient) -> None:
@@ -89,7 +99,9 @@ async def test_a_tenant_keeps_few_connections_however_many_addresses_it_names(
         assert [hook.connections for hook in hooks] == [1, 1, 3]
 
 
-async def test_an_answer_is_bounded_by_its_question(client: WebhookClient, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_answer_is_bounded_by_its_question(
+    client: WebhookClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(client_module, "MOST_BYTES", 10)
 
     async def long(review: Object) -> Reply:
@@ -116,7 +128,9 @@ async def test_a_connection_that_was_closed_meanwhile_is_replaced(client: Webhoo
 
     async with webhook(moody) as hook:
         assert await ask(client, hook.config()) == b'{"turn":1}'
-        assert await ask(client, hook.config()) == b'{"turn":3}'  # the second was cut off, and asked again
+        assert (
+            await ask(client, hook.config()) == b'{"turn":3}'
+        )  # the second was cut off, and asked again
         assert hook.connections == 2
 
 
@@ -152,26 +166,35 @@ async def test_an_answer_may_end_with_the_connection(client: WebhookClient) -> N
         assert hook.connections == 2
 
 
-# --- certificates and names ----------------------------------------------------------------------------------------------------------
+# --- certificates and names -----------------------------------------------------------------------
 
 
 async def test_the_name_that_was_called_is_the_one_that_is_verified(client: WebhookClient) -> None:
     async with webhook(echo, serving_context("localhost")) as hook:
         assert await ask(client, {"url": f"https://localhost:{hook.port}", "caBundle": bundle()})
         text = await text_of(client, hook.config())
-        assert text.endswith("cannot validate certificate for 127.0.0.1 because it doesn't contain any IP SANs")
+        assert text.endswith(
+            "cannot validate certificate for 127.0.0.1 because it doesn't contain any IP SANs"
+        )
 
 
-async def test_a_name_that_nobody_knows(client: WebhookClient, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_name_that_nobody_knows(
+    client: WebhookClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
     def unknown(*_: Any, **__: Any) -> Any:
         raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
 
     monkeypatch.setattr(names.socket, "getaddrinfo", unknown)
     text = await text_of(client, {"url": "https://nowhere.example/x"})
-    assert text == 'Post "https://nowhere.example/x?timeout=10s": dial tcp: lookup nowhere.example: no such host'
+    assert text == (
+        'Post "https://nowhere.example/x?timeout=10s": dial tcp: lookup '
+        "nowhere.example: no such host"
+    )
 
 
-async def test_who_asks_for_a_name_at_one_moment_shares_the_look_up(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_who_asks_for_a_name_at_one_moment_shares_the_look_up(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     asked = []
 
     def once(host: str, *_: Any, **__: Any) -> Any:
@@ -186,7 +209,9 @@ async def test_who_asks_for_a_name_at_one_moment_shares_the_look_up(monkeypatch:
     resolver.close()
 
 
-async def test_names_that_never_answer_hold_up_their_tenant_alone(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_names_that_never_answer_hold_up_their_tenant_alone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     end = threading.Event()
 
     def slow(host: str, *_: Any, **__: Any) -> Any:
@@ -196,7 +221,10 @@ async def test_names_that_never_answer_hold_up_their_tenant_alone(monkeypatch: p
 
     monkeypatch.setattr(names.socket, "getaddrinfo", slow)
     resolver = names.Resolver()
-    held = [asyncio.create_task(resolver.resolve(1, host)) for host in ("slow1.example", "slow2.example", "hooks.example")]
+    held = [
+        asyncio.create_task(resolver.resolve(1, host))
+        for host in ("slow1.example", "slow2.example", "hooks.example")
+    ]
     await asyncio.sleep(0)
     async with asyncio.timeout(20):
         assert await resolver.resolve(2, "hooks.example") == ["192.0.2.1"]
@@ -211,20 +239,35 @@ async def test_a_bundle_that_holds_no_certificate(client: WebhookClient) -> None
     assert text.endswith("unable to load root certificates: unable to parse bytes as PEM block")
 
 
-# --- addresses -----------------------------------------------------------------------------------------------------------------------
+# --- addresses ------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
     "address",
-    ["169.254.169.254", "::ffff:169.254.169.254", "64:ff9b::a9fe:a9fe", "fe80::1", "fe80::1%eth0", "fd00:ec2::254", "0.0.0.0", "::",
-     "100.100.100.200", "168.63.129.16", "224.0.0.1", "255.255.255.255", "2002:a9fe:a9fe::1"],
-)  # fmt: skip
+    [
+        "169.254.169.254",
+        "::ffff:169.254.169.254",
+        "64:ff9b::a9fe:a9fe",
+        "fe80::1",
+        "fe80::1%eth0",
+        "fd00:ec2::254",
+        "0.0.0.0",
+        "::",
+        "100.100.100.200",
+        "168.63.129.16",
+        "224.0.0.1",
+        "255.255.255.255",
+        "2002:a9fe:a9fe::1",
+    ],
+)
 def test_addresses_that_are_never_webhooks(address: str) -> None:
     assert not AddressPolicy().permits(address)
     assert AddressPolicy(allowed=networks(["0.0.0.0/0", "::/0"])).permits(address)
 
 
-@pytest.mark.parametrize("address", ["10.0.0.1", "192.168.1.1", "203.0.113.9", "2001:db8::1", "fd00::1"])
+@pytest.mark.parametrize(
+    "address", ["10.0.0.1", "192.168.1.1", "203.0.113.9", "2001:db8::1", "fd00::1"]
+)
 def test_private_addresses_are_where_webhooks_live(address: str) -> None:
     assert AddressPolicy(loopback=False).permits(address)
     assert not AddressPolicy(denied=networks(["0.0.0.0/0", "::/0"])).permits(address)
@@ -232,19 +275,30 @@ def test_private_addresses_are_where_webhooks_live(address: str) -> None:
 
 @pytest.mark.parametrize("address", ["127.0.0.1", "127.9.9.9", "::1", "::ffff:127.0.0.1"])
 def test_loopback_is_the_operators_decision(address: str) -> None:
-    assert AddressPolicy(loopback=True).permits(address) and not AddressPolicy(loopback=False).permits(address)
+    assert AddressPolicy(loopback=True).permits(address) and not AddressPolicy(
+        loopback=False
+    ).permits(address)
 
 
-async def test_a_name_that_leads_to_a_refused_address_is_not_called(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(names.socket, "getaddrinfo", lambda *_, **__: [(2, 1, 6, "", ("127.0.0.1", 0))])
+async def test_a_name_that_leads_to_a_refused_address_is_not_called(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(
+        names.socket, "getaddrinfo", lambda *_, **__: [(2, 1, 6, "", ("127.0.0.1", 0))]
+    )
     client = WebhookClient(AddressPolicy(loopback=False))
     async with webhook(echo) as hook:
-        text = await text_of(client, {"url": f"https://innocent.example:{hook.port}/", "caBundle": bundle()})
-        assert text.endswith("this server does not call webhooks at that address") and hook.connections == 0
+        text = await text_of(
+            client, {"url": f"https://innocent.example:{hook.port}/", "caBundle": bundle()}
+        )
+        assert (
+            text.endswith("this server does not call webhooks at that address")
+            and hook.connections == 0
+        )
     await client.close()
 
 
-# --- URLs and Services ---------------------------------------------------------------------------------------------------------------
+# --- URLs and Services ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -254,7 +308,11 @@ async def test_a_name_that_leads_to_a_refused_address_is_not_called(monkeypatch:
         ({"url": "https://h:8443/a/b/"}, "https://h:8443/a/b?timeout=30s", 8443),
         ({"url": "https://[::1]:1/x"}, "https://[::1]:1/x?timeout=30s", 1),
         ({"service": {"namespace": "n", "name": "s"}}, "https://s.n.svc:443/?timeout=30s", 443),
-        ({"service": {"namespace": "n", "name": "s", "port": 9, "path": "/p"}}, "https://s.n.svc:9/p?timeout=30s", 9),
+        (
+            {"service": {"namespace": "n", "name": "s", "port": 9, "path": "/p"}},
+            "https://s.n.svc:9/p?timeout=30s",
+            9,
+        ),
     ],
 )
 def test_urls_are_written_as_upstream_writes_them(config: Object, url: str, port: int) -> None:
@@ -284,22 +342,35 @@ def _local(host: str, *_: Any, **__: Any) -> Any:
 
 
 def service(**spec: Any) -> Object:
-    return {"kind": "Service", "metadata": {"namespace": "n", "name": "s"}, "spec": {"ports": [{"port": 443, "name": "https"}], **spec}}
+    return {
+        "kind": "Service",
+        "metadata": {"namespace": "n", "name": "s"},
+        "spec": {"ports": [{"port": 443, "name": "https"}], **spec},
+    }
 
 
 def in_slice(hook: Webhook, *addresses: str, port: str = "https", **conditions: bool) -> Object:
     metadata = {"namespace": "n", "name": "s-1", "labels": {"kubernetes.io/service-name": "s"}}
     endpoints = [{"addresses": [a], "conditions": conditions} for a in addresses]
-    return {"kind": "EndpointSlice", "metadata": metadata, "ports": [{"name": port, "port": hook.port}], "endpoints": endpoints}
+    return {
+        "kind": "EndpointSlice",
+        "metadata": metadata,
+        "ports": [{"name": port, "port": hook.port}],
+        "endpoints": endpoints,
+    }
 
 
 CONFIG = {"service": {"namespace": "n", "name": "s", "path": "/convert"}, "caBundle": bundle()}
 
 
-async def test_a_service_is_called_at_its_endpoints_under_its_own_name(client: WebhookClient) -> None:
+async def test_a_service_is_called_at_its_endpoints_under_its_own_name(
+    client: WebhookClient,
+) -> None:
     async with webhook(echo, serving_context("s.n.svc")) as hook:
         old = {"kind": "Endpoints", "metadata": {"namespace": "n", "name": "s"}}
-        old["subsets"] = [{"addresses": [{"ip": "127.0.0.1"}], "ports": [{"name": "https", "port": hook.port}]}]  # type: ignore[assignment]
+        old["subsets"] = [
+            {"addresses": [{"ip": "127.0.0.1"}], "ports": [{"name": "https", "port": hook.port}]}
+        ]  # type: ignore[assignment]
         for more in (in_slice(hook, "127.0.0.1"), in_slice(hook, "127.0.0.1", ready=True), old):
             assert await ask(client, CONFIG, lookup=Cluster(service(), more)) == b'{"got":{}}'
         assert set(hook.requests) == {"POST /convert?timeout=10s HTTP/1.1"}
@@ -309,7 +380,9 @@ async def test_a_service_is_called_at_its_endpoints_under_its_own_name(client: W
 async def test_an_external_name_stands_for_its_host(client: WebhookClient) -> None:
     async with webhook(echo, serving_context("s.n.svc")) as hook:
         config = {**CONFIG, "service": {"namespace": "n", "name": "s", "port": hook.port}}
-        assert await ask(client, config, lookup=Cluster(service(type="ExternalName", externalName="localhost")))
+        assert await ask(
+            client, config, lookup=Cluster(service(type="ExternalName", externalName="localhost"))
+        )
 
 
 async def test_services_that_lead_nowhere(client: WebhookClient) -> None:
@@ -320,8 +393,14 @@ async def test_services_that_lead_nowhere(client: WebhookClient) -> None:
             ([service(ports=[{"port": 80}])], 'no service port 443 found for service "s"'),
             ([service()], 'no endpoints available for service "s"'),
             ([service(), in_slice(hook)], 'no endpoints available for service "s"'),
-            ([service(), in_slice(hook, "127.0.0.1", ready=False)], 'no endpoints available for service "s"'),
-            ([service(), in_slice(hook, "127.0.0.1", port="other")], 'no endpoints available for service "s"'),
+            (
+                [service(), in_slice(hook, "127.0.0.1", ready=False)],
+                'no endpoints available for service "s"',
+            ),
+            (
+                [service(), in_slice(hook, "127.0.0.1", port="other")],
+                'no endpoints available for service "s"',
+            ),
         ):
             assert await text_of(client, CONFIG, Cluster(*objects)) == prefix + text
         assert hook.connections == 0

@@ -19,7 +19,9 @@ POD, NODE, SECRET = Ref("pod", "u2"), Ref("node", "u3"), Ref("secret", "u4")
 
 
 def made(bound: dict[str, Ref] | None = None, seconds: int = 3600) -> Claims:
-    return claims.make("https://issuer", ["https://issuer", "vault"], ACCOUNT, bound or {}, seconds, NOW)
+    return claims.make(
+        "https://issuer", ["https://issuer", "vault"], ACCOUNT, bound or {}, seconds, NOW
+    )
 
 
 def obj(uid: str, deleted: timedelta | None = None) -> dict[str, Any]:
@@ -47,8 +49,13 @@ def test_the_payload_is_kube_apiservers() -> None:
         "sub": "system:serviceaccount:ns:robot",
     }
     assert len(found.credential) == 36 and made().credential != found.credential
-    assert claims.encode(made({"secret": SECRET}))["kubernetes.io"]["secret"] == {"name": "secret", "uid": "u4"}
-    assert claims.encode(made({"pod": POD, "node": Ref("gone", "")}))["kubernetes.io"]["node"] == {"name": "gone"}
+    assert claims.encode(made({"secret": SECRET}))["kubernetes.io"]["secret"] == {
+        "name": "secret",
+        "uid": "u4",
+    }
+    assert claims.encode(made({"pod": POD, "node": Ref("gone", "")}))["kubernetes.io"]["node"] == {
+        "name": "gone"
+    }
 
 
 @pytest.mark.parametrize(
@@ -57,20 +64,31 @@ def test_the_payload_is_kube_apiservers() -> None:
         ({}, {}),
         ({"secret": SECRET}, {}),
         ({"pod": POD}, {"pod-name": ("pod",), "pod-uid": ("u2",)}),
-        ({"pod": POD, "node": NODE}, {"pod-name": ("pod",), "pod-uid": ("u2",), "node-name": ("node",), "node-uid": ("u3",)}),
-        ({"pod": POD, "node": Ref("gone", "")}, {"pod-name": ("pod",), "pod-uid": ("u2",), "node-name": ("gone",)}),
+        (
+            {"pod": POD, "node": NODE},
+            {"pod-name": ("pod",), "pod-uid": ("u2",), "node-name": ("node",), "node-uid": ("u3",)},
+        ),
+        (
+            {"pod": POD, "node": Ref("gone", "")},
+            {"pod-name": ("pod",), "pod-uid": ("u2",), "node-name": ("gone",)},
+        ),
         ({"node": NODE}, {"node-name": ("node",), "node-uid": ("u3",)}),
     ],
 )
-def test_the_user_is_the_account_and_says_what_the_token_is_bound_to(bound: dict[str, Ref], extra: dict[str, Any]) -> None:
+def test_the_user_is_the_account_and_says_what_the_token_is_bound_to(
+    bound: dict[str, Ref], extra: dict[str, Any]
+) -> None:
     found = made(bound)
     user = found.user
     assert (user.name, user.uid, user.groups) == (
         "system:serviceaccount:ns:robot",
         "u1",
-        ("system:serviceaccounts", "system:serviceaccounts:ns"),
+        ("system:serviceaccounts", "system:serviceaccounts:ns", "system:authenticated"),
     )
-    shown = {name.removeprefix("authentication.kubernetes.io/"): value for name, value in user.extra.items()}
+    shown = {
+        name.removeprefix("authentication.kubernetes.io/"): value
+        for name, value in user.extra.items()
+    }
     assert shown == {"credential-id": (f"JTI={found.credential}",), **extra}
 
 
@@ -78,9 +96,19 @@ names = st.text(min_size=1)
 refs = st.builds(Ref, names, names)
 
 
-@given(st.dictionaries(st.sampled_from(claims.BOUND), refs), st.lists(st.text()), names, refs, st.integers(0, 2**40))
-def test_what_is_encoded_is_read_back(bound: dict[str, Ref], audiences: list[str], namespace: str, account: Ref, expires: int) -> None:
-    found = Claims("https://issuer", tuple(audiences), AT, AT, expires, "jti", namespace, account, bound)
+@given(
+    st.dictionaries(st.sampled_from(claims.BOUND), refs),
+    st.lists(st.text()),
+    names,
+    refs,
+    st.integers(0, 2**40),
+)
+def test_what_is_encoded_is_read_back(
+    bound: dict[str, Ref], audiences: list[str], namespace: str, account: Ref, expires: int
+) -> None:
+    found = Claims(
+        "https://issuer", tuple(audiences), AT, AT, expires, "jti", namespace, account, bound
+    )
     assert claims.decode(claims.encode(found)) == found
 
 
@@ -151,19 +179,36 @@ LATE, SOON = timedelta(seconds=61), timedelta(seconds=59)
         ({"pod": POD}, obj("u1"), {"pod": obj("u2", timedelta(hours=-1))}, ""),
         ({"pod": POD}, obj("u1"), {"pod": obj("u2", LATE)}, INVALIDATED),
         ({"pod": POD}, obj("u1"), {"pod": None}, INVALIDATED),
-        ({"pod": POD}, obj("u1"), {"pod": obj("u9")}, r"pod UID \(u9\) does not match service account pod ref claim \(u2\)"),
+        (
+            {"pod": POD},
+            obj("u1"),
+            {"pod": obj("u9")},
+            r"pod UID \(u9\) does not match service account pod ref claim \(u2\)",
+        ),
         ({"pod": POD, "node": NODE}, obj("u1"), {"pod": obj("u2")}, ""),
         ({"node": NODE}, obj("u1"), {"node": obj("u3")}, ""),
         ({"node": NODE}, obj("u1"), {"node": obj("u3", LATE)}, INVALIDATED),
         ({"node": NODE}, obj("u1"), {}, INVALIDATED),
-        ({"node": NODE}, obj("u1"), {"node": obj("u9")}, r"node UID \(u9\) does not match service account node ref claim \(u3\)"),
+        (
+            {"node": NODE},
+            obj("u1"),
+            {"node": obj("u9")},
+            r"node UID \(u9\) does not match service account node ref claim \(u3\)",
+        ),
         ({"secret": SECRET}, obj("u1"), {"secret": obj("u4")}, ""),
         ({"secret": SECRET}, obj("u1"), {"secret": obj("u4", LATE)}, INVALIDATED),
         ({"secret": SECRET}, obj("u1"), {"secret": None}, INVALIDATED),
-        ({"secret": SECRET}, obj("u1"), {"secret": obj("u9")}, r"secret UID \(u9\) does not match service account secret ref claim \(u4\)"),
+        (
+            {"secret": SECRET},
+            obj("u1"),
+            {"secret": obj("u9")},
+            r"secret UID \(u9\) does not match service account secret ref claim \(u4\)",
+        ),
     ],
 )
-def test_a_token_dies_with_what_it_stands_on(bound: dict[str, Ref], account: Any, found: dict[str, Any], text: str) -> None:
+def test_a_token_dies_with_what_it_stands_on(
+    bound: dict[str, Ref], account: Any, found: dict[str, Any], text: str
+) -> None:
     if not text:
         claims.check_objects(made(bound), account, found, NOW)
         return

@@ -1,4 +1,5 @@
-"""Whose a token is: in one tenant only, for the audiences that it names, and as long as all that it stands on is there."""
+"""Whose a token is: in one tenant only, for the audiences that it names, and as long as all that it
+stands on is there."""
 
 from __future__ import annotations
 
@@ -31,7 +32,9 @@ class Objects:
         self.cached = dict(self.stored)
         self.asked = 0
 
-    async def get(self, resource: GroupResource, namespace: str, name: str, *, fresh: bool = False) -> Any:
+    async def get(
+        self, resource: GroupResource, namespace: str, name: str, *, fresh: bool = False
+    ) -> Any:
         assert namespace == ("" if resource.resource == "nodes" else "ns")
         self.asked += fresh
         return (self.stored if fresh else self.cached).get(name)
@@ -44,8 +47,12 @@ class Clock:
         return self.now
 
 
-def issued(tokens: AccountTokens, tenant: tuple[int, str] = A, audiences: Sequence[str] = (), **bound: Ref) -> str:
-    return tokens.issue(tenant, ACCOUNT, list(audiences) or [tokens.issuer(tenant[1])], bound, 3600, NOW)
+def issued(
+    tokens: AccountTokens, tenant: tuple[int, str] = A, audiences: Sequence[str] = (), **bound: Ref
+) -> str:
+    return tokens.issue(
+        tenant, ACCOUNT, list(audiences) or [tokens.issuer(tenant[1])], bound, 3600, NOW
+    )
 
 
 def recognized(tokens: AccountTokens, token: str, tenant: tuple[int, str] = A) -> Recognized:
@@ -54,9 +61,15 @@ def recognized(tokens: AccountTokens, token: str, tenant: tuple[int, str] = A) -
     return found
 
 
-async def user_name(tokens: AccountTokens, token: str, objects: Objects, tenant: tuple[int, str] = A, after: int = 0) -> str:
+async def user_name(
+    tokens: AccountTokens, token: str, objects: Objects, tenant: tuple[int, str] = A, after: int = 0
+) -> str:
     moment = NOW + timedelta(seconds=after)
-    return (await tokens.admit(recognized(tokens, token, tenant), [tokens.issuer(tenant[1])], objects, moment)).user.name
+    return (
+        await tokens.admit(
+            recognized(tokens, token, tenant), [tokens.issuer(tenant[1])], objects, moment
+        )
+    ).user.name
 
 
 def test_issuers_tell_tenants_apart() -> None:
@@ -69,9 +82,15 @@ def test_issuers_tell_tenants_apart() -> None:
 async def test_a_token_is_good_where_it_was_issued_and_nowhere_else() -> None:
     tokens = AccountTokens(b"s")
     token = issued(tokens)
-    assert await user_name(AccountTokens(b"s"), token, Objects(ACCOUNT)) == "system:serviceaccount:ns:robot"
+    assert (
+        await user_name(AccountTokens(b"s"), token, Objects(ACCOUNT))
+        == "system:serviceaccount:ns:robot"
+    )
     assert tokens.recognize(B, token) is None
-    for impostor in ((2, "default"), (3, "default")):  # the same name with another number: made anew, or another installation
+    for impostor in (
+        (2, "default"),
+        (3, "default"),
+    ):  # the same name with another number: made anew, or another installation
         with pytest.raises(Refused, match="invalid signature, no keys found"):
             tokens.recognize(impostor, token)
     with pytest.raises(Refused, match="invalid signature, no keys found"):
@@ -83,7 +102,9 @@ def test_a_token_remembered_in_one_tenant_is_not_known_in_another() -> None:
     tokens = AccountTokens(b"s")
     token = issued(tokens, B)
     assert recognized(tokens, token, B) is recognized(tokens, token, B)
-    assert tokens.recognize(A, token) is None and tokens.recognize((2, "default"), token) is recognized(tokens, token, B)
+    assert tokens.recognize(A, token) is None and tokens.recognize(
+        (2, "default"), token
+    ) is recognized(tokens, token, B)
 
 
 def test_what_says_to_be_ours_and_is_not_is_refused() -> None:
@@ -93,7 +114,9 @@ def test_what_says_to_be_ours_and_is_not_is_refused() -> None:
     with pytest.raises(Refused, match="error in cryptographic primitive"):
         tokens.recognize(A, f"{head}.{payload}.{turned}")
     with pytest.raises(Refused, match="unexpected private claim"):
-        tokens.recognize(A, tokens.key(1).sign({"iss": tokens.issuer("default"), "sub": "system:admin"}))
+        tokens.recognize(
+            A, tokens.key(1).sign({"iss": tokens.issuer("default"), "sub": "system:admin"})
+        )
     for text in ("", "pp_operators", "a.b.c", "x" * 3_000_000, "." * 100_000, "\udc80.\udc80.x"):
         assert tokens.recognize(A, text) is None
 
@@ -119,10 +142,16 @@ def test_whatever_comes_is_ours_or_refused(text: str) -> None:
 async def test_audiences_of_the_token_that_are_asked_for() -> None:
     tokens, objects = AccountTokens(b"s"), Objects(ACCOUNT)
     known = recognized(tokens, issued(tokens, audiences=["vault", "other"]))
-    assert (await tokens.admit(known, ["third", "other", "vault"], objects, NOW)).audiences == ("vault", "other")
+    assert (await tokens.admit(known, ["third", "other", "vault"], objects, NOW)).audiences == (
+        "vault",
+        "other",
+    )
     with pytest.raises(Refused) as refused:
         await tokens.admit(known, ["third"], objects, NOW)
-    assert str(refused.value) == 'token audiences ["vault" "other"] is invalid for the target audiences ["third"]'
+    assert (
+        str(refused.value)
+        == 'token audiences ["vault" "other"] is invalid for the target audiences ["third"]'
+    )
 
 
 async def test_an_expired_token_is_refused_although_it_is_remembered() -> None:

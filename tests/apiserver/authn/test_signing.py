@@ -1,4 +1,5 @@
-"""Keys of tenants: what they sign is a JWT by the RFCs, and nothing else verifies, whatever a client makes of it."""
+"""Keys of tenants: what they sign is a JWT by the RFCs, and nothing else verifies, whatever a
+client makes of it."""
 
 from __future__ import annotations
 
@@ -11,7 +12,10 @@ from typing import Any
 import pytest
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature, encode_dss_signature
+from cryptography.hazmat.primitives.asymmetric.utils import (
+    decode_dss_signature,
+    encode_dss_signature,
+)
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -31,7 +35,13 @@ def decoded(text: str) -> bytes:
 
 
 def token(header: Any, payload: Any, signature: bytes) -> str:
-    return ".".join((encoded(json.dumps(header).encode()), encoded(json.dumps(payload).encode()), encoded(signature)))
+    return ".".join(
+        (
+            encoded(json.dumps(header).encode()),
+            encoded(json.dumps(payload).encode()),
+            encoded(signature),
+        )
+    )
 
 
 def good(text: str, key: TenantKey = KEY) -> bool:
@@ -46,7 +56,12 @@ def public_key(jwk: dict[str, str]) -> ec.EllipticCurvePublicKey:
 
 def test_relying_parties_verify_with_the_published_key_alone() -> None:
     jwk = KEY.jwk()
-    assert {name: jwk[name] for name in ("kty", "crv", "alg", "use")} == {"kty": "EC", "crv": "P-256", "alg": "ES256", "use": "sig"}
+    assert {name: jwk[name] for name in ("kty", "crv", "alg", "use")} == {
+        "kty": "EC",
+        "crv": "P-256",
+        "alg": "ES256",
+        "use": "sig",
+    }
     header, payload, signature = TOKEN.split(".")
     assert json.loads(decoded(header)) == {"alg": "ES256", "kid": jwk["kid"]}
     assert json.loads(decoded(payload)) == {"sub": "somebody", "iss": "https://issuer"}
@@ -57,7 +72,9 @@ def test_relying_parties_verify_with_the_published_key_alone() -> None:
 
 
 def test_the_key_id_is_a_hash_of_the_public_key() -> None:
-    spki = public_key(KEY.jwk()).public_bytes(serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo)
+    spki = public_key(KEY.jwk()).public_bytes(
+        serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo
+    )
     assert KEY.kid == encoded(hashlib.sha256(spki).digest())
 
 
@@ -72,7 +89,9 @@ def test_a_key_derived_is_the_same_in_every_release() -> None:
     assert TenantKey(b"fixed", 1).kid == "W2DXyFmgFA4ssd-VZgFZEmk8LyjXx1JvNEzB9oFvyE8"
 
 
-PUBLIC = public_key(KEY.jwk()).public_bytes(serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo)
+PUBLIC = public_key(KEY.jwk()).public_bytes(
+    serialization.Encoding.PEM, serialization.PublicFormat.SubjectPublicKeyInfo
+)
 
 
 def hs256(header: Any, payload: Any, secret: bytes) -> str:
@@ -87,14 +106,24 @@ def signed(header: Any, payload: Any) -> str:
     return f"{unsigned}.{encoded(r.to_bytes(32) + s.to_bytes(32))}"
 
 
-@pytest.mark.parametrize("algorithm", ["none", "None", "HS256", "RS256", "ES384", "es256", "", None, 1, ["ES256"]])
+@pytest.mark.parametrize(
+    "algorithm", ["none", "None", "HS256", "RS256", "ES384", "es256", "", None, 1, ["ES256"]]
+)
 def test_a_token_does_not_choose_its_algorithm(algorithm: Any) -> None:
     header, payload = {"alg": algorithm, "kid": KEY.kid}, {"sub": "somebody"}
     assert good(signed({**header, "alg": "ES256"}, payload))
     assert not good(signed(header, payload))
     for secret in (PUBLIC, SECRET, KEY.kid.encode(), b""):
-        assert not good(hs256(header, payload, secret)) and not good(hs256({**header, "alg": "ES256"}, payload, secret))
-    for signature in (b"", b"\0" * 64, b"\xff" * 64, b"\0" * 63 + b"\1", decoded(TOKEN.rpartition(".")[2])):
+        assert not good(hs256(header, payload, secret)) and not good(
+            hs256({**header, "alg": "ES256"}, payload, secret)
+        )
+    for signature in (
+        b"",
+        b"\0" * 64,
+        b"\xff" * 64,
+        b"\0" * 63 + b"\1",
+        decoded(TOKEN.rpartition(".")[2]),
+    ):
         assert not good(token(header, payload, signature))
 
 
@@ -107,10 +136,22 @@ def test_tokens_come_in_compact_form_only() -> None:
     assert parse(TOKEN) is not None
     longer = TOKEN + "."
     for text in (
-        "", ".", "..", "a.b.c", longer, f" {TOKEN}", f"{TOKEN}\n", f"{header}.{payload}", f"{header}.{payload}.", f".{payload}.{signature}",
-        f"{header}.{payload}.{signature}.x.y", f"{header}=.{payload}.{signature}", f"{header}.{payload}.{signature}==",
-        f"{header}.{payload}.{signature}é", "{" + TOKEN + "}",
-    ):  # fmt: skip
+        "",
+        ".",
+        "..",
+        "a.b.c",
+        longer,
+        f" {TOKEN}",
+        f"{TOKEN}\n",
+        f"{header}.{payload}",
+        f"{header}.{payload}.",
+        f".{payload}.{signature}",
+        f"{header}.{payload}.{signature}.x.y",
+        f"{header}=.{payload}.{signature}",
+        f"{header}.{payload}.{signature}==",
+        f"{header}.{payload}.{signature}é",
+        "{" + TOKEN + "}",
+    ):
         assert parse(text) is None, text
     for whole in ("[]", "null", "1", '"x"', "{", "[" * 100_000):
         assert parse(f"{encoded(whole.encode())}.{payload}.{signature}") is None
@@ -121,7 +162,9 @@ def test_tokens_come_in_compact_form_only() -> None:
 def test_no_character_can_be_another(at: int, character: str) -> None:
     changed = TOKEN[:at] + character + TOKEN[at + 1 :]
     found = parse(changed)
-    if found is not None and KEY.verifies(found):  # the last character of a part has bits that mean nothing
+    if found is not None and KEY.verifies(
+        found
+    ):  # the last character of a part has bits that mean nothing
         assert found == parse(TOKEN)
 
 
@@ -130,9 +173,15 @@ def test_any_text_is_read_without_an_error(text: str) -> None:
     assert not good(text)
 
 
-json_values = st.recursive(st.none() | st.booleans() | st.integers() | st.text(), lambda v: st.lists(v) | st.dictionaries(st.text(), v))
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(),
+    lambda v: st.lists(v) | st.dictionaries(st.text(), v),
+)
 
 
-@given(st.dictionaries(st.sampled_from(["alg", "kid", "crit", "x"]), json_values), st.binary(max_size=80))
+@given(
+    st.dictionaries(st.sampled_from(["alg", "kid", "crit", "x"]), json_values),
+    st.binary(max_size=80),
+)
 def test_nobody_guesses_a_signature(header: dict[str, Any], signature: bytes) -> None:
     assert not KEY.verifies(Unsigned(header, {}, b"e30.e30", signature))

@@ -13,18 +13,24 @@ ALICE = User("alice")
     [
         (
             Attributes(ALICE, "list", resource="pods", namespace="ns"),
-            'pods is forbidden: User "alice" cannot list resource "pods" in API group "" in the namespace "ns"',
+            'pods is forbidden: User "alice" cannot list resource "pods" in API group "" in the '
+            'namespace "ns"',
         ),
         (
             Attributes(ALICE, "get", resource="pods", subresource="log", namespace="ns", name="p"),
-            'pods "p" is forbidden: User "alice" cannot get resource "pods/log" in API group "" in the namespace "ns"',
+            'pods "p" is forbidden: User "alice" cannot get resource "pods/log" in API group "" in '
+            'the namespace "ns"',
         ),
         (
             Attributes(ALICE, "deletecollection", group="apps", resource="deployments"),
-            'deployments.apps is forbidden: User "alice" cannot deletecollection resource "deployments" in API group "apps" '
+            'deployments.apps is forbidden: User "alice" cannot deletecollection resource '
+            '"deployments" in API group "apps" '
             "at the cluster scope",
         ),
-        (Attributes(ALICE, "post", path="/custom", is_resource=False), 'forbidden: User "alice" cannot post path "/custom"'),
+        (
+            Attributes(ALICE, "post", path="/custom", is_resource=False),
+            'forbidden: User "alice" cannot post path "/custom"',
+        ),
         (
             Attributes(User("<b>&"), "get", path="/x", is_resource=False),
             'forbidden: User "&lt;b&gt;&amp;" cannot get path "/x"',

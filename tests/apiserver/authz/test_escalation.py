@@ -8,11 +8,17 @@ from apiserver.authz.attributes import Attributes, Decision
 from apiserver.authz.escalation import check_binding, check_role
 from apiserver.authz.rbac import authorize
 from apiserver.errors import ApiError, Forbidden, NotFound
+from apiserver.meta.objects import Object
 from apiserver.user import User
-from tests.support.roles import Object, Roles, binding, role, rule, urls, user
+from tests.support.roles import Roles, binding, role, rule, urls, user
 
 GROUP = "rbac.authorization.k8s.io"
-EDITOR = role("editor", rule("create update", "roles rolebindings", GROUP), rule("get list", "configmaps"), namespace="ns")
+EDITOR = role(
+    "editor",
+    rule("create update", "roles rolebindings", GROUP),
+    rule("get list", "configmaps"),
+    namespace="ns",
+)
 SECRETS = role("secrets", rule("get", "secrets"), namespace="ns")
 
 
@@ -20,7 +26,9 @@ def world(*more: Object) -> Roles:
     return Roles([EDITOR, SECRETS, binding("editor", EDITOR, user("e"), namespace="ns"), *more])
 
 
-def request(resource: str, *, name: str = "e", groups: tuple[str, ...] = ("system:authenticated",)) -> Attributes:
+def request(
+    resource: str, *, name: str = "e", groups: tuple[str, ...] = ("system:authenticated",)
+) -> Attributes:
     return Attributes(User(name, groups=groups), "create", GROUP, "v1", resource, namespace="ns")
 
 
@@ -31,12 +39,16 @@ def asking(reader: Roles) -> Any:
     return ask
 
 
-async def grant(wanted: Object, old: Object | None = None, reader: Roles | None = None, **who: Any) -> None:
+async def grant(
+    wanted: Object, old: Object | None = None, reader: Roles | None = None, **who: Any
+) -> None:
     reader = reader or world()
     await check_role(request("roles", **who), wanted, old, reader, asking(reader))
 
 
-async def bind(to: Object, reader: Roles | None = None, old: Object | None = None, **who: Any) -> None:
+async def bind(
+    to: Object, reader: Roles | None = None, old: Object | None = None, **who: Any
+) -> None:
     reader = reader or world()
     made = binding("b", to, user("friend"), namespace="ns")
     await check_binding(request("rolebindings", **who), made, old, reader, asking(reader))
@@ -49,9 +61,17 @@ async def test_own_rights_may_be_granted_and_bound() -> None:
 
 async def test_more_rights_are_named_line_by_line() -> None:
     with pytest.raises(Forbidden) as refused:
-        await grant(role("more", rule("get delete", "secrets configmaps"), rule("*", "*", "apps"), namespace="ns"))
+        await grant(
+            role(
+                "more",
+                rule("get delete", "secrets configmaps"),
+                rule("*", "*", "apps"),
+                namespace="ns",
+            )
+        )
     assert refused.value.message == (
-        'roles.rbac.authorization.k8s.io "more" is forbidden: user "e" (groups=["system:authenticated"]) is attempting to grant RBAC '
+        'roles.rbac.authorization.k8s.io "more" is forbidden: user "e" '
+        '(groups=["system:authenticated"]) is attempting to grant RBAC '
         "permissions not currently held:\n"
         '{APIGroups:[""], Resources:["configmaps"], Verbs:["delete"]}\n'
         '{APIGroups:[""], Resources:["secrets"], Verbs:["get" "delete"]}\n'
@@ -61,7 +81,10 @@ async def test_more_rights_are_named_line_by_line() -> None:
 
 async def test_roles_that_cannot_be_found_are_mentioned() -> None:
     reader = world(binding("lost", role("gone"), user("e")))
-    with pytest.raises(Forbidden, match=r'resolution errors: \[clusterrole.rbac.authorization.k8s.io "gone" not found\]'):
+    with pytest.raises(
+        Forbidden,
+        match=r'resolution errors: \[clusterrole.rbac.authorization.k8s.io "gone" not found\]',
+    ):
         await grant(SECRETS, reader=reader)
 
 
@@ -82,7 +105,9 @@ async def test_an_update_is_checked_unless_only_garbage_collection_gains() -> No
 
 async def test_aggregation_needs_everything() -> None:
     gathering = {**role("g"), "aggregationRule": {"clusterRoleSelectors": [{}]}}
-    with pytest.raises(Forbidden, match="must have cluster-admin privileges to use an aggregationRule"):
+    with pytest.raises(
+        Forbidden, match="must have cluster-admin privileges to use an aggregationRule"
+    ):
         await grant(gathering)
     everything = role("all", rule("*", "*", "*"), urls("*", "*"))
     await grant(gathering, reader=world(everything, binding("all", everything, user("e"))))
@@ -99,7 +124,9 @@ async def test_a_bigger_role_can_be_bound_only_with_the_verb_bind() -> None:
 
 
 async def test_binding_a_missing_role_is_not_found_in_the_name_of_bindings() -> None:
-    with pytest.raises(NotFound, match=r'rolebindings.rbac.authorization.k8s.io "absent" not found'):
+    with pytest.raises(
+        NotFound, match=r'rolebindings.rbac.authorization.k8s.io "absent" not found'
+    ):
         await bind(role("absent", namespace="ns"))
     with pytest.raises(ApiError, match='unsupported role reference kind: "Thing"'):
         await bind({"kind": "Thing", "metadata": {"name": "x"}})

@@ -9,12 +9,31 @@ from apiserver.authz.rbac import authorize, rules_for
 from apiserver.user import User
 from tests.support.roles import Roles, account, binding, group, role, rule, urls, user
 
-READER = role("reader", rule("get list", "configmaps pods/log"), rule("update", "deployments", "apps", "web"), namespace="ns")
-NAMED = Roles([READER, binding("reader", READER, user("u"), group("g"), account("robot"), namespace="ns")])
+READER = role(
+    "reader",
+    rule("get list", "configmaps pods/log"),
+    rule("update", "deployments", "apps", "web"),
+    namespace="ns",
+)
+NAMED = Roles(
+    [READER, binding("reader", READER, user("u"), group("g"), account("robot"), namespace="ns")]
+)
 
 
-def ask(who: str = "u", verb: str = "get", resource: str = "configmaps", *, groups: str = "", **more: Any) -> Attributes:
-    return Attributes(User(who, groups=tuple(groups.split())), verb, resource=resource, **{"namespace": "ns", **more})
+def ask(
+    who: str = "u",
+    verb: str = "get",
+    resource: str = "configmaps",
+    *,
+    groups: str = "",
+    **more: Any,
+) -> Attributes:
+    return Attributes(
+        User(who, groups=tuple(groups.split())),
+        verb,
+        resource=resource,
+        **{"namespace": "ns", **more},
+    )
 
 
 @pytest.mark.parametrize(
@@ -61,18 +80,35 @@ async def test_masters_may_do_anything_without_a_role() -> None:
 async def test_cluster_bindings_hold_everywhere_and_come_first() -> None:
     everything = role("all", rule("*", "*", "*"), urls("*", "*"))
     reader = Roles([everything, binding("everyone", everything, user("u")), *NAMED.objects])
-    for question in (ask(), ask(namespace="other"), ask(namespace=""), Attributes(User("u"), "post", path="/x", is_resource=False)):
+    for question in (
+        ask(),
+        ask(namespace="other"),
+        ask(namespace=""),
+        Attributes(User("u"), "post", path="/x", is_resource=False),
+    ):
         decision = await authorize(question, reader)
-        assert decision.reason == 'RBAC: allowed by ClusterRoleBinding "everyone" of ClusterRole "all" to User "u"'
+        assert (
+            decision.reason
+            == 'RBAC: allowed by ClusterRoleBinding "everyone" of ClusterRole "all" to User "u"'
+        )
 
 
 @pytest.mark.parametrize(
-    ("path", "allowed"), [("/metrics", True), ("/metrics/x", False), ("/custom", False), ("/custom/", True), ("/custom/deep/x", True)]
+    ("path", "allowed"),
+    [
+        ("/metrics", True),
+        ("/metrics/x", False),
+        ("/custom", False),
+        ("/custom/", True),
+        ("/custom/deep/x", True),
+    ],
 )
 async def test_urls_match_whole_or_by_prefix(path: str, allowed: bool) -> None:
     paths = role("paths", urls("get", "/metrics /custom/*"))
     reader = Roles([paths, binding("paths", paths, user("u"))])
-    assert (await authorize(Attributes(User("u"), "get", path=path, is_resource=False), reader)).allowed is allowed
+    assert (
+        await authorize(Attributes(User("u"), "get", path=path, is_resource=False), reader)
+    ).allowed is allowed
 
 
 async def test_a_star_before_a_subresource_means_any_resource() -> None:
@@ -85,7 +121,11 @@ async def test_a_star_before_a_subresource_means_any_resource() -> None:
 async def test_a_missing_role_shows_only_when_nothing_else_allows() -> None:
     lost = Roles([binding("a-lost", role("gone"), user("u")), *NAMED.objects])
     assert (await authorize(ask(), lost)).reason.startswith("RBAC: allowed by RoleBinding")
-    assert await authorize(ask(verb="delete"), lost) == (False, 'RBAC: clusterrole.rbac.authorization.k8s.io "gone" not found', False)
+    assert await authorize(ask(verb="delete"), lost) == (
+        False,
+        'RBAC: clusterrole.rbac.authorization.k8s.io "gone" not found',
+        False,
+    )
     lost.add(binding("b-lost", role("gone2", namespace="ns"), user("u"), namespace="ns"))
     reason = (await authorize(ask(verb="delete"), lost)).reason
     missing = 'role.rbac.authorization.k8s.io "gone2" not found'
@@ -94,7 +134,11 @@ async def test_a_missing_role_shows_only_when_nothing_else_allows() -> None:
 
 async def test_service_accounts_of_cluster_bindings_need_a_namespace() -> None:
     reader = Roles(
-        [READER, binding("x", role("c", rule("*", "*", "*")), account("robot"), account("other", "ns")), role("c", rule("*", "*", "*"))]
+        [
+            READER,
+            binding("x", role("c", rule("*", "*", "*")), account("robot"), account("other", "ns")),
+            role("c", rule("*", "*", "*")),
+        ]
     )
     assert not (await authorize(ask("system:serviceaccount:ns:robot", "delete"), reader)).allowed
     assert (await authorize(ask("system:serviceaccount:ns:other", "delete"), reader)).allowed

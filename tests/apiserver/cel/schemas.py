@@ -13,7 +13,9 @@ def schema_from(raw: dict[str, Any]) -> Schema:
     return Schema(
         type=raw.get("type", ""),
         format=raw.get("format", ""),
-        properties={k: schema_from(v) for k, v in raw["properties"].items()} if raw.get("properties") else None,
+        properties={k: schema_from(v) for k, v in raw["properties"].items()}
+        if raw.get("properties")
+        else None,
         additional=schema_from(additional) if isinstance(additional, dict) else None,
         items=schema_from(raw["items"]) if isinstance(raw.get("items"), dict) else None,
         list_type=raw.get("x-kubernetes-list-type", ""),
@@ -50,7 +52,10 @@ def with_defaults(obj: Any, schema: Schema) -> Any:
         for name, prop in (schema.properties or {}).items():
             if name not in obj and prop.default is not MISSING:
                 obj[name] = copy.deepcopy(prop.default)
-        return {k: with_defaults(v, (schema.properties or {}).get(k) or schema.additional or Schema()) for k, v in obj.items()}
+        return {
+            k: with_defaults(v, (schema.properties or {}).get(k) or schema.additional or Schema())
+            for k, v in obj.items()
+        }
     if isinstance(obj, list) and schema.items is not None:
         return [with_defaults(v, schema.items) for v in obj]
     return obj

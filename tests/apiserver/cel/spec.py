@@ -1,4 +1,5 @@
-"""The official conformance data of CEL (../shared/cel-spec): each test as an expression, what is declared, bound and expected."""
+"""The official conformance data of CEL (../shared/cel-spec): each test as an expression, what is
+declared, bound and expected."""
 
 from __future__ import annotations
 
@@ -7,8 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from apiserver.cel import types as t
+from apiserver.cel.maps import Map
+from apiserver.cel.scalars import Duration, Timestamp, Uint
 from apiserver.cel.types import Type
-from apiserver.cel.values import Duration, Map, Optional, Timestamp, Uint
+from apiserver.cel.values import Optional
 from tests.apiserver.cel.textproto import Message, Text, get, get_all, parse
 
 SPEC = Path(__file__).resolve().parents[4] / "shared" / "cel-spec"
@@ -56,7 +59,10 @@ def load(path: Path) -> list[SpecTest]:
         for test in get_all(section, "test"):
             found.append(
                 SpecTest(
-                    f"{path.stem}/{get(section, 'name', b'').decode()}/{get(test, 'name', b'').decode()}",
+                    (
+                        f"{path.stem}/{get(section, 'name', b'').decode()}/"
+                        f"{get(test, 'name', b'').decode()}"
+                    ),
                     get(test, "expr").decode("utf-8", "surrogatepass"),
                     get(test, "container", b"").decode(),
                     get(test, "disable_check") == "true",
@@ -70,7 +76,14 @@ def load(path: Path) -> list[SpecTest]:
     return found
 
 
-_PRIMITIVES = {"BOOL": t.BOOL, "INT64": t.INT, "UINT64": t.UINT, "DOUBLE": t.DOUBLE, "STRING": t.STRING, "BYTES": t.BYTES}
+_PRIMITIVES = {
+    "BOOL": t.BOOL,
+    "INT64": t.INT,
+    "UINT64": t.UINT,
+    "DOUBLE": t.DOUBLE,
+    "STRING": t.STRING,
+    "BYTES": t.BYTES,
+}
 _WELL_KNOWN = {"ANY": t.ANY, "TIMESTAMP": t.TIMESTAMP, "DURATION": t.DURATION}
 
 
@@ -87,13 +100,18 @@ def type_from(m: Message) -> Type:
     if kind == "list_type":
         return t.list_type(type_from(get(value, "elem_type", [("dyn", [])])))
     if kind == "map_type":
-        return t.map_type(type_from(get(value, "key_type", [("dyn", [])])), type_from(get(value, "value_type", [("dyn", [])])))
+        return t.map_type(
+            type_from(get(value, "key_type", [("dyn", [])])),
+            type_from(get(value, "value_type", [("dyn", [])])),
+        )
     if kind == "type":
         return t.type_of_type(type_from(value)) if value else t.TYPE
     if kind == "type_param":
         return t.param_type(value.decode())
     if kind == "abstract_type":
-        return t.opaque_type(get(value, "name").decode(), *map(type_from, get_all(value, "parameter_types")))
+        return t.opaque_type(
+            get(value, "name").decode(), *map(type_from, get_all(value, "parameter_types"))
+        )
     if kind == "message_type":
         name = value.decode()
         if name in t.SIMPLE_NAMES:
@@ -103,10 +121,20 @@ def type_from(m: Message) -> Type:
 
 
 _TYPE_VALUES = {
-    "bool": t.BOOL, "int": t.INT, "uint": t.UINT, "double": t.DOUBLE, "string": t.STRING, "bytes": t.BYTES, "null_type": t.NULL,
-    "list": t.LIST, "map": t.MAP, "type": t.TYPE, "google.protobuf.Timestamp": t.TIMESTAMP, "google.protobuf.Duration": t.DURATION,
+    "bool": t.BOOL,
+    "int": t.INT,
+    "uint": t.UINT,
+    "double": t.DOUBLE,
+    "string": t.STRING,
+    "bytes": t.BYTES,
+    "null_type": t.NULL,
+    "list": t.LIST,
+    "map": t.MAP,
+    "type": t.TYPE,
+    "google.protobuf.Timestamp": t.TIMESTAMP,
+    "google.protobuf.Duration": t.DURATION,
     "optional_type": t.optional_type(t.DYN),
-}  # fmt: skip
+}
 
 
 def value_from(m: Message) -> Any:
@@ -149,4 +177,13 @@ def _object(value: Message) -> Any:
     raise NeedsProtobuf(short)
 
 
-__all__ = ["SPEC", "NeedsProtobuf", "Optional", "SpecTest", "Text", "load", "type_from", "value_from"]
+__all__ = [
+    "SPEC",
+    "NeedsProtobuf",
+    "Optional",
+    "SpecTest",
+    "Text",
+    "load",
+    "type_from",
+    "value_from",
+]

@@ -1,4 +1,5 @@
-"""Rules of definitions in use: all compile within budget, the projects' own examples pass, and objects that break a rule do not."""
+"""Rules of definitions in use: all compile within budget, the projects' own examples pass, and
+objects that break a rule do not."""
 
 from __future__ import annotations
 
@@ -10,14 +11,17 @@ from typing import Any
 import pytest
 import yaml
 
-from apiserver.cel.rulecheck import check_rules
-from apiserver.cel.rules import compile_rules, validate
+from apiserver.cel.kubernetes.rulecheck import check_rules
+from apiserver.cel.kubernetes.rulenodes import compile_rules
+from apiserver.cel.kubernetes.rules import validate
 from apiserver.schema.types import Schema
 from tests.apiserver.cel.schemas import schema_from, with_defaults
 
 CRDS = Path(__file__).resolve().parents[4] / "shared" / "crds"
 pytestmark = pytest.mark.skipif(not CRDS.is_dir(), reason="../shared/crds is absent")
-FILES = sorted((CRDS / "gateway-api").glob("*.yaml")) + sorted((CRDS / "cert-manager").glob("*.yaml"))
+FILES = sorted((CRDS / "gateway-api").glob("*.yaml")) + sorted(
+    (CRDS / "cert-manager").glob("*.yaml")
+)
 
 
 @lru_cache(maxsize=1)
@@ -56,14 +60,23 @@ def test_examples_pass() -> None:
         schema = schema_of(obj)
         if schema is not None:
             judged += 1
-            assert [str(e) for e in validate(compile_rules(schema), with_defaults(obj, schema)).errors] == [], obj["metadata"]["name"]
+            assert [
+                str(e) for e in validate(compile_rules(schema), with_defaults(obj, schema)).errors
+            ] == [], obj["metadata"]["name"]
     assert judged > 20
 
 
 def test_a_broken_example_is_refused_at_its_path() -> None:
     schema = schemas()["gateway.networking.k8s.io", "v1", "Gateway"]
-    listeners = [{"name": "a", "port": 80, "protocol": "HTTP"}, {"name": "a", "port": 81, "protocol": "HTTP"}]
-    obj = {"apiVersion": "gateway.networking.k8s.io/v1", "kind": "Gateway", "metadata": {"name": "g"}}
+    listeners = [
+        {"name": "a", "port": 80, "protocol": "HTTP"},
+        {"name": "a", "port": 81, "protocol": "HTTP"},
+    ]
+    obj = {
+        "apiVersion": "gateway.networking.k8s.io/v1",
+        "kind": "Gateway",
+        "metadata": {"name": "g"},
+    }
     obj["spec"] = {"gatewayClassName": "c", "listeners": listeners}
     expected = ["spec.listeners: Invalid value: Listener name must be unique within the Gateway"]
     assert [str(e) for e in validate(compile_rules(schema), obj).errors] == expected

@@ -1,4 +1,5 @@
-"""What a comparison with cel-go 0.26 and Kubernetes 1.36 found, expression by expression: values, errors, costs, in their words."""
+"""What a comparison with cel-go 0.26 and Kubernetes 1.36 found, expression by expression: values,
+errors, costs, in their words."""
 
 from __future__ import annotations
 
@@ -6,14 +7,16 @@ from typing import Any
 
 import pytest
 
-from apiserver.cel.environments import BASE
 from apiserver.cel.errors import CelError
-from apiserver.cel.program import Program, compile_fresh, error_text
-from apiserver.cel.rulecheck import check_rules
+from apiserver.cel.kubernetes.environments import BASE
+from apiserver.cel.kubernetes.rulecheck import check_rules
+from apiserver.cel.plan.program import Program, compile_fresh, error_text
 from apiserver.cel.types import BOOL, DYN, STRING, list_type, map_type
 from tests.apiserver.cel.schemas import schema_from
 
-ENV = BASE.extend({"d": DYN, "s": STRING, "b": BOOL, "l": list_type(STRING), "m": map_type(STRING, DYN)})
+ENV = BASE.extend(
+    {"d": DYN, "s": STRING, "b": BOOL, "l": list_type(STRING), "m": map_type(STRING, DYN)}
+)
 D = {"a": 1, "b": [1, "x", 2.5], "o": {"p": "q"}, "n": None, "e": ""}
 BINDINGS: dict[str, Any] = {"d": D, "s": "text", "b": True, "l": ["b", "a"], "m": {"a": D, "b": 1}}
 
@@ -47,7 +50,10 @@ VALUES = [
     ("has(d.n.x)", False),
     ("{'a': 1, 'a': 2}['a']", 2),
     ("{1.5: 'x'}[dyn(1.5)]", "x"),
-    ("string(timestamp('2011-08-18T19:03:37.01+01:00') + duration('1h'))", "2011-08-18T20:03:37.01+01:00"),
+    (
+        "string(timestamp('2011-08-18T19:03:37.01+01:00') + duration('1h'))",
+        "2011-08-18T20:03:37.01+01:00",
+    ),
     ("timestamp('2011-08-18T19:03:37.01+01:00').getHours()", 18),
     ("'%.15e|%.2e'.format([1.5, 12345.678])", "  1.500000×10⁰⁰|1.234568×10⁰⁴"),
     ("['compre'].exists(y, .y == 'compre')", True),
@@ -69,8 +75,17 @@ COSTS = [
     ("format.uuid().validate('123e4567-e89b-12d3-a456-426614174000')", 73),
 ]
 COMPILE_ERRORS = [
-    ("5.sortBy(w, w)", ["1:1: sortBy can only be applied to a list, identifier, comprehension, call or select expression"]),
-    ("l.existsOne(v, true)", ["1:12: undeclared reference to 'existsOne'", "1:13: undeclared reference to 'v'"]),
+    (
+        "5.sortBy(w, w)",
+        [
+            "1:1: sortBy can only be applied to a list, identifier, comprehension, call or select "
+            "expression"
+        ],
+    ),
+    (
+        "l.existsOne(v, true)",
+        ["1:12: undeclared reference to 'existsOne'", "1:13: undeclared reference to 'v'"],
+    ),
     ("x.?a.optMap(v, v)", ["1:1: undeclared reference to 'x'", "1:1: undeclared reference to 'x'"]),
     ("duration(5)", ["1:10: invalid duration argument"]),
     ("timestamp(253402300800)", ["1:11: invalid timestamp argument"]),
@@ -104,7 +119,11 @@ def test_costs(source: str, cost: int) -> None:
 def test_compile_errors(source: str, errors: list[str]) -> None:
     found = compile_fresh(ENV, source)
     assert not isinstance(found, Program)
-    lines = [line.removeprefix("ERROR: <input>:") for line in error_text(source, found).splitlines() if line.startswith("ERROR")]
+    lines = [
+        line.removeprefix("ERROR: <input>:")
+        for line in error_text(source, found).splitlines()
+        if line.startswith("ERROR")
+    ]
     assert len(lines) == len(errors)
     assert all(line.startswith(error) for line, error in zip(lines, errors, strict=True))
 
@@ -122,13 +141,27 @@ def test_compile_errors(source: str, errors: list[str]) -> None:
 )
 def test_depth(text: str, message: str) -> None:
     found = compile_fresh(ENV, text)
-    assert (found == [] or isinstance(found, Program)) if not message else [e.message for e in found] == [message]  # type: ignore[union-attr]
+    assert (
+        (found == [] or isinstance(found, Program))
+        if not message
+        else [e.message for e in found] == [message]
+    )  # type: ignore[union-attr]
 
 
 def test_keys_of_two_variables_may_be_estimated_as_values() -> None:
-    """cel-go's paths share memory (see `pathslice`): keys, which have no size, are taken for values where the path has room."""
+    """cel-go's paths share memory (see `pathslice`): keys, which have no size, are taken for values
+    where the path has room."""
     strings = {"type": "object", "additionalProperties": {"type": "string"}}
-    for rule, refused in (("self.spec.m.exists(k, v, isIP(k))", True), ("self.spec.m.exists(k, isIP(k))", False)):
+    for rule, refused in (
+        ("self.spec.m.exists(k, v, isIP(k))", True),
+        ("self.spec.m.exists(k, isIP(k))", False),
+    ):
         spec = {"type": "object", "properties": {"m": strings}}
-        schema = schema_from({"type": "object", "properties": {"spec": spec}, "x-kubernetes-validations": [{"rule": rule}]})
+        schema = schema_from(
+            {
+                "type": "object",
+                "properties": {"spec": spec},
+                "x-kubernetes-validations": [{"rule": rule}],
+            }
+        )
         assert bool(check_rules(schema, "schema")) is refused

@@ -1,4 +1,5 @@
-"""No text and no value may make the parser, the checker, the estimator or the interpreter fail otherwise than by their own errors."""
+"""No text and no value may make the parser, the checker, the estimator or the interpreter fail
+otherwise than by their own errors."""
 
 from __future__ import annotations
 
@@ -10,30 +11,53 @@ from typing import Any
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apiserver.cel.costs import words
-from apiserver.cel.environments import BASE
+from apiserver.cel.cost.estimate import Estimator
+from apiserver.cel.cost.estimate_calls import estimate_call
+from apiserver.cel.cost.runtime import words
 from apiserver.cel.errors import BudgetExceeded, CelError
-from apiserver.cel.estimate import Estimator
-from apiserver.cel.estimate_calls import estimate_call
-from apiserver.cel.program import _RECURSION, Program, compile_fresh, compile_unchecked, error_text
+from apiserver.cel.kubernetes.environments import BASE
+from apiserver.cel.plan.program import (
+    _RECURSION,
+    Program,
+    compile_fresh,
+    compile_unchecked,
+    error_text,
+)
 from apiserver.cel.types import DYN, INT, STRING, list_type, map_type
 
-ENV = BASE.extend({"d": DYN, "i": INT, "s": STRING, "l": list_type(INT), "m": map_type(STRING, DYN)})
+ENV = BASE.extend(
+    {"d": DYN, "i": INT, "s": STRING, "l": list_type(INT), "m": map_type(STRING, DYN)}
+)
 LEAVES = st.sampled_from(
-    sorted(words("d i s l m x 1 0 -1 2u 1.5 'a' '' b'x' null true false [] {} [1,2] {'a':1} {1:2} 9223372036854775807 type(1)"))
-    + sorted(words("duration('1s') timestamp('2020-01-01T00:00:00Z') quantity('1') ip('1.2.3.4') cidr('10.0.0.0/8') optional.none()"))
+    sorted(
+        words(
+            "d i s l m x 1 0 -1 2u 1.5 'a' '' b'x' null true false [] {} [1,2] {'a':1} {1:2} "
+            "9223372036854775807 type(1)"
+        )
+    )
+    + sorted(
+        words(
+            "duration('1s') timestamp('2020-01-01T00:00:00Z') quantity('1') ip('1.2.3.4') "
+            "cidr('10.0.0.0/8') optional.none()"
+        )
+    )
 )
 BINARY = ["+", "-", "*", "/", "%", "<", "<=", ">", ">=", "==", "!=", "&&", "||", "in"]
 MEMBERS = sorted(
     words(
-        "size matches contains startsWith split join sum min max indexOf sort flatten distinct reverse format trim upperAscii replace "
-        "substring isSorted find findAll orValue hasValue value getHours getFullYear family masked asInteger compareTo add charAt "
+        "size matches contains startsWith split join sum min max indexOf sort flatten distinct "
+        "reverse format trim upperAscii replace "
+        "substring isSorted find findAll orValue hasValue value getHours getFullYear family masked "
+        "asInteger compareTo add charAt "
         "slice first last"
     )
 )
 MACROS = ["all", "exists", "exists_one", "map", "filter", "sortBy", "optMap"]
 FUNCTIONS = sorted(
-    words("size int uint double string bytes bool duration timestamp type dyn quantity ip isIP semver url lists.range sets.contains has")
+    words(
+        "size int uint double string bytes bool duration timestamp type dyn quantity ip isIP "
+        "semver url lists.range sets.contains has"
+    )
 )
 
 
@@ -41,11 +65,15 @@ def grow(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
     return st.one_of(
         st.builds("({} {} {})".format, inner, st.sampled_from(BINARY), inner),
         st.builds("({} ? {} : {})".format, inner, inner, inner),
-        st.builds("{}.{}({})".format, inner, st.sampled_from(MEMBERS), st.one_of(st.just(""), inner)),
+        st.builds(
+            "{}.{}({})".format, inner, st.sampled_from(MEMBERS), st.one_of(st.just(""), inner)
+        ),
         st.builds("{}.{}(x, {})".format, inner, st.sampled_from(MACROS), inner),
         st.builds("{}.transformMap(k, x, {})".format, inner, inner),
         st.builds("{}({})".format, st.sampled_from(FUNCTIONS), inner),
-        st.builds("{}{}{}".format, inner, st.sampled_from([".", ".?"]), st.sampled_from(["a", "b"])),
+        st.builds(
+            "{}{}{}".format, inner, st.sampled_from([".", ".?"]), st.sampled_from(["a", "b"])
+        ),
         st.builds("{}[{}{}]".format, inner, st.sampled_from(["", "?"]), inner),
         st.builds("[{}, ?{}]".format, inner, inner),
         st.builds("{{{}: {}}}".format, inner, inner),
@@ -55,8 +83,17 @@ def grow(inner: st.SearchStrategy[str]) -> st.SearchStrategy[str]:
 
 EXPRESSIONS = st.recursive(LEAVES, grow, max_leaves=12)
 VALUES: st.SearchStrategy[Any] = st.recursive(
-    st.one_of(st.none(), st.booleans(), st.integers(-(2**63), 2**63 - 1), st.floats(), st.text(max_size=5), st.binary(max_size=5)),
-    lambda v: st.one_of(st.lists(v, max_size=3), st.dictionaries(st.sampled_from(["a", "b", "c"]), v, max_size=3)),
+    st.one_of(
+        st.none(),
+        st.booleans(),
+        st.integers(-(2**63), 2**63 - 1),
+        st.floats(),
+        st.text(max_size=5),
+        st.binary(max_size=5),
+    ),
+    lambda v: st.one_of(
+        st.lists(v, max_size=3), st.dictionaries(st.sampled_from(["a", "b", "c"]), v, max_size=3)
+    ),
     max_leaves=6,
 )
 
@@ -135,7 +172,13 @@ TOKENS = st.sampled_from(
 
 
 @settings(max_examples=300, deadline=None)
-@given(st.one_of(st.text(max_size=40), st.lists(TOKENS, max_size=25).map("".join), st.lists(TOKENS, max_size=25).map(" ".join)))
+@given(
+    st.one_of(
+        st.text(max_size=40),
+        st.lists(TOKENS, max_size=25).map("".join),
+        st.lists(TOKENS, max_size=25).map(" ".join),
+    )
+)
 def test_any_text(source: str) -> None:
     program = compile_fresh(ENV, source)
     if isinstance(program, Program):
@@ -148,9 +191,12 @@ def test_any_text(source: str) -> None:
 @settings(max_examples=200, deadline=None)
 @given(EXPRESSIONS, VALUES)
 def test_cost_does_not_exceed_a_known_estimate(source: str, value: Any) -> None:
-    """Where the estimate is bounded, an evaluation that succeeds costs at most that. Upstream underestimates members of optional values."""
+    """Where the estimate is bounded, an evaluation that succeeds costs at most that. Upstream
+    underestimates members of optional values."""
     program = compile_fresh(BASE, source)
-    if not isinstance(program, Program) or any(part in source for part in ("optional.", ".?", "[?", "first", "last", "find", "opt")):
+    if not isinstance(program, Program) or any(
+        part in source for part in ("optional.", ".?", "[?", "first", "last", "find", "opt")
+    ):
         return
     estimate = Estimator(lambda _path: None, estimate_call).cost(program.tree)
     try:
@@ -167,13 +213,27 @@ REAL = [
     "type(d) == string ? d == '100%' : d == 1000",
     "'abc 123'.find('[0-9]*') == quantity('1.5Gi').add(5).sub(quantity('1k')).asInteger()",
     "url('https://user@example.com:80/path?query=x#f').getQuery().all(k, v, size(v) > 0)",
-    "cidr('10.0.0.0/8').containsIP(ip('10.1.2.3')) && semver('1.2.3-rc.1+b').isLessThan(semver('v1.3', true))",
-    "'%s %d %.3f %x %e'.format([d, i, 1.5, b'ab', 2.5]).split(' ', 3).map(x, x.upperAscii()).join('-')",
+    "cidr('10.0.0.0/8').containsIP(ip('10.1.2.3')) && "
+    "semver('1.2.3-rc.1+b').isLessThan(semver('v1.3', true))",
+    "'%s %d %.3f %x %e'.format([d, i, 1.5, b'ab', 2.5]).split(' ', 3).map(x, "
+    "x.upperAscii()).join('-')",
     "m.?a.optMap(x, {'k': x}).orValue({}).transformMap(k, v, [k, v]).exists(k, v[0] == k)",
     "l.sortBy(x, -x).slice(0, 2).flatten() + lists.range(5).reverse() == [[1], [2]].flatten(1)",
 ]
 NOISE = st.sampled_from(
-    [*sorted("()[]{}.,?:&|!-+*/%<=>'\"`\\@$ \n0a_é\u2028"), "in ", "true", "''", "[?", ".?", "r'", "b'", "1e999", "0x", "9" * 30]
+    [
+        *sorted("()[]{}.,?:&|!-+*/%<=>'\"`\\@$ \n0a_é\u2028"),
+        "in ",
+        "true",
+        "''",
+        "[?",
+        ".?",
+        "r'",
+        "b'",
+        "1e999",
+        "0x",
+        "9" * 30,
+    ]
 )
 
 
@@ -199,7 +259,8 @@ def test_mutated_rules(source: str, value: Any) -> None:
 PARSED = st.text("0123456789.eE+-kMGTi:/%[]@?#=&_v *(){}|\\^$abcxyzTZhms\x00é", max_size=30)
 CALLS = sorted(
     words(
-        "quantity isQuantity semver isSemver ip isIP cidr isCIDR url isURL duration timestamp int uint double bool bytes ip.isCanonical"
+        "quantity isQuantity semver isSemver ip isIP cidr isCIDR url isURL duration timestamp int "
+        "uint double bool bytes ip.isCanonical"
         " format.named"
     )
 )
@@ -208,8 +269,14 @@ CALLS = sorted(
 @settings(max_examples=300, deadline=None)
 @given(st.sampled_from(CALLS), PARSED, PARSED)
 def test_texts_for_parsers(function: str, text: str, other: str) -> None:
-    """What libraries read gives a value or an error of CEL; patterns and templates of format likewise."""
-    for source in (f"{function}(d)", f"d.matches('{other.encode().hex()}' == '' ? '' : m.a)", "m.a.format([d, 1, 2.5])", "m.a.find(d)"):
+    """What libraries read gives a value or an error of CEL; patterns and templates of format
+    likewise."""
+    for source in (
+        f"{function}(d)",
+        f"d.matches('{other.encode().hex()}' == '' ? '' : m.a)",
+        "m.a.format([d, 1, 2.5])",
+        "m.a.find(d)",
+    ):
         program = compile_fresh(ENV, source)
         if isinstance(program, Program):
             try:
@@ -218,13 +285,28 @@ def test_texts_for_parsers(function: str, text: str, other: str) -> None:
                 assert isinstance(e.message, str)
 
 
-NESTED = ["(", "[", "-(", "!", "d.", "[1].map(x, ", "d ? d : ", "{1: ", "s.trim().", "size(", "d + ", "d && ", "d["]
+NESTED = [
+    "(",
+    "[",
+    "-(",
+    "!",
+    "d.",
+    "[1].map(x, ",
+    "d ? d : ",
+    "{1: ",
+    "s.trim().",
+    "size(",
+    "d + ",
+    "d && ",
+    "d[",
+]
 NESTED += ["l.all(x, l.exists(x, ", "'"]
 
 
 @contextmanager
 def frames() -> Iterator[None]:
-    """As many frames as the program allows itself: Hypothesis lowers the limit while it runs a test."""
+    """As many frames as the program allows itself: Hypothesis lowers the limit while it runs a
+    test."""
     lowered = sys.getrecursionlimit()
     sys.setrecursionlimit(_RECURSION)
     try:
@@ -234,7 +316,10 @@ def frames() -> Iterator[None]:
 
 
 @settings(max_examples=60, deadline=None)
-@given(st.lists(st.tuples(st.sampled_from(NESTED), st.integers(1, 600)), min_size=1, max_size=3), st.sampled_from(["1", "d", ")", "", "]"]))
+@given(
+    st.lists(st.tuples(st.sampled_from(NESTED), st.integers(1, 600)), min_size=1, max_size=3),
+    st.sampled_from(["1", "d", ")", "", "]"]),
+)
 def test_deep_nesting(parts: list[tuple[str, int]], end: str) -> None:
     source = "".join(text * count for text, count in parts) + end
     with frames():

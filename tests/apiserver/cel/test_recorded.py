@@ -1,4 +1,5 @@
-"""Rules of the recorded scenarios: definitions are refused and objects judged with the recorded causes (../shared/conformance)."""
+"""Rules of the recorded scenarios: definitions are refused and objects judged with the recorded
+causes (../shared/conformance)."""
 
 from __future__ import annotations
 
@@ -12,8 +13,9 @@ from typing import Any
 import pytest
 import yaml
 
-from apiserver.cel.rulecheck import check_rules
-from apiserver.cel.rules import compile_rules, validate
+from apiserver.cel.kubernetes.rulecheck import check_rules
+from apiserver.cel.kubernetes.rulenodes import compile_rules
+from apiserver.cel.kubernetes.rules import validate
 from apiserver.fielderrors import FieldError
 from apiserver.schema.types import Schema
 from tests.apiserver.cel.schemas import schema_from, with_defaults
@@ -26,11 +28,14 @@ TIME = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?Z")
 
 
 def causes_of(errors: list[FieldError]) -> Counter[tuple[str, str]]:
-    return Counter((e.path or "<nil>", TIME.sub("<time>", e.body()).replace("${ns}", "<ns>")) for e in errors)
+    return Counter(
+        (e.path or "<nil>", TIME.sub("<time>", e.body()).replace("${ns}", "<ns>")) for e in errors
+    )
 
 
 class Scenario:
-    """Plays a scenario against the rules alone: what else a server would say is left out of the comparison."""
+    """Plays a scenario against the rules alone: what else a server would say is left out of the
+    comparison."""
 
     def __init__(self, path: Path) -> None:
         self.steps = yaml.safe_load(path.read_text())["steps"]
@@ -63,7 +68,9 @@ class Scenario:
             self.schemas[f"{body['spec']['group']}/{body['spec']['names']['plural']}"] = schema
 
     def write(self, step: Any, answer: Any) -> None:
-        m = re.match(r"/apis/([^/]+)/[^/]+/(?:namespaces/[^/]+/)?([^/]+)(?:/([^/]+))?$", step["path"])
+        m = re.match(
+            r"/apis/([^/]+)/[^/]+/(?:namespaces/[^/]+/)?([^/]+)(?:/([^/]+))?$", step["path"]
+        )
         if m is None or f"{m[1]}/{m[2]}" not in self.schemas:
             return
         schema = self.schemas[f"{m[1]}/{m[2]}"]
@@ -82,12 +89,22 @@ class Scenario:
         body = answer["body"]
         got = causes_of(errors)
         if "details" in body:
-            expected = Counter((c["field"], c["message"]) for c in body["details"].get("causes", []))
-            others = {c for c in expected if (only not in c[0] and only not in c[1]) or "to be structural" in c[1] or "metadata]" in c[0]}
+            expected = Counter(
+                (c["field"], c["message"]) for c in body["details"].get("causes", [])
+            )
+            others = {
+                c
+                for c in expected
+                if (only not in c[0] and only not in c[1])
+                or "to be structural" in c[1]
+                or "metadata]" in c[0]
+            }
             if others or (not only and not got):
                 return  # the schema, not a rule, was refused
             if got != expected:
-                self.failures.append(f"{step}: missing {sorted(expected - got)}, wrong {sorted(got - expected)}")
+                self.failures.append(
+                    f"{step}: missing {sorted(expected - got)}, wrong {sorted(got - expected)}"
+                )
         elif answer["status"] < 300:
             if got:
                 self.failures.append(f"{step}: accepted, but {sorted(got)}")
@@ -96,7 +113,9 @@ class Scenario:
         elif not {f for f, _ in got} & {body.get("/details/causes/0/field")}:
             self.failures.append(f"{step}: {sorted(got)} instead of {body}")
 
-    def compare_message(self, step: str, message: str, got: Counter[tuple[str, str]], only: str) -> None:
+    def compare_message(
+        self, step: str, message: str, got: Counter[tuple[str, str]], only: str
+    ) -> None:
         missing = [c for c in got if f"{c[0]}: {c[1]}" not in message]
         if missing or (only in message and not got):
             self.failures.append(f"{step}: {sorted(got)} instead of {message}")

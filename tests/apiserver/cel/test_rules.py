@@ -6,9 +6,10 @@ from typing import Any
 
 import pytest
 
-from apiserver.cel import rules
-from apiserver.cel.rulecheck import check_rules
-from apiserver.cel.rules import compile_rules, validate
+from apiserver.cel.kubernetes.rulecheck import check_rules
+from apiserver.cel.kubernetes.rulenodes import compile_rules
+from apiserver.cel.kubernetes.rules import validate
+from apiserver.cel.plan import program
 from tests.apiserver.cel.schemas import schema_from
 
 STRING = {"type": "string", "maxLength": 10}
@@ -40,7 +41,10 @@ def definition_errors(schema: dict[str, Any]) -> list[str]:
         ({}, "v: Invalid value: 0: failed rule: self > 0"),
         ({"message": " too small "}, "v: Invalid value: 0: too small"),
         ({"messageExpression": "'got %d'.format([self])"}, "v: Invalid value: 0: got 0"),
-        ({"messageExpression": "string(1 / self)", "message": "plan b"}, "v: Invalid value: 0: plan b"),
+        (
+            {"messageExpression": "string(1 / self)", "message": "plan b"},
+            "v: Invalid value: 0: plan b",
+        ),
         ({"messageExpression": "'  '"}, "v: Invalid value: 0: failed rule: self > 0"),
         ({"messageExpression": "'a\\nb'"}, "v: Invalid value: 0: failed rule: self > 0"),
         ({"reason": "FieldValueForbidden"}, "v: Forbidden: failed rule: self > 0"),
@@ -53,17 +57,24 @@ def test_messages_and_reasons(extra: dict[str, Any], expected: str) -> None:
 
 
 def test_field_path_moves_the_error() -> None:
-    schema = root({"type": "object", "properties": {"a.b": INTEGER}}, rule("false", fieldPath=".a.b"))
+    schema = root(
+        {"type": "object", "properties": {"a.b": INTEGER}}, rule("false", fieldPath=".a.b")
+    )
     assert definition_errors(schema) == [
-        'schema.properties[v].x-kubernetes-validations[0].fieldPath: Invalid value: ".a.b": must be a valid path'
+        'schema.properties[v].x-kubernetes-validations[0].fieldPath: Invalid value: ".a.b": must '
+        "be a valid path"
     ]
-    schema = root({"type": "object", "properties": {"a.b": INTEGER}}, rule("false", fieldPath="['a.b']"))
+    schema = root(
+        {"type": "object", "properties": {"a.b": INTEGER}}, rule("false", fieldPath="['a.b']")
+    )
     assert errors(schema, {"v": {}}) == ["v.a.b: Invalid value: failed rule: false"]
 
 
 def test_evaluation_errors_name_the_rule() -> None:
     schema = root({"type": "object", "properties": {"a": INTEGER}}, rule("self.a > 0"))
-    assert errors(schema, {"v": {}}) == ['v: Invalid value: "object": no such key: a evaluating rule: self.a > 0']
+    assert errors(schema, {"v": {}}) == [
+        'v: Invalid value: "object": no such key: a evaluating rule: self.a > 0'
+    ]
 
 
 @pytest.mark.parametrize(
@@ -75,54 +86,84 @@ def test_transition_rules_need_an_old_value(old: Any, expected: list[str]) -> No
 
 
 def test_optional_old_self_runs_on_create_too() -> None:
-    schema = root(INTEGER, rule("oldSelf.hasValue() ? self == oldSelf.value() : self == 1", optionalOldSelf=True))
+    schema = root(
+        INTEGER,
+        rule("oldSelf.hasValue() ? self == oldSelf.value() : self == 1", optionalOldSelf=True),
+    )
     assert errors(schema, {"v": 1}) == []
     assert errors(schema, {"v": 2}) == [
-        "v: Invalid value: 2: failed rule: " + schema["properties"]["v"]["x-kubernetes-validations"][0]["rule"]
+        "v: Invalid value: 2: failed rule: "
+        + schema["properties"]["v"]["x-kubernetes-validations"][0]["rule"]
     ]
     assert errors(schema, {"v": 2}, {"v": 2}) == []
 
 
 ITEM = {
     "type": "object",
-    "properties": {"k": STRING, "n": {**INTEGER, "x-kubernetes-validations": [rule("self >= oldSelf")]}},
+    "properties": {
+        "k": STRING,
+        "n": {**INTEGER, "x-kubernetes-validations": [rule("self >= oldSelf")]},
+    },
     "required": ["k"],
 }
 
 
 def test_items_of_keyed_lists_are_correlated() -> None:
-    listed = {"type": "array", "maxItems": 5, "items": ITEM, "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["k"]}
+    listed = {
+        "type": "array",
+        "maxItems": 5,
+        "items": ITEM,
+        "x-kubernetes-list-type": "map",
+        "x-kubernetes-list-map-keys": ["k"],
+    }
     schema = {"type": "object", "properties": {"v": listed}}
-    new, old = {"v": [{"k": "b", "n": 1}, {"k": "a", "n": 2}]}, {"v": [{"k": "a", "n": 2}, {"k": "b", "n": 2}]}
+    new, old = (
+        {"v": [{"k": "b", "n": 1}, {"k": "a", "n": 2}]},
+        {"v": [{"k": "a", "n": 2}, {"k": "b", "n": 2}]},
+    )
     assert errors(schema, new, old) == ["v[0].n: Invalid value: 1: failed rule: self >= oldSelf"]
 
 
 def test_old_self_is_refused_below_atomic_lists() -> None:
-    schema = {"type": "object", "properties": {"v": {"type": "array", "maxItems": 5, "items": ITEM}}}
+    schema = {
+        "type": "object",
+        "properties": {"v": {"type": "array", "maxItems": 5, "items": ITEM}},
+    }
     expected = (
-        'Invalid value: "self >= oldSelf": oldSelf cannot be used on the uncorrelatable portion of the schema within schema.properties[v]'
+        'Invalid value: "self >= oldSelf": oldSelf cannot be used on the uncorrelatable '
+        "portion of the schema within schema.properties[v]"
     )
-    assert definition_errors(schema) == [f"schema.properties[v].items.properties[n].x-kubernetes-validations[0].rule: {expected}"]
+    assert definition_errors(schema) == [
+        f"schema.properties[v].items.properties[n].x-kubernetes-validations[0].rule: {expected}"
+    ]
 
 
 def test_unchanged_values_only_warn() -> None:
     tree = schema_from(root(INTEGER, rule("self > 0")))
     outcome = validate(compile_rules(tree), {"v": 0}, {"v": 0})
-    assert (outcome.errors, outcome.warnings) == ([], ["v: Invalid value: 0: failed rule: self > 0"])
+    assert (outcome.errors, outcome.warnings) == (
+        [],
+        ["v: Invalid value: 0: failed rule: self > 0"],
+    )
     assert len(validate(compile_rules(tree), {"v": 0}, {"v": -1}).errors) == 1
     assert len(validate(compile_rules(tree), {"v": 0}, {"v": 0}, ratchet=False).errors) == 1
 
 
 def test_transition_rules_are_not_ratcheted() -> None:
-    assert errors(root(INTEGER, rule("self > oldSelf")), {"v": 1}, {"v": 1}) == ["v: Invalid value: 1: failed rule: self > oldSelf"]
+    assert errors(root(INTEGER, rule("self > oldSelf")), {"v": 1}, {"v": 1}) == [
+        "v: Invalid value: 1: failed rule: self > oldSelf"
+    ]
 
 
 def test_a_rule_is_stopped_at_its_limit() -> None:
     listed = {"type": "array", "maxItems": 5000, "items": INTEGER}
-    tree = schema_from(root(listed, rule("self.all(a, self.all(b, a <= b + 100000))"), rule("false")))
+    tree = schema_from(
+        root(listed, rule("self.all(a, self.all(b, a <= b + 100000))"), rule("false"))
+    )
     outcome = validate(compile_rules(tree), {"v": list(range(5000))})
     expected = (
-        "v: Invalid value: \"array\": 'operation cancelled: actual cost limit exceeded': no further validation rules will be run due to"
+        "v: Invalid value: \"array\": 'operation cancelled: actual cost limit exceeded': no "
+        "further validation rules will be run due to"
         " call cost exceeds limit for rule: self.all(a, self.all(b, a <= b + 100000))"
     )
     assert [str(e) for e in outcome.errors] == [expected]
@@ -131,7 +172,10 @@ def test_a_rule_is_stopped_at_its_limit() -> None:
 
 def test_an_object_is_stopped_at_its_budget() -> None:
     schema = root(INTEGER, rule("self > 0"), rule("self > 1"))
-    expected = 'v: Invalid value: "integer": validation failed due to running out of cost budget, no further validation rules will be run'
+    expected = (
+        'v: Invalid value: "integer": validation failed due to running out of cost '
+        "budget, no further validation rules will be run"
+    )
     assert errors(schema, {"v": 2}, budget=3) == [expected]
     assert errors(schema, {"v": 2}, budget=4) == []
 
@@ -140,28 +184,52 @@ def test_an_object_is_stopped_at_its_budget() -> None:
     ("schema", "text", "value"),
     [
         ({"type": "number"}, "type(self) == double && self == 1.0", 1),
-        ({"type": "string", "format": "date-time"}, "self.getFullYear() == 2020", "2020-01-02T03:04:05Z"),
+        (
+            {"type": "string", "format": "date-time"},
+            "self.getFullYear() == 2020",
+            "2020-01-02T03:04:05Z",
+        ),
         ({"type": "string", "format": "date"}, "self.getDayOfMonth() == 1", "2020-01-02"),
         ({"type": "string", "format": "duration"}, "self == duration('90m')", "1h30m"),
         ({"type": "string", "format": "byte", "maxLength": 9}, "self == b'abc'", "YWJj"),
-        ({"x-kubernetes-int-or-string": True, "maxLength": 5}, "type(self) == int ? self == 5 : self == '50%'", "50%"),
+        (
+            {"x-kubernetes-int-or-string": True, "maxLength": 5},
+            "type(self) == int ? self == 5 : self == '50%'",
+            "50%",
+        ),
         (
             {"type": "object", "properties": {"a-b": INTEGER, "in": INTEGER}},
             "self.a__dash__b == 1 && self.__in__ == 2",
             {"a-b": 1, "in": 2},
         ),
-        ({"type": "object", "properties": {"a": {**INTEGER, "nullable": True}}}, "!has(self.a)", {"a": None}),
         (
-            {"type": "object", "maxProperties": 3, "additionalProperties": {**STRING, "nullable": True}},
+            {"type": "object", "properties": {"a": {**INTEGER, "nullable": True}}},
+            "!has(self.a)",
+            {"a": None},
+        ),
+        (
+            {
+                "type": "object",
+                "maxProperties": 3,
+                "additionalProperties": {**STRING, "nullable": True},
+            },
             "dyn(self['a']) == null",
             {"a": None},
         ),
         (
-            {"type": "object", "x-kubernetes-embedded-resource": True, "x-kubernetes-preserve-unknown-fields": True},
+            {
+                "type": "object",
+                "x-kubernetes-embedded-resource": True,
+                "x-kubernetes-preserve-unknown-fields": True,
+            },
             "self.kind == 'Pod' && self.metadata.name == 'p'",
             {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {}},
         ),
-        ({"type": "array", "maxItems": 3, "items": STRING, "x-kubernetes-list-type": "set"}, "self == ['b', 'a']", ["a", "b"]),
+        (
+            {"type": "array", "maxItems": 3, "items": STRING, "x-kubernetes-list-type": "set"},
+            "self == ['b', 'a']",
+            ["a", "b"],
+        ),
     ],
 )
 def test_schema_types(schema: dict[str, Any], text: str, value: Any) -> None:
@@ -171,9 +239,21 @@ def test_schema_types(schema: dict[str, Any], text: str, value: Any) -> None:
 @pytest.mark.parametrize(
     ("schema", "text", "why"),
     [
-        ({"type": "object", "x-kubernetes-preserve-unknown-fields": True}, "self.a == 1", "undefined field 'a'"),
-        ({"type": "object", "properties": {"a": {"x-kubernetes-preserve-unknown-fields": True}}}, "has(self.a)", "undefined field 'a'"),
-        (INTEGER, "self == 'x'", "found no matching overload for '_==_' applied to '(int, string)'"),
+        (
+            {"type": "object", "x-kubernetes-preserve-unknown-fields": True},
+            "self.a == 1",
+            "undefined field 'a'",
+        ),
+        (
+            {"type": "object", "properties": {"a": {"x-kubernetes-preserve-unknown-fields": True}}},
+            "has(self.a)",
+            "undefined field 'a'",
+        ),
+        (
+            INTEGER,
+            "self == 'x'",
+            "found no matching overload for '_==_' applied to '(int, string)'",
+        ),
     ],
 )
 def test_types_refuse(schema: dict[str, Any], text: str, why: str) -> None:
@@ -196,33 +276,57 @@ def test_metadata_shows_only_names() -> None:
     ("entry", "expected"),
     [
         ({"rule": " "}, "[0].rule: Required value: rule is not specified"),
-        ({"rule": "true", "message": " "}, '[0].message: Invalid value: " ": must be non-empty if specified'),
-        ({"rule": "true\n&& true"}, "[0].message: Required value: message must be specified if rule contains line breaks"),
+        (
+            {"rule": "true", "message": " "},
+            '[0].message: Invalid value: " ": must be non-empty if specified',
+        ),
+        (
+            {"rule": "true\n&& true"},
+            "[0].message: Required value: message must be specified if rule contains line breaks",
+        ),
         (
             {"rule": "true", "messageExpression": " "},
-            "[0].messageExpression: Required value: messageExpression must be non-empty if specified",
+            (
+                "[0].messageExpression: Required value: messageExpression must be non-empty if "
+                "specified"
+            ),
         ),
         (
             {"rule": "true", "optionalOldSelf": True},
-            "[0].optionalOldSelf: Invalid value: true: may not be set if oldSelf is not used in rule",
+            (
+                "[0].optionalOldSelf: Invalid value: true: may not be set if oldSelf is not used "
+                "in rule"
+            ),
         ),
     ],
 )
 def test_malformed_entries(entry: dict[str, Any], expected: str) -> None:
-    assert definition_errors(root(INTEGER, entry)) == ["schema.properties[v].x-kubernetes-validations" + expected]
+    assert definition_errors(root(INTEGER, entry)) == [
+        "schema.properties[v].x-kubernetes-validations" + expected
+    ]
 
 
 def test_cost_depends_on_bounds() -> None:
     nested = "self.all(a, self.all(b, a == b))"
-    unbounded = definition_errors(root({"type": "array", "items": {"type": "string"}}, rule(nested)))
-    assert any("estimated rule cost exceeds budget by factor of more than 100x" in e for e in unbounded)
-    assert definition_errors(root({"type": "array", "maxItems": 20, "items": STRING}, rule(nested))) == []
+    unbounded = definition_errors(
+        root({"type": "array", "items": {"type": "string"}}, rule(nested))
+    )
+    assert any(
+        "estimated rule cost exceeds budget by factor of more than 100x" in e for e in unbounded
+    )
+    assert (
+        definition_errors(root({"type": "array", "maxItems": 20, "items": STRING}, rule(nested)))
+        == []
+    )
 
 
 def test_all_rules_over_an_object_share_their_time(monkeypatch: pytest.MonkeyPatch) -> None:
     names = {"type": "array", "items": {"type": "string", "maxLength": 5}, "maxItems": 2000}
     schema = root(names, rule("self.indexOf('b') < 0"), rule("self.size() < 0"))
-    assert len(errors(schema, {"v": ["a"] * 1001})) == 1
-    monkeypatch.setattr(rules, "PATIENCE", -60.0)
-    told = errors(schema, {"v": ["a"] * 1001})
-    assert len(told) == 1 and "no further validation rules will be run due to call cost exceeds limit" in told[0]
+    assert len(errors(schema, {"v": ["a"] * 20_000})) == 1
+    monkeypatch.setattr(program, "PATIENCE", -60.0)
+    told = errors(schema, {"v": ["a"] * 20_000})
+    assert (
+        len(told) == 1
+        and "no further validation rules will be run due to call cost exceeds limit" in told[0]
+    )

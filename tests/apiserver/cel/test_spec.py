@@ -1,4 +1,5 @@
-"""Every test of the official conformance data, but for those that `spec_exceptions` gives a reason for."""
+"""Every test of the official conformance data, but for those that `spec_exceptions` gives a reason
+for."""
 
 from __future__ import annotations
 
@@ -8,21 +9,30 @@ from typing import Any
 
 import pytest
 
-from apiserver.cel import macros
 from apiserver.cel.decls import Overload, functions, merge
 from apiserver.cel.env import Env
-from apiserver.cel.environments import TYPE_NAMES
 from apiserver.cel.errors import CelError
+from apiserver.cel.kubernetes.environments import TYPE_NAMES
 from apiserver.cel.library.collections import LISTS, MAP_INSERT, SETS
 from apiserver.cel.library.network import NETWORK
 from apiserver.cel.library.optionals import OPTIONALS
 from apiserver.cel.library.standard import STANDARD
 from apiserver.cel.library.strings import STRINGS
 from apiserver.cel.library.wellknown import MESSAGES
-from apiserver.cel.program import Program, compile_fresh, compile_unchecked
+from apiserver.cel.plan.program import Program, compile_fresh, compile_unchecked
+from apiserver.cel.syntax import macros
 from apiserver.cel.types import Type
 from apiserver.cel.values import equal, type_of
-from tests.apiserver.cel.spec import SPEC, NeedsProtobuf, SpecTest, get, get_all, load, type_from, value_from
+from tests.apiserver.cel.spec import (
+    SPEC,
+    NeedsProtobuf,
+    SpecTest,
+    get,
+    get_all,
+    load,
+    type_from,
+    value_from,
+)
 from tests.apiserver.cel.spec_exceptions import EXCEPTIONS
 
 pytestmark = pytest.mark.skipif(not SPEC.is_dir(), reason="../shared/cel-spec is absent")
@@ -44,7 +54,17 @@ def declared_function(declaration: Any) -> list[Overload]:
         args = tuple(type_from(p) for p in get_all(o, "params"))
         name, result = get(declaration, "name").decode(), type_from(get(o, "result_type"))
         params = tuple(p.decode() for p in get_all(o, "type_params"))
-        found.append(Overload(get(o, "overload_id").decode(), name, get(o, "is_instance_function") == "true", args, result, params, None))
+        found.append(
+            Overload(
+                get(o, "overload_id").decode(),
+                name,
+                get(o, "is_instance_function") == "true",
+                args,
+                result,
+                params,
+                None,
+            )
+        )
     return found
 
 
@@ -53,7 +73,9 @@ def env_of(test: SpecTest) -> Env:
     return Env(
         variables=test.variables(),
         functions=merge(FUNCTIONS, declared) if declared else FUNCTIONS,
-        macros={} if test.disable_macros else {**macros.STANDARD, **macros.OPTIONAL, **macros.TWO_VARIABLES},
+        macros={}
+        if test.disable_macros
+        else {**macros.STANDARD, **macros.OPTIONAL, **macros.TWO_VARIABLES},
         type_names=TYPE_NAMES,
         structs=MESSAGES,
         container=test.container,

@@ -1,4 +1,5 @@
-"""A reader of protobuf's text format without descriptors: a message is a list of (field name, value) pairs."""
+"""A reader of protobuf's text format without descriptors: a message is a list of (field name,
+value) pairs."""
 
 from __future__ import annotations
 
@@ -8,8 +9,18 @@ from typing import Any
 _TOKEN = re.compile(
     r"\s+|#[^\n]*|(?P<string>'(?:[^'\\\n]|\\.)*'|\"(?:[^\"\\\n]|\\.)*\")|(?P<word>-?[A-Za-z_0-9.+][A-Za-z_0-9.+\-/]*)|(?P<any>\[[^\]\"':]+\])|(?P<mark>[{}<>:,;\[\]])"
 )
-_ESCAPE = re.compile(rb"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)", re.DOTALL)
-_SIMPLE = {b"n": b"\n", b"t": b"\t", b"r": b"\r", b"a": b"\a", b"b": b"\b", b"f": b"\f", b"v": b"\v"}
+_ESCAPE = re.compile(
+    rb"\\(x[0-9a-fA-F]{1,2}|[0-7]{1,3}|u[0-9a-fA-F]{4}|U[0-9a-fA-F]{8}|.)", re.DOTALL
+)
+_SIMPLE = {
+    b"n": b"\n",
+    b"t": b"\t",
+    b"r": b"\r",
+    b"a": b"\a",
+    b"b": b"\b",
+    b"f": b"\f",
+    b"v": b"\v",
+}
 
 Message = list[tuple[str, Any]]
 

@@ -44,12 +44,18 @@ class Generator:
     def struct(self, schema: Schema, depth: int) -> dict[str, Any]:
         made = {}
         for name, node in (schema.properties or {}).items():
-            if name in ("kind", "apiVersion") and not any(f.name == name for f in fields()[message_name(schema.definition)]):
+            if name in ("kind", "apiVersion") and not any(
+                f.name == name for f in fields()[message_name(schema.definition)]
+            ):
                 continue  # the type's own name, which protobuf keeps in the envelope
-            always = not node.go_pointer and (node.is_struct() or node.special in ("quantity", "int-or-string"))
+            always = not node.go_pointer and (
+                node.is_struct() or node.special in ("quantity", "int-or-string")
+            )
             if always or (depth < 7 and self.random.random() < 0.4):
                 made[name] = self.value(node, depth + 1)
-            elif "e" not in node.go_omit or (not node.go_pointer and node.special in NULLABLE and "z" not in node.go_omit):
+            elif "e" not in node.go_omit or (
+                not node.go_pointer and node.special in NULLABLE and "z" not in node.go_omit
+            ):
                 made[name] = self.zero(node)
         return made
 
@@ -59,7 +65,9 @@ class Generator:
         return {"string": "", "integer": 0, "number": 0.0, "boolean": False}.get(node.type)
 
     def value(self, node: Schema, depth: int) -> Any:
-        if node.definition.endswith(("JSONSchemaPropsOrArray", "JSONSchemaPropsOrBool", "JSONSchemaPropsOrStringArray")):
+        if node.definition.endswith(
+            ("JSONSchemaPropsOrArray", "JSONSchemaPropsOrBool", "JSONSchemaPropsOrStringArray")
+        ):
             return self.union(node.definition, depth)
         if node.special:
             return self.random.choice(SAMPLES[node.special])
@@ -70,18 +78,25 @@ class Generator:
             return [self.value(node.items, depth + 1) for _ in range(self.random.randint(1, 2))]
         if node.type == "object":
             assert node.additional is not None
-            return {self.random.choice("abc") + str(i): self.value(node.additional, depth + 1) for i in range(self.random.randint(1, 2))}
+            return {
+                self.random.choice("abc") + str(i): self.value(node.additional, depth + 1)
+                for i in range(self.random.randint(1, 2))
+            }
         return self.random.choice(SCALARS[node.type])
 
     def union(self, definition: str, depth: int) -> Any:
-        props = schema_for(GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition"))
+        props = schema_for(
+            GroupVersionKind("apiextensions.k8s.io", "v1", "CustomResourceDefinition")
+        )
         for member in ("spec", "versions", "schema", "openAPIV3Schema"):
             assert props.properties is not None
             props = props.properties[member]
             props = props.items or props
         schema = self.struct(props, depth + 1)
         other = {"OrArray": [schema, {}], "OrBool": False, "OrStringArray": ["a", "b"]}
-        return self.random.choice([schema, next(v for k, v in other.items() if definition.endswith(k))])
+        return self.random.choice(
+            [schema, next(v for k, v in other.items() if definition.endswith(k))]
+        )
 
 
 @pytest.fixture(scope="session")

@@ -16,7 +16,9 @@ SCENARIOS = Path(__file__).resolve().parents[4] / "shared" / "conformance" / "sc
 def test_kinds_are_read_as_written() -> None:
     assert body.decode_text(b"", is_yaml=True) == ({}, [])
     assert body.read_kind({"kind": "Pod", "apiVersion": None}) == ("", "Pod")
-    with pytest.raises(body.BodyError, match=r"cannot unmarshal number into Go struct field \.kind of type string"):
+    with pytest.raises(
+        body.BodyError, match=r"cannot unmarshal number into Go struct field \.kind of type string"
+    ):
         body.decode_text(b'{"kind":5}', is_yaml=False)
     with pytest.raises(body.BodyError, match="cannot unmarshal array into Go value of type struct"):
         body.decode_text(b"[]", is_yaml=False)
@@ -25,11 +27,18 @@ def test_kinds_are_read_as_written() -> None:
 def _unrecognized() -> Iterator[tuple[str, bytes, bool, str]]:
     for path in SCENARIOS.glob("*/*.yaml"):
         recorded = json.loads(path.with_suffix("").with_suffix(".recorded.json").read_text())
-        answers = {a["id"]: a["answer"].get("body") for a in (recorded if isinstance(recorded, list) else recorded["steps"])}
+        answers = {
+            a["id"]: a["answer"].get("body")
+            for a in (recorded if isinstance(recorded, list) else recorded["steps"])
+        }
         for step in yaml.load(path.read_text(), yaml.CSafeLoader)["steps"]:
             answer: Any = answers.get(step.get("id"))
             message = isinstance(answer, dict) and (answer.get("message") or answer.get("/message"))
-            if message and message.startswith("the object provided is unrecognized (must be of type ") and "<ns>" not in message:
+            if (
+                message
+                and message.startswith("the object provided is unrecognized (must be of type ")
+                and "<ns>" not in message
+            ):
                 sent = step.get("bodyText", json.dumps(step["body"]) if "body" in step else "")
                 is_yaml = "yaml" in step.get("headers", {}).get("Content-Type", "")
                 yield f"{path.stem}/{step['id']}", sent.encode(), is_yaml, message
@@ -41,7 +50,9 @@ def test_recorded_answers_to_bodies_without_a_kind() -> None:
     cases = list(_unrecognized())
     assert len(cases) >= 5
     for name, data, is_yaml, message in cases:
-        wanted = message.removeprefix("the object provided is unrecognized (must be of type ").partition(")")[0]
+        wanted = message.removeprefix(
+            "the object provided is unrecognized (must be of type "
+        ).partition(")")[0]
         with pytest.raises(body.BodyError) as e:
             body.decode_text(data, is_yaml=is_yaml)
         assert body.unrecognized(e.value, wanted, data).message == message, name

@@ -30,12 +30,23 @@ def test_all_spellings_of_an_object_are_read() -> None:
     [
         (b"", "EOF"),
         (cbor2.dumps(HEAD)[:-1], "unexpected EOF"),
-        (cbor2.dumps(HEAD) + b"\0\0", f"cbor: 2 bytes of extraneous data starting at index {len(cbor2.dumps(HEAD))}"),
-        (b"\xa2\x44kind\x41a\x44kind\x41b", 'cbor: found duplicate map key "kind" at map element index 1'),
-        (cbor2.dumps({**HEAD, "kind": -3}), "cbor: cannot unmarshal negative integer into Go struct field v1.TypeMeta.kind of type string"),
+        (
+            cbor2.dumps(HEAD) + b"\0\0",
+            f"cbor: 2 bytes of extraneous data starting at index {len(cbor2.dumps(HEAD))}",
+        ),
+        (
+            b"\xa2\x44kind\x41a\x44kind\x41b",
+            'cbor: found duplicate map key "kind" at map element index 1',
+        ),
+        (
+            cbor2.dumps({**HEAD, "kind": -3}),
+            "cbor: cannot unmarshal negative integer into Go struct field v1.TypeMeta.kind of type "
+            "string",
+        ),
         (
             cbor2.dumps([1]),
-            "cbor: cannot unmarshal array into Go value of type v1.TypeMeta (cannot decode CBOR array to struct without toarray option)",
+            "cbor: cannot unmarshal array into Go value of type v1.TypeMeta (cannot decode CBOR "
+            "array to struct without toarray option)",
         ),
     ],
 )
@@ -46,35 +57,72 @@ def test_bodies_that_hide_their_kind(data: bytes, text: str) -> None:
 
 
 def test_what_is_wrong_further_down_leaves_the_kind_known() -> None:
-    with pytest.raises(cbor_body.Refused, match=r'^cbor: found duplicate map key "a" at map element index 1$'):
+    with pytest.raises(
+        cbor_body.Refused, match=r'^cbor: found duplicate map key "a" at map element index 1$'
+    ):
         cbor_body.read(REPEATED)
 
 
 @pytest.mark.parametrize(
     ("schema", "members", "text"),
     [
-        (CONFIG_MAP, {"metadata": {"name": 1}}, "positive integer into Go struct field v1.ConfigMap.metadata of type string"),
-        (CONFIG_MAP, {"data": {"a": True}}, "primitives into Go struct field v1.ConfigMap.data of type string"),
-        (CONFIG_MAP, {"data": "x"}, "UTF-8 text string into Go struct field v1.ConfigMap.data of type map[string]string"),
-        (CONFIG_MAP, {"metadata": {"generation": 1.5}}, "primitives into Go struct field v1.ConfigMap.metadata of type int64"),
-        (POD, {"spec": {"priority": 2**40}}, f"positive integer into Go struct field v1.Pod.spec of type int32 ({2**40} overflows int32)"),
-        (POD, {"spec": {"containers": [{"name": "a"}, {"name": -1}]}}, "negative integer into Go struct field v1.Pod.spec of type string"),
+        (
+            CONFIG_MAP,
+            {"metadata": {"name": 1}},
+            "positive integer into Go struct field v1.ConfigMap.metadata of type string",
+        ),
+        (
+            CONFIG_MAP,
+            {"data": {"a": True}},
+            "primitives into Go struct field v1.ConfigMap.data of type string",
+        ),
+        (
+            CONFIG_MAP,
+            {"data": "x"},
+            "UTF-8 text string into Go struct field v1.ConfigMap.data of type map[string]string",
+        ),
+        (
+            CONFIG_MAP,
+            {"metadata": {"generation": 1.5}},
+            "primitives into Go struct field v1.ConfigMap.metadata of type int64",
+        ),
+        (
+            POD,
+            {"spec": {"priority": 2**40}},
+            f"positive integer into Go struct field v1.Pod.spec of type int32 ({2**40} overflows "
+            f"int32)",
+        ),
+        (
+            POD,
+            {"spec": {"containers": [{"name": "a"}, {"name": -1}]}},
+            "negative integer into Go struct field v1.Pod.spec of type string",
+        ),
         (
             POD,
             {"spec": []},
-            "array into Go struct field v1.Pod.spec of type v1.PodSpec (cannot decode CBOR array to struct without toarray option)",
+            "array into Go struct field v1.Pod.spec of type v1.PodSpec (cannot decode CBOR array "
+            "to struct without toarray option)",
         ),
     ],
 )
 def test_wrong_types(schema: Any, members: dict[str, Any], text: str) -> None:
     with pytest.raises(DecodeError) as e:
         decode(schema, members)
-    assert cbor_body.type_text(str(e.value), members, schema.go_type) == f"cbor: cannot unmarshal {text}"
+    assert (
+        cbor_body.type_text(str(e.value), members, schema.go_type)
+        == f"cbor: cannot unmarshal {text}"
+    )
 
 
 def test_the_first_unknown_member_is_told_by_its_place() -> None:
-    value = {"kind": "Pod", "spec": {"containers": [{"name": "a"}, {"name": "b", "image": "i", "x": 1, "y": 2}]}, "z": 3}
+    value = {
+        "kind": "Pod",
+        "spec": {"containers": [{"name": "a"}, {"name": "b", "image": "i", "x": 1, "y": 2}]},
+        "z": 3,
+    }
     errors = decode(POD, value).strict
     assert len(errors) == 3
-    assert cbor_body.unknown_texts(errors, value) == ["cbor: found unknown field at map element index 2"]
+    assert cbor_body.unknown_texts(errors, value) == [
+        "cbor: found unknown field at map element index 2"
+    ]
     assert cbor_body.unknown_texts([], value) == []

@@ -7,8 +7,14 @@ from hypothesis import strategies as st
 from apiserver.codec import json
 
 VALUES = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
-    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4),
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(),
+    lambda inner: (
+        st.lists(inner, max_size=4) | st.dictionaries(st.text(max_size=5), inner, max_size=4)
+    ),
     max_leaves=15,
 )
 
@@ -52,7 +58,9 @@ def test_members_given_twice_are_named_with_their_paths_and_the_last_one_wins() 
 
 
 def test_decoding_into_a_type_merges_what_is_given_twice() -> None:
-    value, errors = json.loads(b'{"data":{"a":"1"},"l":[{"p":1},{"q":2}],"data":{"b":"2"},"l":[{"r":3}]}', merge=True)
+    value, errors = json.loads(
+        b'{"data":{"a":"1"},"l":[{"p":1},{"q":2}],"data":{"b":"2"},"l":[{"r":3}]}', merge=True
+    )
     assert value == {"data": {"a": "1", "b": "2"}, "l": [{"p": 1, "r": 3}]}
     assert errors == ['duplicate field "data"', 'duplicate field "l"']
 
@@ -63,30 +71,48 @@ def test_at_most_a_hundred_duplicates_are_reported() -> None:
 
 
 def test_numbers_beyond_64_bits_are_floats() -> None:
-    value, _ = json.loads(b"[9223372036854775807,9223372036854775808,-9223372036854775809,1.0,123456789012345678901234567890]")
+    value, _ = json.loads(
+        b"[9223372036854775807,9223372036854775808,-9223372036854775809,1.0,123456789012345678901234567890]"
+    )
     assert [type(v) for v in value] == [int, float, float, float, float]
 
 
 def test_lone_surrogates_and_broken_utf8_become_the_replacement_character() -> None:
-    assert json.loads(b'{"\\ud800k":["a\\udc00","\\ud83d\\ude00"]}')[0] == {"\ufffdk": ["a\ufffd", "😀"]}
+    assert json.loads(b'{"\\ud800k":["a\\udc00","\\ud83d\\ude00"]}')[0] == {
+        "\ufffdk": ["a\ufffd", "😀"]
+    }
     assert json.loads(b'"a\xffb"')[0] == "a\ufffdb"
 
 
 def test_kind_comes_first_and_html_characters_are_escaped() -> None:
     out = json.dumps({"spec": "<&>\u2028", "metadata": {}, "kind": "K", "apiVersion": "v1"})
-    assert out == b'{"kind":"K","apiVersion":"v1","metadata":{},"spec":"\\u003c\\u0026\\u003e\\u2028"}\n'
+    assert (
+        out
+        == b'{"kind":"K","apiVersion":"v1","metadata":{},"spec":"\\u003c\\u0026\\u003e\\u2028"}\n'
+    )
 
 
 @pytest.mark.parametrize(
     ("number", "text"),
-    [(1.0, "1"), (-0.0, "-0"), (1e20, "100000000000000000000"), (1e21, "1e+21"), (1e-6, "0.000001"), (1.5e-7, "1.5e-7"), (0.1, "0.1")],
+    [
+        (1.0, "1"),
+        (-0.0, "-0"),
+        (1e20, "100000000000000000000"),
+        (1e21, "1e+21"),
+        (1e-6, "0.000001"),
+        (1.5e-7, "1.5e-7"),
+        (0.1, "0.1"),
+    ],
 )
 def test_floats_print_as_in_go(number: float, text: str) -> None:
     assert json.dumps({"a": [number]}) == b'{"a":[%s]}\n' % text.encode()
 
 
 def test_pretty_output_is_indented_and_has_no_newline_at_its_end() -> None:
-    assert json.dumps_pretty({"metadata": {}, "kind": "K", "a": []}) == b'{\n  "kind": "K",\n  "metadata": {},\n  "a": []\n}'
+    assert (
+        json.dumps_pretty({"metadata": {}, "kind": "K", "a": []})
+        == b'{\n  "kind": "K",\n  "metadata": {},\n  "a": []\n}'
+    )
 
 
 def test_depth_beyond_the_encoders_limit_still_prints() -> None:
@@ -100,7 +126,9 @@ def test_depth_beyond_the_encoders_limit_still_prints() -> None:
 def test_what_is_written_reads_back(value: object) -> None:
     read, errors = json.loads(json.dumps(value))
     assert errors == []
-    assert stdlib.loads(stdlib.dumps(read), parse_int=float) == stdlib.loads(stdlib.dumps(value), parse_int=float)
+    assert stdlib.loads(stdlib.dumps(read), parse_int=float) == stdlib.loads(
+        stdlib.dumps(value), parse_int=float
+    )
 
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
@@ -108,10 +136,15 @@ def test_floats_keep_their_value(value: float) -> None:
     assert float(json.go_float(value)) == value
 
 
-@given(st.binary(max_size=40) | st.text('{}[]",:0123456789.eE+-\\untrfals \n', max_size=40).map(str.encode))
+@given(
+    st.binary(max_size=40)
+    | st.text('{}[]",:0123456789.eE+-\\untrfals \n', max_size=40).map(str.encode)
+)
 def test_an_error_is_found_exactly_where_the_standard_library_finds_one(data: bytes) -> None:
     try:
-        expected = stdlib.loads(data.decode(errors="replace"), parse_constant=lambda c: 1 / 0, parse_int=float)
+        expected = stdlib.loads(
+            data.decode(errors="replace"), parse_constant=lambda c: 1 / 0, parse_int=float
+        )
     except (ValueError, ZeroDivisionError):
         with pytest.raises(json.JSONError):
             json.loads(data)

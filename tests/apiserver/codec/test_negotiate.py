@@ -29,7 +29,10 @@ def test_the_best_clause_that_the_server_knows_wins(accept: str, media_type: str
 
 
 def test_kubectls_header_gets_a_table() -> None:
-    accept = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta.k8s.io,application/json"
+    accept = (
+        "application/json;as=Table;v=v1;g=meta.k8s.io,application/json;as=Table;v=v1beta1;g=meta."
+        "k8s.io,application/json"
+    )
     assert n.negotiate(accept, RESOURCE).convert == TABLE
 
 
@@ -58,7 +61,10 @@ def test_custom_resources_have_no_protobuf_but_their_metadata_does() -> None:
     custom = n.allow_resource(n.CUSTOM)
     partial = "application/vnd.kubernetes.protobuf;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"
     assert n.negotiate(partial, custom).media_type == n.PROTOBUF
-    assert n.negotiate("application/vnd.kubernetes.protobuf, application/json", custom).media_type == n.JSON
+    assert (
+        n.negotiate("application/vnd.kubernetes.protobuf, application/json", custom).media_type
+        == n.JSON
+    )
     with pytest.raises(NotAcceptable, match="only the following media types are accepted"):
         n.negotiate("application/vnd.kubernetes.protobuf", custom)
 
@@ -81,13 +87,25 @@ def test_yaml_cannot_be_watched() -> None:
         n.negotiate_stream("application/yaml", RESOURCE)
     assert e.value.message == (
         "only the following media types are accepted: "
-        "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch, application/cbor-seq"
+        "application/json;stream=watch, application/vnd.kubernetes.protobuf;stream=watch, "
+        "application/cbor-seq"
+    )
+
+
+def test_a_watch_in_what_nothing_has_is_told_all_types() -> None:
+    with pytest.raises(NotAcceptable) as e:
+        n.negotiate_stream("application/json;stream=other", RESOURCE)
+    assert e.value.message == (
+        "only the following media types are accepted: application/json, application/yaml, "
+        "application/vnd.kubernetes.protobuf, application/cbor"
     )
 
 
 def test_errors_come_in_the_asked_encoding_or_as_indented_json() -> None:
     assert n.negotiate_error("application/yaml") == n.Accepted(n.YAML)
-    assert n.negotiate_error("application/yaml;as=Table;g=meta.k8s.io;v=v1") == n.Accepted(n.JSON, pretty=True)
+    assert n.negotiate_error("application/yaml;as=Table;g=meta.k8s.io;v=v1") == n.Accepted(
+        n.JSON, pretty=True
+    )
     assert n.negotiate_error("text/plain") == n.Accepted(n.JSON, pretty=True)
 
 
@@ -109,7 +127,11 @@ def test_bodies() -> None:
     assert n.body_type("") == n.JSON
     assert n.body_type("Application/JSON; charset=utf-8") == n.JSON
     assert n.body_type('application/yaml; a="b;c";') == n.YAML
-    for malformed in ("application/json; charset", "application/json; =x", "application/json, application/yaml"):
+    for malformed in (
+        "application/json; charset",
+        "application/json; =x",
+        "application/json, application/yaml",
+    ):
         with pytest.raises(UnsupportedMediaType):
             n.body_type(malformed)
     with pytest.raises(UnsupportedMediaType) as e:
@@ -132,7 +154,10 @@ def test_the_router_knows_no_partial_wildcards() -> None:
         "application/json, application/yaml, application/vnd.kubernetes.protobuf, application/cbor"
     )
     assert e.value.details == {}
-    with pytest.raises(NotAcceptable, match=r"application/cbor, application/json;stream=watch, .*, application/cbor-seq$"):
+    with pytest.raises(
+        NotAcceptable,
+        match=r"application/cbor, application/json;stream=watch, .*, application/cbor-seq$",
+    ):
         n.check_route("text/html", lists=True)
 
 
@@ -142,8 +167,9 @@ def test_patches() -> None:
         n.patch_type("application/poem-patch+json")
     assert e.value.to_status()["details"] == {} and e.value.message == "415: Unsupported Media Type"
     with pytest.raises(UnsupportedMediaType) as e:
-        n.patch_type(n.STRATEGIC_PATCH, n.CUSTOM_PATCHES, custom=True)
+        n.patch_type(n.STRATEGIC_PATCH, n.CUSTOM_PATCHES, routed=False)
     assert e.value.message == (
         "the body of the request was in an unknown format - accepted media types include: "
-        "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml, application/apply-patch+cbor"
+        "application/json-patch+json, application/merge-patch+json, application/apply-patch+yaml, "
+        "application/apply-patch+cbor"
     )

@@ -70,10 +70,18 @@ DOCUMENT = {
                 "consumes": ["*/*", ""],
                 "parameters": [
                     {"in": "query", "name": "limit", "type": "integer", "uniqueItems": True},
-                    {"in": "body", "name": "body", "required": True, "schema": {"$ref": "#/definitions/x"}},
+                    {
+                        "in": "body",
+                        "name": "body",
+                        "required": True,
+                        "schema": {"$ref": "#/definitions/x"},
+                    },
                     {"$ref": "#/parameters/p"},
                 ],
-                "responses": {"200": {"description": "OK", "schema": {"$ref": "#/definitions/x"}}, "401": {"description": "Unauthorized"}},
+                "responses": {
+                    "200": {"description": "OK", "schema": {"$ref": "#/definitions/x"}},
+                    "401": {"description": "Unauthorized"},
+                },
                 "x-kubernetes-action": "get",
             },
             "parameters": [{"in": "path", "name": "n", "type": "string", "required": True}],
@@ -82,16 +90,29 @@ DOCUMENT = {
     "definitions": {"x": SCHEMA},
     "parameters": {"p": {"in": "query", "name": "p", "type": "string"}},
     "security": [{"BearerToken": []}],
-    "securityDefinitions": {"BearerToken": {"type": "apiKey", "name": "authorization", "in": "header"}},
+    "securityDefinitions": {
+        "BearerToken": {"type": "apiKey", "name": "authorization", "in": "header"}
+    },
 }
 
 
 def test_documents() -> None:
     document = wire(encode_document(DOCUMENT))
     assert document[1] == [b"2.0"] and wire(document[2][0]) == {1: [b"Kubernetes"], 2: [b"v1.36"]}
-    assert wire(document[12][0])[1] and wire(down(document[12][0], 1)) == {1: [b"BearerToken"], 2: [b""]}
-    assert wire(down(document[13][0], 1, 2, 2)) == {1: [b"apiKey"], 2: [b"authorization"], 3: [b"header"]}
-    assert wire(down(named(document[10][0], 1)["p"], 2, 3)) == {2: [b"query"], 4: [b"p"], 6: [b"string"]}
+    assert wire(document[12][0])[1] and wire(down(document[12][0], 1)) == {
+        1: [b"BearerToken"],
+        2: [b""],
+    }
+    assert wire(down(document[13][0], 1, 2, 2)) == {
+        1: [b"apiKey"],
+        2: [b"authorization"],
+        3: [b"header"],
+    }
+    assert wire(down(named(document[10][0], 1)["p"], 2, 3)) == {
+        2: [b"query"],
+        4: [b"p"],
+        6: [b"string"],
+    }
 
 
 def test_operations() -> None:
@@ -103,8 +124,21 @@ def test_operations() -> None:
     assert wire(down(body, 1, 1))[4] == [1] and down(body, 1, 1, 5, 1) == b"#/definitions/x"
     assert down(reference, 2, 1) == b"#/parameters/p"
     responses = named(operation[9][0], 1)
-    assert down(responses["200"], 1, 2, 1, 1) == b"#/definitions/x" and down(responses["401"], 1, 1) == b"Unauthorized"
-    assert json.loads(down(named(b"".join(b"\x6a" + bytes([len(v)]) + v for v in operation[13]), 13)["x-kubernetes-action"], 2)) == "get"
+    assert (
+        down(responses["200"], 1, 2, 1, 1) == b"#/definitions/x"
+        and down(responses["401"], 1, 1) == b"Unauthorized"
+    )
+    assert (
+        json.loads(
+            down(
+                named(b"".join(b"\x6a" + bytes([len(v)]) + v for v in operation[13]), 13)[
+                    "x-kubernetes-action"
+                ],
+                2,
+            )
+        )
+        == "get"
+    )
     assert wire(down(item[9][0], 1, 2, 4))[1] == [1]
 
 
@@ -118,7 +152,9 @@ def test_schemas() -> None:
     listed = wire(members["b"])
     assert (listed[14], listed[16], down(listed[23][0], 1, 22, 1)) == ([5], [1], b"string")
     number = wire(members["c"])
-    assert wire(number[22][0])[1] == [b"integer", b"null"] and json.loads(wire(number[5][0])[2][0]) == {"x": 1}
+    assert wire(number[22][0])[1] == [b"integer", b"null"] and json.loads(
+        wire(number[5][0])[2][0]
+    ) == {"x": 1}
     assert number[7] == [b"\x00\x00\x00\x00\x00\x00\xf8\x3f"]
     extension = wire(schema[31][0])
     assert extension[1] == [b"x-kubernetes-group-version-kind"]
@@ -141,11 +177,26 @@ DOCUMENT_V3 = {
             "get": {
                 "operationId": "read",
                 "tags": ["a"],
-                "requestBody": {"content": {"*/*": {"schema": {"$ref": "#/components/schemas/x"}}}, "required": True},
-                "responses": {"200": {"description": "OK", "content": {"application/json": {"schema": {"type": "string"}}}}},
+                "requestBody": {
+                    "content": {"*/*": {"schema": {"$ref": "#/components/schemas/x"}}},
+                    "required": True,
+                },
+                "responses": {
+                    "200": {
+                        "description": "OK",
+                        "content": {"application/json": {"schema": {"type": "string"}}},
+                    }
+                },
                 "x-kubernetes-action": "get",
             },
-            "parameters": [{"in": "path", "name": "n", "required": True, "schema": {"type": "string", "uniqueItems": True}}],
+            "parameters": [
+                {
+                    "in": "path",
+                    "name": "n",
+                    "required": True,
+                    "schema": {"type": "string", "uniqueItems": True},
+                }
+            ],
         }
     },
     "components": {
@@ -162,7 +213,9 @@ DOCUMENT_V3 = {
                 "additionalProperties": {"type": "string"},
             }
         },
-        "securitySchemes": {"BearerToken": {"type": "apiKey", "in": "header", "name": "authorization"}},
+        "securitySchemes": {
+            "BearerToken": {"type": "apiKey", "in": "header", "name": "authorization"}
+        },
     },
 }
 
@@ -189,6 +242,9 @@ def test_v3_schema_with_defaults_of_every_type() -> None:
     assert wire(members["number"][33][0]) == {1: [b"\0" * 8]}
     assert wire(members["flag"][33][0]) == {2: [1]}
     assert wire(members["text"][33][0]) == {3: [b""]}
-    assert members["object"][33] == [b""] and down(members["object"][26][0], 2, 1) == b"#/components/schemas/x"
+    assert (
+        members["object"][33] == [b""]
+        and down(members["object"][26][0], 2, 1) == b"#/components/schemas/x"
+    )
     assert down(members["list"][30][0], 1, 2, 1) == b"#/components/schemas/x"
     assert down(schema, 32, 1, 1, 25) == b"string"

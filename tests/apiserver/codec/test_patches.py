@@ -6,10 +6,19 @@ import pytest
 from apiserver.codec import patches
 from apiserver.errors import ApiError
 
-MERGE, STRATEGIC, JSON_PATCH = patches.decode_merge_patch, patches.decode_strategic_patch, patches.decode_json_patch
+MERGE, STRATEGIC, JSON_PATCH = (
+    patches.decode_merge_patch,
+    patches.decode_strategic_patch,
+    patches.decode_json_patch,
+)
 INTO_MAP = "into Go value of type map[string]interface {}"
 CASES: list[tuple[Callable[..., Any], bytes, bool, str]] = [
-    (MERGE, b"data: {a: b}", True, "error decoding patch: invalid character 'd' looking for beginning of value"),
+    (
+        MERGE,
+        b"data: {a: b}",
+        True,
+        "error decoding patch: invalid character 'd' looking for beginning of value",
+    ),
     (MERGE, b"data: {a: b}", False, "Invalid JSON Patch"),
     (MERGE, b"", True, "error decoding patch: unexpected end of JSON input"),
     (MERGE, b"[]", True, f"error decoding patch: json: cannot unmarshal array {INTO_MAP}"),
@@ -18,20 +27,39 @@ CASES: list[tuple[Callable[..., Any], bytes, bool, str]] = [
     (MERGE, b"5", False, "Invalid JSON Patch"),
     (STRATEGIC, b"data: {a: b}", True, "invalid character 'd' looking for beginning of value"),
     (STRATEGIC, b"[]", True, f"json: cannot unmarshal array {INTO_MAP}"),
-    (JSON_PATCH, b"{}", True, "error decoding patch: json: cannot unmarshal object into Go value of type []handlers.jsonPatchOp"),
-    (JSON_PATCH, b"{}", False, "json: cannot unmarshal object into Go value of type jsonpatch.Patch"),
-    (JSON_PATCH, b"[5]", False, "json: cannot unmarshal number into Go value of type jsonpatch.Operation"),
+    (
+        JSON_PATCH,
+        b"{}",
+        True,
+        "error decoding patch: json: cannot unmarshal object into Go value of type "
+        "[]handlers.jsonPatchOp",
+    ),
+    (
+        JSON_PATCH,
+        b"{}",
+        False,
+        "json: cannot unmarshal object into Go value of type jsonpatch.Patch",
+    ),
+    (
+        JSON_PATCH,
+        b"[5]",
+        False,
+        "json: cannot unmarshal number into Go value of type jsonpatch.Operation",
+    ),
     (
         JSON_PATCH,
         b'[{"op":5}]',
         True,
-        "error decoding patch: json: cannot unmarshal number into Go struct field jsonPatchOp.op of type string",
+        "error decoding patch: json: cannot unmarshal number into Go struct field jsonPatchOp.op "
+        "of type string",
     ),
 ]
 
 
 @pytest.mark.parametrize(("decode", "body", "check", "message"), CASES)
-def test_malformed_bodies(decode: Callable[..., Any], body: bytes, check: bool, message: str) -> None:
+def test_malformed_bodies(
+    decode: Callable[..., Any], body: bytes, check: bool, message: str
+) -> None:
     with pytest.raises(ApiError) as e:
         decode(body, check=check)
     assert (e.value.code, e.value.message) == (400, message)
@@ -41,7 +69,10 @@ def test_a_list_as_unchecked_merge_patch_replaces_the_object_which_then_does_not
     with pytest.raises(ApiError) as e:
         patches.decode_merge_patch(b"[1]", check=False)
     assert e.value.code == 422
-    assert "couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value of type struct" in e.value.message
+    assert (
+        "couldn't get version/kind; json parse error: json: cannot unmarshal array into Go value "
+        "of type struct" in e.value.message
+    )
 
 
 def test_strict_errors() -> None:
@@ -62,10 +93,20 @@ def test_apply_bodies() -> None:
     value, error = patches.decode_apply_patch(b"a: 1\na: 2\n")
     assert value == {"a": 2}
     assert patches.reject_apply(error).message == (
-        'error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  line 2: key "a" already set in map'
+        "error strict decoding YAML: error converting YAML to JSON: yaml: unmarshal errors:\n  "
+        'line 2: key "a" already set in map'
     )
     assert patches.decode_apply_patch(b'{"a": null}') == ({"a": None}, "")
-    with pytest.raises(ApiError, match="error decoding YAML: error converting YAML to JSON: yaml: line 1: did not find expected"):
+    with pytest.raises(
+        ApiError,
+        match=(
+            "error decoding YAML: error converting YAML to JSON: yaml: line 1: did not "
+            "find expected"
+        ),
+    ):
         patches.decode_apply_patch(b"[a")
-    with pytest.raises(ApiError, match="while decoding JSON: json: cannot unmarshal array into Go value of type map"):
+    with pytest.raises(
+        ApiError,
+        match="while decoding JSON: json: cannot unmarshal array into Go value of type map",
+    ):
         patches.decode_apply_patch(b"[a]")

@@ -2,7 +2,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from apiserver.codec.partial import partial_list, partial_object, refuse_list, refuse_object
+from apiserver.codec.partial import partial_object, refuse_list, refuse_object
 from apiserver.codec.table import check_include_object, table
 from apiserver.errors import BadRequest
 
@@ -16,7 +16,12 @@ class Column(NamedTuple):
 
 
 COLUMNS = [Column("Name", format="name"), Column("Data", "integer", priority=1)]
-ONE: dict[str, Any] = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "one", "resourceVersion": "5"}, "data": {"a": "b"}}
+ONE: dict[str, Any] = {
+    "apiVersion": "v1",
+    "kind": "ConfigMap",
+    "metadata": {"name": "one", "resourceVersion": "5"},
+    "data": {"a": "b"},
+}
 
 
 def cells(obj: dict[str, Any]) -> list[Any]:
@@ -24,21 +29,35 @@ def cells(obj: dict[str, Any]) -> list[Any]:
 
 
 def test_rows_carry_metadata_unless_told_otherwise() -> None:
-    made = table([ONE], COLUMNS, cells, metadata={"resourceVersion": "9", "selfLink": "x", "continue": ""})
+    made = table(
+        [ONE], COLUMNS, cells, metadata={"resourceVersion": "9", "selfLink": "x", "continue": ""}
+    )
     assert made["metadata"] == {"resourceVersion": "9"}
-    assert made["columnDefinitions"][1] == {"name": "Data", "type": "integer", "format": "", "description": "", "priority": 1}
-    partial = {"apiVersion": "meta.k8s.io/v1", "kind": "PartialObjectMetadata", "metadata": ONE["metadata"]}
+    assert made["columnDefinitions"][1] == {
+        "name": "Data",
+        "type": "integer",
+        "format": "",
+        "description": "",
+        "priority": 1,
+    }
+    partial = {
+        "apiVersion": "meta.k8s.io/v1",
+        "kind": "PartialObjectMetadata",
+        "metadata": ONE["metadata"],
+    }
     assert made["rows"] == [{"cells": ["one", 1], "object": partial}]
     none = table([ONE], COLUMNS, cells, metadata={}, include="None", version="v1beta1")
     assert none["apiVersion"] == "meta.k8s.io/v1beta1" and none["rows"][0]["object"] is None
     assert table([ONE], COLUMNS, cells, metadata={}, include="Object")["rows"][0]["object"] == ONE
 
 
-def test_later_events_leave_the_columns_out_and_the_end_of_initial_events_keeps_its_annotation() -> None:
+def test_later_events_have_no_columns_and_the_end_of_initial_events_keeps_its_annotation() -> None:
     bookmark = {"metadata": {"name": "", "annotations": {"k8s.io/initial-events-end": "true"}}}
     made = table([bookmark], COLUMNS, cells, metadata={}, include="None", headers=False)
     assert made["columnDefinitions"] is None
-    assert made["rows"][0]["object"]["metadata"]["annotations"] == {"k8s.io/initial-events-end": "true"}
+    assert made["rows"][0]["object"]["metadata"]["annotations"] == {
+        "k8s.io/initial-events-end": "true"
+    }
 
 
 def test_include_object_is_checked() -> None:
@@ -57,17 +76,16 @@ def test_partial_objects() -> None:
         "kind": "PartialObjectMetadata",
         "metadata": ONE["metadata"],
     }
-    listed = partial_list([ONE], {"resourceVersion": "7", "remainingItemCount": 3})
-    assert listed["metadata"] == {"resourceVersion": "7", "remainingItemCount": 3}
-    assert [i["kind"] for i in listed["items"]] == ["PartialObjectMetadata"]
-    assert partial_list([], {})["items"] is None
 
 
 def test_lists_and_objects_are_not_confused() -> None:
     assert refuse_list("", "SecretList").message == (
         "you requested PartialObjectMetadata, but the requested object is a list (*core.SecretList)"
     )
-    assert refuse_list("example.com", "WidgetList", custom=True).message.endswith("is a list (*unstructured.UnstructuredList)")
+    assert refuse_list("example.com", "WidgetList", custom=True).message.endswith(
+        "is a list (*unstructured.UnstructuredList)"
+    )
     assert refuse_object("rbac.authorization.k8s.io", "Role").message == (
-        "you requested PartialObjectMetadataList, but the requested object is not a list (*rbac.Role)"
+        "you requested PartialObjectMetadataList, but the requested object is not a list "
+        "(*rbac.Role)"
     )

@@ -10,8 +10,19 @@ from hypothesis import strategies as st
 
 from apiserver.codec import yaml, yaml_json
 
-scalars = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=8)
-values = st.recursive(scalars, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3))
+scalars = (
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=8)
+)
+values = st.recursive(
+    scalars,
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner, max_size=3)
+    ),
+)
 
 
 def slowly(text: bytes) -> tuple[Any, list[str]] | str:
@@ -22,7 +33,11 @@ def slowly(text: bytes) -> tuple[Any, list[str]] | str:
         return re.sub(r"line \d+: ", "", str(e))
 
 
-@given(st.dictionaries(st.text(max_size=5), values, max_size=4), st.booleans(), st.sampled_from([None, 1, "\t"]))
+@given(
+    st.dictionaries(st.text(max_size=5), values, max_size=4),
+    st.booleans(),
+    st.sampled_from([None, 1, "\t"]),
+)
 def test_both_parsers_agree(obj: Any, ascii_only: bool, indent: Any) -> None:
     text = json.dumps(obj, ensure_ascii=ascii_only, indent=indent).encode(errors="surrogatepass")
     read = yaml_json.read(text)

@@ -1,4 +1,5 @@
-"""Decisions of the controllers that delete, over a server that is only pretended: what happens between a question and its answer."""
+"""Decisions of the controllers that delete, over a server that is only pretended: what happens
+between a question and its answer."""
 
 from __future__ import annotations
 
@@ -7,11 +8,10 @@ from typing import Any, cast
 
 from apiserver.controllers import namespaces
 from apiserver.controllers.actions import Actions
-from apiserver.controllers.garbage import GarbageCollector
 from apiserver.controllers.manager import pages
 from apiserver.errors import Forbidden
-from apiserver.kinds.base import Object
 from apiserver.meta.gvk import GroupResource
+from apiserver.meta.objects import Object
 from apiserver.registry.scope import Tenant
 from apiserver.storage.interface import ObjectKey
 from apiserver.storage.relations import Found, Relations
@@ -30,65 +30,65 @@ class Pretended:
     def __init__(self, *objects: Object, forbidden: frozenset[str] = frozenset()) -> None:
         self.objects = {o["metadata"]["name"]: o for o in objects}
         self.forbidden = forbidden
-        self.deleted: list[tuple[str, str | None]] = []
+        self.deleted: list[str] = []
 
     async def get(self, tenant: Tenant, key: ObjectKey) -> Object | None:
         return self.objects.get(key.name)
 
-    async def delete(self, tenant: Tenant, key: ObjectKey, uid: str, policy: str = "", *, resource_version: str | None = None) -> bool:
+    async def delete(self, tenant: Tenant, key: ObjectKey, uid: str) -> bool:
         if key.name in self.forbidden:
             raise Forbidden(CONFIGMAPS, key.name, "a policy says so")
-        self.deleted.append((key.name, resource_version))
+        self.deleted.append(key.name)
         del self.objects[key.name]
         return True
 
-    async def change(self, tenant: Tenant, key: ObjectKey, edit: Callable[[Object], bool], subresource: str = "") -> None:
+    async def change(
+        self, tenant: Tenant, key: ObjectKey, edit: Callable[[Object], bool], subresource: str = ""
+    ) -> None:
         edit(self.objects[key.name])
 
-    async def existing(self, tenant: int, uids: Sequence[str]) -> set[str]:
-        return set()
-
-    async def dependents(self, tenant: int, *uids: str) -> Sequence[Found]:
-        return [found(n) for n, o in self.objects.items() if any(r["uid"] in uids for r in o["metadata"].get("ownerReferences", ()))]
-
-    async def in_namespace(self, tenant: int, namespace: str, limit: int = 500) -> Sequence[Found]:
+    async def in_namespace(
+        self,
+        tenant: int,
+        namespace: str,
+        *,
+        resource: GroupResource | None = None,
+        after: Found | None = None,
+    ) -> Sequence[Found]:
+        if after is not None or resource not in (None, CONFIGMAPS):
+            return []
         return [found(name) for name in self.objects if name != "ns"]
+
+    async def left_in(
+        self, tenant: int, namespace: str
+    ) -> Sequence[tuple[GroupResource, Sequence[str], int]]:
+        return [(CONFIGMAPS, [], len(self.objects) - 1)] if len(self.objects) > 1 else []
+
+    def resources(self, tenant: Tenant) -> Sequence[object]:
+        return []
 
 
 def thing(name: str, **metadata: Any) -> Object:
-    return {"kind": "ConfigMap", "metadata": {"name": name, "uid": f"uid-{name}", "resourceVersion": "7", **metadata}}
-
-
-def collector(server: Pretended) -> GarbageCollector:
-    return GarbageCollector(cast(Actions, server), cast(Relations, server))
-
-
-async def test_an_object_that_lost_its_owner_references_meanwhile_stays() -> None:
-    server = Pretended(thing("a"))
-    await collector(server).collect(TENANT, found("a"))
-    assert server.deleted == []
-
-
-async def test_garbage_is_deleted_in_the_state_in_which_it_was_judged() -> None:
-    server = Pretended(thing("a", ownerReferences=[{"uid": "gone"}]))
-    await collector(server).collect(TENANT, found("a"))
-    assert server.deleted == [("a", "7")]
+    return {
+        "kind": "ConfigMap",
+        "metadata": {"name": name, "uid": f"uid-{name}", "resourceVersion": "7", **metadata},
+    }
 
 
 async def test_an_object_that_may_not_be_deleted_keeps_no_other_in_its_namespace() -> None:
-    ns = {"kind": "Namespace", "metadata": {"name": "ns", "deletionTimestamp": "x"}, "spec": {"finalizers": ["kubernetes"]}}
+    ns = {
+        "kind": "Namespace",
+        "metadata": {"name": "ns", "uid": "u", "deletionTimestamp": "2026-01-01T00:00:00Z"},
+        "spec": {"finalizers": ["kubernetes"]},
+    }
     server = Pretended(ns, thing("a"), thing("b"), forbidden=frozenset({"a"}))
-    done = await namespaces.finish(cast(Actions, server), cast(Relations, server), TENANT, ObjectKey("", "namespaces", "", "ns"))
-    assert not done and [name for name, _ in server.deleted] == ["b"]
-
-
-async def test_dependents_of_all_that_went_are_found_together_and_one_that_may_not_go_keeps_no_other() -> None:
-    things = [thing(name, ownerReferences=[{"uid": owner}]) for name, owner in (("a", "1"), ("b", "1"), ("c", "2"), ("d", "3"))]
-    server = Pretended(*things, forbidden=frozenset({"a"}))
-    assert not await collector(server).owners_gone(TENANT, {"1", "2"})
-    assert [name for name, _ in server.deleted] == ["b", "c"]
-    server.forbidden = frozenset()
-    assert await collector(server).owners_gone(TENANT, {"1", "2"}) and set(server.objects) == {"d"}
+    done = await namespaces.finish(
+        cast(Actions, server),
+        cast(Relations, server),
+        TENANT,
+        ObjectKey("", "namespaces", "", "ns"),
+    )
+    assert not done and server.deleted == ["b"]
 
 
 async def test_a_sweep_goes_through_all_pages() -> None:

@@ -1,4 +1,5 @@
-"""The life of a definition in one worker and as another worker sees it: served at once, changed, deleted with its objects."""
+"""The life of a definition in one worker and as another worker sees it: served at once, changed,
+deleted with its objects."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from typing import Any
 import pytest
 
 from apiserver.errors import Forbidden, Invalid, NotFound
-from apiserver.kinds.base import Object
+from apiserver.meta.objects import Object
 from apiserver.registry import deletion, reading, selection
 from apiserver.registry.customcatalog import DEFINITIONS
 from apiserver.registry.options import DeleteOptions, ListOptions
@@ -16,7 +17,10 @@ from apiserver.watch.errors import WatchClosed
 from tests.support.definitions import definition
 from tests.support.definitionworker import Worker
 
-SPEC: Object = {"type": "object", "properties": {"color": {"type": "string", "default": "red"}, "size": {"type": "integer"}}}
+SPEC: Object = {
+    "type": "object",
+    "properties": {"color": {"type": "string", "default": "red"}, "size": {"type": "integer"}},
+}
 SCHEMA: Object = {"type": "object", "properties": {"spec": SPEC}}
 
 
@@ -27,7 +31,9 @@ def foo(name: str = "f", **members: Any) -> Object:
     return {"apiVersion": "example.com/v1", "kind": "Foo", "metadata": {"name": name}, **members}
 
 
-async def test_objects_can_be_created_as_soon_as_the_definition_is_served(worker: Worker, other: Worker) -> None:
+async def test_objects_can_be_created_as_soon_as_the_definition_is_served(
+    worker: Worker, other: Worker
+) -> None:
     await worker.create(DEFINITIONS, definition(SCHEMA))
     await worker.until(lambda: worker.serves(FOOS))
     made = await worker.create(FOOS, foo(spec={"size": 1, "unknown": True}))
@@ -37,7 +43,9 @@ async def test_objects_can_be_created_as_soon_as_the_definition_is_served(worker
         await other.create(FOOS, foo("g", spec={"size": "x"}))
 
 
-async def test_another_worker_that_asks_for_the_latest_never_misses_a_definition(worker: Worker, other: Worker) -> None:
+async def test_another_worker_that_asks_for_the_latest_never_misses_a_definition(
+    worker: Worker, other: Worker
+) -> None:
     await worker.create(DEFINITIONS, definition(SCHEMA))
     await worker.until(lambda: worker.serves(FOOS))
     await other.catalog.fresh(other.tenant)
@@ -49,15 +57,23 @@ async def test_a_definition_that_changes_replaces_only_its_own_resource(worker: 
     await worker.create(DEFINITIONS, definition(SCHEMA, kind="Bar"))
     bars = ("example.com", "bars")
     await worker.until(lambda: worker.serves(FOOS) and worker.serves(bars))
-    before, foos = worker.catalog.find(worker.tenant, *bars), worker.catalog.find(worker.tenant, *FOOS)
+    before, foos = (
+        worker.catalog.find(worker.tenant, *bars),
+        worker.catalog.find(worker.tenant, *FOOS),
+    )
 
     def widen(crd: Object) -> None:
-        crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]["new"] = {"type": "string"}
+        crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"][
+            "new"
+        ] = {"type": "string"}
 
     await worker.change(DEFINITIONS, "foos.example.com", widen)
     await worker.until(lambda: worker.catalog.find(worker.tenant, *FOOS) is not foos)
     assert worker.catalog.find(worker.tenant, *bars) is before
-    assert (await worker.create(FOOS, foo(spec={"new": "kept"})))["spec"] == {"new": "kept", "color": "red"}
+    assert (await worker.create(FOOS, foo(spec={"new": "kept"})))["spec"] == {
+        "new": "kept",
+        "color": "red",
+    }
 
 
 async def test_defaults_that_came_later_show_on_stored_objects(worker: Worker) -> None:
@@ -67,7 +83,9 @@ async def test_defaults_that_came_later_show_on_stored_objects(worker: Worker) -
     foos = worker.catalog.find(worker.tenant, *FOOS)
 
     def add(crd: Object) -> None:
-        members = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"]["properties"]
+        members = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["spec"][
+            "properties"
+        ]
         members["late"] = {"type": "integer", "default": 7}
         del members["size"]
 
@@ -85,7 +103,9 @@ async def test_deletion_takes_the_objects_along_and_ends_their_watches(worker: W
     storage = worker.scope(FOOS).resource.storage
     watch = await worker.registry.watches.subscribe(worker.tenant.id, storage, after=None)
     seen: list[tuple[str, str]] = []
-    gone = await deletion.delete(worker.registry, worker.scope(DEFINITIONS, "foos.example.com"), DeleteOptions())
+    gone = await deletion.delete(
+        worker.registry, worker.scope(DEFINITIONS, "foos.example.com"), DeleteOptions()
+    )
     assert gone.object["metadata"]["finalizers"] == ["customresourcecleanup.apiextensions.k8s.io"]
     await worker.until(lambda: not worker.serves(FOOS))
     assert not (await worker.registry.store.list(worker.tenant.id, storage)).records
@@ -98,13 +118,17 @@ async def test_deletion_takes_the_objects_along_and_ends_their_watches(worker: W
         await reading.get(worker.registry, worker.scope(DEFINITIONS, "foos.example.com"))
 
 
-async def test_nothing_is_created_while_objects_with_finalizers_hold_a_definition_back(worker: Worker) -> None:
+async def test_nothing_is_created_while_objects_with_finalizers_hold_a_definition_back(
+    worker: Worker,
+) -> None:
     await worker.create(DEFINITIONS, definition(SCHEMA))
     await worker.until(lambda: worker.serves(FOOS))
     held = foo()
     held["metadata"]["finalizers"] = ["example.com/wait"]
     await worker.create(FOOS, held)
-    await deletion.delete(worker.registry, worker.scope(DEFINITIONS, "foos.example.com"), DeleteOptions())
+    await deletion.delete(
+        worker.registry, worker.scope(DEFINITIONS, "foos.example.com"), DeleteOptions()
+    )
     await worker.until(lambda: bool(worker.scope(FOOS).resource.hooks.__dict__.get("terminating")))
     with pytest.raises(Forbidden, match="while custom resource definition is terminating"):
         await worker.create(FOOS, foo("g"))
@@ -121,13 +145,23 @@ async def test_names_that_become_free_go_to_the_definition_that_waits(worker: Wo
     await worker.create(DEFINITIONS, definition(SCHEMA))
     await worker.until(lambda: worker.serves(FOOS))
     await worker.create(DEFINITIONS, second)
-    await worker.until(lambda: bool(worker.catalog.definitions(worker.tenant)["bars.example.com"].outline["status"].get("conditions")))
+    await worker.until(
+        lambda: bool(
+            worker.catalog.definitions(worker.tenant)["bars.example.com"]
+            .outline["status"]
+            .get("conditions")
+        )
+    )
     assert not worker.serves(bars)
-    await deletion.delete(worker.registry, worker.scope(DEFINITIONS, "foos.example.com"), DeleteOptions())
+    await deletion.delete(
+        worker.registry, worker.scope(DEFINITIONS, "foos.example.com"), DeleteOptions()
+    )
     await worker.until(lambda: worker.serves(bars))
 
 
-async def test_every_served_version_has_an_api_service_for_as_long_as_it_is_served(worker: Worker) -> None:
+async def test_every_served_version_has_an_api_service_for_as_long_as_it_is_served(
+    worker: Worker,
+) -> None:
     services = ("apiregistration.k8s.io", "apiservices")
 
     async def found() -> bool:
@@ -144,17 +178,28 @@ async def test_every_served_version_has_an_api_service_for_as_long_as_it_is_serv
 
     await worker.create(DEFINITIONS, definition(SCHEMA))
     await until(True)
-    await deletion.delete(worker.registry, worker.scope(DEFINITIONS, "foos.example.com"), DeleteOptions())
+    await deletion.delete(
+        worker.registry, worker.scope(DEFINITIONS, "foos.example.com"), DeleteOptions()
+    )
     await until(False)
 
 
 async def test_lists_select_by_the_fields_of_the_definition(worker: Worker) -> None:
-    await worker.create(DEFINITIONS, definition(SCHEMA, selectableFields=[{"jsonPath": ".spec.color"}, {"jsonPath": ".spec.size"}]))
+    await worker.create(
+        DEFINITIONS,
+        definition(
+            SCHEMA, selectableFields=[{"jsonPath": ".spec.color"}, {"jsonPath": ".spec.size"}]
+        ),
+    )
     await worker.until(lambda: worker.serves(FOOS))
     await worker.create(FOOS, foo("a", spec={"color": "blue", "size": 1}))
     await worker.create(FOOS, foo("b", spec={"size": 1}))
     scope = worker.scope(FOOS)
-    for text, names in (("spec.color=blue", ["a"]), ("spec.size=1,spec.color!=blue", ["b"]), ("spec.color=red", ["b"])):
+    for text, names in (
+        ("spec.color=blue", ["a"]),
+        ("spec.size=1,spec.color!=blue", ["b"]),
+        ("spec.color=red", ["b"]),
+    ):
         options = ListOptions.parse({"fieldSelector": [text]})
         chosen = selection.parse(scope.resource, "v1", options)
         listing = await reading.list_(worker.registry, scope, options, chosen)

@@ -1,4 +1,5 @@
-"""Storage migration: every object in today's version and nothing else changed about it; a failure leaves all as it was."""
+"""Storage migration: every object in today's version and nothing else changed about it; a failure
+leaves all as it was."""
 
 from __future__ import annotations
 
@@ -13,10 +14,11 @@ import pytest_asyncio
 from apiserver.controllers import storagemigration
 from apiserver.controllers.storagemigration import Moved, Outcome, StorageMigration
 from apiserver.meta.gvk import GroupResource
+from apiserver.meta.objects import Object
 from apiserver.registry.core import write_of
 from apiserver.storage.interface import ObjectKey, stored_api_version
 from apiserver.storage.postgres import PostgresStore
-from tests.support.api import Api, Object, serving
+from tests.support.api import Api, serving
 from tests.support.webhooks import converting, success, webhook
 from tests.support.widgets import CRD, V1, V2, define, redefine, widget
 
@@ -51,7 +53,9 @@ async def stored_versions(api: Api) -> list[str]:
 
 
 async def fill(api: Api, count: int) -> None:
-    await asyncio.gather(*(api.ok("POST", V1, widget(f"w{i:03}", host=f"h{i}", port=1)) for i in range(count)))
+    await asyncio.gather(
+        *(api.ok("POST", V1, widget(f"w{i:03}", host=f"h{i}", port=1)) for i in range(count))
+    )
 
 
 async def test_objects_are_stored_anew_and_nothing_else_changes(api: Api) -> None:
@@ -68,12 +72,16 @@ async def test_objects_are_stored_anew_and_nothing_else_changes(api: Api) -> Non
         assert set((await stored(api)).values()) == {"v2"} and await stored_versions(api) == ["v2"]
         for found in (await api.ok("GET", V1))["items"]:
             old = before[found["metadata"]["name"]]
-            assert found["metadata"].pop("resourceVersion") != old["metadata"].pop("resourceVersion")
+            assert found["metadata"].pop("resourceVersion") != old["metadata"].pop(
+                "resourceVersion"
+            )
             assert found == old  # managedFields and generation too
 
         head = await api.registry.store.head(api.tenant.id)
         again = await migrate(api)
-        assert (again.outdated, again.trimmed) == (0, []) and await api.registry.store.head(api.tenant.id) == head
+        assert (again.outdated, again.trimmed) == (0, []) and await api.registry.store.head(
+            api.tenant.id
+        ) == head
 
 
 async def test_watchers_see_the_same_objects(api: Api) -> None:
@@ -85,7 +93,9 @@ async def test_watchers_see_the_same_objects(api: Api) -> None:
         (first,) = await watch.take(1)
         await migrate(api)
         (changed,) = await watch.take(1)
-        assert changed["type"] == "MODIFIED" and changed["object"]["spec"] == first["object"]["spec"]
+        assert (
+            changed["type"] == "MODIFIED" and changed["object"]["spec"] == first["object"]["spec"]
+        )
         await watch.stop()
 
 
@@ -104,7 +114,13 @@ async def test_a_dry_run_converts_and_stores_nothing(api: Api) -> None:
 async def test_what_fails_is_named_and_the_rest_is_done(api: Api) -> None:
     async def picky(review: Object) -> Object:
         if any(o["metadata"]["name"] == "w005" for o in review["request"]["objects"]):
-            return {**success(review, []), "response": {"uid": review["request"]["uid"], "result": {"status": "Failure", "message": "no"}}}
+            return {
+                **success(review, []),
+                "response": {
+                    "uid": review["request"]["uid"],
+                    "result": {"status": "Failure", "message": "no"},
+                },
+            }
         return await converting(review)
 
     async with webhook(converting) as hook:
@@ -113,8 +129,12 @@ async def test_what_fails_is_named_and_the_rest_is_done(api: Api) -> None:
         await redefine(api, hook.config(), "v2")
         hook.answer = picky
         outcome = await migrate(api)
-        assert outcome.failed == [("ns/w005", "conversion webhook for example.com/v1, Kind=Widget failed: no")]
-        assert {name for name, version in (await stored(api)).items() if version == "v1"} == {"w005"}
+        assert outcome.failed == [
+            ("ns/w005", "conversion webhook for example.com/v1, Kind=Widget failed: no")
+        ]
+        assert {name for name, version in (await stored(api)).items() if version == "v1"} == {
+            "w005"
+        }
         assert await stored_versions(api) == ["v1", "v2"]
         hook.answer = converting
         outcome = await migrate(api)
@@ -126,9 +146,16 @@ async def test_others_may_write_meanwhile(api: Api) -> None:
     changed: list[str] = []
 
     async def busy(review: Object) -> Object:
-        if review["request"]["desiredAPIVersion"].endswith("v2") and len(review["request"]["objects"]) > 1:
+        if (
+            review["request"]["desiredAPIVersion"].endswith("v2")
+            and len(review["request"]["objects"]) > 1
+        ):
             for name in ("w001", "w002"):  # between reading and writing of the migration
-                changed.append((await api.patch(f"{V2}/{name}", {"spec": {"address": "new:9"}}))[1]["metadata"]["name"])
+                changed.append(
+                    (await api.patch(f"{V2}/{name}", {"spec": {"address": "new:9"}}))[1][
+                        "metadata"
+                    ]["name"]
+                )
             await api.ok("DELETE", f"{V2}/w003")
         return await converting(review)
 
@@ -153,10 +180,18 @@ async def test_what_a_process_that_lags_behind_writes_is_found_by_the_next_pass(
         async def lagging(review: Object) -> Object:
             made = await converting(review)
             if late:
-                data = {**late, "metadata": {k: v for k, v in late["metadata"].items() if k != "resourceVersion"} | {"name": "a-late-one"}}
+                data = {
+                    **late,
+                    "metadata": {
+                        k: v for k, v in late["metadata"].items() if k != "resourceVersion"
+                    }
+                    | {"name": "a-late-one"},
+                }
                 late.clear()
                 key = ObjectKey(*WIDGETS, "ns", "a-late-one")
-                await api.registry.store.write(api.tenant.id, write_of("create", key, data, orjson.dumps(_kind_first(data))))
+                await api.registry.store.write(
+                    api.tenant.id, write_of("create", key, data, orjson.dumps(_kind_first(data)))
+                )
             return made
 
         hook.answer = lagging
@@ -165,10 +200,17 @@ async def test_what_a_process_that_lags_behind_writes_is_found_by_the_next_pass(
 
 
 def _kind_first(obj: Object) -> Object:
-    return {"kind": obj["kind"], "apiVersion": obj["apiVersion"], "metadata": obj["metadata"], **obj}
+    return {
+        "kind": obj["kind"],
+        "apiVersion": obj["apiVersion"],
+        "metadata": obj["metadata"],
+        **obj,
+    }
 
 
-async def test_a_migration_that_is_cut_off_can_be_run_again(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_migration_that_is_cut_off_can_be_run_again(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(storagemigration, "PAGE", 2)
     stuck = asyncio.Event()
 
@@ -212,7 +254,9 @@ async def test_a_definition_that_changes_meanwhile_keeps_its_stored_versions(api
         assert await stored_versions(api) == ["v1", "v2"]
 
 
-async def test_a_definition_that_is_made_anew_meanwhile_keeps_its_stored_versions(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_definition_that_is_made_anew_meanwhile_keeps_its_stored_versions(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
     await define(api, None)
     await redefine(api, None, "v2")
     change = storagemigration.change_status
@@ -250,14 +294,28 @@ async def test_a_version_can_go_once_nothing_is_stored_in_it(api: Api) -> None:
 
 async def test_objects_of_built_in_kinds_are_stored_anew_too(api: Api) -> None:
     key = ObjectKey("autoscaling", "horizontalpodautoscalers", "ns", "a")
-    spec = {"scaleTargetRef": {"kind": "Deployment", "name": "d"}, "maxReplicas": 3, "targetCPUUtilizationPercentage": 60}
+    spec = {
+        "scaleTargetRef": {"kind": "Deployment", "name": "d"},
+        "maxReplicas": 3,
+        "targetCPUUtilizationPercentage": 60,
+    }
     metadata = {"name": "a", "namespace": "ns", "uid": "7d8a3f0c-7f0c-4c6e-9c55-b9d2f1f0a001"}
-    old = {"kind": "HorizontalPodAutoscaler", "apiVersion": "autoscaling/v1", "metadata": metadata, "spec": spec}
+    old = {
+        "kind": "HorizontalPodAutoscaler",
+        "apiVersion": "autoscaling/v1",
+        "metadata": metadata,
+        "spec": spec,
+    }
     await api.registry.store.write(api.tenant.id, write_of("create", key, old, orjson.dumps(old)))
     resource = api.catalog.find(api.tenant, *key.group_resource)
     assert resource is not None and resource.storage_version == "v2"
-    outcome = await StorageMigration(api.registry, api.catalog).migrate(api.tenant, resource, lambda looked, done: None)
+    outcome = await StorageMigration(api.registry, api.catalog).migrate(
+        api.tenant, resource, lambda looked, done: None
+    )
     assert outcome.outdated == 1
     record = await api.registry.store.get(api.tenant.id, key)
     assert record is not None and stored_api_version(record.data) == "autoscaling/v2"
-    assert orjson.loads(record.data)["spec"]["metrics"][0]["resource"]["target"] == {"type": "Utilization", "averageUtilization": 60}
+    assert orjson.loads(record.data)["spec"]["metrics"][0]["resource"]["target"] == {
+        "type": "Utilization",
+        "averageUtilization": 60,
+    }

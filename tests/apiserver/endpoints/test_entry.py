@@ -1,4 +1,5 @@
-"""The ASGI entry apart from any server: starting once, failures as Status, probes without a database, sockets that carry watches only."""
+"""The ASGI entry apart from any server: starting once, failures as Status, probes without a
+database, sockets that carry watches only."""
 
 from __future__ import annotations
 
@@ -11,9 +12,10 @@ import pytest
 
 from apiserver.authz.attributes import Decision
 from apiserver.endpoints.entry import Entry
-from apiserver.endpoints.request import Message
+from apiserver.endpoints.request import ApiRequest, Message
 from apiserver.endpoints.server import Server
 from apiserver.storage.errors import TenantGone, Unavailable
+from tests.support.api import receive_of
 
 
 class Directory:
@@ -67,24 +69,37 @@ def entry(made: Server) -> Entry:
     return Entry(make, nothing, nothing)
 
 
-async def answer(application: Entry, path: str, kind: str = "http", headers: tuple[tuple[bytes, bytes], ...] = ()) -> list[Message]:
+async def answer(
+    application: Entry, path: str, kind: str = "http", headers: tuple[tuple[bytes, bytes], ...] = ()
+) -> list[Message]:
     sent: list[Message] = []
-
-    async def receive() -> Message:
-        return {"type": f"{kind}.{'connect' if kind == 'websocket' else 'request'}", "body": b""}
 
     async def send(message: Message) -> None:
         sent.append(message)
 
     target, _, query = path.partition("?")
-    scope = {"type": kind, "method": "GET", "path": target, "raw_path": target.encode(), "query_string": query.encode(), "headers": headers}
-    await application(scope, receive, send)
+    scope = {
+        "type": kind,
+        "method": "GET",
+        "path": target,
+        "raw_path": target.encode(),
+        "query_string": query.encode(),
+        "headers": headers,
+    }
+    first = b"" if kind == "http" else {"type": "websocket.connect"}
+    await application(scope, receive_of(first), send)
     return sent
 
 
-async def status(application: Entry, path: str, *headers: tuple[bytes, bytes]) -> tuple[int, dict[bytes, bytes], Any]:
+async def status(
+    application: Entry, path: str, *headers: tuple[bytes, bytes]
+) -> tuple[int, dict[bytes, bytes], Any]:
     start, body = await answer(application, path, headers=headers)
-    return start["status"], dict(start["headers"]), orjson.loads(body["body"]) if body["body"].startswith(b"{") else body["body"]
+    return (
+        start["status"],
+        dict(start["headers"]),
+        orjson.loads(body["body"]) if body["body"].startswith(b"{") else body["body"],
+    )
 
 
 async def test_first_requests_that_come_together_start_one_server() -> None:
@@ -105,11 +120,17 @@ async def test_first_requests_that_come_together_start_one_server() -> None:
     ("error", "text", "retry"),
     [
         (Unavailable("host=10.0.0.1 refused"), "the database cannot be reached", b"1"),
-        (Unavailable("lost", unknown=True), "the database did not confirm the write; it may have been committed", None),
+        (
+            Unavailable("lost", unknown=True),
+            "the database did not confirm the write; it may have been committed",
+            None,
+        ),
         (TenantGone("tenant 7 is gone"), "the tenant is being deleted", None),
     ],
 )
-async def test_a_database_that_is_away_is_503_wherever_it_is_noticed(error: Exception, text: str, retry: bytes | None) -> None:
+async def test_a_database_that_is_away_is_503_wherever_it_is_noticed(
+    error: Exception, text: str, retry: bytes | None
+) -> None:
     code, headers, body = await status(entry(server(error)), "/api/v1/pods")
     assert (code, body["reason"], body["message"]) == (503, "ServiceUnavailable", text)
     assert headers.get(b"retry-after") == retry
@@ -120,6 +141,34 @@ async def test_probes_answer_without_the_database() -> None:
     assert (await status(application, "/livez?exclude=etcd"))[0] == 200
     code, _, body = await status(application, "/readyz")
     assert code == 500 and b"etcd" in body and b"secret of the database" not in body
+
+
+@pytest.mark.parametrize(
+    "headers", [((b"a", b"b"),) * 201, ((b"a", b"b" * 65_537),)], ids=["too many", "too large"]
+)
+async def test_headers_are_bounded_under_any_server(
+    headers: tuple[tuple[bytes, bytes], ...],
+) -> None:
+    """Our workers refuse such requests themselves; Daphne has bounds of its own."""
+    assert (await status(entry(server()), "/api", *headers))[0] == 431
+    [closed] = await answer(entry(server()), "/api", "websocket", headers)
+    assert (closed["type"], closed["code"]) == ("websocket.close", 4431)
+
+
+async def test_the_first_of_repeated_headers_counts() -> None:
+    """As Header.Get of Go; what a WebSocket client offers may come in several."""
+
+    async def receive() -> Message:
+        raise AssertionError("nobody reads a body")
+
+    repeated = [
+        (b"accept", b"a"),
+        (b"accept", b"b"),
+        (b"sec-websocket-protocol", b"x"),
+        (b"sec-websocket-protocol", b"y"),
+    ]
+    request = ApiRequest({"method": "GET", "path": "/api", "headers": repeated}, receive)
+    assert (request.header(b"accept"), request.header(b"sec-websocket-protocol")) == ("a", "x,y")
 
 
 async def test_a_subprotocol_that_is_no_token_is_401() -> None:
@@ -143,5 +192,40 @@ async def test_a_socket_watches_only_what_was_authorized_as_a_watch(path: str) -
 
 
 async def test_a_socket_is_not_told_what_went_wrong_inside() -> None:
-    (closed,) = await answer(entry(server(RuntimeError("internals"))), "/api/v1/pods?watch=1", "websocket")
+    (closed,) = await answer(
+        entry(server(RuntimeError("internals"))), "/api/v1/pods?watch=1", "websocket"
+    )
     assert (closed["code"], closed["reason"]) == (4500, "")
+
+
+# --- the console ----------------------------------------------------------------------------------
+BROWSER = b"text/html,application/xhtml+xml,application/xml;q=0.9,*/*;q=0.8"
+
+
+@pytest.mark.parametrize(
+    ("path", "accept", "leads_to_console"),
+    [
+        ("/", BROWSER, True),
+        ("/", b" text/html", True),
+        ("/", b"application/json, text/html", False),
+        ("/", b"*/*", False),
+        ("/", None, False),
+        ("/apis", BROWSER, False),
+        ("/admin/", None, True),
+    ],
+)
+async def test_the_root_leads_browsers_to_the_console(
+    path: str, accept: bytes | None, leads_to_console: bool
+) -> None:
+    paths = []
+
+    async def console(scope: Message, *_: Any) -> None:
+        paths.append(scope["path"])
+
+    async def make() -> Server:
+        return server()
+
+    headers = ((b"accept", accept),) if accept is not None else ()
+    sent = await answer(Entry(make, nothing, console), path, headers=headers)
+    assert (paths == [path]) is leads_to_console
+    assert (sent == []) is leads_to_console

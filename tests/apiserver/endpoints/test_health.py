@@ -27,7 +27,14 @@ class Store:
 
 
 def server(store: Store | None = None, **members: Any) -> Server:
-    state = {"leaving": False, "stopping": False, "started": True, "born": time.monotonic(), "livez_grace": 0.0, **members}
+    state = {
+        "leaving": False,
+        "stopping": False,
+        "started": True,
+        "born": time.monotonic(),
+        "livez_grace": 0.0,
+        **members,
+    }
     return cast(Server, SimpleNamespace(registry=SimpleNamespace(store=store or Store()), **state))
 
 
@@ -36,7 +43,16 @@ def ask(target: str, of: Server) -> tuple[int, str]:
         raise AssertionError
 
     path, _, query = target.partition("?")
-    request = ApiRequest({"method": "GET", "path": path, "raw_path": path.encode(), "headers": [], "query_string": query.encode()}, unused)
+    request = ApiRequest(
+        {
+            "method": "GET",
+            "path": path,
+            "raw_path": path.encode(),
+            "headers": [],
+            "query_string": query.encode(),
+        },
+        unused,
+    )
     response = asyncio.run(health.dispatch(of, request, unused))
     return response.status_code, response.content.decode()
 
@@ -51,7 +67,11 @@ def test_all_is_well(root: str) -> None:
 def test_a_database_that_is_away() -> None:
     broken = server(Store(Unavailable("gone")))
     status, text = ask("/readyz", broken)
-    assert status == 500 and "[-]etcd failed: reason withheld\n" in text and text.endswith("readyz check failed\n")
+    assert (
+        status == 500
+        and "[-]etcd failed: reason withheld\n" in text
+        and text.endswith("readyz check failed\n")
+    )
     assert ask("/livez?exclude=etcd", broken) == (200, "ok")
     assert ask("/livez/etcd", broken)[0] == 500 and ask("/livez/ping", broken) == (200, "ok")
 
@@ -75,11 +95,18 @@ def test_readiness_fails_first_at_shutdown() -> None:
 
 def test_livez_waits_for_the_start_only_so_long() -> None:
     assert ask("/livez", server(started=False, livez_grace=60.0))[0] == 200
-    assert ask("/livez", server(started=False))[0] == ask("/readyz", server(started=False, livez_grace=60.0))[0] == 500
+    assert (
+        ask("/livez", server(started=False))[0]
+        == ask("/readyz", server(started=False, livez_grace=60.0))[0]
+        == 500
+    )
 
 
 def test_hooks_of_the_start_have_kube_apiservers_names() -> None:
     hook = "poststarthook/rbac/bootstrap-roles"
     assert ask(f"/livez/{hook}", server()) == (200, "ok")
-    assert ask(f"/readyz/{hook}", server(started=False)) == (500, "internal server error: not finished\n")
+    assert ask(f"/readyz/{hook}", server(started=False)) == (
+        500,
+        "internal server error: not finished\n",
+    )
     assert f"[+]{hook} excluded: ok\n" in ask(f"/healthz?verbose&exclude={hook}", server())[1]

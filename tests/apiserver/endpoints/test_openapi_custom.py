@@ -1,4 +1,5 @@
-"""What OpenAPI says of custom kinds, and what documents cost (cases: apiextensions-apiserver ``openapi/builder/builder_test.go``)."""
+"""What OpenAPI says of custom kinds, and what documents cost (cases: apiextensions-apiserver
+``openapi/builder/builder_test.go``)."""
 
 from __future__ import annotations
 
@@ -11,7 +12,9 @@ import pytest
 from apiserver.endpoints.openapi import custom, documents, parts
 from apiserver.endpoints.openapi.documents import Document, Kept
 from apiserver.kinds.apiextensions.custom import CustomResource
-from apiserver.kinds.base import Object
+from apiserver.meta.objects import Object
+from apiserver.registry.offload import Asker
+from apiserver.registry.scope import Tenant
 from tests.support.definitions import definition, resource_of
 
 EITHER = [{"type": "integer"}, {"type": "string"}]
@@ -21,7 +24,9 @@ MARK = {"x-kubernetes-int-or-string": True}
 
 def member(schema: Object, *, v2: bool) -> Any:
     resource = resource_of(definition({"type": "object", "properties": {"m": schema}}))
-    return custom.definitions(resource, resource.versions["v1"], v2=v2)["com.example.v1.Foo"]["properties"]["m"]
+    return custom.definitions(resource, resource.versions["v1"], v2=v2)["com.example.v1.Foo"][
+        "properties"
+    ]["m"]
 
 
 @pytest.mark.parametrize(
@@ -29,14 +34,25 @@ def member(schema: Object, *, v2: bool) -> Any:
     [
         ({}, {"anyOf": EITHER}),
         ({"anyOf": EITHER}, {"anyOf": EITHER}),
-        ({"allOf": [{"anyOf": EITHER}, {"anyOf": [MINIMUM]}]}, {"allOf": [{"anyOf": EITHER}, {"anyOf": [MINIMUM]}]}),
-        ({"anyOf": EITHER, "allOf": [{"anyOf": [MINIMUM]}]}, {"anyOf": EITHER, "allOf": [{"anyOf": [MINIMUM]}]}),
+        (
+            {"allOf": [{"anyOf": EITHER}, {"anyOf": [MINIMUM]}]},
+            {"allOf": [{"anyOf": EITHER}, {"anyOf": [MINIMUM]}]},
+        ),
+        (
+            {"anyOf": EITHER, "allOf": [{"anyOf": [MINIMUM]}]},
+            {"anyOf": EITHER, "allOf": [{"anyOf": [MINIMUM]}]},
+        ),
         ({"anyOf": [MINIMUM]}, {"anyOf": [MINIMUM], "allOf": [{"anyOf": EITHER}]}),
-        ({"anyOf": [MINIMUM], "allOf": [MINIMUM]}, {"anyOf": [MINIMUM], "allOf": [{"anyOf": EITHER}, MINIMUM]}),
+        (
+            {"anyOf": [MINIMUM], "allOf": [MINIMUM]},
+            {"anyOf": [MINIMUM], "allOf": [{"anyOf": EITHER}, MINIMUM]},
+        ),
         ({"allOf": [MINIMUM]}, {"anyOf": EITHER, "allOf": [MINIMUM]}),
     ],
 )
-def test_what_is_either_a_number_or_a_string_is_told_in_version_3_alone(stated: Object, published: Object) -> None:
+def test_what_is_either_a_number_or_a_string_is_told_in_version_3_alone(
+    stated: Object, published: Object
+) -> None:
     assert member({**MARK, **stated}, v2=False) == {**MARK, **published}
     assert member({**MARK, **stated}, v2=True) == MARK
 
@@ -45,9 +61,16 @@ def test_what_is_either_a_number_or_a_string_is_told_in_version_3_alone(stated: 
     ("schema", "in_v2"),
     [
         ({"type": "string", "nullable": True}, {}),
-        ({"x-kubernetes-preserve-unknown-fields": True}, {"x-kubernetes-preserve-unknown-fields": True}),
         (
-            {"type": "object", "x-kubernetes-embedded-resource": True, "x-kubernetes-preserve-unknown-fields": True},
+            {"x-kubernetes-preserve-unknown-fields": True},
+            {"x-kubernetes-preserve-unknown-fields": True},
+        ),
+        (
+            {
+                "type": "object",
+                "x-kubernetes-embedded-resource": True,
+                "x-kubernetes-preserve-unknown-fields": True,
+            },
             {"x-kubernetes-embedded-resource": True, "x-kubernetes-preserve-unknown-fields": True},
         ),
         ({"type": "string", "not": {"enum": ["a"]}}, {"type": "string"}),
@@ -59,12 +82,16 @@ def test_version_2_leaves_out_what_kubectl_cannot_bear(schema: Object, in_v2: Ob
 
 
 def test_a_kind_that_keeps_unknown_fields_tells_nothing_in_version_2() -> None:
-    resource = resource_of(definition({"type": "object", "x-kubernetes-preserve-unknown-fields": True}))
+    resource = resource_of(
+        definition({"type": "object", "x-kubernetes-preserve-unknown-fields": True})
+    )
     made = custom.definitions(resource, resource.versions["v1"], v2=True)["com.example.v1.Foo"]
-    assert {k: v for k, v in made.items() if k != "x-kubernetes-group-version-kind"} == {"type": "object"}
+    assert {k: v for k, v in made.items() if k != "x-kubernetes-group-version-kind"} == {
+        "type": "object"
+    }
 
 
-# --- documents -----------------------------------------------------------------------------------------------------------------------
+# --- documents ------------------------------------------------------------------------------------
 
 
 def resource(digest: bytes, **properties: Object) -> CustomResource:
@@ -75,20 +102,26 @@ def resource(digest: bytes, **properties: Object) -> CustomResource:
 
 def test_equal_definitions_share_their_documents() -> None:
     async def scenario() -> None:
-        made = documents.Documents("v")
+        made, asker = documents.Documents("v"), Asker(Tenant(1, "t"))
         entry = "apis/example.com/v1"
-        first = await made.v3([resource(b"one", a={"type": "string"})], entry)
-        assert await made.v3([resource(b"one", a={"type": "string"})], entry) is first
-        other = await made.v3([resource(b"two", a={"type": "integer"})], entry)
-        assert orjson.loads(other.body)["components"]["schemas"]["com.example.v1.Foo"]["properties"]["a"] == {"type": "integer"}
+        first = await made.v3(asker, [resource(b"one", a={"type": "string"})], entry)
+        assert await made.v3(asker, [resource(b"one", a={"type": "string"})], entry) is first
+        other = await made.v3(asker, [resource(b"two", a={"type": "integer"})], entry)
+        assert orjson.loads(other.body)["components"]["schemas"]["com.example.v1.Foo"][
+            "properties"
+        ]["a"] == {"type": "integer"}
 
     asyncio.run(scenario())
 
 
-def test_a_definition_is_written_down_once_for_all_documents_that_it_is_part_of(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_definition_is_written_down_once_for_all_documents_that_it_is_part_of(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     made = []
     definitions = custom.definitions
-    monkeypatch.setattr(parts.custom, "definitions", lambda *a, **k: made.append(a[0].kind) or definitions(*a, **k))
+    monkeypatch.setattr(
+        parts.custom, "definitions", lambda *a, **k: made.append(a[0].kind) or definitions(*a, **k)
+    )
     kinds = [resource_of(definition(kind=f"Kind{i}")) for i in range(10)]
     for kind in kinds:
         kind.digest = b"counted " + kind.kind.encode()
@@ -102,7 +135,11 @@ def test_documents_are_kept_by_their_bytes() -> None:
         kept, made = Kept(25), []
 
         async def ask(name: str, size: int = 10) -> None:
-            await kept.get(name, lambda: made.append(name) or Document(b"x" * size, name))
+            await kept.get(
+                Asker(Tenant(1, "t")),
+                name,
+                lambda: made.append(name) or Document(b"x" * size, name),
+            )
             await asyncio.sleep(0)  # callbacks of what has been made get their turn
 
         for name in ("a", "b", "a", "c", "a"):

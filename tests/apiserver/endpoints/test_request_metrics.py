@@ -11,37 +11,70 @@ from apiserver.endpoints import metrics
 from apiserver.endpoints.request import ApiRequest
 from apiserver.kinds import catalog
 from apiserver.meta.gvk import GroupResource
+from apiserver.registry.scope import Tenant
 
 
-def request(method: str, path: str, query: str = "", content_type: str = "", served: bool = True) -> ApiRequest:
+def request(
+    method: str, path: str, query: str = "", content_type: str = "", served: bool = True
+) -> ApiRequest:
     async def receive() -> Any:
         raise AssertionError
 
     headers = [(b"content-type", content_type.encode())] if content_type else []
-    scope = {"method": method, "path": path, "raw_path": path.encode(), "headers": headers, "query_string": query.encode()}
+    scope = {
+        "method": method,
+        "path": path,
+        "raw_path": path.encode(),
+        "headers": headers,
+        "query_string": query.encode(),
+    }
     made = ApiRequest(scope, receive)
     if served:
-        made.served = catalog.resources()[GroupResource(made.info.group, made.info.resource)].versions[made.info.version]
+        made.served = catalog.resources()[
+            GroupResource(made.info.group, made.info.resource)
+        ].versions[made.info.version]
     return made
 
 
 def count(made: ApiRequest, code: int = 200) -> set[tuple[str, ...]]:
     """Labels of what one request added to."""
-    before = dict(metrics.REQUESTS.values)
+    before = dict(metrics.ALL.requests.values)
     metrics.begin(made)
     metrics.observe(made, HttpResponse(b"{}", status=code), 0.01)
-    return {labels for labels, value in metrics.REQUESTS.values.items() if value != before.get(labels, 0)}
+    return {
+        labels
+        for labels, value in metrics.ALL.requests.values.items()
+        if value != before.get(labels, 0)
+    }
 
 
 @pytest.mark.parametrize(
     ("made", "labels"),
     [
-        (("GET", "/api/v1/namespaces/a/configmaps/x"), ("GET", "", "", "v1", "configmaps", "", "resource")),
-        (("GET", "/api/v1/namespaces/a/configmaps"), ("LIST", "", "", "v1", "configmaps", "", "namespace")),
-        (("GET", "/apis/apps/v1/deployments"), ("LIST", "", "apps", "v1", "deployments", "", "cluster")),
-        (("POST", "/api/v1/namespaces/a/configmaps", "dryRun=All"), ("POST", "All", "", "v1", "configmaps", "", "namespace")),
-        (("PUT", "/apis/apps/v1/namespaces/a/deployments/d/status"), ("PUT", "", "apps", "v1", "deployments", "status", "resource")),
-        (("DELETE", "/api/v1/namespaces/a/configmaps"), ("DELETECOLLECTION", "", "", "v1", "configmaps", "", "namespace")),
+        (
+            ("GET", "/api/v1/namespaces/a/configmaps/x"),
+            ("GET", "", "", "v1", "configmaps", "", "resource"),
+        ),
+        (
+            ("GET", "/api/v1/namespaces/a/configmaps"),
+            ("LIST", "", "", "v1", "configmaps", "", "namespace"),
+        ),
+        (
+            ("GET", "/apis/apps/v1/deployments"),
+            ("LIST", "", "apps", "v1", "deployments", "", "cluster"),
+        ),
+        (
+            ("POST", "/api/v1/namespaces/a/configmaps", "dryRun=All"),
+            ("POST", "All", "", "v1", "configmaps", "", "namespace"),
+        ),
+        (
+            ("PUT", "/apis/apps/v1/namespaces/a/deployments/d/status"),
+            ("PUT", "", "apps", "v1", "deployments", "status", "resource"),
+        ),
+        (
+            ("DELETE", "/api/v1/namespaces/a/configmaps"),
+            ("DELETECOLLECTION", "", "", "v1", "configmaps", "", "namespace"),
+        ),
     ],
 )
 def test_labels(made: tuple[str, ...], labels: tuple[str, ...]) -> None:
@@ -57,41 +90,92 @@ def test_apply_is_a_verb_of_its_own() -> None:
 
 
 def test_paths_that_lead_nowhere_make_one_series() -> None:
-    seen = {labels for i in range(50) for labels in count(request("GET", f"/apis/g{i}/v1/things/x", served=False), 404)}
+    seen = {
+        labels
+        for i in range(50)
+        for labels in count(request("GET", f"/apis/g{i}/v1/things/x", served=False), 404)
+    }
     assert len(seen) == 1 and "g1" not in str(seen)
 
 
 def test_the_number_of_series_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(metrics, "_MOST_SERIES", 0)
-    ((verb, _, group, *_),) = count(request("GET", "/apis/apps/v1/namespaces/bounded/statefulsets/x"), 418)
+    monkeypatch.setattr(metrics.ALL, "most", 0)
+    ((verb, _, group, *_),) = count(
+        request("GET", "/apis/apps/v1/namespaces/bounded/statefulsets/x"), 418
+    )
     assert (verb, group) == ("GET", "")
 
 
 def test_deprecated_versions_are_told() -> None:
     count(request("GET", "/api/v1/namespaces/a/endpoints/x"))
-    assert metrics.DEPRECATED.values["", "v1", "endpoints", "", ""] == 1
+    assert metrics.ALL.deprecated.values["", "v1", "endpoints", "", ""] == 1
 
 
 def test_nothing_is_in_flight_afterwards() -> None:
     made = request("POST", "/api/v1/namespaces/a/configmaps")
-    before = metrics.INFLIGHT.values.get(("mutating",), 0)
+    before = metrics.ALL.inflight.values.get(("mutating",), 0)
     metrics.begin(made)
-    assert metrics.INFLIGHT.values["mutating",] == before + 1
+    assert metrics.ALL.inflight.values["mutating",] == before + 1
     metrics.observe(made, None, 0.1)
-    assert metrics.INFLIGHT.values["mutating",] == before
+    assert metrics.ALL.inflight.values["mutating",] == before
 
 
 def test_watches_are_counted_while_they_run() -> None:
     labels = ("WATCH", "", "v1", "configmaps", "", "namespace", "apiserver")
     with metrics.long_running(request("GET", "/api/v1/namespaces/a/configmaps", "watch=true")):
-        assert metrics.LONG_RUNNING.values[labels] == 1
-    assert metrics.LONG_RUNNING.values[labels] == 0
+        assert metrics.ALL.long_running.values[labels] == 1
+    assert metrics.ALL.long_running.values[labels] == 0
 
 
 def test_exposition() -> None:
-    metrics.set_objects({GroupResource("", "pods"): 12345678})
-    text = metrics.REGISTRY.expose().decode()
+    metrics.ALL.set_objects({GroupResource("", "pods"): 12345678})
+    text = b"".join(metrics.ALL.registry.expose()).decode()
     assert 'apiserver_resource_objects{group="",resource="pods"} 12345678\n' in text
     for line in text.splitlines():
         assert line.startswith("# ") or float(line.rsplit(" ", 1)[1]) >= 0
     assert 'le="+Inf"' in text and "# TYPE apiserver_request_duration_seconds histogram" in text
+
+
+def test_a_tenant_is_told_of_its_own_requests_only() -> None:
+    path = "/api/v1/namespaces/a/configmaps/x"
+    for tenant, code in ((7, 298), (8, 297)):
+        made = request("GET", path)
+        made.tenant = Tenant(tenant, f"t{tenant}")
+        metrics.begin(made)
+        metrics.enter(made)
+        assert metrics.of_tenant(tenant).inflight.values["readOnly",] == 1
+        metrics.observe(made, HttpResponse(b"{}", status=code), 0.01)
+        metrics.EventCount(tenant, f"g{tenant}", "v1", "things").add(3)
+    seen = b"".join(metrics.of_tenant(7).registry.expose())
+    assert (
+        b'code="298"' in seen and b'group="g7"' in seen and b"297" not in seen and b"g8" not in seen
+    )
+    # counted for all tenants together
+    assert b"conversion_webhook" not in seen and b"declarative" not in seen
+    every = b"".join(metrics.ALL.registry.expose())
+    assert all(
+        text in every for text in (b'code="298"', b'code="297"', b'group="g7"', b'group="g8"')
+    )
+    metrics.forget(7)
+    assert b"298" not in b"".join(metrics.of_tenant(7).registry.expose())
+    assert b'code="298"' in b"".join(metrics.ALL.registry.expose())
+
+
+def test_the_series_of_a_tenant_are_bounded() -> None:
+    families = metrics.of_tenant(9)
+    families.most = 20
+    for i in range(200):
+        made = request("GET", "/api/v1/namespaces/a/configmaps/x")
+        made.tenant = Tenant(9, "t9")
+        made.info = made.info._replace(group=f"g{i}", resource=f"r{i}")
+        metrics.begin(made)
+        metrics.enter(made)
+        metrics.observe(made, HttpResponse(b"{}"), 0.01)
+        with metrics.long_running(made):
+            metrics.EventCount(9, f"g{i}", "v1", f"r{i}").add(1)
+    for metric in (families.requests, families.long_running, families.watch_events):
+        assert len(metric.values) <= families.most + 1
+    assert (
+        len(families.durations.values) <= families.most + 1
+        and len(families.series) <= families.most
+    )

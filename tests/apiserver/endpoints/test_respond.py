@@ -11,9 +11,12 @@ import pytest
 from django.http import HttpResponse
 from django.http.response import HttpResponseBase
 
+from apiserver.endpoints.outlets import Outlets
 from apiserver.endpoints.request import ApiRequest
 from apiserver.endpoints.respond import GZIP_FROM, PartsResponse, send_response
 from apiserver.meta import features
+from apiserver.registry.scope import Tenant
+from apiserver.watch.turnover import Turnover
 
 
 def request(encoding: str) -> ApiRequest:
@@ -21,8 +24,15 @@ def request(encoding: str) -> ApiRequest:
         raise AssertionError
 
     path = "/api/v1/pods"
-    scope = {"method": "GET", "path": path, "raw_path": path.encode(), "headers": [(b"accept-encoding", encoding.encode())]}
-    return ApiRequest(scope, receive)
+    scope = {
+        "method": "GET",
+        "path": path,
+        "raw_path": path.encode(),
+        "headers": [(b"accept-encoding", encoding.encode())],
+    }
+    made = ApiRequest(scope, receive)
+    made.tenant = Tenant(1, "t")
+    return made
 
 
 def sent(response: HttpResponseBase, encoding: str = "") -> tuple[dict[bytes, bytes], list[bytes]]:
@@ -31,7 +41,8 @@ def sent(response: HttpResponseBase, encoding: str = "") -> tuple[dict[bytes, by
     async def send(message: Any) -> None:
         messages.append(message)
 
-    asyncio.run(send_response(request(encoding), response, send))
+    outlets = Outlets(2**27, lambda tenant: Turnover(2**27))
+    asyncio.run(send_response(outlets, request(encoding), response, send))
     assert not messages[-1].get("more_body")
     return dict(messages[0]["headers"]), [m["body"] for m in messages[1:]]
 

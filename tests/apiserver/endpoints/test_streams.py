@@ -9,16 +9,20 @@ from typing import Any, cast
 
 import pytest
 
+from apiserver.codec import negotiate
 from apiserver.endpoints import consumers
 from apiserver.endpoints.consumers import Stream
 from apiserver.endpoints.server import Server
 from apiserver.endpoints.watch_frames import Frames
 from apiserver.endpoints.watchdog import Right
 from apiserver.kinds import catalog
-from apiserver.meta.gvk import GroupResource
+from apiserver.meta.gvk import GroupResource, GroupVersionKind
 from apiserver.registry.scope import Scope, Tenant
 from apiserver.registry.watching import Watching
 from apiserver.user import User
+
+RESOURCE = catalog.resources()[GroupResource("", "configmaps")]
+SCOPE = Scope(Tenant(1, "t"), RESOURCE, RESOURCE.versions["v1"], User("ann"))
 
 
 class Quiet:
@@ -42,13 +46,27 @@ class Marks:
         return f"{'end of state' if initial else 'bookmark'} {version};".encode()
 
 
-async def sent(*, seconds: float, bookmarks: bool = True, initial: bool = False, not_before: int = 0) -> bytes:
-    found = catalog.resources()[GroupResource("", "configmaps")]
-    scope = Scope(Tenant(1, "t"), found, found.versions["v1"], User("ann"))
-    server = SimpleNamespace(stopping=False, watchdog=SimpleNamespace(guard=lambda *_: contextlib.nullcontext()))
+async def sent(
+    *,
+    seconds: float,
+    bookmarks: bool = True,
+    initial: bool = False,
+    not_before: int = 0,
+    frames: Frames | None = None,
+) -> bytes:
+    server = SimpleNamespace(
+        stopping=False, watchdog=SimpleNamespace(guard=lambda *_: contextlib.nullcontext())
+    )
     watching = Watching(cast(Any, Quiet()), initial, bookmarks, not_before)
-    stream = Stream(cast(Server, server), scope, cast(Frames, Marks()), watching, seconds, Right("t", 1, ""))
-    return b"".join([frames async for frames in stream.batches()])
+    stream = Stream(
+        cast(Server, server),
+        SCOPE,
+        frames or cast(Frames, Marks()),
+        watching,
+        seconds,
+        Right("t", 1, ""),
+    )
+    return b"".join([frame async for frames in stream.batches() for frame in frames])
 
 
 @pytest.fixture(autouse=True)
@@ -59,6 +77,15 @@ def _soon(monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_a_bookmark_comes_before_the_end() -> None:
     assert await sent(seconds=0.05) == b"bookmark 9;"
     assert await sent(seconds=0.05, initial=True) == b"end of state 5;bookmark 9;"
+
+
+async def test_no_event_is_a_list_so_that_one_asked_for_as_such_ends_the_stream() -> None:
+    kind = negotiate.Accepted(
+        negotiate.JSON,
+        convert=GroupVersionKind("meta.k8s.io", "v1", "PartialObjectMetadataList"),
+    )
+    frames = Frames(cast(Any, None), SCOPE, kind, "")
+    assert await sent(seconds=60, initial=True, frames=frames) == b""
 
 
 async def test_a_watch_that_is_too_short_for_one_has_none() -> None:

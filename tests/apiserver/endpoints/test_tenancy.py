@@ -1,4 +1,5 @@
-"""Who may learn that a tenant exists, who makes it work, and how much of it one may take at a time."""
+"""Who may learn that a tenant exists, who makes it work, and how much of it one may take at a
+time."""
 
 from __future__ import annotations
 
@@ -13,16 +14,22 @@ from apiserver.endpoints.entry import Entry
 from apiserver.endpoints.filters import limits
 from apiserver.endpoints.request import ApiRequest, Message
 from apiserver.endpoints.routes import find_view, no_page
-from apiserver.endpoints.server import Server
+from apiserver.endpoints.server import Defaults, Server
 from apiserver.errors import TooManyRequests
+from apiserver.flow.shares import REQUESTS, WATCHES
 from apiserver.user import ANONYMOUS, User
+from tests.support.api import receive_of
 
 TENANTS = {"here": "active", "asleep": "suspended"}
 
 
 class Directory:
     async def tenant(self, name: str) -> Any:
-        return SimpleNamespace(id=1, name=name, state=TENANTS[name], max_watches=1, max_inflight=2) if name in TENANTS else None
+        return (
+            SimpleNamespace(id=1, name=name, state=TENANTS[name], max_watches=1, max_inflight=2)
+            if name in TENANTS
+            else None
+        )
 
     async def token(self, secret: str, tenant_id: int) -> User | None:
         return User(secret) if secret == "everywhere" or (secret, tenant_id) == ("one", 1) else None
@@ -55,12 +62,16 @@ def made(seeded: list[str]) -> Server:
 
 def request(path: str, token: str = "", query: bytes = b"") -> ApiRequest:
     headers = [(b"authorization", f"Bearer {token}".encode())] if token else []
-    scope = {"type": "http", "method": "GET", "path": path, "raw_path": path.encode(), "query_string": query, "headers": headers}
+    scope = {
+        "type": "http",
+        "method": "GET",
+        "path": path,
+        "raw_path": path.encode(),
+        "query_string": query,
+        "headers": headers,
+    }
 
-    async def receive() -> Message:
-        return {"type": "http.request", "body": b""}
-
-    return ApiRequest(scope, receive)
+    return ApiRequest(scope, receive_of(b""))
 
 
 async def get(server: Server, path: str, token: str = "") -> tuple[int, Any]:
@@ -80,13 +91,17 @@ async def get(server: Server, path: str, token: str = "") -> tuple[int, Any]:
     return sent[0]["status"], orjson.loads(sent[1]["body"])
 
 
-@pytest.mark.parametrize("path", ["/api", "/version", "/api/v1/namespaces/x/secrets", "/apis/example.com/v1/things"])
+@pytest.mark.parametrize(
+    "path", ["/api", "/version", "/api/v1/namespaces/x/secrets", "/apis/example.com/v1/things"]
+)
 async def test_without_a_token_all_tenants_that_serve_nobody_look_alike(path: str) -> None:
     seeded: list[str] = []
     answers = [await get(made(seeded), f"/clusters/{name}{path}") for name in ("nowhere", "asleep")]
     assert answers[0] == answers[1] and seeded == []
     if path != "/version":
-        assert answers[0] == await get(made(seeded), f"/clusters/here{path}") and answers[0][0] == 403
+        assert (
+            answers[0] == await get(made(seeded), f"/clusters/here{path}") and answers[0][0] == 403
+        )
 
 
 async def test_a_token_of_one_tenant_says_nothing_about_others() -> None:
@@ -125,11 +140,26 @@ async def test_limits_count_requests_and_watches_apart_and_until_they_end() -> N
     limits.take(server, reads[2], found)
     for taken in (reads[1], reads[2], watches[0]):
         limits.give_back(server, taken)
-    assert not server.taken
+    assert not server.shares.served(1, REQUESTS) and not server.shares.served(1, WATCHES)
 
 
 async def test_the_entry_gives_back_what_a_request_took() -> None:
     server = made([])
     for _ in range(5):
         assert (await get(server, "/clusters/here/version", "one"))[0] == 200
-    assert not server.taken
+    assert not server.shares.served(1, REQUESTS) and not server.shares.served(1, WATCHES)
+
+
+async def test_a_tenant_whose_row_says_nothing_has_the_limits_of_the_installation() -> None:
+    server = made([])
+    server.defaults = Defaults(watches=1, inflight=2)
+    free = cast(
+        Any, SimpleNamespace(id=5, name="free", state="active", max_watches=None, max_inflight=None)
+    )
+    for query, most in ((b"", 2), (b"watch=true", 1)):
+        for _ in range(most):
+            limits.take(server, request("/clusters/free/api/v1/pods", query=query), free)
+        with pytest.raises(TooManyRequests):
+            limits.take(server, request("/clusters/free/api/v1/pods", query=query), free)
+    free.max_inflight = 3  # counts at once
+    limits.take(server, request("/clusters/free/api/v1/pods"), free)

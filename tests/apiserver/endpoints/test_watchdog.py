@@ -1,4 +1,5 @@
-"""A watch ends soon after its tenant is suspended or its token revoked; others go on, also while the database is away."""
+"""A watch ends soon after its tenant is suspended or its token revoked; others go on, also while
+the database is away."""
 
 from __future__ import annotations
 
@@ -6,20 +7,23 @@ import asyncio
 from types import SimpleNamespace
 from typing import Any
 
+from apiserver.authn.claims import Refused
 from apiserver.endpoints.watchdog import Right, Watchdog
 from apiserver.storage.errors import Unavailable
 
 
 class Directory:
     def __init__(self) -> None:
-        self.state, self.id, self.tokens, self.away = "active", 1, {"secret"}, False
+        self.state, self.id, self.tokens, self.away = "active", 1, {"secret", "refused"}, False
 
     async def tenant(self, name: str) -> Any:
         if self.away:
             raise Unavailable("away")
         return SimpleNamespace(id=self.id, state=self.state)
 
-    async def token(self, secret: str, tenant_id: int) -> object | None:
+    async def identify(self, tenant: Any, secret: str) -> object | None:
+        if secret == "refused" and secret not in self.tokens:
+            raise Refused("no longer good")
         return secret if secret in self.tokens else None
 
 
@@ -32,7 +36,7 @@ class Watch:
 
 async def closed_after(change: Any, *rights: Right) -> list[bool]:
     directory = Directory()
-    dog = Watchdog(directory, every=0.01)
+    dog = Watchdog(directory, directory.identify, every=0.01)
     watches = [Watch() for _ in rights]
     guards = [dog.guard(right, watch) for right, watch in zip(rights, watches, strict=True)]
     for guard in guards:
@@ -49,13 +53,18 @@ async def closed_after(change: Any, *rights: Right) -> list[bool]:
 
 
 async def test_a_suspended_or_replaced_tenant() -> None:
-    assert await closed_after(lambda d: setattr(d, "state", "suspended"), Right("t", 1, ""), Right("t", 1, "secret")) == [True, True]
+    assert await closed_after(
+        lambda d: setattr(d, "state", "suspended"), Right("t", 1, ""), Right("t", 1, "secret")
+    ) == [True, True]
     assert await closed_after(lambda d: setattr(d, "id", 2), Right("t", 1, "")) == [True]
 
 
 async def test_a_revoked_token_ends_its_own_watches_only() -> None:
-    assert await closed_after(lambda d: d.tokens.clear(), Right("t", 1, "secret"), Right("t", 1, "")) == [True, False]
+    rights = Right("t", 1, "secret"), Right("t", 1, "refused"), Right("t", 1, "")
+    assert await closed_after(lambda d: d.tokens.clear(), *rights) == [True, True, False]
 
 
 async def test_a_database_that_is_away_ends_nothing() -> None:
-    assert await closed_after(lambda d: setattr(d, "away", True), Right("t", 1, "secret")) == [False]
+    assert await closed_after(lambda d: setattr(d, "away", True), Right("t", 1, "secret")) == [
+        False
+    ]

@@ -1,8 +1,10 @@
-"""A store small enough to read, which answers the recorded requests that FieldManager alone decides.
+"""A store small enough to read, which answers the recorded requests that FieldManager alone
+decides.
 
-It knows create, replace, the patch types and apply of whole objects and of status, and nothing of validation or admission. What a real
-server adds between the request and the store (defaults, status of new objects) is taken from the recorded answer, so what is compared is
-the ownership that FieldManager gives, and for apply the object that it makes.
+It knows create, replace, the patch types and apply of whole objects and of status, and nothing of
+validation or admission. What a real server adds between the request and the store (defaults, status
+of new objects) is taken from the recorded answer, so what is compared is the ownership that
+FieldManager gives, and for apply the object that it makes.
 """
 
 from __future__ import annotations
@@ -22,11 +24,10 @@ from apiserver.errors import ApiError
 from apiserver.fieldmanager import scale
 from apiserver.fieldmanager.fieldpath import decode, difference, path_of
 from apiserver.fieldmanager.names import manager_name
+from apiserver.meta.objects import Object
 
 SHARED = Path(__file__).resolve().parents[4] / "shared" / "conformance" / "scenarios"
 NS = "recorded-ns"
-
-Object = dict[str, Any]
 
 
 class _Loader(yaml.SafeLoader):
@@ -34,7 +35,8 @@ class _Loader(yaml.SafeLoader):
 
 
 _Loader.yaml_implicit_resolvers = {
-    k: [(t, r) for t, r in v if t != "tag:yaml.org,2002:timestamp"] for k, v in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    k: [(t, r) for t, r in v if t != "tag:yaml.org,2002:timestamp"]
+    for k, v in yaml.SafeLoader.yaml_implicit_resolvers.items()
 }
 
 
@@ -59,7 +61,11 @@ class Step:
 def steps(name: str) -> Iterator[Step]:
     """The requests of a scenario with their recorded answers."""
     scenario = yaml.load((SHARED / f"{name}.yaml").read_text().replace("${ns}", NS), _Loader)
-    recorded = {s["id"]: s["answer"] for s in json.loads(_named((SHARED / f"{name}.recorded.json").read_text())) if "answer" in s}
+    recorded = {
+        s["id"]: s["answer"]
+        for s in json.loads(_named((SHARED / f"{name}.recorded.json").read_text()))
+        if "answer" in s
+    }
     for step in scenario["steps"]:
         answer = recorded.get(step.get("id")) if "path" in step else None
         if answer is None:
@@ -89,7 +95,8 @@ def _named(recorded: str) -> str:
 
 
 def _name_uids(body: Any) -> None:
-    """Recordings replace uids; the request's owners get theirs in turn, as the recorded scenario has them."""
+    """Recordings replace uids; the request's owners get theirs in turn, as the recorded scenario
+    has them."""
     try:
         for reference in body["metadata"]["ownerReferences"]:
             reference["uid"] = {"1": "uid3", "2": "uid4"}[reference["uid"][0]]
@@ -109,12 +116,16 @@ class Difference:
     found: Any
 
     def __str__(self) -> str:
-        return f"{self.step}\n  expected {json.dumps(self.expected)}\n  found    {json.dumps(self.found)}"
+        return (
+            f"{self.step}\n  expected {json.dumps(self.expected)}\n  found    "
+            f"{json.dumps(self.found)}"
+        )
 
 
 @dataclass
 class Store:
-    """managers: (apiVersion, resource) → FieldManager and Kind; objects by (resource, name) in the version last written."""
+    """managers: (apiVersion, resource) → FieldManager and Kind; objects by (resource, name) in the
+    version last written."""
 
     manager_of: Callable[[str, str], Any]
     objects: dict[tuple[str, str], Object] = field(default_factory=dict)
@@ -124,10 +135,12 @@ class Store:
     differences: list[Difference] = field(default_factory=list)
     compared: int = 0
     exact: bool = True
-    """Whether nobody may own more than recorded. Not for kinds whose fields admission or allocation sets after ownership is decided."""
+    """Whether nobody may own more than recorded. Not for kinds whose fields admission or allocation
+    sets after ownership is decided."""
 
     def run(self, step: Step) -> None:
-        """Runs one request and notes how its managedFields, or its refusal, differ from the recorded ones."""
+        """Runs one request and notes how its managedFields, or its refusal, differ from the
+        recorded ones."""
         match = _PATH.match(step.path)
         if match is None or not isinstance(step.answer, dict):
             return
@@ -142,8 +155,14 @@ class Store:
         name = parts["name"] or metadata.get("name", "")
         key, sub = (parts["resource"], name), parts["sub"] or ""
         live = self.objects.get(key)
-        if step.status < 300 and sub not in ("scale", "token") and ("kind" not in step.answer or not metadata.get("uid")):
-            self.objects.pop(key, None)  # the recording holds only a part of the answer: from here on the object is not known
+        if (
+            step.status < 300
+            and sub not in ("scale", "token")
+            and ("kind" not in step.answer or not metadata.get("uid"))
+        ):
+            self.objects.pop(
+                key, None
+            )  # the recording holds only a part of the answer: from here on the object is not known
             self.unknown.add(key)
         elif step.method == "POST" and step.status == 201:
             self.unknown.discard(key)
@@ -158,7 +177,11 @@ class Store:
             self.scaled(step, key, api_version)
         elif step.content_type.startswith("application/apply-patch"):
             self.applied(step, key, manager, api_version, sub)
-        elif step.status in (200, 201) and step.answer.get("kind", "Status") not in ("Status", "Table") and sub != "token":
+        elif (
+            step.status in (200, 201)
+            and step.answer.get("kind", "Status") not in ("Status", "Table")
+            and sub != "token"
+        ):
             self.updated(step, key, manager, api_version, sub)
 
     def filled(self, value: Any) -> Any:
@@ -182,22 +205,33 @@ class Store:
         return manager_name(given[0] if isinstance(given, list) else given, step.user_agent)
 
     def new_object(self, step: Step, live: Object | None) -> Object:
-        """The object at the time when ownership is decided: before admission, which gives pods a few fields of its own."""
+        """The object at the time when ownership is decided: before admission, which gives pods a
+        few fields of its own."""
         new = self.answer_with(step, self.requested_entries(step, live))
         if live is None and isinstance(step.body, dict):
             _restore_empty_lists(step.body, new)
         if live is None and new["kind"] == "Pod" and isinstance(step.body, dict):
-            for name in ("preemptionPolicy", "priority", "serviceAccount", "serviceAccountName", "tolerations"):
+            for name in (
+                "preemptionPolicy",
+                "priority",
+                "serviceAccount",
+                "serviceAccountName",
+                "tolerations",
+            ):
                 if name not in step.body["spec"]:
                     new["spec"].pop(name, None)
         return new
 
-    def updated(self, step: Step, key: tuple[str, str], manager: Any, api_version: str, sub: str) -> None:
+    def updated(
+        self, step: Step, key: tuple[str, str], manager: Any, api_version: str, sub: str
+    ) -> None:
         live = self.objects.get(key)
         if live is None and (step.method == "PATCH" or sub):
             return
         new = self.new_object(step, live)
-        result = manager.update(live, new, self.who(step), api_version=api_version, subresource=sub, now=self.now)
+        result = manager.update(
+            live, new, self.who(step), api_version=api_version, subresource=sub, now=self.now
+        )
         self.store(step, key, result)
 
     def requested_entries(self, step: Step, live: Object | None) -> Any:
@@ -212,36 +246,58 @@ class Store:
             return metadata.get("managedFields", theirs)
         return metadata.get("managedFields")
 
-    def applied(self, step: Step, key: tuple[str, str], manager: Any, api_version: str, sub: str) -> None:
+    def applied(
+        self, step: Step, key: tuple[str, str], manager: Any, api_version: str, sub: str
+    ) -> None:
         live = self.objects.get(key)
         intent = yaml.load(step.body, _Loader) if isinstance(step.body, str) else step.body
         if not isinstance(intent, dict):
             return
         force = step.force
         try:
-            result = manager.apply(live, intent, self.who(step), force=force, api_version=api_version, subresource=sub, now=self.now)
+            result = manager.apply(
+                live,
+                intent,
+                self.who(step),
+                force=force,
+                api_version=api_version,
+                subresource=sub,
+                now=self.now,
+            )
         except ApiError as error:
             found = error.to_status()
             self.compared += 1
             expected = {k: step.answer.get(k) for k in ("code", "message", "reason")}
-            if expected != {k: found.get(k) for k in expected} or _causes(step.answer) != _causes(found):
+            if expected != {k: found.get(k) for k in expected} or _causes(step.answer) != _causes(
+                found
+            ):
                 self.differences.append(Difference(step.id, step.answer, found))
             return
         if step.status in (200, 201):
             self.merged(step, result, sub)
             self.store(step, key, result)
-        elif "Apply failed" in step.answer.get("message", "") or "typed patch" in step.answer.get("message", ""):
+        elif "Apply failed" in step.answer.get("message", "") or "typed patch" in step.answer.get(
+            "message", ""
+        ):
             self.differences.append(Difference(step.id, step.answer, "applied"))
 
     def merged(self, step: Step, result: Object, sub: str) -> None:
-        """What apply made must be in the answer; defaults and what the server sets may be there besides, and through a subresource
-        only that part is stored."""
+        """What apply made must be in the answer; defaults and what the server sets may be there
+        besides, and through a subresource only that part is stored."""
         if step.answer["kind"] == "Pod":  # admission adds tolerations
             return
-        part = {sub: result.get(sub)} if sub else {k: v for k, v in result.items() if k not in ("metadata", "status", "stringData")}
+        part = (
+            {sub: result.get(sub)}
+            if sub
+            else {k: v for k, v in result.items() if k not in ("metadata", "status", "stringData")}
+        )
         missing = list(_missing(part, step.answer, ""))
         for name in ("labels", "annotations"):
-            missing += _missing({name: result["metadata"].get(name) or {}}, {name: step.answer["metadata"].get(name) or {}}, ".metadata")
+            missing += _missing(
+                {name: result["metadata"].get(name) or {}},
+                {name: step.answer["metadata"].get(name) or {}},
+                ".metadata",
+            )
         if missing and not (sub and missing[0][0].startswith(".metadata")):
             self.differences.append(Difference(f"{step.id} (object)", missing, None))
 
@@ -256,7 +312,11 @@ class Store:
         before = {
             "kind": "Scale",
             "apiVersion": "autoscaling/v1",
-            "metadata": {"name": key[1], "uid": metadata["uid"], "managedFields": scale.to_scale(metadata.get("managedFields"), paths)},
+            "metadata": {
+                "name": key[1],
+                "uid": metadata["uid"],
+                "managedFields": scale.to_scale(metadata.get("managedFields"), paths),
+            },
             "spec": {"replicas": live["spec"].get("replicas", 0)},
             "status": {"replicas": 0},
         }
@@ -264,7 +324,9 @@ class Store:
         options = {"api_version": "autoscaling/v1", "subresource": "scale", "now": self.now}
         if step.content_type.startswith("application/apply-patch"):
             try:
-                after = manager.apply(before, step.body, self.who(step), force=step.force, **options)
+                after = manager.apply(
+                    before, step.body, self.who(step), force=step.force, **options
+                )
             except ApiError as error:
                 self.compared += 1
                 if error.to_status().get("message") != step.answer.get("message"):
@@ -273,11 +335,19 @@ class Store:
             if step.status != 200:
                 return
         elif step.status == 200:
-            after = {**before, "spec": {"replicas": step.answer.get("spec", before["spec"])["replicas"]}}
+            after = {
+                **before,
+                "spec": {"replicas": step.answer.get("spec", before["spec"])["replicas"]},
+            }
             after = manager.update(before, after, self.who(step), **options)
         else:
             return
-        entries = scale.to_parent(metadata.get("managedFields"), after["metadata"].get("managedFields"), api_version, paths)
+        entries = scale.to_parent(
+            metadata.get("managedFields"),
+            after["metadata"].get("managedFields"),
+            api_version,
+            paths,
+        )
         live = copy.deepcopy(live)
         live["metadata"]["managedFields"] = entries
         live["spec"]["replicas"] = after["spec"]["replicas"]
@@ -328,7 +398,10 @@ def _restore_empty_lists(request: Object, answer: Object) -> None:
 
 def _entries(obj: Object) -> list[Any]:
     """Entries whose time only says whether there is one, in an order that does not depend on it."""
-    entries = [{**e, "time": "<time>"} if e.get("time") else e for e in obj["metadata"].get("managedFields") or []]
+    entries = [
+        {**e, "time": "<time>"} if e.get("time") else e
+        for e in obj["metadata"].get("managedFields") or []
+    ]
     return sorted(entries, key=lambda e: json.dumps(e, sort_keys=True))
 
 

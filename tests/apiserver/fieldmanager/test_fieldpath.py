@@ -99,7 +99,21 @@ def test_every_member_is_visited_once_and_before_what_lies_below(wanted: frozens
 
 
 def test_order_of_path_elements() -> None:
-    ordered = ["f:B", "f:a", "f:ä", 'k:{"a":1}', 'k:{"a":2}', 'k:{"a":10}', 'k:{"a":"1"}', "v:2", "v:10", 'v:"2"', "v:true", "i:2", "i:10"]
+    ordered = [
+        "f:B",
+        "f:a",
+        "f:ä",
+        'k:{"a":1}',
+        'k:{"a":2}',
+        'k:{"a":10}',
+        'k:{"a":"1"}',
+        "v:2",
+        "v:10",
+        'v:"2"',
+        "v:true",
+        "i:2",
+        "i:10",
+    ]
     assert sorted(ordered, key=order) == ordered
 
 
@@ -123,11 +137,26 @@ def test_decoding_brings_elements_to_one_form() -> None:
     assert decode({"f:a": {".": {}}}) == {"f:a": {}}
     assert decode({"f:a": None}) == {"f:a": {}}
     assert decode({"x:future": {}, "f:a": {"x:future": {}}}) == {"f:a": {}}
-    assert decode({"f:a": {}, "f:b": {".": {}, "f:c": {}}}) == set_of(path_of("a"), path_of("b"), path_of("b", "c"))
+    assert decode({"f:a": {}, "f:b": {".": {}, "f:c": {}}}) == set_of(
+        path_of("a"), path_of("b"), path_of("b", "c")
+    )
     assert decode(None) == {}
 
 
-@pytest.mark.parametrize("bad", [{"data": {}}, {"f": {}}, {"f:a": 1}, {"f:a": []}, {"k:x": {}}, {"k:1": {}}, {"i:x": {}}, [], "f:a"])
+@pytest.mark.parametrize(
+    "bad",
+    [
+        {"data": {}},
+        {"f": {}},
+        {"f:a": 1},
+        {"f:a": []},
+        {"k:x": {}},
+        {"k:1": {}},
+        {"i:x": {}},
+        [],
+        "f:a",
+    ],
+)
 def test_what_is_no_field_set_is_refused(bad: Any) -> None:
     with pytest.raises(InvalidFields):
         decode(bad)
@@ -143,7 +172,10 @@ def test_filters() -> None:
         containers,
         (*containers, "f:resources"),
     )
-    assert as_set(exclude(set_of(path_of("status")))(found)) == as_set(found) - {path_of("status"), path_of("status", "phase")}
+    assert as_set(exclude(set_of(path_of("status")))(found)) == as_set(found) - {
+        path_of("status"),
+        path_of("status", "phase"),
+    }
     kept = include(("f:spec", "f:containers", ANY, "f:resources"))(found)
     assert as_set(kept) == {containers, (*containers, "f:resources")}
     assert include(path_of("nothing"))(found) == {}

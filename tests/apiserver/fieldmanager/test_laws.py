@@ -1,6 +1,7 @@
 """Laws of field management on random schemas, objects and managers.
 
-The oracle of the merge knows nothing of the code: it flattens values into leaves (path → value) and lays dictionaries over each other.
+The oracle of the merge knows nothing of the code: it flattens values into leaves (path → value) and
+lays dictionaries over each other.
 """
 
 from __future__ import annotations
@@ -14,10 +15,18 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
 from apiserver.errors import ApplyConflict
-from apiserver.fieldmanager.fieldpath import FieldSet, decode, difference, intersection, members, path_text
+from apiserver.fieldmanager.fieldpath import (
+    FieldSet,
+    decode,
+    difference,
+    intersection,
+    members,
+    path_text,
+)
 from apiserver.fieldmanager.manager import FieldManager
 from apiserver.fieldmanager.typed import element_of
 from apiserver.fieldmanager.types import Type, object_type
+from apiserver.meta.objects import Object
 from apiserver.schema.structural import structural as schema_from
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -25,15 +34,23 @@ NAMES = ["a", "b", "c"]
 MANAGERS = ["one", "two", "three"]
 
 Raw = dict[str, Any]
-Object = dict[str, Any]
 
 
-# --- random schemas and values ---------------------------------------------------------------------------------------------------
-SCALARS = st.sampled_from([{"type": "string"}, {"type": "integer"}, {"type": "boolean"}, {"x-kubernetes-int-or-string": True}])
+# --- random schemas and values --------------------------------------------------------------------
+SCALARS = st.sampled_from(
+    [
+        {"type": "string"},
+        {"type": "integer"},
+        {"type": "boolean"},
+        {"x-kubernetes-int-or-string": True},
+    ]
+)
 
 
 def _nested(below: st.SearchStrategy[Raw]) -> st.SearchStrategy[Raw]:
-    struct = st.dictionaries(st.sampled_from(NAMES), below, min_size=1, max_size=3).map(lambda p: {"type": "object", "properties": p})
+    struct = st.dictionaries(st.sampled_from(NAMES), below, min_size=1, max_size=3).map(
+        lambda p: {"type": "object", "properties": p}
+    )
     atomic_struct = struct.map(lambda s: {**s, "x-kubernetes-map-type": "atomic"})
     map_ = below.map(lambda s: {"type": "object", "additionalProperties": s})
     atomic_list = below.map(lambda s: {"type": "array", "items": s})
@@ -51,7 +68,9 @@ def _nested(below: st.SearchStrategy[Raw]) -> st.SearchStrategy[Raw]:
 
 
 SCHEMAS = st.recursive(SCALARS, _nested, max_leaves=8)
-SPECS = st.dictionaries(st.sampled_from(NAMES), SCHEMAS, min_size=1, max_size=3).map(lambda p: {"type": "object", "properties": p})
+SPECS = st.dictionaries(st.sampled_from(NAMES), SCHEMAS, min_size=1, max_size=3).map(
+    lambda p: {"type": "object", "properties": p}
+)
 FREE = st.recursive(
     st.sampled_from(["x", 1, True]),
     lambda v: st.dictionaries(st.sampled_from(NAMES), v, max_size=2) | st.lists(v, max_size=2),
@@ -82,7 +101,10 @@ def values(draw: st.DrawFn, raw: Raw) -> Any:
         chosen = draw(st.lists(st.sampled_from(sorted(raw["properties"])), unique=True))
         return {name: draw(values(raw["properties"][name])) for name in chosen}
     if "additionalProperties" in raw:
-        return {name: draw(values(raw["additionalProperties"])) for name in draw(st.lists(st.sampled_from(NAMES), unique=True))}
+        return {
+            name: draw(values(raw["additionalProperties"]))
+            for name in draw(st.lists(st.sampled_from(NAMES), unique=True))
+        }
     return draw(st.dictionaries(st.sampled_from(NAMES), FREE, max_size=3))
 
 
@@ -97,12 +119,16 @@ class World:
 
     def apply(self, live: Object | None, intent: Object, name: str, *, force: bool) -> Object:
         made = self.manager.apply(live, intent, name, force=force, api_version="g/v1", now=NOW)
-        assume(made["metadata"].get("managedFields") or "spec" not in intent)  # what nobody manages is taken for older than management
+        assume(
+            made["metadata"].get("managedFields") or "spec" not in intent
+        )  # what nobody manages is taken for older than management
         return {**made, "metadata": {**made["metadata"], "uid": "u"}}
 
     def update(self, live: Object | None, new: Object, name: str) -> Object:
         metadata = {**new["metadata"], "uid": "u"} if live else new["metadata"]
-        made = self.manager.update(live, {**new, "metadata": metadata}, name, api_version="g/v1", now=NOW)
+        made = self.manager.update(
+            live, {**new, "metadata": metadata}, name, api_version="g/v1", now=NOW
+        )
         return {**made, "metadata": {**made["metadata"], "uid": "u"}}
 
 
@@ -110,13 +136,21 @@ class World:
 def worlds(draw: st.DrawFn, intents: int) -> World:
     raw = draw(SPECS)
     schema = schema_from({"type": "object", "properties": {"spec": raw}})
-    manager = FieldManager("K", lambda v: schema if v == "g/v1" else None, lambda o, v: {**o, "apiVersion": v})
-    made = [{"apiVersion": "g/v1", "kind": "K", "metadata": {"name": "n"}, "spec": draw(values(raw))} for _ in range(intents)]
+    manager = FieldManager(
+        "K", lambda v: schema if v == "g/v1" else None, lambda o, v: {**o, "apiVersion": v}
+    )
+    made = [
+        {"apiVersion": "g/v1", "kind": "K", "metadata": {"name": "n"}, "spec": draw(values(raw))}
+        for _ in range(intents)
+    ]
     return World(raw, manager, object_type(schema), made)
 
 
 def owned(obj: Object) -> dict[tuple[str, str], FieldSet]:
-    return {(e["manager"], e["operation"]): decode(e["fieldsV1"]) for e in obj["metadata"].get("managedFields", [])}
+    return {
+        (e["manager"], e["operation"]): decode(e["fieldsV1"])
+        for e in obj["metadata"].get("managedFields", [])
+    }
 
 
 def leaves_of(t: Type, value: Any, path: tuple[str, ...] = ()) -> dict[tuple[str, ...], Any]:
@@ -148,19 +182,29 @@ def reaches(t: Type, value: Any, path: tuple[str, ...]) -> bool:
         below = t.map.member(name)
         return name in value and below is not None and reaches(below, value[name], path[1:])
     if isinstance(value, list) and t.list is not None and not t.list.atomic:
-        return any(reaches(t.list.element, item, path[1:]) for item in value if element_of(t.list, item) == path[0])
+        return any(
+            reaches(t.list.element, item, path[1:])
+            for item in value
+            if element_of(t.list, item) == path[0]
+        )
     return False
 
 
 def replaces(world: World, intent: Object, path: tuple[str, ...]) -> bool:
     """Whether an intent has anything at a path, or a leaf above it."""
-    return reaches(world.type, intent, path) or any(path[: len(leaf)] == leaf for leaf in spec_leaves(world, intent))
+    return reaches(world.type, intent, path) or any(
+        path[: len(leaf)] == leaf for leaf in spec_leaves(world, intent)
+    )
 
 
-LAWS = settings(max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much])
+LAWS = settings(
+    max_examples=200,
+    deadline=None,
+    suppress_health_check=[HealthCheck.too_slow, HealthCheck.filter_too_much],
+)
 
 
-# --- laws ------------------------------------------------------------------------------------------------------------------------
+# --- laws -----------------------------------------------------------------------------------------
 @LAWS
 @given(worlds(3))
 def test_apply_is_idempotent(world: World) -> None:
@@ -225,7 +269,9 @@ def test_a_conflict_is_reported_exactly_where_owned_values_would_change(world: W
     first, second = world.intents
     live = world.apply(None, first, "one", force=True)
     forced = world.apply(live, second, "two", force=True)
-    lost = difference(owned(live).get(("one", "Apply"), {}), owned(forced).get(("one", "Apply"), {}))
+    lost = difference(
+        owned(live).get(("one", "Apply"), {}), owned(forced).get(("one", "Apply"), {})
+    )
     try:
         gentle = world.apply(live, second, "two", force=False)
     except ApplyConflict as error:
@@ -235,7 +281,9 @@ def test_a_conflict_is_reported_exactly_where_owned_values_would_change(world: W
         assert causes
         assert causes <= {path_text(path) for path in paths}
         # what stood in an object that becomes a scalar goes with it, and is no conflict of its own
-        assert all(any(path_text(path[: n + 1]) in causes for n in range(len(path))) for path in paths)
+        assert all(
+            any(path_text(path[: n + 1]) in causes for n in range(len(path))) for path in paths
+        )
     else:
         assert gentle == forced
         assert not lost
@@ -251,7 +299,9 @@ def test_after_force_nobody_shares_a_leaf_that_the_intent_changed(world: World) 
     live = world.apply(None, first, "one", force=True)
     forced = world.apply(live, second, "two", force=True)
     before, after = spec_leaves(world, live), spec_leaves(world, forced)
-    shared = intersection(owned(forced).get(("one", "Apply"), {}), owned(forced).get(("two", "Apply"), {}))
+    shared = intersection(
+        owned(forced).get(("one", "Apply"), {}), owned(forced).get(("two", "Apply"), {})
+    )
     for path in members(shared):
         assert path not in before or path not in after or (before[path] == after[path])
 
@@ -274,7 +324,9 @@ def test_an_update_owns_what_it_changed_and_others_keep_the_rest(world: World) -
             assert path in kept
             assert path not in taken
     assert all(reaches(world.type, new, path) for path in kept | taken)
-    assert {k: v for k, v in found.items() if k != "metadata"} == {k: v for k, v in new.items() if k != "metadata"}
+    assert {k: v for k, v in found.items() if k != "metadata"} == {
+        k: v for k, v in new.items() if k != "metadata"
+    }
 
 
 @LAWS

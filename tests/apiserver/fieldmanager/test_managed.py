@@ -32,8 +32,17 @@ def entry(name: str, operation: str = "Update", fields: Any = None, **more: Any)
 
 
 def test_entries_round_trip_in_the_order_of_their_members() -> None:
-    given = {"manager": "m", "operation": "Apply", "apiVersion": "v1", "time": "2026-01-01T00:00:00Z"}
-    given |= {"fieldsType": "FieldsV1", "fieldsV1": {"f:a": {".": {}, "f:b": {}}}, "subresource": "status"}
+    given = {
+        "manager": "m",
+        "operation": "Apply",
+        "apiVersion": "v1",
+        "time": "2026-01-01T00:00:00Z",
+    }
+    given |= {
+        "fieldsType": "FieldsV1",
+        "fieldsV1": {"f:a": {".": {}, "f:b": {}}},
+        "subresource": "status",
+    }
     made = encode_entries(decode_entries([given]))
     assert made == [given]
     assert list(made[0]) == list(given)
@@ -61,7 +70,10 @@ def test_order_of_entries() -> None:
 
 
 def test_times_are_kept_in_utc_seconds() -> None:
-    assert encode_entries(decode_entries([entry("m", time="2026-01-01T02:00:00+02:00")]))[0]["time"] == "2026-01-01T00:00:00Z"
+    assert (
+        encode_entries(decode_entries([entry("m", time="2026-01-01T02:00:00+02:00")]))[0]["time"]
+        == "2026-01-01T00:00:00Z"
+    )
 
 
 def test_an_applier_is_one_manager_in_all_versions_and_an_updater_one_in_each() -> None:
@@ -76,7 +88,10 @@ def test_an_applier_is_one_manager_in_all_versions_and_an_updater_one_in_each() 
         (entry("m", "Delete"), "operation must be `Apply` or `Update`"),
         (entry("m", apiVersion=""), "apiVersion must not be empty"),
         (entry("m", fieldsType=""), "missing fieldsType in managed fields entry 0"),
-        (entry("m", fieldsType="FieldsV2"), 'invalid fieldsType "FieldsV2" in managed fields entry 0'),
+        (
+            entry("m", fieldsType="FieldsV2"),
+            'invalid fieldsType "FieldsV2" in managed fields entry 0',
+        ),
         (entry("m", fields={"data": {}}), "error decoding set: missing colon: data"),
         (entry("m", time="yesterday"), "error decoding time"),
         ("m", "not an object"),
@@ -88,16 +103,32 @@ def test_invalid_entries(bad: Any, text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("entries", "reset"), [([], True), ([{}], True), ([{"manager": ""}], True), (None, False), ([{}, {}], False), ([entry("m")], False)]
+    ("entries", "reset"),
+    [
+        ([], True),
+        ([{}], True),
+        ([{"manager": ""}], True),
+        (None, False),
+        ([{}, {}], False),
+        ([entry("m")], False),
+    ],
 )
 def test_reset(entries: Any, reset: bool) -> None:
     assert is_reset(entries) is reset
 
 
 def test_identifiers_and_texts() -> None:
-    assert Manager("m", "Update", "v1").identifier == '{"manager":"m","operation":"Update","apiVersion":"v1"}'
-    assert Manager("", "Apply", "", "status").identifier == '{"operation":"Apply","subresource":"status"}'
-    assert Manager("a<b", "Update", "v1").identifier > Manager("a=b", "Update", "v1").identifier, "Go escapes < in JSON"
+    assert (
+        Manager("m", "Update", "v1").identifier
+        == '{"manager":"m","operation":"Update","apiVersion":"v1"}'
+    )
+    assert (
+        Manager("", "Apply", "", "status").identifier
+        == '{"operation":"Apply","subresource":"status"}'
+    )
+    assert Manager("a<b", "Update", "v1").identifier > Manager("a=b", "Update", "v1").identifier, (
+        "Go escapes < in JSON"
+    )
     assert str(Manager("m", "Update", "v1", "scale")) == '"m" with subresource "scale" using v1'
     assert str(Manager("m", "Apply", "")) == '"m"'
 
@@ -123,7 +154,9 @@ def test_ten_updaters_stay_and_the_oldest_of_more_become_one() -> None:
 def test_versions_age_apart_and_appliers_do_not_age() -> None:
     managed = updaters(10)
     managed.fields[Manager("old", "Update", "v0")] = Owned({"f:x": {}}, "v0", False)
-    managed.fields |= {Manager(f"a{i}", "Apply", ""): Owned({"f:y": {}}, "v1", True) for i in range(20)}
+    managed.fields |= {
+        Manager(f"a{i}", "Apply", ""): Owned({"f:y": {}}, "v1", True) for i in range(20)
+    }
     capped = cap_update_managers(managed)
     assert Manager("old", "Update", "v0") in capped.fields
     assert sum(not owned.applied for owned in capped.fields.values()) == 10
@@ -131,15 +164,28 @@ def test_versions_age_apart_and_appliers_do_not_age() -> None:
 
 
 def test_times_are_kept_when_nothing_else_differs() -> None:
-    live = {"metadata": {"managedFields": [entry("m", time="2026-01-01T00:00:00Z")]}, "data": {"a": "1"}}
-    later = {"metadata": {"managedFields": [entry("m", time="2026-02-02T00:00:00Z")]}, "data": {"a": "1"}}
+    live = {
+        "metadata": {"managedFields": [entry("m", time="2026-01-01T00:00:00Z")]},
+        "data": {"a": "1"},
+    }
+    later = {
+        "metadata": {"managedFields": [entry("m", time="2026-02-02T00:00:00Z")]},
+        "data": {"a": "1"},
+    }
     assert keep_times(later, live) == live
     changed = {**later, "data": {"a": "2"}}
     assert keep_times(changed, live) is changed
-    others = {**later, "metadata": {"managedFields": [entry("m", fields={"f:b": {}}, time="2026-02-02T00:00:00Z")]}}
+    others = {
+        **later,
+        "metadata": {
+            "managedFields": [entry("m", fields={"f:b": {}}, time="2026-02-02T00:00:00Z")]
+        },
+    }
     assert keep_times(others, live) is others
 
 
 def test_warning_after_admission() -> None:
     assert warning_after_admission([entry("m")]) == warning_after_admission(None) == ""
-    assert warning_after_admission([entry("m", "Delete")]).endswith("please fix your requests: operation must be `Apply` or `Update`")
+    assert warning_after_admission([entry("m", "Delete")]).endswith(
+        "please fix your requests: operation must be `Apply` or `Update`"
+    )

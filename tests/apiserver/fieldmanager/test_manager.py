@@ -1,4 +1,5 @@
-"""FieldManager: what recordings do not show - versions, errors, times, and that arguments stay as they are."""
+"""FieldManager: what recordings do not show - versions, errors, times, and that arguments stay as
+they are."""
 
 from __future__ import annotations
 
@@ -18,8 +19,18 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 UNTYPED = "failed to create typed patch object"
 STRING = {"type": "string"}
 MAP = {"type": "object", "additionalProperties": STRING}
-V1 = schema_from({"type": "object", "properties": {"spec": {"type": "object", "properties": {"old": STRING, "map": MAP}}}})
-V2 = schema_from({"type": "object", "properties": {"spec": {"type": "object", "properties": {"new": STRING, "map": MAP}}}})
+V1 = schema_from(
+    {
+        "type": "object",
+        "properties": {"spec": {"type": "object", "properties": {"old": STRING, "map": MAP}}},
+    }
+)
+V2 = schema_from(
+    {
+        "type": "object",
+        "properties": {"spec": {"type": "object", "properties": {"new": STRING, "map": MAP}}},
+    }
+)
 SCHEMAS: dict[str, Schema] = {"g/v1": V1, "g/v2": V2}
 
 
@@ -28,7 +39,11 @@ def convert(obj: dict[str, Any], version: str) -> dict[str, Any]:
     if version not in SCHEMAS:
         raise MissingVersion(version)
     names = {"old": "new"} if version == "g/v2" else {"new": "old"}
-    return {**obj, "apiVersion": version, "spec": {names.get(k, k): v for k, v in obj.get("spec", {}).items()}}
+    return {
+        **obj,
+        "apiVersion": version,
+        "spec": {names.get(k, k): v for k, v in obj.get("spec", {}).items()},
+    }
 
 
 def manager(**options: Any) -> FieldManager:
@@ -36,7 +51,12 @@ def manager(**options: Any) -> FieldManager:
 
 
 def obj(version: str = "g/v1", **spec: Any) -> dict[str, Any]:
-    return {"apiVersion": version, "kind": "Kind", "metadata": {"name": "n", "uid": "u"}, "spec": spec}
+    return {
+        "apiVersion": version,
+        "kind": "Kind",
+        "metadata": {"name": "n", "uid": "u"},
+        "spec": spec,
+    }
 
 
 def intent(version: str = "g/v1", **spec: Any) -> dict[str, Any]:
@@ -44,7 +64,10 @@ def intent(version: str = "g/v1", **spec: Any) -> dict[str, Any]:
 
 
 def owners(found: dict[str, Any]) -> dict[tuple[str, str, str], Any]:
-    return {(e["manager"], e["operation"], e["apiVersion"]): e["fieldsV1"] for e in found["metadata"].get("managedFields", [])}
+    return {
+        (e["manager"], e["operation"], e["apiVersion"]): e["fieldsV1"]
+        for e in found["metadata"].get("managedFields", [])
+    }
 
 
 def times(found: dict[str, Any]) -> dict[str, str | None]:
@@ -52,12 +75,21 @@ def times(found: dict[str, Any]) -> dict[str, str | None]:
 
 
 def apply(
-    live: dict[str, Any] | None, wanted: dict[str, Any], name: str = "a", *, force: bool = False, at: datetime = NOW
+    live: dict[str, Any] | None,
+    wanted: dict[str, Any],
+    name: str = "a",
+    *,
+    force: bool = False,
+    at: datetime = NOW,
 ) -> dict[str, Any]:
-    return manager().apply(live, wanted, name, force=force, api_version=wanted["apiVersion"], now=at)
+    return manager().apply(
+        live, wanted, name, force=force, api_version=wanted["apiVersion"], now=at
+    )
 
 
-def update(live: dict[str, Any] | None, new: dict[str, Any], name: str = "u", *, at: datetime = NOW) -> dict[str, Any]:
+def update(
+    live: dict[str, Any] | None, new: dict[str, Any], name: str = "u", *, at: datetime = NOW
+) -> dict[str, Any]:
     return manager().update(live, new, name, api_version=new["apiVersion"], now=at)
 
 
@@ -65,13 +97,17 @@ def with_uid(found: dict[str, Any]) -> dict[str, Any]:
     return {**found, "metadata": {**found["metadata"], "uid": "u"}}
 
 
-# --- versions --------------------------------------------------------------------------------------------------------------------
+# --- versions -------------------------------------------------------------------------------------
 def test_managers_of_one_version_conflict_in_another() -> None:
     live = with_uid(apply(None, intent(old="1")))
     there = convert(live, "g/v2")
     with pytest.raises(ApplyConflict) as error:
         apply(there, intent("g/v2", new="2"), "b")
-    assert error.value.details == {"causes": [{"reason": "FieldManagerConflict", "message": 'conflict with "a"', "field": ".spec.old"}]}
+    assert error.value.details == {
+        "causes": [
+            {"reason": "FieldManagerConflict", "message": 'conflict with "a"', "field": ".spec.old"}
+        ]
+    }
 
 
 def test_an_applier_that_changes_versions_gives_up_what_it_leaves_out() -> None:
@@ -93,7 +129,9 @@ def test_an_update_in_another_version_takes_what_it_changes_there() -> None:
 
 def test_managers_of_versions_that_are_gone_are_dropped() -> None:
     live = with_uid(apply(None, intent(old="1")))
-    live["metadata"]["managedFields"].append({**live["metadata"]["managedFields"][0], "apiVersion": "g/v0", "manager": "gone"})
+    live["metadata"]["managedFields"].append(
+        {**live["metadata"]["managedFields"][0], "apiVersion": "g/v0", "manager": "gone"}
+    )
     assert set(owners(update(live, {**live, "spec": {"old": "2"}}))) == {("u", "Update", "g/v1")}
     assert set(owners(apply(live, intent(old="1")))) == {("a", "Apply", "g/v1")}
 
@@ -111,7 +149,7 @@ def test_failing_conversion_fails_apply_and_clears_the_owners_of_an_update() -> 
     assert "managedFields" not in found["metadata"]
 
 
-# --- refusals --------------------------------------------------------------------------------------------------------------------
+# --- refusals -------------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("wanted", "error", "text"),
     [
@@ -119,9 +157,21 @@ def test_failing_conversion_fails_apply_and_clears_the_owners_of_an_update() -> 
         ({**intent(), "apiVersion": "v1"}, BadRequest, "invalid object type: /v1, Kind=Kind"),
         ({"spec": {}}, BadRequest, "invalid object type: /, Kind="),
         ({**intent(), "apiVersion": "a/b/c"}, BadRequest, "invalid object type: /, Kind="),
-        ({**intent(), "metadata": {"managedFields": []}}, BadRequest, "metadata.managedFields must be nil"),
-        (intent(nope="1"), PlainError, f"{UNTYPED} (/n; g/v1, Kind=Kind): .spec.nope: field not declared in schema"),
-        ({**intent(), "metadata": []}, PlainError, f"{UNTYPED} (/; g/v1, Kind=Kind): .metadata: expected map, got &{{[]}}"),
+        (
+            {**intent(), "metadata": {"managedFields": []}},
+            BadRequest,
+            "metadata.managedFields must be nil",
+        ),
+        (
+            intent(nope="1"),
+            PlainError,
+            f"{UNTYPED} (/n; g/v1, Kind=Kind): .spec.nope: field not declared in schema",
+        ),
+        (
+            {**intent(), "metadata": []},
+            PlainError,
+            f"{UNTYPED} (/; g/v1, Kind=Kind): .metadata: expected map, got &{{[]}}",
+        ),
     ],
 )
 def test_refused_intents(wanted: dict[str, Any], error: type[ApiError], text: str) -> None:
@@ -136,7 +186,8 @@ def test_a_live_object_that_fits_no_more() -> None:
     with pytest.raises(PlainError) as error:
         apply(live, intent(old="1"))
     assert error.value.message == (
-        "failed to create manager for existing fields: failed to convert new object (/n; g/v1, Kind=Kind) to smd typed: "
+        "failed to create manager for existing fields: failed to convert new object (/n; g/v1, "
+        "Kind=Kind) to smd typed: "
         ".spec.gone: field not declared in schema"
     )
     assert "managedFields" not in update(with_uid(apply(None, intent(old="1"))), live)["metadata"]
@@ -148,7 +199,8 @@ def test_conflicts_of_several_managers_are_listed_by_manager() -> None:
     with pytest.raises(ApplyConflict) as error:
         apply(live, intent(old="2", map={"k": "2", "x": "2"}), "c")
     assert error.value.message == (
-        'Apply failed with 3 conflicts: conflicts with "a" using g/v1:\n- .spec.map.x\nconflicts with "b":\n- .spec.old\n- .spec.map.k'
+        'Apply failed with 3 conflicts: conflicts with "a" using g/v1:\n- .spec.map.x\nconflicts '
+        'with "b":\n- .spec.old\n- .spec.map.k'
     )
 
 
@@ -164,10 +216,13 @@ def test_finish_decodes_what_apply_made_and_its_errors_are_told() -> None:
     assert owners(made) == {("a", "Apply", "g/v1"): {"f:spec": {"f:old": {}}}}
     with pytest.raises(PlainError) as error:
         fields.apply(None, intent(old="bad"), "a", force=False, api_version="g/v1", now=NOW)
-    assert error.value.message == "failed to convert new object (/n; g/v1, Kind=Kind) to proper version: it is bad"
+    assert (
+        error.value.message
+        == "failed to convert new object (/n; g/v1, Kind=Kind) to proper version: it is bad"
+    )
 
 
-# --- times -----------------------------------------------------------------------------------------------------------------------
+# --- times ----------------------------------------------------------------------------------------
 def test_times_move_only_with_changes() -> None:
     later = NOW + timedelta(hours=1)
     live = with_uid(apply(None, intent(old="1")))
@@ -187,9 +242,12 @@ def test_an_update_that_only_removes_leaves_no_entry() -> None:
     assert owners(found) == {("a", "Apply", "g/v1"): {"f:spec": {"f:map": {"f:k": {}}}}}
 
 
-# --- arguments -------------------------------------------------------------------------------------------------------------------
+# --- arguments ------------------------------------------------------------------------------------
 def test_arguments_stay_as_they_are_and_results_of_apply_share_nothing() -> None:
-    live, wanted = with_uid(apply(None, intent(old="1", map={"k": "v"}))), intent(old="1", map={"x": "y"})
+    live, wanted = (
+        with_uid(apply(None, intent(old="1", map={"k": "v"}))),
+        intent(old="1", map={"x": "y"}),
+    )
     before = copy.deepcopy((live, wanted))
     made = apply(live, wanted, "b")
     made["spec"]["map"]["k"] = made["spec"]["map"]["x"] = "changed"

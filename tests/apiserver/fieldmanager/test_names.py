@@ -25,8 +25,15 @@ def test_where_a_name_comes_from(field_manager: str, user_agent: str, name: str)
 
 
 def test_errors_of_given_names() -> None:
-    assert validate_manager_name("") == validate_manager_name("ü" * 64) == validate_manager_name("a b/c ü") == []
-    assert [str(e) for e in validate_manager_name("ü" * 65)] == ["fieldManager: Too long: may not be more than 128 bytes"]
+    assert (
+        validate_manager_name("")
+        == validate_manager_name("ü" * 64)
+        == validate_manager_name("a b/c ü")
+        == []
+    )
+    assert [str(e) for e in validate_manager_name("ü" * 65)] == [
+        "fieldManager: Too long: may not be more than 128 bytes"
+    ]
     assert [str(e) for e in validate_manager_name("ü\n")] == [
         'fieldManager: Invalid value: "ü\\n": invalid character U+000A (at position 2)'
     ]

@@ -1,4 +1,5 @@
-"""Large real objects: published CustomResourceDefinitions, applied by one manager and again by another."""
+"""Large real objects: published CustomResourceDefinitions, applied by one manager and again by
+another."""
 
 from __future__ import annotations
 
@@ -26,7 +27,10 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 KIND = "CustomResourceDefinition"
 FILES = sorted(CRDS.glob("*/*.yaml")) if CRDS.exists() else []
 
-pytestmark = [pytest.mark.shared, pytest.mark.skipif(not FILES, reason="the definitions (../shared/crds) are not here")]
+pytestmark = [
+    pytest.mark.shared,
+    pytest.mark.skipif(not FILES, reason="the definitions (../shared/crds) are not here"),
+]
 
 
 class Loader(getattr(yaml, "CSafeLoader", yaml.SafeLoader)):  # type: ignore[misc]
@@ -37,7 +41,9 @@ Loader.add_constructor("tag:yaml.org,2002:value", lambda loader, node: node.valu
 
 
 def documents(path: Path) -> list[dict[str, Any]]:
-    return [d for d in yaml.load_all(path.read_text(), Loader) if isinstance(d, dict) and "kind" in d]
+    return [
+        d for d in yaml.load_all(path.read_text(), Loader) if isinstance(d, dict) and "kind" in d
+    ]
 
 
 def definitions(path: Path) -> list[dict[str, Any]]:
@@ -49,10 +55,16 @@ def custom_managers() -> dict[tuple[str, str], FieldManager]:
     managers = {}
     for definition in (d for path in FILES for d in definitions(path)):
         spec = definition["spec"]
-        schemas = {f"{spec['group']}/{v['name']}": structural(v["schema"]["openAPIV3Schema"]) for v in spec["versions"]}
+        schemas = {
+            f"{spec['group']}/{v['name']}": structural(v["schema"]["openAPIV3Schema"])
+            for v in spec["versions"]
+        }
         for api_version in schemas:
             managers[api_version, spec["names"]["kind"]] = FieldManager(
-                spec["names"]["kind"], schemas.get, lambda o, v: {**o, "apiVersion": v}, reset.custom(schemas)
+                spec["names"]["kind"],
+                schemas.get,
+                lambda o, v: {**o, "apiVersion": v},
+                reset.custom(schemas),
             )
     return managers
 
@@ -66,21 +78,35 @@ def test_custom_objects_are_shared_by_two_appliers() -> None:
             if manager is None:
                 continue
             met.add(intent["kind"])
-            options: dict[str, Any] = {"force": False, "api_version": intent["apiVersion"], "now": NOW}
+            options: dict[str, Any] = {
+                "force": False,
+                "api_version": intent["apiVersion"],
+                "now": NOW,
+            }
             created = manager.apply(None, intent, "one", **options)
             created["metadata"]["uid"] = "u"
             assert manager.apply(created, intent, "one", **options) == created
             shared = manager.apply(created, intent, "two", **options)
             assert len({str(e["fieldsV1"]) for e in shared["metadata"]["managedFields"]}) == 1
-            assert {k: v for k, v in shared.items() if k != "metadata"} == {k: v for k, v in intent.items() if k != "metadata"}
+            assert {k: v for k, v in shared.items() if k != "metadata"} == {
+                k: v for k, v in intent.items() if k != "metadata"
+            }
     assert len(met) > 5
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda p: p.stem)
 def test_definitions_are_shared_by_two_appliers(path: Path) -> None:
     schema = schema_for(GroupVersionKind("apiextensions.k8s.io", "v1", KIND))
-    filters = reset.built_in(GroupResource("apiextensions.k8s.io", "customresourcedefinitions"), [V1], ["status"])
-    manager = FieldManager(KIND, lambda v: schema if v == V1 else None, lambda o, _: o, filters, lambda o: decode(schema, o).value)
+    filters = reset.built_in(
+        GroupResource("apiextensions.k8s.io", "customresourcedefinitions"), [V1], ["status"]
+    )
+    manager = FieldManager(
+        KIND,
+        lambda v: schema if v == V1 else None,
+        lambda o, _: o,
+        filters,
+        lambda o: decode(schema, o).value,
+    )
 
     def apply(live: dict[str, Any] | None, intent: dict[str, Any], name: str) -> dict[str, Any]:
         return manager.apply(live, intent, name, force=False, api_version=V1, now=NOW)

@@ -18,7 +18,9 @@ from .recorded import SHARED, Step, Store, steps
 
 pytestmark = [
     pytest.mark.shared,
-    pytest.mark.skipif(not SHARED.exists(), reason="the recordings (../shared/conformance) are not here"),
+    pytest.mark.skipif(
+        not SHARED.exists(), reason="the recordings (../shared/conformance) are not here"
+    ),
 ]
 
 SCENARIOS = sorted(str(p.relative_to(SHARED).with_suffix("")) for p in SHARED.glob("*/*.yaml"))
@@ -29,7 +31,9 @@ BEYOND_THE_STORE = {
     "surface/impersonation": "writes a subresource that is no part of its parent",
     "surface/partial-metadata": "answers with metadata alone",
 }
-OTHERS = [name for name in SCENARIOS if name not in ABOUT_OWNERSHIP and name not in BEYOND_THE_STORE]
+OTHERS = [
+    name for name in SCENARIOS if name not in ABOUT_OWNERSHIP and name not in BEYOND_THE_STORE
+]
 
 
 def _served() -> dict[tuple[str, str], tuple[str, list[str]]]:
@@ -37,12 +41,16 @@ def _served() -> dict[tuple[str, str], tuple[str, list[str]]]:
     served = {("autoscaling/v1", "scale"): ("Scale", [""])}
     for r in json.loads((SHARED.parent.parent / "facts" / "resources.json").read_text()):
         api_version = f"{r['group']}/{r['version']}" if r["group"] else r["version"]
-        served[api_version, r["resource"]] = (r["kind"], [s["subresource"] for s in r.get("subresources", ())])
+        served[api_version, r["resource"]] = (
+            r["kind"],
+            [s["subresource"] for s in r.get("subresources", ())],
+        )
     return served
 
 
 class Managers:
-    """FieldManagers by version and resource; definitions of custom resources add theirs as the scenario makes them."""
+    """FieldManagers by version and resource; definitions of custom resources add theirs as the
+    scenario makes them."""
 
     def __init__(self) -> None:
         self.custom: dict[str, Any] = {}
@@ -54,15 +62,24 @@ class Managers:
             group, _, version = api_version.rpartition("/")
             schema = schema_for(GroupVersionKind(group, version, kind))
             filters = reset.built_in(GroupResource(group, resource), [api_version], subresources)
-            return FieldManager(kind, lambda v: schema if v == api_version else None, lambda o, v: {**o, "apiVersion": v}, filters)
+            return FieldManager(
+                kind,
+                lambda v: schema if v == api_version else None,
+                lambda o, v: {**o, "apiVersion": v},
+                filters,
+            )
         definition = self.custom.get(resource)
         if definition is None:
             return None
         spec = definition["spec"]
         versions = {f"{spec['group']}/{v['name']}": v for v in spec["versions"]}
         made = {name: schema_from(v["schema"]["openAPIV3Schema"]) for name, v in versions.items()}
-        filters = reset.custom(name for name, v in versions.items() if "status" in v.get("subresources", {}))
-        return FieldManager(spec["names"]["kind"], made.get, lambda o, v: {**o, "apiVersion": v}, filters)
+        filters = reset.custom(
+            name for name, v in versions.items() if "status" in v.get("subresources", {})
+        )
+        return FieldManager(
+            spec["names"]["kind"], made.get, lambda o, v: {**o, "apiVersion": v}, filters
+        )
 
     def define(self, step: Step) -> None:
         if step.method == "POST":

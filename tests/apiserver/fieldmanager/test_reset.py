@@ -10,8 +10,15 @@ from apiserver.meta.gvk import GroupResource
 
 EVERYTHING = decode(
     {
-        "f:metadata": {"f:labels": {"f:a": {}}, "f:annotations": {"f:b": {}}, "f:ownerReferences": {}},
-        "f:spec": {"f:containers": {'k:{"name":"c"}': {".": {}, "f:image": {}, "f:resources": {}}}, "f:ephemeralContainers": {}},
+        "f:metadata": {
+            "f:labels": {"f:a": {}},
+            "f:annotations": {"f:b": {}},
+            "f:ownerReferences": {},
+        },
+        "f:spec": {
+            "f:containers": {'k:{"name":"c"}': {".": {}, "f:image": {}, "f:resources": {}}},
+            "f:ephemeralContainers": {},
+        },
         "f:status": {"f:conditions": {}, "f:certificate": {}},
     }
 )
@@ -21,19 +28,33 @@ EVERYTHING = decode(
     ("resource", "subresource", "kept"),
     [
         ("deployments.apps", "", ["f:metadata", "f:spec"]),
-        ("deployments.apps", "status", ["f:metadata/f:annotations", "f:metadata/f:ownerReferences", "f:status"]),
+        (
+            "deployments.apps",
+            "status",
+            ["f:metadata/f:annotations", "f:metadata/f:ownerReferences", "f:status"],
+        ),
         ("statefulsets.apps", "status", ["f:metadata", "f:status"]),
         ("flowschemas.flowcontrol.apiserver.k8s.io", "status", ["f:status"]),
         ("pods.", "status", ["f:metadata/f:labels", "f:metadata/f:annotations", "f:status"]),
         ("pods.", "ephemeralcontainers", ["f:spec/f:ephemeralContainers"]),
         ("certificatesigningrequests.certificates.k8s.io", "", ["f:metadata"]),
-        ("certificatesigningrequests.certificates.k8s.io", "approval", ["f:metadata", "f:status/f:conditions"]),
-        ("certificatesigningrequests.certificates.k8s.io", "status", ["f:metadata", "f:status/f:certificate"]),
+        (
+            "certificatesigningrequests.certificates.k8s.io",
+            "approval",
+            ["f:metadata", "f:status/f:conditions"],
+        ),
+        (
+            "certificatesigningrequests.certificates.k8s.io",
+            "status",
+            ["f:metadata", "f:status/f:certificate"],
+        ),
     ],
 )
 def test_built_in_kinds(resource: str, subresource: str, kept: list[str]) -> None:
     name, _, group = resource.partition(".")
-    filters = reset.built_in(GroupResource(group, name), ["v1"], ["status", "ephemeralcontainers", "approval"])
+    filters = reset.built_in(
+        GroupResource(group, name), ["v1"], ["status", "ephemeralcontainers", "approval"]
+    )
     found = filters[subresource]["v1"](EVERYTHING)
     shown = []
     for element, node in found.items():
@@ -44,12 +65,19 @@ def test_built_in_kinds(resource: str, subresource: str, kept: list[str]) -> Non
 
 def test_resize_keeps_resources_of_containers() -> None:
     keep = reset.built_in(GroupResource("", "pods"), ["v1"], ["status", "resize"])["resize"]["v1"]
-    assert keep(EVERYTHING) == decode({"f:spec": {"f:containers": {'k:{"name":"c"}': {".": {}, "f:resources": {}}}}})
+    assert keep(EVERYTHING) == decode(
+        {"f:spec": {"f:containers": {'k:{"name":"c"}': {".": {}, "f:resources": {}}}}}
+    )
 
 
 def test_service_ranges_are_not_filtered() -> None:
     """kube-apiserver registers their sets under "networking/v1", which no write is in."""
-    assert reset.built_in(GroupResource("networking.k8s.io", "servicecidrs"), ["networking.k8s.io/v1"], ["status"]) == {}
+    assert (
+        reset.built_in(
+            GroupResource("networking.k8s.io", "servicecidrs"), ["networking.k8s.io/v1"], ["status"]
+        )
+        == {}
+    )
 
 
 def test_without_a_status_subresource_everything_may_be_owned() -> None:

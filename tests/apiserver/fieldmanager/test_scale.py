@@ -12,7 +12,14 @@ TIME = "2026-01-01T00:00:00Z"
 
 
 def entry(name: str, operation: str, version: str, fields: Any, **more: Any) -> dict[str, Any]:
-    return {"manager": name, "operation": operation, "apiVersion": version, "fieldsType": "FieldsV1", "fieldsV1": fields, **more}
+    return {
+        "manager": name,
+        "operation": operation,
+        "apiVersion": version,
+        "fieldsType": "FieldsV1",
+        "fieldsV1": fields,
+        **more,
+    }
 
 
 REPLICAS = {"f:spec": {"f:replicas": {}}}
@@ -25,7 +32,9 @@ PARENT = [
 
 
 def test_a_scale_has_those_who_own_the_replicas() -> None:
-    assert to_scale(PARENT, PATHS) == [entry("applier", "Apply", "autoscaling/v1", REPLICAS, time=TIME)]
+    assert to_scale(PARENT, PATHS) == [
+        entry("applier", "Apply", "autoscaling/v1", REPLICAS, time=TIME)
+    ]
     assert to_scale(None, PATHS) == []
 
 

@@ -8,10 +8,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apiserver.fieldmanager.values import copy, number, rank, same, to_json, verb_v
+from apiserver.fieldmanager.values import rank, to_json
+from apiserver.golang.fmt import go_value
+from apiserver.golang.json import number
+from apiserver.meta.equality import equal
+from apiserver.meta.objects import copy_json
 
 JSON = st.recursive(
-    st.none() | st.booleans() | st.integers(-(2**63), 2**63 - 1) | st.floats(allow_nan=False, allow_infinity=False) | st.text(max_size=3),
+    st.none()
+    | st.booleans()
+    | st.integers(-(2**63), 2**63 - 1)
+    | st.floats(allow_nan=False, allow_infinity=False)
+    | st.text(max_size=3),
     lambda v: st.lists(v, max_size=3) | st.dictionaries(st.text(max_size=2), v, max_size=3),
     max_leaves=6,
 )
@@ -38,28 +46,31 @@ JSON = st.recursive(
 )
 def test_numbers(value: float, as_json: str, as_v: str) -> None:
     assert number(value) == as_json
-    assert verb_v(value) == as_v
+    assert go_value(value) == as_v
 
 
 def test_equality_is_gos() -> None:
-    assert same({"a": [1, {"b": 1.0}]}, {"a": [1.0, {"b": 1}]})
-    assert not same({"a": [1]}, {"a": [True]})
-    assert same({"a": 1, "b": True}, {"b": True, "a": 1})
-    assert not same({"a": 2**70, "b": True}, {"b": 1, "a": 2**70})
+    assert equal({"a": [1, {"b": 1.0}]}, {"a": [1.0, {"b": 1}]})
+    assert not equal({"a": [1]}, {"a": [True]})
+    assert equal({"a": 1, "b": True}, {"b": True, "a": 1})
+    assert not equal({"a": 2**70, "b": True}, {"b": 1, "a": 2**70})
 
 
 @given(JSON)
 def test_a_value_is_the_same_as_its_copy_and_shares_nothing(value: Any) -> None:
-    made = copy(value)
-    assert same(made, value)
+    made = copy_json(value)
+    assert equal(made, value)
     assert not isinstance(value, dict | list) or made is not value
 
 
 @given(JSON, JSON)
 def test_order_is_total_and_agrees_with_equality(a: Any, b: Any) -> None:
     assert (rank(a) < rank(b)) + (rank(a) > rank(b)) + (rank(a) == rank(b)) == 1
-    assert same(a, b) == (rank(a) == rank(b))
+    assert equal(a, b) == (rank(a) == rank(b))
 
 
 def test_json_is_sorted_and_escaped_as_go_does() -> None:
-    assert to_json({"b": [True, None, 1.0], "a": '<\u2028\x00\\"ü>'}) == '{"a":"\\u003c\\u2028\\u0000\\\\\\"ü\\u003e","b":[true,null,1]}'
+    assert (
+        to_json({"b": [True, None, 1.0], "a": '<\u2028\x00\\"ü>'})
+        == '{"a":"\\u003c\\u2028\\u0000\\\\\\"ü\\u003e","b":[true,null,1]}'
+    )

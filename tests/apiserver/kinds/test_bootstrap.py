@@ -13,7 +13,6 @@ from apiserver.authz.rbac import authorize
 from apiserver.kinds.base import WriteContext
 from apiserver.kinds.bootstrap import bootstrap_objects
 from apiserver.kinds.catalog import resources
-from apiserver.registry.typing import type_object
 from apiserver.user import User
 from tests.support.roles import Roles
 
@@ -27,10 +26,12 @@ def test_every_object_is_one_that_the_api_would_take() -> None:
     for obj in bootstrap_objects(NOW):
         group, _, version = obj["apiVersion"].rpartition("/")
         resource = kinds[group, obj["kind"]]
-        typed, unknown = type_object(resource, resource.versions[version], copy.deepcopy(obj))
+        typed, unknown = resource.decode(resource.versions[version], copy.deepcopy(obj))
         assert unknown == []
         assert resource.hooks.validate(typed, WriteContext(version, NOW)) == []
-        assert len(resource.hooks.cells(typed, version, NOW)) == len(resource.versions[version].columns)
+        assert len(resource.hooks.cells(typed, version, NOW)) == len(
+            resource.versions[version].columns
+        )
 
 
 def test_no_two_objects_have_one_name_and_calls_share_nothing() -> None:
@@ -39,6 +40,16 @@ def test_no_two_objects_have_one_name_and_calls_share_nothing() -> None:
     assert len(set(names)) == len(names)
     first[-1]["spec"]["clusterIP"] = first[10]["rules"] = "changed"
     assert bootstrap_objects(NOW)[-1]["spec"]["clusterIP"] == "10.0.0.1"
+
+
+def test_every_version_that_is_served_has_its_apiservice() -> None:
+    services = {
+        (o["spec"].get("group", ""), o["spec"]["version"])
+        for o in bootstrap_objects(NOW)
+        if o["kind"] == "APIService"
+    }
+    served = {(r.group, version) for r in resources().values() for version in r.versions}
+    assert services == {gv for gv in served if gv[0] != "apiregistration.k8s.io"}
 
 
 @pytest.mark.shared
@@ -62,7 +73,11 @@ def test_the_data_says_what_the_facts_say() -> None:
 async def test_the_default_roles_let_users_discover_and_nothing_else() -> None:
     reader = Roles(bootstrap_objects(NOW))
     alice = User("alice", groups=("dev", "system:authenticated"))
-    assert (await authorize(Attributes(alice, "get", path="/apis/apps", is_resource=False), reader)).allowed
+    assert (
+        await authorize(Attributes(alice, "get", path="/apis/apps", is_resource=False), reader)
+    ).allowed
     review = Attributes(alice, "create", "authorization.k8s.io", "v1", "selfsubjectaccessreviews")
     assert (await authorize(review, reader)).allowed
-    assert not (await authorize(Attributes(alice, "list", resource="pods", namespace="default"), reader)).allowed
+    assert not (
+        await authorize(Attributes(alice, "list", resource="pods", namespace="default"), reader)
+    ).allowed

@@ -16,13 +16,31 @@ HPAS = GroupResource("autoscaling", "horizontalpodautoscalers")
 
 def test_pods_are_served_as_kubernetes_serves_them() -> None:
     pods = resources()[PODS]
-    assert (pods.kind, pods.list_kind, pods.singular, pods.namespaced, pods.short_names, pods.categories) == (
-        "Pod", "PodList", "pod", True, ("po",), ("all",),
-    )  # fmt: skip
+    assert (
+        pods.kind,
+        pods.list_kind,
+        pods.singular,
+        pods.namespaced,
+        pods.short_names,
+        pods.categories,
+    ) == (
+        "Pod",
+        "PodList",
+        "pod",
+        True,
+        ("po",),
+        ("all",),
+    )
     served = pods.versions["v1"]
     assert "deletecollection" in served.verbs
     assert str(served.subresources["eviction"].kind) == "policy/v1, Kind=Eviction"
-    assert [c.name for c in served.columns if c.priority == 0] == ["Name", "Ready", "Status", "Restarts", "Age"]
+    assert [c.name for c in served.columns if c.priority == 0] == [
+        "Name",
+        "Ready",
+        "Status",
+        "Restarts",
+        "Age",
+    ]
 
 
 def test_autoscalers_are_stored_in_their_newest_version() -> None:
@@ -36,14 +54,22 @@ def test_both_kinds_of_events_share_one_storage() -> None:
     assert resources()[PODS].storage == PODS
 
 
+_UNDESCRIBED = {"runtimeclasses": {"Handler"}}
+"""Upstream looks for the description in a type that has none."""
+
+
 def test_every_column_of_a_table_is_described() -> None:
     for resource in resources().values():
         for version in resource.versions.values():
-            assert all(c.description for c in version.columns), resource.resource
+            plain = {c.name for c in version.columns if not c.description}
+            assert plain == _UNDESCRIBED.get(resource.resource, set()), resource.resource
 
 
 def test_reviews_have_no_table() -> None:
-    assert resources()[GroupResource("authentication.k8s.io", "tokenreviews")].versions["v1"].columns == ()
+    assert (
+        resources()[GroupResource("authentication.k8s.io", "tokenreviews")].versions["v1"].columns
+        == ()
+    )
 
 
 def test_deprecated_resources_carry_their_warning() -> None:
@@ -75,10 +101,17 @@ def test_a_kind_is_registered_once() -> None:
 @pytest.mark.shared
 def test_nothing_is_missing(shared: Path) -> None:
     facts = json.loads((shared / "facts" / "resources.json").read_text())
-    served = {(r.group, v, r.resource) for r in resources().values() for v in r.versions}
+    served = {
+        (r.group, v, r.resource)
+        for r in resources().values()
+        for v in r.versions
+        if not r.group.endswith(".polyplane.dev")  # Kubernetes knows nothing of our own
+    }
     assert served == {(f["group"], f["version"], f["resource"]) for f in facts}
     for fact in facts:
-        version = resources()[GroupResource(fact["group"], fact["resource"])].versions[fact["version"]]
+        version = resources()[GroupResource(fact["group"], fact["resource"])].versions[
+            fact["version"]
+        ]
         assert list(version.verbs) == fact["verbs"]
         assert set(version.subresources) == {s["subresource"] for s in fact.get("subresources", ())}
 

@@ -1,7 +1,9 @@
-"""Every recorded write (and the reads after it) that kinds alone can answer, compared with the recording.
+"""Every recorded write (and the reads after it) that kinds alone can answer, compared with the
+recording.
 
-``python -m tests.support.kindreplay [KIND ...]`` prints the same as a report per kind. What is listed in ``ELSEWHERE`` differs here because
-another part decides it; a step that has become equal must leave the list.
+``python -m tests.support.kindreplay [KIND ...]`` prints the same as a report per kind. What is
+listed in ``ELSEWHERE`` differs here because another part decides it; a step that has become equal
+must leave the list.
 """
 
 from __future__ import annotations
@@ -23,7 +25,9 @@ ELSEWHERE = {
     "surface/policy-scheduling/pod-gets-priority": _ADMISSION,
     "surface/policy-scheduling/pod-system-priority": _ADMISSION,
     "surface/policy-scheduling/pod-gets-overhead": _ADMISSION,
-    "objects/pod-binding/bound-by-bindings-resource": "POST /bindings, which is not played here, changes it",
+    "objects/pod-binding/bound-by-bindings-resource": (
+        "POST /bindings, which is not played here, changes it"
+    ),
     "surface/pdb-selectors/budget-was-charged": _EVICTION,
     "objects/service-errors/clusterip-outside-the-range": _ALLOCATION,
     "objects/service-errors/nodeport-outside-the-range": _ALLOCATION,
@@ -35,7 +39,11 @@ ELSEWHERE = {
     "surface/service/cluster-ip-outside-range": _ALLOCATION,
     "surface/service/dual-stack-on-single-stack": _ALLOCATION,
 }
-KINDS_ELSEWHERE = {"CustomResourceDefinition": "its rules and its status are made by the registry of custom resources"}
+KINDS_ELSEWHERE = {
+    "CustomResourceDefinition": (
+        "its rules and its status are made by the registry of custom resources"
+    )
+}
 
 
 @pytest.mark.shared
@@ -51,5 +59,7 @@ def test_answers_are_the_recorded_ones(path: Path) -> None:
 @pytest.mark.shared
 def test_most_recorded_writes_are_played() -> None:
     """The replay passes over what it cannot play; it must not pass over everything."""
-    played = sum(len(list(replay(path))) for path in scenarios(SHARED) if path.parent.name == "surface")
+    played = sum(
+        len(list(replay(path))) for path in scenarios(SHARED) if path.parent.name == "surface"
+    )
     assert played > 300

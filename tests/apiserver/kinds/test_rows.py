@@ -1,4 +1,5 @@
-"""Table rows of kinds whose cells follow more than one member (k8s.io/kubernetes ``printers/internalversion``)."""
+"""Table rows of kinds whose cells follow more than one member (k8s.io/kubernetes
+``printers/internalversion``)."""
 
 from __future__ import annotations
 
@@ -22,13 +23,23 @@ def cells(resource: str, group: str, obj: dict[str, Any]) -> list[Any]:
 def pod(status: dict[str, Any], metadata: dict[str, Any] | None = None) -> list[Any]:
     spec = {
         "containers": [{"name": "c"}],
-        "initContainers": [{"name": "side", "restartPolicy": "Always"}, {"name": "init"}, {"name": "later", "restartPolicy": "Always"}],
+        "initContainers": [
+            {"name": "side", "restartPolicy": "Always"},
+            {"name": "init"},
+            {"name": "later", "restartPolicy": "Always"},
+        ],
     }
     return cells("pods", "", {"metadata": metadata or {}, "spec": spec, "status": status})[1:4]
 
 
 SIDE = {"name": "side", "started": True, "ready": True, "restartCount": 1, "state": {"running": {}}}
-LATER = {"name": "later", "started": True, "ready": True, "restartCount": 4, "state": {"running": {}}}
+LATER = {
+    "name": "later",
+    "started": True,
+    "ready": True,
+    "restartCount": 4,
+    "state": {"running": {}},
+}
 FAILED = {"name": "init", "restartCount": 2, "state": {"terminated": {"exitCode": 1, "signal": 9}}}
 RUNNING = {"name": "c", "ready": True, "state": {"running": {}}}
 
@@ -45,14 +56,24 @@ RUNNING = {"name": "c", "ready": True, "state": {"running": {}}}
             },
             ["2/3", "Init:Signal:9", "1"],
         ),
-        ({"phase": "Running", "initContainerStatuses": [SIDE, LATER], "containerStatuses": [RUNNING]}, ["3/3", "Running", "5"]),
+        (
+            {
+                "phase": "Running",
+                "initContainerStatuses": [SIDE, LATER],
+                "containerStatuses": [RUNNING],
+            },
+            ["3/3", "Running", "5"],
+        ),
     ],
 )
 def test_init_containers(status: dict[str, Any], row: list[Any]) -> None:
     assert pod(status) == row
 
 
-@pytest.mark.parametrize(("status", "shown"), [({"phase": "Running"}, "Terminating"), ({"phase": "Succeeded"}, "Succeeded")])
+@pytest.mark.parametrize(
+    ("status", "shown"),
+    [({"phase": "Running"}, "Terminating"), ({"phase": "Succeeded"}, "Succeeded")],
+)
 def test_a_pod_that_has_ended_does_not_terminate(status: dict[str, Any], shown: str) -> None:
     assert pod(status, {"deletionTimestamp": "2026-01-02T03:04:00Z"})[1] == shown
 
@@ -63,10 +84,19 @@ def test_rows_of_ended_pods_say_so() -> None:
     row = table_row(obj, [], "None", conditions=hooks.row_conditions(obj))
     assert row == {
         "cells": [],
-        "conditions": [{"type": "Completed", "status": "True", "reason": "Failed", "message": "The pod failed."}],
+        "conditions": [
+            {
+                "type": "Completed",
+                "status": "True",
+                "reason": "Failed",
+                "message": "The pod failed.",
+            }
+        ],
         "object": None,
     }
-    assert "conditions" not in table_row(obj, [], "None", conditions=hooks.row_conditions({"status": {"phase": "Running"}}))
+    assert "conditions" not in table_row(
+        obj, [], "None", conditions=hooks.row_conditions({"status": {"phase": "Running"}})
+    )
 
 
 @pytest.mark.parametrize(
@@ -84,9 +114,21 @@ def test_hosts_of_an_ingress(rules: list[dict[str, str]], shown: str) -> None:
 
 
 def test_ingress_knows_no_annotation_and_sorts_addresses() -> None:
-    status = {"loadBalancer": {"ingress": [{"ip": "10.0.0.2"}, {"hostname": "a"}, {"ip": "10.0.0.1"}, {"ip": "10.0.0.2"}, {}]}}
+    status = {
+        "loadBalancer": {
+            "ingress": [
+                {"ip": "10.0.0.2"},
+                {"hostname": "a"},
+                {"ip": "10.0.0.1"},
+                {"ip": "10.0.0.2"},
+                {},
+            ]
+        }
+    }
     metadata = {"annotations": {"kubernetes.io/ingress.class": "old"}}
-    row = cells("ingresses", "networking.k8s.io", {"metadata": metadata, "spec": {}, "status": status})
+    row = cells(
+        "ingresses", "networking.k8s.io", {"metadata": metadata, "spec": {}, "status": status}
+    )
     assert (row[1], row[3]) == ("<none>", "10.0.0.1,10.0.0.2,a")
 
 
@@ -97,22 +139,34 @@ def test_ports_of_an_endpoint_slice_are_numbers_or_names() -> None:
 
 
 def test_exempt_levels_show_no_shares() -> None:
-    row = cells("prioritylevelconfigurations", "flowcontrol.apiserver.k8s.io", {"spec": {"type": "Exempt", "exempt": {}}})
+    row = cells(
+        "prioritylevelconfigurations",
+        "flowcontrol.apiserver.k8s.io",
+        {"spec": {"type": "Exempt", "exempt": {}}},
+    )
     assert row[1:6] == ["Exempt", "<none>", "<none>", "<none>", "<none>"]
 
 
 def test_flow_schemas_are_listed_as_requests_try_them() -> None:
-    order = resources()[GroupResource("flowcontrol.apiserver.k8s.io", "flowschemas")].hooks.row_order
+    order = resources()[
+        GroupResource("flowcontrol.apiserver.k8s.io", "flowschemas")
+    ].hooks.row_order
     listed: list[dict[str, Any]] = [
-        {"metadata": {"name": n}, "spec": {"matchingPrecedence": p}} for n, p in (("a", 900), ("z", 1), ("b", 900))
+        {"metadata": {"name": n}, "spec": {"matchingPrecedence": p}}
+        for n, p in (("a", 900), ("z", 1), ("b", 900))
     ]
     assert order is not None
     assert [o["metadata"]["name"] for o in sorted(listed, key=order)] == ["z", "a", "b"]
 
 
 def test_default_attribute_classes_are_marked() -> None:
-    metadata = {"annotations": {"volumeattributesclass.alpha.kubernetes.io/is-default-class": "true"}}
-    assert cells("volumeattributesclasses", "storage.k8s.io", {"metadata": metadata})[0] == "x (default)"
+    metadata = {
+        "annotations": {"volumeattributesclass.alpha.kubernetes.io/is-default-class": "true"}
+    }
+    assert (
+        cells("volumeattributesclasses", "storage.k8s.io", {"metadata": metadata})[0]
+        == "x (default)"
+    )
 
 
 def test_addresses_have_an_age_without_a_column() -> None:
@@ -127,9 +181,15 @@ def test_addresses_have_an_age_without_a_column() -> None:
         ({"name": "p"}, "*/p"),
         ({"name": "p", "namespace": "n"}, "n/p"),
         (
-            {"selector": {"matchLabels": {"b": "2", "a": "1"}, "matchExpressions": [{"key": "k", "operator": "In", "values": ["x", "y"]}]}},
+            {
+                "selector": {
+                    "matchLabels": {"b": "2", "a": "1"},
+                    "matchExpressions": [{"key": "k", "operator": "In", "values": ["x", "y"]}],
+                }
+            },
             "&LabelSelector{MatchLabels:map[string]string{a: 1,b: 2,},"
-            "MatchExpressions:[]LabelSelectorRequirement{LabelSelectorRequirement{Key:k,Operator:In,Values:[x y],},},}",
+            "MatchExpressions:[]LabelSelectorRequirement{LabelSelectorRequirement{Key:k,"
+            "Operator:In,Values:[x y],},},}",
         ),
     ],
 )

@@ -46,7 +46,17 @@ def test_core_resources_have_no_group() -> None:
     assert "/v1/endpoints" not in served("v1/endpoints=false")
 
 
-@pytest.mark.parametrize("pair", ["nothing/v1=true", "apps/v9=true", "apps/v1/nothing=false", "apps/v1=maybe", "v1=false", "api/all=false"])
+@pytest.mark.parametrize(
+    "pair",
+    [
+        "nothing/v1=true",
+        "apps/v9=true",
+        "apps/v1/nothing=false",
+        "apps/v1=maybe",
+        "v1=false",
+        "api/all=false",
+    ],
+)
 def test_errors(pair: str) -> None:
     with pytest.raises(RuntimeConfigError):
         parse([pair], KNOWN)

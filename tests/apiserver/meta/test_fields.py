@@ -1,10 +1,15 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from apiserver.meta.fields import FieldRequirement, FieldSelector, FieldSelectorError, parse_field_selector
+from apiserver.meta.fields import (
+    FieldRequirement,
+    FieldSelector,
+    FieldSelectorError,
+    parse_field_selector,
+)
 
 
 def test_matching_treats_a_missing_field_as_empty() -> None:
@@ -32,11 +37,35 @@ def test_errors(text: str, error: str) -> None:
 
 
 def test_transform_renames_and_drops() -> None:
-    selector = parse_field_selector("a=1,b!=2").transform(lambda f, v: ("", "") if f == "a" else ("c", v))
+    selector = parse_field_selector("a=1,b!=2").transform(
+        lambda f, v: ("", "") if f == "a" else ("c", v)
+    )
     assert selector == FieldSelector((FieldRequirement("c", "!=", "2"),))
 
 
-@given(st.dictionaries(st.from_regex(r"[a-z.]{1,5}", fullmatch=True), st.text(alphabet="ab,=\\!", max_size=5), max_size=3))
+@given(
+    st.dictionaries(
+        st.from_regex(r"[a-z.]{1,5}", fullmatch=True),
+        st.text(alphabet="ab,=\\!", max_size=5),
+        max_size=3,
+    )
+)
 def test_values_survive_escaping(pairs: dict[str, str]) -> None:
     selector = FieldSelector(tuple(FieldRequirement(f, "=", v) for f, v in pairs.items()))
     assert {r.field: r.value for r in parse_field_selector(str(selector)).requirements} == pairs
+
+
+@settings(max_examples=300)
+@given(
+    st.lists(
+        st.tuples(
+            st.sampled_from("ab"), st.sampled_from(["=", "!="]), st.sampled_from(["", "1", "2"])
+        )
+    ),
+    st.dictionaries(st.sampled_from("abc"), st.sampled_from(["", "1", "2"])),
+)
+def test_a_matcher_says_what_the_selector_says(
+    terms: list[tuple[str, str, str]], fields: dict[str, str]
+) -> None:
+    selector = FieldSelector(tuple(FieldRequirement(*term) for term in terms) * 5)
+    assert selector.matcher()(fields) == selector.matches(fields)

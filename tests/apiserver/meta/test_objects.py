@@ -7,50 +7,46 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apiserver.meta.gotext import go_quote
 from apiserver.meta.gvk import GroupVersionKind
 from apiserver.meta.objects import (
     controller_of,
     copy_json,
-    dig,
-    ensure_metadata,
-    finalizers_of,
     gvk_of,
-    is_deleting,
-    labels_of,
     metadata,
     name_of,
 )
 
 
 def test_reading_an_object_that_lacks_everything() -> None:
-    for obj in ({}, {"metadata": None}, {"metadata": {"labels": None, "name": None, "finalizers": None}}, {"metadata": []}):
-        assert (name_of(obj), labels_of(obj), finalizers_of(obj), is_deleting(obj), controller_of(obj)) == ("", {}, [], False, None)
+    for obj in (
+        {},
+        {"metadata": None},
+        {"metadata": {"name": None, "ownerReferences": None}},
+        {"metadata": []},
+    ):
+        assert (name_of(obj), controller_of(obj)) == ("", None)
 
 
-def test_missing_metadata_is_made_only_on_demand() -> None:
+def test_missing_metadata_is_not_made() -> None:
     obj: dict[str, Any] = {}
     metadata(obj)["name"] = "lost"
     assert obj == {}
-    ensure_metadata(obj)["name"] = "kept"
-    assert name_of(obj) == "kept"
 
 
 def test_kind_and_version() -> None:
-    assert gvk_of({"apiVersion": "apps/v1", "kind": "Deployment"}) == GroupVersionKind("apps", "v1", "Deployment")
+    assert gvk_of({"apiVersion": "apps/v1", "kind": "Deployment"}) == GroupVersionKind(
+        "apps", "v1", "Deployment"
+    )
     assert gvk_of({"apiVersion": "v1"}) == GroupVersionKind("", "v1", "")
     with pytest.raises(ValueError, match="unexpected GroupVersion string: a/b/c"):
         gvk_of({"apiVersion": "a/b/c"})
 
 
-def test_digging() -> None:
-    assert dig({"a": {"b": 1}}, "a", "b") == 1
-    assert dig({"a": [1]}, "a", "b") is None
-
-
 json_values = st.recursive(
     st.none() | st.booleans() | st.integers() | st.text(),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3),
+    lambda inner: (
+        st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=3), inner, max_size=3)
+    ),
 )
 
 
@@ -72,11 +68,3 @@ def _spoil(value: Any) -> None:
         for inner in value:
             _spoil(inner)
         value.append("spoilt")
-
-
-@pytest.mark.parametrize(
-    ("text", "quoted"),
-    [("a b", '"a b"'), ('a"\\', r'"a\"\\"'), ("\n\x00ä", r'"\n\x00ä"'), ("\u200b", r'"\u200b"'), ("\U000e0001", r'"\U000e0001"')],
-)
-def test_go_quotes(text: str, quoted: str) -> None:
-    assert go_quote(text) == quoted

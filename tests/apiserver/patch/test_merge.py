@@ -1,10 +1,10 @@
-import copy
 from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from apiserver.meta.objects import copy_json
 from apiserver.patch.merge import apply_merge_patch
 
 
@@ -33,7 +33,9 @@ def test_cases(doc: dict[str, Any], patch: dict[str, Any], result: dict[str, Any
 
 
 VALUES = st.recursive(
-    st.none() | st.integers(0, 3), lambda v: st.lists(v, max_size=3) | st.dictionaries(st.sampled_from("abc"), v, max_size=3), max_leaves=8
+    st.none() | st.integers(0, 3),
+    lambda v: st.lists(v, max_size=3) | st.dictionaries(st.sampled_from("abc"), v, max_size=3),
+    max_leaves=8,
 )
 OBJECTS = st.dictionaries(st.sampled_from("abc"), VALUES, max_size=3)
 
@@ -53,21 +55,29 @@ def rfc7386(target: Any, patch: Any) -> Any:
 
 def without_nulls_in_lists(value: Any, in_list: bool = False) -> Any:
     if isinstance(value, dict):
-        return {k: without_nulls_in_lists(v, in_list) for k, v in value.items() if not (in_list and v is None)}
+        return {
+            k: without_nulls_in_lists(v, in_list)
+            for k, v in value.items()
+            if not (in_list and v is None)
+        }
     return [without_nulls_in_lists(v, True) for v in value] if isinstance(value, list) else value
 
 
 @given(OBJECTS, OBJECTS)
-def test_the_rfcs_algorithm_gives_the_same_but_for_nulls_in_lists(doc: dict[str, Any], patch: dict[str, Any]) -> None:
-    before = copy.deepcopy((doc, patch))
+def test_the_rfcs_algorithm_gives_the_same_but_for_nulls_in_lists(
+    doc: dict[str, Any], patch: dict[str, Any]
+) -> None:
+    before = copy_json((doc, patch))
     made = apply_merge_patch(doc, patch)
     assert without_nulls_in_lists(made) == without_nulls_in_lists(rfc7386(doc, patch))
     assert (doc, patch) == before
 
 
 @given(OBJECTS, OBJECTS)
-def test_the_result_shares_nothing_with_its_sources(doc: dict[str, Any], patch: dict[str, Any]) -> None:
-    before = copy.deepcopy((doc, patch))
+def test_the_result_shares_nothing_with_its_sources(
+    doc: dict[str, Any], patch: dict[str, Any]
+) -> None:
+    before = copy_json((doc, patch))
     made = apply_merge_patch(doc, patch)
     _spoil(made)
     assert (doc, patch) == before

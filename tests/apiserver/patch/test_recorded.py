@@ -1,4 +1,5 @@
-"""Recorded PATCH requests, replayed on values alone: what they give must be part of what the server answered (which adds defaults)."""
+"""Recorded PATCH requests, replayed on values alone: what they give must be part of what the server
+answered (which adds defaults)."""
 
 import json
 from collections.abc import Iterator
@@ -41,7 +42,10 @@ def patched(doc: dict[str, Any], kind: str, body: bytes) -> Any:
 
 def steps(name: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
     recorded = json.loads((SCENARIOS / f"{name}.recorded.json").read_text())
-    answers = {a["id"]: a["answer"] for a in (recorded if isinstance(recorded, list) else recorded["steps"])}
+    answers = {
+        a["id"]: a["answer"]
+        for a in (recorded if isinstance(recorded, list) else recorded["steps"])
+    }
     for step in yaml.load((SCENARIOS / f"{name}.yaml").read_text(), yaml.CSafeLoader)["steps"]:
         if isinstance(answers.get(step.get("id")), dict):
             yield step, answers[step["id"]]
@@ -49,19 +53,35 @@ def steps(name: str) -> Iterator[tuple[dict[str, Any], dict[str, Any]]]:
 
 def is_part(mine: Any, theirs: Any) -> bool:
     if isinstance(mine, dict):
-        return isinstance(theirs, dict) and all(k in theirs and is_part(v, theirs[k]) for k, v in mine.items() if v not in ({}, []))
+        return isinstance(theirs, dict) and all(
+            k in theirs and is_part(v, theirs[k]) for k, v in mine.items() if v not in ({}, [])
+        )
     if isinstance(mine, list):
-        return isinstance(theirs, list) and len(mine) == len(theirs) and all(map(is_part, mine, theirs))
+        return (
+            isinstance(theirs, list)
+            and len(mine) == len(theirs)
+            and all(map(is_part, mine, theirs))
+        )
     return bool(mine == theirs)
 
 
 def settled(doc: Any) -> dict[str, Any]:
     """Without what every write changes."""
-    metadata = {k: v for k, v in doc["metadata"].items() if k not in ("managedFields", "resourceVersion", "generation")}
+    metadata = {
+        k: v
+        for k, v in doc["metadata"].items()
+        if k not in ("managedFields", "resourceVersion", "generation")
+    }
     return {**doc, "metadata": metadata}
 
 
-NAMES = ["objects/patch-strategic", "objects/patch-merge", "objects/patch-limits", "surface/doc-patches", "objects/patch-custom"]
+NAMES = [
+    "objects/patch-strategic",
+    "objects/patch-merge",
+    "objects/patch-limits",
+    "surface/doc-patches",
+    "objects/patch-custom",
+]
 
 
 @pytest.mark.shared
@@ -74,9 +94,23 @@ def test_results_agree_with_the_recording(name: str) -> None:
         body, path = answer.get("body") or {}, step.get("path", "")
         if step.get("method") == "POST":
             path = f"{path}/{(step.get('body') or {}).get('metadata', {}).get('name')}"
-        if step.get("method") == "PATCH" and answer["status"] == 200 and path in state and "apply" not in step["headers"]["Content-Type"]:
-            sent = step["bodyText"].encode() if "bodyText" in step else json.dumps(step["body"]).encode()
-            if b"${" in sent or b"managedFields" in sent or b"status" in sent or b"creationTimestamp" in sent:
+        if (
+            step.get("method") == "PATCH"
+            and answer["status"] == 200
+            and path in state
+            and "apply" not in step["headers"]["Content-Type"]
+        ):
+            sent = (
+                step["bodyText"].encode()
+                if "bodyText" in step
+                else json.dumps(step["body"]).encode()
+            )
+            if (
+                b"${" in sent
+                or b"managedFields" in sent
+                or b"status" in sent
+                or b"creationTimestamp" in sent
+            ):
                 continue
             made = patched(state[path], step["headers"]["Content-Type"], sent)
             checked += 1

@@ -1,4 +1,5 @@
-"""Custom objects in several versions with a conversion webhook, over HTTP: every verb, whoever reads, whatever the webhook does."""
+"""Custom objects in several versions with a conversion webhook, over HTTP: every verb, whoever
+reads, whatever the webhook does."""
 
 from __future__ import annotations
 
@@ -10,9 +11,18 @@ from typing import Any
 import pytest
 import pytest_asyncio
 
+from apiserver.meta.objects import Object
 from apiserver.storage.postgres import PostgresStore
-from tests.support.api import Api, Object, serving
-from tests.support.webhooks import Webhook, bundle, convert_one, converting, serving_context, success, webhook
+from tests.support.api import Api, serving
+from tests.support.webhooks import (
+    Webhook,
+    bundle,
+    convert_one,
+    converting,
+    serving_context,
+    success,
+    webhook,
+)
 from tests.support.widgets import CRD, V1, V2, define, redefine, widget
 
 TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
@@ -36,7 +46,7 @@ async def names(api: Api, path: str) -> list[str]:
     return [item["metadata"]["name"] for item in (await api.ok("GET", path))["items"]]
 
 
-# --- reading -------------------------------------------------------------------------------------------------------------------------
+# --- reading --------------------------------------------------------------------------------------
 
 
 async def test_an_object_is_read_in_any_version_and_asked_for_once(api: Api) -> None:
@@ -57,7 +67,10 @@ async def test_the_review_is_upstreams(api: Api) -> None:
         await api.ok("POST", V1, widget("a", host="h"))
         await api.ok("GET", f"{V2}/a")
         review = hook.calls[0]
-        assert (review["apiVersion"], review["kind"]) == ("apiextensions.k8s.io/v1", "ConversionReview")
+        assert (review["apiVersion"], review["kind"]) == (
+            "apiextensions.k8s.io/v1",
+            "ConversionReview",
+        )
         request = review["request"]
         assert request["desiredAPIVersion"] == "example.com/v2" and len(request["uid"]) == 36
         (sent,) = request["objects"]
@@ -81,7 +94,12 @@ async def test_tables_and_metadata_show_the_converted_object(api: Api) -> None:
 async def test_a_thousand_objects_are_listed_in_few_calls(api: Api) -> None:
     async with defined(api) as hook:
         for start in range(0, 1000, 100):
-            await asyncio.gather(*(api.ok("POST", V1, widget(f"w{i:04}", host=f"h{i}")) for i in range(start, start + 100)))
+            await asyncio.gather(
+                *(
+                    api.ok("POST", V1, widget(f"w{i:04}", host=f"h{i}"))
+                    for i in range(start, start + 100)
+                )
+            )
         found = await api.ok("GET", V2)
         assert [i["spec"]["address"] for i in found["items"]] == [f"h{i}:80" for i in range(1000)]
         assert len(hook.calls) <= 3 and hook.asked == 1000
@@ -106,7 +124,9 @@ async def test_the_past_is_converted_too(api: Api) -> None:
         await api.ok("POST", V1, widget("b", host="later"))
         version = before["metadata"]["resourceVersion"]
         found = await api.ok("GET", f"{V2}?resourceVersion={version}&resourceVersionMatch=Exact")
-        assert [(i["metadata"]["resourceVersion"], i["spec"]) for i in found["items"]] == [(version, {"address": "old:80"})]
+        assert [(i["metadata"]["resourceVersion"], i["spec"]) for i in found["items"]] == [
+            (version, {"address": "old:80"})
+        ]
 
 
 async def test_selectors_see_the_objects_of_the_requests_version(api: Api) -> None:
@@ -124,7 +144,12 @@ async def _relabelling(review: Object) -> Object:
     wanted = review["request"]["desiredAPIVersion"]
     made = [convert_one(o, wanted) for o in review["request"]["objects"]]
     for obj in made:
-        obj["metadata"] = {**obj["metadata"], "labels": {"form": wanted.rpartition("/")[2]}, "finalizers": ["not/taken"], "generation": 42}
+        obj["metadata"] = {
+            **obj["metadata"],
+            "labels": {"form": wanted.rpartition("/")[2]},
+            "finalizers": ["not/taken"],
+            "generation": 42,
+        }
     return success(review, made)
 
 
@@ -133,14 +158,18 @@ async def test_of_the_metadata_only_labels_and_annotations_are_taken(api: Api) -
         await define(api, hook.config())
         await api.ok("POST", V1, widget("a", labels={"mine": "x"}))
         metadata = (await api.ok("GET", f"{V2}/a"))["metadata"]
-        assert metadata["labels"] == {"form": "v2"} and "finalizers" not in metadata and metadata["generation"] == 1
+        assert (
+            metadata["labels"] == {"form": "v2"}
+            and "finalizers" not in metadata
+            and metadata["generation"] == 1
+        )
         assert (await api.ok("GET", f"{V1}/a"))["metadata"]["labels"] == {"mine": "x"}
         created = await api.ok("POST", V2, widget("b", "v2"))
         assert created["metadata"]["labels"] == {"form": "v2"}
         assert (await api.ok("GET", f"{V1}/b"))["metadata"]["labels"] == {"form": "v1"}
 
 
-# --- writing -------------------------------------------------------------------------------------------------------------------------
+# --- writing --------------------------------------------------------------------------------------
 
 
 async def test_writes_in_another_version_are_stored_in_the_storage_version(api: Api) -> None:
@@ -150,7 +179,9 @@ async def test_writes_in_another_version_are_stored_in_the_storage_version(api: 
         assert (await api.ok("GET", f"{V1}/a"))["spec"] == {"host": "h", "port": 1}
         changed = await api.ok("PUT", f"{V2}/a", {**created, "spec": {"address": "h:2"}})
         assert changed["spec"] == {"address": "h:2"} and changed["metadata"]["generation"] == 2
-        status, patched = await api.patch(f"{V2}/a", [{"op": "replace", "path": "/spec/address", "value": "h:3"}], "json")
+        status, patched = await api.patch(
+            f"{V2}/a", [{"op": "replace", "path": "/spec/address", "value": "h:3"}], "json"
+        )
         assert status == 200 and patched["spec"] == {"address": "h:3"}
         found = await api.ok("GET", f"{V1}/a")
         assert found["spec"] == {"host": "h", "port": 3} and found["metadata"]["generation"] == 3
@@ -173,7 +204,11 @@ async def test_dry_runs_go_the_same_way_and_store_nothing(api: Api) -> None:
 async def test_subresources_are_converted(api: Api) -> None:
     async with defined(api):
         created = await api.ok("POST", V1, widget("a", host="h", replicas=1))
-        await api.ok("PUT", f"{V2}/a/status", {**created, "apiVersion": "example.com/v2", "status": {"replicas": 1}})
+        await api.ok(
+            "PUT",
+            f"{V2}/a/status",
+            {**created, "apiVersion": "example.com/v2", "status": {"replicas": 1}},
+        )
         found = await api.ok("GET", f"{V2}/a/scale")
         assert found["spec"]["replicas"] == 1 and found["status"]["replicas"] == 1
         status, scaled = await api.patch(f"{V2}/a/scale", {"spec": {"replicas": 5}})
@@ -205,36 +240,63 @@ async def test_deletion_waits_for_finalizers_in_any_version(api: Api) -> None:
         assert (await api("GET", f"{V1}/a"))[0] == 404
 
 
-# --- managed fields ------------------------------------------------------------------------------------------------------------------
+# --- managed fields -------------------------------------------------------------------------------
 
 
 def owners(obj: Object) -> dict[str, tuple[str, set[str]]]:
     """manager → (version, members of spec)."""
     found = obj["metadata"]["managedFields"]
-    return {e["manager"]: (e["apiVersion"].rpartition("/")[2], set(e["fieldsV1"].get("f:spec", {})) - {"."}) for e in found}
+    return {
+        e["manager"]: (
+            e["apiVersion"].rpartition("/")[2],
+            set(e["fieldsV1"].get("f:spec", {})) - {"."},
+        )
+        for e in found
+    }
 
 
 async def test_managers_of_two_versions_apply_to_one_object(api: Api) -> None:
     async with defined(api):
-        status, _ = await api.patch(f"{V1}/a", widget("a", host="h", port=1), "apply", fieldManager="one")
+        status, _ = await api.patch(
+            f"{V1}/a", widget("a", host="h", port=1), "apply", fieldManager="one"
+        )
         assert status == 201
-        status, found = await api.patch(f"{V2}/a", widget("a", "v2", address="h:1", replicas=3), "apply", fieldManager="two")
+        status, found = await api.patch(
+            f"{V2}/a", widget("a", "v2", address="h:1", replicas=3), "apply", fieldManager="two"
+        )
         assert status == 200, found
         assert found["spec"] == {"address": "h:1", "replicas": 3}
-        assert owners(found) == {"one": ("v1", {"f:host", "f:port"}), "two": ("v2", {"f:address", "f:replicas"})}
+        assert owners(found) == {
+            "one": ("v1", {"f:host", "f:port"}),
+            "two": ("v2", {"f:address", "f:replicas"}),
+        }
 
-        status, conflict = await api.patch(f"{V2}/a", widget("a", "v2", address="other:1"), "apply", fieldManager="two")
-        assert status == 409 and conflict["message"] == 'Apply failed with 1 conflict: conflict with "one": .spec.host'
-        status, found = await api.patch(f"{V2}/a", widget("a", "v2", address="o:2"), "apply", fieldManager="two", force="true")
+        status, conflict = await api.patch(
+            f"{V2}/a", widget("a", "v2", address="other:1"), "apply", fieldManager="two"
+        )
+        assert (
+            status == 409
+            and conflict["message"]
+            == 'Apply failed with 1 conflict: conflict with "one": .spec.host'
+        )
+        status, found = await api.patch(
+            f"{V2}/a", widget("a", "v2", address="o:2"), "apply", fieldManager="two", force="true"
+        )
         assert status == 200 and found["spec"] == {"address": "o:2"}  # replicas was given up
         assert owners(found) == {"two": ("v2", {"f:address"})}
         assert (await api.ok("GET", f"{V1}/a"))["spec"] == {"host": "o", "port": 2}
 
 
-async def test_a_manager_that_moves_to_another_version_gives_up_what_it_no_longer_applies(api: Api) -> None:
+async def test_a_manager_that_moves_to_another_version_gives_up_what_it_no_longer_applies(
+    api: Api,
+) -> None:
     async with defined(api):
-        await api.patch(f"{V1}/a", widget("a", host="h", port=1, replicas=2), "apply", fieldManager="one")
-        status, found = await api.patch(f"{V2}/a", widget("a", "v2", address="h:1"), "apply", fieldManager="one")
+        await api.patch(
+            f"{V1}/a", widget("a", host="h", port=1, replicas=2), "apply", fieldManager="one"
+        )
+        status, found = await api.patch(
+            f"{V2}/a", widget("a", "v2", address="h:1"), "apply", fieldManager="one"
+        )
         assert status == 200 and found["spec"] == {"address": "h:1"}, found
         assert owners(found) == {"one": ("v2", {"f:address"})}
 
@@ -242,11 +304,16 @@ async def test_a_manager_that_moves_to_another_version_gives_up_what_it_no_longe
 async def test_updates_take_fields_from_managers_of_other_versions(api: Api) -> None:
     async with defined(api):
         await api.patch(f"{V1}/a", widget("a", host="h", port=1), "apply", fieldManager="one")
-        status, found = await api.patch(f"{V2}/a", {"spec": {"address": "h:9"}}, "merge", fieldManager="edit")
-        assert status == 200 and owners(found) == {"one": ("v1", {"f:host"}), "edit": ("v2", {"f:address"})}
+        status, found = await api.patch(
+            f"{V2}/a", {"spec": {"address": "h:9"}}, "merge", fieldManager="edit"
+        )
+        assert status == 200 and owners(found) == {
+            "one": ("v1", {"f:host"}),
+            "edit": ("v2", {"f:address"}),
+        }
 
 
-# --- watching ------------------------------------------------------------------------------------------------------------------------
+# --- watching -------------------------------------------------------------------------------------
 
 
 async def test_watches_are_converted_and_share_what_was_converted(api: Api) -> None:
@@ -262,7 +329,9 @@ async def test_watches_are_converted_and_share_what_was_converted(api: Api) -> N
             changed, gone = await watcher.take(2)
             assert (changed["type"], changed["object"]["spec"]) == ("MODIFIED", {"address": "h:2"})
             assert (gone["type"], gone["object"]["spec"]) == ("DELETED", {"address": "h:2"})
-            assert changed["object"]["apiVersion"] == gone["object"]["apiVersion"] == "example.com/v2"
+            assert (
+                changed["object"]["apiVersion"] == gone["object"]["apiVersion"] == "example.com/v2"
+            )
         assert hook.asked == 3
         for watcher in watchers:
             await watcher.stop()
@@ -270,12 +339,17 @@ async def test_watches_are_converted_and_share_what_was_converted(api: Api) -> N
 
 async def test_initial_events_and_tables_are_converted(api: Api) -> None:
     columns = [{"name": "Address", "type": "string", "jsonPath": ".spec.address"}]
-    query = "watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
+    query = (
+        "watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&"
+        "allowWatchBookmarks=true"
+    )
     async with defined(api, additionalPrinterColumns=columns):
         await api.ok("POST", V1, widget("a", host="h", port=1))
         watcher = api.watch(f"{V2}?{query}", accept=TABLE)
         first, bookmark = await watcher.take(2)
-        assert first["object"]["rows"][0]["cells"] == ["a", "h:1"] and bookmark["type"] == "BOOKMARK"
+        assert (
+            first["object"]["rows"][0]["cells"] == ["a", "h:1"] and bookmark["type"] == "BOOKMARK"
+        )
         await watcher.stop()
 
 
@@ -283,7 +357,9 @@ async def test_watches_from_the_past_are_converted(api: Api) -> None:
     async with defined(api):
         made = await api.ok("POST", V1, widget("a", host="h", port=1))
         await api.patch(f"{V1}/a", {"spec": {"port": 2}})
-        watcher = api.watch(f"{V2}?watch=true&resourceVersion={made['metadata']['resourceVersion']}")
+        watcher = api.watch(
+            f"{V2}?watch=true&resourceVersion={made['metadata']['resourceVersion']}"
+        )
         (event,) = await watcher.take(1)
         assert (event["type"], event["object"]["spec"]) == ("MODIFIED", {"address": "h:2"})
         await watcher.stop()
@@ -292,7 +368,9 @@ async def test_watches_from_the_past_are_converted(api: Api) -> None:
 async def test_a_selecting_watch_sees_objects_come_and_go_in_its_version(api: Api) -> None:
     async with defined(api, selectableFields=[{"jsonPath": ".spec.address"}]):
         start = (await api.ok("GET", V2))["metadata"]["resourceVersion"]
-        watcher = api.watch(f"{V2}?watch=true&resourceVersion={start}&fieldSelector=spec.address%3Dh:1")
+        watcher = api.watch(
+            f"{V2}?watch=true&resourceVersion={start}&fieldSelector=spec.address%3Dh:1"
+        )
         await api.ok("POST", V1, widget("other", host="x", port=1))
         await api.ok("POST", V1, widget("a", host="h", port=1))
         await api.patch(f"{V1}/a", {"metadata": {"labels": {"x": "y"}}})
@@ -304,34 +382,63 @@ async def test_a_selecting_watch_sees_objects_come_and_go_in_its_version(api: Ap
         assert [e["type"] for e in events] == ["ADDED", "MODIFIED", "DELETED", "ADDED", "DELETED"]
         assert {e["object"]["metadata"]["name"] for e in events} == {"a"}
         assert {e["object"]["spec"]["address"] for e in events} == {"h:1"}
-        assert events[2]["object"]["metadata"]["resourceVersion"] == left["metadata"]["resourceVersion"]
+        assert (
+            events[2]["object"]["metadata"]["resourceVersion"]
+            == left["metadata"]["resourceVersion"]
+        )
         await watcher.stop()
 
 
 async def test_a_webhook_may_be_a_service_of_the_tenant(api: Api) -> None:
     async with webhook(converting, serving_context("out.ns.svc")) as hook:
-        service = {"service": {"namespace": "ns", "name": "hook", "path": "/convert"}, "caBundle": bundle()}
+        service = {
+            "service": {"namespace": "ns", "name": "hook", "path": "/convert"},
+            "caBundle": bundle(),
+        }
         await define(api, service)
         await api.ok("POST", V1, widget("a", host="h"))
-        url = 'conversion webhook for example.com/v1, Kind=Widget failed: Post "https://hook.ns.svc:443/convert?timeout=30s": '
+        url = (
+            "conversion webhook for example.com/v1, Kind=Widget failed: Post "
+            '"https://hook.ns.svc:443/convert?timeout=30s": '
+        )
         assert (await api("GET", f"{V2}/a"))[1]["message"] == url + 'service "hook" not found'
         spec = {"clusterIP": "None", "ports": [{"port": 443}]}
-        await api.ok("POST", "/api/v1/namespaces/ns/services", {"metadata": {"name": "hook"}, "spec": spec})
-        assert (await api("GET", f"{V2}/a"))[1]["message"] == url + 'no endpoints available for service "hook"'
-        part = {"metadata": {"name": "hook-1", "labels": {"kubernetes.io/service-name": "hook"}}, "addressType": "IPv4"}
-        part |= {"endpoints": [{"addresses": ["127.0.0.1"]}], "ports": [{"name": "", "port": hook.port}]}
-        status, refused = await api("POST", "/apis/discovery.k8s.io/v1/namespaces/ns/endpointslices", part)
+        await api.ok(
+            "POST", "/api/v1/namespaces/ns/services", {"metadata": {"name": "hook"}, "spec": spec}
+        )
+        assert (await api("GET", f"{V2}/a"))[1][
+            "message"
+        ] == url + 'no endpoints available for service "hook"'
+        part = {
+            "metadata": {"name": "hook-1", "labels": {"kubernetes.io/service-name": "hook"}},
+            "addressType": "IPv4",
+        }
+        part |= {
+            "endpoints": [{"addresses": ["127.0.0.1"]}],
+            "ports": [{"name": "", "port": hook.port}],
+        }
+        status, refused = await api(
+            "POST", "/apis/discovery.k8s.io/v1/namespaces/ns/endpointslices", part
+        )
         assert status == 422 and "may not be in the loopback range" in refused["message"]
         assert hook.connections == 0
 
         spec = {"type": "ExternalName", "externalName": "localhost"}
-        await api.ok("POST", "/api/v1/namespaces/ns/services", {"metadata": {"name": "out"}, "spec": spec})
-        await redefine(api, {"service": {"namespace": "ns", "name": "out", "port": hook.port}, "caBundle": bundle()})
+        await api.ok(
+            "POST", "/api/v1/namespaces/ns/services", {"metadata": {"name": "out"}, "spec": spec}
+        )
+        await redefine(
+            api,
+            {
+                "service": {"namespace": "ns", "name": "out", "port": hook.port},
+                "caBundle": bundle(),
+            },
+        )
         assert (await api.ok("GET", f"{V2}/a"))["spec"] == {"address": "h:80"}
         assert hook.headers[0]["host"] == f"out.ns.svc:{hook.port}"
 
 
-# --- storage versions ----------------------------------------------------------------------------------------------------------------
+# --- storage versions -----------------------------------------------------------------------------
 
 
 async def test_the_storage_version_may_change_while_objects_are_there(api: Api) -> None:
@@ -340,12 +447,18 @@ async def test_the_storage_version_may_change_while_objects_are_there(api: Api) 
         await redefine(api, hook.config(), "v2")
         await api.ok("POST", V1, widget("new", host="n", port=2))
         assert (await api.ok("GET", CRD))["status"]["storedVersions"] == ["v1", "v2"]
-        for path, wanted in ((V1, [{"host": "n", "port": 2}, {"host": "h", "port": 1}]), (V2, [{"address": "n:2"}, {"address": "h:1"}])):
+        for path, wanted in (
+            (V1, [{"host": "n", "port": 2}, {"host": "h", "port": 1}]),
+            (V2, [{"address": "n:2"}, {"address": "h:1"}]),
+        ):
             assert [i["spec"] for i in (await api.ok("GET", path))["items"]] == wanted
         old = await api.ok("GET", f"{V1}/old")
         again = await api.ok("PUT", f"{V1}/old", old)  # says nothing new, and is stored anew
         assert again["metadata"]["resourceVersion"] != old["metadata"]["resourceVersion"]
-        assert again["metadata"]["generation"] == 1 and again["metadata"]["managedFields"] == old["metadata"]["managedFields"]
+        assert (
+            again["metadata"]["generation"] == 1
+            and again["metadata"]["managedFields"] == old["metadata"]["managedFields"]
+        )
         third = await api.ok("PUT", f"{V1}/old", again)
         assert third["metadata"]["resourceVersion"] == again["metadata"]["resourceVersion"]
 
@@ -367,9 +480,15 @@ async def test_the_first_known_review_version_is_spoken(api: Api, review: str) -
     async with webhook(converting) as hook:
         await define(api, hook.config())
         found = await api.ok("GET", CRD)
-        found["spec"]["conversion"]["webhook"]["conversionReviewVersions"] = ["v9", review, "v1beta1" if review == "v1" else "v1"]
+        found["spec"]["conversion"]["webhook"]["conversionReviewVersions"] = [
+            "v9",
+            review,
+            "v1beta1" if review == "v1" else "v1",
+        ]
         await api.ok("PUT", CRD, found)
         await api.ok("POST", V1, widget("a", host="h"))
-        await api.until(lambda: api.catalog.find(api.tenant, "example.com", "widgets").webhook.review == review)  # type: ignore[union-attr]
+        await api.until(
+            lambda: api.catalog.find(api.tenant, "example.com", "widgets").webhook.review == review
+        )  # type: ignore[union-attr]
         await api.ok("GET", f"{V2}/a")
         assert hook.calls[0]["apiVersion"] == f"apiextensions.k8s.io/{review}"

@@ -1,4 +1,5 @@
-"""Conversion webhooks that fail, each in its way: a clear Status, nothing lost, and nobody else disturbed."""
+"""Conversion webhooks that fail, each in its way: a clear Status, nothing lost, and nobody else
+disturbed."""
 
 from __future__ import annotations
 
@@ -11,9 +12,19 @@ import pytest
 import pytest_asyncio
 
 from admission.webhooks.addresses import AddressPolicy
+from apiserver.meta.objects import Object
 from apiserver.storage.postgres import PostgresStore
-from tests.support.api import Api, Object, serving
-from tests.support.webhooks import Answer, Reply, bundle, converting, nobody, serving_context, success, webhook
+from tests.support.api import Api, serving
+from tests.support.webhooks import (
+    Answer,
+    Reply,
+    bundle,
+    converting,
+    nobody,
+    serving_context,
+    success,
+    webhook,
+)
 from tests.support.widgets import CRD, V1, V2, define, redefine, widget
 
 WHO = "conversion webhook for example.com/v1, Kind=Widget"
@@ -59,56 +70,90 @@ BROKEN: dict[str, tuple[Answer, str]] = {
         f'{WHO} failed: expected response.uid="<uid>", got "other"',
     ),
     "no objects": (answering(lambda r: success(r, [])), f"{WHO} returned 0 objects, expected 1"),
-    "too many objects": (answering(lambda r: success(r, r["request"]["objects"] * 2)), f"{WHO} returned 2 objects, expected 1"),
+    "too many objects": (
+        answering(lambda r: success(r, r["request"]["objects"] * 2)),
+        f"{WHO} returned 2 objects, expected 1",
+    ),
     "not converted": (
         answering(lambda r: success(r, r["request"]["objects"])),
-        f"{WHO} returned invalid object at index 0: invalid groupVersion (expected example.com/v2, received example.com/v1)",
+        f"{WHO} returned invalid object at index 0: invalid groupVersion (expected example.com/v2, "
+        f"received example.com/v1)",
     ),
     "other kind": (
         _with(lambda o: o.update(kind="Gadget")),
-        f"{WHO} returned invalid object at index 0: invalid kind (expected Widget, received Gadget)",
+        f"{WHO} returned invalid object at index 0: invalid kind (expected Widget, received "
+        f"Gadget)",
     ),
-    "other name": (_with(lambda o: o["metadata"].update(name="b")), f"{WHO} returned invalid object: must have the same name: a != b"),
+    "other name": (
+        _with(lambda o: o["metadata"].update(name="b")),
+        f"{WHO} returned invalid object: must have the same name: a != b",
+    ),
     "other namespace": (
         _with(lambda o: o["metadata"].update(namespace="x")),
         f"{WHO} returned invalid object: must have the same namespace: ns != x",
     ),
-    "other UID": (_with(lambda o: o["metadata"].update(uid="x")), f"{WHO} returned invalid object: must have the same UID: <uid> != x"),
-    "no metadata": (_with(lambda o: o.pop("metadata")), f"{WHO} returned invalid object: must have the same name: a != "),
+    "other UID": (
+        _with(lambda o: o["metadata"].update(uid="x")),
+        f"{WHO} returned invalid object: must have the same UID: <uid> != x",
+    ),
+    "no metadata": (
+        _with(lambda o: o.pop("metadata")),
+        f"{WHO} returned invalid object: must have the same name: a != ",
+    ),
     "bad label": (
         _with(lambda o: o["metadata"].update(labels={"a": 1})),
-        f"{WHO} returned invalid metadata: metadata.labels[a] must be a string, but is int64 in converted object",
+        f"{WHO} returned invalid metadata: metadata.labels[a] must be a string, but is int64 in "
+        f"converted object",
     ),
     "labels of another type": (
         _with(lambda o: o["metadata"].update(labels=["a"])),
-        f"{WHO} returned invalid metadata: invalid metadata.labels of type []interface {{}} in converted object",
+        f"{WHO} returned invalid metadata: invalid metadata.labels of type []interface {{}} in "
+        f"converted object",
     ),
     "failure with a message": (
-        answering(lambda r: _review(r, result={"status": "Failure", "message": "the address is unknown"})),
+        answering(
+            lambda r: _review(r, result={"status": "Failure", "message": "the address is unknown"})
+        ),
         f"{WHO} failed: the address is unknown",
     ),
     "failure without a message": (
         answering(lambda r: _review(r, result={"status": "Failure"})),
         f"{WHO} failed: response.result.status was 'Failure', not 'Success'",
     ),
-    "no result": (answering(_review), f"{WHO} failed: response.result.status was '', not 'Success'"),
-    "no response": (answering(lambda r: {**r, "response": None}), f"{WHO} failed: no response provided"),
+    "no result": (
+        answering(_review),
+        f"{WHO} failed: response.result.status was '', not 'Success'",
+    ),
+    "no response": (
+        answering(lambda r: {**r, "response": None}),
+        f"{WHO} failed: no response provided",
+    ),
     "another kind of review": (
         answering(lambda r: {**success(r, []), "kind": "Review"}),
-        f"{WHO} failed: expected webhook response of {REVIEW}, Kind=ConversionReview, got {REVIEW}, Kind=Review",
+        f"{WHO} failed: expected webhook response of {REVIEW}, Kind=ConversionReview, got "
+        f"{REVIEW}, Kind=Review",
     ),
-    "garbage": (answering(lambda r: Reply(b"<html>")), f"{WHO} failed: couldn't get version/kind; json parse error: <why>"),
-    "no object": (answering(lambda r: Reply(b"[1]")), f"{WHO} failed: couldn't get version/kind; json parse error: <why>"),
+    "garbage": (
+        answering(lambda r: Reply(b"<html>")),
+        f"{WHO} failed: couldn't get version/kind; json parse error: <why>",
+    ),
+    "no object": (
+        answering(lambda r: Reply(b"[1]")),
+        f"{WHO} failed: couldn't get version/kind; json parse error: <why>",
+    ),
     "nothing": (
         answering(lambda r: Reply(b"")),
         f"{WHO} failed: 0-length response with status code: 200 and content type: application/json",
     ),
     "HTTP 500": (
         answering(lambda r: Reply(b"it broke\n", 500, "text/plain")),
-        f'{WHO} failed: an error on the server ("it broke") has prevented the request from succeeding',
+        f'{WHO} failed: an error on the server ("it broke") has prevented the request from '
+        f"succeeding",
     ),
     "HTTP 500 with a Status": (
-        answering(lambda r: Reply(b'{"kind":"Status","status":"Failure","message":"out of order"}', 500)),
+        answering(
+            lambda r: Reply(b'{"kind":"Status","status":"Failure","message":"out of order"}', 500)
+        ),
         f"{WHO} failed: out of order",
     ),
     "HTTP 400": (
@@ -117,7 +162,8 @@ BROKEN: dict[str, tuple[Answer, str]] = {
     ),
     "a redirect": (
         answering(lambda r: Reply(b"", 302, "", "Location: https://127.0.0.1:1/\r\n")),
-        f"{WHO} failed: the server responded with the status code 302 but did not return more information",
+        f"{WHO} failed: the server responded with the status code 302 but did not return more "
+        f"information",
     ),
     "hangs up": (answering(lambda r: None), f'{WHO} failed: Post "<url>": EOF'),
     "speaks no HTTP": (
@@ -134,7 +180,12 @@ def _raw(data: bytes) -> Reply:
 
 
 def expected(text: str) -> str:
-    pattern = re.escape(text).replace("<uid>", "[0-9a-f-]{36}").replace("<why>", ".+").replace("<n>", "[0-9]+")
+    pattern = (
+        re.escape(text)
+        .replace("<uid>", "[0-9a-f-]{36}")
+        .replace("<why>", ".+")
+        .replace("<n>", "[0-9]+")
+    )
     return pattern.replace("<url>", r"https://127\.0\.0\.1:\d+/convert\?timeout=\w+")
 
 
@@ -155,7 +206,10 @@ async def test_each_failure_is_told_and_loses_nothing(api: Api, case: str) -> No
         refused(await api("DELETE", f"{V2}/a"), text)
         refused(await api("DELETE", V2), text)
         refused(await api.patch(f"{V2}/a", {"spec": {"address": "x:1"}}), text)
-        refused(await api.patch(f"{V2}/a", widget("a", "v2", address="x:1"), "apply", fieldManager="m"), text)
+        refused(
+            await api.patch(f"{V2}/a", widget("a", "v2", address="x:1"), "apply", fieldManager="m"),
+            text,
+        )
         assert await api.ok("GET", f"{V1}/a") == before
         hook.answer = converting
         assert (await api.ok("GET", f"{V2}/a"))["spec"] == {"address": "h:1"}
@@ -168,7 +222,10 @@ async def test_writes_that_cannot_be_stored_are_refused(api: Api) -> None:
         text = "conversion webhook for example.com/v2, Kind=Widget failed: the address is unknown"
         refused(await api("POST", V2, widget("a", "v2", address="h:1")), text)
         refused(await api("POST", f"{V2}?dryRun=All", widget("a", "v2", address="h:1")), text)
-        refused(await api.patch(f"{V2}/a", widget("a", "v2", address="h:1"), "apply", fieldManager="m"), text)
+        refused(
+            await api.patch(f"{V2}/a", widget("a", "v2", address="h:1"), "apply", fieldManager="m"),
+            text,
+        )
         assert (await api.ok("GET", V1))["items"] == []
 
 
@@ -180,7 +237,10 @@ async def test_nothing_is_stored_that_could_not_be_read_again(api: Api) -> None:
 
     async with webhook(one_way) as hook:
         await define(api, hook.config())
-        refused(await api("POST", V2, widget("a", "v2", address="h:1")), f"{WHO} failed: there is no way back")
+        refused(
+            await api("POST", V2, widget("a", "v2", address="h:1")),
+            f"{WHO} failed: there is no way back",
+        )
         assert (await api.ok("GET", V1))["items"] == []
 
 
@@ -192,7 +252,9 @@ async def test_a_failing_webhook_costs_nobody_their_fields(api: Api) -> None:
         hook.answer = BROKEN["HTTP 400"][0]
         text = f"{WHO} failed: the server rejected our request for an unknown reason"
         refused(await api.patch(f"{V1}/a", {"spec": {"port": 9}}), text)  # whose managers are of v2
-        refused(await api.patch(f"{V1}/a", widget("a", replicas=1), "apply", fieldManager="one"), text)
+        refused(
+            await api.patch(f"{V1}/a", widget("a", replicas=1), "apply", fieldManager="one"), text
+        )
         assert await api.ok("GET", f"{V1}/a") == before
 
 
@@ -207,7 +269,9 @@ async def test_one_bad_object_fails_the_list_and_not_its_neighbours(api: Api) ->
         for name in ("a", "bad", "c"):
             await api.ok("POST", V1, widget(name, host="h"))
         refused(await api("GET", V2), f"{WHO} failed: bad is bad")
-        together = await asyncio.gather(api("GET", V2), api("GET", f"{V2}/a"), api("GET", f"{V2}/c"))
+        together = await asyncio.gather(
+            api("GET", V2), api("GET", f"{V2}/a"), api("GET", f"{V2}/c")
+        )
         assert [status for status, _ in together] == [500, 200, 200]
         assert len((await api.ok("GET", V1))["items"]) == 3
 
@@ -249,12 +313,17 @@ async def test_a_watch_is_told_and_ends_and_others_go_on(api: Api) -> None:
         changed = (await api.patch(f"{V1}/a", {"spec": {"host": "i"}}))[1]
         (error,) = await converted.take(1)
         status = error["object"]
-        assert error["type"] == "ERROR" and (status["code"], status["reason"]) == (500, "InternalError")
+        assert error["type"] == "ERROR" and (status["code"], status["reason"]) == (
+            500,
+            "InternalError",
+        )
         assert status["message"] == f"Internal error occurred: {WHO} failed: the address is unknown"
         assert await converted.next() is None
         assert (await plain.take(1))[0]["object"] == changed
         hook.answer = converting
-        again = api.watch(f"{V2}?watch=true&resourceVersion={int(changed['metadata']['resourceVersion']) - 1}")
+        again = api.watch(
+            f"{V2}?watch=true&resourceVersion={int(changed['metadata']['resourceVersion']) - 1}"
+        )
         assert (await again.take(1))[0]["object"]["spec"] == {"address": "i:80"}
         for watch in (plain, converted, again):
             await watch.stop()
@@ -264,7 +333,10 @@ async def test_initial_events_that_cannot_be_made_end_the_watch(api: Api) -> Non
     async with webhook(BROKEN["HTTP 400"][0]) as hook:
         await define(api, hook.config())
         await api.ok("POST", V1, widget("a", host="h"))
-        query = "watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true"
+        query = (
+            "watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&"
+            "allowWatchBookmarks=true"
+        )
         watch = api.watch(f"{V2}?{query}")
         (error,) = await watch.take(1)
         assert (error["type"], error["object"]["reason"]) == ("ERROR", "InternalError")
@@ -278,17 +350,28 @@ async def test_a_version_that_is_gone_cannot_be_converted_from(api: Api, convert
         await define(api, hook.config() if converts else None)
         await api.ok("POST", V1, widget("a", host="h"))
         found = await api.ok("GET", CRD)
-        found["spec"]["versions"] = [{**v, "storage": True} for v in found["spec"]["versions"] if v["name"] == "v2"]
+        found["spec"]["versions"] = [
+            {**v, "storage": True} for v in found["spec"]["versions"] if v["name"] == "v2"
+        ]
         found["status"]["storedVersions"] = ["v2"]
-        found = await api.ok("PUT", f"{CRD}/status", {**found, "spec": (await api.ok("GET", CRD))["spec"]})
-        found["spec"]["versions"] = [{**v, "storage": True} for v in found["spec"]["versions"] if v["name"] == "v2"]
+        found = await api.ok(
+            "PUT", f"{CRD}/status", {**found, "spec": (await api.ok("GET", CRD))["spec"]}
+        )
+        found["spec"]["versions"] = [
+            {**v, "storage": True} for v in found["spec"]["versions"] if v["name"] == "v2"
+        ]
         await api.ok("PUT", CRD, found)
-        await api.until(lambda: api.catalog.find(api.tenant, "example.com", "widgets").storage_version == "v2")  # type: ignore[union-attr]
+        await api.until(
+            lambda: api.catalog.find(api.tenant, "example.com", "widgets").storage_version == "v2"
+        )  # type: ignore[union-attr]
         for path in (f"{V2}/a", V2, f"{V2}?labelSelector=a%3Db"):
-            refused(await api("GET", path), "request to convert CR from an invalid group/version: example.com/v1")
+            refused(
+                await api("GET", path),
+                "request to convert CR from an invalid group/version: example.com/v1",
+            )
 
 
-# --- the way to the webhook ----------------------------------------------------------------------------------------------------------
+# --- the way to the webhook -----------------------------------------------------------------------
 
 
 async def unreachable(api: Api, config: Object, text: str) -> None:
@@ -306,24 +389,40 @@ async def _defined(api: Api) -> bool:
 async def test_nobody_listens(api: Api) -> None:
     config = nobody()
     host = config["url"].removeprefix("https://").removesuffix("/convert")
-    await unreachable(api, config, f'Post "{config["url"]}?timeout=30s": dial tcp {host}: connect: connection refused')
+    await unreachable(
+        api,
+        config,
+        f'Post "{config["url"]}?timeout=30s": dial tcp {host}: connect: connection refused',
+    )
 
 
 async def test_certificates_that_do_not_fit(api: Api) -> None:
     prefix = 'Post "<url>": tls: failed to verify certificate: x509: '
     async with webhook(converting) as hook:
-        await unreachable(api, hook.config(caBundle=bundle("two")), prefix + "certificate signed by unknown authority")
-        await unreachable(api, {"url": hook.url}, prefix + "certificate signed by unknown authority")
+        await unreachable(
+            api,
+            hook.config(caBundle=bundle("two")),
+            prefix + "certificate signed by unknown authority",
+        )
+        await unreachable(
+            api, {"url": hook.url}, prefix + "certificate signed by unknown authority"
+        )
     async with webhook(converting, serving_context("elsewhere")) as hook:
         text = "cannot validate certificate for 127.0.0.1 because it doesn't contain any IP SANs"
         await unreachable(api, hook.config(), prefix + text)
     async with webhook(converting, serving_context("127.0.0.1", days=0)) as hook:
-        await unreachable(api, hook.config(), prefix + "certificate has expired or is not yet valid")
+        await unreachable(
+            api, hook.config(), prefix + "certificate has expired or is not yet valid"
+        )
     async with webhook(converting, plain=True) as hook:
-        await unreachable(api, hook.config(), 'Post "<url>": http: server gave HTTP response to HTTPS client')
+        await unreachable(
+            api, hook.config(), 'Post "<url>": http: server gave HTTP response to HTTPS client'
+        )
 
 
-async def test_a_webhook_that_never_answers_holds_up_nobody_but_its_own(store: PostgresStore, tenant: int) -> None:
+async def test_a_webhook_that_never_answers_holds_up_nobody_but_its_own(
+    store: PostgresStore, tenant: int
+) -> None:
     never = asyncio.Event()
 
     async def silent(review: Object) -> Object:
@@ -337,7 +436,11 @@ async def test_a_webhook_that_never_answers_holds_up_nobody_but_its_own(store: P
         await api.until(lambda: hook.calls)
         assert (await api.ok("GET", f"{V1}/a"))["spec"] == {"host": "h"}
         await api.ok("POST", V1, widget("b", host="h"))
-        refused(await waiting, f'{WHO} failed: Post "<url>": context deadline exceeded (Client.Timeout exceeded while awaiting headers)')
+        refused(
+            await waiting,
+            f'{WHO} failed: Post "<url>": context deadline exceeded (Client.Timeout exceeded while '
+            f"awaiting headers)",
+        )
         never.set()
         assert (await api.ok("GET", f"{V2}/a"))["spec"] == {"address": "h:80"}
 
@@ -365,10 +468,19 @@ async def test_who_leaves_does_not_take_the_answer_away_from_others(api: Api) ->
         assert hook.asked == 1
 
 
-async def test_addresses_that_are_refused_are_never_connected_to(store: PostgresStore, tenant: int) -> None:
-    async with serving(store, tenant, policy=AddressPolicy(loopback=False)) as api, webhook(converting) as hook:
+async def test_addresses_that_are_refused_are_never_connected_to(
+    store: PostgresStore, tenant: int
+) -> None:
+    async with (
+        serving(store, tenant, policy=AddressPolicy(loopback=False)) as api,
+        webhook(converting) as hook,
+    ):
         text = "this server does not call webhooks at that address"
-        await unreachable(api, hook.config(), f'Post "<url>": dial tcp 127.0.0.1:{hook.port}: {text}')
+        await unreachable(
+            api, hook.config(), f'Post "<url>": dial tcp 127.0.0.1:{hook.port}: {text}'
+        )
         url = "https://169.254.169.254/latest"
-        await unreachable(api, {"url": url}, f'Post "{url}?timeout=30s": dial tcp 169.254.169.254:443: {text}')
+        await unreachable(
+            api, {"url": url}, f'Post "{url}?timeout=30s": dial tcp 169.254.169.254:443: {text}'
+        )
         assert hook.connections == 0

@@ -1,7 +1,9 @@
-"""Custom resources through the whole API: definitions that projects ship, their examples, and what versions, defaults and rules come to."""
+"""Custom resources through the whole API: definitions that projects ship, their examples, and what
+versions, defaults and rules come to."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,10 +12,13 @@ from typing import Any
 import pytest
 
 from apiserver.kinds.apiextensions import conditions
-from apiserver.kinds.base import Object
-from apiserver.meta.objects import copy_json
+from apiserver.meta.objects import Object, copy_json
 from apiserver.storage.interface import Store
-from tests.apiserver.kinds.apiextensions.test_definitions_in_use import definitions, examples, gateway_resources
+from tests.apiserver.kinds.apiextensions.test_definitions_in_use import (
+    definitions,
+    examples,
+    gateway_resources,
+)
 from tests.support.api import Api, serving
 from tests.support.definitions import definition
 
@@ -33,7 +38,7 @@ async def define(api: Api, crd: Object) -> Any:
     status, old = await api("GET", f"{CRDS}/{name}")
     if status == 404:
         made = await api.ok("POST", CRDS, crd)
-        conditions.settle(made, [], datetime.now(UTC))
+        await asyncio.to_thread(conditions.settle, made, [], datetime.now(UTC))  # as controllers do
         made = await api.ok("PUT", f"{CRDS}/{name}/status", made)
     else:
         made = await api.ok("PUT", f"{CRDS}/{name}", {**old, "spec": crd["spec"]})
@@ -47,7 +52,12 @@ def _seen(api: Api, name: str, resource_version: int) -> bool:
 
 
 def foo(name: str = "f", version: str = "v1", **members: Any) -> Object:
-    return {"apiVersion": f"example.com/{version}", "kind": "Foo", "metadata": {"name": name}, **members}
+    return {
+        "apiVersion": f"example.com/{version}",
+        "kind": "Foo",
+        "metadata": {"name": name},
+        **members,
+    }
 
 
 def causes(status: Any) -> list[tuple[str, str, str]]:
@@ -57,22 +67,50 @@ def causes(status: Any) -> list[tuple[str, str, str]]:
 @pytest.mark.parametrize(
     ("api_version", "kind", "text"),
     [
-        ("example.com/v1", None, "the object provided is unrecognized (must be of type Foo): Object 'Kind' is missing in '{"),
-        (None, "Foo", "the API version in the data () does not match the expected API version (example.com/v1)"),
-        ("v1", "Secret", "the API version in the data (v1) does not match the expected API version (example.com/v1)"),
-        ("example.com/v9", "Foo", "the API version in the data (example.com/v9) does not match the expected API version (example.com/v1)"),
+        (
+            "example.com/v1",
+            None,
+            "the object provided is unrecognized (must be of type Foo): Object 'Kind' is missing "
+            "in '{",
+        ),
+        (
+            None,
+            "Foo",
+            "the API version in the data () does not match the expected API version "
+            "(example.com/v1)",
+        ),
+        (
+            "v1",
+            "Secret",
+            "the API version in the data (v1) does not match the expected API version "
+            "(example.com/v1)",
+        ),
+        (
+            "example.com/v9",
+            "Foo",
+            "the API version in the data (example.com/v9) does not match the expected API version "
+            "(example.com/v1)",
+        ),
     ],
 )
-async def test_a_custom_resource_says_itself_what_it_is(api: Api, api_version: str | None, kind: str | None, text: str) -> None:
+async def test_a_custom_resource_says_itself_what_it_is(
+    api: Api, api_version: str | None, kind: str | None, text: str
+) -> None:
     await define(api, definition())
-    sent = {k: v for k, v in {"apiVersion": api_version, "kind": kind, "metadata": {"name": "f"}}.items() if v is not None}
+    sent = {
+        k: v
+        for k, v in {"apiVersion": api_version, "kind": kind, "metadata": {"name": "f"}}.items()
+        if v is not None
+    }
     status, found = await api("POST", FOOS, sent)
     assert (status, found["reason"]) == (400, "BadRequest")
     assert text in found["message"]
 
 
 @pytest.mark.shared
-async def test_definitions_that_projects_ship_are_accepted_and_served(api: Api, shared: Path) -> None:
+async def test_definitions_that_projects_ship_are_accepted_and_served(
+    api: Api, shared: Path
+) -> None:
     for crd in definitions(shared).values():
         made = await define(api, crd)
         assert conditions.is_true(made, "Established")
@@ -83,7 +121,9 @@ async def test_definitions_that_projects_ship_are_accepted_and_served(api: Api, 
 
 
 @pytest.mark.shared
-async def test_examples_of_gateway_api_are_created_and_spoilt_ones_are_refused(api: Api, shared: Path) -> None:
+async def test_examples_of_gateway_api_are_created_and_spoilt_ones_are_refused(
+    api: Api, shared: Path
+) -> None:
     for key in gateway_resources(shared):
         await define(api, definitions(shared)[key])
     refused = 0
@@ -112,23 +152,34 @@ async def test_a_rule_of_gateway_api_refuses_create_and_update(api: Api, shared:
     crd = next(c for c in definitions(shared).values() if c["spec"]["names"]["kind"] == "HTTPRoute")
     await define(api, crd)
     path = "/apis/gateway.networking.k8s.io/v1/namespaces/ns/httproutes"
-    route: Object = {"apiVersion": "gateway.networking.k8s.io/v1", "kind": "HTTPRoute", "metadata": {"name": "r"}}
+    route: Object = {
+        "apiVersion": "gateway.networking.k8s.io/v1",
+        "kind": "HTTPRoute",
+        "metadata": {"name": "r"},
+    }
     route["spec"] = {"rules": [{"matches": [{"path": {"type": "PathPrefix", "value": "/a//b"}}]}]}
     status, answer = await api("POST", path, route)
     message = "Invalid value: must not contain '//' when type one of ['Exact', 'PathPrefix']"
     where = "spec.rules[0].matches[0].path"
     assert (status, causes(answer)) == (422, [("FieldValueInvalid", where, message)])
-    assert answer["message"] == f'HTTPRoute.gateway.networking.k8s.io "r" is invalid: {where}: {message}'
+    assert (
+        answer["message"]
+        == f'HTTPRoute.gateway.networking.k8s.io "r" is invalid: {where}: {message}'
+    )
     route["spec"]["rules"][0]["matches"][0]["path"]["value"] = "/a/b"
     await api.ok("POST", path, route)
     status, answer = await api.patch(
-        f"{path}/r", [{"op": "replace", "path": "/spec/rules/0/matches/0/path/value", "value": "/a//b"}], "json"
+        f"{path}/r",
+        [{"op": "replace", "path": "/spec/rules/0/matches/0/path/value", "value": "/a//b"}],
+        "json",
     )
     assert (status, [field for _, field, _ in causes(answer)]) == (422, [where])
 
 
 async def test_what_is_stored_gets_the_defaults_of_the_version_it_is_stored_in(api: Api) -> None:
-    crd = definition({"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}})
+    crd = definition(
+        {"type": "object", "properties": {"a": {"type": "string"}, "b": {"type": "string"}}}
+    )
     await define(api, crd)
     await api.ok("POST", FOOS, foo(a=None))
     v1, v2 = crd["spec"]["versions"][0], copy_json(crd["spec"]["versions"][0])
@@ -154,7 +205,10 @@ async def test_an_update_that_changes_nothing_stores_new_defaults(api: Api) -> N
     crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["a"]["default"] = "A"
     await define(api, crd)
     read = await api.ok("GET", f"{FOOS}/f")
-    assert (read["a"], read["metadata"]["resourceVersion"]) == ("A", made["metadata"]["resourceVersion"])
+    assert (read["a"], read["metadata"]["resourceVersion"]) == (
+        "A",
+        made["metadata"]["resourceVersion"],
+    )
     stored = await api.ok("PUT", f"{FOOS}/f", read)
     assert stored["metadata"]["resourceVersion"] != made["metadata"]["resourceVersion"]
     again = await api.ok("PUT", f"{FOOS}/f", stored)
@@ -163,23 +217,39 @@ async def test_an_update_that_changes_nothing_stores_new_defaults(api: Api) -> N
 
 async def test_a_write_through_one_version_gets_defaults_of_both(api: Api) -> None:
     def schema(name: str) -> Object:
-        inner: Object = {"a": {"type": "string", "default": "A"}, "v1": {"type": "string"}, "v2": {"type": "string"}}
+        inner: Object = {
+            "a": {"type": "string", "default": "A"},
+            "v1": {"type": "string"},
+            "v2": {"type": "string"},
+        }
         inner[name]["default"] = name
         part: Object = {"type": "object", "properties": inner}
         return {"type": "object", "properties": {"spec": {**part, "default": {}}, "status": part}}
 
     crd = definition(schema("v1"), subresources={"status": {}})
-    stored = {**copy_json(crd["spec"]["versions"][0]), "name": "v2", "served": False, "schema": {"openAPIV3Schema": schema("v2")}}
+    stored = {
+        **copy_json(crd["spec"]["versions"][0]),
+        "name": "v2",
+        "served": False,
+        "schema": {"openAPIV3Schema": schema("v2")},
+    }
     crd["spec"]["versions"][0]["storage"] = False
     crd["spec"]["versions"].append(stored)
     await define(api, crd)
     made = await api.ok("POST", FOOS, foo(status={"a": "x"}))
-    assert (made["apiVersion"], made["spec"]) == ("example.com/v1", {"a": "A", "v1": "v1", "v2": "v2"})
+    assert (made["apiVersion"], made["spec"]) == (
+        "example.com/v1",
+        {"a": "A", "v1": "v1", "v2": "v2"},
+    )
     assert "status" not in made
     made = await api.ok("PUT", f"{FOOS}/f/status", {**made, "status": {}})
     assert made["status"] == {"a": "A", "v1": "v1", "v2": "v2"}
-    crd["spec"]["versions"][1]["schema"]["openAPIV3Schema"]["properties"]["status"]["properties"]["b"] = {"type": "string", "default": "B"}
-    crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"]["properties"]["b"] = {"type": "string"}
+    crd["spec"]["versions"][1]["schema"]["openAPIV3Schema"]["properties"]["status"]["properties"][
+        "b"
+    ] = {"type": "string", "default": "B"}
+    crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["status"]["properties"][
+        "b"
+    ] = {"type": "string"}
     await define(api, crd)
     read = await api.ok("GET", f"{FOOS}/f")
     listed = await api.ok("GET", FOOS)
@@ -188,25 +258,56 @@ async def test_a_write_through_one_version_gets_defaults_of_both(api: Api) -> No
 
 async def test_defaults_in_embedded_metadata_lose_what_no_metadata_has(api: Api) -> None:
     metadata = {"name": "x", "unknown": "y"}
-    embedded: Object = {"type": "object", "x-kubernetes-embedded-resource": True, "properties": {"foo": {"type": "string"}}}
-    kind: Object = {"apiVersion": {"type": "string", "default": "foos/v1"}, "kind": {"type": "string", "default": "Foo"}}
-    inner: Object = {"type": "object", "properties": {k: {"type": "string", "default": v} for k, v in metadata.items()}}
+    embedded: Object = {
+        "type": "object",
+        "x-kubernetes-embedded-resource": True,
+        "properties": {"foo": {"type": "string"}},
+    }
+    kind: Object = {
+        "apiVersion": {"type": "string", "default": "foos/v1"},
+        "kind": {"type": "string", "default": "Foo"},
+    }
+    inner: Object = {
+        "type": "object",
+        "properties": {k: {"type": "string", "default": v} for k, v in metadata.items()},
+    }
     typed = {"apiVersion": "foos/v1", "kind": "Foo", "metadata": metadata}
     properties: Object = {
         "fields": {**embedded, "properties": {**kind, "metadata": inner}},
-        "whole": {**embedded, "properties": {**kind, "metadata": {"type": "object", "default": metadata}}},
+        "whole": {
+            **embedded,
+            "properties": {**kind, "metadata": {"type": "object", "default": metadata}},
+        },
         "object": {**embedded, "default": typed},
-        "around": {"type": "object", "properties": {"embedded": embedded}, "default": {"embedded": typed}},
+        "around": {
+            "type": "object",
+            "properties": {"embedded": embedded},
+            "default": {"embedded": typed},
+        },
     }
     await define(api, definition({"type": "object", "properties": properties}))
     made = await api.ok("POST", FOOS, foo(fields={"metadata": {}}, whole={}))
     good = {"apiVersion": "foos/v1", "kind": "Foo", "metadata": {"name": "x"}}
-    assert {name: made[name] for name in properties} == {"fields": good, "whole": good, "object": good, "around": {"embedded": good}}
+    assert {name: made[name] for name in properties} == {
+        "fields": good,
+        "whole": good,
+        "object": good,
+        "around": {"embedded": good},
+    }
 
 
 async def test_status_that_creating_drops_is_read_with_its_default(api: Api) -> None:
-    status = {"type": "object", "default": {}, "properties": {"phase": {"type": "string", "default": "New"}}}
-    await define(api, definition({"type": "object", "properties": {"status": status}}, subresources={"status": {}}))
+    status = {
+        "type": "object",
+        "default": {},
+        "properties": {"phase": {"type": "string", "default": "New"}},
+    }
+    await define(
+        api,
+        definition(
+            {"type": "object", "properties": {"status": status}}, subresources={"status": {}}
+        ),
+    )
     made = await api.ok("POST", FOOS, foo(status={"phase": "Old"}))
     assert made["status"] == {"phase": "New"}
     assert (await api.ok("GET", f"{FOOS}/f"))["status"] == {"phase": "New"}
@@ -223,7 +324,15 @@ async def test_fields_that_the_stored_version_does_not_know_are_lost(api: Api) -
 
 
 async def test_unknown_fields_go_with_a_warning_or_are_refused(api: Api) -> None:
-    await define(api, definition({"type": "object", "properties": {"spec": {"type": "object", "properties": {"x": {"type": "string"}}}}}))
+    await define(
+        api,
+        definition(
+            {
+                "type": "object",
+                "properties": {"spec": {"type": "object", "properties": {"x": {"type": "string"}}}},
+            }
+        ),
+    )
     made = await api.ok("POST", f"{FOOS}?fieldValidation=Warn", foo(spec={"x": "a", "y": 1}))
     assert made["spec"] == {"x": "a"}
     assert api.warnings == ['299 - "unknown field \\"spec.y\\""']
@@ -240,11 +349,16 @@ async def test_deprecated_versions_warn(api: Api) -> None:
 
 
 async def test_a_stored_value_that_a_new_rule_refuses_may_stay_with_a_warning(api: Api) -> None:
-    crd = definition({"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}})
+    crd = definition(
+        {"type": "object", "properties": {"a": {"type": "integer"}, "b": {"type": "integer"}}}
+    )
     await define(api, crd)
     await api.ok("POST", FOOS, foo(a=1, b=1))
     number = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]["a"]
-    number |= {"minimum": 5, "x-kubernetes-validations": [{"rule": "self > 5", "message": "too few"}]}
+    number |= {
+        "minimum": 5,
+        "x-kubernetes-validations": [{"rule": "self > 5", "message": "too few"}],
+    }
     await define(api, crd)
     status, answer = await api.patch(f"{FOOS}/f", {"b": 2})
     assert (status, answer["b"]) == (200, 2)
@@ -254,22 +368,36 @@ async def test_a_stored_value_that_a_new_rule_refuses_may_stay_with_a_warning(ap
 
 
 async def test_a_status_update_changes_status_alone(api: Api) -> None:
-    schema: Object = {"type": "object", "properties": {"spec": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}}}
+    schema: Object = {
+        "type": "object",
+        "properties": {"spec": {"type": "object", "x-kubernetes-preserve-unknown-fields": True}},
+    }
     schema["properties"]["status"] = {"type": "object", "properties": {"n": {"type": "integer"}}}
     await define(api, definition(schema, subresources={"status": {}}))
     made = await api.ok("POST", FOOS, foo(spec={"x": 1}, status={"n": 1}))
     assert "status" not in made
     made["spec"], made["status"], made["metadata"]["labels"] = {"x": 2}, {"n": 2}, {"a": "b"}
     changed = await api.ok("PUT", f"{FOOS}/f/status", made)
-    assert (changed["spec"], changed["status"], changed["metadata"].get("labels")) == ({"x": 1}, {"n": 2}, None)
+    assert (changed["spec"], changed["status"], changed["metadata"].get("labels")) == (
+        {"x": 1},
+        {"n": 2},
+        None,
+    )
     assert changed["metadata"]["generation"] == 1
     status, answer = await api.patch(f"{FOOS}/f/status", {"status": {"n": "x"}})
     assert (status, [field for _, field, _ in causes(answer)]) == (422, ["status.n"])
 
 
 @pytest.mark.parametrize(("depth", "wanted"), [(200, 201), (400, 400), (5000, 400)])
-async def test_objects_that_are_nested_too_deeply_are_refused(api: Api, depth: int, wanted: int) -> None:
+async def test_objects_that_are_nested_too_deeply_are_refused(
+    api: Api, depth: int, wanted: int
+) -> None:
     await define(api, definition())
-    body = b'{"apiVersion":"example.com/v1","kind":"Foo","metadata":{"name":"f"},"a":' + b'{"b":' * depth + b"1" + b"}" * (depth + 1)
+    body = (
+        b'{"apiVersion":"example.com/v1","kind":"Foo","metadata":{"name":"f"},"a":'
+        + b'{"b":' * depth
+        + b"1"
+        + b"}" * (depth + 1)
+    )
     status, answer = await api("POST", FOOS, body)
     assert status == wanted, answer

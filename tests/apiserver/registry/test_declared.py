@@ -9,16 +9,25 @@ from apiserver.fielderrors import required
 from apiserver.kinds.catalog import resources
 from apiserver.kinds.declarative.run import DEFAULT_GATES, Gates, covered
 from apiserver.meta.gvk import GroupResource
-from apiserver.registry.declared import with_declared
+from apiserver.registry.write import with_declared
 
 
 def errors_of(
-    group: str, name: str, obj: dict[str, Any], written: list[Any], gates: Gates = DEFAULT_GATES, subresource: str = ""
+    group: str,
+    name: str,
+    obj: dict[str, Any],
+    written: list[Any],
+    gates: Gates = DEFAULT_GATES,
+    subresource: str = "",
 ) -> list[str]:
     resource = resources()[GroupResource(group, name)]
-    scope: Any = SimpleNamespace(resource=resource, version="v1", schema=resource.versions["v1"].schema, subresource=subresource)
-    registry: Any = SimpleNamespace(gates=gates)
-    return [str(e) for e in with_declared(registry, scope, obj, None, written)]
+    scope: Any = SimpleNamespace(
+        resource=resource,
+        version="v1",
+        schema=resource.versions["v1"].schema,
+        subresource=subresource,
+    )
+    return [str(e) for e in with_declared(gates, scope, obj, None, written)]
 
 
 def test_declared_errors_follow_the_others() -> None:
@@ -34,10 +43,32 @@ def test_the_gates_of_the_registry_count() -> None:
     role = {"rules": [{"apiGroups": [""]}]}
     group = "rbac.authorization.k8s.io"
     assert errors_of(group, "roles", role, [twin]) == ["rules[0].verbs: Required value: by hand"]
-    assert errors_of(group, "roles", role, [twin], Gates(takeover=True)) == ["rules[0].verbs: Required value"]
+    assert errors_of(group, "roles", role, [twin], Gates(takeover=True)) == [
+        "rules[0].verbs: Required value"
+    ]
 
 
 def test_kinds_without_rules_and_other_subresources_stay_as_they_are() -> None:
     assert errors_of("", "configmaps", {}, []) == []
-    assert errors_of("policy", "poddisruptionbudgets", {"status": {"expectedPods": -1}}, [], subresource="other") == []
-    assert len(errors_of("policy", "poddisruptionbudgets", {"status": {"expectedPods": -1}}, [], subresource="status")) == 1
+    assert (
+        errors_of(
+            "policy",
+            "poddisruptionbudgets",
+            {"status": {"expectedPods": -1}},
+            [],
+            subresource="other",
+        )
+        == []
+    )
+    assert (
+        len(
+            errors_of(
+                "policy",
+                "poddisruptionbudgets",
+                {"status": {"expectedPods": -1}},
+                [],
+                subresource="status",
+            )
+        )
+        == 1
+    )

@@ -1,4 +1,5 @@
-"""Numbers that are integers in Go's notation and too large for 64 bits: they are kept as floats, and printed as Go prints them."""
+"""Numbers that are integers in Go's notation and too large for 64 bits: they are kept as floats,
+and printed as Go prints them."""
 
 from __future__ import annotations
 
@@ -6,8 +7,9 @@ from collections.abc import AsyncIterator
 
 import pytest_asyncio
 
+from apiserver.meta.objects import Object
 from apiserver.storage.postgres import PostgresStore
-from tests.support.api import Api, Object, serving
+from tests.support.api import Api, serving
 from tests.support.webhooks import converting, webhook
 from tests.support.widgets import V1, V2, define, widget
 

@@ -1,4 +1,5 @@
-"""Managers who wrote in versions that are no more: of built-in kinds they are forgotten, of custom resources they stop applies."""
+"""Managers who wrote in versions that are no more: of built-in kinds they are forgotten, of custom
+resources they stop applies."""
 
 from __future__ import annotations
 
@@ -10,26 +11,44 @@ import pytest
 from apiserver.errors import ApiError
 from apiserver.kinds import catalog
 from apiserver.meta.gvk import GroupResource
+from apiserver.meta.objects import Object
 from apiserver.registry.managers import make_manager
 from tests.support.definitions import definition, resource_of
 
-Object = dict[str, Any]
-
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
-SCHEMA = {"type": "object", "properties": {"spec": {"type": "object", "properties": {"a": {"type": "string"}}}}}
+SCHEMA = {
+    "type": "object",
+    "properties": {"spec": {"type": "object", "properties": {"a": {"type": "string"}}}},
+}
 DEPLOYMENTS = catalog.resources()[GroupResource("apps", "deployments")]
 
 
 def entry(api_version: str) -> Object:
-    return {"manager": "old", "operation": "Apply", "apiVersion": api_version, "fieldsType": "FieldsV1", "fieldsV1": {"f:spec": {}}}
+    return {
+        "manager": "old",
+        "operation": "Apply",
+        "apiVersion": api_version,
+        "fieldsType": "FieldsV1",
+        "fieldsV1": {"f:spec": {}},
+    }
 
 
 def deployment(**metadata: Any) -> Object:
-    return {"apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "x", **metadata}, "spec": {"replicas": 1}}
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "x", **metadata},
+        "spec": {"replicas": 1},
+    }
 
 
 def foo(a: str, **metadata: Any) -> Object:
-    return {"apiVersion": "example.com/v1", "kind": "Foo", "metadata": {"name": "x", **metadata}, "spec": {"a": a}}
+    return {
+        "apiVersion": "example.com/v1",
+        "kind": "Foo",
+        "metadata": {"name": "x", **metadata},
+        "spec": {"a": a},
+    }
 
 
 def test_managers_in_removed_versions_of_built_in_kinds_go() -> None:
@@ -49,7 +68,10 @@ def test_managers_in_removed_versions_of_definitions_stop_applies(live: Object) 
     with pytest.raises(ApiError) as refused:
         manager.apply(live, foo("1"), "new", force=True, api_version="example.com/v1", now=NOW)
     assert refused.value.code == 500
-    assert refused.value.message == "request to convert CR to an invalid group/version: example.com/v1alpha1"
+    assert (
+        refused.value.message
+        == "request to convert CR to an invalid group/version: example.com/v1alpha1"
+    )
 
 
 def test_an_update_then_loses_all_managers(live: Object) -> None:

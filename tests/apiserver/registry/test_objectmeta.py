@@ -1,4 +1,5 @@
-"""Metadata rules (k8s.io/apimachinery ``api/validation/objectmeta.go``): texts, and how often an update names one mistake."""
+"""Metadata rules (k8s.io/apimachinery ``api/validation/objectmeta.go``): texts, and how often an
+update names one mistake."""
 
 from __future__ import annotations
 
@@ -10,9 +11,9 @@ import pytest
 from apiserver.kinds import catalog
 from apiserver.kinds.base import Kind
 from apiserver.meta.gvk import GroupResource
+from apiserver.meta.objects import Object
 from apiserver.registry.objectmeta import validate, validate_update
 
-Object = dict[str, Any]
 OWNER = {"apiVersion": "v1", "kind": "ConfigMap", "name": "o", "uid": "1"}
 
 
@@ -30,17 +31,27 @@ def messages(group: str = "", resource: str = "configmaps", **metadata: Any) -> 
 
 def counted(group: str, resource: str, **metadata: Any) -> Counter[str]:
     kind = hooks(group, resource)
-    return Counter(e.path for e in validate_update(obj(**metadata), obj(), kind, namespaced=True, whole=True))
+    return Counter(
+        e.path for e in validate_update(obj(**metadata), obj(), kind, namespaced=True, whole=True)
+    )
 
 
 @pytest.mark.parametrize(
     ("owner", "text"),
     [
-        (OWNER | {"apiVersion": "a/b/c"}, 'metadata.ownerReferences.apiVersion: Invalid value: "a/b/c": version must not be empty'),
-        (OWNER | {"kind": ""}, 'metadata.ownerReferences.kind: Invalid value: "": must not be empty'),
+        (
+            OWNER | {"apiVersion": "a/b/c"},
+            'metadata.ownerReferences.apiVersion: Invalid value: "a/b/c": version must not be '
+            "empty",
+        ),
+        (
+            OWNER | {"kind": ""},
+            'metadata.ownerReferences.kind: Invalid value: "": must not be empty',
+        ),
         (
             {"apiVersion": "v1", "kind": "Event", "name": "o", "uid": "1"},
-            'metadata.ownerReferences: Invalid value: {"apiVersion":"v1","kind":"Event","name":"o","uid":"1"}: '
+            "metadata.ownerReferences: Invalid value: "
+            '{"apiVersion":"v1","kind":"Event","name":"o","uid":"1"}: '
             "/v1, Kind=Event is disallowed from being an owner",
         ),
     ],
@@ -53,27 +64,38 @@ def test_one_controller_is_enough() -> None:
     two = [OWNER | {"controller": True}, OWNER | {"name": "p", "controller": True}]
     (text,) = messages(ownerReferences=two)
     assert text == (
-        'metadata.ownerReferences: Invalid value: [{"apiVersion":"v1","kind":"ConfigMap","name":"o","uid":"1","controller":true},'
+        "metadata.ownerReferences: Invalid value: "
+        '[{"apiVersion":"v1","kind":"ConfigMap","name":"o","uid":"1","controller":true},'
         '{"apiVersion":"v1","kind":"ConfigMap","name":"p","uid":"1","controller":true}]: '
-        'Only one reference can have Controller set to true. Found "true" in references for ConfigMap/o and ConfigMap/p'
+        'Only one reference can have Controller set to true. Found "true" in references for '
+        "ConfigMap/o and ConfigMap/p"
     )
 
 
 def test_the_garbage_collectors_finalizers_exclude_each_other() -> None:
-    text = 'metadata.finalizers: Invalid value: ["orphan","foregroundDeletion"]: finalizer orphan and foregroundDeletion cannot be both set'
+    text = (
+        'metadata.finalizers: Invalid value: ["orphan","foregroundDeletion"]: finalizer '
+        "orphan and foregroundDeletion cannot be both set"
+    )
     assert messages(finalizers=["orphan", "foregroundDeletion"]) == [text]
 
 
 def test_finalizers_without_a_domain_are_refused_by_the_kinds_that_ask_for_one() -> None:
-    text = 'metadata.finalizers[0]: Invalid value: "mine": name is neither a standard finalizer name nor is it fully qualified'
+    text = (
+        'metadata.finalizers[0]: Invalid value: "mine": name is neither a standard '
+        "finalizer name nor is it fully qualified"
+    )
     assert messages(finalizers=["mine"]) == [text]
     assert messages("coordination.k8s.io", "leases", finalizers=["mine"]) == []
 
 
 @pytest.mark.parametrize(
-    ("group", "resource", "labels"), [("", "configmaps", 4), ("apps", "deployments", 3), ("coordination.k8s.io", "leases", 3)]
+    ("group", "resource", "labels"),
+    [("", "configmaps", 4), ("apps", "deployments", 3), ("coordination.k8s.io", "leases", 3)],
 )
-def test_an_update_names_a_mistake_as_often_as_it_is_validated(group: str, resource: str, labels: int) -> None:
+def test_an_update_names_a_mistake_as_often_as_it_is_validated(
+    group: str, resource: str, labels: int
+) -> None:
     assert counted(group, resource, labels={"a": "not good"})["metadata.labels"] == labels
     assert counted(group, resource, finalizers=["a/b/c"])["metadata.finalizers"] == labels - 2
     assert counted(group, resource, uid="other")["metadata.uid"] == 2

@@ -1,4 +1,5 @@
-"""Rules of writing and deleting that only show through the whole API: which of two mistakes is named, what a deletion leaves behind."""
+"""Rules of writing and deleting that only show through the whole API: which of two mistakes is
+named, what a deletion leaves behind."""
 
 from __future__ import annotations
 
@@ -28,19 +29,30 @@ def config_map(name: str = "x", **metadata: Any) -> dict[str, Any]:
 
 
 async def test_an_apply_that_creates_may_not_name_a_uid(api: Api) -> None:
-    status, found = await api.patch(f"{CONFIG_MAPS}/x", config_map(uid="mine"), "apply", fieldManager="m")
+    status, found = await api.patch(
+        f"{CONFIG_MAPS}/x", config_map(uid="mine"), "apply", fieldManager="m"
+    )
     assert status == 409
-    assert found["message"].endswith("uid mismatch: the provided object specified uid mine, and no existing object was found")
+    assert found["message"].endswith(
+        "uid mismatch: the provided object specified uid mine, and no existing object was found"
+    )
 
 
 async def test_a_patch_of_nothing_is_not_found_whatever_it_says(api: Api) -> None:
-    status, _ = await api("PATCH", f"{CONFIG_MAPS}/none", b"no patch", "application/merge-patch+json")
+    status, _ = await api(
+        "PATCH", f"{CONFIG_MAPS}/none", b"no patch", "application/merge-patch+json"
+    )
     assert status == 404
 
 
 async def test_a_job_goes_only_when_somebody_lets_go_of_its_pods(api: Api) -> None:
     pod = {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i"}]}
-    job = {"apiVersion": "batch/v1", "kind": "Job", "metadata": {"name": "j"}, "spec": {"template": {"spec": pod}}}
+    job = {
+        "apiVersion": "batch/v1",
+        "kind": "Job",
+        "metadata": {"name": "j"},
+        "spec": {"template": {"spec": pod}},
+    }
     await api.ok("POST", JOBS, job)
     marked = await api.ok("DELETE", f"{JOBS}/j")
     assert marked["metadata"]["finalizers"] == ["orphan"]
@@ -50,9 +62,17 @@ async def test_a_job_goes_only_when_somebody_lets_go_of_its_pods(api: Api) -> No
 
 
 async def test_what_goes_at_once_is_seen_as_it_was(api: Api) -> None:
-    pod = {"nodeName": "n", "automountServiceAccountToken": False, "containers": [{"name": "c", "image": "i"}]}
-    await api.ok("POST", "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "default"}})
-    await api.ok("POST", PODS, {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": pod})
+    pod = {
+        "nodeName": "n",
+        "automountServiceAccountToken": False,
+        "containers": [{"name": "c", "image": "i"}],
+    }
+    await api.ok(
+        "POST", "/api/v1/namespaces/default/serviceaccounts", {"metadata": {"name": "default"}}
+    )
+    await api.ok(
+        "POST", PODS, {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": pod}
+    )
     await api.ok("DELETE", f"{PODS}/p?propagationPolicy=Foreground&gracePeriodSeconds=0")
     gone = await api.ok("DELETE", f"{PODS}/p?propagationPolicy=Background")
     assert gone["metadata"]["finalizers"] == ["foregroundDeletion"]
@@ -73,14 +93,36 @@ async def test_an_unsafe_deletion_is_a_right_of_its_own(api: Api) -> None:
         return Decision(attributes.verb != "unsafe-delete-ignore-read-errors")
 
     api.server.authorizer = cast(Any, SimpleNamespace(authorize=authorize))
-    status, found = await api("DELETE", f"{CONFIG_MAPS}/x?ignoreStoreReadErrorWithClusterBreakingPotential=true")
+    status, found = await api(
+        "DELETE", f"{CONFIG_MAPS}/x?ignoreStoreReadErrorWithClusterBreakingPotential=true"
+    )
     assert status == 403
-    why = 'configmaps "x" is forbidden: not permitted to do "unsafe-delete-ignore-read-errors", reason: '
+    why = (
+        'configmaps "x" is forbidden: not permitted to do '
+        '"unsafe-delete-ignore-read-errors", reason: '
+    )
     assert found["message"] == why
 
 
 async def test_what_an_answer_cannot_be_written_in_counts_before_what_was_asked(api: Api) -> None:
-    status, found = await api("POST", f"{CONFIG_MAPS}?dryRun=Some", config_map(), "text/plain", accept="text/html")
+    status, found = await api(
+        "POST", f"{CONFIG_MAPS}?dryRun=Some", config_map(), "text/plain", accept="text/html"
+    )
     assert (status, found["reason"]) == (406, "NotAcceptable")
     status, found = await api("POST", f"{CONFIG_MAPS}?dryRun=Some", config_map(), "text/plain")
     assert (status, found["reason"]) == (415, "UnsupportedMediaType")
+
+
+async def test_of_several_errors_in_a_patched_object_its_text_says_which_is_first(api: Api) -> None:
+    """Members that a patch touches are sorted in the text, whatever their order in the patch."""
+    roles = "/apis/rbac.authorization.k8s.io/v1/clusterroles"
+    await api.ok("POST", roles, {"kind": "ClusterRole", "metadata": {"name": "r"}})
+    patch = b'{"rules":[{"verbs":"get","resources":"pods"}]}'
+    status, found = await api("PATCH", f"{roles}/r", patch, "application/merge-patch+json")
+    assert status == 422
+    assert found["message"].endswith("PolicyRule.rules.resources of type []string")
+    patch = b'{"zone":1,"area":1}'
+    status, found = await api(
+        "PATCH", f"{roles}/r?fieldValidation=Strict", patch, "application/merge-patch+json"
+    )
+    assert found["message"].endswith('unknown field "area", unknown field "zone"')

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import pytest
 
@@ -10,14 +10,20 @@ from apiserver.codec import negotiate
 from apiserver.errors import Invalid, NotFound
 from apiserver.kinds import catalog
 from apiserver.meta.gvk import GroupResource
-from apiserver.registry import patching, scaling
+from apiserver.meta.objects import Object
+from apiserver.registry import patching, patchtypes, scaling
+from apiserver.registry.core import Registry
 from apiserver.registry.options import WriteOptions
 from apiserver.registry.scope import Scope, Tenant
 from apiserver.schema import builtin
 from apiserver.user import User
 
-Object = dict[str, Any]
-SCALE: Object = {"apiVersion": "autoscaling/v1", "kind": "Scale", "metadata": {"name": "x"}, "spec": {"replicas": 1}}
+SCALE: Object = {
+    "apiVersion": "autoscaling/v1",
+    "kind": "Scale",
+    "metadata": {"name": "x"},
+    "spec": {"replicas": 1},
+}
 
 
 @pytest.fixture
@@ -26,24 +32,34 @@ def scope() -> Scope:
     return Scope(Tenant(1, "t"), found, found.versions["v1"], User("ann"), "ns", "x")
 
 
+async def merged(scope: Scope, patch: patching.Patch, live: Object | None) -> Object:
+    no_registry = cast(Registry, None)
+    return await patching.Merge(scope, patch).make(no_registry, scope, scope.asker(0), live)
+
+
 def patch(media_type: str, body: bytes, **options: Any) -> patching.Patch:
-    return patching.Patch(media_type, body, "m", WriteOptions(**options))
+    return patching.Patch(patchtypes.BY_MEDIA_TYPE[media_type], body, "m", WriteOptions(**options))
 
 
-@pytest.mark.parametrize("media_type", [negotiate.JSON_PATCH, negotiate.MERGE_PATCH, negotiate.STRATEGIC_PATCH])
+@pytest.mark.parametrize(
+    "media_type", [negotiate.JSON_PATCH, negotiate.MERGE_PATCH, negotiate.STRATEGIC_PATCH]
+)
 async def test_a_patch_of_a_missing_object_is_not_read(scope: Scope, media_type: str) -> None:
     with pytest.raises(NotFound):
-        await patching._merging(scope, patch(media_type, b"no patch at all"))(None)
+        await merged(scope, patch(media_type, b"no patch at all"), None)
 
 
 async def test_an_object_that_loses_its_kind_keeps_it(scope: Scope) -> None:
     live = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "x", "namespace": "ns"}}
-    made = await patching._merging(scope, patch(negotiate.MERGE_PATCH, b'{"kind":null,"data":{"a":"b"}}'))(live)
-    assert (made["kind"], made["data"]) == ("ConfigMap", {"a": "b"})
+    body = b'{"kind":null,"data":{"a":"b"}}'
+    new = await merged(scope, patch(negotiate.MERGE_PATCH, body), live)
+    assert (new["kind"], new["data"]) == ("ConfigMap", {"a": "b"})
 
 
 def scaled(scope: Scope, body: bytes, **options: Any) -> Object:
-    merge = patching.merger(scope, patch(negotiate.MERGE_PATCH, body, **options), builtin.schema_for(scaling.SCALE))
+    merge = patching.merger(
+        scope, patch(negotiate.MERGE_PATCH, body, **options), builtin.schema_for(scaling.SCALE)
+    )
     return merge(SCALE, lambda *_: None, scaling.decode_scale)
 
 
@@ -52,5 +68,8 @@ def test_fields_of_a_scale_are_validated_as_those_of_any_object(scope: Scope) ->
     assert scope.warnings == ['unknown field "spec.none"']
     with pytest.raises(Invalid, match=r'strict decoding error: unknown field "spec.none"'):
         scaled(scope, b'{"spec":{"none":1}}', field_validation="Strict")
-    with pytest.raises(Invalid, match=r"cannot unmarshal string into Go struct field ScaleSpec.spec.replicas of type int32"):
+    with pytest.raises(
+        Invalid,
+        match=r"cannot unmarshal string into Go struct field ScaleSpec.spec.replicas of type int32",
+    ):
         scaled(scope, b'{"spec":{"replicas":"two"}}')

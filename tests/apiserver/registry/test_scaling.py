@@ -10,14 +10,15 @@ from apiserver.codec import negotiate
 from apiserver.errors import ApplyConflict, BadRequest
 from apiserver.kinds import catalog
 from apiserver.meta.gvk import GroupResource
+from apiserver.meta.objects import Object
 from apiserver.registry import scaling
 from apiserver.registry.options import WriteOptions
 from apiserver.registry.patching import Patch
+from apiserver.registry.patchtypes import BY_MEDIA_TYPE
 from apiserver.registry.scope import Scope, Tenant
 from apiserver.user import User
 from tests.support.kindtools import typed, workload
 
-Object = dict[str, Any]
 TWICE = b'{"kind":"Scale","apiVersion":"autoscaling/v1","spec":{"replicas":1,"replicas":1}}'
 DOUBLED = 'line 1: key "replicas" already set in map'
 
@@ -34,17 +35,32 @@ def live() -> Object:
     made["metadata"] |= {"name": "x", "namespace": "ns", "uid": "u", "resourceVersion": "7"}
     made["spec"]["replicas"] = 1
     fields = {"f:spec": {"f:replicas": {}}}
-    entry = {"manager": "one", "operation": "Apply", "apiVersion": "apps/v1", "fieldsType": "FieldsV1", "fieldsV1": fields}
+    entry = {
+        "manager": "one",
+        "operation": "Apply",
+        "apiVersion": "apps/v1",
+        "fieldsType": "FieldsV1",
+        "fieldsV1": fields,
+    }
     return {**made, "metadata": {**made["metadata"], "managedFields": [entry]}}
 
 
-def applied(scope: Scope, live: Object, body: bytes, manager: str = "two", **options: Any) -> Object:
-    return scaling.applied(scope, live, manager, Patch(negotiate.APPLY_YAML, body, manager, WriteOptions(**options)))
+def applied(
+    scope: Scope, live: Object, body: bytes, manager: str = "two", **options: Any
+) -> Object:
+    return scaling.applied(
+        scope,
+        live,
+        manager,
+        Patch(BY_MEDIA_TYPE[negotiate.APPLY_YAML], body, manager, WriteOptions(**options)),
+    )
 
 
 def scale(replicas: int, **metadata: str) -> bytes:
     names = "".join(f"\n  {name}: {value}" for name, value in metadata.items()) or " {}"
-    return f"kind: Scale\napiVersion: autoscaling/v1\nmetadata:{names}\nspec: {{replicas: {replicas}}}".encode()
+    return (
+        f"kind: Scale\napiVersion: autoscaling/v1\nmetadata:{names}\nspec: {{replicas: {replicas}}}"
+    ).encode()
 
 
 def test_the_manager_of_the_object_is_in_the_way(scope: Scope, live: Object) -> None:
@@ -52,7 +68,9 @@ def test_the_manager_of_the_object_is_in_the_way(scope: Scope, live: Object) -> 
         applied(scope, live, scale(2))
     forced = applied(scope, live, scale(2), force=True)
     assert forced["spec"]["replicas"] == 2
-    assert [(e["manager"], e.get("subresource")) for e in forced["metadata"]["managedFields"]] == [("two", "scale")]
+    assert [(e["manager"], e.get("subresource")) for e in forced["metadata"]["managedFields"]] == [
+        ("two", "scale")
+    ]
 
 
 def test_equal_replicas_are_shared(scope: Scope, live: Object) -> None:
@@ -63,11 +81,19 @@ def test_equal_replicas_are_shared(scope: Scope, live: Object) -> None:
 @pytest.mark.parametrize(
     ("metadata", "text"),
     [
-        ({"name": "other"}, r"the name of the object \(other\) does not match the name on the URL \(x\)"),
-        ({"name": "x", "namespace": "other"}, "the namespace of the provided object does not match the namespace sent on the request"),
+        (
+            {"name": "other"},
+            r"the name of the object \(other\) does not match the name on the URL \(x\)",
+        ),
+        (
+            {"name": "x", "namespace": "other"},
+            "the namespace of the provided object does not match the namespace sent on the request",
+        ),
     ],
 )
-def test_a_scale_of_another_object_is_refused(scope: Scope, live: Object, metadata: dict[str, str], text: str) -> None:
+def test_a_scale_of_another_object_is_refused(
+    scope: Scope, live: Object, metadata: dict[str, str], text: str
+) -> None:
     with pytest.raises(BadRequest, match=text):
         applied(scope, live, scale(1, **metadata))
 

@@ -11,7 +11,9 @@ from apiserver.registry import seeding
 from apiserver.registry.scope import Tenant
 
 
-async def test_a_tenant_is_looked_at_once_and_all_are_forgotten_when_they_are_too_many(monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_tenant_is_looked_at_once_and_all_are_forgotten_when_they_are_too_many(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     asked: list[int] = []
 
     class Store:

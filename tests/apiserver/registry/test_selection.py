@@ -7,14 +7,13 @@ import pytest
 from apiserver.errors import BadRequest
 from apiserver.kinds import catalog
 from apiserver.meta.gvk import GroupResource
-from apiserver.registry.selection import known_field
 
 ONLY = 'is not a known field selector: only "metadata.name", "metadata.namespace"'
 
 
 def known(group: str, resource: str, name: str) -> str:
     found = catalog.resources()[GroupResource(group, resource)]
-    return known_field(found, found.storage_version, name)
+    return found.stored_field(found.storage_version, name)
 
 
 @pytest.mark.parametrize(

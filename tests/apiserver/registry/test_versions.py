@@ -1,4 +1,5 @@
-"""The laws of watching through conversion: a selecting watch sees what one on the unconverted objects sees, if nothing is converted."""
+"""The laws of watching through conversion: a selecting watch sees what one on the unconverted
+objects sees, if nothing is converted."""
 
 from __future__ import annotations
 
@@ -10,10 +11,17 @@ import orjson
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apiserver.kinds.apiextensions.conversion import ConversionWebhook
+from apiserver.kinds.served import ConversionWebhook
 from apiserver.meta.gvk import GroupResource
 from apiserver.registry.versions import Conversions
-from apiserver.storage.interface import Event, EventType, ObjectKey, Record, splice_resource_version, without_resource_version
+from apiserver.storage.interface import (
+    Event,
+    EventType,
+    ObjectKey,
+    Record,
+    splice_resource_version,
+    without_resource_version,
+)
 from apiserver.watch.cache import Cache
 from apiserver.watch.entry import WatchEvent
 from tests.support.definitions import definition, resource_of
@@ -33,7 +41,9 @@ def selected(labels: Mapping[str, str], fields: Mapping[str, str]) -> bool:
 class Unconverted:
     """A converter that finds every object in the right version."""
 
-    async def entries(self, tenant: Any, lookup: Any, resource: Any, entries: Any, version: str) -> Any:
+    async def entries(
+        self, tenant: Any, lookup: Any, resource: Any, entries: Any, version: str
+    ) -> Any:
         return list(entries)
 
 
@@ -57,9 +67,18 @@ def log(steps: list[tuple[str, str]]) -> list[Event]:
         kind: EventType = "DELETED" if not label else "MODIFIED" if name in state else "ADDED"
         if label:
             metadata = {"name": name, "labels": {"x": label}}
-            state[name] = orjson.dumps({"kind": "Foo", "apiVersion": "example.com/v1", "metadata": metadata})
+            state[name] = orjson.dumps(
+                {"kind": "Foo", "apiVersion": "example.com/v1", "metadata": metadata}
+            )
         data = state[name] if label else state.pop(name)
-        found.append(Event(kind, Record(ObjectKey(*FOOS, "", name), f"uid-{name}", version, data), version - 1, 0))
+        found.append(
+            Event(
+                kind,
+                Record(ObjectKey(*FOOS, "", name), f"uid-{name}", version, data),
+                version - 1,
+                0,
+            )
+        )
     return found
 
 
@@ -79,9 +98,16 @@ async def test_selecting_after_conversion_is_selecting(steps: list[tuple[str, st
 
 
 @given(st.dictionaries(st.text(max_size=5), st.text(max_size=5), max_size=3), st.integers(1, 2**40))
-def test_a_resource_version_that_was_put_in_can_be_taken_out(labels: dict[str, str], version: int) -> None:
+def test_a_resource_version_that_was_put_in_can_be_taken_out(
+    labels: dict[str, str], version: int
+) -> None:
     metadata = {"labels": labels} if labels else {}
     data = orjson.dumps(
-        {"kind": "Foo", "apiVersion": "example.com/v1", "metadata": metadata, "spec": {"metadata": {"resourceVersion": "7"}}}
+        {
+            "kind": "Foo",
+            "apiVersion": "example.com/v1",
+            "metadata": metadata,
+            "spec": {"metadata": {"resourceVersion": "7"}},
+        }
     )
     assert without_resource_version(splice_resource_version(data, version), version) == data

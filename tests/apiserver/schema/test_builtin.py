@@ -13,7 +13,11 @@ CORE = "io.k8s.api.core.v1."
 
 def test_markers_go_names_and_defaults_of_a_list() -> None:
     containers = definition(f"{CORE}PodSpec").properties["containers"]  # type: ignore[index]
-    assert (containers.list_type, containers.map_keys, containers.patch_merge_key) == ("map", ("name",), "name")
+    assert (containers.list_type, containers.map_keys, containers.patch_merge_key) == (
+        "map",
+        ("name",),
+        "name",
+    )
     assert containers.patch_strategy == {"merge"}
     assert containers.go_type == "[]v1.Container"
     ports = containers.items.properties["ports"]  # type: ignore[union-attr, index]
@@ -40,7 +44,11 @@ def test_markers_beside_a_reference_win() -> None:
         ("io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta", "creationTimestamp", "time"),
         ("io.k8s.apimachinery.pkg.apis.meta.v1.ManagedFieldsEntry", "fieldsV1", "fields-v1"),
         ("io.k8s.api.apps.v1.ControllerRevision", "data", "raw-extension"),
-        ("io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps", "default", "json"),
+        (
+            "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps",
+            "default",
+            "json",
+        ),
     ],
 )
 def test_special_types(name: str, member: str, special: str) -> None:
@@ -49,31 +57,49 @@ def test_special_types(name: str, member: str, special: str) -> None:
 
 
 def test_definitions_refer_to_themselves() -> None:
-    props = definition("io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps").properties
+    props = definition(
+        "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"
+    ).properties
     assert props is not None
     below = props["not"].properties
     assert below is props
 
 
 def test_every_member_has_a_go_type() -> None:
-    missing = [(n, m) for n in raw_definitions() for m, s in (definition(n).properties or {}).items() if not s.go_type]
+    missing = [
+        (n, m)
+        for n in raw_definitions()
+        for m, s in (definition(n).properties or {}).items()
+        if not s.go_type
+    ]
     assert missing == []
 
 
 def test_raw_definitions_are_open_api_again() -> None:
     raw = raw_definitions()
-    text = json.dumps([raw[name] for name in raw.published()])
+    text = json.dumps([raw[name] for name in raw])
     assert "$defs" not in text and '"null"' not in text
     secret = raw[f"{CORE}Secret"]
     assert secret["type"] == "object" and "enum" not in secret["properties"]["kind"]
-    assert secret["properties"]["metadata"]["$ref"] == "#/definitions/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+    assert (
+        secret["properties"]["metadata"]["$ref"]
+        == "#/definitions/io.k8s.apimachinery.pkg.apis.meta.v1.ObjectMeta"
+    )
     assert raw[f"{CORE}ContainerPort"]["properties"]["protocol"]["default"] == "TCP"
 
 
 def test_kinds_of_every_group() -> None:
-    for gvk in [("apps", "v1", "DeleteOptions"), ("", "v1", "Status"), ("autoscaling", "v1", "Scale"), ("policy", "v1", "Eviction"),
-                ("meta.k8s.io", "v1", "CreateOptions"), ("batch", "v1", "PatchOptions"), ("storage.k8s.io", "v1", "WatchEvent"),
-                ("authentication.k8s.io", "v1", "TokenRequest"), ("meta.k8s.io", "v1", "PartialObjectMetadata")]:  # fmt: skip
+    for gvk in [
+        ("apps", "v1", "DeleteOptions"),
+        ("", "v1", "Status"),
+        ("autoscaling", "v1", "Scale"),
+        ("policy", "v1", "Eviction"),
+        ("meta.k8s.io", "v1", "CreateOptions"),
+        ("batch", "v1", "PatchOptions"),
+        ("storage.k8s.io", "v1", "WatchEvent"),
+        ("authentication.k8s.io", "v1", "TokenRequest"),
+        ("meta.k8s.io", "v1", "PartialObjectMetadata"),
+    ]:
         assert schema_for(GroupVersionKind(*gvk)).is_struct()
     with pytest.raises(KeyError):
         schema_for(GroupVersionKind("apps", "v1", "Pod"))
@@ -87,7 +113,8 @@ def test_every_served_resource_has_a_schema(shared: Path) -> None:
 
 
 def test_a_definition_is_made_once() -> None:
-    """Recursive types would have no end otherwise, and each use of a definition would cost its compilation again."""
+    """Recursive types would have no end otherwise, and each use of a definition would cost its
+    compilation again."""
     name = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.JSONSchemaProps"
     assert definition(name) is definition(name)
     assert definition(name).properties["not"].properties is definition(name).properties  # type: ignore[index]

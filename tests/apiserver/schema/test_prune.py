@@ -20,11 +20,23 @@ def custom(**spec: Schema) -> Schema:
 
 
 def test_unknown_fields_go_and_are_reported_sorted() -> None:
-    schema = custom(a=STRING, list=Schema(type="array", items=struct(b=STRING)), map=Schema(type="object", additional=struct(c=STRING)))
+    schema = custom(
+        a=STRING,
+        list=Schema(type="array", items=struct(b=STRING)),
+        map=Schema(type="object", additional=struct(c=STRING)),
+    )
     obj: dict[str, Any] = {
-        "apiVersion": "e.com/v1", "kind": "Foo", "top": 1, "metadata": {"name": "x", "nickname": "y"},
-        "spec": {"z": 1, "a": {"deep": 1}, "list": [{"b": "1"}, {"q": 1}], "map": {"k": {"c": "1", "d": 2}}},
-    }  # fmt: skip
+        "apiVersion": "e.com/v1",
+        "kind": "Foo",
+        "top": 1,
+        "metadata": {"name": "x", "nickname": "y"},
+        "spec": {
+            "z": 1,
+            "a": {"deep": 1},
+            "list": [{"b": "1"}, {"q": 1}],
+            "map": {"k": {"c": "1", "d": 2}},
+        },
+    }
     assert decode_custom(schema, obj) == [
         'unknown field "metadata.nickname"',
         'unknown field "spec.a.deep"',
@@ -34,13 +46,17 @@ def test_unknown_fields_go_and_are_reported_sorted() -> None:
         'unknown field "top"',
     ]
     assert obj == {
-        "apiVersion": "e.com/v1", "kind": "Foo", "metadata": {"name": "x"},
+        "apiVersion": "e.com/v1",
+        "kind": "Foo",
+        "metadata": {"name": "x"},
         "spec": {"a": {}, "list": [{"b": "1"}, {}], "map": {"k": {"c": "1"}}},
-    }  # fmt: skip
+    }
 
 
 def test_preserved_fields_stay_but_known_ones_below_are_pruned() -> None:
-    schema = custom(free=Schema(type="object", properties={"known": struct(a=STRING)}, preserve_unknown=True))
+    schema = custom(
+        free=Schema(type="object", properties={"known": struct(a=STRING)}, preserve_unknown=True)
+    )
     obj = {"spec": {"free": {"x": {"y": 1}, "known": {"a": "1", "b": 2}}}}
     assert prune(schema, obj) == ["spec.free.known.b"]
     assert obj == {"spec": {"free": {"x": {"y": 1}, "known": {"a": "1"}}}}
@@ -66,26 +82,45 @@ def test_without_a_schema_only_the_metadata_stays() -> None:
 
 
 def test_nulls_go_unless_allowed_or_defaulted() -> None:
-    schema = custom(a=STRING, b=Schema(type="string", nullable=True), c=Schema(type="string", default="d"))
+    schema = custom(
+        a=STRING, b=Schema(type="string", nullable=True), c=Schema(type="string", default="d")
+    )
     obj = {"spec": {"a": None, "b": None, "c": None}}
     decode_custom(schema, obj)
     assert obj == {"spec": {"b": None, "c": None}}
 
 
 def test_embedded_metadata_is_an_object_meta() -> None:
-    schema = custom(object=Schema(type="object", properties={"spec": struct(a=STRING)}, embedded_resource=True))
-    embedded: dict[str, Any] = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "colour": 1}, "other": 1, "spec": {"a": "1"}}
+    schema = custom(
+        object=Schema(type="object", properties={"spec": struct(a=STRING)}, embedded_resource=True)
+    )
+    embedded: dict[str, Any] = {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p", "colour": 1},
+        "other": 1,
+        "spec": {"a": "1"},
+    }
     assert decode_custom(schema, {"spec": {"object": embedded}}) == [
         'unknown field "spec.object.other"',
         'unknown field "spec.object.metadata.colour"',
     ]
-    assert embedded == {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": {"a": "1"}}
+    assert embedded == {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {"name": "p"},
+        "spec": {"a": "1"},
+    }
 
 
 @pytest.mark.parametrize(
     ("obj", "text"),
     [
-        ({"metadata": {"labels": []}}, "json: cannot unmarshal array into Go struct field ObjectMeta.labels of type map[string]string"),
+        (
+            {"metadata": {"labels": []}},
+            "json: cannot unmarshal array into Go struct field ObjectMeta.labels of type "
+            "map[string]string",
+        ),
         (
             {"spec": {"object": {"metadata": {"labels": {"a": 1}}}}},
             'spec.object.metadata: Invalid value: {"labels":{"a":1}}: '

@@ -21,12 +21,22 @@ pytestmark = pytest.mark.shared
 
 # What the server sets whatever the client sent, by the last names of the path.
 SERVER_SET = {
-    "managedFields", "deletionTimestamp", "deletionGracePeriodSeconds", "selfLink", "generation", "resourceVersion", "uid",
-    "stringData", "status",
-}  # fmt: skip
+    "managedFields",
+    "deletionTimestamp",
+    "deletionGracePeriodSeconds",
+    "selfLink",
+    "generation",
+    "resourceVersion",
+    "uid",
+    "stringData",
+    "status",
+}
 # Scenarios in which another value than the sent one is the point of the step.
 CHANGED = {
-    ("create-errors: cluster-kind-with-namespace-in-body", "/metadata/namespace"): "a cluster-scoped object loses its namespace",
+    (
+        "create-errors: cluster-kind-with-namespace-in-body",
+        "/metadata/namespace",
+    ): "a cluster-scoped object loses its namespace",
     ("node-namespace: node-defaults", "/spec/taints"): "admission taints new nodes",
     ("secret: opaque-default", "/data/a"): "stringData wins over data",
     ("self-access-reviews: ssrr", "/spec/namespace"): "the answer to a rules review has no spec",
@@ -53,8 +63,9 @@ _Loader.yaml_implicit_resolvers = {
 
 
 def exchanges(conformance: Path) -> Iterator[Exchange]:
-    """Every POST and PUT whose JSON body has a built-in kind and whose answer is a JSON object. Steps that send values saved from
-    earlier answers are left out: the recordings do not hold those values."""
+    """Every POST and PUT whose JSON body has a built-in kind and whose answer is a JSON object.
+    Steps that send values saved from earlier answers are left out: the recordings do not hold those
+    values."""
     for scenario in sorted(conformance.glob("scenarios/*/*.yaml")):
         recorded = json.loads(scenario.with_suffix(".recorded.json").read_text())
         answers = {entry["id"]: entry.get("answer") for entry in recorded}
@@ -66,7 +77,14 @@ def exchanges(conformance: Path) -> Iterator[Exchange]:
             schema = _schema(sent)
             if schema is not None:
                 name = f"{scenario.stem}: {step['id']}"
-                yield Exchange(name, schema, sent, answer["status"], answer["body"], answer["headers"].get("warning", ""))
+                yield Exchange(
+                    name,
+                    schema,
+                    sent,
+                    answer["status"],
+                    answer["body"],
+                    answer["headers"].get("warning", ""),
+                )
 
 
 def _sent(step: dict[str, Any]) -> dict[str, Any] | None:
@@ -90,11 +108,16 @@ def _schema(sent: dict[str, Any]) -> Schema | None:
 
 
 def is_zero(value: Any) -> bool:
-    return value in (None, 0, "", "0", "0s") or not value or (isinstance(value, dict) and all(map(is_zero, value.values())))
+    return (
+        value in (None, 0, "", "0", "0s")
+        or not value
+        or (isinstance(value, dict) and all(map(is_zero, value.values())))
+    )
 
 
 def differences(decoded: Any, answer: Any, path: str = "") -> Iterator[tuple[str, Any, Any]]:
-    """Where a decoded value is not the one in the answer; zero values may have been replaced by defaults."""
+    """Where a decoded value is not the one in the answer; zero values may have been replaced by
+    defaults."""
     if isinstance(decoded, dict) and isinstance(answer, dict):
         for name, value in decoded.items():
             if name in SERVER_SET:
@@ -106,7 +129,11 @@ def differences(decoded: Any, answer: Any, path: str = "") -> Iterator[tuple[str
     elif isinstance(decoded, list) and isinstance(answer, list) and len(decoded) == len(answer):
         for i, (value, other) in enumerate(zip(decoded, answer, strict=True)):
             yield from differences(value, other, f"{path}/{i}")
-    elif decoded != answer and not is_zero(decoded) and not (isinstance(answer, str) and "<" in answer):
+    elif (
+        decoded != answer
+        and not is_zero(decoded)
+        and not (isinstance(answer, str) and "<" in answer)
+    ):
         yield path, decoded, answer
 
 
@@ -142,7 +169,9 @@ def test_what_was_accepted_is_in_the_answer(recorded: list[Exchange]) -> None:
             for difference in differences(value, exchange.answer)
             if (exchange.name, difference[0]) not in CHANGED
         ]
-        wrong += [(exchange.name, path, "no null in", value) for path in invented(value, exchange.answer)]
+        wrong += [
+            (exchange.name, path, "no null in", value) for path in invented(value, exchange.answer)
+        ]
     assert wrong == []
     assert len(seen) > 40 and seen.total() > 300
 
@@ -163,16 +192,27 @@ def test_what_was_refused_is_refused_in_the_same_words(recorded: list[Exchange])
     seen, wrong = 0, []
     for exchange in recorded:
         message = str(exchange.answer.get("message"))
-        by_decoder = "cannot be handled as" in message and "unknown conversion" not in message and "duplicate field" not in message
+        by_decoder = (
+            "cannot be handled as" in message
+            and "unknown conversion" not in message
+            and "duplicate field" not in message
+        )
         if exchange.status != 400 or not by_decoder:
             continue
         seen += 1
         try:
-            said = f"strict decoding error: {', '.join(decode(exchange.schema, exchange.sent).strict)}"
+            said = (
+                f"strict decoding error: {', '.join(decode(exchange.schema, exchange.sent).strict)}"
+            )
         except DecodeError as e:
             said = str(e)
         expected = message.partition(f" cannot be handled as a {exchange.sent['kind']}: ")[2]
-        if said.replace("2006-01-02T15:04:05Z", "<time>").replace("2006-01-02T15:04:05.000000Z", "<time>") != expected:
+        if (
+            said.replace("2006-01-02T15:04:05Z", "<time>").replace(
+                "2006-01-02T15:04:05.000000Z", "<time>"
+            )
+            != expected
+        ):
             wrong.append((exchange.name, said, expected))
     assert wrong == []
     assert seen > 15
@@ -180,13 +220,19 @@ def test_what_was_refused_is_refused_in_the_same_words(recorded: list[Exchange])
 
 def without_descriptions(node: Any) -> Any:
     if isinstance(node, dict):
-        return {k: without_descriptions(v) for k, v in node.items() if k != "description" or not isinstance(v, str)}
+        return {
+            k: without_descriptions(v)
+            for k, v in node.items()
+            if k != "description" or not isinstance(v, str)
+        }
     return [without_descriptions(v) for v in node] if isinstance(node, list) else node
 
 
 def test_definitions_are_the_published_ones(shared: Path) -> None:
     seen = 0
-    for entry in json.loads((shared / "conformance/scenarios/surface/openapi-v2.recorded.json").read_text()):
+    for entry in json.loads(
+        (shared / "conformance/scenarios/surface/openapi-v2.recorded.json").read_text()
+    ):
         for pointer, published in (entry["answer"].get("body") or {}).items():
             if not pointer.startswith("/definitions/io.k8s."):
                 continue

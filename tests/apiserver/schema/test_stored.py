@@ -24,10 +24,22 @@ def test_lists_without_omitempty_become_null() -> None:
 
 
 def test_lists_in_items_of_lists_too() -> None:
-    role = stored("rbac.authorization.k8s.io", "v1", "Role", rules=[{"verbs": [], "apiGroups": ["a"]}, {"verbs": ["get"]}])
+    role = stored(
+        "rbac.authorization.k8s.io",
+        "v1",
+        "Role",
+        rules=[{"verbs": [], "apiGroups": ["a"]}, {"verbs": ["get"]}],
+    )
     assert [rule["verbs"] for rule in role["rules"]] == [None, ["get"]]
 
 
 def test_values_and_groups_that_are_stored_as_json_stay() -> None:
-    assert stored("rbac.authorization.k8s.io", "v1", "Role", rules=[{"verbs": ["get"]}])["rules"] == [{"verbs": ["get"]}]
-    assert stored("apiextensions.k8s.io", "v1", "CustomResourceDefinition", spec={"versions": []})["spec"]["versions"] == []
+    assert stored("rbac.authorization.k8s.io", "v1", "Role", rules=[{"verbs": ["get"]}])[
+        "rules"
+    ] == [{"verbs": ["get"]}]
+    assert (
+        stored("apiextensions.k8s.io", "v1", "CustomResourceDefinition", spec={"versions": []})[
+            "spec"
+        ]["versions"]
+        == []
+    )

@@ -1,4 +1,5 @@
-"""What an object claims is its own within its tenant, whoever asks at the same moment, until it goes or lets go."""
+"""What an object claims is its own within its tenant, whoever asks at the same moment, until it
+goes or lets go."""
 
 from __future__ import annotations
 
@@ -14,16 +15,28 @@ from tests.support.fixtures import in_thread
 from tests.support.storage import create, delete, key, numbers, stored, update
 
 
-async def test_of_many_that_claim_the_same_one_gets_it(store: PostgresStore, tenant: int, postgres: str) -> None:
+async def test_of_many_that_claim_the_same_one_gets_it(
+    store: PostgresStore, tenant: int, postgres: str
+) -> None:
     other = PostgresStore(postgres, size=2)
     await other.open()
-    writes = [(store, other)[i % 2].write(tenant, create(key(f"n{i}"), claims=("node-port/30080", f"own/{i}"))) for i in range(16)]
+    writes = [
+        (store, other)[i % 2].write(
+            tenant, create(key(f"n{i}"), claims=("node-port/30080", f"own/{i}"))
+        )
+        for i in range(16)
+    ]
     results = await asyncio.gather(*writes, return_exceptions=True)
     await other.close()
-    assert sum(isinstance(r, int) for r in results) == 1 and sum(isinstance(r, Claimed) for r in results) == 15
+    assert (
+        sum(isinstance(r, int) for r in results) == 1
+        and sum(isinstance(r, Claimed) for r in results) == 15
+    )
 
 
-async def test_claims_are_free_after_a_delete_and_after_an_update_without_them(store: PostgresStore, tenant: int) -> None:
+async def test_claims_are_free_after_a_delete_and_after_an_update_without_them(
+    store: PostgresStore, tenant: int
+) -> None:
     first = create(key("a"), claims=("ip/1", "ip/2"))
     record = stored(first, await store.write(tenant, first))
     again = dataclasses.replace(update(record, "x"), claims=("ip/2",))

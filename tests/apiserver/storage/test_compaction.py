@@ -1,4 +1,5 @@
-"""What compaction removes, what it keeps, and when it runs by itself. That reads stay exact is test_exact_reads'."""
+"""What compaction removes, what it keeps, and when it runs by itself. That reads stay exact is
+test_exact_reads'."""
 
 from __future__ import annotations
 
@@ -16,7 +17,8 @@ from apiserver.storage.errors import TenantGone, TooLarge
 from apiserver.storage.interface import Record
 from apiserver.storage.models import EventRow
 from apiserver.storage.postgres import PostgresStore
-from tests.support.fixtures import in_thread
+from apiserver.storage.tenants import Limits
+from tests.support.fixtures import in_thread, looking
 from tests.support.storage import create, delete, key, stored, update
 
 
@@ -30,19 +32,24 @@ async def _history(store: PostgresStore, tenant: int, name: str, updates: int) -
 
 
 async def _versions(tenant: int) -> list[int]:
-    rows = EventRow.objects.filter(tenant_id=tenant).order_by("resource_version").values_list("resource_version", flat=True)
-    return await in_thread(lambda: list(rows))
+    rows = (
+        EventRow.objects.filter(tenant_id=tenant)
+        .order_by("resource_version")
+        .values_list("resource_version", flat=True)
+    )
+    return await looking(lambda: list(rows))
 
 
 async def _age(tenant: int, through: int, hours: int) -> None:
     def run() -> None:
         with connection.cursor() as cursor:
             cursor.execute(
-                "UPDATE events SET at = at - make_interval(hours => %s) WHERE tenant_id = %s AND resource_version <= %s",
+                "UPDATE events SET at = at - make_interval(hours => %s) WHERE tenant_id = %s AND "
+                "resource_version <= %s",
                 [hours, tenant, through],
             )
 
-    await in_thread(run)
+    await looking(run)
 
 
 async def test_only_the_newest_event_of_each_living_object_stays(
@@ -54,15 +61,27 @@ async def test_only_the_newest_event_of_each_living_object_stays(
     deleted = await store.write(tenant, delete(gone))
     later = await _history(store, tenant, "later", 2)
     progress: list[tuple[int, int]] = []
-    done = await compact(store.database, tenant, deleted, progress=lambda through, removed: progress.append((through, removed)))
+    done = await compact(
+        store.database,
+        tenant,
+        deleted,
+        progress=lambda through, removed: progress.append((through, removed)),
+    )
     assert done.floor == deleted and done.removed == 4 + 6
-    assert await _versions(tenant) == [kept.resource_version, *range(deleted + 1, later.resource_version + 1)]
+    assert await _versions(tenant) == [
+        kept.resource_version,
+        *range(deleted + 1, later.resource_version + 1),
+    ]
     assert len(progress) > 2 and progress[-1] == (deleted, 10)
     assert await compact(store.database, tenant, deleted) == (deleted, 0)
-    assert (await compact(store.database, tenant, deleted - 1)).floor == deleted, "a floor never sinks"
+    assert (await compact(store.database, tenant, deleted - 1)).floor == deleted, (
+        "a floor never sinks"
+    )
 
 
-async def test_an_interrupted_compaction_goes_on(store: PostgresStore, tenant: int, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_an_interrupted_compaction_goes_on(
+    store: PostgresStore, tenant: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(compaction, "BATCH", 2)
     record = await _history(store, tenant, "a", 9)
 
@@ -93,7 +112,7 @@ async def test_due_follows_each_tenants_retention(store: PostgresStore, tenant: 
     assert tenant in await compact_due(store.database, timedelta(hours=1))
     old = await _history(store, tenant, "b", 5)
     await _age(tenant, old.resource_version, hours=2)
-    await in_thread(lambda: tenants.set_limits(tenant, max_objects=None, max_bytes=None, retention=timedelta(hours=1)))
+    await in_thread(lambda: tenants.set_limits(tenant, Limits(), retention=timedelta(hours=1)))
     assert (await compact_due(store.database))[tenant].floor == old.resource_version
     assert tenant not in await compact_due(store.database)
 
@@ -135,19 +154,27 @@ async def test_beyond_the_head_or_without_tenant(store: PostgresStore, tenant: i
         await compact(store.database, 77, 1)
 
 
-async def test_command(store: PostgresStore, postgres: str, capsys: pytest.CaptureFixture[str]) -> None:
+async def test_command(
+    store: PostgresStore, postgres: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     from controlplane.errors import OperatorError
     from controlplane.tenancy import service
 
     made = await in_thread(lambda: service.create_tenant("compacted"))
     try:
         record = await _history(store, made.pk, "a", 5)
-        await in_thread(lambda: call_command("compact", tenant="compacted", retain=timedelta(hours=1)))
+        await in_thread(
+            lambda: call_command("compact", tenant="compacted", retain=timedelta(hours=1))
+        )
         assert "0 events removed" in capsys.readouterr().out
-        await in_thread(lambda: call_command("compact", tenant="compacted", to=record.resource_version))
+        await in_thread(
+            lambda: call_command("compact", tenant="compacted", to=record.resource_version)
+        )
         assert f"floor {record.resource_version}, 5 events removed" in capsys.readouterr().out
         with pytest.raises(OperatorError, match=f"is at resourceVersion {record.resource_version}"):
-            await in_thread(lambda: call_command("compact", tenant="compacted", to=record.resource_version + 1))
+            await in_thread(
+                lambda: call_command("compact", tenant="compacted", to=record.resource_version + 1)
+            )
         with pytest.raises(OperatorError, match="needs --tenant"):
             await in_thread(lambda: call_command("compact", to=1))
     finally:

@@ -11,11 +11,13 @@ from apiserver.storage.errors import KeyExists, KeyMissing, Stale, TenantGone
 from apiserver.storage.interface import Write
 from apiserver.storage.models import ObjectRow
 from apiserver.storage.postgres import PostgresStore
-from tests.support.fixtures import in_thread
+from tests.support.fixtures import in_thread, looking
 from tests.support.storage import CONFIGMAPS, create, delete, key, stored, text, update
 
 
-async def test_create_update_delete_draw_growing_versions(store: PostgresStore, tenant: int) -> None:
+async def test_create_update_delete_draw_growing_versions(
+    store: PostgresStore, tenant: int
+) -> None:
     first = create(key("a"), "1")
     one = await store.write(tenant, first)
     two = await store.write(tenant, update(stored(first, one), "2"))
@@ -27,13 +29,22 @@ async def test_create_update_delete_draw_growing_versions(store: PostgresStore, 
     assert await store.head(tenant) == three
 
 
-async def test_what_is_read_is_byte_for_byte_what_was_written(store: PostgresStore, tenant: int) -> None:
-    data = '{"kind":"X","apiVersion":"v1","metadata":{"name":"a"},"z":1.0,"a":1e3,"b":"ü\\u0001 \\\\u0000","z2":[ ]}'.encode()
-    version = await store.write(tenant, Write("create", key("a"), "0e4b1a5c-0000-4000-8000-000000000001", data))
+async def test_what_is_read_is_byte_for_byte_what_was_written(
+    store: PostgresStore, tenant: int
+) -> None:
+    data = (
+        '{"kind":"X","apiVersion":"v1","metadata":{"name":"a"},'
+        '"z":1.0,"a":1e3,"b":"ü\\u0001 \\\\u0000","z2":[ ]}'
+    ).encode()
+    version = await store.write(
+        tenant, Write("create", key("a"), "0e4b1a5c-0000-4000-8000-000000000001", data)
+    )
     record = await store.get(tenant, key("a"))
     assert record is not None and record.data == data
     assert record.uid == "0e4b1a5c-0000-4000-8000-000000000001"
-    assert record.json.startswith(b'{"kind":"X","apiVersion":"v1","metadata":{"resourceVersion":"%d","name":"a"}' % version)
+    assert record.json.startswith(
+        b'{"kind":"X","apiVersion":"v1","metadata":{"resourceVersion":"%d","name":"a"}' % version
+    )
 
 
 @pytest.mark.parametrize("state", ["absent", "present", "changed", "deleted"])
@@ -50,7 +61,9 @@ async def test_matrix(store: PostgresStore, tenant: int, state: str, operation: 
     if state == "deleted":
         await store.write(tenant, delete(known))
     head = await store.head(tenant)
-    write = {"create": create(key("a")), "update": update(known, "3"), "delete": delete(known)}[operation]
+    write = {"create": create(key("a")), "update": update(known, "3"), "delete": delete(known)}[
+        operation
+    ]
 
     expected: dict[tuple[str, str], type[Exception]] = {
         ("absent", "update"): KeyMissing,
@@ -76,17 +89,27 @@ async def test_matrix(store: PostgresStore, tenant: int, state: str, operation: 
 async def test_of_many_updates_from_one_version_one_wins(store: PostgresStore, tenant: int) -> None:
     first = create(key("a"))
     known = stored(first, await store.write(tenant, first))
-    results = await asyncio.gather(*(store.write(tenant, update(known, str(i))) for i in range(20)), return_exceptions=True)
+    results = await asyncio.gather(
+        *(store.write(tenant, update(known, str(i))) for i in range(20)), return_exceptions=True
+    )
     versions = [r for r in results if isinstance(r, int)]
     assert len(versions) == 1
-    assert all(isinstance(r, Stale) and r.current == versions[0] for r in results if not isinstance(r, int))
+    assert all(
+        isinstance(r, Stale) and r.current == versions[0] for r in results if not isinstance(r, int)
+    )
 
 
-async def test_same_name_in_other_tenant_namespace_or_resource_is_another_object(store: PostgresStore, tenant: int, postgres: str) -> None:
+async def test_same_name_in_other_tenant_namespace_or_resource_is_another_object(
+    store: PostgresStore, tenant: int, postgres: str
+) -> None:
     other = tenant + 500_000
     await in_thread(lambda: tenants.create(other))
     try:
-        places = [key("a"), key("a", "other"), key("a", resource=CONFIGMAPS._replace(resource="secrets"))]
+        places = [
+            key("a"),
+            key("a", "other"),
+            key("a", resource=CONFIGMAPS._replace(resource="secrets")),
+        ]
         for k in places:
             await store.write(tenant, create(k, str(k)))
         await store.write(other, create(key("a"), "elsewhere"))
@@ -112,9 +135,15 @@ async def test_unknown_tenant_is_gone(store: PostgresStore, postgres: str) -> No
 
 
 async def test_columns_for_sql_users(store: PostgresStore, tenant: int) -> None:
-    owned = create(key("a"), "v", owner_uids=('o"1', "o,2"), finalizers=("example.com/f",), deleting=True)
+    owned = create(
+        key("a"), "v", owner_uids=('o"1', "o,2"), finalizers=("example.com/f",), deleting=True
+    )
     await store.write(tenant, owned)
-    row = await in_thread(lambda: ObjectRow.objects.get(tenant_id=tenant, name="a"))
-    assert (row.owner_uids, row.finalizers, row.deleting) == (['o"1', "o,2"], ["example.com/f"], True)
+    row = await looking(lambda: ObjectRow.objects.get(tenant_id=tenant, name="a"))
+    assert (row.owner_uids, row.finalizers, row.deleting) == (
+        ['o"1', "o,2"],
+        ["example.com/f"],
+        True,
+    )
     assert row.data["value"] == "v"
     assert row.size == len(owned.data)

@@ -1,4 +1,5 @@
-"""State at any version at or above the floor is exact, before and after compaction, whole or in pages: compared with a model."""
+"""State at any version at or above the floor is exact, before and after compaction, whole or in
+pages: compared with a model."""
 
 from __future__ import annotations
 
@@ -18,8 +19,17 @@ from tests.support import storage as support
 from tests.support.model import Model
 from tests.support.storage import CONFIGMAPS, LEASES, create, delete, key, stored, update
 
-_KEYS = [key(n, ns, r) for r in (CONFIGMAPS, LEASES) for ns in ("a", "a-b", "b") for n in ("x", "x-y", "x.y")]
-_STEPS = st.lists(st.tuples(st.integers(0, len(_KEYS) - 1), st.sampled_from(["put", "put", "delete", "compact"])), min_size=1, max_size=25)
+_KEYS = [
+    key(n, ns, r)
+    for r in (CONFIGMAPS, LEASES)
+    for ns in ("a", "a-b", "b")
+    for n in ("x", "x-y", "x.y")
+]
+_STEPS = st.lists(
+    st.tuples(st.integers(0, len(_KEYS) - 1), st.sampled_from(["put", "put", "delete", "compact"])),
+    min_size=1,
+    max_size=25,
+)
 
 
 @pytest.fixture(scope="module")
@@ -36,7 +46,9 @@ def shared_store(runner: asyncio.Runner, postgres: str) -> Iterator[PostgresStor
     runner.run(store.close())
 
 
-async def _play(store: PostgresStore, tenant: int, model: Model, steps: list[tuple[int, str]]) -> None:
+async def _play(
+    store: PostgresStore, tenant: int, model: Model, steps: list[tuple[int, str]]
+) -> None:
     for number, step in steps:
         old: Record | None = model.now.get(_KEYS[number])
         if step == "compact":
@@ -49,11 +61,15 @@ async def _play(store: PostgresStore, tenant: int, model: Model, steps: list[tup
             model.put(stored(write, await store.write(tenant, write)))
 
 
-async def _paged(store: PostgresStore, tenant: int, resource: object, namespace: str, at: int, limit: int) -> list[Record]:
+async def _paged(
+    store: PostgresStore, tenant: int, resource: object, namespace: str, at: int, limit: int
+) -> list[Record]:
     found: list[Record] = []
     after = None
     while True:
-        page = await store.list(tenant, resource, namespace=namespace, at=at, after=after, limit=limit)  # type: ignore[arg-type]
+        page = await store.list(
+            tenant, resource, namespace=namespace, at=at, after=after, limit=limit
+        )  # type: ignore[arg-type]
         found += page.records
         if not page.more:
             assert page.remaining == 0
@@ -76,8 +92,12 @@ async def _compare(store: PostgresStore, tenant: int, model: Model) -> None:
             page = await store.list(tenant, resource, at=version)
             assert list(page.records) == model.list(version, resource)
             assert (page.at, page.more, page.remaining) == (version, False, 0)
-        assert list((await store.list(tenant, CONFIGMAPS, namespace="a", at=version)).records) == model.list(version, CONFIGMAPS, "a")
-        assert await _paged(store, tenant, CONFIGMAPS, "", version, 2) == model.list(version, CONFIGMAPS)
+        assert list(
+            (await store.list(tenant, CONFIGMAPS, namespace="a", at=version)).records
+        ) == model.list(version, CONFIGMAPS, "a")
+        assert await _paged(store, tenant, CONFIGMAPS, "", version, 2) == model.list(
+            version, CONFIGMAPS
+        )
     for resource in (CONFIGMAPS, LEASES):
         page = await store.list(tenant, resource)
         assert (page.at, list(page.records)) == (head, model.list(head, resource))
@@ -89,7 +109,8 @@ async def _compare(store: PostgresStore, tenant: int, model: Model) -> None:
 
 
 async def _replay(store: PostgresStore, tenant: int, model: Model) -> None:
-    """From every version on, the log leads from that state to the present one; what each event replaced is known."""
+    """From every version on, the log leads from that state to the present one; what each event
+    replaced is known."""
     floor, head = await store.floor(tenant), await store.head(tenant)
     for start in range(floor, head + 1):
         state = dict(model.at(start))
@@ -101,7 +122,11 @@ async def _replay(store: PostgresStore, tenant: int, model: Model) -> None:
                 assert event.old == state.get(record.key)
                 assert event.key_previous == (event.old.resource_version if event.old else 0)
                 assert event.type == (
-                    "DELETED" if record.key not in model.at(record.resource_version) else "MODIFIED" if event.old else "ADDED"
+                    "DELETED"
+                    if record.key not in model.at(record.resource_version)
+                    else "MODIFIED"
+                    if event.old
+                    else "ADDED"
                 )
                 if event.type == "DELETED":
                     del state[record.key]
@@ -110,16 +135,26 @@ async def _replay(store: PostgresStore, tenant: int, model: Model) -> None:
             after = page.through
         assert state == model.now
         alone = await store.events(tenant, start, resource=LEASES)
-        assert [e for e in (await store.events(tenant, start)).events if e.record.key.group_resource == LEASES] == list(alone.events)
+        assert [
+            e
+            for e in (await store.events(tenant, start)).events
+            if e.record.key.group_resource == LEASES
+        ] == list(alone.events)
         assert alone.through == head
     if floor > 1:
         with pytest.raises(Compacted):
             await store.events(tenant, floor - 1)
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow])
+@settings(
+    max_examples=30,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
 @given(steps=_STEPS)
-def test_every_readable_version_is_exact(runner: asyncio.Runner, shared_store: PostgresStore, steps: list[tuple[int, str]]) -> None:
+def test_every_readable_version_is_exact(
+    runner: asyncio.Runner, shared_store: PostgresStore, steps: list[tuple[int, str]]
+) -> None:
     tenant = next(support.numbers)
     tenants.create(tenant)
     try:

@@ -52,7 +52,13 @@ async def test_every_kind_of_write_gets_its_own_answer(
     observed: list[Event] = []
     store.observe(lambda _, events: observed.extend(events))
     _break(monkeypatch, first)
-    batch = [create(key("new")), update(changed, "2"), delete(deleted), create(key("changed")), update(deleted, "late")]
+    batch = [
+        create(key("new")),
+        update(changed, "2"),
+        delete(deleted),
+        create(key("changed")),
+        update(deleted, "late"),
+    ]
     results = await asyncio.gather(*(store.write(tenant, w) for w in batch), return_exceptions=True)
     assert results[:3] == [start + 1, start + 2, start + 3]
     assert isinstance(results[3], KeyExists)
@@ -65,12 +71,15 @@ async def test_every_kind_of_write_gets_its_own_answer(
 async def test_a_first_attempt_that_arrives_late_is_recognised(
     store: PostgresStore, tenant: int, monkeypatch: pytest.MonkeyPatch, postgres: str
 ) -> None:
-    """The broken connection's server process commits after the log was searched and before the second attempt."""
+    """The broken connection's server process commits after the log was searched and before the
+    second attempt."""
     searches = 0
     late: list[Prepared] = []
     find = writer.find_committed
 
-    async def found(connection: Connection, number: int, batch: Sequence[Prepared]) -> list[Event | None]:
+    async def found(
+        connection: Connection, number: int, batch: Sequence[Prepared]
+    ) -> list[Event | None]:
         nonlocal searches
         searches += 1
         result = await find(connection, number, batch)
@@ -89,7 +98,9 @@ async def test_a_first_attempt_that_arrives_late_is_recognised(
     assert len((await store.events(tenant, start)).events) == 1
 
 
-async def test_another_writers_change_is_not_taken_for_ones_own(store: PostgresStore, tenant: int, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_another_writers_change_is_not_taken_for_ones_own(
+    store: PostgresStore, tenant: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     write = create(key("a"))
     record = stored(write, await store.write(tenant, write))
 

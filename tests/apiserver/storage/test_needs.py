@@ -1,4 +1,5 @@
-"""What needs another object is created only while that is there and not marked for deletion, whoever asks at the same moment."""
+"""What needs another object is created only while that is there and not marked for deletion,
+whoever asks at the same moment."""
 
 from __future__ import annotations
 
@@ -13,7 +14,9 @@ from apiserver.storage.postgres import PostgresStore
 from tests.support.storage import create, delete, key, stored, update
 
 
-async def test_only_while_the_other_is_there_and_not_marked(store: PostgresStore, tenant: int) -> None:
+async def test_only_while_the_other_is_there_and_not_marked(
+    store: PostgresStore, tenant: int
+) -> None:
     owner = create(key("owner"))
     record = stored(owner, await store.write(tenant, owner))
     first = dataclasses.replace(create(key("a")), needs=owner.uid)
@@ -26,7 +29,9 @@ async def test_only_while_the_other_is_there_and_not_marked(store: PostgresStore
     await store.write(tenant, delete(record))
     with pytest.raises(NeedMissing):
         await store.write(tenant, second)
-    assert [r.key.name for r in (await store.list(tenant, first.key.group_resource)).records] == ["a"]
+    assert [r.key.name for r in (await store.list(tenant, first.key.group_resource)).records] == [
+        "a"
+    ]
 
 
 async def test_one_of_the_same_name_does_not_count(store: PostgresStore, tenant: int) -> None:
@@ -35,7 +40,14 @@ async def test_one_of_the_same_name_does_not_count(store: PostgresStore, tenant:
         await store.write(tenant, dataclasses.replace(create(key("a")), needs=str(uuid4())))
 
 
-async def test_a_refused_write_disturbs_no_other_of_its_batch(store: PostgresStore, tenant: int) -> None:
-    writes = [dataclasses.replace(create(key(f"n{i}")), needs=str(uuid4()) if i % 2 else "") for i in range(8)]
-    results = await asyncio.gather(*(store.write(tenant, w) for w in writes), return_exceptions=True)
+async def test_a_refused_write_disturbs_no_other_of_its_batch(
+    store: PostgresStore, tenant: int
+) -> None:
+    writes = [
+        dataclasses.replace(create(key(f"n{i}")), needs=str(uuid4()) if i % 2 else "")
+        for i in range(8)
+    ]
+    results = await asyncio.gather(
+        *(store.write(tenant, w) for w in writes), return_exceptions=True
+    )
     assert [isinstance(r, NeedMissing) for r in results] == [bool(i % 2) for i in range(8)]

@@ -25,12 +25,16 @@ async def test_pages_of_one_version_while_others_write(store: PostgresStore, ten
             write = (update(old, str(i)), delete(old), create(key(f"new{i}", "ns1")))[i % 3]
             await asyncio.gather(store.write(tenant, write), return_exceptions=True)
 
-    page = await store.list(tenant, CONFIGMAPS, limit=50)  # before anybody writes: its version is that of ``expected``
+    page = await store.list(
+        tenant, CONFIGMAPS, limit=50
+    )  # before anybody writes: its version is that of ``expected``
     disturber = asyncio.create_task(disturb())
     at, found = page.at, list[Record](page.records)
     while page.more:
         assert page.remaining == 600 - len(found)
-        page = await store.list(tenant, CONFIGMAPS, at=at, after=(found[-1].key.namespace, found[-1].key.name), limit=50)
+        page = await store.list(
+            tenant, CONFIGMAPS, at=at, after=(found[-1].key.namespace, found[-1].key.name), limit=50
+        )
         found += page.records
     done.set()
     await disturber

@@ -10,16 +10,19 @@ from apiserver.storage import tenants
 from apiserver.storage.errors import QuotaExceeded
 from apiserver.storage.models import TenantHead
 from apiserver.storage.postgres import PostgresStore
-from tests.support.fixtures import in_thread
+from apiserver.storage.tenants import Limits
+from tests.support.fixtures import in_thread, looking
 from tests.support.storage import CONFIGMAPS, create, delete, key, stored, update
 
 
-async def _limit(tenant: int, *, max_objects: int | None = None, max_bytes: int | None = None) -> None:
-    await in_thread(lambda: tenants.set_limits(tenant, max_objects=max_objects, max_bytes=max_bytes))
+async def _limit(tenant: int, **limits: int) -> None:
+    await in_thread(lambda: tenants.set_limits(tenant, Limits(**limits)))
 
 
-async def test_objects_are_counted_exactly_under_concurrency(store: PostgresStore, tenant: int, postgres: str) -> None:
-    await _limit(tenant, max_objects=50)
+async def test_objects_are_counted_exactly_under_concurrency(
+    store: PostgresStore, tenant: int, postgres: str
+) -> None:
+    await _limit(tenant, objects=50)
     other = PostgresStore(postgres, size=2)
     await other.open()
     writes = [(store, other)[i % 2].write(tenant, create(key(f"n{i}"))) for i in range(120)]
@@ -37,7 +40,7 @@ async def test_objects_are_counted_exactly_under_concurrency(store: PostgresStor
 
 async def test_bytes_count_what_is_there_now(store: PostgresStore, tenant: int) -> None:
     first = create(key("a"), "x" * 1000)
-    await _limit(tenant, max_bytes=2 * len(first.data))
+    await _limit(tenant, bytes=2 * len(first.data))
     record = stored(first, await store.write(tenant, first))
     second = create(key("b"), "x" * 1000)
     other = stored(second, await store.write(tenant, second))
@@ -48,9 +51,9 @@ async def test_bytes_count_what_is_there_now(store: PostgresStore, tenant: int) 
         await store.write(tenant, update(record, "x" * 1001))
     smaller = update(record, "x" * 900)
     record = stored(smaller, await store.write(tenant, smaller))
-    await _limit(tenant, max_bytes=10)
+    await _limit(tenant, bytes=10)
     smaller = update(record, "x" * 800)
     record = stored(smaller, await store.write(tenant, smaller))  # above the limit, but it shrinks
     await store.write(tenant, delete(other))
-    head = await in_thread(lambda: TenantHead.objects.get(pk=tenant))
+    head = await looking(lambda: TenantHead.objects.get(pk=tenant))
     assert (head.object_count, head.bytes) == (1, len(record.data))

@@ -11,7 +11,7 @@ from apiserver.storage.errors import ChainBroken
 from apiserver.storage.heads import Heads
 from apiserver.storage.interface import Head
 from apiserver.storage.postgres import PostgresStore
-from tests.support.fixtures import in_thread
+from tests.support.fixtures import looking
 from tests.support.storage import LEASES, create, key
 
 
@@ -36,15 +36,20 @@ async def test_readers_that_wait_share_one_query_but_never_an_older_one(
     assert len(rounds) == 2
 
 
-async def test_a_hole_in_the_log_is_found_by_every_reader(store: PostgresStore, tenant: int) -> None:
+async def test_a_hole_in_the_log_is_found_by_every_reader(
+    store: PostgresStore, tenant: int
+) -> None:
     keys = [*(key(f"n{i}") for i in range(5)), key("last", resource=LEASES)]
     versions = [await store.write(tenant, create(k)) for k in keys]
 
     def lose() -> None:
         with connection.cursor() as cursor:
-            cursor.execute("DELETE FROM events WHERE tenant_id = %s AND resource_version = %s", [tenant, versions[2]])
+            cursor.execute(
+                "DELETE FROM events WHERE tenant_id = %s AND resource_version = %s",
+                [tenant, versions[2]],
+            )
 
-    await in_thread(lose)
+    await looking(lose)
     for after in (versions[0] - 1, versions[0], versions[1]):
         with pytest.raises(ChainBroken):
             await store.events(tenant, after)
@@ -53,7 +58,9 @@ async def test_a_hole_in_the_log_is_found_by_every_reader(store: PostgresStore, 
     assert len((await store.events(tenant, versions[3])).events) == 2
 
 
-async def test_hints_reach_other_processes(store: PostgresStore, tenant: int, postgres: str) -> None:
+async def test_hints_reach_other_processes(
+    store: PostgresStore, tenant: int, postgres: str
+) -> None:
     other = PostgresStore(postgres, size=1)
     await other.open()
     heard: dict[int, int] = {}

@@ -1,4 +1,5 @@
-"""Versions of a tenant never rewind: not by deletion and re-creation of its name, not by a restore."""
+"""Versions of a tenant never rewind: not by deletion and re-creation of its name, not by a
+restore."""
 
 from __future__ import annotations
 
@@ -10,11 +11,13 @@ from apiserver.storage import tenants
 from apiserver.storage.errors import Compacted, TenantGone
 from apiserver.storage.models import EventRow, ObjectRow
 from apiserver.storage.postgres import PostgresStore
-from tests.support.fixtures import in_thread
+from tests.support.fixtures import in_thread, looking
 from tests.support.storage import CONFIGMAPS, create, key, numbers
 
 
-async def test_a_new_tenant_is_empty_at_a_version_above_zero(store: PostgresStore, tenant: int) -> None:
+async def test_a_new_tenant_is_empty_at_a_version_above_zero(
+    store: PostgresStore, tenant: int
+) -> None:
     page = await store.list(tenant, CONFIGMAPS)
     assert page.at > 0 and page.records == []
     assert await store.floor(tenant) == page.at
@@ -27,7 +30,9 @@ async def test_creating_again_changes_nothing(store: PostgresStore, tenant: int)
     assert await store.head(tenant) == version
 
 
-async def test_a_dropped_tenant_leaves_nothing_and_its_versions_are_gone_for_ever(store: PostgresStore, postgres: str) -> None:
+async def test_a_dropped_tenant_leaves_nothing_and_its_versions_are_gone_for_ever(
+    store: PostgresStore, postgres: str
+) -> None:
     old, new = next(numbers), next(numbers)
     await in_thread(lambda: tenants.create(old))
     version = 0
@@ -36,7 +41,15 @@ async def test_a_dropped_tenant_leaves_nothing_and_its_versions_are_gone_for_eve
     await in_thread(lambda: tenants.drop(old))
     with pytest.raises(TenantGone):
         await store.write(old, create(key("late")))
-    assert await in_thread(lambda: EventRow.objects.filter(tenant_id=old).count() + ObjectRow.objects.filter(tenant_id=old).count()) == 0
+    assert (
+        await looking(
+            lambda: (
+                EventRow.objects.filter(tenant_id=old).count()
+                + ObjectRow.objects.filter(tenant_id=old).count()
+            )
+        )
+        == 0
+    )
     await in_thread(lambda: tenants.create(new))
     assert await store.floor(new) > version
     with pytest.raises(Compacted):
@@ -51,10 +64,12 @@ async def test_writers_that_meet_a_drop_get_an_answer(store: PostgresStore, post
     await in_thread(lambda: tenants.drop(number))
     results = await asyncio.gather(*writes, return_exceptions=True)
     assert all(isinstance(r, int | TenantGone) for r in results)
-    assert await in_thread(lambda: ObjectRow.objects.filter(tenant_id=number).count()) == 0
+    assert await looking(lambda: ObjectRow.objects.filter(tenant_id=number).count()) == 0
 
 
-async def test_bump_makes_all_earlier_versions_expire_and_keeps_the_objects(store: PostgresStore, tenant: int) -> None:
+async def test_bump_makes_all_earlier_versions_expire_and_keeps_the_objects(
+    store: PostgresStore, tenant: int
+) -> None:
     version = await store.write(tenant, create(key("a")))
     head = await in_thread(lambda: tenants.bump(tenant, above=version + 5_000_000))
     assert head > version + 5_000_000

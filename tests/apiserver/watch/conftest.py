@@ -20,7 +20,8 @@ async def watches(store: PostgresStore) -> AsyncIterator[Watches]:
 
 @pytest_asyncio.fixture
 async def elsewhere(postgres: str) -> AsyncIterator[PostgresStore]:
-    """The store of another process: what it writes comes to ``watches`` through the database only."""
+    """The store of another process: what it writes comes to ``watches`` through the database
+    only."""
     opened = PostgresStore(postgres, size=2)
     await opened.open()
     yield opened

@@ -16,7 +16,7 @@ from apiserver.storage.errors import TooLarge, Unavailable
 from apiserver.storage.interface import ObjectKey
 from apiserver.storage.postgres import PostgresStore
 from apiserver.watch import watches as watches_module
-from apiserver.watch.board import SIZE, Board, decides, last_deciding
+from apiserver.watch.board import FILE_SIZE, Board, decides, last_deciding
 from apiserver.watch.tail import Tail
 from apiserver.watch.watches import Watches
 from tests.support.storage import create, index
@@ -27,7 +27,7 @@ NAMESPACES, PODS = GroupResource("", "namespaces"), GroupResource("", "pods")
 @pytest.fixture
 def file() -> Iterator[IO[bytes]]:
     with tempfile.TemporaryFile() as made:
-        made.truncate(SIZE)
+        made.truncate(FILE_SIZE)
         yield made
 
 
@@ -43,11 +43,15 @@ def test_what_one_worker_tells_another_reads(file: IO[bytes]) -> None:
 
 def test_what_workers_tell_at_one_moment_never_goes_back(file: IO[bytes]) -> None:
     script = (
-        "import sys\nfrom apiserver.watch.board import Board\nboard, first = Board(int(sys.argv[1])), int(sys.argv[2])\n"
-        "for version in range(first, 40001, 2):\n    board.tell(7, version)\n    assert board.told(7) >= version\n"
+        "import sys\nfrom apiserver.watch.board import Board\nboard, first = "
+        "Board(int(sys.argv[1])), int(sys.argv[2])\n"
+        "for version in range(first, 40001, 2):\n    board.tell(7, version)\n    assert "
+        "board.told(7) >= version\n"
     )
     command = [sys.executable, "-c", script, str(file.fileno())]
-    workers = [subprocess.Popen([*command, first], pass_fds=[file.fileno()]) for first in ("1", "2")]
+    workers = [
+        subprocess.Popen([*command, first], pass_fds=[file.fileno()]) for first in ("1", "2")
+    ]
     board, last = Board(file.fileno()), 0
     while any(worker.poll() is None for worker in workers):
         told = board.told(7)

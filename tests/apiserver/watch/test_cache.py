@@ -14,18 +14,36 @@ from apiserver.watch import subscription as subscription_module
 from apiserver.watch import watches as watches_module
 from apiserver.watch.errors import TooSlow, WatchClosed
 from apiserver.watch.watches import Watches
-from tests.support.storage import CONFIGMAPS, LEASES, create, delete, index, key, stored, text, update
+from tests.support.storage import (
+    CONFIGMAPS,
+    LEASES,
+    create,
+    delete,
+    index,
+    key,
+    stored,
+    text,
+    update,
+)
 from tests.support.watch import nothing, read, short
 
 
-async def test_order_and_selection_by_namespace(store: PostgresStore, watches: Watches, tenant: int) -> None:
+async def test_order_and_selection_by_namespace(
+    store: PostgresStore, watches: Watches, tenant: int
+) -> None:
     names = [("b", "x"), ("a-b", "y"), ("a", "z"), ("a", "x"), ("a0", "x")]
     for namespace, name in names[:2]:
         await store.write(tenant, create(key(name, namespace)))
     cache = await watches.cache(tenant, CONFIGMAPS)
     for namespace, name in names[2:]:
         await store.write(tenant, create(key(name, namespace)))
-    assert [(e.namespace, e.name) for e in cache.select()] == [("a-b", "y"), ("a", "x"), ("a", "z"), ("a0", "x"), ("b", "x")]
+    assert [(e.namespace, e.name) for e in cache.select()] == [
+        ("a-b", "y"),
+        ("a", "x"),
+        ("a", "z"),
+        ("a0", "x"),
+        ("b", "x"),
+    ]
     assert [e.name for e in cache.select("a")] == ["x", "z"]
     assert list(cache.select("nowhere")) == []
     listed = (await store.list(tenant, CONFIGMAPS)).records
@@ -33,7 +51,9 @@ async def test_order_and_selection_by_namespace(store: PostgresStore, watches: W
     assert [e.json for e in cache.select()] == [r.json for r in listed]
 
 
-async def test_a_selection_never_changes_and_is_shared_until_the_next_change(store: PostgresStore, watches: Watches, tenant: int) -> None:
+async def test_a_selection_never_changes_and_is_shared_until_the_next_change(
+    store: PostgresStore, watches: Watches, tenant: int
+) -> None:
     write = create(key("a"))
     record = stored(write, await store.write(tenant, write))
     cache = await watches.cache(tenant, CONFIGMAPS)
@@ -45,7 +65,9 @@ async def test_a_selection_never_changes_and_is_shared_until_the_next_change(sto
     assert cache.select("other") is elsewhere
 
 
-async def test_own_writes_are_there_without_waiting(store: PostgresStore, watches: Watches, tenant: int) -> None:
+async def test_own_writes_are_there_without_waiting(
+    store: PostgresStore, watches: Watches, tenant: int
+) -> None:
     cache = await watches.cache(tenant, CONFIGMAPS)
     for i in range(20):
         version = await store.write(tenant, create(key(f"n{i}")))
@@ -54,14 +76,18 @@ async def test_own_writes_are_there_without_waiting(store: PostgresStore, watche
         assert entry is not None and entry.object()["metadata"]["resourceVersion"] == str(version)
 
 
-async def test_fresh_sees_what_another_process_committed_before(elsewhere: PostgresStore, watches: Watches, tenant: int) -> None:
+async def test_fresh_sees_what_another_process_committed_before(
+    elsewhere: PostgresStore, watches: Watches, tenant: int
+) -> None:
     for i in range(20):
         version = await elsewhere.write(tenant, create(key(f"n{i}")))
         cache = await watches.fresh(tenant, CONFIGMAPS)
         assert cache.resource_version >= version and cache.get(key(f"n{i}")) is not None
 
 
-async def test_wait_for_a_version_that_comes_and_one_that_does_not(elsewhere: PostgresStore, watches: Watches, tenant: int) -> None:
+async def test_wait_for_a_version_that_comes_and_one_that_does_not(
+    elsewhere: PostgresStore, watches: Watches, tenant: int
+) -> None:
     head = (await watches.cache(tenant, CONFIGMAPS)).resource_version
     waiting = asyncio.create_task(watches.wait_for(tenant, CONFIGMAPS, head + 2, 5))
     await elsewhere.write(tenant, create(key("a")))
@@ -75,7 +101,9 @@ async def test_wait_for_a_version_that_comes_and_one_that_does_not(elsewhere: Po
     assert not watches._tails[tenant]._waiters
 
 
-async def test_without_hints_the_poll_finds_news_within_a_second(elsewhere: PostgresStore, watches: Watches, tenant: int) -> None:
+async def test_without_hints_the_poll_finds_news_within_a_second(
+    elsewhere: PostgresStore, watches: Watches, tenant: int
+) -> None:
     subscription = await watches.subscribe(tenant, CONFIGMAPS, after=None)
     await nothing(subscription, 0.01)
     await elsewhere._hints.stop()
@@ -90,7 +118,9 @@ async def test_peek_never_loads(store: PostgresStore, watches: Watches, tenant: 
     assert watches.peek(tenant, LEASES) is None
 
 
-async def test_many_first_readers_load_once(store: PostgresStore, watches: Watches, tenant: int, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_many_first_readers_load_once(
+    store: PostgresStore, watches: Watches, tenant: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     loads = []
     snapshot = store.snapshot
 
@@ -104,7 +134,11 @@ async def test_many_first_readers_load_once(store: PostgresStore, watches: Watch
 
 
 async def test_events_during_the_load_are_neither_lost_nor_doubled(
-    store: PostgresStore, elsewhere: PostgresStore, watches: Watches, tenant: int, monkeypatch: pytest.MonkeyPatch
+    store: PostgresStore,
+    elsewhere: PostgresStore,
+    watches: Watches,
+    tenant: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     await watches.cache(tenant, LEASES)  # the tail runs
     write = create(key("deleted-meanwhile"))
@@ -124,7 +158,9 @@ async def test_events_during_the_load_are_neither_lost_nor_doubled(
     assert [e.name for e in cache.select()] == ["after-the-snapshot", "before-the-snapshot"]
 
 
-async def test_dropped_caches_end_their_watches_and_are_made_anew(store: PostgresStore, watches: Watches, tenant: int) -> None:
+async def test_dropped_caches_end_their_watches_and_are_made_anew(
+    store: PostgresStore, watches: Watches, tenant: int
+) -> None:
     subscription = await watches.subscribe(tenant, CONFIGMAPS, after=None)
     cache = await watches.cache(tenant, CONFIGMAPS)
     watches.drop(tenant, CONFIGMAPS)
@@ -142,7 +178,9 @@ async def nothing_then_closed(subscription: subscription_module.Subscription) ->
         await subscription.next(1)
 
 
-async def test_idle_tenants_leave_memory_and_watched_ones_stay(store: PostgresStore, tenant: int, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_idle_tenants_leave_memory_and_watched_ones_stay(
+    store: PostgresStore, tenant: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(watches_module, "SWEEP", 0.02)
     watches = Watches(store, index, idle=0.05)
     await watches.start()
@@ -176,11 +214,17 @@ async def test_an_object_that_cannot_be_indexed_ends_watches_rather_than_be_skip
     await watches.stop()
 
 
-@pytest.mark.parametrize(("limit", "value"), [("MAX_PENDING", 10), ("MAX_PENDING_BYTES", 9 * len(text(key("n0"))))])
+@pytest.mark.parametrize(("most", "size"), [(10, 2**20), (10_000, 9 * len(text(key("n0"))))])
 async def test_a_watcher_that_does_not_read_is_dropped_by_number_and_size(
-    store: PostgresStore, watches: Watches, tenant: int, monkeypatch: pytest.MonkeyPatch, limit: str, value: int
+    store: PostgresStore,
+    watches: Watches,
+    tenant: int,
+    monkeypatch: pytest.MonkeyPatch,
+    most: int,
+    size: int,
 ) -> None:
-    monkeypatch.setattr(subscription_module, limit, value)
+    monkeypatch.setattr(subscription_module, "MAX_PENDING", most)
+    monkeypatch.setattr(watches, "_max_behind", size)
     head = await store.head(tenant)
     slow = await watches.subscribe(tenant, CONFIGMAPS, after=head)
     quick = await watches.subscribe(tenant, CONFIGMAPS, after=head)
@@ -194,7 +238,65 @@ async def test_a_watcher_that_does_not_read_is_dropped_by_number_and_size(
     assert len(watches._tails[tenant].channels[CONFIGMAPS].hub) == 1
 
 
-async def test_a_watcher_that_does_not_read_is_dropped_by_time(store: PostgresStore, tenant: int, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_changes_of_all_resources_count_for_who_is_behind(
+    store: PostgresStore, watches: Watches, tenant: int
+) -> None:
+    watches._max_behind = 9 * len(text(key("n0")))
+    slow, quick = [
+        await watches.subscribe(tenant, CONFIGMAPS, after=await store.head(tenant))
+        for _ in range(2)
+    ]
+    await watches.cache(tenant, LEASES)  # what nobody reads is not in memory, and counts for nobody
+    await store.write(tenant, create(key("a")))
+    assert len(await read(quick, 1)) == 1
+    for i in range(11):
+        await store.write(tenant, create(key(f"n{i}", resource=LEASES)))
+    watches._sweep()
+    with pytest.raises(TooSlow):
+        await slow.next()
+    await store.write(tenant, create(key("b")))
+    assert short(await read(quick, 1)) == [("ADDED", "b")]
+
+
+async def test_the_state_that_a_watcher_began_with_is_kept_for_so_long_only(
+    store: PostgresStore, watches: Watches, tenant: int
+) -> None:
+    watches._max_behind = 9 * len(text(key("n0")))
+    slow = await watches.subscribe(tenant, CONFIGMAPS, after=None)
+    for i in range(11):
+        await store.write(tenant, create(key(f"n{i}")))
+    watches._sweep()
+    with pytest.raises(TooSlow):
+        await slow.next()
+    assert len(watches._tails[tenant].channels[CONFIGMAPS].hub) == 0
+
+
+async def test_batches_end_by_their_size(
+    store: PostgresStore, watches: Watches, tenant: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(subscription_module, "BATCH_BYTES", 3 * len(text(key("n0"))))
+    monkeypatch.setattr(watches_module, "BATCH_BYTES", 3 * len(text(key("n0"))))
+    first = await store.head(tenant)
+    changed = await watches.subscribe(tenant, CONFIGMAPS, after=first)
+    await nothing(changed, 0.01)
+    for i in range(8):
+        await store.write(tenant, create(key(f"n{i}")))
+    batches = {"pushed": [await changed.next(1) for _ in range(4)]}
+    watches.drop(tenant, CONFIGMAPS)  # and with it the window
+    of_log = await watches.subscribe(tenant, CONFIGMAPS, after=first)
+    of_state = await watches.subscribe(tenant, CONFIGMAPS, after=None)
+    batches["log"] = [await of_log.next() for _ in range(4)]
+    batches["state"] = [await of_state.next() for _ in range(4)]
+    for source, taken in batches.items():
+        assert [e.entry.name for batch in taken for e in batch] == [f"n{i}" for i in range(8)], (
+            source
+        )
+        assert max(map(len, taken)) < 5, source
+
+
+async def test_a_watcher_that_does_not_read_is_dropped_by_time(
+    store: PostgresStore, tenant: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(watches_module, "SWEEP", 0.02)
     monkeypatch.setattr(subscription_module, "MAX_STALL", 0.1)
     watches = Watches(store, index)
@@ -203,9 +305,10 @@ async def test_a_watcher_that_does_not_read_is_dropped_by_time(store: PostgresSt
     stalled, waiting = [await watches.subscribe(tenant, CONFIGMAPS, after=head) for _ in range(2)]
     await store.write(tenant, create(key("a")))
     await read(waiting, 1)
-    await asyncio.sleep(0.3)
+    async with asyncio.timeout(60):
+        while stalled._error is None:  # noqa: ASYNC110  to read is what it must not do
+            await asyncio.sleep(0.01)
     with pytest.raises(TooSlow):
-        await stalled.next()
         await stalled.next()
     await nothing(waiting, 0.01)
     await watches.stop()
@@ -224,7 +327,11 @@ async def test_stop_ends_watches_after_what_is_pending(store: PostgresStore, ten
 
 
 async def test_a_hole_in_the_log_is_reported_and_ends_the_watches(
-    elsewhere: PostgresStore, watches: Watches, tenant: int, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    elsewhere: PostgresStore,
+    watches: Watches,
+    tenant: int,
+    monkeypatch: pytest.MonkeyPatch,
+    caplog: pytest.LogCaptureFixture,
 ) -> None:
     subscription = await watches.subscribe(tenant, CONFIGMAPS, after=None)
     await nothing(subscription, 0.01)
@@ -256,4 +363,6 @@ async def test_the_window_is_bounded_in_bytes_and_older_watches_read_the_log(
         assert sum(len(c.new.json) for c in cache.changes_after(cache.window_after)) <= 20_000
     assert cache.window_after > start
     subscription = await watches.subscribe(tenant, CONFIGMAPS, after=start)
-    assert [name for _, name in short(await read(subscription, 30))] == [f"n{i:02}" for i in range(30)]
+    assert [name for _, name in short(await read(subscription, 30))] == [
+        f"n{i:02}" for i in range(30)
+    ]

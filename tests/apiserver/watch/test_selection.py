@@ -14,7 +14,8 @@ from tests.support.watch import Label, nothing, read, short
 
 
 async def _walk(store: PostgresStore, tenant: int) -> list[int]:
-    """An object that enters, changes within, leaves, changes outside, enters again and is deleted; one that is deleted outside."""
+    """An object that enters, changes within, leaves, changes outside, enters again and is deleted;
+    one that is deleted outside."""
     versions = []
     write = create(key("a"), "0", labels={"app": "y"})
     record = stored(write, await store.write(tenant, write))
@@ -32,7 +33,12 @@ async def _walk(store: PostgresStore, tenant: int) -> list[int]:
 async def test_transitions(store: PostgresStore, watches: Watches, tenant: int) -> None:
     head = await store.head(tenant)
     by_label = await watches.subscribe(tenant, CONFIGMAPS, after=head, predicate=Label("app", "x"))
-    by_field = await watches.subscribe(tenant, CONFIGMAPS, after=head, predicate=lambda labels, fields: fields["value"] in {"1", "2", "5"})
+    by_field = await watches.subscribe(
+        tenant,
+        CONFIGMAPS,
+        after=head,
+        predicate=lambda labels, fields: fields["value"] in {"1", "2", "5"},
+    )
     versions = await _walk(store, tenant)
     for subscription in (by_label, by_field):
         events = await read(subscription, 5)
@@ -80,9 +86,14 @@ class Counting(Label):
         return super().__call__(labels, fields)
 
 
-async def test_equal_selectors_are_evaluated_once_and_share_encodings(store: PostgresStore, watches: Watches, tenant: int) -> None:
+async def test_equal_selectors_are_evaluated_once_and_share_encodings(
+    store: PostgresStore, watches: Watches, tenant: int
+) -> None:
     head = await store.head(tenant)
-    subscriptions = [await watches.subscribe(tenant, CONFIGMAPS, after=head, predicate=Counting("app", "x")) for _ in range(20)]
+    subscriptions = [
+        await watches.subscribe(tenant, CONFIGMAPS, after=head, predicate=Counting("app", "x"))
+        for _ in range(20)
+    ]
     plain = await watches.subscribe(tenant, CONFIGMAPS, after=head)
     Counting.calls = 0
     await store.write(tenant, create(key("a"), labels={"app": "x"}))
@@ -90,18 +101,26 @@ async def test_equal_selectors_are_evaluated_once_and_share_encodings(store: Pos
     assert len({id(e) for e in events}) == 1
     assert Counting.calls == 1
     assert events[0].frame is events[1].frame
-    assert (await read(plain, 1))[0] is events[0], "the same outcome is the same event for every selector"
+    assert (await read(plain, 1))[0] is events[0], (
+        "the same outcome is the same event for every selector"
+    )
     events[0].memo["table"] = b"encoded"
     assert events[7].memo == {"table": b"encoded"}
 
 
-async def test_equal_selector_keys_make_one_group_of_different_functions(store: PostgresStore, watches: Watches, tenant: int) -> None:
+async def test_equal_selector_keys_make_one_group_of_different_functions(
+    store: PostgresStore, watches: Watches, tenant: int
+) -> None:
     head = await store.head(tenant)
 
     async def subscribe(value: str) -> Subscription:
         predicate = Counting("app", value)
         return await watches.subscribe(
-            tenant, CONFIGMAPS, after=head, predicate=lambda labels, fields: predicate(labels, fields), selector=("app", value)
+            tenant,
+            CONFIGMAPS,
+            after=head,
+            predicate=lambda labels, fields: predicate(labels, fields),
+            selector=("app", value),
         )
 
     subscriptions = [await subscribe(value) for value in "xxxy"]
@@ -112,9 +131,14 @@ async def test_equal_selector_keys_make_one_group_of_different_functions(store: 
     assert Counting.calls == 2
 
 
-async def test_500_watchers_all_get_all_changes(store: PostgresStore, watches: Watches, tenant: int) -> None:
+async def test_500_watchers_all_get_all_changes(
+    store: PostgresStore, watches: Watches, tenant: int
+) -> None:
     head = await store.head(tenant)
-    subscriptions = [await watches.subscribe(tenant, CONFIGMAPS, after=head, namespace="default") for _ in range(500)]
+    subscriptions = [
+        await watches.subscribe(tenant, CONFIGMAPS, after=head, namespace="default")
+        for _ in range(500)
+    ]
     first = create(key("a"))
     record = stored(first, await store.write(tenant, first))
     for i in range(20):
@@ -124,9 +148,14 @@ async def test_500_watchers_all_get_all_changes(store: PostgresStore, watches: W
         assert short(await read(s, 21)) == [("ADDED", "a"), *[("MODIFIED", "a")] * 20]
 
 
-async def test_cancelled_watchers_are_forgotten(store: PostgresStore, watches: Watches, tenant: int) -> None:
+async def test_cancelled_watchers_are_forgotten(
+    store: PostgresStore, watches: Watches, tenant: int
+) -> None:
     head = await store.head(tenant)
-    a, b = [await watches.subscribe(tenant, CONFIGMAPS, after=head, namespace="default") for _ in range(2)]
+    a, b = [
+        await watches.subscribe(tenant, CONFIGMAPS, after=head, namespace="default")
+        for _ in range(2)
+    ]
     a.cancel()
     a.cancel()
     await store.write(tenant, create(key("a")))

@@ -1,4 +1,5 @@
-"""Where a watch starts, and that nothing is missed or doubled at the seam between what was and what comes."""
+"""Where a watch starts, and that nothing is missed or doubled at the seam between what was and what
+comes."""
 
 from __future__ import annotations
 
@@ -30,7 +31,9 @@ async def test_unset_begins_with_the_latest_state_even_of_another_process(
         subscription.cancel()
 
 
-async def test_zero_begins_with_any_state_then_changes(store: PostgresStore, watches: Watches, tenant: int) -> None:
+async def test_zero_begins_with_any_state_then_changes(
+    store: PostgresStore, watches: Watches, tenant: int
+) -> None:
     for name in ("b", "a"):
         await store.write(tenant, create(key(name)))
     subscription = await watches.subscribe(tenant, CONFIGMAPS, after=0)
@@ -42,7 +45,9 @@ async def test_zero_begins_with_any_state_then_changes(store: PostgresStore, wat
     assert short(await read(subscription, 1)) == [("ADDED", "c")]
 
 
-async def test_a_version_begins_exactly_there(store: PostgresStore, watches: Watches, tenant: int) -> None:
+async def test_a_version_begins_exactly_there(
+    store: PostgresStore, watches: Watches, tenant: int
+) -> None:
     first = create(key("a"))
     one = stored(first, await store.write(tenant, first))
     two = await store.write(tenant, create(key("b")))
@@ -59,7 +64,9 @@ async def test_a_version_begins_exactly_there(store: PostgresStore, watches: Wat
         assert subscription.position() == await store.head(tenant)
 
 
-async def test_the_future_is_waited_for(store: PostgresStore, watches: Watches, tenant: int) -> None:
+async def test_the_future_is_waited_for(
+    store: PostgresStore, watches: Watches, tenant: int
+) -> None:
     head = await store.head(tenant)
     subscription = await watches.subscribe(tenant, CONFIGMAPS, after=head + 3)
     assert subscription.position() == head + 3
@@ -68,7 +75,9 @@ async def test_the_future_is_waited_for(store: PostgresStore, watches: Watches, 
     assert short(await read(subscription, 2)) == [("ADDED", "n3"), ("ADDED", "n4")]
 
 
-async def test_initial_state_not_older_than(elsewhere: PostgresStore, watches: Watches, tenant: int) -> None:
+async def test_initial_state_not_older_than(
+    elsewhere: PostgresStore, watches: Watches, tenant: int
+) -> None:
     await watches.cache(tenant, CONFIGMAPS)
     version = await elsewhere.write(tenant, create(key("a")))
     subscription = await watches.subscribe(tenant, CONFIGMAPS, after=version, initial=True)
@@ -86,9 +95,14 @@ async def test_initial_state_of_the_future_is_too_large(
 
 @pytest.mark.parametrize("window", [0, 3, 4096])
 async def test_window_and_log_replay_the_same(
-    store: PostgresStore, watches: Watches, tenant: int, window: int, monkeypatch: pytest.MonkeyPatch
+    store: PostgresStore,
+    watches: Watches,
+    tenant: int,
+    window: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Each object goes in and out of the selection; from every version on, both sources must tell the same."""
+    """Each object goes in and out of the selection; from every version on, both sources must tell
+    the same."""
     monkeypatch.setattr(cache_module, "WINDOW_CHANGES", window)
     start = await store.head(tenant)
     await watches.cache(tenant, CONFIGMAPS)
@@ -102,14 +116,18 @@ async def test_window_and_log_replay_the_same(
         await store.write(tenant, delete(record))
     live = await read(seen, 20)
     for after in range(start, await store.head(tenant), 5):
-        again = await watches.subscribe(tenant, CONFIGMAPS, after=after, predicate=Label("app", "x"))
+        again = await watches.subscribe(
+            tenant, CONFIGMAPS, after=after, predicate=Label("app", "x")
+        )
         expected = [e.frame for e in live if e.resource_version > after]
         assert [e.frame for e in await read(again, len(expected))] == expected
         await nothing(again, 0.01)
         again.cancel()
 
 
-async def test_below_the_floor_is_compacted(store: PostgresStore, watches: Watches, tenant: int) -> None:
+async def test_below_the_floor_is_compacted(
+    store: PostgresStore, watches: Watches, tenant: int
+) -> None:
     versions = [await store.write(tenant, create(key(f"n{i}"))) for i in range(4)]
     await compact(store.database, tenant, versions[2])
     with pytest.raises(Compacted) as raised:
@@ -119,7 +137,9 @@ async def test_below_the_floor_is_compacted(store: PostgresStore, watches: Watch
     assert short(await read(subscription, 1)) == [("ADDED", "n3")]
 
 
-async def test_a_restore_ends_watches_with_compacted_and_new_ones_work(store: PostgresStore, watches: Watches, tenant: int) -> None:
+async def test_a_restore_ends_watches_with_compacted_and_new_ones_work(
+    store: PostgresStore, watches: Watches, tenant: int
+) -> None:
     version = await store.write(tenant, create(key("a")))
     subscription = await watches.subscribe(tenant, CONFIGMAPS, after=version)
     await nothing(subscription, 0.01)
@@ -130,7 +150,9 @@ async def test_a_restore_ends_watches_with_compacted_and_new_ones_work(store: Po
     assert cache.resource_version == head and len(cache) == 1
 
 
-async def test_a_tenant_that_is_dropped_ends_its_watches(store: PostgresStore, watches: Watches, tenant: int) -> None:
+async def test_a_tenant_that_is_dropped_ends_its_watches(
+    store: PostgresStore, watches: Watches, tenant: int
+) -> None:
     subscription = await watches.subscribe(tenant, CONFIGMAPS, after=None)
     await nothing(subscription, 0.01)
     await in_thread(lambda: tenants.drop(tenant))
@@ -140,7 +162,9 @@ async def test_a_tenant_that_is_dropped_ends_its_watches(store: PostgresStore, w
         await watches.cache(tenant, CONFIGMAPS)
 
 
-async def test_a_large_state_does_not_block_and_misses_nothing_meanwhile(store: PostgresStore, watches: Watches, tenant: int) -> None:
+async def test_a_large_state_does_not_block_and_misses_nothing_meanwhile(
+    store: PostgresStore, watches: Watches, tenant: int
+) -> None:
     await asyncio.gather(*(store.write(tenant, create(key(f"n{i:04}"))) for i in range(1200)))
     subscription = await watches.subscribe(tenant, CONFIGMAPS, after=0)
     first = await subscription.next()

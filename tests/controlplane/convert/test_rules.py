@@ -35,7 +35,11 @@ def test_every_replacement_is_a_served_kind() -> None:
 
 def test_every_removal_converts_the_smallest_object() -> None:
     for removal in removals().values():
-        document = {"apiVersion": removal.source.api_version, "kind": removal.source.kind, "metadata": {"name": "x"}}
+        document = {
+            "apiVersion": removal.source.api_version,
+            "kind": removal.source.kind,
+            "metadata": {"name": "x"},
+        }
         if removal.replacement is None:
             with pytest.raises(ManifestError, match="nothing replaces it"):
                 convert(document, None)
@@ -61,7 +65,9 @@ spec:
         backend: {resource: {kind: Bucket, name: b}}
 """)
     assert obj["apiVersion"] == "networking.k8s.io/v1"
-    assert obj["spec"]["defaultBackend"] == {"service": {"name": "fallback", "port": {"name": "http"}}}
+    assert obj["spec"]["defaultBackend"] == {
+        "service": {"name": "fallback", "port": {"name": "http"}}
+    }
     first, second = obj["spec"]["rules"][0]["http"]["paths"]
     assert first["backend"] == {"service": {"name": "web", "port": {"number": 80}}}
     assert (first["pathType"], second["pathType"]) == ("ImplementationSpecific", "Exact")
@@ -86,14 +92,22 @@ spec:
 
 
 def test_deployment_of_a_later_beta_changes_less() -> None:
-    text = "apiVersion: apps/%s\nkind: Deployment\nspec: {selector: {matchLabels: {a: b}}, template: {}}"
+    text = (
+        "apiVersion: apps/%s\nkind: Deployment\nspec: {selector: {matchLabels: {a: b}}, "
+        "template: {}}"
+    )
     assert converted(text % "v1beta1")[0]["spec"]["revisionHistoryLimit"] == 2
     assert "revisionHistoryLimit" not in converted(text % "v1beta2")[0]["spec"]
 
 
-@pytest.mark.parametrize(("version", "expected"), [("v1beta1", {"type": "OnDelete"}), ("v1beta2", None)])
+@pytest.mark.parametrize(
+    ("version", "expected"), [("v1beta1", {"type": "OnDelete"}), ("v1beta2", None)]
+)
 def test_stateful_set_update_strategy(version: str, expected: Any) -> None:
-    obj, _ = converted(f"apiVersion: apps/{version}\nkind: StatefulSet\nspec: {{template: {{metadata: {{labels: {{a: b}}}}}}}}")
+    obj, _ = converted(
+        f"apiVersion: apps/{version}\nkind: StatefulSet\nspec: "
+        f"{{template: {{metadata: {{labels: {{a: b}}}}}}}}"
+    )
     assert obj["spec"].get("updateStrategy") == expected
 
 
@@ -108,14 +122,23 @@ spec:
   metrics:
   - {type: Resource, resource: {name: cpu, targetAverageUtilization: 80}}
   - {type: Pods, pods: {metricName: rps, selector: {matchLabels: {a: b}}, targetAverageValue: 5}}
-  - {type: Object, object: {metricName: hits, targetValue: 10, target: {apiVersion: v1, kind: Service, name: s}}}
-  - {type: External, external: {metricName: queue, metricSelector: {matchLabels: {q: x}}, targetValue: 30}}
+  - type: Object
+    object: {metricName: hits, targetValue: 10, target: {apiVersion: v1, kind: Service, name: s}}
+  - type: External
+    external: {metricName: queue, metricSelector: {matchLabels: {q: x}}, targetValue: 30}
 """)
     resource, pods, of_object, external = obj["spec"]["metrics"]
-    assert resource["resource"] == {"name": "cpu", "target": {"type": "Utilization", "averageUtilization": 80}}
+    assert resource["resource"] == {
+        "name": "cpu",
+        "target": {"type": "Utilization", "averageUtilization": 80},
+    }
     assert pods["pods"]["metric"] == {"name": "rps", "selector": {"matchLabels": {"a": "b"}}}
     assert pods["pods"]["target"] == {"type": "AverageValue", "averageValue": 5}
-    assert of_object["object"]["describedObject"] == {"apiVersion": "v1", "kind": "Service", "name": "s"}
+    assert of_object["object"]["describedObject"] == {
+        "apiVersion": "v1",
+        "kind": "Service",
+        "name": "s",
+    }
     assert of_object["object"]["target"] == {"type": "Value", "value": 10}
     assert external["external"]["metric"]["selector"] == {"matchLabels": {"q": "x"}}
 
@@ -130,7 +153,11 @@ webhooks:
 - {name: b.example.com, clientConfig: {url: "https://x"}, sideEffects: None, timeoutSeconds: 5}
 """)
     first, second = obj["webhooks"]
-    assert (first["failurePolicy"], first["matchPolicy"], first["timeoutSeconds"]) == ("Ignore", "Exact", 30)
+    assert (first["failurePolicy"], first["matchPolicy"], first["timeoutSeconds"]) == (
+        "Ignore",
+        "Exact",
+        30,
+    )
     assert first["admissionReviewVersions"] == ["v1beta1"] and "sideEffects" not in first
     assert (second["sideEffects"], second["timeoutSeconds"]) == ("None", 5)
     assert "webhooks[0].sideEffects" in notes and "webhooks[1].sideEffects" not in notes
@@ -148,15 +175,25 @@ spec:
   validation: {openAPIV3Schema: {properties: {spec: {type: object}}}}
   subresources: {status: {}}
   additionalPrinterColumns: [{name: Size, type: string, JSONPath: .spec.size}]
-  conversion: {strategy: Webhook, webhookClientConfig: {url: "https://x"}, conversionReviewVersions: [v1]}
+  conversion:
+    strategy: Webhook
+    webhookClientConfig: {url: "https://x"}
+    conversionReviewVersions: [v1]
 """)
     spec = obj["spec"]
     (version,) = spec["versions"]
-    assert (version["name"], version["served"], version["storage"], spec["scope"]) == ("v1", True, True, "Namespaced")
+    assert (version["name"], version["served"], version["storage"], spec["scope"]) == (
+        "v1",
+        True,
+        True,
+        "Namespaced",
+    )
     assert version["schema"]["openAPIV3Schema"]["x-kubernetes-preserve-unknown-fields"] is True
     assert version["schema"]["openAPIV3Schema"]["type"] == "object"
     assert version["subresources"] == {"status": {}}
-    assert version["additionalPrinterColumns"] == [{"name": "Size", "type": "string", "jsonPath": ".spec.size"}]
+    assert version["additionalPrinterColumns"] == [
+        {"name": "Size", "type": "string", "jsonPath": ".spec.size"}
+    ]
     assert spec["conversion"] == {
         "strategy": "Webhook",
         "webhook": {"clientConfig": {"url": "https://x"}, "conversionReviewVersions": ["v1"]},
@@ -185,19 +222,34 @@ deprecatedCount: 4
 
 
 def test_smaller_changes() -> None:
-    pdb, _ = converted("apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nspec: {selector: {}, minAvailable: 1}")
+    pdb, _ = converted(
+        "apiVersion: policy/v1beta1\nkind: PodDisruptionBudget\nspec: {selector: {}, minAvailable: "
+        "1}"
+    )
     assert pdb["spec"] == {"minAvailable": 1}
-    level = "apiVersion: flowcontrol.apiserver.k8s.io/%s\nkind: PriorityLevelConfiguration\nspec: {limited: {%s}}"
-    assert converted(level % ("v1beta2", "assuredConcurrencyShares: 7"))[0]["spec"]["limited"] == {"nominalConcurrencyShares": 7}
-    assert converted(level % ("v1beta3", "nominalConcurrencyShares: 0"))[0]["spec"]["limited"] == {"nominalConcurrencyShares": 30}
+    level = (
+        "apiVersion: flowcontrol.apiserver.k8s.io/%s\nkind: "
+        "PriorityLevelConfiguration\nspec: {limited: {%s}}"
+    )
+    assert converted(level % ("v1beta2", "assuredConcurrencyShares: 7"))[0]["spec"]["limited"] == {
+        "nominalConcurrencyShares": 7
+    }
+    assert converted(level % ("v1beta3", "nominalConcurrencyShares: 0"))[0]["spec"]["limited"] == {
+        "nominalConcurrencyShares": 30
+    }
     endpoints, notes = converted("""
 apiVersion: discovery.k8s.io/v1beta1
 kind: EndpointSlice
-endpoints: [{addresses: [10.0.0.1], topology: {kubernetes.io/hostname: n, topology.kubernetes.io/zone: z, x: y}}]
+endpoints:
+- addresses: [10.0.0.1]
+  topology: {kubernetes.io/hostname: n, topology.kubernetes.io/zone: z, x: y}
 """)
     assert endpoints["endpoints"] == [{"addresses": ["10.0.0.1"], "nodeName": "n", "zone": "z"}]
     assert "topology: x" in notes
-    review, _ = converted("apiVersion: authorization.k8s.io/v1beta1\nkind: SubjectAccessReview\nspec: {user: u, group: [g]}")
+    review, _ = converted(
+        "apiVersion: authorization.k8s.io/v1beta1\nkind: SubjectAccessReview\nspec: {user: u, "
+        "group: [g]}"
+    )
     assert review["spec"] == {"user": "u", "groups": ["g"]}
 
 
@@ -211,7 +263,10 @@ def test_output_version_between_served_versions() -> None:
 
 
 def test_lists_and_other_documents() -> None:
-    (document,) = read("apiVersion: v1\nkind: List\nitems:\n- {apiVersion: batch/v1beta1, kind: CronJob, metadata: {name: c}}\n- {a: 1}")
+    (document,) = read(
+        "apiVersion: v1\nkind: List\nitems:\n- {apiVersion: batch/v1beta1, kind: CronJob, "
+        "metadata: {name: c}}\n- {a: 1}"
+    )
     obj, _ = convert(document, None)
     assert [item.get("apiVersion") for item in obj["items"]] == ["batch/v1", None]
     text = write([obj, {"when": "2020-01-01T00:00:00Z"}], as_json=False)
@@ -219,7 +274,10 @@ def test_lists_and_other_documents() -> None:
 
 
 def test_the_input_is_never_changed() -> None:
-    (document,) = read("apiVersion: extensions/v1beta1\nkind: Ingress\nspec: {backend: {serviceName: a, servicePort: 1}}")
+    (document,) = read(
+        "apiVersion: extensions/v1beta1\nkind: Ingress\nspec: {backend: {serviceName: a, "
+        "servicePort: 1}}"
+    )
     before = repr(document)
     convert(document, None)
     assert repr(document) == before
@@ -238,7 +296,11 @@ items:
 {apiVersion: extensions/v1beta1, kind: Deployment, metadata: {name: d}}
 """
     found = [(f.what, f.text, f.removed) for f in check(text)]
-    assert found[0] == ("policy/v1beta1 PodSecurityPolicy p", "removed in v1.25; nothing replaces it", True)
+    assert found[0] == (
+        "policy/v1beta1 PodSecurityPolicy p",
+        "removed in v1.25; nothing replaces it",
+        True,
+    )
     assert found[1][0] == "v1 Endpoints old" and "deprecated" in found[1][1] and not found[1][2]
     assert found[2] == ("extensions/v1beta1 Deployment d", "removed in v1.16; use apps/v1", True)
 

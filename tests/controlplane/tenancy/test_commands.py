@@ -2,35 +2,82 @@
 
 from __future__ import annotations
 
+from datetime import timedelta
 from io import StringIO
+from pathlib import Path
 
 import pytest
-from django.core.management import call_command
+import yaml
+from django.core.management import CommandError, call_command
 
+from apiserver.storage.visibility import django_everywhere
 from controlplane.errors import OperatorError
-from controlplane.tenancy import tokens
+from controlplane.kubeconfig import kubeconfig
+from controlplane.supervisor.initialise import ADMIN, KUBECONFIG, MASTERS
+from controlplane.tenancy import service, tokens
 from controlplane.tenancy.models import ApiToken
 
 pytestmark = pytest.mark.usefixtures("postgres")
 
 
+@pytest.fixture(autouse=True)
+def default() -> None:
+    service.ensure_tenant(service.DEFAULT)
+
+
 def run(*arguments: str) -> str:
-    out = StringIO()
-    call_command(*arguments, stdout=out)
-    return out.getvalue()
+    return both(*arguments)[0]
+
+
+def both(*arguments: str) -> tuple[str, str]:
+    """Standard output and standard error."""
+    out, err = StringIO(), StringIO()
+    call_command(*arguments, stdout=out, stderr=err)
+    return out.getvalue(), err.getvalue()
+
+
+def made_by(secret: str) -> ApiToken:
+    with django_everywhere():
+        return ApiToken.objects.select_related("tenant").get(hash=tokens.token_hash(secret.strip()))
+
+
+def days_of(token: ApiToken) -> float | None:
+    """How long the token lasts."""
+    return (
+        None
+        if token.expires_at is None
+        else round((token.expires_at - token.created_at) / timedelta(days=1), 2)
+    )
 
 
 def test_token_create_prints_the_token_and_nothing_else() -> None:
     run("tenant", "create", "commands")
-    printed = run("token", "create", "alice", "--uid", "alice-uid", "--group", "dev", "--group", "ops", "--tenant", "commands")
-    token = ApiToken.objects.get(hash=tokens.token_hash(printed.rstrip("\n")))
-    assert (token.user, token.uid, token.groups, token.tenant and token.tenant.name) == ("alice", "alice-uid", ["dev", "ops"], "commands")
+    printed = run(
+        "token",
+        "create",
+        "alice",
+        "--uid",
+        "alice-uid",
+        "--group",
+        "dev",
+        "--group",
+        "ops",
+        "--tenant",
+        "commands",
+    )
+    token = made_by(printed.rstrip("\n"))
+    assert (token.user, token.uid, token.groups, token.tenant and token.tenant.name) == (
+        "alice",
+        "alice-uid",
+        ["dev", "ops"],
+        "commands",
+    )
     assert printed == printed.strip() + "\n"
 
 
 def test_token_list_shows_states_and_never_a_secret() -> None:
     secret = run("token", "create", "listed").strip()
-    token = ApiToken.objects.get(hash=tokens.token_hash(secret))
+    token = made_by(secret)
     assert "valid" in line(run("token", "list"), token)
     run("token", "revoke", str(token.pk))
     listed = run("token", "list")
@@ -51,17 +98,94 @@ def test_tenant_deletion_wants_a_yes() -> None:
     assert "doomed" not in run("tenant", "list")
 
 
-@pytest.mark.parametrize("arguments", [("tenant", "suspend", "nobody"), ("token", "revoke", "999999999"), ("kubeconfig", "nobody")])
+@pytest.mark.parametrize(
+    "arguments",
+    [("tenant", "suspend", "nobody"), ("token", "revoke", "999999999"), ("kubeconfig", "nobody")],
+)
 def test_what_does_not_exist_is_said_with_a_way_on(arguments: tuple[str, ...]) -> None:
     with pytest.raises(OperatorError, match=r"manage\.py (tenant|token) list"):
         run(*arguments)
 
 
 def test_kubeconfig_for_a_user_holds_a_token_of_that_tenant_only() -> None:
-    import yaml
-
     run("tenant", "create", "kc")
-    config = yaml.safe_load(run("kubeconfig", "kc", "--user", "bob", "--group", "dev", "--server", "https://api.example.com/"))
+    config = yaml.safe_load(
+        run(
+            "kubeconfig",
+            "kc",
+            "--user",
+            "bob",
+            "--group",
+            "dev",
+            "--server",
+            "https://api.example.com/",
+        )
+    )
     assert config["clusters"][0]["cluster"]["server"] == "https://api.example.com/clusters/kc"
-    token = ApiToken.objects.get(hash=tokens.token_hash(config["users"][0]["user"]["token"]))
+    token = made_by(config["users"][0]["user"]["token"])
     assert (token.user, token.groups, token.tenant and token.tenant.name) == ("bob", ["dev"], "kc")
+    assert days_of(token) == 90
+
+
+# --- scope and expiry -----------------------------------------------------------------------------
+@pytest.mark.parametrize(
+    ("arguments", "tenant", "days"),
+    [
+        ((), "default", 90),
+        (("--tenant", "default", "--days", "7"), "default", 7),
+        (("--all-tenants",), None, 90),
+        (("--all-tenants", "--no-expiry"), None, None),
+    ],
+)
+def test_a_token_is_for_one_tenant_and_ends_unless_somebody_says_otherwise(
+    arguments: tuple[str, ...], tenant: str | None, days: int | None
+) -> None:
+    """The finding: without --tenant a token was good everywhere, for ever."""
+    out, err = both("token", "create", "scoped", *arguments)
+    token = made_by(out)
+    assert (token.tenant.name if token.tenant else None, days_of(token)) == (tenant, days)
+    assert ('tenant "default" only' if tenant else "EVERY tenant") in err
+    assert ("until 2" if days else "for ever") in err
+    assert out.strip() not in err
+
+
+@pytest.mark.parametrize("arguments", [("--days", "0"), ("--days", "-1"), ("--days", "99999999")])
+def test_a_token_cannot_last_no_time_or_for_ever_by_number(arguments: tuple[str, ...]) -> None:
+    with pytest.raises(OperatorError, match="--no-expiry"):
+        run("token", "create", "short", *arguments)
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--tenant", "default", "--all-tenants"), ("--days", "90", "--no-expiry")]
+)
+def test_scope_and_expiry_are_said_once(arguments: tuple[str, ...]) -> None:
+    with pytest.raises(CommandError, match="not allowed with"):
+        run("token", "create", "twice", *arguments)
+
+
+def test_a_tenants_kubeconfig_never_holds_the_operators_token(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The finding: without --user it held the token of admin.kubeconfig, system:masters in every
+    tenant."""
+    monkeypatch.setenv("POLYPLANE_DATA_DIR", str(tmp_path))
+    operators = tokens.create_token(ADMIN, groups=[MASTERS], tenant=None, lifetime=None).secret
+    (tmp_path / KUBECONFIG).write_text(
+        kubeconfig("https://127.0.0.1:6443", b"", ["default"], ADMIN, operators)
+    )
+    run("tenant", "create", "kca")
+    out, err = both("kubeconfig", "kca")
+    assert operators not in out
+    token = made_by(yaml.safe_load(out)["users"][0]["user"]["token"])
+    assert (token.user, token.groups, token.tenant and token.tenant.name, days_of(token)) == (
+        ADMIN,
+        [MASTERS],
+        "kca",
+        90,
+    )
+    assert 'tenant "kca" only' in err
+
+
+def test_groups_without_a_user_do_not_make_an_administrator() -> None:
+    with pytest.raises(OperatorError, match="--user"):
+        run("kubeconfig", "default", "--group", "dev")

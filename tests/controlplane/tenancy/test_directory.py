@@ -1,4 +1,5 @@
-"""The asynchronous reader: remembers for two seconds, shares queries, and tells tenants' tokens apart."""
+"""The asynchronous reader: remembers for two seconds, shares queries, and tells tenants' tokens
+apart."""
 
 from __future__ import annotations
 
@@ -12,6 +13,7 @@ import pytest
 from asgiref.sync import sync_to_async
 from django.utils import timezone
 
+from apiserver.storage.visibility import django_everywhere
 from apiserver.user import User
 from controlplane.tenancy import service, tokens
 from controlplane.tenancy.directory import REMEMBERED, Directory
@@ -43,16 +45,27 @@ def tenants(postgres: str) -> tuple[Tenant, Tenant]:
     return service.create_tenant("directory-a", max_watches=7), service.create_tenant("directory-b")
 
 
+def stored_token(number: int) -> ApiToken:
+    with django_everywhere():
+        return ApiToken.objects.get(pk=number)
+
+
 @pytest.fixture
-def database(postgres: str) -> Database:
-    return Database(postgres)
+def database(owner: str) -> Database:
+    return Database(owner)
 
 
-async def test_tenant_is_found_and_remembered_for_two_seconds(database: Database, tenants: tuple[Tenant, Tenant]) -> None:
+async def test_tenant_is_found_and_remembered_for_two_seconds(
+    database: Database, tenants: tuple[Tenant, Tenant]
+) -> None:
     clock = Clock()
     directory = Directory(database.fetch, clock)
     found = await directory.tenant("directory-a")
-    assert found is not None and (found.id, found.state, found.max_watches) == (tenants[0].pk, "active", 7)
+    assert found is not None and (found.id, found.state, found.max_watches) == (
+        tenants[0].pk,
+        "active",
+        7,
+    )
     await directory.tenant("directory-a")
     assert database.queries == 1
     await sync_to_async(service.suspend)("directory-a")
@@ -74,7 +87,9 @@ async def test_readers_that_miss_together_share_one_query(database: Database) ->
     assert database.queries == 1
 
 
-async def test_reader_that_leaves_does_not_take_the_others_along(database: Database) -> None:
+async def test_reader_that_leaves_does_not_take_the_others_along(
+    database: Database, tenants: tuple[Tenant, Tenant]
+) -> None:
     directory = Directory(database.fetch, Clock())
     leaver, stayer = (asyncio.create_task(directory.tenant("directory-b")) for _ in range(2))
     await asyncio.sleep(0)
@@ -97,25 +112,58 @@ async def test_failed_query_is_not_remembered(tenants: tuple[Tenant, Tenant]) ->
     assert await directory.tenant("x") is not None
 
 
-async def test_token_of_one_tenant_is_nothing_in_another(database: Database, tenants: tuple[Tenant, Tenant]) -> None:
-    new = await sync_to_async(tokens.create_token)("ann", uid="u-1", groups=["dev", "ops"], tenant=tenants[0])
+async def test_token_of_one_tenant_is_nothing_in_another(
+    database: Database, tenants: tuple[Tenant, Tenant]
+) -> None:
+    new = await sync_to_async(tokens.create_token)(
+        "ann", uid="u-1", groups=["dev", "ops"], tenant=tenants[0]
+    )
     directory = Directory(database.fetch, Clock())
-    assert await directory.token(new.secret, tenants[0].pk) == User("ann", "u-1", ("dev", "ops"))
+    assert await directory.token(new.secret, tenants[0].pk) == User(
+        "ann", "u-1", ("dev", "ops", "system:authenticated")
+    )
     assert await directory.token(new.secret, tenants[1].pk) is None
     assert await directory.token(new.secret + "x", tenants[0].pk) is None
 
 
-async def test_token_without_tenant_is_good_everywhere(database: Database, tenants: tuple[Tenant, Tenant]) -> None:
-    new = await sync_to_async(tokens.create_token)("root")
+async def test_token_without_tenant_is_good_everywhere(
+    database: Database, tenants: tuple[Tenant, Tenant]
+) -> None:
+    new = await sync_to_async(tokens.create_token)("root", tenant=None)
     directory = Directory(database.fetch, Clock())
-    assert [await directory.token(new.secret, t.pk) for t in tenants] == [User("root")] * 2
+    assert [await directory.token(new.secret, t.pk) for t in tenants] == [
+        User("root", groups=("system:authenticated",), everywhere=True)
+    ] * 2
 
 
-async def test_revoked_and_expired_tokens_end(database: Database, tenants: tuple[Tenant, Tenant]) -> None:
+async def test_a_token_of_one_tenant_says_which_without_another_query(
+    database: Database, tenants: tuple[Tenant, Tenant]
+) -> None:
     clock = Clock()
     directory = Directory(database.fetch, clock)
-    revoked = await sync_to_async(tokens.create_token)("ann")
-    expired = await sync_to_async(tokens.create_token)("ann", lifetime=timedelta(seconds=-1))
+    one = await sync_to_async(tokens.create_token)("ann", tenant=tenants[1])
+    every = await sync_to_async(tokens.create_token)("root", tenant=None)
+    for secret, home in ((one.secret, "directory-b"), (every.secret, "default")):
+        assert await directory.home(secret) == home
+        database.queries = 0
+        assert await directory.token(secret, tenants[1].pk) is not None
+        assert await directory.home(secret) == home
+        assert database.queries == 0
+    assert await directory.home("pp_unknown") == "default"
+    await sync_to_async(tokens.revoke_token)(one.token.pk)
+    clock.now += REMEMBERED + 0.01
+    assert await directory.home(one.secret) == "default"
+
+
+async def test_revoked_and_expired_tokens_end(
+    database: Database, tenants: tuple[Tenant, Tenant]
+) -> None:
+    clock = Clock()
+    directory = Directory(database.fetch, clock)
+    revoked = await sync_to_async(tokens.create_token)("ann", tenant=None)
+    expired = await sync_to_async(tokens.create_token)(
+        "ann", tenant=None, lifetime=timedelta(seconds=-1)
+    )
     assert await directory.token(revoked.secret, tenants[0].pk) is not None
     await sync_to_async(tokens.revoke_token)(revoked.token.pk)
     clock.now += REMEMBERED + 0.01
@@ -123,19 +171,21 @@ async def test_revoked_and_expired_tokens_end(database: Database, tenants: tuple
     assert await directory.token(expired.secret, tenants[0].pk) is None
 
 
-async def test_use_is_noted_but_not_at_every_request(database: Database, tenants: tuple[Tenant, Tenant]) -> None:
+async def test_use_is_noted_but_not_at_every_request(
+    database: Database, tenants: tuple[Tenant, Tenant]
+) -> None:
     clock = Clock()
     directory = Directory(database.fetch, clock)
-    new = await sync_to_async(tokens.create_token)("ann")
+    new = await sync_to_async(tokens.create_token)("ann", tenant=None)
     for _ in range(3):
         await directory.token(new.secret, tenants[0].pk)
         clock.now += REMEMBERED + 0.01
     assert database.queries == 3 + 1
-    stored = await sync_to_async(ApiToken.objects.get)(pk=new.token.pk)
+    stored = await sync_to_async(stored_token)(new.token.pk)
     assert stored.last_used is not None and timezone.now() - stored.last_used < timedelta(minutes=1)
 
 
 async def test_secret_is_not_in_the_database(tenants: tuple[Tenant, Tenant]) -> None:
-    new = await sync_to_async(tokens.create_token)("ann")
-    row = await sync_to_async(lambda: ApiToken.objects.filter(pk=new.token.pk).values().get())()
+    new = await sync_to_async(tokens.create_token)("ann", tenant=None)
+    row = vars(await sync_to_async(stored_token)(new.token.pk))
     assert new.secret not in repr(row) and bytes(row["hash"]) == tokens.token_hash(new.secret)

@@ -2,7 +2,15 @@ from __future__ import annotations
 
 import pytest
 
-from apiserver.kinds.admissionregistration.expressions import ANNOTATION, CONDITION, MESSAGE, OBJECT, PATCHES, Expression, problem
+from apiserver.kinds.admissionregistration.expressions import (
+    ANNOTATION,
+    CONDITION,
+    MESSAGE,
+    OBJECT,
+    PATCHES,
+    Expression,
+    problem,
+)
 
 
 @pytest.mark.parametrize(
@@ -13,13 +21,22 @@ from apiserver.kinds.admissionregistration.expressions import ANNOTATION, CONDIT
         (Expression("1", ANNOTATION), "must evaluate to one of [string null_type] but got int"),
         (Expression("params.x == 1", CONDITION), "undeclared reference to 'params'"),
         (Expression("params.x == 1", CONDITION, params=True), ""),
-        (Expression("authorizer.path('/x').check('get').reason()", MESSAGE, authorizer=False), "undeclared reference to 'authorizer'"),
+        (
+            Expression("authorizer.path('/x').check('get').reason()", MESSAGE, authorizer=False),
+            "undeclared reference to 'authorizer'",
+        ),
         (Expression("variables.a == 1", CONDITION), "undeclared reference to 'variables'"),
         (Expression("variables.a == 1", CONDITION, variables=(("a", "1"),)), ""),
         (Expression("variables.b", variables=(("a", "1"),)), "undefined field 'b'"),
-        (Expression("Object{metadata: Object.metadata{}}", OBJECT), "undeclared reference to 'Object"),
+        (
+            Expression("Object{metadata: Object.metadata{}}", OBJECT),
+            "undeclared reference to 'Object",
+        ),
         (Expression("Object{metadata: Object.metadata{}}", OBJECT, mutating=True), ""),
-        (Expression('JSONPatch{op: "add"}', PATCHES, mutating=True), "must evaluate to list(JSONPatch) but got JSONPatch"),
+        (
+            Expression('JSONPatch{op: "add"}', PATCHES, mutating=True),
+            "must evaluate to list(JSONPatch) but got JSONPatch",
+        ),
     ],
 )
 def test_what_may_be_used_where(expression: Expression, says: str) -> None:

@@ -1,4 +1,5 @@
-"""ConversionReviews without a network: what a definition asks for, and what of an answer is taken."""
+"""ConversionReviews without a network: what a definition asks for, and what of an answer is
+taken."""
 
 from __future__ import annotations
 
@@ -7,19 +8,31 @@ from typing import Any
 import orjson
 import pytest
 
-from apiserver.kinds.apiextensions.conversion import ConversionError, ConversionWebhook, converted_of, review_of
+from apiserver.kinds.apiextensions.conversion import ConversionError, converted_of, review_of
+from apiserver.kinds.served import ConversionWebhook
 
 V1 = ConversionWebhook({}, "v1")
 OLD = ConversionWebhook({}, "v1beta1")
 
 
 def obj(version: str = "v1", **metadata: Any) -> dict[str, Any]:
-    return {"apiVersion": f"example.com/{version}", "kind": "Foo", "metadata": {"name": "a", "uid": "u", **metadata}}
+    return {
+        "apiVersion": f"example.com/{version}",
+        "kind": "Foo",
+        "metadata": {"name": "a", "uid": "u", **metadata},
+    }
 
 
 def answer(*objects: Any, uid: str = "1", review: str = "v1", **more: Any) -> bytes:
     response = {"uid": uid, "result": {"status": "Success"}, "convertedObjects": list(objects)}
-    return orjson.dumps({"apiVersion": f"apiextensions.k8s.io/{review}", "kind": "ConversionReview", "response": response, **more})
+    return orjson.dumps(
+        {
+            "apiVersion": f"apiextensions.k8s.io/{review}",
+            "kind": "ConversionReview",
+            "response": response,
+            **more,
+        }
+    )
 
 
 def metadata_of(original: dict[str, Any], answered: Any) -> dict[str, Any]:
@@ -33,21 +46,32 @@ def metadata_of(original: dict[str, Any], answered: Any) -> dict[str, Any]:
 def failure(original: dict[str, Any], answered: Any) -> str:
     with pytest.raises(ConversionError) as raised:
         metadata_of(original, answered)
-    return str(raised.value).removeprefix("conversion webhook for example.com/v1, Kind=Foo returned ")
+    return str(raised.value).removeprefix(
+        "conversion webhook for example.com/v1, Kind=Foo returned "
+    )
 
 
 def spec(**webhook: Any) -> dict[str, Any]:
-    return {"conversion": {"strategy": "Webhook", "webhook": {"clientConfig": {"url": "https://x"}, **webhook}}}
+    return {
+        "conversion": {
+            "strategy": "Webhook",
+            "webhook": {"clientConfig": {"url": "https://x"}, **webhook},
+        }
+    }
 
 
 @pytest.mark.parametrize(
-    ("versions", "review"), [(["v1", "v1beta1"], "v1"), (["v1beta1", "v1"], "v1beta1"), (["v9", "v1"], "v1"), (["v9"], "")]
+    ("versions", "review"),
+    [(["v1", "v1beta1"], "v1"), (["v1beta1", "v1"], "v1beta1"), (["v9", "v1"], "v1"), (["v9"], "")],
 )
 def test_the_first_review_version_that_is_known_is_spoken(versions: list[str], review: str) -> None:
     found = ConversionWebhook.of(spec(conversionReviewVersions=versions))
     assert found is not None and found.review == review
     if review:
-        assert orjson.loads(review_of(found, [], "x/v1", "1"))["apiVersion"] == f"apiextensions.k8s.io/{review}"
+        assert (
+            orjson.loads(review_of(found, [], "x/v1", "1"))["apiVersion"]
+            == f"apiextensions.k8s.io/{review}"
+        )
     else:
         with pytest.raises(ConversionError, match="no supported conversion review versions"):
             review_of(found, [], "x/v1", "1")
@@ -60,22 +84,48 @@ def test_without_the_strategy_there_is_no_webhook(conversion: Any) -> None:
 
 def test_a_review_carries_the_objects_and_where_they_go() -> None:
     review = orjson.loads(review_of(V1, [obj()], "example.com/v2", "1"))
-    assert review["request"] == {"uid": "1", "desiredAPIVersion": "example.com/v2", "objects": [obj()]}
+    assert review["request"] == {
+        "uid": "1",
+        "desiredAPIVersion": "example.com/v2",
+        "objects": [obj()],
+    }
 
 
 @pytest.mark.parametrize(
     ("before", "answered", "after"),
     [
-        ({"labels": {"a": "A"}, "annotations": {"a": "1"}}, {"labels": {"a": "B"}, "annotations": {"a": "2"}, "generation": 7}, None),
+        (
+            {"labels": {"a": "A"}, "annotations": {"a": "1"}},
+            {"labels": {"a": "B"}, "annotations": {"a": "2"}, "generation": 7},
+            None,
+        ),
         ({}, {"labels": {"a": "A"}, "annotations": {"a": "1"}}, None),
-        ({"labels": None, "annotations": None}, {"labels": {"a": "A"}, "annotations": {"a": "1"}}, None),
+        (
+            {"labels": None, "annotations": None},
+            {"labels": {"a": "A"}, "annotations": {"a": "1"}},
+            None,
+        ),
         ({"labels": {"a": "A"}, "annotations": {"a": "1"}}, {}, {}),
-        ({"labels": {"a": "A"}, "annotations": {"a": "1"}}, {"labels": None, "annotations": None}, {}),
-        ({"labels": {"not a label": "kept as it was"}}, {"labels": {"not a label": "kept as it was"}}, None),
+        (
+            {"labels": {"a": "A"}, "annotations": {"a": "1"}},
+            {"labels": None, "annotations": None},
+            {},
+        ),
+        (
+            {"labels": {"not a label": "kept as it was"}},
+            {"labels": {"not a label": "kept as it was"}},
+            None,
+        ),
     ],
 )
-def test_labels_and_annotations_are_the_answers_and_all_else_is_the_originals(before: Any, answered: Any, after: Any) -> None:
-    wanted = after if after is not None else {k: answered[k] for k in ("labels", "annotations") if k in answered}
+def test_labels_and_annotations_are_the_answers_and_all_else_is_the_originals(
+    before: Any, answered: Any, after: Any
+) -> None:
+    wanted = (
+        after
+        if after is not None
+        else {k: answered[k] for k in ("labels", "annotations") if k in answered}
+    )
     assert metadata_of(obj(generation=1, **before), {**answered, "name": "a", "uid": "u"}) == {
         "name": "a",
         "uid": "u",
@@ -87,22 +137,36 @@ def test_labels_and_annotations_are_the_answers_and_all_else_is_the_originals(be
 @pytest.mark.parametrize(
     ("answered", "text"),
     [
-        ({"labels": {"a": None}}, "metadata.labels[a] must be a string, but is <nil> in converted object"),
-        ({"annotations": {"a": 1.5}}, "metadata.annotations[a] must be a string, but is float64 in converted object"),
+        (
+            {"labels": {"a": None}},
+            "metadata.labels[a] must be a string, but is <nil> in converted object",
+        ),
+        (
+            {"annotations": {"a": 1.5}},
+            "metadata.annotations[a] must be a string, but is float64 in converted object",
+        ),
         ({"labels": "x"}, "invalid metadata.labels of type string in converted object"),
-        ({"labels": {"some/non-qualified/label": "x"}}, 'metadata.labels: Invalid value: "some/non-qualified/label"'),
+        (
+            {"labels": {"some/non-qualified/label": "x"}},
+            'metadata.labels: Invalid value: "some/non-qualified/label"',
+        ),
         ({"labels": {"foo": "üäö"}}, 'metadata.labels: Invalid value: "üäö"'),
         ({"labels": {"foo": "x" * 64}}, "metadata.labels: Invalid value: "),
         ({"annotations": {"foo": "x" * (256 * 1024)}}, "metadata.annotation: Too long"),
     ],
 )
 def test_labels_and_annotations_that_no_object_may_have(answered: Any, text: str) -> None:
-    assert failure(obj(), {"name": "a", "uid": "u", **answered}).startswith(f"invalid metadata: {text}")
+    assert failure(obj(), {"name": "a", "uid": "u", **answered}).startswith(
+        f"invalid metadata: {text}"
+    )
 
 
 def test_metadata_must_be_metadata() -> None:
     original = {"apiVersion": "example.com/v1", "kind": "Foo", "metadata": {}}
-    assert failure(original, ["a"]) == "invalid metadata: invalid metadata of type []interface {} in converted object"
+    assert (
+        failure(original, ["a"])
+        == "invalid metadata: invalid metadata of type []interface {} in converted object"
+    )
     made = {"apiVersion": "example.com/v2", "kind": "Foo"}
     with pytest.raises(ConversionError, match="missing metadata in converted object"):
         converted_of(V1, [original], "example.com/v2", "1", answer(made))
@@ -111,14 +175,27 @@ def test_metadata_must_be_metadata() -> None:
 def test_errors_about_one_of_many_say_which() -> None:
     sent = [obj(), obj()]
     cases: list[tuple[dict[str, Any], str]] = [
-        (obj("v1"), "invalid converted object at index 1: invalid groupVersion (expected example.com/v2, received example.com/v1)"),
-        (obj("v2", name="b"), "invalid converted object at index 1: must have the same name: a != b"),
-        (obj("v2", labels=[]), "invalid metadata in object at index 1: invalid metadata.labels of type []interface {} in converted object"),
+        (
+            obj("v1"),
+            "invalid converted object at index 1: invalid groupVersion (expected example.com/v2, "
+            "received example.com/v1)",
+        ),
+        (
+            obj("v2", name="b"),
+            "invalid converted object at index 1: must have the same name: a != b",
+        ),
+        (
+            obj("v2", labels=[]),
+            "invalid metadata in object at index 1: invalid metadata.labels of type []interface {} "
+            "in converted object",
+        ),
     ]
     for wrong, text in cases:
         with pytest.raises(ConversionError) as raised:
             converted_of(V1, sent, "example.com/v2", "1", answer(obj("v2"), wrong))
-        assert str(raised.value) == f"conversion webhook for example.com/v1, Kind=Foo returned {text}"
+        assert (
+            str(raised.value) == f"conversion webhook for example.com/v1, Kind=Foo returned {text}"
+        )
         assert raised.value.failure == "conversion_webhook_invalid_converted_object_failure"
     assert sent == [obj(), obj()]
 

@@ -1,4 +1,5 @@
-"""Definitions that projects ship are accepted, their examples too, and spoilt examples are refused at the spoilt place."""
+"""Definitions that projects ship are accepted, their examples too, and spoilt examples are refused
+at the spoilt place."""
 
 from __future__ import annotations
 
@@ -13,9 +14,8 @@ import yaml
 from apiserver.codec.yaml import loads
 from apiserver.kinds.apiextensions import conditions
 from apiserver.kinds.apiextensions.custom import CustomResource
-from apiserver.kinds.base import Object
 from apiserver.meta.gvk import GroupKind
-from apiserver.meta.objects import copy_json
+from apiserver.meta.objects import Object, copy_json
 from tests.support.definitions import create_errors, established, instance_errors, resource_of
 
 pytestmark = pytest.mark.shared
@@ -34,7 +34,9 @@ def definitions(shared: Path) -> dict[GroupKind, Object]:
 
 @cache
 def gateway_resources(shared: Path) -> dict[GroupKind, CustomResource]:
-    return {key: resource_of(crd) for key, crd in definitions(shared).items() if "gateway" in key.group}
+    return {
+        key: resource_of(crd) for key, crd in definitions(shared).items() if "gateway" in key.group
+    }
 
 
 def examples(shared: Path) -> list[tuple[CustomResource, str, Object]]:
@@ -66,7 +68,9 @@ def test_examples_are_accepted(shared: Path) -> None:
     found = examples(shared)
     assert len(found) > 80
     for resource, version, obj in found:
-        assert [str(e) for e in instance_errors(resource, obj, version)] == [], obj["metadata"]["name"]
+        assert [str(e) for e in instance_errors(resource, obj, version)] == [], obj["metadata"][
+            "name"
+        ]
 
 
 def test_an_example_without_a_required_field_is_refused_there(shared: Path) -> None:
@@ -77,7 +81,9 @@ def test_an_example_without_a_required_field_is_refused_there(shared: Path) -> N
             spoilt = copy_json(obj)
             if spoilt.get("spec", {}).pop(name, None) is None:
                 continue
-            assert f"spec.{name}: Required value" in [str(e) for e in instance_errors(resource, spoilt, version)]
+            assert f"spec.{name}: Required value" in [
+                str(e) for e in instance_errors(resource, spoilt, version)
+            ]
             checked += 1
     assert checked > 20
 
@@ -87,6 +93,8 @@ def test_a_hostname_that_breaks_the_pattern_is_refused_there(shared: Path) -> No
         if resource.kind == "HTTPRoute" and obj["spec"].get("hostnames"):
             spoilt = copy_json(obj)
             spoilt["spec"]["hostnames"][0] = "no_such host"
-            assert [e.path for e in instance_errors(resource, spoilt, version)] == ["spec.hostnames[0]"]
+            assert [e.path for e in instance_errors(resource, spoilt, version)] == [
+                "spec.hostnames[0]"
+            ]
             return
     pytest.fail("no example has host names")

@@ -1,4 +1,5 @@
-"""Every rule of gateway-api's definitions, at every place where it stands, broken once: refused there, with its message."""
+"""Every rule of gateway-api's definitions, at every place where it stands, broken once: refused
+there, with its message."""
 
 from __future__ import annotations
 
@@ -8,7 +9,8 @@ from typing import Any
 import pytest
 
 from apiserver.kinds.apiextensions.custom import CustomResource
-from apiserver.kinds.base import Object, WriteContext
+from apiserver.kinds.base import WriteContext
+from apiserver.meta.objects import Object
 from apiserver.schema.types import Rule, Schema
 from tests.apiserver.kinds.apiextensions.gateway_rules import BREAKING, TRANSITIONS, UNREACHABLE
 from tests.apiserver.kinds.apiextensions.test_definitions_in_use import gateway_resources
@@ -32,7 +34,12 @@ def places(shared: Path) -> list[Place]:
 def whole(place: Place, value: Any) -> Object:
     resource, version, steps, schema, _ = place
     obj: Object = wrap(resource.versions[version].schema, steps, fill(schema, value))
-    return {**obj, "apiVersion": f"{resource.group}/{version}", "kind": resource.kind, "metadata": {"name": "a"}}
+    return {
+        **obj,
+        "apiVersion": f"{resource.group}/{version}",
+        "kind": resource.kind,
+        "metadata": {"name": "a"},
+    }
 
 
 def wanted(steps: tuple[Step, ...], rule: Rule, value: Any) -> str:
@@ -53,7 +60,10 @@ def test_each_is_refused_where_it_stands(shared: Path) -> None:
         if rule.message not in BREAKING:
             continue
         value = BREAKING[rule.message]
-        found = [str(e) for e in instance_errors(resource, whole(place, value), version, with_status=True)]
+        found = [
+            str(e)
+            for e in instance_errors(resource, whole(place, value), version, with_status=True)
+        ]
         assert wanted(steps, rule, value) in found, (resource.kind, version, steps)
         checked += 1
     assert checked > 300
@@ -68,7 +78,9 @@ def test_what_may_not_change_is_refused_when_it_does(shared: Path) -> None:
         before, value = TRANSITIONS[rule.message]
         old, new = whole(place, before), whole(place, value)
         context = WriteContext(version, NOW)
-        assert wanted(steps, rule, value) in [str(e) for e in resource.hooks.validate_update(new, old, context)]
+        assert wanted(steps, rule, value) in [
+            str(e) for e in resource.hooks.validate_update(new, old, context)
+        ]
         assert resource.hooks.validate_update(old, old, context) == []
         checked += 1
     assert checked > 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from apiserver.kinds.base import Object
+from apiserver.meta.objects import Object
 from tests.support.definitions import create_errors, definition
 
 
@@ -17,11 +17,20 @@ def shown(errors: Any, detail: str) -> Any:
 
 
 def test_a_schema_that_says_too_much_beside_a_status_subresource() -> None:
-    schema: Object = {"type": "object", "minProperties": 0, "properties": {"a": {"type": "string", "default": "<"}}}
+    schema: Object = {
+        "type": "object",
+        "minProperties": 0,
+        "properties": {"a": {"type": "string", "default": "<"}},
+    }
     errors = create_errors(definition(schema, subresources={"status": {}}))
     value = shown(errors, "only [Description Type Format Title Maximum")
     assert list(value)[:6] == ["ID", "Schema", "Ref", "Description", "Type", "Nullable"]
-    assert (value["Type"], value["MinProperties"], value["MaxProperties"], value["XValidations"]) == ("object", 0, None, None)
+    assert (
+        value["Type"],
+        value["MinProperties"],
+        value["MaxProperties"],
+        value["XValidations"],
+    ) == ("object", 0, None, None)
     assert value["Properties"]["a"]["Default"] == "<"
     assert "\\u003c" in str(errors[0])
 
@@ -31,10 +40,22 @@ def test_versions_without_what_they_share() -> None:
     second = {**crd["spec"]["versions"][0], "name": "v2", "subresources": {"status": {}}}
     del second["additionalPrinterColumns"]
     crd["spec"]["versions"].append(second)
-    first, other = shown(create_errors(crd), "must have exactly one version marked as storage version")
+    first, other = shown(
+        create_errors(crd), "must have exactly one version marked as storage version"
+    )
     assert list(first)[:5] == ["Name", "Served", "Storage", "Deprecated", "DeprecationWarning"]
     assert first["AdditionalPrinterColumns"] == [
-        {"Name": "A", "Type": "string", "Format": "", "Description": "", "Priority": 0, "JSONPath": ".a"}
+        {
+            "Name": "A",
+            "Type": "string",
+            "Format": "",
+            "Description": "",
+            "Priority": 0,
+            "JSONPath": ".a",
+        }
     ]
     assert (first["Schema"], first["Subresources"]) == (None, None)
-    assert (other["Subresources"], other["AdditionalPrinterColumns"]) == ({"Status": {}, "Scale": None}, None)
+    assert (other["Subresources"], other["AdditionalPrinterColumns"]) == (
+        {"Status": {}, "Scale": None},
+        None,
+    )

@@ -1,4 +1,5 @@
-"""Laws that hold for all definitions and all objects: nothing crashes, what is accepted is read as it was stored, what stays may stay."""
+"""Laws that hold for all definitions and all objects: nothing crashes, what is accepted is read as
+it was stored, what stays may stay."""
 
 from __future__ import annotations
 
@@ -7,19 +8,28 @@ from typing import Any
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 
+from apiserver.golang.math import whole_numbers
 from apiserver.kinds.apiextensions.custom import CustomResource
 from apiserver.kinds.apiextensions.resource import custom_resource
-from apiserver.kinds.base import Object
-from apiserver.meta.objects import copy_json
+from apiserver.meta.objects import Object, copy_json
 from apiserver.schema.decode import DecodeError
 from apiserver.schema.defaults import apply_defaults
-from apiserver.schema.gonumbers import whole_numbers
 from apiserver.schema.prune import decode_custom
 from tests.support.definitions import CONTEXT, create_errors, definition, established
 
 NAMES = st.sampled_from(["a", "b", "c", "metadata", "kind"])
-SCALARS = st.none() | st.booleans() | st.integers(-3, 3) | st.sampled_from([0.5, 1e30, 2**40]) | st.text("ab ä", max_size=3)
-VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3), max_leaves=8)
+SCALARS = (
+    st.none()
+    | st.booleans()
+    | st.integers(-3, 3)
+    | st.sampled_from([0.5, 1e30, 2**40])
+    | st.text("ab ä", max_size=3)
+)
+VALUES = st.recursive(
+    SCALARS,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3),
+    max_leaves=8,
+)
 _FLAGS = st.just(True)
 _OF_STRINGS = {
     "maxLength": st.integers(0, 2),
@@ -37,7 +47,9 @@ _ANYWHERE: dict[str, Any] = {
     "default": VALUES,
     "nullable": _FLAGS,
     "enum": st.lists(SCALARS, min_size=1, max_size=2),
-    "x-kubernetes-validations": st.just([{"rule": "self == oldSelf"}]) | st.just([{"rule": "true"}]) | st.just([{"rule": "1"}]),
+    "x-kubernetes-validations": st.just([{"rule": "self == oldSelf"}])
+    | st.just([{"rule": "true"}])
+    | st.just([{"rule": "1"}]),
 }
 
 
@@ -46,11 +58,23 @@ def _node(kind: str, **more: Any) -> st.SearchStrategy[Object]:
 
 
 def _containers(inner: st.SearchStrategy[Object]) -> st.SearchStrategy[Object]:
-    clauses = st.lists(st.fixed_dictionaries({"required": st.lists(NAMES, max_size=2)}), min_size=1, max_size=2)
+    clauses = st.lists(
+        st.fixed_dictionaries({"required": st.lists(NAMES, max_size=2)}), min_size=1, max_size=2
+    )
     junctors = {"anyOf": clauses, "allOf": clauses}
-    lists = {"x-kubernetes-list-type": st.sampled_from(["set", "map", "atomic"]), "x-kubernetes-list-map-keys": st.just(["a"])}
-    members = {"properties": st.dictionaries(NAMES, inner, max_size=3), "required": st.lists(NAMES, max_size=2), **junctors}
-    kept = {"x-kubernetes-preserve-unknown-fields": _FLAGS, "x-kubernetes-embedded-resource": _FLAGS}
+    lists = {
+        "x-kubernetes-list-type": st.sampled_from(["set", "map", "atomic"]),
+        "x-kubernetes-list-map-keys": st.just(["a"]),
+    }
+    members = {
+        "properties": st.dictionaries(NAMES, inner, max_size=3),
+        "required": st.lists(NAMES, max_size=2),
+        **junctors,
+    }
+    kept = {
+        "x-kubernetes-preserve-unknown-fields": _FLAGS,
+        "x-kubernetes-embedded-resource": _FLAGS,
+    }
     return (
         _node("object", **members, **kept)
         | _node("object", additionalProperties=inner | st.booleans())
@@ -58,12 +82,19 @@ def _containers(inner: st.SearchStrategy[Object]) -> st.SearchStrategy[Object]:
     )
 
 
-LEAVES = _node("string", **_OF_STRINGS) | _node("integer", **_OF_NUMBERS) | _node("number", **_OF_NUMBERS) | _node("boolean")
+LEAVES = (
+    _node("string", **_OF_STRINGS)
+    | _node("integer", **_OF_NUMBERS)
+    | _node("number", **_OF_NUMBERS)
+    | _node("boolean")
+)
 SCHEMAS = st.recursive(LEAVES, _containers, max_leaves=6)
 DEFINITIONS = st.dictionaries(NAMES, SCHEMAS, min_size=1, max_size=3).map(
     lambda members: definition({"type": "object", "properties": members})
 )
-OBJECTS = st.dictionaries(NAMES.filter(lambda name: name not in ("metadata", "kind")), VALUES, max_size=3)
+OBJECTS = st.dictionaries(
+    NAMES.filter(lambda name: name not in ("metadata", "kind")), VALUES, max_size=3
+)
 
 
 def accepted(crd: Object) -> CustomResource:
@@ -77,7 +108,12 @@ def accepted(crd: Object) -> CustomResource:
 
 
 def read(resource: CustomResource, members: Object) -> Object:
-    obj: Object = {"apiVersion": "example.com/v1", "kind": "Foo", "metadata": {"name": "f"}, **copy_json(members)}
+    obj: Object = {
+        "apiVersion": "example.com/v1",
+        "kind": "Foo",
+        "metadata": {"name": "f"},
+        **copy_json(members),
+    }
     schema = resource.versions["v1"].schema
     try:
         decode_custom(schema, whole_numbers(obj))
@@ -91,7 +127,9 @@ def texts(errors: Any) -> set[str]:
     return {str(e) for e in errors}
 
 
-LAW = settings(max_examples=40, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow])
+LAW = settings(
+    max_examples=40, suppress_health_check=[HealthCheck.filter_too_much, HealthCheck.too_slow]
+)
 
 
 @LAW
@@ -113,7 +151,9 @@ def test_what_was_read_is_read_again_as_it_is(crd: Object, members: Object) -> N
 
 @LAW
 @given(DEFINITIONS, OBJECTS, OBJECTS)
-def test_an_update_is_refused_for_no_more_than_creating_and_what_stays_for_less(crd: Object, members: Object, others: Object) -> None:
+def test_an_update_is_refused_for_no_more_than_creating_and_what_stays_for_less(
+    crd: Object, members: Object, others: Object
+) -> None:
     resource = accepted(crd)
     old, new = read(resource, members), read(resource, others)
     created = texts(resource.hooks.validate_create(copy_json(new), CONTEXT))

@@ -1,4 +1,5 @@
-"""Definitions and their objects against what a real kube-apiserver answered, without a server between."""
+"""Definitions and their objects against what a real kube-apiserver answered, without a server
+between."""
 
 from __future__ import annotations
 
@@ -25,9 +26,16 @@ DEFINITIONS = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 def steps(path: Path) -> Iterator[tuple[dict[str, Any], Any]]:
     """(step, recorded answer) of those steps whose answer is whole and that send an object."""
     text = path.read_text().replace("${ns}", "ns")
-    answers = {a["id"]: a.get("answer") for a in json.loads(path.with_suffix(".recorded.json").read_text().replace(NS, "ns"))}
+    answers = {
+        a["id"]: a.get("answer")
+        for a in json.loads(path.with_suffix(".recorded.json").read_text().replace(NS, "ns"))
+    }
     for step in yaml.load(text, Loader=yaml.CSafeLoader)["steps"]:
-        if step.get("method") == "POST" and isinstance(step.get("body"), dict) and answers.get(step.get("id")):
+        if (
+            step.get("method") == "POST"
+            and isinstance(step.get("body"), dict)
+            and answers.get(step.get("id"))
+        ):
             yield step, answers[step["id"]]
 
 
@@ -44,7 +52,9 @@ def recorded_causes(answer: Any) -> list[tuple[str, str]] | None:
     return sorted((c["field"], c["message"]) for c in details["causes"])
 
 
-@pytest.mark.parametrize("name", ["crd-invalid-extensions-and-defaults", "crd-invalid-subresources-and-columns"])
+@pytest.mark.parametrize(
+    "name", ["crd-invalid-extensions-and-defaults", "crd-invalid-subresources-and-columns"]
+)
 def test_definitions_are_refused_for_the_recorded_causes(shared: Path, name: str) -> None:
     checked = 0
     for step, answer in steps(shared / "conformance" / "scenarios" / "apply" / f"{name}.yaml"):
@@ -72,7 +82,11 @@ def test_objects_are_refused_for_the_recorded_causes(shared: Path, name: str) ->
             continue
         resource = resources[step["path"].rsplit("/", 1)[-1].split("?")[0]]
         wanted = recorded_causes(answer)
-        if wanted is not None and all(not field.startswith("metadata") for field, _ in wanted) and "<uid" not in json.dumps(answer):
+        if (
+            wanted is not None
+            and all(not field.startswith("metadata") for field, _ in wanted)
+            and "<uid" not in json.dumps(answer)
+        ):
             assert causes(instance_errors(resource, body)) == wanted, step["id"]
             checked += 1
         elif answer["status"] == 201:

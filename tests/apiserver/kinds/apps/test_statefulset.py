@@ -1,4 +1,5 @@
-"""What new StatefulSets are asked for beyond what stored ones were: service name, claim templates, the pods' spec."""
+"""What new StatefulSets are asked for beyond what stored ones were: service name, claim templates,
+the pods' spec."""
 
 from __future__ import annotations
 
@@ -10,16 +11,34 @@ import pytest
 from tests.support.kindtools import create, update
 
 LABEL = (
-    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and end with an alphanumeric "
-    "character (e.g. 'my-name',  or '123-abc', regex used for validation is '[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
+    "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and "
+    "must start and end with an alphanumeric "
+    "character (e.g. 'my-name',  or '123-abc', regex used for validation is "
+    "'[a-z0-9]([-a-z0-9]*[a-z0-9])?')"
 )
-CLAIM = {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}
+CLAIM = {
+    "metadata": {"name": "data"},
+    "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+}
 
 
 def stateful(**spec: Any) -> dict[str, Any]:
-    template = {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": [{"name": "c", "image": "i"}]}}
-    body = {"selector": {"matchLabels": {"a": "b"}}, "serviceName": "x", "template": template, **spec}
-    return {"apiVersion": "apps/v1", "kind": "StatefulSet", "metadata": {"name": "st"}, "spec": body}
+    template = {
+        "metadata": {"labels": {"a": "b"}},
+        "spec": {"containers": [{"name": "c", "image": "i"}]},
+    }
+    body = {
+        "selector": {"matchLabels": {"a": "b"}},
+        "serviceName": "x",
+        "template": template,
+        **spec,
+    }
+    return {
+        "apiVersion": "apps/v1",
+        "kind": "StatefulSet",
+        "metadata": {"name": "st"},
+        "spec": body,
+    }
 
 
 def mounting(*names: str, **pod: Any) -> dict[str, Any]:
@@ -37,13 +56,23 @@ def mounting(*names: str, **pod: Any) -> dict[str, Any]:
         (
             {"volumeClaimTemplates": [{"metadata": {"name": "data"}}]},
             [
-                "spec.volumeClaimTemplates[0].spec.accessModes: Required value: at least 1 access mode is required",
+                "spec.volumeClaimTemplates[0].spec.accessModes: Required value: at least 1 access "
+                "mode is required",
                 "spec.volumeClaimTemplates[0].spec.resources[storage]: Required value",
             ],
         ),
         ({"template": mounting("data"), "volumeClaimTemplates": [CLAIM]}, []),
-        ({"template": mounting("data", volumes=[{"name": "data", "emptyDir": {}}]), "volumeClaimTemplates": [CLAIM, CLAIM]}, []),
-        ({"template": mounting("other")}, ['spec.template.spec.containers[0].volumeMounts[0].name: Not found: "other"']),
+        (
+            {
+                "template": mounting("data", volumes=[{"name": "data", "emptyDir": {}}]),
+                "volumeClaimTemplates": [CLAIM, CLAIM],
+            },
+            [],
+        ),
+        (
+            {"template": mounting("other")},
+            ['spec.template.spec.containers[0].volumeMounts[0].name: Not found: "other"'],
+        ),
         (
             {"template": {"metadata": {"labels": {"a": "b"}}, "spec": {"containers": []}}},
             ["spec.template.spec.containers: Required value"],

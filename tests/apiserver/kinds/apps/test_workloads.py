@@ -24,13 +24,17 @@ def test_the_selector_is_fixed(kind: str) -> None:
     wanted = changed(old, selector={"matchLabels": {"app": "y"}})
     wanted["spec"]["template"]["metadata"]["labels"] = {"app": "y"}
     (message,) = update(wanted, old).messages
-    assert message == 'spec.selector: Invalid value: {"matchLabels":{"app":"y"}}: field is immutable'
+    assert (
+        message == 'spec.selector: Invalid value: {"matchLabels":{"app":"y"}}: field is immutable'
+    )
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_templates_must_restart_always(kind: str) -> None:
     messages = create(workload(kind, template_spec={"restartPolicy": "Never"})).messages
-    assert messages == ['spec.template.spec.restartPolicy: Unsupported value: "Never": supported values: "Always"']
+    assert messages == [
+        'spec.template.spec.restartPolicy: Unsupported value: "Never": supported values: "Always"'
+    ]
 
 
 def test_annotations_count_as_a_new_generation_of_deployments_only() -> None:
@@ -45,12 +49,17 @@ def test_daemonsets_count_templates_in_an_annotation() -> None:
     key = "deprecated.daemonset.template.generation"
     old = create(workload("DaemonSet")).obj
     assert old["metadata"]["annotations"] == {key: "1"}
-    assert old["spec"]["updateStrategy"] == {"type": "RollingUpdate", "rollingUpdate": {"maxUnavailable": 1, "maxSurge": 0}}
+    assert old["spec"]["updateStrategy"] == {
+        "type": "RollingUpdate",
+        "rollingUpdate": {"maxUnavailable": 1, "maxSurge": 0},
+    }
     wanted = copy.deepcopy(old)
     wanted["spec"]["template"]["spec"]["containers"][0]["image"] = "i:2"
     assert update(wanted, old).obj["metadata"]["annotations"] == {key: "2"}
     assert update(old, old).obj["metadata"]["annotations"] == {key: "1"}
-    assert typed(workload("DaemonSet"))["metadata"]["annotations"] == {key: "0"}, "what a client leaves out is zero, before it is counted"
+    assert typed(workload("DaemonSet"))["metadata"]["annotations"] == {key: "0"}, (
+        "what a client leaves out is zero, before it is counted"
+    )
 
 
 def test_daemonset_rolls_either_up_or_down() -> None:
@@ -58,20 +67,35 @@ def test_daemonset_rolls_either_up_or_down() -> None:
         return create(workload("DaemonSet", updateStrategy={"rollingUpdate": rolling})).messages
 
     path = "spec.updateStrategy.rollingUpdate"
-    assert messages(maxSurge=1) == [f"{path}.maxSurge: Invalid value: 1: may not be set when maxUnavailable is non-zero"]
-    assert messages(maxUnavailable=0) == [f"{path}.maxUnavailable: Required value: cannot be 0 when maxSurge is 0"]
+    assert messages(maxSurge=1) == [
+        f"{path}.maxSurge: Invalid value: 1: may not be set when maxUnavailable is non-zero"
+    ]
+    assert messages(maxUnavailable=0) == [
+        f"{path}.maxUnavailable: Required value: cannot be 0 when maxSurge is 0"
+    ]
 
 
 def test_statefulset_defaults() -> None:
-    claim = {"metadata": {"name": "data"}, "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}}
-    spec = create(workload("StatefulSet", serviceName="s", volumeClaimTemplates=[claim])).obj["spec"]
+    claim = {
+        "metadata": {"name": "data"},
+        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}},
+    }
+    spec = create(workload("StatefulSet", serviceName="s", volumeClaimTemplates=[claim])).obj[
+        "spec"
+    ]
     assert spec["podManagementPolicy"] == "OrderedReady"
     assert spec["updateStrategy"] == {"type": "RollingUpdate", "rollingUpdate": {"partition": 0}}
-    assert spec["persistentVolumeClaimRetentionPolicy"] == {"whenDeleted": "Retain", "whenScaled": "Retain"}
+    assert spec["persistentVolumeClaimRetentionPolicy"] == {
+        "whenDeleted": "Retain",
+        "whenScaled": "Retain",
+    }
     made = spec["volumeClaimTemplates"][0]
     assert (made["kind"], made["apiVersion"], made["status"], made["spec"]["volumeMode"]) == (
-        "PersistentVolumeClaim", "v1", {"phase": "Pending"}, "Filesystem",
-    )  # fmt: skip
+        "PersistentVolumeClaim",
+        "v1",
+        {"phase": "Pending"},
+        "Filesystem",
+    )
 
 
 def test_statefulset_names_are_labels() -> None:
@@ -96,7 +120,10 @@ def test_scale() -> None:
     obj["status"]["replicas"] = 2
     hooks = resource_of(obj)[0].hooks
     scale = hooks.scale_of(obj)
-    assert (scale["spec"], scale["status"]) == ({"replicas": 3}, {"replicas": 2, "selector": "app=x"})
+    assert (scale["spec"], scale["status"]) == (
+        {"replicas": 3},
+        {"replicas": 2, "selector": "app=x"},
+    )
     hooks.set_scale(obj, 7)
     assert obj["spec"]["replicas"] == 7
 
@@ -105,7 +132,13 @@ def test_tables() -> None:
     obj = create(workload("Deployment")).obj
     obj["status"] = {"readyReplicas": 1, "updatedReplicas": 1}
     row = cells(obj)
-    assert (row["Ready"], row["Up-to-date"], row["Available"], row["Age"], row["Selector"]) == ("1/1", 1, 0, "4m5s", "app=x")
+    assert (row["Ready"], row["Up-to-date"], row["Available"], row["Age"], row["Selector"]) == (
+        "1/1",
+        1,
+        0,
+        "4m5s",
+        "app=x",
+    )
     assert cells(create(workload("DaemonSet")).obj)["Node Selector"] == "<none>"
     assert cells(create(workload("StatefulSet")).obj)["Ready"] == "0/1"
 
@@ -115,12 +148,21 @@ def test_replication_controllers_take_labels_and_selector_from_the_template() ->
     wanted["spec"].pop("selector")
     made = create(wanted)
     assert made.messages == []
-    assert (made.obj["spec"]["selector"], made.obj["metadata"]["labels"]) == ({"app": "x"}, {"app": "x"})
+    assert (made.obj["spec"]["selector"], made.obj["metadata"]["labels"]) == (
+        {"app": "x"},
+        {"app": "x"},
+    )
     assert resource_of(made.obj)[0].hooks.scale_of(made.obj)["status"]["selector"] == "app=x"
 
 
 def test_controller_revisions_keep_their_data() -> None:
-    wanted = {"apiVersion": "apps/v1", "kind": "ControllerRevision", "metadata": {"name": "r"}, "revision": 1, "data": {"a": 1}}
+    wanted = {
+        "apiVersion": "apps/v1",
+        "kind": "ControllerRevision",
+        "metadata": {"name": "r"},
+        "revision": 1,
+        "data": {"a": 1},
+    }
     old = create(wanted).obj
     (message,) = update({**old, "data": {"a": 2}}, old).messages
     assert message == 'data: Invalid value: {"a":2}: field is immutable'

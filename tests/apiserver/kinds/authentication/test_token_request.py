@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from apiserver.errors import ApiError, BadRequest
-from apiserver.kinds.authentication.reviews import self_subject_review, token_of, token_review
+from apiserver.kinds.authentication.reviews import token_of, token_review, user_info
 from apiserver.kinds.authentication.token_request import (
     bound_kind,
     check_bound,
@@ -15,9 +15,9 @@ from apiserver.kinds.authentication.token_request import (
     fill_token_request,
     validate_token_request,
 )
+from apiserver.meta.objects import Object
 from apiserver.user import User
 
-Object = dict[str, Any]
 USER = User("u", "1", ("g",), {"k": ("v",)})
 SHOWN = {"username": "u", "uid": "1", "groups": ["g"], "extra": {"k": ["v"]}}
 
@@ -41,8 +41,16 @@ ACCOUNT = {"metadata": {"name": "robot", "namespace": "ns", "uid": "u1", "labels
 def test_what_a_request_leaves_out_is_the_accounts() -> None:
     made = {**request(audiences=[]), "status": {"token": "of the client"}}
     fill_token_request(made, ACCOUNT, ["https://api"], "2026-01-02T03:04:05Z")
-    assert made["metadata"] == {"name": "robot", "namespace": "ns", "uid": "u1", "creationTimestamp": "2026-01-02T03:04:05Z"}
-    assert made["spec"]["audiences"] == ["https://api"] and made["status"] == {"token": "", "expirationTimestamp": None}
+    assert made["metadata"] == {
+        "name": "robot",
+        "namespace": "ns",
+        "uid": "u1",
+        "creationTimestamp": "2026-01-02T03:04:05Z",
+    }
+    assert made["spec"]["audiences"] == ["https://api"] and made["status"] == {
+        "token": "",
+        "expirationTimestamp": None,
+    }
     made["spec"]["audiences"] = ["vault"]
     fill_token_request(made, ACCOUNT, ["https://api"], "")
     assert made["spec"]["audiences"] == ["vault"]
@@ -62,7 +70,8 @@ def test_a_request_for_another_account_of_the_name() -> None:
         "the UID in the token request (u9) does not match the UID of the service account (u1)",
     )
     assert fill_token_request(asked, ACCOUNT, ["a"], "", strict=False) == [
-        "the UID in the token request (u9) does not match the UID of the service account (u1) but TokenRequestServiceAccountUIDValidation "
+        "the UID in the token request (u9) does not match the UID of the service account (u1) but "
+        "TokenRequestServiceAccountUIDValidation "
         "is not enabled. In the future, this will return a conflict error"
     ]
     assert asked["metadata"]["uid"] == "u9"
@@ -70,7 +79,8 @@ def test_a_request_for_another_account_of_the_name() -> None:
     check_name(request(), "robot")
     assert refusal(lambda: check_name(request("other"), "robot")) == (
         422,
-        'TokenRequest.authentication.k8s.io "robot" is invalid: metadata.name: Invalid value: "other": '
+        'TokenRequest.authentication.k8s.io "robot" is invalid: metadata.name: Invalid value: '
+        '"other": '
         "must match the service account name if specified",
     )
 
@@ -91,20 +101,38 @@ def test_how_long_a_token_may_last(seconds: int, why: str) -> None:
     if not why:
         validate_token_request(asked)
         return
-    text = f'TokenRequest.authentication.k8s.io "" is invalid: spec.expirationSeconds: Invalid value: {seconds}: {why}'
+    text = (
+        f'TokenRequest.authentication.k8s.io "" is invalid: spec.expirationSeconds: '
+        f"Invalid value: {seconds}: {why}"
+    )
     assert refusal(lambda: validate_token_request(asked)) == (422, text)
 
 
 @pytest.mark.parametrize(
     ("ref", "text"),
     [
-        ({"kind": "ConfigMap", "apiVersion": "v1", "name": "x"}, "cannot bind token to object of type /v1, Kind=ConfigMap"),
-        ({"kind": "Pod", "apiVersion": "apps/v1", "name": "x"}, "cannot bind token to object of type apps/v1, Kind=Pod"),
-        ({"kind": "X", "apiVersion": "a/b/c", "name": "x"}, "cannot bind token to object of type /, Kind=X"),
+        (
+            {"kind": "ConfigMap", "apiVersion": "v1", "name": "x"},
+            "cannot bind token to object of type /v1, Kind=ConfigMap",
+        ),
+        (
+            {"kind": "Pod", "apiVersion": "apps/v1", "name": "x"},
+            "cannot bind token to object of type apps/v1, Kind=Pod",
+        ),
+        (
+            {"kind": "X", "apiVersion": "a/b/c", "name": "x"},
+            "cannot bind token to object of type /, Kind=X",
+        ),
         ({}, "cannot bind token to object of type /, Kind="),
         ({"kind": "Pod", "apiVersion": "v1"}, "Name parameter required."),
-        ({"kind": "Pod", "apiVersion": "v1", "name": "a/b"}, "Name parameter invalid: \"a/b\": may not contain '/'"),
-        ({"kind": "Pod", "apiVersion": "v1", "name": ".."}, "Name parameter invalid: \"..\": may not be '..'"),
+        (
+            {"kind": "Pod", "apiVersion": "v1", "name": "a/b"},
+            "Name parameter invalid: \"a/b\": may not contain '/'",
+        ),
+        (
+            {"kind": "Pod", "apiVersion": "v1", "name": ".."},
+            "Name parameter invalid: \"..\": may not be '..'",
+        ),
     ],
 )
 def test_what_a_token_cannot_be_bound_to(ref: Object, text: str) -> None:
@@ -121,19 +149,27 @@ def test_what_a_token_can_be_bound_to(kind: str, version: str) -> None:
     check_bound({**ref, "uid": "u2"}, found, "robot")
     assert refusal(lambda: check_bound({**ref, "uid": "u9"}, found, "robot")) == (
         409,
-        f'Operation cannot be fulfilled on {kind} "x": the UID in the bound object reference (u9) does not match the UID in record. '
+        f'Operation cannot be fulfilled on {kind} "x": the UID in the bound object reference (u9) '
+        f"does not match the UID in record. "
         "The object might have been deleted and then recreated",
     )
     if kind == "Pod":
-        text = 'cannot bind token for serviceaccount "other" to pod running with different serviceaccount name.'
+        text = (
+            'cannot bind token for serviceaccount "other" to pod running with different '
+            "serviceaccount name."
+        )
         assert refusal(lambda: check_bound(ref, found, "other")) == (400, text)
 
 
 def test_reviews_show_the_user_without_empty_members() -> None:
-    assert self_subject_review({"kind": "SelfSubjectReview"}, USER)["status"] == {"userInfo": SHOWN}
-    assert self_subject_review({}, User("u"))["status"] == {"userInfo": {"username": "u"}}
+    assert user_info(USER) == SHOWN
+    assert user_info(User("u")) == {"username": "u"}
     answer = token_review({"spec": {"token": "t"}}, USER, ["a"])
-    assert answer == {"spec": {"token": "t"}, "metadata": {}, "status": {"authenticated": True, "user": SHOWN, "audiences": ["a"]}}
+    assert answer == {
+        "spec": {"token": "t"},
+        "metadata": {},
+        "status": {"authenticated": True, "user": SHOWN, "audiences": ["a"]},
+    }
     assert token_review({}, None, error="expired")["status"] == {"user": {}, "error": "expired"}
 
 

@@ -14,34 +14,58 @@ def job(**spec: object) -> dict[str, object]:
 def test_selector_and_labels_come_from_the_uid() -> None:
     made = create(job())
     assert made.messages == []
-    assert made.obj["spec"]["selector"] == {"matchLabels": {"batch.kubernetes.io/controller-uid": UID}}
+    assert made.obj["spec"]["selector"] == {
+        "matchLabels": {"batch.kubernetes.io/controller-uid": UID}
+    }
     labels = made.obj["spec"]["template"]["metadata"]["labels"]
     assert labels == {
-        "app": "x", "controller-uid": UID, "batch.kubernetes.io/controller-uid": UID, "job-name": "w", "batch.kubernetes.io/job-name": "w",
-    }  # fmt: skip
+        "app": "x",
+        "controller-uid": UID,
+        "batch.kubernetes.io/controller-uid": UID,
+        "job-name": "w",
+        "batch.kubernetes.io/job-name": "w",
+    }
     assert made.obj["metadata"]["labels"] == {"app": "x"}
 
 
 def test_defaults() -> None:
     spec = create(job()).obj["spec"]
-    found = {k: spec[k] for k in ("completions", "parallelism", "backoffLimit", "completionMode", "suspend", "podReplacementPolicy")}
+    found = {
+        k: spec[k]
+        for k in (
+            "completions",
+            "parallelism",
+            "backoffLimit",
+            "completionMode",
+            "suspend",
+            "podReplacementPolicy",
+        )
+    }
     assert found == {
-        "completions": 1, "parallelism": 1, "backoffLimit": 6, "completionMode": "NonIndexed", "suspend": False,
+        "completions": 1,
+        "parallelism": 1,
+        "backoffLimit": 6,
+        "completionMode": "NonIndexed",
+        "suspend": False,
         "podReplacementPolicy": "TerminatingOrFailed",
-    }  # fmt: skip
+    }
     assert "completions" not in create(job(parallelism=2)).obj["spec"]
 
 
 def test_the_restart_policy_must_be_chosen() -> None:
     wanted = workload("Job", "batch/v1")
     wanted["spec"].pop("selector")
-    assert create(wanted).messages == ['spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never"']
+    assert create(wanted).messages == [
+        'spec.template.spec.restartPolicy: Required value: valid values: "OnFailure", "Never"'
+    ]
 
 
 def test_a_wrong_generated_label_is_refused() -> None:
     wanted = job()
     wanted["spec"]["template"]["metadata"]["labels"]["controller-uid"] = "other"  # type: ignore[index]
-    assert [e.path for e in create(wanted).errors] == ["spec.template.metadata.labels[controller-uid]"]
+    assert [e.path for e in create(wanted).errors] == [
+        "spec.template.metadata.labels[controller-uid]"
+    ]
 
 
 def test_the_template_is_fixed_unless_the_job_is_suspended() -> None:
@@ -57,7 +81,9 @@ def test_elastic_indexed_jobs() -> None:
     old = create(job(completionMode="Indexed", completions=3, parallelism=3)).obj
     assert update(changed(old, completions=5, parallelism=5), old).messages == []
     (message,) = update(changed(old, completions=5), old).messages
-    assert message == "spec.completions: Invalid value: 5: can only be modified in tandem with spec.parallelism"
+    assert message == (
+        "spec.completions: Invalid value: 5: can only be modified in tandem with spec.parallelism"
+    )
 
 
 def test_failure_policy_rules() -> None:
@@ -67,23 +93,43 @@ def test_failure_policy_rules() -> None:
     ]
     messages = create(job(podFailurePolicy={"rules": rules})).messages
     path = "spec.podFailurePolicy.rules"
-    assert f"{path}[0].onExitCodes.values[0]: Invalid value: 0: must not be 0 for the In operator" in messages
+    assert (
+        f"{path}[0].onExitCodes.values[0]: Invalid value: 0: must not be 0 for the In operator"
+        in messages
+    )
     assert f"{path}[0].onExitCodes.values[1]: Duplicate value: 0" in messages
-    assert f'{path}[1].action: Unsupported value: "Sometimes": supported values: "Count", "FailIndex", "FailJob", "Ignore"' in messages
-    assert f"{path}[1]: Invalid value: specifying one of OnExitCodes and OnPodConditions is required" in messages
+    assert (
+        f'{path}[1].action: Unsupported value: "Sometimes": supported values: "Count", '
+        f'"FailIndex", "FailJob", "Ignore"' in messages
+    )
+    assert (
+        f"{path}[1]: Invalid value: specifying one of OnExitCodes and OnPodConditions is required"
+        in messages
+    )
 
 
 def test_table() -> None:
     obj = create(job(completions=3)).obj
     obj["status"] = {"succeeded": 1, "startTime": "2026-01-02T03:03:05Z"}
     row = cells(obj)
-    assert (row["Status"], row["Completions"], row["Duration"], row["Images"]) == ("Running", "1/3", "60s", "i:1")
+    assert (row["Status"], row["Completions"], row["Duration"], row["Images"]) == (
+        "Running",
+        "1/3",
+        "60s",
+        "i:1",
+    )
     obj["status"]["conditions"] = [{"type": "Complete", "status": "True"}]
     assert cells(obj)["Status"] == "Complete"
 
 
 def cronjob(schedule: str = "0 * * * *", **spec: object) -> dict[str, object]:
-    template = {"spec": {"template": {"spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i:1"}]}}}}
+    template = {
+        "spec": {
+            "template": {
+                "spec": {"restartPolicy": "Never", "containers": [{"name": "c", "image": "i:1"}]}
+            }
+        }
+    }
     return {
         "apiVersion": "batch/v1",
         "kind": "CronJob",
@@ -96,21 +142,41 @@ def test_cronjob_defaults_and_table() -> None:
     made = create(cronjob())
     assert made.messages == []
     spec = made.obj["spec"]
-    assert (spec["concurrencyPolicy"], spec["suspend"], spec["successfulJobsHistoryLimit"], spec["failedJobsHistoryLimit"]) == (
-        "Allow", False, 3, 1,
-    )  # fmt: skip
+    assert (
+        spec["concurrencyPolicy"],
+        spec["suspend"],
+        spec["successfulJobsHistoryLimit"],
+        spec["failedJobsHistoryLimit"],
+    ) == (
+        "Allow",
+        False,
+        3,
+        1,
+    )
     row = cells(made.obj)
-    assert (row["Schedule"], row["Timezone"], row["Suspend"], row["Active"], row["Last Schedule"]) == (
-        "0 * * * *", "<none>", "False", 0, "<none>",
-    )  # fmt: skip
+    assert (
+        row["Schedule"],
+        row["Timezone"],
+        row["Suspend"],
+        row["Active"],
+        row["Last Schedule"],
+    ) == (
+        "0 * * * *",
+        "<none>",
+        "False",
+        0,
+        "<none>",
+    )
 
 
 def test_cronjob_rules() -> None:
     messages = create(cronjob("bad", timeZone="Local", concurrencyPolicy="Maybe")).messages
     assert messages == [
         'spec.schedule: Invalid value: "bad": expected exactly 5 fields, found 1: [bad]',
-        'spec.timeZone: Invalid value: "Local": timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones',
-        'spec.concurrencyPolicy: Unsupported value: "Maybe": supported values: "Allow", "Forbid", "Replace"',
+        'spec.timeZone: Invalid value: "Local": timeZone must be an explicit time zone as defined '
+        "in https://www.iana.org/time-zones",
+        'spec.concurrencyPolicy: Unsupported value: "Maybe": supported values: "Allow", "Forbid", '
+        '"Replace"',
     ]
     long = cronjob()
     long["metadata"] = {"name": "n" * 53}

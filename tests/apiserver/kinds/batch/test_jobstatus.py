@@ -22,7 +22,9 @@ def true(*types: str) -> list[dict[str, str]]:
     return [{"type": t, "status": "True"} for t in types]
 
 
-def messages(status: dict[str, Any], before: dict[str, Any] | None = None, **spec: Any) -> list[str]:
+def messages(
+    status: dict[str, Any], before: dict[str, Any] | None = None, **spec: Any
+) -> list[str]:
     old = job(**spec)
     old["status"] = before or {}
     new = copy.deepcopy(old)
@@ -30,7 +32,12 @@ def messages(status: dict[str, Any], before: dict[str, Any] | None = None, **spe
     return update(new, old, "status").messages
 
 
-COMPLETE = {"startTime": BEGAN, "completionTime": DONE, "conditions": true("SuccessCriteriaMet", "Complete"), "succeeded": 1}
+COMPLETE = {
+    "startTime": BEGAN,
+    "completionTime": DONE,
+    "conditions": true("SuccessCriteriaMet", "Complete"),
+    "succeeded": 1,
+}
 FAILED = {"startTime": BEGAN, "conditions": true("FailureTarget", "Failed"), "failed": 1}
 INDEXED = {"completionMode": "Indexed", "completions": 5}
 
@@ -43,26 +50,41 @@ INDEXED = {"completionMode": "Indexed", "completions": 5}
         (
             {"conditions": true("Complete"), "active": 1},
             [
-                "status.conditions: Invalid value: cannot set Complete=True condition without the SuccessCriteriaMet=true condition",
+                "status.conditions: Invalid value: cannot set Complete=True condition without the "
+                "SuccessCriteriaMet=true condition",
                 "status.active: Invalid value: 1: active>0 is invalid for finished job",
                 "status.startTime: Required value: startTime is required for finished job",
-                "status.completionTime: Required value: completionTime is required for Complete jobs",
+                "status.completionTime: Required value: completionTime is required for Complete "
+                "jobs",
             ],
         ),
         (
             {"conditions": true("Failed"), "startTime": BEGAN},
-            ["status.conditions: Invalid value: cannot set Failed=True condition without the FailureTarget=true condition"],
+            [
+                "status.conditions: Invalid value: cannot set Failed=True condition without the "
+                "FailureTarget=true condition"
+            ],
         ),
         (
             {**COMPLETE, "completionTime": "2026-01-02T02:00:00Z"},
-            ['status.completionTime: Invalid value: "2026-01-02T02:00:00Z": completionTime cannot be set before startTime'],
+            [
+                'status.completionTime: Invalid value: "2026-01-02T02:00:00Z": completionTime '
+                "cannot be set before startTime"
+            ],
         ),
         (
             {"completionTime": DONE},
-            [f'status.completionTime: Invalid value: "{DONE}": cannot set completionTime when there is no Complete=True condition'],
+            [
+                f'status.completionTime: Invalid value: "{DONE}": cannot set completionTime when '
+                f"there is no Complete=True condition"
+            ],
         ),
         (
-            {"active": 1, "ready": 2, "uncountedTerminatedPods": {"succeeded": ["a", "a"], "failed": [""]}},
+            {
+                "active": 1,
+                "ready": 2,
+                "uncountedTerminatedPods": {"succeeded": ["a", "a"], "failed": [""]},
+            },
             [
                 'status.uncountedTerminatedPods.succeeded[1]: Duplicate value: "a"',
                 'status.uncountedTerminatedPods.failed[0]: Invalid value: "": must not be empty',
@@ -79,14 +101,20 @@ INDEXED = {"completionMode": "Indexed", "completions": 5}
         (
             {"completedIndexes": "1", "failedIndexes": ""},
             [
-                'status.completedIndexes: Invalid value: "1": error parsing completedIndexes: too large index: "1"',
-                'status.completedIndexes: Invalid value: "1": cannot set non-empty completedIndexes when non-indexed completion mode',
-                'status.failedIndexes: Invalid value: "": cannot set non-null failedIndexes when backoffLimitPerIndex is null',
+                'status.completedIndexes: Invalid value: "1": error parsing completedIndexes: too '
+                'large index: "1"',
+                'status.completedIndexes: Invalid value: "1": cannot set non-empty '
+                "completedIndexes when non-indexed completion mode",
+                'status.failedIndexes: Invalid value: "": cannot set non-null failedIndexes when '
+                "backoffLimitPerIndex is null",
             ],
         ),
         (
             {"failedIndexes": "0"},
-            ['status.failedIndexes: Invalid value: "0": cannot set non-null failedIndexes when backoffLimitPerIndex is null'],
+            [
+                'status.failedIndexes: Invalid value: "0": cannot set non-null failedIndexes when '
+                "backoffLimitPerIndex is null"
+            ],
         ),
     ],
 )
@@ -95,22 +123,37 @@ def test_new_status(status: dict[str, Any], wrong: list[str]) -> None:
 
 
 def test_indexes_are_in_one_list() -> None:
-    found = messages({"completedIndexes": "0-2,4", "failedIndexes": "1,3"}, **INDEXED, backoffLimitPerIndex=1)
-    assert found == ['status.failedIndexes: Invalid value: "1,3": failedIndexes and completedIndexes overlap at index: 1']
-    assert messages({"completedIndexes": "0-2,4", "failedIndexes": "3"}, **INDEXED, backoffLimitPerIndex=1) == []
+    found = messages(
+        {"completedIndexes": "0-2,4", "failedIndexes": "1,3"}, **INDEXED, backoffLimitPerIndex=1
+    )
+    assert found == [
+        'status.failedIndexes: Invalid value: "1,3": failedIndexes and completedIndexes overlap at '
+        "index: 1"
+    ]
+    assert (
+        messages(
+            {"completedIndexes": "0-2,4", "failedIndexes": "3"}, **INDEXED, backoffLimitPerIndex=1
+        )
+        == []
+    )
 
 
 def test_what_is_said_once_stays() -> None:
     before = {**COMPLETE, "failed": 2}
     assert messages(before, before) == []
-    assert messages({**before, "conditions": true("SuccessCriteriaMet"), "failed": 1, "startTime": DONE}, before) == [
-        f'status.completionTime: Invalid value: "{DONE}": cannot set completionTime when there is no Complete=True condition',
+    assert messages(
+        {**before, "conditions": true("SuccessCriteriaMet"), "failed": 1, "startTime": DONE}, before
+    ) == [
+        f'status.completionTime: Invalid value: "{DONE}": cannot set completionTime when there is '
+        f"no Complete=True condition",
         "status.conditions: Invalid value: cannot disable the terminal Complete=True condition",
         "status.failed: Invalid value: 1: cannot decrease the failed counter",
         "status.startTime: Required value: startTime cannot be removed for unsuspended job",
     ]
     shrunk = {"succeeded": 1}, {"succeeded": 2}
-    assert messages(*shrunk) == ["status.succeeded: Invalid value: 1: cannot decrease the succeeded counter"]
+    assert messages(*shrunk) == [
+        "status.succeeded: Invalid value: 1: cannot decrease the succeeded counter"
+    ]
     assert messages(*shrunk, **INDEXED, parallelism=5) == []
 
 
@@ -121,9 +164,15 @@ def test_what_broke_a_rule_already_may_stay() -> None:
 
 @pytest.mark.parametrize(
     ("status", "allowed"),
-    [({}, True), ({"startTime": BEGAN}, False), ({"startTime": BEGAN, "conditions": true("Suspended")}, True)],
+    [
+        ({}, True),
+        ({"startTime": BEGAN}, False),
+        ({"startTime": BEGAN, "conditions": true("Suspended")}, True),
+    ],
 )
-def test_suspended_jobs_change_resources_and_scheduling(status: dict[str, Any], allowed: bool) -> None:
+def test_suspended_jobs_change_resources_and_scheduling(
+    status: dict[str, Any], allowed: bool
+) -> None:
     old = job(suspend=True)
     old["status"] = status
     new = copy.deepcopy(old)
@@ -150,8 +199,15 @@ def test_managed_by(value: str, why: str) -> None:
 
 
 def test_success_policies_are_shown_as_go_has_them() -> None:
-    wanted = workload("Job", "batch/v1", {"restartPolicy": "Never"}, successPolicy={"rules": [{"succeededCount": 1}]})
+    wanted = workload(
+        "Job",
+        "batch/v1",
+        {"restartPolicy": "Never"},
+        successPolicy={"rules": [{"succeededCount": 1}]},
+    )
     wanted["spec"].pop("selector")
     (message,) = create(wanted).messages
     shown = '{"Rules":[{"SucceededIndexes":null,"SucceededCount":1}]}'
-    assert message == f"spec.successPolicy: Invalid value: {shown}: requires indexed completion mode"
+    assert (
+        message == f"spec.successPolicy: Invalid value: {shown}: requires indexed completion mode"
+    )

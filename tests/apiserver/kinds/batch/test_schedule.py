@@ -8,7 +8,17 @@ from apiserver.kinds.batch.indexes import IndexesError, count_indexes
 from apiserver.kinds.batch.schedule import ScheduleError, check_schedule
 
 
-@pytest.mark.parametrize("text", ["* * * * *", "*/5 0-6 1,15 jan-mar mon", "@daily", "@every 1h30m", "0 0 31 12 ?", "TZ=UTC 0 0 * * *"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "* * * * *",
+        "*/5 0-6 1,15 jan-mar mon",
+        "@daily",
+        "@every 1h30m",
+        "0 0 31 12 ?",
+        "TZ=UTC 0 0 * * *",
+    ],
+)
 def test_schedules(text: str) -> None:
     check_schedule(text)
 

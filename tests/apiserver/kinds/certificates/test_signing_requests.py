@@ -13,10 +13,14 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from apiserver.fielderrors import FieldPath
 from apiserver.kinds.base import WriteContext
 from apiserver.kinds.certificates.certificatesigningrequest import CertificateSigningRequest
-from apiserver.kinds.certificates.requests import certificate_problem, request_problem, subject_organizations
+from apiserver.kinds.certificates.requests import (
+    certificate_problem,
+    request_problem,
+    subject_organizations,
+)
 from apiserver.kinds.certificates.signers import signer_name_errors
+from apiserver.meta.objects import Object
 
-Object = dict[str, Any]
 KIND = CertificateSigningRequest()
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 CONTEXT = WriteContext("v1", NOW, user="u", groups=("g",), user_extra={"team": ("blue",)})
@@ -43,7 +47,12 @@ def csr(**spec: Any) -> Object:
 
 def stored(*conditions: str) -> Object:
     obj = csr()
-    obj["status"] = {"conditions": [{"type": t, "status": "True", "lastTransitionTime": "2025-01-01T00:00:00Z"} for t in conditions]}
+    obj["status"] = {
+        "conditions": [
+            {"type": t, "status": "True", "lastTransitionTime": "2025-01-01T00:00:00Z"}
+            for t in conditions
+        ]
+    }
     return obj
 
 
@@ -51,7 +60,11 @@ def test_the_requester_is_whoever_asks() -> None:
     obj = csr(username="forged", uid="forged", groups=["forged"])
     KIND.prepare_create(obj, CONTEXT)
     spec = obj["spec"]
-    assert (spec["username"], spec["groups"], spec["extra"]) == ("u", ["g"], {"team": ["blue"]}) and "uid" not in spec
+    assert (spec["username"], spec["groups"], spec["extra"]) == (
+        "u",
+        ["g"],
+        {"team": ["blue"]},
+    ) and "uid" not in spec
     assert KIND.validate(obj, CONTEXT) == []
 
 
@@ -62,7 +75,12 @@ def test_approval_changes_conditions_and_nothing_else() -> None:
     new["status"] = {"conditions": [{"type": "Approved", "status": "True"}], "certificate": "x"}
     KIND.prepare_subresource_update("approval", new, old, CONTEXT)
     time = "2026-01-01T00:00:00Z"
-    approved = {"type": "Approved", "status": "True", "lastTransitionTime": time, "lastUpdateTime": time}
+    approved = {
+        "type": "Approved",
+        "status": "True",
+        "lastTransitionTime": time,
+        "lastUpdateTime": time,
+    }
     assert new["spec"] == old["spec"] and new["status"] == {"conditions": [approved]}
     assert KIND.validate_subresource_update("approval", new, old, CONTEXT) == []
 
@@ -70,21 +88,36 @@ def test_approval_changes_conditions_and_nothing_else() -> None:
 def test_status_cannot_approve_and_approval_cannot_be_undone() -> None:
     old = stored("Approved")
     new = copy.deepcopy(old)
-    new["status"]["conditions"] = [{"type": "Denied", "status": "True"}, {"type": "Failed", "status": "True"}]
+    new["status"]["conditions"] = [
+        {"type": "Denied", "status": "True"},
+        {"type": "Failed", "status": "True"},
+    ]
     KIND.prepare_status_update(new, old, CONTEXT)
     assert [c["type"] for c in new["status"]["conditions"]] == ["Approved", "Failed"]
     undone = {**old, "status": {}}
     (error,) = KIND.validate_subresource_update("approval", undone, old, CONTEXT)
-    assert str(error) == 'status.conditions: Forbidden: updates may not remove a condition of type "Approved"'
+    assert (
+        str(error)
+        == 'status.conditions: Forbidden: updates may not remove a condition of type "Approved"'
+    )
 
 
 @pytest.mark.parametrize(
     ("pem", "problem"),
     [
         (b"not pem", "must contain one or more CERTIFICATE PEM blocks"),
-        (b"-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n", 'only CERTIFICATE PEM blocks are allowed, found "PRIVATE KEY"'),
-        (b"-----BEGIN CERTIFICATE-----\nA: b\n\nAAAA\n-----END CERTIFICATE-----\n", "no PEM block headers are permitted"),
-        (b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "x509: malformed certificate"),
+        (
+            b"-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n",
+            'only CERTIFICATE PEM blocks are allowed, found "PRIVATE KEY"',
+        ),
+        (
+            b"-----BEGIN CERTIFICATE-----\nA: b\n\nAAAA\n-----END CERTIFICATE-----\n",
+            "no PEM block headers are permitted",
+        ),
+        (
+            b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n",
+            "x509: malformed certificate",
+        ),
     ],
 )
 def test_certificates_that_are_none(pem: bytes, problem: str) -> None:
@@ -100,7 +133,10 @@ def test_requests() -> None:
     ("name", "details"),
     [
         ("example.com/a.b", []),
-        ("nodomain", ["must be a fully qualified domain and path of the form 'example.com/signer-name'"]),
+        (
+            "nodomain",
+            ["must be a fully qualified domain and path of the form 'example.com/signer-name'"],
+        ),
         ("a/b", ["should be a domain with at least two segments separated by dots"]),
     ],
 )
@@ -113,5 +149,12 @@ def test_columns_and_fields() -> None:
     obj["status"]["certificate"] = "x"
     obj["spec"] |= {"username": "u", "expirationSeconds": 86400}
     obj["metadata"]["creationTimestamp"] = "2025-12-31T23:00:00Z"
-    assert KIND.cells(obj, "v1", NOW) == ["c", "60m", "example.com/s", "u", "24h", "Approved,Failed,Issued"]
+    assert KIND.cells(obj, "v1", NOW) == [
+        "c",
+        "60m",
+        "example.com/s",
+        "u",
+        "24h",
+        "Approved,Failed,Issued",
+    ]
     assert KIND.fields(obj) == {"spec.signerName": "example.com/s"}

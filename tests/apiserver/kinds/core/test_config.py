@@ -23,25 +23,37 @@ def test_data_of_a_config_map() -> None:
     result = create(made("ConfigMap", data={"a": "1", "b/c": "2"}, binaryData={"a": "AA=="}))
     assert result.messages == [
         'data[a]: Invalid value: "a": duplicate of key present in binaryData',
-        "data[b/c]: Invalid value: \"b/c\": a valid config key must consist of alphanumeric characters, '-', '_' or '.' "
-        "(e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is '[-._a-zA-Z0-9]+')",
+        'data[b/c]: Invalid value: "b/c": a valid config key must consist of alphanumeric '
+        "characters, '-', '_' or '.' "
+        "(e.g. 'key.name',  or 'KEY_NAME',  or 'key-name', regex used for validation is "
+        "'[-._a-zA-Z0-9]+')",
     ]
-    assert cells(create(made("ConfigMap", data={"a": "1"}, binaryData={"b": "AA=="})).obj)["Data"] == 2
+    assert (
+        cells(create(made("ConfigMap", data={"a": "1"}, binaryData={"b": "AA=="})).obj)["Data"] == 2
+    )
 
 
 @pytest.mark.parametrize(("size", "fits"), [(1024 * 1024, True), (1024 * 1024 + 1, False)])
 def test_size_counts_bytes_of_text_and_of_decoded_data(size: int, fits: bool) -> None:
     text = "é" * (size // 4)
     rest = base64.b64encode(b"x" * (size - 2 * (size // 4))).decode()
-    assert (create(made("ConfigMap", data={"a": text}, binaryData={"b": rest})).errors == []) is fits
+    assert (
+        create(made("ConfigMap", data={"a": text}, binaryData={"b": rest})).errors == []
+    ) is fits
 
 
 @pytest.mark.parametrize("kind", ["ConfigMap", "Secret"])
 def test_immutable_data(kind: str) -> None:
     old = create(made(kind, data={"a": "AA=="}, immutable=True)).obj
-    assert update({**old, "metadata": {**old["metadata"], "labels": {"l": "v"}}}, old).messages == []
-    assert update({**old, "data": {"a": "BB=="}}, old).messages == ["data: Forbidden: field is immutable when `immutable` is set"]
-    assert update({**old, "immutable": False}, old).messages == ["immutable: Forbidden: field is immutable when `immutable` is set"]
+    assert (
+        update({**old, "metadata": {**old["metadata"], "labels": {"l": "v"}}}, old).messages == []
+    )
+    assert update({**old, "data": {"a": "BB=="}}, old).messages == [
+        "data: Forbidden: field is immutable when `immutable` is set"
+    ]
+    assert update({**old, "immutable": False}, old).messages == [
+        "immutable: Forbidden: field is immutable when `immutable` is set"
+    ]
 
 
 def test_string_data_becomes_data() -> None:
@@ -58,26 +70,41 @@ def test_string_data_becomes_data() -> None:
         ("kubernetes.io/basic-auth", {"username": ""}, []),
         ("kubernetes.io/ssh-auth", {"ssh-privatekey": ""}, ["data[%s]: Required value"]),
         ("kubernetes.io/dockercfg", {}, ["data[.dockercfg]: Required value"]),
-        ("kubernetes.io/dockerconfigjson", {".dockerconfigjson": encoded(json.dumps({"auths": {}}))}, []),
-        ("kubernetes.io/tls", {}, ["data[tls.crt]: Required value", "data[tls.key]: Required value"]),
+        (
+            "kubernetes.io/dockerconfigjson",
+            {".dockerconfigjson": encoded(json.dumps({"auths": {}}))},
+            [],
+        ),
+        (
+            "kubernetes.io/tls",
+            {},
+            ["data[tls.crt]: Required value", "data[tls.key]: Required value"],
+        ),
         ("example.com/own", {}, []),
     ],
 )
-def test_types_of_secrets_ask_for_keys(type_: str, data: dict[str, str], messages: list[str]) -> None:
+def test_types_of_secrets_ask_for_keys(
+    type_: str, data: dict[str, str], messages: list[str]
+) -> None:
     got = create(made("Secret", type=type_, data=data)).messages
     assert len(got) == len(messages)
     assert all(
-        g == m or ("%s" in m and g.startswith("data[") and g.endswith("]: Required value")) for g, m in zip(got, messages, strict=True)
+        g == m or ("%s" in m and g.startswith("data[") and g.endswith("]: Required value"))
+        for g, m in zip(got, messages, strict=True)
     )
 
 
 def test_type_of_a_secret_stays() -> None:
     old = create(made("Secret", type="a/b")).obj
-    assert update({**old, "type": "a/c"}, old).messages == ['type: Invalid value: "a/c": field is immutable']
+    assert update({**old, "type": "a/c"}, old).messages == [
+        'type: Invalid value: "a/c": field is immutable'
+    ]
 
 
 def test_namespaces_carry_their_name_and_finalizer() -> None:
-    obj = create(made("Namespace", spec={"finalizers": ["a/b"]}, status={"phase": "Terminating"})).obj
+    obj = create(
+        made("Namespace", spec={"finalizers": ["a/b"]}, status={"phase": "Terminating"})
+    ).obj
     assert obj["metadata"]["labels"] == {"kubernetes.io/metadata.name": "x"}
     assert obj["spec"] == {"finalizers": ["a/b", "kubernetes"]}
     assert obj["status"] == {"phase": "Active"}
@@ -91,23 +118,33 @@ def test_updates_leave_the_finalizers_of_a_namespace_to_finalize() -> None:
     assert update(wanted, old).obj["spec"] == {"finalizers": ["kubernetes"]}
     assert update(wanted, old, "finalize").obj["spec"].get("finalizers") in ([], None)
     assert update({**old, "spec": {"finalizers": ["b"]}}, old, "finalize").messages == [
-        'spec.finalizers[0]: Invalid value: "b": name is neither a standard finalizer name nor is it fully qualified'
+        'spec.finalizers[0]: Invalid value: "b": name is neither a standard finalizer name nor is '
+        "it fully qualified"
     ]
 
 
 def test_phase_of_a_namespace_follows_its_deletion() -> None:
     old = create(made("Namespace")).obj
     assert update({**old, "status": {"phase": "Terminating"}}, old, "status").messages == [
-        "status.Phase: Invalid value: \"Terminating\": may only be 'Active' if `deletionTimestamp` is empty"
+        "status.Phase: Invalid value: \"Terminating\": may only be 'Active' if `deletionTimestamp` "
+        "is empty"
     ]
 
 
 def test_node_rows_and_fields() -> None:
     obj = create(made("Node", spec={"unschedulable": True})).obj
     obj["metadata"]["labels"] = {"node-role.kubernetes.io/worker": "", "kubernetes.io/role": "edge"}
-    obj["status"] = {"conditions": [{"type": "Ready", "status": "True"}], "nodeInfo": {"kubeletVersion": "v1"}, "addresses": []}
+    obj["status"] = {
+        "conditions": [{"type": "Ready", "status": "True"}],
+        "nodeInfo": {"kubeletVersion": "v1"},
+        "addresses": [],
+    }
     row = cells(obj)
-    assert (row["Status"], row["Roles"], row["Version"]) == ("Ready,SchedulingDisabled", "edge,worker", "v1")
+    assert (row["Status"], row["Roles"], row["Version"]) == (
+        "Ready,SchedulingDisabled",
+        "edge,worker",
+        "v1",
+    )
     assert (row["Internal-IP"], row["OS-Image"]) == ("<none>", "<unknown>")
     resource, _ = resource_of(obj)
     assert resource.hooks.fields(obj)["spec.unschedulable"] == "true"
@@ -129,7 +166,13 @@ def test_pod_cidrs_of_a_node_are_set_once() -> None:
 
 def test_leases() -> None:
     lease = made(
-        "Lease", "coordination.k8s.io/v1", spec={"leaseDurationSeconds": 0, "leaseTransitions": -1, "strategy": "OldestEmulationVersion"}
+        "Lease",
+        "coordination.k8s.io/v1",
+        spec={
+            "leaseDurationSeconds": 0,
+            "leaseTransitions": -1,
+            "strategy": "OldestEmulationVersion",
+        },
     )
     result = create(lease)
     assert result.messages == [
@@ -137,7 +180,12 @@ def test_leases() -> None:
         "spec.leaseTransitions: Invalid value: -1: must be greater than or equal to 0",
     ]
     assert "strategy" not in result.obj["spec"]
-    assert cells(create(made("Lease", "coordination.k8s.io/v1", spec={"holderIdentity": "h"})).obj)["Holder"] == "h"
+    assert (
+        cells(create(made("Lease", "coordination.k8s.io/v1", spec={"holderIdentity": "h"})).obj)[
+            "Holder"
+        ]
+        == "h"
+    )
 
 
 def test_ages_are_told_from_now() -> None:

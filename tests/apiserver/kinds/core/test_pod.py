@@ -12,14 +12,19 @@ from tests.support.kindtools import NOW, cells, changed, create, pod, update
 HOOKS = resources()[GroupResource("", "pods")].hooks
 
 
-def with_resources(requests: dict[str, str] | None = None, limits: dict[str, str] | None = None) -> dict[str, Any]:
+def with_resources(
+    requests: dict[str, str] | None = None, limits: dict[str, str] | None = None
+) -> dict[str, Any]:
     given = {k: v for k, v in (("requests", requests), ("limits", limits)) if v is not None}
     return pod(containers=[{"name": "c", "image": "i", "resources": given}])
 
 
 def test_requests_default_to_limits() -> None:
     made = create(with_resources({"cpu": "1"}, {"cpu": "2", "memory": "1Gi"}))
-    assert made.obj["spec"]["containers"][0]["resources"]["requests"] == {"cpu": "1", "memory": "1Gi"}
+    assert made.obj["spec"]["containers"][0]["resources"]["requests"] == {
+        "cpu": "1",
+        "memory": "1Gi",
+    }
 
 
 @pytest.mark.parametrize(
@@ -34,24 +39,52 @@ def test_requests_default_to_limits() -> None:
     ],
 )
 def test_pull_policy_follows_the_tag(image: str, policy: str) -> None:
-    assert create(pod(containers=[{"name": "c", "image": image}])).obj["spec"]["containers"][0]["imagePullPolicy"] == policy
+    assert (
+        create(pod(containers=[{"name": "c", "image": image}])).obj["spec"]["containers"][0][
+            "imagePullPolicy"
+        ]
+        == policy
+    )
 
 
 def test_host_network_publishes_every_port() -> None:
-    made = create(pod(hostNetwork=True, containers=[{"name": "c", "image": "i", "ports": [{"containerPort": 80}]}]))
-    assert made.obj["spec"]["containers"][0]["ports"] == [{"containerPort": 80, "hostPort": 80, "protocol": "TCP"}]
+    made = create(
+        pod(
+            hostNetwork=True,
+            containers=[{"name": "c", "image": "i", "ports": [{"containerPort": 80}]}],
+        )
+    )
+    assert made.obj["spec"]["containers"][0]["ports"] == [
+        {"containerPort": 80, "hostPort": 80, "protocol": "TCP"}
+    ]
     assert not made.errors
 
 
 def test_probes_and_volumes_get_their_defaults() -> None:
     probe = {"httpGet": {"port": 80}}
-    container = {"name": "c", "image": "i", "livenessProbe": probe, "volumeMounts": [{"name": "s", "mountPath": "/s"}]}
-    spec = create(pod(containers=[container], volumes=[{"name": "s", "secret": {"secretName": "x"}}, {"name": "e"}])).obj["spec"]
+    container = {
+        "name": "c",
+        "image": "i",
+        "livenessProbe": probe,
+        "volumeMounts": [{"name": "s", "mountPath": "/s"}],
+    }
+    spec = create(
+        pod(
+            containers=[container],
+            volumes=[{"name": "s", "secret": {"secretName": "x"}}, {"name": "e"}],
+        )
+    ).obj["spec"]
     assert spec["containers"][0]["livenessProbe"] == {
-        "httpGet": {"port": 80, "path": "/", "scheme": "HTTP"}, "timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1,
+        "httpGet": {"port": 80, "path": "/", "scheme": "HTTP"},
+        "timeoutSeconds": 1,
+        "periodSeconds": 10,
+        "successThreshold": 1,
         "failureThreshold": 3,
-    }  # fmt: skip
-    assert spec["volumes"] == [{"name": "s", "secret": {"secretName": "x", "defaultMode": 420}}, {"name": "e", "emptyDir": {}}]
+    }
+    assert spec["volumes"] == [
+        {"name": "s", "secret": {"secretName": "x", "defaultMode": 420}},
+        {"name": "e", "emptyDir": {}},
+    ]
 
 
 @pytest.mark.parametrize(
@@ -65,8 +98,13 @@ def test_probes_and_volumes_get_their_defaults() -> None:
         ({"cpu": "0"}, None, "BestEffort"),
     ],
 )
-def test_qos_class(requests: dict[str, str] | None, limits: dict[str, str] | None, qos: str) -> None:
-    assert create(with_resources(requests, limits)).obj["status"] == {"phase": "Pending", "qosClass": qos}
+def test_qos_class(
+    requests: dict[str, str] | None, limits: dict[str, str] | None, qos: str
+) -> None:
+    assert create(with_resources(requests, limits)).obj["status"] == {
+        "phase": "Pending",
+        "qosClass": qos,
+    }
 
 
 def test_a_client_cannot_set_status_on_create() -> None:
@@ -92,13 +130,20 @@ def test_match_label_keys_become_requirements() -> None:
 
 
 def test_mounts_must_name_volumes() -> None:
-    made = create(pod(containers=[{"name": "c", "image": "i", "volumeMounts": [{"name": "absent", "mountPath": "/x"}]}]))
+    made = create(
+        pod(
+            containers=[
+                {"name": "c", "image": "i", "volumeMounts": [{"name": "absent", "mountPath": "/x"}]}
+            ]
+        )
+    )
     assert made.messages == ['spec.containers[0].volumeMounts[0].name: Not found: "absent"']
 
 
 def test_requests_above_limits_are_refused() -> None:
     assert create(with_resources({"cpu": "2"}, {"cpu": "1"})).messages == [
-        'spec.containers[0].resources.requests: Invalid value: "2": must be less than or equal to cpu limit of 1'
+        'spec.containers[0].resources.requests: Invalid value: "2": must be less than or equal to '
+        "cpu limit of 1"
     ]
 
 
@@ -110,7 +155,10 @@ def test_container_names_are_unique_across_lists() -> None:
 def test_sidecars_may_have_probes_and_plain_init_containers_may_not() -> None:
     probed = {"name": "i", "image": "i", "livenessProbe": {"tcpSocket": {"port": 1}}}
     assert create(pod(initContainers=[{**probed, "restartPolicy": "Always"}])).messages == []
-    refused = "spec.initContainers[0].livenessProbe: Forbidden: may not be set for init containers without restartPolicy=Always"
+    refused = (
+        "spec.initContainers[0].livenessProbe: Forbidden: may not be set for init "
+        "containers without restartPolicy=Always"
+    )
     assert create(pod(initContainers=[probed])).messages == [refused]
 
 
@@ -126,7 +174,9 @@ def test_most_of_the_spec_is_fixed() -> None:
     old = create(pod()).obj
     (error,) = update(changed(old, restartPolicy="Never"), old).errors
     assert (error.path, error.type.value) == ("spec", "FieldValueForbidden")
-    assert error.detail.startswith("pod updates may not change fields other than `spec.containers[*].image`")
+    assert error.detail.startswith(
+        "pod updates may not change fields other than `spec.containers[*].image`"
+    )
 
 
 def test_a_gated_pod_may_be_narrowed() -> None:
@@ -147,7 +197,8 @@ def test_a_resize_changes_cpu_and_memory_only() -> None:
     removed = copy.deepcopy(old)
     removed["spec"]["containers"][0]["resources"] = {}
     assert (
-        "spec.containers[0].resources.requests: Forbidden: resource requests cannot be removed" in update(removed, old, "resize").messages
+        "spec.containers[0].resources.requests: Forbidden: resource requests cannot be removed"
+        in update(removed, old, "resize").messages
     )
 
 
@@ -168,24 +219,42 @@ def test_an_ended_container_does_not_run_again() -> None:
     wanted = copy.deepcopy(old)
     wanted["status"]["containerStatuses"][0]["state"] = {"running": {}}
     (message,) = update(wanted, old, "status").messages
-    assert message == "status.containerStatuses[0].state: Forbidden: may not be transitioned to non-terminated state"
+    assert message == (
+        "status.containerStatuses[0].state: Forbidden: may not be transitioned to "
+        "non-terminated state"
+    )
 
 
 def test_selectable_fields() -> None:
     made = create(pod(nodeName="n", hostNetwork=True)).obj
     made["status"]["podIPs"] = [{"ip": "10.0.0.1"}]
     assert HOOKS.fields(made) == {
-        "spec.nodeName": "n", "spec.restartPolicy": "Always", "spec.schedulerName": "default-scheduler", "spec.serviceAccountName": "",
-        "spec.hostNetwork": "true", "status.phase": "Pending", "status.podIP": "10.0.0.1", "status.nominatedNodeName": "",
-    }  # fmt: skip
+        "spec.nodeName": "n",
+        "spec.restartPolicy": "Always",
+        "spec.schedulerName": "default-scheduler",
+        "spec.serviceAccountName": "",
+        "spec.hostNetwork": "true",
+        "status.phase": "Pending",
+        "status.podIP": "10.0.0.1",
+        "status.nominatedNodeName": "",
+    }
 
 
 @pytest.mark.parametrize(
     ("node", "phase", "requested", "grace"),
-    [("", "Pending", None, 0), ("n", "Running", None, 30), ("n", "Running", 5, 5), ("n", "Succeeded", None, 0), ("n", "Running", -1, 1)],
+    [
+        ("", "Pending", None, 0),
+        ("n", "Running", None, 30),
+        ("n", "Running", 5, 5),
+        ("n", "Succeeded", None, 0),
+        ("n", "Running", -1, 1),
+    ],
 )
 def test_grace_period(node: str, phase: str, requested: int | None, grace: int) -> None:
-    obj = {"spec": {"nodeName": node, "terminationGracePeriodSeconds": 30}, "status": {"phase": phase}}
+    obj = {
+        "spec": {"nodeName": node, "terminationGracePeriodSeconds": 30},
+        "status": {"phase": phase},
+    }
     assert HOOKS.grace_period(obj, requested) == grace
 
 
@@ -204,17 +273,49 @@ RUNNING = {"name": "c", "ready": True, "restartCount": 0, "state": {"running": {
     [
         ({}, "0/1", "Pending", "0"),
         ({"phase": "Running", "containerStatuses": [RUNNING]}, "1/1", "Running", "0"),
-        ({"containerStatuses": [{**RUNNING, "ready": False, "state": PULLING}]}, "0/1", "ErrImagePull", "0"),
-        ({"initContainerStatuses": [{"name": "i", "state": {"running": {}}}]}, "0/1", "Init:0/1", "0"),
-        ({"initContainerStatuses": [{"name": "i", "state": {"terminated": {"exitCode": 2}}}]}, "0/1", "Init:ExitCode:2", "0"),
-        ({"containerStatuses": [{**RUNNING, "restartCount": 2, "lastState": {"terminated": {"finishedAt": "2026-01-02T03:00:05Z"}}}]},
-         "1/1", "Pending", "2 (4m ago)"),
+        (
+            {"containerStatuses": [{**RUNNING, "ready": False, "state": PULLING}]},
+            "0/1",
+            "ErrImagePull",
+            "0",
+        ),
+        (
+            {"initContainerStatuses": [{"name": "i", "state": {"running": {}}}]},
+            "0/1",
+            "Init:0/1",
+            "0",
+        ),
+        (
+            {"initContainerStatuses": [{"name": "i", "state": {"terminated": {"exitCode": 2}}}]},
+            "0/1",
+            "Init:ExitCode:2",
+            "0",
+        ),
+        (
+            {
+                "containerStatuses": [
+                    {
+                        **RUNNING,
+                        "restartCount": 2,
+                        "lastState": {"terminated": {"finishedAt": "2026-01-02T03:00:05Z"}},
+                    }
+                ]
+            },
+            "1/1",
+            "Pending",
+            "2 (4m ago)",
+        ),
         ({"reason": "Evicted", "phase": "Failed"}, "0/1", "Evicted", "0"),
     ],
-)  # fmt: skip
+)
 def test_table(members: dict[str, Any], ready: str, shown: str, restarts: str) -> None:
     row = cells(status(**members))
-    assert (row["Ready"], row["Status"], row["Restarts"], row["Node"]) == (ready, shown, restarts, "<none>")
+    assert (row["Ready"], row["Status"], row["Restarts"], row["Node"]) == (
+        ready,
+        shown,
+        restarts,
+        "<none>",
+    )
 
 
 def test_table_of_a_pod_that_is_being_deleted() -> None:
@@ -225,16 +326,31 @@ def test_table_of_a_pod_that_is_being_deleted() -> None:
 
 
 def test_members_of_features_that_are_off_are_dropped() -> None:
-    sources = [{"podCertificate": {"signerName": "a.b/c", "keyType": "ED25519"}}, {"clusterTrustBundle": {"path": "p"}}]
-    made = create(pod(schedulingGroup={"podGroupName": "g"}, volumes=[{"name": "v", "projected": {"sources": sources}}]))
+    sources = [
+        {"podCertificate": {"signerName": "a.b/c", "keyType": "ED25519"}},
+        {"clusterTrustBundle": {"path": "p"}},
+    ]
+    made = create(
+        pod(
+            schedulingGroup={"podGroupName": "g"},
+            volumes=[{"name": "v", "projected": {"sources": sources}}],
+        )
+    )
     assert made.messages == []
     assert "schedulingGroup" not in made.obj["spec"]
-    assert made.obj["spec"]["volumes"] == [{"name": "v", "projected": {"sources": [{}, {}], "defaultMode": 420}}]
+    assert made.obj["spec"]["volumes"] == [
+        {"name": "v", "projected": {"sources": [{}, {}], "defaultMode": 420}}
+    ]
 
 
 def test_restart_rules_are_limited() -> None:
     rule = {"action": "Restart", "exitCodes": {"operator": "In", "values": [1]}}
-    container = {"name": "c", "image": "i", "restartPolicy": "Never", "restartPolicyRules": [rule] * 21}
+    container = {
+        "name": "c",
+        "image": "i",
+        "restartPolicy": "Never",
+        "restartPolicyRules": [rule] * 21,
+    }
     assert create(pod(containers=[container])).messages == [
         "spec.containers[0].restartPolicyRules: Too many: 21: must have at most 20 items"
     ]

@@ -1,4 +1,5 @@
-"""Binding, eviction and streams of pods, by the rules behind objects/pod-binding, surface/pod-subresources and surface/pdb-selectors."""
+"""Binding, eviction and streams of pods, by the rules behind objects/pod-binding,
+surface/pod-subresources and surface/pdb-selectors."""
 
 from __future__ import annotations
 
@@ -12,7 +13,12 @@ from apiserver.kinds.core import podbinding, podeviction, podstreams
 from tests.support.kindtools import NOW, create, pod
 
 STAMP = "2026-01-02T03:04:05Z"
-SCHEDULED = {"type": "PodScheduled", "status": "True", "lastProbeTime": None, "lastTransitionTime": STAMP}
+SCHEDULED = {
+    "type": "PodScheduled",
+    "status": "True",
+    "lastProbeTime": None,
+    "lastTransitionTime": STAMP,
+}
 
 
 def made(status: dict[str, Any] | None = None, **spec: Any) -> dict[str, Any]:
@@ -45,6 +51,11 @@ def test_a_condition_that_was_true_keeps_its_time() -> None:
     assert bound["status"]["conditions"] == [earlier, other]
 
 
+def test_a_bound_pod_is_nominated_for_no_node() -> None:
+    bound = podbinding.assign(made({"nominatedNodeName": "other"}), binding(), NOW)
+    assert "nominatedNodeName" not in bound["status"]
+
+
 @pytest.mark.parametrize(
     ("metadata", "spec", "why"),
     [
@@ -53,7 +64,9 @@ def test_a_condition_that_was_true_keeps_its_time() -> None:
         ({}, {"schedulingGates": [{"name": "a"}]}, "pod p has non-empty .spec.schedulingGates"),
     ],
 )
-def test_pods_that_cannot_be_bound(metadata: dict[str, Any], spec: dict[str, Any], why: str) -> None:
+def test_pods_that_cannot_be_bound(
+    metadata: dict[str, Any], spec: dict[str, Any], why: str
+) -> None:
     obj = made(**spec)
     obj["metadata"].update(metadata)
     with pytest.raises(Conflict) as caught:
@@ -68,15 +81,31 @@ def ready(value: bool = True) -> dict[str, Any]:
     return obj
 
 
-def budget(name: str = "b", selector: Any = None, policy: str = "", **status: Any) -> dict[str, Any]:
-    spec: dict[str, Any] = {"selector": {"matchLabels": {"app": "x"}} if selector is None else selector}
+def budget(
+    name: str = "b", selector: Any = None, policy: str = "", **status: Any
+) -> dict[str, Any]:
+    spec: dict[str, Any] = {
+        "selector": {"matchLabels": {"app": "x"}} if selector is None else selector
+    }
     if policy:
         spec["unhealthyPodEvictionPolicy"] = policy
-    counts = {"disruptionsAllowed": 0, "currentHealthy": 1, "desiredHealthy": 2, "observedGeneration": 1}
-    return {"metadata": {"name": name, "generation": 1}, "spec": spec, "status": {**counts, **status}}
+    counts = {
+        "disruptionsAllowed": 0,
+        "currentHealthy": 1,
+        "desiredHealthy": 2,
+        "observedGeneration": 1,
+    }
+    return {
+        "metadata": {"name": name, "generation": 1},
+        "spec": spec,
+        "status": {**counts, **status},
+    }
 
 
-@pytest.mark.parametrize(("phase", "skips", "holds"), [("Pending", True, True), ("Failed", True, False), ("Running", False, False)])
+@pytest.mark.parametrize(
+    ("phase", "skips", "holds"),
+    [("Pending", True, True), ("Failed", True, False), ("Running", False, False)],
+)
 def test_only_running_pods_are_guarded(phase: str, skips: bool, holds: bool) -> None:
     obj = made({"phase": phase})
     assert podeviction.skips_budgets(obj) is skips
@@ -88,10 +117,16 @@ def test_only_running_pods_are_guarded(phase: str, skips: bool, holds: bool) -> 
 def test_which_budget_guards_a_pod() -> None:
     unset = budget("unset")
     del unset["spec"]["selector"]
-    assert podeviction.budget_of(ready(), [unset, budget("other", {"matchLabels": {"app": "y"}})]) is None
+    assert (
+        podeviction.budget_of(ready(), [unset, budget("other", {"matchLabels": {"app": "y"}})])
+        is None
+    )
     everything = budget("everything", {})
     assert podeviction.budget_of(ready(), [unset, everything]) is everything
-    with pytest.raises(PlainError, match=r"^This pod has more than one PodDisruptionBudget, which the eviction subresource"):
+    with pytest.raises(
+        PlainError,
+        match=r"^This pod has more than one PodDisruptionBudget, which the eviction subresource",
+    ):
         podeviction.budget_of(ready(), [everything, budget()])
 
 
@@ -101,7 +136,12 @@ def test_an_exhausted_budget_refuses() -> None:
     status = caught.value.to_status()
     assert status["message"] == "Cannot evict pod as it would violate the pod's disruption budget."
     assert status["details"] == {
-        "causes": [{"reason": "DisruptionBudget", "message": "The disruption budget b needs 2 healthy pods and has 1 currently"}]
+        "causes": [
+            {
+                "reason": "DisruptionBudget",
+                "message": "The disruption budget b needs 2 healthy pods and has 1 currently",
+            }
+        ]
     }
     assert caught.value.retry_after == 0
 
@@ -111,10 +151,15 @@ def test_a_budget_that_lags_behind_asks_for_patience() -> None:
         podeviction.charge(budget(observedGeneration=0, disruptionsAllowed=1), ready(), NOW)
     assert caught.value.retry_after == 10
     assert caught.value.details is not None
-    assert caught.value.details["causes"][0]["message"] == "The disruption budget b is still being processed by the server."
+    assert (
+        caught.value.details["causes"][0]["message"]
+        == "The disruption budget b is still being processed by the server."
+    )
 
 
-@pytest.mark.parametrize("status", [{"disruptionsAllowed": -1}, {"disruptedPods": {str(i): STAMP for i in range(2001)}}])
+@pytest.mark.parametrize(
+    "status", [{"disruptionsAllowed": -1}, {"disruptedPods": {str(i): STAMP for i in range(2001)}}]
+)
 def test_budgets_without_sense_forbid(status: dict[str, Any]) -> None:
     with pytest.raises(Forbidden):
         podeviction.charge(budget(**status), ready(), NOW)
@@ -135,7 +180,11 @@ def test_the_last_disruption_is_told_by_a_condition() -> None:
     charged = podeviction.charge(budget(disruptionsAllowed=1), ready(), NOW)
     assert charged is not None
     [condition] = charged["status"]["conditions"]
-    assert (condition["type"], condition["status"], condition["reason"]) == ("DisruptionAllowed", "False", "InsufficientPods")
+    assert (condition["type"], condition["status"], condition["reason"]) == (
+        "DisruptionAllowed",
+        "False",
+        "InsufficientPods",
+    )
 
 
 @pytest.mark.parametrize(
@@ -148,7 +197,9 @@ def test_the_last_disruption_is_told_by_a_condition() -> None:
         (budget(policy="IfHealthyBudget"), False),
     ],
 )
-def test_pods_that_are_not_ready_cost_nothing_to_a_healthy_budget(guard: dict[str, Any], free: bool) -> None:
+def test_pods_that_are_not_ready_cost_nothing_to_a_healthy_budget(
+    guard: dict[str, Any], free: bool
+) -> None:
     guard["status"]["disruptionsAllowed"] = 1
     assert (podeviction.charge(guard, ready(False), NOW) is None) is free
     assert podeviction.holds_version(ready(False), guard) is free
@@ -156,7 +207,11 @@ def test_pods_that_are_not_ready_cost_nothing_to_a_healthy_budget(guard: dict[st
 
 
 def test_an_evicted_pod_tells_why_it_goes() -> None:
-    [condition] = [c for c in podeviction.marked(ready(), NOW)["status"]["conditions"] if c["type"] == "DisruptionTarget"]
+    [condition] = [
+        c
+        for c in podeviction.marked(ready(), NOW)["status"]["conditions"]
+        if c["type"] == "DisruptionTarget"
+    ]
     assert condition["reason"] == "EvictionByEvictionAPI"
 
 
@@ -166,9 +221,18 @@ def test_an_evicted_pod_tells_why_it_goes() -> None:
         ({"tailLines": -1}, "tailLines: Invalid value: -1: must be greater than or equal to 0"),
         ({"limitBytes": 0}, "limitBytes: Invalid value: 0: must be greater than 0"),
         ({"sinceSeconds": 0}, "sinceSeconds: Invalid value: 0: must be greater than 0"),
-        ({"sinceSeconds": 1, "sinceTime": STAMP}, "[]: Forbidden: at most one of `sinceTime` or `sinceSeconds` may be specified"),
-        ({"stream": "x"}, 'stream: Unsupported value: "x": supported values: "All", "Stderr", "Stdout"'),
-        ({"stream": "Stdout", "tailLines": 1}, "[]: Forbidden: `tailLines` and specific `stream` are mutually exclusive for now"),
+        (
+            {"sinceSeconds": 1, "sinceTime": STAMP},
+            "[]: Forbidden: at most one of `sinceTime` or `sinceSeconds` may be specified",
+        ),
+        (
+            {"stream": "x"},
+            'stream: Unsupported value: "x": supported values: "All", "Stderr", "Stdout"',
+        ),
+        (
+            {"stream": "Stdout", "tailLines": 1},
+            "[]: Forbidden: `tailLines` and specific `stream` are mutually exclusive for now",
+        ),
         ({"tailLines": 0, "limitBytes": 1, "sinceSeconds": 1}, None),
     ],
 )
@@ -184,7 +248,8 @@ def test_which_container_is_meant() -> None:
     several = made(containers=containers, initContainers=[{"name": "i", "image": "i"}])
     assert podstreams.container_of(several, "i") == "i"
     assert refusal(podstreams.container_of, several) == (
-        "a container name must be specified for pod p, choose one of: [c d] or one of the init containers: [i]"
+        "a container name must be specified for pod p, choose one of: [c d] or one of the init "
+        "containers: [i]"
     )
     assert refusal(podstreams.container_of, one, "x") == "container x is not valid for pod p"
 

@@ -8,8 +8,8 @@ import pytest
 
 from apiserver.kinds.base import WriteContext
 from apiserver.kinds.core.service import Service
+from apiserver.meta.objects import Object
 
-Object = dict[str, Any]
 KIND = Service()
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 CONTEXT = WriteContext("v1", NOW)
@@ -22,7 +22,10 @@ def stored(**spec: Any) -> Object:
         "clusterIPs": ["10.0.0.5"],
         "ipFamilies": ["IPv4"],
         "ipFamilyPolicy": "SingleStack",
-        "ports": [{"name": "a", "port": 80, "nodePort": 30001}, {"name": "b", "port": 81, "nodePort": 30002}],
+        "ports": [
+            {"name": "a", "port": 80, "nodePort": 30001},
+            {"name": "b", "port": 81, "nodePort": 30002},
+        ],
     }
     obj: Object = {"metadata": {"name": "s"}, "spec": {**base, **spec}}
     KIND.default(obj, "v1")
@@ -42,39 +45,70 @@ def errors(obj: Object, old: Object) -> list[str]:
 
 def test_a_manifest_put_again_keeps_what_was_allocated() -> None:
     old = stored()
-    new = updated(old, type="NodePort", ports=[{"name": "b", "port": 8081}, {"name": "c", "port": 82}])
+    new = updated(
+        old, type="NodePort", ports=[{"name": "b", "port": 8081}, {"name": "c", "port": 82}]
+    )
     assert new["spec"]["clusterIP"] == "10.0.0.5" and new["spec"]["clusterIPs"] == ["10.0.0.5"]
     assert [p.get("nodePort") for p in new["spec"]["ports"]] == [30002, None]
 
 
 def test_a_node_port_given_to_another_port_is_not_kept_twice() -> None:
-    new = updated(stored(), type="NodePort", ports=[{"name": "a", "port": 80}, {"name": "z", "port": 1, "nodePort": 30001}])
+    new = updated(
+        stored(),
+        type="NodePort",
+        ports=[{"name": "a", "port": 80}, {"name": "z", "port": 1, "nodePort": 30001}],
+    )
     assert [p.get("nodePort") for p in new["spec"]["ports"]] == [None, 30001]
 
 
 def test_a_type_without_node_ports_drops_them_but_not_new_ones() -> None:
     old = stored()
     kept = old["spec"]["ports"]
-    assert all("nodePort" not in p for p in updated(old, **{**old["spec"], "type": "ClusterIP"})["spec"]["ports"])
-    other = updated(old, **{**old["spec"], "type": "ClusterIP", "ports": [{**kept[0], "nodePort": 30009}, kept[1]]})
-    assert "spec.ports[0].nodePort: Forbidden: may not be used when `type` is 'ClusterIP'" in errors(other, old)
+    assert all(
+        "nodePort" not in p
+        for p in updated(old, **{**old["spec"], "type": "ClusterIP"})["spec"]["ports"]
+    )
+    other = updated(
+        old,
+        **{**old["spec"], "type": "ClusterIP", "ports": [{**kept[0], "nodePort": 30009}, kept[1]]},
+    )
+    assert (
+        "spec.ports[0].nodePort: Forbidden: may not be used when `type` is 'ClusterIP'"
+        in errors(other, old)
+    )
 
 
 def test_external_name_gives_the_address_back() -> None:
     old = stored()
     new = updated(old, **{**old["spec"], "type": "ExternalName", "externalName": "a.example.com"})
-    assert not {"clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy", "internalTrafficPolicy"} & set(new["spec"])
+    assert not {
+        "clusterIP",
+        "clusterIPs",
+        "ipFamilies",
+        "ipFamilyPolicy",
+        "internalTrafficPolicy",
+    } & set(new["spec"])
     assert errors(new, old) == []
 
 
 def test_a_client_that_knows_only_cluster_ip_may_set_it() -> None:
     old = stored(type="ClusterIP", clusterIP="None", clusterIPs=["None"], ports=[{"port": 80}])
-    assert updated(old, **{**old["spec"], "clusterIP": "10.0.0.9"})["spec"]["clusterIPs"] == ["10.0.0.9"]
+    assert updated(old, **{**old["spec"], "clusterIP": "10.0.0.9"})["spec"]["clusterIPs"] == [
+        "10.0.0.9"
+    ]
 
 
 def test_addresses_and_classes_do_not_change() -> None:
     old = stored(type="LoadBalancer", loadBalancerClass="example.com/a")
-    new = updated(old, **{**old["spec"], "clusterIP": "10.0.0.6", "clusterIPs": ["10.0.0.6"], "loadBalancerClass": "example.com/b"})
+    new = updated(
+        old,
+        **{
+            **old["spec"],
+            "clusterIP": "10.0.0.6",
+            "clusterIPs": ["10.0.0.6"],
+            "loadBalancerClass": "example.com/b",
+        },
+    )
     assert errors(new, old) == [
         'spec.clusterIPs[0]: Invalid value: ["10.0.0.6"]: may not change once set',
         'spec.loadBalancerClass: Invalid value: "example.com/b": may not change once set',
@@ -84,10 +118,18 @@ def test_addresses_and_classes_do_not_change() -> None:
 @pytest.mark.parametrize(
     ("spec", "status", "shown"),
     [
-        ({"type": "ClusterIP", "externalIPs": ["192.0.2.1", "192.0.2.2"]}, {}, "192.0.2.1,192.0.2.2"),
+        (
+            {"type": "ClusterIP", "externalIPs": ["192.0.2.1", "192.0.2.2"]},
+            {},
+            "192.0.2.1,192.0.2.2",
+        ),
         ({"type": "ClusterIP"}, {}, "<none>"),
         ({"type": "LoadBalancer"}, {}, "<pending>"),
-        ({"type": "LoadBalancer"}, {"loadBalancer": {"ingress": [{"hostname": "b"}, {"ip": "192.0.2.9"}]}}, "192.0.2.9,b"),
+        (
+            {"type": "LoadBalancer"},
+            {"loadBalancer": {"ingress": [{"hostname": "b"}, {"ip": "192.0.2.9"}]}},
+            "192.0.2.9,b",
+        ),
         ({"type": "ExternalName", "externalName": "x.example.com"}, {}, "x.example.com"),
     ],
 )
@@ -100,13 +142,25 @@ def test_the_other_columns() -> None:
     obj = stored(selector={"b": "2", "a": "1"})
     obj["metadata"]["creationTimestamp"] = "2025-12-31T23:59:00Z"
     assert KIND.cells(obj, "v1", NOW) == [
-        "s", "NodePort", "10.0.0.5", "<none>", "80:30001/TCP,81:30002/TCP", "60s", "a=1,b=2",
-    ]  # fmt: skip
+        "s",
+        "NodePort",
+        "10.0.0.5",
+        "<none>",
+        "80:30001/TCP,81:30002/TCP",
+        "60s",
+        "a=1,b=2",
+    ]
 
 
 def test_ignored_fields_are_warned_of() -> None:
-    obj = stored(type="ClusterIP", clusterIP="None", clusterIPs=["None"], loadBalancerIP="192.0.2.010", externalIPs=["::FFFF:192.0.2.1"])
-    standard = "will be considered invalid in a future Kubernetes release: use"
+    obj = stored(
+        type="ClusterIP",
+        clusterIP="None",
+        clusterIPs=["None"],
+        loadBalancerIP="192.0.2.010",
+        externalIPs=["::FFFF:192.0.2.1"],
+    )
+    standard = "is invalid: use"
     assert KIND.warnings(obj, None, CONTEXT) == [
         "spec.loadBalancerIP is ignored for headless services",
         "spec.externalIPs is ignored for headless services",

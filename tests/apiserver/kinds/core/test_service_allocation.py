@@ -17,8 +17,7 @@ from apiserver.kinds.core.service_allocation import (
     node_ports_of,
     set_ip_families,
 )
-
-Object = dict[str, Any]
+from apiserver.meta.objects import Object
 
 
 def service(kind: str = "ClusterIP", *ports: Object, **spec: Any) -> Object:
@@ -26,7 +25,9 @@ def service(kind: str = "ClusterIP", *ports: Object, **spec: Any) -> Object:
     return {"metadata": {"name": "s"}, "spec": {"type": kind, "ports": listed, **spec}}
 
 
-def allocate(obj: Object, old: Object | None = None, ips: Any = (), ports: Any = (), dry_run: bool = False) -> list[str]:
+def allocate(
+    obj: Object, old: Object | None = None, ips: Any = (), ports: Any = (), dry_run: bool = False
+) -> list[str]:
     errors = set_ip_families(obj, old) or assign(obj, needs(obj, old), ips, ports, dry_run=dry_run)
     return [str(e) for e in errors]
 
@@ -39,13 +40,20 @@ def test_a_cluster_ip_comes_from_the_upper_band_and_sets_the_families() -> None:
     made = service()
     assert allocate(made) == []
     ip = made["spec"]["clusterIP"]
-    assert ipaddress.ip_address("10.0.1.0") <= ipaddress.ip_address(ip) < ipaddress.ip_address("10.0.255.255")
+    assert (
+        ipaddress.ip_address("10.0.1.0")
+        <= ipaddress.ip_address(ip)
+        < ipaddress.ip_address("10.0.255.255")
+    )
     assert made["spec"]["clusterIPs"] == [ip] == cluster_ips_of(made)
     assert (made["spec"]["ipFamilyPolicy"], made["spec"]["ipFamilies"]) == ("SingleStack", ["IPv4"])
 
 
 def test_headless_and_external_name_services_need_no_address() -> None:
-    headless, external = with_ip("None", selector={"a": "b"}), service("ExternalName", externalName="x.example.com")
+    headless, external = (
+        with_ip("None", selector={"a": "b"}),
+        service("ExternalName", externalName="x.example.com"),
+    )
     for obj in (headless, external):
         assert allocate(obj) == [] and not needs(obj, None).anything and cluster_ips_of(obj) == []
     assert headless["spec"]["ipFamilies"] == ["IPv4"] and "ipFamilies" not in external["spec"]
@@ -54,7 +62,10 @@ def test_headless_and_external_name_services_need_no_address() -> None:
 def test_headless_without_selector_is_dual_stack() -> None:
     made = with_ip("None")
     assert allocate(made) == []
-    assert (made["spec"]["ipFamilyPolicy"], made["spec"]["ipFamilies"]) == ("RequireDualStack", ["IPv4", "IPv6"])
+    assert (made["spec"]["ipFamilyPolicy"], made["spec"]["ipFamilies"]) == (
+        "RequireDualStack",
+        ["IPv4", "IPv6"],
+    )
 
 
 @pytest.mark.parametrize(
@@ -62,11 +73,17 @@ def test_headless_without_selector_is_dual_stack() -> None:
     [
         ("10.0.0.7", "provided IP is already allocated"),
         ("198.51.100.7", "the provided network does not match the current range"),
-        ("10.0.0.0", "the provided IP (10.0.0.0) is not in the valid range. The range of valid IPs is 10.0.0.0/16"),
+        (
+            "10.0.0.0",
+            "the provided IP (10.0.0.0) is not in the valid range. The range of valid IPs is "
+            "10.0.0.0/16",
+        ),
     ],
 )
 def test_addresses_that_cannot_be_had(ip: str, why: str) -> None:
-    assert allocate(with_ip(ip), ips={"10.0.0.7"}) == [f'spec.clusterIPs: Invalid value: ["{ip}"]: failed to allocate IP {ip}: {why}']
+    assert allocate(with_ip(ip), ips={"10.0.0.7"}) == [
+        f'spec.clusterIPs: Invalid value: ["{ip}"]: failed to allocate IP {ip}: {why}'
+    ]
 
 
 def test_a_free_address_can_be_asked_for_and_a_dry_run_does_not_look() -> None:
@@ -79,9 +96,13 @@ def test_a_free_address_can_be_asked_for_and_a_dry_run_does_not_look() -> None:
     [
         (
             {"ipFamilyPolicy": "RequireDualStack"},
-            'spec.ipFamilyPolicy: Invalid value: "RequireDualStack": this cluster is not configured for dual-stack services',
+            'spec.ipFamilyPolicy: Invalid value: "RequireDualStack": this cluster is not '
+            "configured for dual-stack services",
         ),
-        ({"ipFamilies": ["IPv6"]}, 'spec.ipFamilies[0]: Invalid value: "IPv6": not configured on this cluster'),
+        (
+            {"ipFamilies": ["IPv6"]},
+            'spec.ipFamilies[0]: Invalid value: "IPv6": not configured on this cluster',
+        ),
     ],
 )
 def test_one_family_is_configured(spec: Object, error: str) -> None:
@@ -94,20 +115,34 @@ def test_prefer_dual_stack_makes_do_with_one_family() -> None:
 
 
 def test_node_ports_are_found_kept_and_refused() -> None:
-    made = service("NodePort", {"name": "a", "port": 80}, {"name": "b", "port": 81, "nodePort": 30000})
+    made = service(
+        "NodePort", {"name": "a", "port": 80}, {"name": "b", "port": 81, "nodePort": 30000}
+    )
     assert allocate(made) == []
     first, second = (p["nodePort"] for p in made["spec"]["ports"])
-    assert second == 30000 and first in NODE_PORTS and first != second and sorted(node_ports_of(made)) == sorted([first, second])
+    assert (
+        second == 30000
+        and first in NODE_PORTS
+        and first != second
+        and sorted(node_ports_of(made)) == sorted([first, second])
+    )
     assert not needs(made, made).anything
     taken = service("NodePort", {"port": 80, "nodePort": 30000})
-    assert allocate(taken, ports={30000}) == ["spec.ports[0].nodePort: Invalid value: 30000: provided port is already allocated"]
+    assert allocate(taken, ports={30000}) == [
+        "spec.ports[0].nodePort: Invalid value: 30000: provided port is already allocated"
+    ]
     outside = service("NodePort", {"port": 80, "nodePort": 80})
     text = "provided port is not in the valid range. The range of valid ports is 30000-32767"
     assert allocate(outside) == [f"spec.ports[0].nodePort: Invalid value: 80: {text}"]
 
 
 def test_protocols_of_one_port_share_a_node_port() -> None:
-    made = service("NodePort", {"name": "t", "port": 53}, {"name": "u", "port": 53, "protocol": "UDP"}, {"name": "o", "port": 54})
+    made = service(
+        "NodePort",
+        {"name": "t", "port": 53},
+        {"name": "u", "port": 53, "protocol": "UDP"},
+        {"name": "o", "port": 54},
+    )
     assert allocate(made) == []
     tcp, udp, other = (p["nodePort"] for p in made["spec"]["ports"])
     assert tcp == udp != other
@@ -119,14 +154,26 @@ def test_load_balancers_can_do_without_node_ports() -> None:
 
 
 def test_local_traffic_gets_a_health_check_port_once() -> None:
-    made = service("LoadBalancer", externalTrafficPolicy="Local", allocateLoadBalancerNodePorts=False)
+    made = service(
+        "LoadBalancer", externalTrafficPolicy="Local", allocateLoadBalancerNodePorts=False
+    )
     assert allocate(made) == []
     check = made["spec"]["healthCheckNodePort"]
-    assert check in NODE_PORTS and node_ports_of(made) == [check] and needs(made, made).health_check is None
-    wanted = service("LoadBalancer", externalTrafficPolicy="Local", healthCheckNodePort=check, allocateLoadBalancerNodePorts=False)
+    assert (
+        check in NODE_PORTS
+        and node_ports_of(made) == [check]
+        and needs(made, made).health_check is None
+    )
+    wanted = service(
+        "LoadBalancer",
+        externalTrafficPolicy="Local",
+        healthCheckNodePort=check,
+        allocateLoadBalancerNodePorts=False,
+    )
     (error,) = allocate(wanted, ports={check})
     assert error == (
-        f"spec.healthCheckNodePort: Invalid value: {check}: failed to allocate requested HealthCheck NodePort {check}: "
+        f"spec.healthCheckNodePort: Invalid value: {check}: failed to allocate requested "
+        f"HealthCheck NodePort {check}: "
         "provided port is already allocated"
     )
 

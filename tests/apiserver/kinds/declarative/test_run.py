@@ -12,14 +12,31 @@ from apiserver.fielderrors import FieldError, FieldErrors, FieldPath, invalid, r
 from apiserver.kinds.catalog import resources
 from apiserver.kinds.declarative import tags as t
 from apiserver.kinds.declarative.declared import Declared
-from apiserver.kinds.declarative.run import DEFAULT_GATES, METRICS, MISMATCHES, PANICS, Gates, Subject, covered, validate
+from apiserver.kinds.declarative.run import (
+    DEFAULT_GATES,
+    METRICS,
+    MISMATCHES,
+    PANICS,
+    Gates,
+    Subject,
+    covered,
+    validate,
+)
 from apiserver.schema.types import Schema
 from tests.support.kindreplay import replay, scenarios
 
 SHARED = Path(__file__).resolve().parents[5] / "shared"
 NUMBER = Schema(type="integer")
-SCHEMA_PROPERTIES = {"a": NUMBER, "b": NUMBER, "items": Schema(type="array", items=Schema(type="object", properties={"n": NUMBER}))}
-OFF, TAKEOVER, NO_BETA = Gates(declarative_validation=False), Gates(takeover=True), Gates(beta=False)
+SCHEMA_PROPERTIES = {
+    "a": NUMBER,
+    "b": NUMBER,
+    "items": Schema(type="array", items=Schema(type="object", properties={"n": NUMBER})),
+}
+OFF, TAKEOVER, NO_BETA = (
+    Gates(declarative_validation=False),
+    Gates(takeover=True),
+    Gates(beta=False),
+)
 
 
 @pytest.fixture(autouse=True)
@@ -38,11 +55,22 @@ def by_hand(path: str = "a", value: int = -1) -> FieldError:
 
 
 def errors_of(
-    rule: Any, obj: Any, written: FieldErrors, gates: Gates = DEFAULT_GATES, old: Any = None, subresource: str = "", path: str = "a"
+    rule: Any,
+    obj: Any,
+    written: FieldErrors,
+    gates: Gates = DEFAULT_GATES,
+    old: Any = None,
+    subresource: str = "",
+    path: str = "a",
 ) -> list[str]:
     declared = Declared({"": [t.supports_subresource("/status")], path: [rule]})
     schema = Schema(type="object", properties=SCHEMA_PROPERTIES)
-    return [str(e) for e in validate(declared, Subject("Thing", "v1", schema, obj, old, subresource), written, gates)]
+    return [
+        str(e)
+        for e in validate(
+            declared, Subject("Thing", "v1", schema, obj, old, subresource), written, gates
+        )
+    ]
 
 
 BY_HAND = "a: Invalid value: -1: by hand"
@@ -62,7 +90,9 @@ DECLARED = "a: Invalid value: -1: must be greater than or equal to 0"
         (t.beta(t.minimum(0)), TAKEOVER, [DECLARED]),
     ],
 )
-def test_level_and_gates_say_whose_error_counts(rule: Any, gates: Gates, expected: list[str]) -> None:
+def test_level_and_gates_say_whose_error_counts(
+    rule: Any, gates: Gates, expected: list[str]
+) -> None:
     assert errors_of(rule, {"a": -1}, [by_hand()], gates) == expected
     assert not MISMATCHES
 
@@ -75,7 +105,10 @@ def test_a_standard_rule_always_counts_and_is_never_compared(gates: Gates) -> No
 
 def test_other_errors_stay_in_front() -> None:
     other = required("b")
-    assert errors_of(t.beta(t.minimum(0)), {"a": -1}, [other, by_hand()]) == ["b: Required value", DECLARED]
+    assert errors_of(t.beta(t.minimum(0)), {"a": -1}, [other, by_hand()]) == [
+        "b: Required value",
+        DECLARED,
+    ]
 
 
 def test_differences_are_counted_and_change_nothing() -> None:
@@ -83,7 +116,9 @@ def test_differences_are_counted_and_change_nothing() -> None:
     assert MISMATCHES == {"thing_create": 1}
     assert errors_of(t.alpha(t.minimum(0)), {"a": 1}, [by_hand()], old={"a": 0}) == [BY_HAND]
     assert MISMATCHES == {"thing_create": 1, "thing_update": 1}
-    assert errors_of(t.alpha(t.minimum(0)), {"a": -1}, [by_hand("b")], subresource="status") == ["b: Invalid value: -1: by hand"]
+    assert errors_of(t.alpha(t.minimum(0)), {"a": -1}, [by_hand("b")], subresource="status") == [
+        "b: Invalid value: -1: by hand"
+    ]
     assert MISMATCHES["thing_status_create"] == 2, "one too few, one too many"
 
 
@@ -100,11 +135,15 @@ def test_doubled_hand_written_errors_match_one_declared() -> None:
 def test_errors_of_items_are_found_by_their_pattern() -> None:
     twin = by_hand("items[1].n")
     text = "items[1].n: Invalid value: -1: must be greater than or equal to 0"
-    assert errors_of(t.beta(t.minimum(0)), {"items": [{"n": 1}, {"n": -1}]}, [twin], path="items[*].n") == [text]
+    assert errors_of(
+        t.beta(t.minimum(0)), {"items": [{"n": 1}, {"n": -1}]}, [twin], path="items[*].n"
+    ) == [text]
 
 
 def test_a_hand_written_error_without_a_rule_stays() -> None:
-    assert errors_of(t.beta(t.minimum(0)), {"a": 1}, [by_hand("b")]) == ["b: Invalid value: -1: by hand"]
+    assert errors_of(t.beta(t.minimum(0)), {"a": 1}, [by_hand("b")]) == [
+        "b: Invalid value: -1: by hand"
+    ]
 
 
 def _broken(value: Any, path: FieldPath) -> Iterator[FieldError]:
@@ -114,7 +153,9 @@ def _broken(value: Any, path: FieldPath) -> Iterator[FieldError]:
 
 def test_a_failing_rule_is_counted_and_shown_only_where_it_would_count() -> None:
     assert errors_of(t.alpha(t.custom(_broken)), {"a": 1}, [required("b")]) == ["b: Required value"]
-    assert errors_of(t.custom(_broken), {"a": 1}, []) == ["<nil>: Internal error: panic during declarative validation: 'oops'"]
+    assert errors_of(t.custom(_broken), {"a": 1}, []) == [
+        "<nil>: Internal error: panic during declarative validation: 'oops'"
+    ]
     assert PANICS == {"thing_create": 2}
 
 
@@ -131,7 +172,14 @@ def test_rules_of_a_subresource_alone() -> None:
 
 def test_gates_by_name() -> None:
     assert Gates.of({}) == Gates()
-    gates = Gates.of({"DeclarativeValidation": False, "DeclarativeValidationTakeover": True, "DeclarativeValidationBeta": False, "X": True})
+    gates = Gates.of(
+        {
+            "DeclarativeValidation": False,
+            "DeclarativeValidationTakeover": True,
+            "DeclarativeValidationBeta": False,
+            "X": True,
+        }
+    )
     assert (gates.declarative_validation, gates.takeover, gates.beta) == (False, True, False)
     assert gates.enabled == {"DeclarativeValidationTakeover", "X"}
 
@@ -144,7 +192,11 @@ def test_options_come_from_gates_and_from_the_object() -> None:
         in_use = Declared(rules, options=lambda obj, old: frozenset({"InUse"} if old else ()))
         return len(validate(in_use, Subject("T", "v1", schema, {"a": 2}, old), [], gates))
 
-    assert [found(Gates()), found(Gates(enabled=frozenset({"InUse"}))), found(Gates(), {"a": 1})] == [0, 1, 1]
+    assert [
+        found(Gates()),
+        found(Gates(enabled=frozenset({"InUse"}))),
+        found(Gates(), {"a": 1}),
+    ] == [0, 1, 1]
 
 
 def test_metrics_have_upstreams_names() -> None:
@@ -156,9 +208,14 @@ def test_metrics_have_upstreams_names() -> None:
     assert shown[f"{prefix}parity_discrepancies_total"] == {("thing_create",): 1}
 
 
-# --- the kinds -----------------------------------------------------------------------------------------------------------------------
+# --- the kinds ------------------------------------------------------------------------------------
 def declaring() -> list[tuple[str, str]]:
-    return [(str(r.group_resource), v) for r in resources().values() if r.hooks.declared is not None for v in r.versions]
+    return [
+        (str(r.group_resource), v)
+        for r in resources().values()
+        if r.hooks.declared is not None
+        for v in r.versions
+    ]
 
 
 @pytest.mark.parametrize(("resource", "version"), declaring())

@@ -16,7 +16,9 @@ EVENTS = resources()[GroupResource("events.k8s.io", "events")].hooks
 TIMES = st.sampled_from([None, "2026-01-01T00:00:00Z"])
 CORE_EVENTS = st.fixed_dictionaries(
     {
-        "involvedObject": st.fixed_dictionaries({}, optional={"kind": st.just("Pod"), "namespace": st.just("ns")}),
+        "involvedObject": st.fixed_dictionaries(
+            {}, optional={"kind": st.just("Pod"), "namespace": st.just("ns")}
+        ),
         "source": st.fixed_dictionaries({}, optional={"component": st.just("kubelet")}),
         "firstTimestamp": TIMES,
         "lastTimestamp": TIMES,
@@ -24,7 +26,12 @@ CORE_EVENTS = st.fixed_dictionaries(
         "reportingComponent": st.sampled_from(["", "x"]),
         "reportingInstance": st.sampled_from(["", "y"]),
     },
-    optional={"reason": st.text(min_size=1), "message": st.text(min_size=1), "count": st.integers(1, 9), "type": st.just("Normal")},
+    optional={
+        "reason": st.text(min_size=1),
+        "message": st.text(min_size=1),
+        "count": st.integers(1, 9),
+        "type": st.just("Normal"),
+    },
 )
 
 
@@ -59,7 +66,9 @@ def test_only_the_series_of_a_new_event_changes() -> None:
     old = create(new_event()).obj
     series = {"count": 3, "lastObservedTime": "2026-01-02T03:04:00.000000Z"}
     assert update({**old, "series": series}, old).messages == []
-    assert update({**old, "note": "other"}, old).messages == ['message: Invalid value: "other": field is immutable']
+    assert update({**old, "note": "other"}, old).messages == [
+        'message: Invalid value: "other": field is immutable'
+    ]
 
 
 def test_old_style_events_may_change() -> None:
@@ -78,8 +87,12 @@ def test_tables_of_both_forms_agree() -> None:
     row = cells(made.obj)
     assert row == cells({**to_core(made.obj)})
     assert (row["Last Seen"], row["Object"], row["Message"], row["Count"], row["Source"]) == (
-        "60s", "configmap/cm", "all good", 1, "example.com/c, i",
-    )  # fmt: skip
+        "60s",
+        "configmap/cm",
+        "all good",
+        1,
+        "example.com/c, i",
+    )
 
 
 def test_field_selectors_use_each_groups_own_names() -> None:

@@ -8,15 +8,18 @@ import pytest
 from apiserver.kinds.base import WriteContext
 from apiserver.kinds.flowcontrol.flowschema import FlowSchema
 from apiserver.kinds.flowcontrol.prioritylevelconfiguration import PriorityLevelConfiguration
+from apiserver.meta.objects import Object
 
-Object = dict[str, Any]
 CONTEXT = WriteContext("v1", datetime(2026, 1, 1, tzinfo=UTC))
 SUBJECT = {"kind": "User", "user": {"name": "u"}}
 
 
 def schema(rule: Object | None = None, name: str = "s", **spec: Any) -> list[str]:
     rules = [{"subjects": [SUBJECT], **rule}] if rule else []
-    obj: Object = {"metadata": {"name": name}, "spec": {"priorityLevelConfiguration": {"name": "p"}, "rules": rules, **spec}}
+    obj: Object = {
+        "metadata": {"name": name},
+        "spec": {"priorityLevelConfiguration": {"name": "p"}, "rules": rules, **spec},
+    }
     kind = FlowSchema()
     kind.default(obj, "v1")
     return [str(e) for e in kind.validate(obj, CONTEXT)]
@@ -32,16 +35,28 @@ def level(name: str = "l", **spec: Any) -> tuple[Object, list[str]]:
 @pytest.mark.parametrize(
     ("rule", "error"),
     [
-        ({"resourceRules": [{"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"], "clusterScope": True}]}, ""),
+        (
+            {
+                "resourceRules": [
+                    {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"], "clusterScope": True}
+                ]
+            },
+            "",
+        ),
         ({}, ""),
-        ({"subjects": []}, "spec.rules[0].subjects: Required value: subjects must contain at least one value"),
+        (
+            {"subjects": []},
+            "spec.rules[0].subjects: Required value: subjects must contain at least one value",
+        ),
         (
             {"nonResourceRules": [{"verbs": ["*", "get"], "nonResourceURLs": ["/x/*"]}]},
-            'spec.rules[0].nonResourceRules[0].verbs: Invalid value: ["*","get"]: if \'*\' is present, must not specify other verbs',
+            'spec.rules[0].nonResourceRules[0].verbs: Invalid value: ["*","get"]: if \'*\' is '
+            "present, must not specify other verbs",
         ),
         (
             {"nonResourceRules": [{"verbs": ["get"], "nonResourceURLs": ["/x*"]}]},
-            'spec.rules[0].nonResourceRules[0].nonResourceURLs[0]: Invalid value: "/x*": wildcard can only do suffix matching',
+            'spec.rules[0].nonResourceRules[0].nonResourceURLs[0]: Invalid value: "/x*": wildcard '
+            "can only do suffix matching",
         ),
         (
             {"resourceRules": [{"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}]},
@@ -57,28 +72,43 @@ def test_rules_of_a_flow_schema(rule: Object, error: str) -> None:
 
 def test_precedence_one_is_for_exempt_alone() -> None:
     assert schema(matchingPrecedence=1) == [
-        "spec.matchingPrecedence: Invalid value: 1: only the schema named 'exempt' may have matchingPrecedence 1"
+        "spec.matchingPrecedence: Invalid value: 1: only the schema named 'exempt' may have "
+        "matchingPrecedence 1"
     ]
 
 
 def test_mandatory_objects_keep_their_spec() -> None:
-    assert any("spec of 'catch-all' must equal the fixed value" in e for e in schema(name="catch-all"))
+    assert any(
+        "spec of 'catch-all' must equal the fixed value" in e for e in schema(name="catch-all")
+    )
 
 
 def test_levels_are_completed() -> None:
-    spec, errors = level(type="Limited", limited={"limitResponse": {"type": "Queue", "queuing": {}}})
+    spec, errors = level(
+        type="Limited", limited={"limitResponse": {"type": "Queue", "queuing": {}}}
+    )
     assert errors == []
     queuing = {"queues": 64, "handSize": 8, "queueLengthLimit": 50}
     response = {"type": "Queue", "queuing": queuing}
-    assert spec["limited"] == {"nominalConcurrencyShares": 30, "lendablePercent": 0, "limitResponse": response}
+    assert spec["limited"] == {
+        "nominalConcurrencyShares": 30,
+        "lendablePercent": 0,
+        "limitResponse": response,
+    }
 
 
 def test_hands_must_leave_entropy() -> None:
-    _, errors = level(type="Limited", limited={"limitResponse": {"type": "Queue", "queuing": {"queues": 1024, "handSize": 7}}})
+    _, errors = level(
+        type="Limited",
+        limited={"limitResponse": {"type": "Queue", "queuing": {"queues": 1024, "handSize": 7}}},
+    )
     why = "required entropy bits of deckSize 1024 and handSize 7 should not be greater than 60"
     assert errors == [f"spec.limited.limitResponse.queuing.handSize: Invalid value: 7: {why}"]
 
 
 def test_only_exempt_is_exempt() -> None:
     _, errors = level(type="Exempt")
-    assert errors == ["spec.type: Invalid value: \"Exempt\": type must be 'Exempt' if and only if name is 'exempt'"]
+    assert errors == [
+        "spec.type: Invalid value: \"Exempt\": type must be 'Exempt' if and only if name is "
+        "'exempt'"
+    ]

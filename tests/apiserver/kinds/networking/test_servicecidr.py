@@ -7,7 +7,15 @@ from typing import Any
 from tests.support.kindtools import create, update
 
 READY = {
-    "conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": "2026-01-01T00:00:00Z", "reason": "r", "message": ""}],
+    "conditions": [
+        {
+            "type": "Ready",
+            "status": "True",
+            "lastTransitionTime": "2026-01-01T00:00:00Z",
+            "reason": "r",
+            "message": "",
+        }
+    ],
 }
 
 

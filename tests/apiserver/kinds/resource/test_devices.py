@@ -1,4 +1,5 @@
-"""Dynamic resource allocation: what claims, classes and slices may say, in kube-apiserver's words."""
+"""Dynamic resource allocation: what claims, classes and slices may say, in kube-apiserver's
+words."""
 
 from __future__ import annotations
 
@@ -11,14 +12,24 @@ from apiserver.meta.times import format_time
 from tests.support.kindtools import NOW, create, typed, update
 
 REQUEST = {"name": "r", "exactly": {"deviceClassName": "gpu"}}
-REFERENCE = "must be the name of a request in the claim or the name of a request and a subrequest separated by '/'"
-PLACES = "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required"
+REFERENCE = (
+    "must be the name of a request in the claim or the name of a request and a "
+    "subrequest separated by '/'"
+)
+PLACES = (
+    "exactly one of `nodeName`, `nodeSelector`, `allNodes`, `perDeviceNodeSelection` is required"
+)
 ONE_ATTRIBUTE = 'exactly one of "matchAttribute" or "distinctAttribute" is required'
 FAILURES = "bindingFailureConditions"
 
 
 def make(kind: str, spec: dict[str, Any]) -> dict[str, Any]:
-    return {"apiVersion": "resource.k8s.io/v1", "kind": kind, "metadata": {"name": "a", "namespace": "default"}, "spec": spec}
+    return {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": kind,
+        "metadata": {"name": "a", "namespace": "default"},
+        "spec": spec,
+    }
 
 
 def claim(**devices: Any) -> dict[str, Any]:
@@ -26,13 +37,25 @@ def claim(**devices: Any) -> dict[str, Any]:
 
 
 def exactly(**members: Any) -> list[str]:
-    return create(claim(requests=[{"name": "r", "exactly": {"deviceClassName": "gpu", **members}}])).messages
+    return create(
+        claim(requests=[{"name": "r", "exactly": {"deviceClassName": "gpu", **members}}])
+    ).messages
 
 
 def test_defaults_of_requests() -> None:
-    made = typed(claim(requests=[{"name": "r", "exactly": {"deviceClassName": "gpu", "tolerations": [{"key": "k"}]}}]))
+    made = typed(
+        claim(
+            requests=[
+                {"name": "r", "exactly": {"deviceClassName": "gpu", "tolerations": [{"key": "k"}]}}
+            ]
+        )
+    )
     entry = made["spec"]["devices"]["requests"][0]["exactly"]
-    assert (entry["allocationMode"], entry["count"], entry["tolerations"][0]["operator"]) == ("ExactCount", 1, "Equal")
+    assert (entry["allocationMode"], entry["count"], entry["tolerations"][0]["operator"]) == (
+        "ExactCount",
+        1,
+        "Equal",
+    )
 
 
 AT = "spec.devices.requests[0].exactly."
@@ -46,21 +69,42 @@ AT = "spec.devices.requests[0].exactly."
         ({"selectors": [{}]}, [AT + "selectors[0].cel: Required value"]),
         (
             {"selectors": [{"cel": {"expression": "device.driver"}}]},
-            [AT + 'selectors[0].cel.expression: Invalid value: "device.driver": must evaluate to bool or the unknown type, not string'],
+            [
+                AT
+                + (
+                    'selectors[0].cel.expression: Invalid value: "device.driver": must '
+                    "evaluate to bool or the unknown type, not string"
+                )
+            ],
         ),
         ({"selectors": [{}] * 33}, [AT + "selectors: Too many: 33: must have at most 32 items"]),
-        ({"allocationMode": "X"}, [AT + 'allocationMode: Unsupported value: "X": supported values: "All", "ExactCount"']),
+        (
+            {"allocationMode": "X"},
+            [AT + 'allocationMode: Unsupported value: "X": supported values: "All", "ExactCount"'],
+        ),
         (
             {"tolerations": [{"operator": "Exists", "value": "v"}]},
             [AT + 'tolerations[0].value: Invalid value: "v": must be empty for operator `Exists`'],
         ),
         (
             {"tolerations": [{"operator": "X"}]},
-            [AT + 'tolerations[0].operator: Unsupported value: "X": supported values: "Equal", "Exists"'],
+            [
+                AT
+                + (
+                    'tolerations[0].operator: Unsupported value: "X": supported values: "Equal", '
+                    '"Exists"'
+                )
+            ],
         ),
         (
             {"tolerations": [{"effect": "X"}]},
-            [AT + 'tolerations[0].effect: Unsupported value: "X": supported values: "NoExecute", "NoSchedule", "None"'],
+            [
+                AT
+                + (
+                    'tolerations[0].effect: Unsupported value: "X": supported values: '
+                    '"NoExecute", "NoSchedule", "None"'
+                )
+            ],
         ),
     ],
 )
@@ -71,7 +115,11 @@ def test_requests(members: dict[str, Any], wrong: list[str]) -> None:
 def test_a_selector_that_does_not_compile() -> None:
     [message] = exactly(selectors=[{"cel": {"expression": "device.speed > 1"}}])
     assert message.startswith(
-        AT + 'selectors[0].cel.expression: Invalid value: "device.speed > 1": compilation failed: ERROR: <input>:1:7: '
+        AT
+        + (
+            'selectors[0].cel.expression: Invalid value: "device.speed > 1": compilation failed: '
+            "ERROR: <input>:1:7: "
+        )
     )
     assert "undefined field 'speed'" in message
 
@@ -87,22 +135,40 @@ def test_a_selector_that_does_not_compile() -> None:
         ),
         (
             {"constraints": [{"matchAttribute": "a"}]},
-            ['constraints[0].matchAttribute: Invalid value: "a": a fully qualified name must be a domain and a name separated by a slash'],
+            [
+                (
+                    'constraints[0].matchAttribute: Invalid value: "a": a fully qualified name '
+                    "must be a domain and a name separated by a slash"
+                )
+            ],
         ),
         (
             {"constraints": [{}]},
             [f"constraints[0]: Required value: {ONE_ATTRIBUTE}, but multiple fields are set"],
         ),
-        ({"config": [{"requests": ["r"], "opaque": {"driver": "d.example.com", "parameters": {}}}]}, []),
+        (
+            {
+                "config": [
+                    {"requests": ["r"], "opaque": {"driver": "d.example.com", "parameters": {}}}
+                ]
+            },
+            [],
+        ),
         (
             {"config": [{"requests": ["r/s/t"]}]},
-            [f'config[0].requests[0]: Invalid value: "r/s/t": {REFERENCE}', "config[0].opaque: Required value"],
+            [
+                f'config[0].requests[0]: Invalid value: "r/s/t": {REFERENCE}',
+                "config[0].opaque: Required value",
+            ],
         ),
         (
             {"config": [{"opaque": {"driver": "", "parameters": [1]}}]},
             [
                 "config[0].opaque.driver: Required value",
-                'config[0].opaque.parameters: Invalid value: "<value omitted>": must be a valid JSON object',
+                (
+                    'config[0].opaque.parameters: Invalid value: "<value omitted>": must be a '
+                    "valid JSON object"
+                ),
             ],
         ),
     ],
@@ -138,17 +204,34 @@ CONSUMER = {"resource": "pods", "name": "p", "uid": "u"}
     ("status", "wrong"),
     [
         ({"allocation": ALLOCATION, "reservedFor": [CONSUMER]}, []),
-        ({"reservedFor": [CONSUMER]}, ["status.reservedFor: Forbidden: may not be specified when `allocated` is not set"]),
-        ({"allocation": ALLOCATION, "reservedFor": [{"uid": "u", "name": "p"}]}, ["status.reservedFor[0].resource: Required value"]),
-        ({"allocation": ALLOCATION, "reservedFor": [CONSUMER, CONSUMER]}, ['status.reservedFor[1]: Duplicate value: "u"']),
+        (
+            {"reservedFor": [CONSUMER]},
+            ["status.reservedFor: Forbidden: may not be specified when `allocated` is not set"],
+        ),
+        (
+            {"allocation": ALLOCATION, "reservedFor": [{"uid": "u", "name": "p"}]},
+            ["status.reservedFor[0].resource: Required value"],
+        ),
+        (
+            {"allocation": ALLOCATION, "reservedFor": [CONSUMER, CONSUMER]},
+            ['status.reservedFor[1]: Duplicate value: "u"'],
+        ),
         (
             {"allocation": {"devices": {"results": [{**RESULT, "request": "x"}]}}},
             [f'status.allocation.devices.results[0].request: Invalid value: "x": {REFERENCE}'],
         ),
         ({"allocation": ALLOCATION, "devices": [{**RESULT, "data": {"a": 1}}]}, []),
         (
-            {"allocation": ALLOCATION, "devices": [{"driver": "d.example.com", "pool": "p", "device": "gpu-1"}]},
-            ["status.devices[0]: Invalid value: d.example.com/p/gpu-1: must be an allocated device in the claim"],
+            {
+                "allocation": ALLOCATION,
+                "devices": [{"driver": "d.example.com", "pool": "p", "device": "gpu-1"}],
+            },
+            [
+                (
+                    "status.devices[0]: Invalid value: d.example.com/p/gpu-1: must be an "
+                    "allocated device in the claim"
+                )
+            ],
         ),
     ],
 )
@@ -162,15 +245,24 @@ def test_an_allocation_stays_until_it_is_taken_back() -> None:
     new = copy.deepcopy(old)
     new["status"]["allocation"]["devices"]["results"][0]["device"] = "gpu-1"
     [message] = update(new, old, "status").messages
-    assert message.startswith("status.allocation: Invalid value: ") and message.endswith(": field is immutable")
+    assert message.startswith("status.allocation: Invalid value: ") and message.endswith(
+        ": field is immutable"
+    )
     new["status"] = {}
     assert update(new, old, "status").messages == []
 
 
 def test_classes() -> None:
-    spec = {"selectors": [{"cel": {"expression": "1"}}], "config": [{}], "extendedResourceName": "gpu"}
+    spec = {
+        "selectors": [{"cel": {"expression": "1"}}],
+        "config": [{}],
+        "extendedResourceName": "gpu",
+    }
     assert create(make("DeviceClass", spec)).messages == [
-        'spec.selectors[0].cel.expression: Invalid value: "1": must evaluate to bool or the unknown type, not int',
+        (
+            'spec.selectors[0].cel.expression: Invalid value: "1": must evaluate to bool or the '
+            "unknown type, not int"
+        ),
         "spec.config[0].opaque: Required value",
         'spec.extendedResourceName: Invalid value: "gpu": must be a valid extended resource name',
     ]
@@ -180,7 +272,10 @@ def test_templates_hold_labels_and_claims_to_their_rules() -> None:
     spec = {"metadata": {"labels": {"a": "-"}}, "spec": {"devices": {"requests": [{"name": "r"}]}}}
     label, request = create(make("ResourceClaimTemplate", spec)).messages
     assert label.startswith('spec.metadata.labels: Invalid value: "-": ')
-    assert request == "spec.spec.devices.requests[0]: Required value: exactly one of `exactly` or `firstAvailable` is required"
+    assert request == (
+        "spec.spec.devices.requests[0]: Required value: exactly one of `exactly` or "
+        "`firstAvailable` is required"
+    )
 
 
 def device_slice(**spec: Any) -> dict[str, Any]:
@@ -193,23 +288,41 @@ def device_slice(**spec: Any) -> dict[str, Any]:
     [
         ({}, []),
         ({"nodeName": None}, [f"spec: Required value: {PLACES}"]),
-        ({"allNodes": True}, [f'spec: Invalid value: "{{`nodeName`, `allNodes`}}": {PLACES}, but multiple fields are set']),
+        (
+            {"allNodes": True},
+            [
+                (
+                    f'spec: Invalid value: "{{`nodeName`, `allNodes`}}": {PLACES}, but multiple '
+                    f"fields are set"
+                )
+            ],
+        ),
         (
             {"nodeName": None, "allNodes": False},
-            ["spec.allNodes: Invalid value: false: must be either unset or set to true", f"spec: Required value: {PLACES}"],
+            [
+                "spec.allNodes: Invalid value: false: must be either unset or set to true",
+                f"spec: Required value: {PLACES}",
+            ],
         ),
         ({"devices": [{"name": "a"}, {"name": "a"}]}, ['spec.devices[1]: Duplicate value: "a"']),
         (
             {"devices": [{"name": "a", "attributes": {"v": {"version": "1"}, "x": {}}}]},
             [
-                'spec.devices[0].attributes[v].version: Invalid value: "1": must be a string compatible with semver.org spec 2.0.0',
-                'spec.devices[0].attributes[x]: Invalid value: "": exactly one value must be specified',
+                (
+                    'spec.devices[0].attributes[v].version: Invalid value: "1": must be a string '
+                    "compatible with semver.org spec 2.0.0"
+                ),
+                (
+                    'spec.devices[0].attributes[x]: Invalid value: "": exactly one value must be '
+                    "specified"
+                ),
             ],
         ),
         (
             {"devices": [{"name": "a", "allNodes": True}]},
             [
-                "spec.devices[0]: Invalid value: null: `nodeName`, `nodeSelector` and `allNodes` can only be set if "
+                "spec.devices[0]: Invalid value: null: `nodeName`, `nodeSelector` and `allNodes` "
+                "can only be set if "
                 "`perDeviceNodeSelection` is set to true in the ResourceSlice spec"
             ],
         ),
@@ -220,14 +333,27 @@ def device_slice(**spec: Any) -> dict[str, Any]:
                 "spec.sharedCounters[0].counters: Required value",
             ],
         ),
-        ({"devices": [{"name": f"d{i}"} for i in range(129)]}, ["spec.devices: Too many: 129: must have at most 128 items"]),
         (
-            {"devices": [{"name": f"d{i}", "taints": [{"key": "k", "effect": "NoExecute"}]} for i in range(65)]},
+            {"devices": [{"name": f"d{i}"} for i in range(129)]},
+            ["spec.devices: Too many: 129: must have at most 128 items"],
+        ),
+        (
+            {
+                "devices": [
+                    {"name": f"d{i}", "taints": [{"key": "k", "effect": "NoExecute"}]}
+                    for i in range(65)
+                ]
+            },
             ["spec.devices: Too many: 65: must have at most 64 items"],
         ),
         (
             {"devices": [{"name": "a", "bindingConditions": ["c"]}]},
-            [f"spec.devices[0].{FAILURES}: Invalid value: null: {FAILURES} are required to use bindingConditions"],
+            [
+                (
+                    f"spec.devices[0].{FAILURES}: Invalid value: null: {FAILURES} are required to "
+                    "use bindingConditions"
+                )
+            ],
         ),
     ],
 )
@@ -247,5 +373,7 @@ def test_slices_keep_to_their_driver_pool_and_node() -> None:
 
 
 def test_taints_are_dated() -> None:
-    made = create(device_slice(devices=[{"name": "a", "taints": [{"key": "k", "effect": "NoExecute"}]}])).obj
+    made = create(
+        device_slice(devices=[{"name": "a", "taints": [{"key": "k", "effect": "NoExecute"}]}])
+    ).obj
     assert made["spec"]["devices"][0]["taints"][0]["timeAdded"] == format_time(NOW)

@@ -9,19 +9,26 @@ import pytest
 from apiserver.kinds.base import WriteContext
 from apiserver.kinds.core.persistentvolume import PersistentVolume
 from apiserver.kinds.core.persistentvolumeclaim import PersistentVolumeClaim
+from apiserver.meta.objects import Object
 
-Object = dict[str, Any]
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 CONTEXT = WriteContext("v1", NOW)
 CLAIM = PersistentVolumeClaim()
 NOTE = "volume.beta.kubernetes.io/storage-class"
 
 
-def claim(size: str = "1Gi", phase: str = "Pending", capacity: str = "", note: str = "", **spec: Any) -> Object:
+def claim(
+    size: str = "1Gi", phase: str = "Pending", capacity: str = "", note: str = "", **spec: Any
+) -> Object:
     status: Object = {"phase": phase} | ({"capacity": {"storage": capacity}} if capacity else {})
     return {
         "metadata": {"name": "c", "annotations": {NOTE: note} if note else {}},
-        "spec": {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": size}}, "volumeMode": "Filesystem", **spec},
+        "spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "resources": {"requests": {"storage": size}},
+            "volumeMode": "Filesystem",
+            **spec,
+        },
         "status": status,
     }
 
@@ -31,7 +38,11 @@ def changes(new: Object, old: Object) -> list[tuple[str, str]]:
     return [(e.path, e.detail.splitlines()[0]) for e in found]
 
 
-IMMUTABLE = ("spec", "spec is immutable after creation except resources.requests and volumeAttributesClassName for bound claims")
+IMMUTABLE = (
+    "spec",
+    "spec is immutable after creation except resources.requests and volumeAttributesClassName for "
+    "bound claims",
+)
 SHRUNK = ("spec.resources.requests.storage", "field can not be less than status.capacity")
 
 
@@ -48,19 +59,30 @@ SHRUNK = ("spec.resources.requests.storage", "field can not be less than status.
         (claim(storageClassName="a"), claim(), []),
         (claim(storageClassName="b"), claim(storageClassName="a"), [IMMUTABLE]),
         (claim(storageClassName="a"), claim(note="a"), []),
-        (claim(storageClassName="b"), claim(note="a"), [IMMUTABLE, (f"metadata.annotations[{NOTE}]", "field is immutable")]),
-        (claim("1Gi", "Bound", volumeAttributesClassName="b"), claim("1Gi", "Bound", volumeAttributesClassName="a"), []),
+        (
+            claim(storageClassName="b"),
+            claim(note="a"),
+            [IMMUTABLE, (f"metadata.annotations.{NOTE}", "field is immutable")],
+        ),
+        (
+            claim("1Gi", "Bound", volumeAttributesClassName="b"),
+            claim("1Gi", "Bound", volumeAttributesClassName="a"),
+            [],
+        ),
         (claim(volumeMode="Block"), claim(), [IMMUTABLE, ("volumeMode", "field is immutable")]),
     ],
 )
-def test_what_may_change_of_a_claim(new: Object, old: Object, errors: list[tuple[str, str]]) -> None:
+def test_what_may_change_of_a_claim(
+    new: Object, old: Object, errors: list[tuple[str, str]]
+) -> None:
     assert sorted(changes(new, old)) == sorted(errors)
 
 
 def test_a_refused_change_shows_the_difference() -> None:
     (error,) = CLAIM.validate_update(claim(accessModes=["ReadWriteMany"]), claim(), CONTEXT)
     assert error.detail.split("\n", 1)[1] == (
-        '@@ -1,6 +1,6 @@\n {\n  "AccessModes": [\n-  "ReadWriteOnce"\n+  "ReadWriteMany"\n  ],\n  "Selector": null,\n  "Resources": {\n'
+        '@@ -1,6 +1,6 @@\n {\n  "AccessModes": [\n-  "ReadWriteOnce"\n+  "ReadWriteMany"\n  ],\n  '
+        '"Selector": null,\n  "Resources": {\n'
     )
 
 
@@ -68,7 +90,9 @@ def test_data_sources_say_the_same() -> None:
     old_way = claim(dataSource={"kind": "PersistentVolumeClaim", "name": "x"})
     CLAIM.prepare_create(old_way, CONTEXT)
     assert old_way["spec"]["dataSourceRef"] == old_way["spec"]["dataSource"]
-    elsewhere = claim(dataSourceRef={"kind": "PersistentVolumeClaim", "name": "x", "namespace": "other"})
+    elsewhere = claim(
+        dataSourceRef={"kind": "PersistentVolumeClaim", "name": "x", "namespace": "other"}
+    )
     CLAIM.prepare_create(elsewhere, CONTEXT)
     assert "dataSource" not in elsewhere["spec"]
 
@@ -77,14 +101,28 @@ def test_the_columns_of_a_claim() -> None:
     bound = claim("5Gi", "Bound", "4Gi", volumeName="v", storageClassName="fast")
     bound["status"]["accessModes"] = ["ReadWriteMany", "ReadWriteOnce"]
     bound["metadata"] |= {"creationTimestamp": "2025-12-31T00:00:00Z"}
-    assert CLAIM.cells(bound, "v1", NOW) == ["c", "Bound", "v", "4Gi", "RWO,RWX", "fast", "<unset>", "24h", "Filesystem"]
+    assert CLAIM.cells(bound, "v1", NOW) == [
+        "c",
+        "Bound",
+        "v",
+        "4Gi",
+        "RWO,RWX",
+        "fast",
+        "<unset>",
+        "24h",
+        "Filesystem",
+    ]
     bound["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
     assert CLAIM.cells(bound, "v1", NOW)[1] == "Terminating"
 
 
 def test_a_volume_notes_when_its_phase_moved() -> None:
     kind = PersistentVolume()
-    old: Object = {"metadata": {"name": "v"}, "spec": {}, "status": {"phase": "Pending", "lastPhaseTransitionTime": "2025-01-01T00:00:00Z"}}
+    old: Object = {
+        "metadata": {"name": "v"},
+        "spec": {},
+        "status": {"phase": "Pending", "lastPhaseTransitionTime": "2025-01-01T00:00:00Z"},
+    }
     moved, same = copy.deepcopy(old), copy.deepcopy(old)
     moved["status"]["phase"] = "Available"
     kind.prepare_status_update(moved, old, CONTEXT)

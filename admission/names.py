@@ -1,0 +1,95 @@
+"""The admission plugins of kube-apiserver by name (kubernetes ``pkg/kubeapiserver/options/
+plugins.go``). Nothing is imported, so that a bad setting is refused before anything is loaded."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+ORDER = (
+    "AlwaysAdmit",
+    "NamespaceAutoProvision",
+    "NamespaceLifecycle",
+    "NamespaceExists",
+    "LimitPodHardAntiAffinityTopology",
+    "LimitRanger",
+    "ServiceAccount",
+    "NodeRestriction",
+    "TaintNodesByCondition",
+    "AlwaysPullImages",
+    "ImagePolicyWebhook",
+    "PodSecurity",
+    "PodNodeSelector",
+    "Priority",
+    "DefaultTolerationSeconds",
+    "PodTolerationRestriction",
+    "EventRateLimit",
+    "ExtendedResourceToleration",
+    "DefaultStorageClass",
+    "StorageObjectInUseProtection",
+    "OwnerReferencesPermissionEnforcement",
+    "PersistentVolumeClaimResize",
+    "RuntimeClass",
+    "CertificateApproval",
+    "CertificateSigning",
+    "ClusterTrustBundleAttest",
+    "CertificateSubjectRestriction",
+    "DefaultIngressClass",
+    "DenyServiceExternalIPs",
+    "PodTopologyLabels",
+    "NodeDeclaredFeatureValidator",
+    "MutatingAdmissionPolicy",
+    "MutatingAdmissionWebhook",
+    "ValidatingAdmissionPolicy",
+    "ValidatingAdmissionWebhook",
+    "ResourceQuota",
+    "AlwaysDeny",
+)
+OFF = frozenset(
+    {
+        "AlwaysAdmit",
+        "NamespaceAutoProvision",
+        "NamespaceExists",
+        "LimitPodHardAntiAffinityTopology",
+        "NodeRestriction",
+        "AlwaysPullImages",
+        "ImagePolicyWebhook",
+        "PodNodeSelector",
+        "PodTolerationRestriction",
+        "EventRateLimit",
+        "ExtendedResourceToleration",
+        "OwnerReferencesPermissionEnforcement",
+        "DenyServiceExternalIPs",
+        "AlwaysDeny",
+    }
+)
+"""Those that run only where somebody asks for them."""
+
+ABSENT = frozenset(
+    {
+        "NamespaceAutoProvision",
+        "NodeRestriction",
+        "ImagePolicyWebhook",
+        "PodTolerationRestriction",
+        "EventRateLimit",
+    }
+)
+"""Those of OFF that Polyplane does not have: to ask for one and not get it would protect nobody."""
+
+DEFAULT = frozenset(ORDER) - OFF
+
+
+class PluginError(ValueError):
+    """A setting that names plugins wrongly."""
+
+
+def enabled(enable: Iterable[str], disable: Iterable[str]) -> frozenset[str]:
+    """The names of what runs. Raises PluginError."""
+    on, off = set(enable), set(disable)
+    for switch, names in (("enabled", on), ("disabled", off)):
+        if unknown := sorted(names - set(ORDER)):
+            raise PluginError(f'there is no plugin "{unknown[0]}" that could be {switch}')
+    if both := sorted(on & off):
+        raise PluginError(f'plugin "{both[0]}" is enabled and disabled')
+    if absent := sorted(on & ABSENT):
+        raise PluginError(f'plugin "{absent[0]}" is not implemented')
+    return (DEFAULT | on) - off

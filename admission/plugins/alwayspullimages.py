@@ -1,0 +1,64 @@
+"""AlwaysPullImages: who runs an image has to be able to pull it (kubernetes
+``plugin/pkg/admission/alwayspullimages``)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from admission.attributes import Attributes, Lookup
+from apiserver.errors import Forbidden
+from apiserver.fielderrors import FieldPath, not_supported
+from apiserver.meta.gvk import GroupResource
+from apiserver.meta.objects import Object
+
+PODS = GroupResource("", "pods")
+_ALWAYS = "Always"
+_MEMBERS = ("initContainers", "containers", "ephemeralContainers")
+
+
+class AlwaysPullImages:
+    name = "AlwaysPullImages"
+
+    def handles(self, attributes: Attributes) -> bool:
+        return (
+            attributes.group_resource == PODS
+            and not attributes.subresource
+            and attributes.operation in ("CREATE", "UPDATE")
+        )
+
+    async def admit(self, attributes: Attributes, lookup: Lookup) -> None:
+        if _no_new_images(attributes):
+            return
+        for _, part, member in _pulled(attributes.object):
+            part[member] = _ALWAYS
+
+    async def validate(self, attributes: Attributes, lookup: Lookup) -> None:
+        """Raises Forbidden where something has changed it back."""
+        if _no_new_images(attributes):
+            return
+        for path, part, member in _pulled(attributes.object):
+            if part.get(member) != _ALWAYS:
+                error = not_supported(path.child(member), part.get(member, ""), [_ALWAYS])
+                why = f"{error.path}: {error.body()}"
+                raise Forbidden(PODS, attributes.name, why)
+
+
+def _pulled(pod: Object | None) -> Iterator[tuple[FieldPath, Object, str]]:
+    """(path, part of the pod that names an image, the member that says when it is pulled)."""
+    spec, root = (pod or {})["spec"], FieldPath("spec")
+    for member in _MEMBERS:
+        for i, container in enumerate(spec.get(member) or ()):
+            yield root.child(member).at(i), container, "imagePullPolicy"
+    for i, volume in enumerate(spec.get("volumes") or ()):
+        if volume.get("image") is not None:
+            yield root.child("volumes").at(i).child("image"), volume["image"], "pullPolicy"
+
+
+def _no_new_images(attributes: Attributes) -> bool:
+    if attributes.old is None or attributes.object is None:
+        return False
+    new, old = (
+        {c.get("image") for member in _MEMBERS for c in pod["spec"].get(member) or ()}
+        for pod in (attributes.object, attributes.old)
+    )
+    return new <= old

@@ -1,0 +1,58 @@
+"""PersistentVolumeClaimResize: claims grow where their storage class lets them (kubernetes
+``plugin/pkg/admission/storage/persistentvolume/resize``)."""
+
+from __future__ import annotations
+
+from admission.attributes import Attributes, Lookup
+from apiserver.errors import Forbidden
+from apiserver.meta.gvk import GroupResource
+from apiserver.meta.objects import Object
+from apiserver.meta.quantity import Quantity, parse_quantity
+
+CLAIMS = GroupResource("", "persistentvolumeclaims")
+CLASSES = GroupResource("storage.k8s.io", "storageclasses")
+_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
+
+
+class PersistentVolumeClaimResize:
+    name = "PersistentVolumeClaimResize"
+
+    def handles(self, attributes: Attributes) -> bool:
+        return (
+            attributes.group_resource == CLAIMS
+            and not attributes.subresource
+            and attributes.operation == "UPDATE"
+        )
+
+    async def validate(self, attributes: Attributes, lookup: Lookup) -> None:
+        new, old = attributes.object, attributes.old
+        if new is None or old is None or _size(new) <= _size(old):
+            return
+        if (old.get("status") or {}).get("phase") != "Bound":
+            why = "Only bound persistent volume claims can be expanded"
+            raise Forbidden(CLAIMS, attributes.name, why)
+        if not await self._may_grow(new, old, lookup):
+            why = (
+                "only dynamically provisioned pvc can be resized and the storageclass that "
+                "provisions the pvc must support resize"
+            )
+            raise Forbidden(CLAIMS, attributes.name, why)
+
+    async def _may_grow(self, new: Object, old: Object, lookup: Lookup) -> bool:
+        name = _class(new)
+        if not name or name != _class(old):
+            return False
+        storage_class = await lookup.get(CLASSES, "", name)
+        return storage_class is not None and bool(storage_class.get("allowVolumeExpansion"))
+
+
+def _size(claim: Object) -> Quantity:
+    resources = (claim.get("spec") or {}).get("resources") or {}
+    return parse_quantity((resources.get("requests") or {}).get("storage", "0"))
+
+
+def _class(claim: Object) -> str:
+    annotations = claim["metadata"].get("annotations") or {}
+    if _ANNOTATION in annotations:
+        return str(annotations[_ANNOTATION])
+    return (claim.get("spec") or {}).get("storageClassName") or ""

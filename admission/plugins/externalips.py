@@ -1,0 +1,30 @@
+"""DenyServiceExternalIPs: no service gets further external IPs (kubernetes
+``plugin/pkg/admission/network/denyserviceexternalips``)."""
+
+from __future__ import annotations
+
+from admission.attributes import Attributes, Lookup
+from apiserver.errors import Forbidden
+from apiserver.meta.gvk import GroupResource
+
+SERVICES = GroupResource("", "services")
+
+
+class DenyServiceExternalIPs:
+    name = "DenyServiceExternalIPs"
+
+    def handles(self, attributes: Attributes) -> bool:
+        return (
+            attributes.group_resource == SERVICES
+            and not attributes.subresource
+            and attributes.operation in ("CREATE", "UPDATE")
+        )
+
+    async def validate(self, attributes: Attributes, lookup: Lookup) -> None:
+        new, old = (
+            set(((service or {}).get("spec") or {}).get("externalIPs") or ())
+            for service in (attributes.object, attributes.old)
+        )
+        if not new <= old:
+            why = "Use of external IPs is denied by admission control"
+            raise Forbidden(SERVICES, attributes.name, why)

@@ -1,0 +1,257 @@
+"""PodSecurity: pods keep to the Pod Security Standard that the labels of their namespace ask for;
+what makes pods is warned of (k8s.io/pod-security-admission ``admission/admission.go``)."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from admission.attributes import Attributes, Lookup
+from admission.podsecurity import policy
+from admission.podsecurity.evaluate import evaluate
+from admission.podsecurity.pods import Pod
+from admission.podsecurity.policy import Level, LevelVersion, Policy, policy_of
+from apiserver.errors import Forbidden, InternalError, Invalid
+from apiserver.meta.gvk import GroupResource
+from apiserver.meta.objects import Object
+
+NAMESPACES, PODS = GroupResource("", "namespaces"), GroupResource("", "pods")
+_TEMPLATES = {
+    GroupResource("", "replicationcontrollers"): ("spec", "template"),
+    GroupResource("", "podtemplates"): ("template",),
+    GroupResource("apps", "replicasets"): ("spec", "template"),
+    GroupResource("apps", "deployments"): ("spec", "template"),
+    GroupResource("apps", "statefulsets"): ("spec", "template"),
+    GroupResource("apps", "daemonsets"): ("spec", "template"),
+    GroupResource("batch", "jobs"): ("spec", "template"),
+    GroupResource("batch", "cronjobs"): ("spec", "jobTemplate", "spec", "template"),
+}
+_IGNORED = frozenset(
+    {"exec", "attach", "binding", "eviction", "log", "portforward", "proxy", "status"}
+)
+_MOST_PODS = 3000
+_SECONDS = 1.0
+_AT_A_TIME = 50
+"""Pods checked before others may use the loop."""
+
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """PodSecurityConfiguration. defaults: of namespaces without labels; the others name what is
+    exempt."""
+
+    defaults: Policy = policy.DEFAULT
+    namespaces: frozenset[str] = frozenset()
+    users: frozenset[str] = frozenset()
+    runtime_classes: frozenset[str] = frozenset()
+
+
+class PodSecurity:
+    name = "PodSecurity"
+
+    def __init__(self, configuration: Configuration | None = None) -> None:
+        self._configuration = configuration or Configuration()
+
+    def handles(self, attributes: Attributes) -> bool:
+        if attributes.operation not in ("CREATE", "UPDATE") or attributes.object is None:
+            return False
+        resource, subresource = attributes.group_resource, attributes.subresource
+        if resource == PODS:
+            return subresource not in _IGNORED
+        return not subresource and (resource == NAMESPACES or resource in _TEMPLATES)
+
+    async def validate(self, attributes: Attributes, lookup: Lookup) -> None:
+        if attributes.group_resource == NAMESPACES:
+            await self._namespace(attributes, lookup)
+            return
+        exempt = self._configuration
+        for kind, name, among in (
+            ("namespace", attributes.namespace, exempt.namespaces),
+            ("user", attributes.user.name, exempt.users),
+        ):
+            if name in among:
+                _annotate(attributes, "exempt", kind)
+                return
+        asked = await self._policy(attributes, lookup)
+        if attributes.group_resource == PODS:
+            self._pod(attributes, asked)
+        else:
+            self._template(attributes, asked)
+
+    async def _policy(self, attributes: Attributes, lookup: Lookup) -> Policy:
+        """Of the namespace. Raises InternalError for one that is not there."""
+        namespace = await lookup.get(NAMESPACES, "", attributes.namespace)
+        if namespace is None:
+            namespace = await lookup.get(NAMESPACES, "", attributes.namespace, fresh=True)
+        if namespace is None:
+            if attributes.group_resource != PODS:
+                return policy.DEFAULT
+            raise InternalError(f'failed to lookup namespace "{attributes.namespace}"')
+        return policy_of(namespace["metadata"].get("labels"), self._configuration.defaults)[0]
+
+    # --- pods and what makes them -----------------------------------------------------------------
+    def _pod(self, attributes: Attributes, asked: Policy) -> None:
+        new = attributes.object
+        assert new is not None
+        if asked.fully_privileged:
+            _annotate(attributes, "enforce-policy", str(policy.NO_LIMIT))
+            return
+        if attributes.old is not None and not _significant(new["spec"], attributes.old["spec"]):
+            return
+        pod = Pod(new["metadata"], new["spec"])
+        if self._exempt(pod):
+            _annotate(attributes, "exempt", "runtimeClass")
+            return
+        _annotate(attributes, "enforce-policy", str(asked.enforce))
+        _audit(attributes, asked.audit, pod)
+        verdict = evaluate(asked.enforce, pod)
+        if verdict.violations:
+            why = f'violates PodSecurity "{asked.enforce}": {verdict.detail}'
+            raise Forbidden(attributes.group_resource, attributes.name, why)
+        _warn(attributes, asked.warn, pod)
+
+    def _template(self, attributes: Attributes, asked: Policy) -> None:
+        template = attributes.object
+        for member in _TEMPLATES[attributes.group_resource]:
+            template = (template or {}).get(member)
+        if template is None or asked.warn.level == asked.audit.level == Level.PRIVILEGED:
+            return
+        pod = Pod(template.get("metadata") or {}, template.get("spec") or {})
+        if self._exempt(pod):
+            _annotate(attributes, "exempt", "runtimeClass")
+            return
+        _audit(attributes, asked.audit, pod)
+        _warn(attributes, asked.warn, pod)
+
+    def _exempt(self, pod: Pod) -> bool:
+        name = pod.spec.get("runtimeClassName")
+        return bool(name) and name in self._configuration.runtime_classes
+
+    # --- namespaces -------------------------------------------------------------------------------
+    async def _namespace(self, attributes: Attributes, lookup: Lookup) -> None:
+        new, old = attributes.object, attributes.old
+        assert new is not None
+        defaults, labels = self._configuration.defaults, new["metadata"].get("labels") or {}
+        asked, errors = policy_of(labels, defaults)
+        before = None
+        if old is not None:
+            before, old_errors = policy_of(old["metadata"].get("labels"), defaults)
+            if errors == old_errors:
+                errors = []
+        if errors:
+            raise Invalid(attributes.kind.group_kind, attributes.name, errors)
+        if before is not None and not _tightened(before.enforce, asked.enforce):
+            return
+        name = new["metadata"].get("name", "")
+        if name in self._configuration.namespaces:
+            attributes.warnings.extend(_ignored(name, asked, defaults, labels))
+        elif before is not None:
+            pods = await lookup.list(PODS, name)
+            attributes.warnings.extend(await self._existing(name, asked.enforce, pods))
+
+    async def _existing(
+        self, namespace: str, enforce: LevelVersion, pods: Sequence[Object]
+    ) -> list[str]:
+        """Warnings about pods that a new level would refuse."""
+        deadline = time.monotonic() + _SECONDS
+        first: dict[str, list[str]] = {}
+        checked, ordered = 0, self._prioritized(pods)
+        for pod in ordered[:_MOST_PODS]:
+            if checked and checked % _AT_A_TIME == 0:
+                await asyncio.sleep(0)
+                if time.monotonic() > deadline:
+                    break
+            verdict = evaluate(enforce, Pod(pod["metadata"], pod["spec"]))
+            if verdict.violations:
+                first.setdefault(verdict.reason, []).append(pod["metadata"]["name"])
+            checked += 1
+        warnings = []
+        if checked < len(ordered):
+            warnings.append(
+                f"new PodSecurity enforce level only checked against the first {checked} of "
+                f"{len(ordered)} existing pods"
+            )
+        if first:
+            warnings.append(
+                f'existing pods in namespace "{namespace}" violate the new PodSecurity enforce '
+                f'level "{enforce}"'
+            )
+        return warnings + sorted(_counted(names, reason) for reason, names in first.items())
+
+    def _prioritized(self, pods: Sequence[Object]) -> list[Object]:
+        """One of each controller first; the others are likely to be the same."""
+        ordered: list[Object] = []
+        more: list[Object] = []
+        controllers: set[str] = set()
+        for pod in pods:
+            if self._exempt(Pod(pod["metadata"], pod["spec"])):
+                continue
+            owners = pod["metadata"].get("ownerReferences") or ()
+            controller = next((o.get("uid") for o in owners if o.get("controller")), None)
+            (more if controller in controllers else ordered).append(pod)
+            if controller is not None:
+                controllers.add(controller)
+        return ordered + more
+
+
+def _annotate(attributes: Attributes, name: str, value: str) -> None:
+    attributes.annotate(policy.PREFIX + name, value)
+
+
+def _audit(attributes: Attributes, level: LevelVersion, pod: Pod) -> None:
+    verdict = evaluate(level, pod)
+    if verdict.violations:
+        text = f'would violate PodSecurity "{level}": {verdict.detail}'
+        _annotate(attributes, "audit-violations", text)
+
+
+def _warn(attributes: Attributes, level: LevelVersion, pod: Pod) -> None:
+    verdict = evaluate(level, pod)
+    if verdict.violations:
+        attributes.warn(f'would violate PodSecurity "{level}": {verdict.detail}')
+
+
+def _tightened(before: LevelVersion, after: LevelVersion) -> bool:
+    """Whether pods that were allowed may not be any more."""
+    if after == before or after.level == Level.PRIVILEGED:
+        return False
+    return after.minor != before.minor or after.level > before.level
+
+
+def _counted(names: Sequence[str], reason: str) -> str:
+    others = len(names) - 1
+    more = f" (and {others} other pod{'s' if others > 1 else ''})" if others else ""
+    return f"{min(names)}{more}: {reason}"
+
+
+def _ignored(name: str, asked: Policy, default: Policy, labels: Object) -> list[str]:
+    """A warning about labels of a namespace that is exempt."""
+    if asked.fully_privileged or asked.equivalent(default):
+        return []
+    said = ", ".join(
+        f"{mode}={level}"
+        for mode, level in asked.modes
+        if level.level != Level.PRIVILEGED
+        and {policy.PREFIX + mode, f"{policy.PREFIX}{mode}-version"} & labels.keys()
+    )
+    return [
+        f'namespace "{name}" is exempt from Pod Security, and the policy ({said}) will be ignored'
+    ]
+
+
+def _significant(new: Object, old: Object) -> bool:
+    """Whether an update changes what the standards are about: nothing but images can change, and
+    ephemeral containers come."""
+    for member in ("containers", "initContainers"):
+        images, before = (
+            [c.get("image", "") for c in spec.get(member) or ()] for spec in (new, old)
+        )
+        if images != before:
+            return True
+    known = {c.get("name"): c.get("image", "") for c in old.get("ephemeralContainers") or ()}
+    return any(
+        c.get("name") not in known or known[c.get("name")] != c.get("image", "")
+        for c in new.get("ephemeralContainers") or ()
+    )

@@ -1,0 +1,76 @@
+"""What checks look at of a pod, and the words in which they say what is wrong with it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from apiserver.meta.objects import Object
+
+
+class Violation(NamedTuple):
+    """reason: what kind it is; detail: who does it."""
+
+    reason: str
+    detail: str
+
+
+Check = Callable[["Pod"], Violation | None]
+
+
+@dataclass
+class Pod:
+    """A pod, or the template of one."""
+
+    metadata: Object
+    spec: Object
+
+    @property
+    def annotations(self) -> Mapping[str, str]:
+        return self.metadata.get("annotations") or {}
+
+    @property
+    def context(self) -> Mapping[str, Any]:
+        """securityContext of the pod."""
+        return self.spec.get("securityContext") or {}
+
+    @cached_property
+    def containers(self) -> Sequence[tuple[str, Object, Mapping[str, Any]]]:
+        """(name, container, its securityContext) of all, in the order in which they are named."""
+        members = ("initContainers", "containers", "ephemeralContainers")
+        containers = [c for member in members for c in self.spec.get(member) or ()]
+        return [(c.get("name", ""), c, c.get("securityContext") or {}) for c in containers]
+
+    @property
+    def windows(self) -> bool:
+        return bool((self.spec.get("os") or {}).get("name") == "windows")
+
+    @property
+    def in_user_namespace(self) -> bool:
+        return self.spec.get("hostUsers") is False
+
+    def where(self, holds: Callable[[Mapping[str, Any]], bool]) -> list[str]:
+        """Names of the containers of whose securityContext that is true."""
+        return [name for name, _, context in self.containers if holds(context)]
+
+    def setters(self, holds: Callable[[Mapping[str, Any]], bool]) -> str:
+        """``pod and containers "a", "b"``, those of whose securityContext it is true; "" for
+        none."""
+        bad = ["pod"] if holds(self.context) else []
+        if containers := self.where(holds):
+            bad.append(containers_of(containers))
+        return " and ".join(bad)
+
+
+def quoted(items: Sequence[str]) -> str:
+    return ", ".join(f'"{item}"' for item in items)
+
+
+def plural(word: str, items: Collection[object], more: str = "") -> str:
+    return word if len(items) == 1 else more or f"{word}s"
+
+
+def containers_of(names: Sequence[str]) -> str:
+    return f"{plural('container', names)} {quoted(names)}"

@@ -1,0 +1,166 @@
+"""The policies of a tenant that have bindings, read from its watch caches.
+
+What is read is kept until an object of the two resources changes: a cache then gives another
+sequence, and of that only what changed is read again. A tenant without bindings costs a request one
+look.
+
+A change counts `SETTLING` seconds after it came to a worker, since kube-apiserver reads policies
+anew once a second (``policy/generic/policy_source.go``): manifests that bring a policy, its
+bindings, its parameters and objects of their own are applied there in one go, and shall be here. A
+worker that has not known the tenant until now obeys what is there at once.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from admission.attributes import Lookup
+from admission.policy.compiled import Compiled, Library, digest_of
+from admission.rules import GROUP, Criteria
+from apiserver.effort import spend
+from apiserver.meta.gvk import GroupResource, GroupVersion, GroupVersionKind
+from apiserver.meta.labels import LabelSelectorError
+from apiserver.meta.objects import Object
+
+SETTLING: Final = 0.8
+_READ = 500
+"""Steps (`apiserver.effort`) for reading one policy or binding."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Binding:
+    """object: as stored; criteria: None where it narrows nothing, a text where it cannot be
+    read."""
+
+    object: Object
+    name: str
+    policy: str
+    criteria: Criteria | str | None
+
+    @property
+    def spec(self) -> Object:
+        spec: Object = self.object["spec"]
+        return spec
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Hook:
+    """A policy with its bindings, those in the order of their names. ignores: failurePolicy is
+    Ignore; params: its paramKind; criteria: a text where they cannot be read."""
+
+    object: Object
+    name: str
+    digest: bytes
+    ignores: bool
+    params: GroupVersionKind | None
+    criteria: Criteria | str
+    bindings: Sequence[Binding]
+
+    @property
+    def spec(self) -> Object:
+        spec: Object = self.object["spec"]
+        return spec
+
+
+@dataclass(slots=True)
+class _State:
+    """policies, bindings: what the hooks were read from."""
+
+    policies: Sequence[Object] = ()
+    bindings: Sequence[Object] = ()
+    hooks: Sequence[Hook] = ()
+    read_bindings: dict[str, Binding] = field(default_factory=dict)
+
+
+class Hooks:
+    """Of one kind of policies, for all tenants in use. library: where compiled ones are kept."""
+
+    def __init__(self, kind: str, library: Library) -> None:
+        self._policies = GroupResource(GROUP, f"{kind}admissionpolicies")
+        self._bindings = GroupResource(GROUP, f"{kind}admissionpolicybindings")
+        self._library = library
+        self._tenants: dict[int, _State] = {}
+
+    def compiled(self, hook: Hook) -> Compiled:
+        return self._library.get(hook.digest, hook.spec)
+
+    async def of(self, tenant: int, lookup: Lookup) -> Sequence[Hook]:
+        """In the order of their names. Raises StorageError."""
+        bindings = await lookup.settled(self._bindings, SETTLING)
+        if not bindings:
+            return ()
+        policies = await lookup.settled(self._policies, SETTLING)
+        state = self._tenants.get(tenant)
+        if state is None or state.policies is not policies or state.bindings is not bindings:
+            before = state or _State()
+            state = await lookup.run(lambda: _read(before, policies, bindings))
+            self._tenants[tenant] = state
+        return state.hooks
+
+    def forget(self, tenant: int) -> None:
+        """The tenant is not in use any more."""
+        self._tenants.pop(tenant, None)
+        self._library.forget_idle()
+
+
+def _read(before: _State, policies: Sequence[Object], bindings: Sequence[Object]) -> _State:
+    read_bindings = {b.name: b for b in _bindings(before.read_bindings, bindings)}
+    by_policy: dict[str, list[Binding]] = defaultdict(list)
+    for binding in read_bindings.values():
+        by_policy[binding.policy].append(binding)
+    hooks_before = {hook.name: hook for hook in before.hooks}
+    hooks = []
+    for policy in policies:
+        name = policy["metadata"]["name"]
+        bound = by_policy.get(name)
+        if bound is None:
+            continue
+        old = hooks_before.get(name)
+        if old is not None and old.object is policy and old.bindings == bound:
+            hooks.append(old)
+        else:
+            hooks.append(_hook(policy, bound))
+    return _State(policies, bindings, hooks, read_bindings)
+
+
+def _bindings(before: dict[str, Binding], bindings: Iterable[Object]) -> Iterable[Binding]:
+    for obj in bindings:
+        name = obj["metadata"]["name"]
+        old = before.get(name)
+        if old is not None and old.object is obj:
+            yield old
+        else:
+            spend(_READ)
+            spec = obj["spec"]
+            match = spec.get("matchResources")
+            criteria = None if match is None else _criteria(match)
+            yield Binding(obj, name, spec.get("policyName", ""), criteria)
+
+
+def _hook(policy: Object, bindings: Sequence[Binding]) -> Hook:
+    spend(_READ)
+    spec = policy["spec"]
+    kind = spec.get("paramKind")
+    params = None
+    if kind is not None:
+        version = GroupVersion.parse(kind.get("apiVersion", ""))
+        params = GroupVersionKind(*version, kind.get("kind", ""))
+    return Hook(
+        policy,
+        policy["metadata"]["name"],
+        digest_of(spec),
+        spec.get("failurePolicy") == "Ignore",
+        params,
+        _criteria(spec.get("matchConstraints") or {}),
+        bindings,
+    )
+
+
+def _criteria(match: Object) -> Criteria | str:
+    try:
+        return Criteria.of_policy(match)
+    except LabelSelectorError as error:
+        return str(error)

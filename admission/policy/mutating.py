@@ -1,0 +1,204 @@
+"""MutatingAdmissionPolicy: obeys the policies of that kind (k8s.io/apiserver
+``policy/mutating/{dispatcher,reinvocationcontext}.go``)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from admission.attributes import Attributes, Authorize, Equivalent, Lookup
+from admission.policy.compiled import Library
+from admission.policy.dispatch import (
+    EXCLUDED,
+    ConditionError,
+    Invocation,
+    Misconfigured,
+    Plan,
+    plan,
+)
+from admission.policy.hooks import Binding, Hook, Hooks
+from admission.policy.patches import MutationError, Target, mutate
+from admission.policy.refusal import object_name
+from apiserver.cel.kubernetes.policies import Evaluation
+from apiserver.errors import Forbidden
+from apiserver.meta.gvk import GroupVersionKind
+from apiserver.meta.objects import Object, copy_json
+
+NAME: Final = "MutatingAdmissionPolicy"
+
+
+class _Key(NamedTuple):
+    """An invocation, as both rounds know it. param: namespace and name."""
+
+    policy: str
+    binding: str
+    param: tuple[str, str]
+
+
+@dataclass(slots=True)
+class _Rounds:
+    """What the second round of mutating admission knows of the first. last: the object as the first
+    left it; asked: invocations that may run again and have run since the last change; again: those
+    that shall."""
+
+    last: Object | None = None
+    asked: set[_Key] = field(default_factory=set)
+    again: set[_Key] = field(default_factory=set)
+
+    def changed(self) -> None:
+        self.again |= self.asked
+        self.asked.clear()
+
+    def copy(self) -> _Rounds:
+        return _Rounds(self.last, set(self.asked), set(self.again))
+
+
+@dataclass(slots=True)
+class _Round:
+    """One round's results. objects: by their kind in the policies' versions; last: the kind that
+    was written last; errors: of invocations."""
+
+    rounds: _Rounds
+    objects: dict[GroupVersionKind, Object | None]
+    changed: bool = False
+    last: Equivalent | None = None
+    errors: list[Misconfigured] = field(default_factory=list)
+
+
+class MutatingAdmissionPolicy:
+    """authorize: what ``authorizer`` asks in expressions."""
+
+    name = NAME
+
+    def __init__(self, library: Library, authorize: Authorize) -> None:
+        self.hooks = Hooks("mutating", library)
+        self._authorize = authorize
+
+    def handles(self, attributes: Attributes) -> bool:
+        return attributes.operation != "DELETE" and attributes.group_resource not in EXCLUDED
+
+    def forget(self, tenant: int) -> None:
+        self.hooks.forget(tenant)
+
+    async def admit(self, attributes: Attributes, lookup: Lookup) -> None:
+        hooks = await self.hooks.of(attributes.tenant, lookup)
+        if not hooks:
+            return
+        planned = await plan(hooks, attributes, lookup, self._authorize)
+        steps = [step for step in planned.steps if isinstance(step, Invocation)]
+        errors = [step for step in planned.steps if isinstance(step, Misconfigured)]
+        if steps:
+            errors += await self._invoke(planned, steps, attributes, lookup)
+        _refuse(attributes, [error for error in errors if not error.hook.ignores])
+
+    async def _invoke(
+        self, planned: Plan, steps: list[Invocation], attributes: Attributes, lookup: Lookup
+    ) -> list[Misconfigured]:
+        reinvocation = attributes.reinvocation
+        rounds = reinvocation.values.setdefault(NAME, _Rounds())
+        if reinvocation.again and rounds.last != attributes.object:
+            rounds.changed()  # by another plugin
+        targets = {step.matched: _target(lookup, step.matched) for step in steps}
+
+        def work() -> _Round:
+            objects = {kind: new for kind, (new, _) in planned.versions.items()}
+            done = _Round(rounds.copy(), objects)
+            for step in steps:
+                self._run(planned, step, targets, done, again=reinvocation.again)
+            if done.last is not None:  # all that ran may run again, even if nothing is different
+                done.rounds.changed()
+                done.changed = True
+            return done
+
+        done = await planned.decisions.run(work)
+        rounds = reinvocation.values[NAME] = done.rounds
+        if done.changed:
+            reinvocation.requested = True
+        if done.last is not None:
+            await _put_back(attributes, done, done.last, lookup)
+        rounds.last = copy_json(attributes.object) if rounds.asked else None
+        return done.errors
+
+    def _run(
+        self,
+        planned: Plan,
+        step: Invocation,
+        targets: Mapping[Equivalent, Target],
+        done: _Round,
+        *,
+        again: bool,
+    ) -> None:
+        """One invocation: all mutations of one policy, in order. An error ends none but its own."""
+        compiled, kind = self.hooks.compiled(step.hook), step.matched.kind
+        before = done.objects[kind]
+        try:
+            if not planned.matches(compiled, step, before):
+                return
+        except ConditionError as error:
+            done.errors.append(_failed(step, error))
+            return
+        key = _key(step)
+        if again and key not in done.rounds.again:
+            return
+        for mutation in compiled.mutations:
+            obj = done.objects[kind]
+            if obj is None:
+                break
+            evaluation = Evaluation(planned.bindings(step, obj), compiled.variables)
+            try:
+                done.objects[kind] = mutate(mutation, evaluation, obj, targets[step.matched])
+                done.last = step.matched
+            except MutationError as error:
+                done.errors.append(_failed(step, error))
+        if done.objects[kind] != before:
+            done.rounds.changed()
+            done.changed = True
+        if step.hook.spec.get("reinvocationPolicy") == "IfNeeded":
+            done.rounds.asked.add(key)
+
+
+def _failed(step: Invocation, error: Exception) -> Misconfigured:
+    return Misconfigured(step.hook, step.binding, str(error), "Invalid")
+
+
+def _target(lookup: Lookup, matched: Equivalent) -> Target:
+    return Target(lookup.type_of(matched), lambda obj: lookup.decode(obj, matched))
+
+
+def _key(step: Invocation) -> _Key:
+    metadata = (step.param or {}).get("metadata") or {}
+    param = (metadata.get("namespace", ""), metadata.get("name", ""))
+    return _Key(step.hook.name, step.binding.name, param)
+
+
+async def _put_back(
+    attributes: Attributes, done: _Round, matched: Equivalent, lookup: Lookup
+) -> None:
+    """The object that was written last, in the version of the request."""
+    obj = done.objects[matched.kind]
+    assert obj is not None, "a mutation has made it"
+    if matched.kind != attributes.kind:
+        obj = await lookup.convert(
+            obj, matched.resource, Equivalent(attributes.resource, attributes.kind)
+        )
+    attributes.object = obj
+
+
+def _refuse(attributes: Attributes, errors: list[Misconfigured]) -> None:
+    """Raises Forbidden with the first error as its message, and all of them as causes."""
+    if not errors:
+        return
+    messages = [_denied(error.hook, error.binding, error.message) for error in errors]
+    refusal = Forbidden(attributes.group_resource, object_name(attributes), "")
+    refusal.message = messages[0]
+    refusal.reason = errors[0].reason or refusal.reason
+    causes = [{"message": message} for message in messages]
+    refusal.details = {**(refusal.details or {}), "causes": causes}
+    raise refusal
+
+
+def _denied(hook: Hook, binding: Binding | None, why: str) -> str:
+    if binding is None:
+        return f'policy "{hook.name}" denied request: {why}'
+    return f"policy '{hook.name}' with binding '{binding.name}' denied request: {why}"

@@ -1,0 +1,13 @@
+"""How a request that a policy refuses is called."""
+
+from __future__ import annotations
+
+from admission.attributes import Attributes
+
+
+def object_name(attributes: Attributes) -> str:
+    """As errors of admission name the object, which may not have its name yet (k8s.io/apiserver
+    ``admission/errors.go`` extractResourceName)."""
+    metadata = (attributes.object or {}).get("metadata") or {}
+    name: str = attributes.name or metadata.get("name") or metadata.get("generateName") or "Unknown"
+    return name

@@ -1,0 +1,223 @@
+"""ValidatingAdmissionPolicy: obeys the policies of that kind (k8s.io/apiserver
+``policy/validating/{dispatcher,validator}.go``)."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import orjson
+
+from admission.attributes import Attributes, Authorize, Lookup
+from admission.policy.compiled import Compiled, Library, Validation
+from admission.policy.dispatch import (
+    EXCLUDED,
+    ConditionError,
+    Invocation,
+    Misconfigured,
+    Plan,
+    plan,
+)
+from admission.policy.hooks import Binding, Hook, Hooks
+from admission.policy.refusal import object_name
+from apiserver.cel.kubernetes.policies import POLICY_BUDGET, Evaluation, OutOfBudget, PolicyResult
+from apiserver.errors import Forbidden
+
+_LONGEST_MESSAGE: Final = 5 * 1024
+"""Bytes of what a messageExpression gives."""
+_LONGEST_ANNOTATION: Final = 10 * 1024
+_CODES: Final = {"Forbidden": 403, "Unauthorized": 401, "RequestEntityTooLarge": 413}
+_FAILURE = "validation.policy.admission.k8s.io/validation_failure"
+
+
+@dataclass(frozen=True, slots=True)
+class Denial:
+    """index: of the validation that failed; reason: "" where an expression could not be
+    evaluated."""
+
+    index: int
+    message: str
+    reason: str = ""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """Of one evaluation of a policy. annotations: (key, value); failures: what is wrong with
+    annotations, which denies whatever the binding's actions are."""
+
+    denials: list[Denial] = field(default_factory=list)
+    annotations: list[tuple[str, str]] = field(default_factory=list)
+    failures: list[str] = field(default_factory=list)
+
+
+class ValidatingAdmissionPolicy:
+    """authorize: what ``authorizer`` asks in expressions."""
+
+    name = "ValidatingAdmissionPolicy"
+
+    def __init__(self, library: Library, authorize: Authorize) -> None:
+        self.hooks = Hooks("validating", library)
+        self._authorize = authorize
+
+    def handles(self, attributes: Attributes) -> bool:
+        return attributes.group_resource not in EXCLUDED
+
+    def forget(self, tenant: int) -> None:
+        self.hooks.forget(tenant)
+
+    async def validate(self, attributes: Attributes, lookup: Lookup) -> None:
+        hooks = await self.hooks.of(attributes.tenant, lookup)
+        if not hooks:
+            return
+        planned = await plan(hooks, attributes, lookup, self._authorize)
+        if not planned.steps:
+            return
+        outcomes: dict[int, Outcome] = {}  # what is evaluated is not evaluated again
+
+        def work() -> None:
+            for i, step in enumerate(planned.steps):
+                if i not in outcomes and isinstance(step, Invocation):
+                    outcomes[i] = evaluate(self.hooks.compiled(step.hook), planned, step)
+
+        await planned.decisions.run(work)
+        _conclude(attributes, planned.steps, outcomes)
+
+
+# --- one evaluation -------------------------------------------------------------------------------
+def evaluate(compiled: Compiled, planned: Plan, invocation: Invocation) -> Outcome:
+    """Pure."""
+    outcome = Outcome()
+    ignores = invocation.hook.ignores
+    try:
+        if not planned.matches(compiled, invocation):
+            return outcome
+        _validate(compiled, planned, invocation, outcome)
+    except (ConditionError, OutOfBudget) as error:
+        return Outcome([] if ignores else [Denial(0, str(error))])
+    return outcome
+
+
+def _validate(compiled: Compiled, planned: Plan, invocation: Invocation, outcome: Outcome) -> None:
+    """Raises OutOfBudget where validations or annotations spend too much."""
+    ignores, variables = invocation.hook.ignores, compiled.variables
+    values = planned.bindings(invocation)
+    evaluation = Evaluation(values, variables)
+    results = [evaluation.evaluate(v.expression.get()) for v in compiled.validations]
+    values = planned.bindings(invocation, authorizer=False)
+    messages, failure = _messages(compiled, values, evaluation.budget)
+    for i, (validation, result) in enumerate(zip(compiled.validations, results, strict=True)):
+        error = result.error or failure
+        if error:
+            outcome.denials += [] if ignores else [Denial(i, error)]
+        elif result.value is not True:
+            text = _message(validation, messages[i])
+            outcome.denials.append(Denial(i, text, validation.reason))
+    if compiled.annotations:
+        annotating = Evaluation(values, variables, POLICY_BUDGET)
+        for annotation in compiled.annotations:
+            _annotate(annotation.name, annotating.evaluate(annotation.expression.get()), outcome)
+    if ignores:
+        outcome.failures = []
+
+
+def _messages(
+    compiled: Compiled, values: Mapping[str, Any], budget: int
+) -> tuple[Sequence[PolicyResult | None], str]:
+    """One for each validation, whether it failed or not, and why none of them counts: what
+    validations left of the budget has been spent."""
+    messages = [v.message_expression for v in compiled.validations]
+    if not any(messages):
+        return [None] * len(messages), ""
+    evaluation = Evaluation(values, compiled.variables, budget)
+    try:
+        return [evaluation.evaluate(m.get()) if m is not None else None for m in messages], ""
+    except OutOfBudget as error:
+        return [], f"failed messageExpression: {error}"
+
+
+def _message(validation: Validation, result: PolicyResult | None) -> str:
+    """What the messageExpression says, if it is one line of a bearable length; else the message;
+    else the expression."""
+    if result is not None and isinstance(result.value, str):
+        text = result.value.strip()
+        if text and len(text.encode()) <= _LONGEST_MESSAGE and "\n" not in text:
+            return text
+    source = validation.expression.source.strip()
+    return validation.message.strip() or f"failed expression: {source}"
+
+
+def _annotate(key: str, result: PolicyResult, outcome: Outcome) -> None:
+    if result.error:
+        outcome.failures.append(result.error)
+    elif isinstance(result.value, str) and result.value.strip():
+        outcome.annotations.append((key, result.value.strip()))
+
+
+# --- all of a request -----------------------------------------------------------------------------
+def _conclude(
+    attributes: Attributes,
+    steps: Sequence[Invocation | Misconfigured],
+    outcomes: dict[int, Outcome],
+) -> None:
+    """Warns, annotates, and raises Forbidden for the first denial."""
+    refusals: list[Forbidden] = []
+    annotations: dict[str, list[str]] = defaultdict(list)
+    for i, step in enumerate(steps):
+        if isinstance(step, Misconfigured):
+            if not step.hook.ignores:
+                refusals.append(_refusal(attributes, step.hook, step.binding, step.message))
+            continue
+        for denial in outcomes[i].denials:
+            _act(attributes, step, denial, refusals)
+        for key, value in outcomes[i].annotations:
+            values = annotations[f"{step.hook.name}/{key}"]
+            value = value.encode()[:_LONGEST_ANNOTATION].decode(errors="ignore")
+            if value not in values:
+                values.append(value)
+        refusals += [
+            _refusal(attributes, step.hook, step.binding, message)
+            for message in outcomes[i].failures
+        ]
+    for key, values in annotations.items():
+        attributes.annotate(key, ", ".join(values))
+    if refusals:
+        raise refusals[0]
+
+
+def _act(
+    attributes: Attributes, step: Invocation, denial: Denial, refusals: list[Forbidden]
+) -> None:
+    hook, binding = step.hook, step.binding
+    actions = binding.spec.get("validationActions") or ()
+    for action in actions:
+        if action == "Deny":
+            refusals.append(_refusal(attributes, hook, binding, denial.message, denial.reason))
+        elif action == "Audit":
+            failure = {
+                "message": denial.message,
+                "policy": binding.policy,
+                "binding": binding.name,
+                "expressionIndex": denial.index,
+                "validationActions": list(actions),
+            }
+            attributes.annotate(_FAILURE, orjson.dumps([failure]).decode())
+        elif action == "Warn":
+            attributes.warn(
+                f"Validation failed for ValidatingAdmissionPolicy '{hook.name}' with binding "
+                f"'{binding.name}': {denial.message}"
+            )
+
+
+def _refusal(
+    attributes: Attributes, hook: Hook, binding: Binding | None, why: str, reason: str = ""
+) -> Forbidden:
+    """Named like a forbidden request, with the code that its reason stands for."""
+    bound = f" with binding '{binding.name}'" if binding is not None else ""
+    message = f"ValidatingAdmissionPolicy '{hook.name}'{bound} denied request: {why}"
+    error = Forbidden(attributes.group_resource, object_name(attributes), message)
+    error.reason = reason or "Invalid"
+    error.code = _CODES.get(error.reason, 422)
+    error.details = {**(error.details or {}), "causes": [{"message": message}]}
+    return error

@@ -1,0 +1,60 @@
+"""What this server itself asks the servers behind it: whether they are there, and what they serve.
+Bounded in time and size; redirects are not followed."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+from typing import NamedTuple
+
+from admission.attributes import Lookup
+from apiserver.aggregation import headers
+from apiserver.aggregation.backends import Backend
+from apiserver.aggregation.stream import Broken
+from apiserver.aggregation.transport import Transport, Unreachable
+from apiserver.registry.scope import Tenant
+from apiserver.user import MASTERS, User
+
+SECONDS = 5.0
+MOST_BYTES = 256 * 1024
+_USER = User("system:kube-aggregator", groups=(MASTERS,))
+
+
+class Fetched(NamedTuple):
+    """content_type: "" where none was sent."""
+
+    status: int
+    content_type: str
+    body: bytes
+
+
+async def fetch(
+    transport: Transport, tenant: Tenant, lookup: Lookup, backend: Backend, path: str, accept: str
+) -> Fetched:
+    """The answer to a GET. Raises Unreachable."""
+    try:
+        async with asyncio.timeout(SECONDS):
+            stream = await transport.open(tenant, lookup, backend)
+            try:
+                host = f"{backend.server_name}:{backend.port}"
+                asked = [(b"Host", host.encode()), (b"Accept", accept.encode())]
+                await stream.begin(b"GET", path.encode(), [*asked, *headers.who(_USER)])
+                await stream.finish()
+                head = await stream.head()
+                body, size = [], 0
+                async with contextlib.aclosing(stream.body()) as parts:
+                    async for part in parts:
+                        size += len(part)
+                        if size > MOST_BYTES:
+                            raise Broken("the response is too large")
+                        body.append(part)
+            finally:
+                stream.abort()
+    except TimeoutError:
+        raise Unreachable(
+            "context deadline exceeded (Client.Timeout exceeded while awaiting headers)"
+        ) from None
+    except (OSError, Broken) as error:
+        raise Unreachable(str(error) or "EOF") from None
+    kind = next((bytes(v) for name, v in head.headers if name == b"content-type"), b"")
+    return Fetched(head.status_code, kind.decode("latin-1"), b"".join(body))

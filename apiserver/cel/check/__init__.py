@@ -1,0 +1,2 @@
+"""Types and overloads of a tree (`checker`), and Kubernetes' checks of its literals
+(`validators`)."""

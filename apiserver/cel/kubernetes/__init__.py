@@ -1,0 +1,2 @@
+"""What Kubernetes makes of CEL: its environment, rules of definitions, policies, device
+selectors."""

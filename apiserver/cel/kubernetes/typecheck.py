@@ -1,0 +1,81 @@
+"""What the types of a policy's expressions would be, if the objects that it is about were typed by
+their schemas (k8s.io/apiserver ``policy/validating/typechecking.go``).
+
+At run time objects are untyped, so what is found here are warnings for the policy's author.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
+
+from apiserver.cel.env import Env
+from apiserver.cel.kubernetes.decltypes import declare, schema_decl_type
+from apiserver.cel.kubernetes.policies import Variables, policy_env
+from apiserver.cel.plan.program import Program, compile_fresh, error_text
+from apiserver.cel.types import DYN, Type
+from apiserver.meta.gvk import GroupVersionKind
+from apiserver.schema.types import Schema
+
+
+class Typed(NamedTuple):
+    """One kind that a policy is about."""
+
+    kind: GroupVersionKind
+    schema: Schema
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """types: the kinds that the rules name, in order; has_params: whether there is a paramKind;
+    params: its schema, None where it is not known."""
+
+    types: Sequence[Typed]
+    has_params: bool = False
+    params: Schema | None = None
+
+
+def check(spec: Mapping[str, Any], subject: Subject) -> list[dict[str, str]]:
+    """The ``expressionWarnings`` of a ValidatingAdmissionPolicy's status. ``spec``: of the
+    policy."""
+    definitions = [
+        (v.get("name", ""), v.get("expression", "")) for v in spec.get("variables") or ()
+    ]
+    envs = [(t.kind, _env(t, subject, definitions)) for t in subject.types]
+    warnings = []
+    for i, validation in enumerate(spec.get("validations") or ()):
+        for member in ("expression", "messageExpression"):
+            source = validation.get(member, "")
+            if member == "messageExpression" and not source:
+                continue
+            texts = [f"{kind}: {text}\n" for kind, env in envs if (text := _problem(env, source))]
+            if texts:
+                path = f"spec.validations[{i}].{member}"
+                warnings.append({"fieldRef": path, "warning": "\n".join(texts)})
+    return warnings
+
+
+def _env(typed: Typed, subject: Subject, definitions: Sequence[tuple[str, str]]) -> Env:
+    base = policy_env(subject.has_params, True)
+    object_type, structs = _declared(typed.schema, typed.kind.kind)
+    types = {**base.variables, "object": object_type, "oldObject": object_type}
+    del types["authorizer.requestResource"]  # kube-apiserver's type checker does not know it either
+    if subject.params is not None:
+        types["params"], more = _declared(subject.params, "params")
+        structs = {**structs, **more}
+    env = replace(base, variables=types, structs={**base.structs, **structs})
+    variables = Variables()
+    for name, source in definitions:
+        variables.add(env, name, source)
+    return variables.env(env)
+
+
+def _declared(schema: Schema, name: str) -> tuple[Type, Mapping[str, Any]]:
+    declared = schema_decl_type(schema, True)
+    return (DYN, {}) if declared is None else declare(declared, name)
+
+
+def _problem(env: Env, source: str) -> str:
+    program = compile_fresh(env, source)
+    return "" if isinstance(program, Program) else error_text(source, program)

@@ -1,0 +1,32 @@
+"""Names of properties as CEL identifiers: ``a.b`` is ``a__dot__b`` (k8s.io/apiserver
+``pkg/cel/escaping.go``)."""
+
+from __future__ import annotations
+
+import re
+
+from apiserver.cel.syntax.parser import RESERVED
+
+_IDENTIFIER = re.compile(r"[A-Za-z0-9_]+", re.ASCII)
+_EXPAND = re.compile(r"__|[-./]|[^a-zA-Z0-9\-./_]")
+_NAMES = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
+_CONTENTS = {name[2:-2]: text for text, name in _NAMES.items()}
+
+
+def escape(name: str) -> str | None:
+    """The identifier of a property, None when it has none."""
+    if not name or name[0] in "0123456789":
+        return None
+    if name in RESERVED:
+        return f"__{name}__"
+    if "__" not in name and _IDENTIFIER.fullmatch(name):
+        return name
+    parts: list[str] = []
+    at = 0
+    for m in _EXPAND.finditer(name):
+        replacement = _NAMES.get(m.group())
+        if replacement is None:
+            return None
+        parts += [name[at : m.start()], replacement]
+        at = m.end()
+    return "".join(parts) + name[at:]

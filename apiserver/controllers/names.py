@@ -1,0 +1,28 @@
+"""The controllers that a tenant may leave to somebody else, by the names of
+kube-controller-manager's --controllers, and what is the API server's own upstream."""
+
+from __future__ import annotations
+
+NAMESPACE = "namespace-controller"
+GARBAGE = "garbage-collector-controller"
+ACCOUNT = "serviceaccount-controller"
+ROOT_CA = "root-ca-certificate-publisher-controller"
+QUOTA = "resourcequota-controller"
+AGGREGATION = "clusterrole-aggregation-controller"
+FINISHED = "ttl-after-finished-controller"
+TOKENS = "serviceaccount-token-controller"
+SYSTEM_NAMESPACES = "system-namespaces-controller"
+FRONT_PROXY_CA = "cluster-authentication-trust-controller"
+
+CONTROLLERS = (
+    NAMESPACE,
+    GARBAGE,
+    ACCOUNT,
+    ROOT_CA,
+    QUOTA,
+    AGGREGATION,
+    FINISHED,
+    TOKENS,
+    SYSTEM_NAMESPACES,
+    FRONT_PROXY_CA,
+)

@@ -1,0 +1,166 @@
+"""Keepers: controllers that hold something in a tenant to what it should be, each by the name of
+what it looks at.
+
+A keeper hears of what its own process commits, and is asked by the elected process what was missed
+in tenants that have changed since the last sweep. A look that fails is followed by others after
+pauses that grow; what then still fails is left to the sweep.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Collection, Sequence
+from typing import Protocol
+
+from apiserver.controllers.turns import Turns
+from apiserver.errors import ApiError
+from apiserver.meta.gvk import GroupResource
+from apiserver.registry.scope import Tenant
+from apiserver.storage.errors import StorageError
+from apiserver.storage.interface import Event
+from apiserver.storage.relations import Relations
+
+log = logging.getLogger("polyplane.controllers")
+
+FIRST, LONGEST = 0.25, 8.0
+"""Seconds of the shortest and the longest pause after a look that failed."""
+ATTEMPTS = 8
+
+TurnedOff = Callable[[int], Awaitable[Collection[str]]]
+"""The controllers that a tenant does without, by name."""
+
+
+class Keeper(Protocol):
+    """controller: its name in kube-controller-manager's --controllers; resources: whose events
+    concern it (None: of all resources)."""
+
+    @property
+    def controller(self) -> str: ...
+    @property
+    def resources(self) -> frozenset[GroupResource] | None: ...
+
+    def concerned(self, event: Event) -> tuple[str, float] | None:
+        """What to look at after this event, and in how many seconds; None: at nothing."""
+
+    async def look(self, tenant: Tenant, name: str) -> float | None:
+        """Puts right what has that name, which may be nothing; the seconds until another look, or
+        None. Raises ApiError, StorageError: to be tried again."""
+
+    async def missed(self, tenant: int) -> Sequence[str]:
+        """Names to look at that the database shows, bounded; asks storage only."""
+
+
+class Unchanged:
+    """Which tenants' objects of a resource have been looked at in the state in which they are, so
+    that a sweep reads none of them."""
+
+    def __init__(self, relations: Relations, resource: GroupResource, most: int = 10_000) -> None:
+        self._relations, self._resource, self._most = relations, resource, most
+        self._seen: dict[int, tuple[int, int]] = {}
+
+    async def since_last(self, tenant: int) -> bool:
+        """Whether nothing has changed since the last call; also where there is nothing."""
+        state = await self._relations.state(tenant, self._resource)
+        if len(self._seen) >= self._most:
+            self._seen.clear()
+        before, self._seen[tenant] = self._seen.get(tenant), state
+        return before == state or not state[0]
+
+
+class Upkeep:
+    """Runs the keepers of one process. tenant_of: as for `Controllers`."""
+
+    def __init__(
+        self,
+        keepers: Sequence[Keeper],
+        tenant_of: Callable[[int], Awaitable[Tenant | None]],
+        turned_off: TurnedOff,
+    ) -> None:
+        self._keepers, self._tenant_of, self._turned_off = keepers, tenant_of, turned_off
+        self._everywhere = [k for k in keepers if k.resources is None]
+        self._of: dict[GroupResource, list[Keeper]] = {}
+        for keeper in keepers:
+            for resource in keeper.resources or ():
+                self._of.setdefault(resource, []).append(keeper)
+        self._tasks: dict[tuple[int, str, str], asyncio.Task[None]] = {}
+        self._again: set[tuple[int, str, str]] = set()
+        self._turns = Turns()
+        self._swept: dict[int, int] = {}
+        self._stopped = False
+
+    async def stop(self) -> None:
+        self._stopped = True
+        tasks = list(self._tasks.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def committed(self, tenant: int, events: Sequence[Event]) -> None:
+        """An Observer of this process's commits."""
+        for event in events:
+            keepers = self._of.get(event.record.key.group_resource, ())
+            for keeper in (*keepers, *self._everywhere):
+                if (concerned := keeper.concerned(event)) is not None:
+                    self._later(tenant, keeper, *concerned)
+
+    async def at_once(self, tenant: Tenant, controller: str, name: str) -> None:
+        """A look that the caller waits for. Raises as `Keeper.look`."""
+        if controller in await self._turned_off(tenant.id):
+            return
+        for keeper in self._keepers:
+            if keeper.controller == controller:
+                await keeper.look(tenant, name)
+
+    async def sweep(self, heads: Sequence[tuple[int, int]]) -> None:
+        """heads: (tenant, its last resourceVersion) of all tenants."""
+        before, self._swept = self._swept, dict(heads)
+        for tenant, head in heads:
+            if before.get(tenant) == head:
+                continue
+            for keeper in self._keepers:
+                for name in await keeper.missed(tenant):
+                    self._later(tenant, keeper, name, 0.0)
+
+    def _later(self, tenant: int, keeper: Keeper, name: str, delay: float) -> None:
+        """One look at a time for each name; what happens during it is looked at afterwards."""
+        which = (tenant, keeper.controller, name)
+        if which in self._tasks:
+            self._again.add(which)
+            return
+        self._tasks[which] = asyncio.create_task(self._run(tenant, keeper, name, delay))
+
+    async def _run(self, tenant: int, keeper: Keeper, name: str, delay: float) -> None:
+        """Ends without a step in which an event could still believe that it goes on."""
+        which = (tenant, keeper.controller, name)
+        try:
+            await self._rounds(tenant, keeper, name, delay)
+        finally:
+            self._tasks.pop(which, None)
+            self._again.discard(which)
+
+    async def _rounds(self, tenant: int, keeper: Keeper, name: str, delay: float) -> None:
+        which, failures = (tenant, keeper.controller, name), 0
+        pause: float | None = delay
+        while pause is not None and failures < ATTEMPTS and not self._stopped:
+            await asyncio.sleep(pause)
+            self._again.discard(which)
+            async with self._turns.of(tenant):
+                succeeded, pause = await self._once(tenant, keeper, name)
+            if not succeeded:
+                pause, failures = min(FIRST * 2**failures, LONGEST), failures + 1
+            elif which in self._again:
+                pause = FIRST if pause is None else min(pause, FIRST)
+
+    async def _once(self, number: int, keeper: Keeper, name: str) -> tuple[bool, float | None]:
+        """(whether it went well, seconds until the next look)."""
+        try:
+            tenant = await self._tenant_of(number)
+            if tenant is None or keeper.controller in await self._turned_off(number):
+                return True, None
+            return True, await keeper.look(tenant, name)
+        except (ApiError, StorageError) as e:
+            log.info("%s: %s waits: %s", keeper.controller, name, e)
+        except Exception:
+            log.exception("%s: %s", keeper.controller, name)
+        return False, None

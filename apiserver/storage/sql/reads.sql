@@ -1,0 +1,103 @@
+-- What requests read most. These functions name their tenant themselves (wall.sql), which costs no
+-- round trip; other reads open a transaction that names it (apiserver/storage/visibility.py).
+
+-- Head and floor of the tenants that are there. All readers of a process that wait at the same
+-- moment ask for theirs in one query, so this one looks over the wall, at three numbers each, and
+-- closes it again: its caller's transaction may go on.
+CREATE OR REPLACE FUNCTION pp_heads(p_tenants bigint[])
+RETURNS TABLE (tenant_id bigint, head bigint, floor bigint)
+LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM set_config('polyplane.tenant', 'all', true);
+    RETURN QUERY
+        SELECT h.tenant_id, h.head, h.floor FROM tenant_heads h WHERE h.tenant_id = ANY(p_tenants);
+    PERFORM set_config('polyplane.tenant', '', true);
+END
+$$;
+
+-- One object. No row: there is no such tenant; a row of NULLs: the tenant has no such object. The
+-- text stands in the object's newest event, which compaction never removes.
+CREATE OR REPLACE FUNCTION pp_get(
+    p_tenant bigint, p_group text, p_resource text, p_namespace text, p_name text
+) RETURNS TABLE (uid text, resource_version bigint, data json)
+LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM set_config('polyplane.tenant', p_tenant::text, true);
+    RETURN QUERY SELECT o.uid::text, o.resource_version, e.data
+        FROM tenant_heads h
+        LEFT JOIN objects o ON o.tenant_id = h.tenant_id AND o.api_group = p_group
+            AND o.resource = p_resource AND o.namespace = p_namespace AND o.name = p_name
+        LEFT JOIN events e ON e.tenant_id = h.tenant_id AND e.resource_version = o.resource_version
+        WHERE h.tenant_id = p_tenant;
+END
+$$;
+
+-- The log above p_after, at most p_limit events of it.
+--
+-- p_group, p_resource  whose events are wanted; a p_resource of NULL: all. Of the others come only
+--     the last, which says how far this answer reaches, and such whose predecessor is missing
+--     (`prior`, the event before it, is not `previous`, which it was written after): a gap that the
+--     reader must notice.
+-- p_bytes  none after the first with which they have so many bytes together; NULL: no bound.
+-- p_with_old  whether `old` holds the object as it was before.
+--
+-- One row of NULLs beside `floor`: there is nothing above p_after. No row: there is no such tenant.
+CREATE OR REPLACE FUNCTION pp_events(
+    p_tenant bigint, p_after bigint, p_limit bigint, p_bytes bigint,
+    p_group text, p_resource text, p_with_old boolean
+) RETURNS TABLE (
+    floor bigint, resource_version bigint, previous bigint, prior bigint, matched boolean,
+    type text, api_group text, resource text, namespace text, name text, uid text,
+    data json, key_previous bigint, old json
+)
+LANGUAGE plpgsql AS $$
+BEGIN
+    PERFORM set_config('polyplane.tenant', p_tenant::text, true);
+    RETURN QUERY SELECT
+        h.floor, v.resource_version, v.previous, v.prior, v.matched,
+        v.type::text, v.api_group, v.resource, v.namespace, v.name, v.uid::text,
+        v.data, v.key_previous,
+        CASE WHEN p_with_old AND v.key_previous > 0 THEN (
+            SELECT e.data FROM events e
+            WHERE e.tenant_id = p_tenant AND e.resource_version = v.key_previous
+        ) END
+    FROM tenant_heads h LEFT JOIN LATERAL (
+        SELECT
+            *,
+            lag(s.resource_version) OVER (ORDER BY s.resource_version) AS prior,
+            max(s.resource_version) OVER () AS through,
+            p_resource IS NULL OR (s.api_group = p_group AND s.resource = p_resource) AS matched
+        FROM (
+            SELECT
+                *,
+                coalesce(
+                    sum(
+                        CASE WHEN p_resource IS NULL
+                            OR (n.api_group = p_group AND n.resource = p_resource) THEN n.size END
+                    ) OVER (
+                        ORDER BY n.resource_version ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+                    ), 0
+                ) AS bytes_before
+            FROM (
+                SELECT * FROM events e
+                WHERE e.tenant_id = p_tenant AND e.resource_version > p_after
+                ORDER BY e.resource_version LIMIT p_limit
+            ) AS n
+        ) AS s WHERE p_bytes IS NULL OR s.bytes_before < p_bytes
+    ) v ON v.matched OR v.prior IS DISTINCT FROM v.previous OR v.resource_version = v.through
+    WHERE h.tenant_id = p_tenant ORDER BY v.resource_version;
+END
+$$;
+
+-- Objects that name one of the uids as an owner. Events are nobody's dependents, whatever they say:
+-- garbage collection ignores them. SECURITY DEFINER for the index, as pp_claimed (claims.sql).
+CREATE OR REPLACE FUNCTION pp_dependents(p_tenant bigint, p_uids text[])
+RETURNS TABLE (uid text, deleting boolean, finalizers text[])
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+BEGIN
+    PERFORM set_config('polyplane.tenant', p_tenant::text, true);
+    RETURN QUERY SELECT o.uid::text, o.deleting, o.finalizers FROM objects o
+        WHERE o.tenant_id = p_tenant AND o.owner_uids && p_uids AND NOT (o.owner_uids = '{}')
+            AND (o.api_group, o.resource) <> ('', 'events');
+END
+$$;

@@ -1,0 +1,86 @@
+"""The command line: what `manage.py` in a clone, `polyplane` after `pip install`, and `python -m
+controlplane` run.
+
+Commands that need the database start the embedded PostgreSQL for themselves when it is not running.
+A failure that the operator can mend is printed as one line with its cause and one with the fix,
+never as a traceback.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from contextlib import AbstractContextManager, nullcontext
+
+from controlplane.errors import OperatorError
+
+WITHOUT_DATABASE = frozenset(
+    {"check", "convert", "help", "version", "up", "reset", "kubeconfig_merge", "makemigrations"}
+    | {"collectstatic", "--help", "-h", "--version"}
+)
+"""Commands that never open the database, or, as ``up``, take care of it themselves."""
+
+_AS_JSON = (["-o", "json"], ["-ojson"], ["--output", "json"], ["--output=json"])
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Runs one command; ``arguments`` as in ``sys.argv``. Exits with 1 on a failure that the
+    operator can mend."""
+    os.environ.setdefault("DJANGO_SETTINGS_MODULE", "controlplane.settings")
+    words = list(sys.argv if arguments is None else arguments)
+    try:
+        _run(words)
+    except OperatorError as e:
+        sys.exit(f"error: {e}")
+    except KeyboardInterrupt:
+        sys.exit(130)
+
+
+def _run(words: list[str]) -> None:
+    command = words[1] if len(words) > 1 else "help"
+    if command in ("version", "--version"):
+        from controlplane import version
+
+        sys.stdout.write(f"{version.describe(as_json=words[2:] in _AS_JSON)}\n")
+    elif command in ("help", "--help", "-h") and len(words) <= 2:
+        from controlplane import commandhelp
+
+        sys.stdout.write(f"{commandhelp.overview(os.path.basename(words[0]))}\n")
+    else:
+        _execute(command, words)
+
+
+def _execute(command: str, words: list[str]) -> None:
+    from django.core.management import execute_from_command_line
+    from django.db.utils import ProgrammingError
+
+    from controlplane import environment
+
+    environment.check_names()
+    if command == "up":
+        from controlplane import preflight
+
+        preflight.check()
+    try:
+        with _database_for(command, words):
+            execute_from_command_line(words)
+    except ProgrammingError as e:
+        if "does not exist" not in str(e):
+            raise
+        raise OperatorError(
+            "The database has no tables yet, or those of an older version.",
+            "start Polyplane once (`make run`), or run `manage.py migrate`.",
+        ) from e
+
+
+def _database_for(command: str, words: list[str]) -> AbstractContextManager[None]:
+    if command in WITHOUT_DATABASE or {"-h", "--help"} & set(words):
+        return nullcontext()
+    from controlplane import environment
+    from controlplane.datadir import DataDir
+    from controlplane.embedded.oneoff import running
+
+    if environment.secret("DATABASE_URL"):
+        return nullcontext()
+    return running(DataDir.from_environment())

@@ -1,0 +1,103 @@
+"""What can be known to be wrong before anything is made or started.
+
+`up` runs these checks first, so that a start that cannot succeed leaves nothing behind: no data
+directory, no database, no key. Each raises OperatorError with one cause and one fix. They read the
+environment only; Django is not set up yet.
+"""
+
+from __future__ import annotations
+
+import logging
+import ssl
+from pathlib import Path
+
+from controlplane import environment
+from controlplane.database import parse_database_url, verify
+from controlplane.datadir import DataDir
+from controlplane.errors import OperatorError
+from controlplane.supervisor.listener import bind
+
+_OURS = ("lock", "secret.key", "postgres", "log", "ca.crt", "first-start")
+
+
+def check() -> None:
+    """Everything that `up` needs from outside. Raises OperatorError."""
+    _check_values()
+    _check_tls_files()
+    _check_data_directory(DataDir.from_environment())
+    if url := environment.secret("DATABASE_URL"):
+        logging.getLogger("psycopg").setLevel(logging.ERROR)  # the failure is said once, here
+        verify(parse_database_url(url))
+    if not _already_runs():
+        bind(
+            environment.text("BIND", "127.0.0.1"),
+            environment.number("PORT", 6443, least=1, most=65535),
+        ).close()
+
+
+def _check_values() -> None:
+    """Settings that are read late, in the workers or after the migrations."""
+    environment.log_level("INFO")
+    environment.default_workers()
+    for name in (
+        "MAX_CONNECTIONS",
+        "SHUTDOWN_SECONDS",
+        "SHUTDOWN_DELAY_SECONDS",
+        "LIVEZ_GRACE_SECONDS",
+        "HSTS_SECONDS",
+    ):
+        environment.number(name, 1)
+    for name in ("DEBUG", "ALLOW_UNSAFE_DATABASE", "WEBHOOK_LOOPBACK"):
+        environment.flag(name)
+    environment.secret("POLYPLANE_SECRET_KEY")
+
+
+def _check_tls_files() -> None:
+    """POLYPLANE_TLS_CERT_FILE and _KEY_FILE: both or none, readable, PEM, and made for each
+    other."""
+    certificate, key = environment.text("TLS_CERT_FILE"), environment.text("TLS_KEY_FILE")
+    if not certificate and not key:
+        return
+    both = (
+        "set both POLYPLANE_TLS_CERT_FILE and POLYPLANE_TLS_KEY_FILE to PEM files of one "
+        "certificate, or none."
+    )
+    for name, path in (("CERT", certificate), ("KEY", key)):
+        if not Path(path).is_file():
+            raise OperatorError(f"POLYPLANE_TLS_{name}_FILE={path!r} is no file.", both)
+    try:
+        ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
+    except (ssl.SSLError, OSError) as e:
+        reason = getattr(e, "reason", None) or e.strerror or e
+        raise OperatorError(
+            f"The certificate {certificate} and the key {key} cannot be used: {reason}.", both
+        ) from e
+
+
+def _check_data_directory(data: DataDir) -> None:
+    """Refuses a directory that holds something else: its mode would be changed and `reset` would
+    remove it whole."""
+    if not data.path.exists():
+        return
+    if not data.path.is_dir():
+        raise OperatorError(
+            f"POLYPLANE_DATA_DIR={data.path} is no directory.", "name a directory, or unset it."
+        )
+    try:
+        names = {path.name for path in data.path.iterdir()}
+    except OSError as e:
+        raise OperatorError(
+            f"The data directory {data.path} cannot be read: {e.strerror}.", "correct its owner."
+        ) from e
+    if names and not names & set(_OURS):
+        raise OperatorError(
+            f"{data.path} holds something else than a Polyplane ({sorted(names)[0]}, ...).",
+            "set POLYPLANE_DATA_DIR to an empty or a new directory.",
+        )
+
+
+def _already_runs() -> bool:
+    """Whether another Polyplane holds the data directory: its own message says more than that of
+    the port that it holds."""
+    data = DataDir.from_environment()
+    return data.file("lock").exists() and data.locked_by_another()

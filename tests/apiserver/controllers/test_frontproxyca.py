@@ -1,0 +1,58 @@
+"""extension-apiserver-authentication: there with kube-system, put right, and left alone."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import orjson
+from cryptography import x509
+
+from apiserver.authn.frontproxy import NAME as CLIENT
+from apiserver.authn.frontproxy import FrontProxy
+from apiserver.controllers.actions import Actions
+from apiserver.controllers.frontproxyca import NAME, NAMESPACE, FrontProxyAuthority
+from apiserver.controllers.rootca import CONFIG_MAPS
+from apiserver.meta.gvk import GroupResource
+from apiserver.registry.scope import Tenant
+from apiserver.storage.interface import ObjectKey
+from apiserver.storage.postgres import PostgresStore
+from apiserver.storage.relations import Relations
+from tests.support.definitionworker import Worker
+
+KEY = ObjectKey(*CONFIG_MAPS, NAMESPACE, NAME)
+FRONT = FrontProxy(b"secret")
+
+
+async def test_it_says_who_comes_and_is_put_right(
+    worker: Worker, store: PostgresStore, tenant: int
+) -> None:
+    there, actions = Tenant(tenant, "default"), Actions(worker.registry)
+    keeper = FrontProxyAuthority(actions, Relations(store.database), FRONT)
+    namespace = ObjectKey(*GroupResource("", "namespaces"), "", NAMESPACE)
+    await actions.ensure(there, namespace, {"metadata": {"name": NAMESPACE}})
+    assert await keeper.missed(tenant) == [NAMESPACE]
+
+    async def data() -> Any:
+        await keeper.look(there, NAMESPACE)
+        obj = await actions.get(there, KEY)
+        assert obj is not None
+        return obj["metadata"]["resourceVersion"], obj["data"]
+
+    version, first = await data()
+    assert orjson.loads(first["requestheader-allowed-names"]) == [CLIENT]
+    assert orjson.loads(first["requestheader-username-headers"]) == ["X-Remote-User"]
+    authority = x509.load_pem_x509_certificate(first["requestheader-client-ca-file"].encode())
+    certificate = x509.load_pem_x509_certificate(FRONT.identity(tenant).certificate)
+    certificate.verify_directly_issued_by(authority)
+    assert await data() == (version, first), "another signature is no other authority"
+    assert await keeper.missed(tenant) == []
+
+    def spoil(obj: Any) -> bool:
+        obj["data"] = {"requestheader-client-ca-file": "x", "client-ca-file": "theirs"}
+        return True
+
+    await actions.change(there, KEY, spoil)
+    _, after = await data()
+    assert after["client-ca-file"] == "theirs"
+    assert after["requestheader-allowed-names"] == first["requestheader-allowed-names"]
+    assert FRONT.is_authority(tenant, after["requestheader-client-ca-file"])

@@ -1,0 +1,154 @@
+"""Garbage collection end to end: over the database, with the controllers of a worker."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from apiserver.controllers import manager
+from apiserver.controllers.manager import Controllers
+from apiserver.meta.objects import Object
+from apiserver.registry import deletion
+from apiserver.registry.definitions import DEFINITIONS
+from apiserver.registry.options import DeleteOptions
+from apiserver.registry.scope import Tenant
+from apiserver.storage.postgres import PostgresStore
+from tests.support.definitions import definition
+from tests.support.definitionworker import Worker
+
+CONFIGMAPS = ("", "configmaps")
+FOOS = ("example.com", "foos")
+
+
+@pytest_asyncio.fixture
+async def collected(
+    worker: Worker, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Worker]:
+    """A worker whose controllers do not let anybody wait."""
+    monkeypatch.setattr(manager, "SETTLE", 0.02)
+    monkeypatch.setattr(manager, "AGAIN", 0.05)
+
+    async def tenant_of(number: int) -> Tenant | None:
+        return worker.tenant
+
+    controllers = Controllers(worker.registry, store.database, tenant_of, "test", worker.controller)
+    yield worker
+    await controllers.stop()
+
+
+def owned(name: str, *owners: Object, block: bool = True, **metadata: Any) -> Object:
+    references = [reference(owner, blockOwnerDeletion=block) for owner in owners]
+    metadata = {"name": name, **metadata, **({"ownerReferences": references} if references else {})}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata}
+
+
+def reference(owner: Object, **more: Any) -> Object:
+    metadata = owner["metadata"]
+    return {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "name": metadata["name"],
+        "uid": metadata["uid"],
+        **more,
+    }
+
+
+async def delete(worker: Worker, name: str, options: DeleteOptions) -> None:
+    await deletion.delete(worker.registry, worker.scope(CONFIGMAPS, name), options)
+
+
+async def until_gone(worker: Worker, *names: str) -> None:
+    async def gone() -> bool:
+        return [await worker.get(CONFIGMAPS, name) for name in names] == [None] * len(names)
+
+    await worker.until_true(gone)
+
+
+async def owners(worker: Worker, name: str) -> list[str]:
+    obj = await worker.get(CONFIGMAPS, name)
+    assert obj is not None, f"{name} is gone"
+    return [o["name"] for o in obj["metadata"].get("ownerReferences", ())]
+
+
+async def test_dependents_with_another_living_owner_survive_and_lose_the_reference(
+    collected: Worker,
+) -> None:
+    goes = await collected.create(CONFIGMAPS, owned("goes"))
+    stays = await collected.create(CONFIGMAPS, owned("stays"))
+    for i in range(50):
+        await collected.create(CONFIGMAPS, owned(f"one-{i}", goes))
+        await collected.create(CONFIGMAPS, owned(f"two-{i}", goes, stays))
+    await delete(collected, "goes", DeleteOptions(propagation_policy="Foreground"))
+    await until_gone(collected, "goes")
+    for i in range(50):
+        assert await collected.get(CONFIGMAPS, f"one-{i}") is None
+        assert await owners(collected, f"two-{i}") == ["stays"]
+
+
+@pytest.mark.parametrize(
+    ("options", "orphans"),
+    [
+        (DeleteOptions(), False),
+        (DeleteOptions(propagation_policy="Background"), False),
+        (DeleteOptions(propagation_policy="Foreground"), False),
+        (DeleteOptions(propagation_policy="Orphan"), True),
+        (DeleteOptions(orphan_dependents=False), False),
+        (DeleteOptions(orphan_dependents=True), True),
+    ],
+    ids=["none", "background", "foreground", "orphan", "orphanDependents=false", "=true"],
+)
+async def test_a_family_of_three_generations(
+    collected: Worker, options: DeleteOptions, orphans: bool
+) -> None:
+    goes = await collected.create(CONFIGMAPS, owned("goes"))
+    stays = await collected.create(CONFIGMAPS, owned("stays"))
+    child = await collected.create(CONFIGMAPS, owned("child", goes))
+    await collected.create(CONFIGMAPS, owned("grandchild", child))
+    await collected.create(CONFIGMAPS, owned("both", goes, stays))
+    await delete(collected, "goes", options)
+    await until_gone(collected, "goes", *([] if orphans else ["child", "grandchild"]))
+
+    async def settled() -> bool:
+        return await owners(collected, "both") == ["stays"]
+
+    await collected.until_true(settled)
+    if orphans:
+        assert (await owners(collected, "child"), await owners(collected, "grandchild")) == (
+            [],
+            ["child"],
+        )
+
+
+async def test_owners_that_never_were_are_noticed_at_once(collected: Worker) -> None:
+    """No sweep: it comes after half a minute, and lets newborns alone."""
+    owner = await collected.create(CONFIGMAPS, owned("owner"))
+    wrong = {"name": "another"}, {"kind": "Secret"}, {"uid": "00000000-0000-4000-8000-000000000000"}
+    for i, change in enumerate(wrong):
+        obj = owned(f"wrong-{i}")
+        obj["metadata"]["ownerReferences"] = [reference(owner, **change)]
+        await collected.create(CONFIGMAPS, obj)
+    await collected.create(CONFIGMAPS, owned("right", owner))
+    await collected.create(CONFIGMAPS, owned("later"))
+    dangling = [reference(owner, uid="00000000-0000-4000-8000-000000000000")]
+    await collected.change(
+        CONFIGMAPS, "later", lambda o: o["metadata"].update(ownerReferences=dangling)
+    )
+    await until_gone(collected, "wrong-0", "wrong-1", "wrong-2", "later")
+    assert await owners(collected, "right") == ["owner"]
+
+
+async def test_dependents_of_custom_resources_go_with_the_definition(collected: Worker) -> None:
+    await collected.create(DEFINITIONS, definition())
+    await collected.until(lambda: collected.serves(FOOS))
+    foo = await collected.create(
+        FOOS, {"apiVersion": "example.com/v1", "kind": "Foo", "metadata": {"name": "f"}}
+    )
+    obj = owned("dependent")
+    kind = {"apiVersion": "example.com/v1", "kind": "Foo"}
+    obj["metadata"]["ownerReferences"] = [reference(foo, **kind)]
+    await collected.create(CONFIGMAPS, obj)
+    await collected.delete(DEFINITIONS, "foos.example.com")
+    await until_gone(collected, "dependent")

@@ -1,0 +1,119 @@
+"""Evictions through the API: the condition that says why a pod goes, and what budgets pay."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from apiserver.storage.interface import Store
+from tests.support.api import Api, serving
+
+PODS = "/api/v1/namespaces/default/pods"
+BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
+
+
+@pytest.fixture
+async def api(store: Store, tenant: int) -> AsyncIterator[Api]:
+    async with serving(store, tenant) as made:
+        yield made
+
+
+def pod(name: str) -> dict[str, Any]:
+    metadata = {"name": name, "labels": {"app": "x"}, "finalizers": ["example.com/stay"]}
+    spec = {"containers": [{"name": "c", "image": "i"}], "automountServiceAccountToken": False}
+    return {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec}
+
+
+def eviction(name: str, **options: Any) -> dict[str, Any]:
+    body = {"apiVersion": "policy/v1", "kind": "Eviction", "metadata": {"name": name}}
+    return {**body, "deleteOptions": options} if options else body
+
+
+async def running(api: Api, name: str) -> dict[str, Any]:
+    made = await api.ok("POST", PODS, pod(name))
+    made["status"] = {
+        "phase": "Running",
+        "conditions": [{"type": "Ready", "status": "True", "lastTransitionTime": None}],
+    }
+    return await api.ok("PUT", f"{PODS}/{name}/status", made)
+
+
+async def test_an_evicted_pod_says_why_it_goes(api: Api) -> None:
+    await api.ok("POST", PODS, pod("p"))
+    await api.ok("POST", f"{PODS}/p/eviction", eviction("p"))
+    gone = await api.ok("GET", f"{PODS}/p")
+    assert gone["metadata"]["deletionTimestamp"]
+    condition = gone["status"]["conditions"][-1]
+    assert condition.pop("lastTransitionTime")
+    assert condition == {
+        "type": "DisruptionTarget",
+        "observedGeneration": 1,
+        "status": "True",
+        "lastProbeTime": None,
+        "reason": "EvictionByEvictionAPI",
+        "message": "Eviction API: evicting",
+    }
+
+
+async def test_a_dry_run_marks_nothing(api: Api) -> None:
+    await api.ok("POST", PODS, pod("p"))
+    await api.ok("POST", f"{PODS}/p/eviction", eviction("p", dryRun=["All"]))
+    left = await api.ok("GET", f"{PODS}/p")
+    assert "deletionTimestamp" not in left["metadata"]
+    assert "conditions" not in left["status"]
+
+
+async def test_a_version_that_has_passed_is_a_conflict_and_leaves_no_mark(api: Api) -> None:
+    await api.ok("POST", PODS, pod("p"))
+    stale = eviction("p", preconditions={"resourceVersion": "1"})
+    status, _ = await api("POST", f"{PODS}/p/eviction", stale)
+    assert status == 409
+    assert "conditions" not in (await api.ok("GET", f"{PODS}/p"))["status"]
+
+
+async def test_evictions_at_once_do_not_spend_one_disruption_twice(api: Api) -> None:
+    names = [f"p{i}" for i in range(6)]
+    for name in names:
+        await running(api, name)
+    budget = await api.ok(
+        "POST",
+        BUDGETS,
+        {
+            "apiVersion": "policy/v1",
+            "kind": "PodDisruptionBudget",
+            "metadata": {"name": "b"},
+            "spec": {"selector": {"matchLabels": {"app": "x"}}, "maxUnavailable": 2},
+        },
+    )
+    budget["status"] = {
+        "observedGeneration": 1,
+        "disruptionsAllowed": 2,
+        "currentHealthy": 6,
+        "desiredHealthy": 4,
+        "expectedPods": 6,
+    }
+    await api.ok("PUT", f"{BUDGETS}/b/status", budget)
+    answers = await asyncio.gather(
+        *(api("POST", f"{PODS}/{name}/eviction", eviction(name)) for name in names)
+    )
+    assert sorted(status for status, _ in answers) == [201, 201, 429, 429, 429, 429]
+    spent = (await api.ok("GET", f"{BUDGETS}/b"))["status"]
+    assert spent["disruptionsAllowed"] == 0
+    assert len(spent["disruptedPods"]) == 2
+
+
+async def test_a_node_without_addresses_is_told_of(api: Api) -> None:
+    made = pod("p")
+    made["spec"]["nodeName"] = "n"
+    await api.ok("POST", PODS, made)
+    status, _ = await api("GET", f"{PODS}/p/log")
+    assert status == 404
+    await api.ok("POST", "/api/v1/nodes", {"kind": "Node", "metadata": {"name": "n"}})
+    status, answer = await api("GET", f"{PODS}/p/log")
+    assert (status, answer["message"]) == (
+        500,
+        "no preferred addresses found; known addresses: []",
+    )

@@ -1,0 +1,144 @@
+"""Rules of the storage kinds that clients see: words, paths, generations, warnings."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from apiserver.kinds.base import Kind, WriteContext
+from apiserver.kinds.core.persistentvolume import PersistentVolume
+from apiserver.kinds.core.persistentvolumeclaim import PersistentVolumeClaim
+from apiserver.kinds.storage.csidriver import CSIDriver
+from apiserver.kinds.storage.csinode import CSINode
+from apiserver.kinds.storage.storageclass import StorageClass
+from apiserver.kinds.storage.volumeattributesclass import VolumeAttributesClass
+from apiserver.meta.objects import Object
+
+CONTEXT = WriteContext("v1", datetime(2026, 1, 1, tzinfo=UTC))
+ATTRIBUTES: Object = {"driverName": "example.com/driver", "parameters": {"a": "b"}}
+
+
+def node(**driver: Any) -> Object:
+    return {"spec": {"drivers": [{"name": "d", "nodeID": "n", **driver}]}}
+
+
+def volume(**spec: Any) -> Object:
+    return {
+        "spec": {
+            "accessModes": ["ReadWriteOnce"],
+            "capacity": {"storage": "1Gi"},
+            "hostPath": {"path": "/a", "type": ""},
+            **spec,
+        }
+    }
+
+
+@pytest.mark.parametrize(
+    ("kind", "new", "old", "errors"),
+    [
+        (VolumeAttributesClass(), ATTRIBUTES, ATTRIBUTES, []),
+        (
+            VolumeAttributesClass(),
+            {**ATTRIBUTES, "driverName": "other", "parameters": {}},
+            ATTRIBUTES,
+            [
+                "parameters: Required value: must contain at least one key/value pair",
+                "driverName: Forbidden: updates to driverName are forbidden.",
+                "parameters: Forbidden: updates to parameters are forbidden.",
+            ],
+        ),
+        (CSINode(), node(allocatable={"count": 1}), node(), []),
+        (
+            CSINode(),
+            node(topologyKeys=["a"], allocatable={"count": 1}),
+            node(),
+            [
+                'spec.drivers: Invalid value: {"Name":"d","NodeID":"n","TopologyKeys":["a"],'
+                '"Allocatable":null}: field is immutable'
+            ],
+        ),
+        (CSINode(), node(topologyKeys=["a", "a"]), None, ['spec.drivers[0]: Duplicate value: "a"']),
+        (
+            StorageClass(),
+            {"provisioner": "p", "volumeBindingMode": "Immediate", "allowedTopologies": [{}, {}]},
+            None,
+            ['allowedTopologies[0].matchLabelExpressions: Duplicate value: ""'] * 2
+            + ['allowedTopologies[1].matchLabelExpressions: Duplicate value: ""'] * 3,
+        ),
+        (
+            PersistentVolume(),
+            volume(capacity={}),
+            None,
+            [
+                "spec.capacity: Required value",
+                'spec.capacity: Unsupported value: {}: supported values: "storage"',
+            ],
+        ),
+        (
+            PersistentVolume(),
+            volume(accessModes=None),
+            volume(),
+            ["spec.accessModes: Required value"] * 2,
+        ),
+    ],
+)
+def test_errors(kind: Kind, new: Object, old: Object | None, errors: list[str]) -> None:
+    found = kind.validate(new, CONTEXT)
+    found += (
+        kind.validate_create(new, CONTEXT)
+        if old is None
+        else kind.validate_update(new, old, CONTEXT)
+    )
+    assert [str(error) for error in found] == errors
+
+
+def driver(generation: int = 0, **spec: Any) -> Object:
+    return {"metadata": {"generation": generation} if generation else {}, "spec": spec}
+
+
+@pytest.mark.parametrize(
+    ("new", "old", "generation"),
+    [
+        (driver(podInfoOnMount=True), driver(podInfoOnMount=False), 1),
+        (driver(podInfoOnMount=True), driver(3, podInfoOnMount=False), 4),
+        (driver(podInfoOnMount=True), driver(podInfoOnMount=True), None),
+        (driver(preventPodSchedulingIfMissing=True), driver(), None),
+    ],
+)
+def test_generations_of_csi_drivers(new: Object, old: Object, generation: int | None) -> None:
+    CSIDriver().prepare_update(new, old, CONTEXT)
+    assert new["metadata"].get("generation") == generation
+    assert "preventPodSchedulingIfMissing" not in new["spec"]
+
+
+def test_csi_drivers_are_warned_of_tokens_that_changed() -> None:
+    tokens = driver(tokenRequests=[{"audience": "a"}])
+    assert len(CSIDriver().warnings(tokens, None, CONTEXT)) == 1
+    assert len(CSIDriver().warnings(tokens, driver(), CONTEXT)) == 1
+    assert not CSIDriver().warnings(tokens, tokens, CONTEXT)
+    safe = driver(tokenRequests=[{"audience": "a"}], serviceAccountTokenInSecrets=True)
+    assert not CSIDriver().warnings(safe, None, CONTEXT)
+
+
+SNAPSHOT = {"apiGroup": "snapshot.storage.k8s.io", "kind": "VolumeSnapshot", "name": "s"}
+OTHER = {"apiGroup": "example.com", "kind": "Other", "name": "s"}
+
+
+@pytest.mark.parametrize(
+    ("spec", "old", "kept"),
+    [
+        ({"dataSource": SNAPSHOT}, {}, {"dataSource": SNAPSHOT}),
+        ({"dataSource": OTHER}, {}, {}),
+        ({"dataSource": OTHER}, {"dataSource": SNAPSHOT}, {"dataSource": OTHER}),
+        ({"dataSourceRef": OTHER}, {}, {"dataSourceRef": OTHER}),
+        ({"dataSourceRef": {**OTHER, "namespace": "n"}}, {}, {}),
+    ],
+)
+def test_claims_lose_data_sources_that_nobody_can_mean(
+    spec: Object, old: Object, kept: Object
+) -> None:
+    claim: Object = {"metadata": {}, "spec": dict(spec)}
+    PersistentVolumeClaim().prepare_update(claim, {"metadata": {}, "spec": old}, CONTEXT)
+    assert claim["spec"] == kept

@@ -1,0 +1,268 @@
+"""What updates are asked, and how often, where kinds differ: rules that random mutations of valid
+objects brought to light."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import pytest
+
+from apiserver.kinds import catalog
+from apiserver.meta.gvk import GroupResource
+from apiserver.registry import objectmeta
+from tests.support.kindtools import create, pod, update, workload
+
+Objects = dict[str, Any]
+
+
+def edited(obj: Objects, path: str, value: Any) -> Objects:
+    """A copy; ``path``: members joined by dots, numbers are indexes; None removes."""
+    out = copy.deepcopy(obj)
+    *steps, last = [int(p) if p.isdigit() else p for p in path.split(".")]
+    node: Any = out
+    for step in steps:
+        node = node[step] if isinstance(step, int) else node.setdefault(step, {})
+    if value is None:
+        del node[last]
+    else:
+        node[last] = value
+    return out
+
+
+def sent(api_version: str, kind: str, **rest: Any) -> Objects:
+    return {"apiVersion": api_version, "kind": kind, "metadata": {"name": "x"}, **rest}
+
+
+CIDR = sent("networking.k8s.io/v1", "ServiceCIDR", spec={"cidrs": ["192.168.0.0/16"]})
+SLICE = sent(
+    "discovery.k8s.io/v1",
+    "EndpointSlice",
+    addressType="IPv4",
+    endpoints=[{"addresses": ["192.0.2.1"]}],
+)
+EVENT = sent(
+    "events.k8s.io/v1",
+    "Event",
+    regarding={"namespace": "ns", "kind": "Pod"},
+    eventTime="2026-01-01T00:00:00.000000Z",
+    reportingController="example.com/c",
+    reportingInstance="i",
+    action="a",
+    reason="r",
+    type="Normal",
+    note="n",
+)
+JOB = workload("Job", "batch/v1", {"restartPolicy": "Never"}, manualSelector=True)
+SELECTOR = "`selector` does not match template `labels`"
+
+
+@pytest.mark.parametrize(
+    ("obj", "path", "value", "messages"),
+    [
+        (  # ranges that stay are not looked at again
+            CIDR,
+            "spec.cidrs.0",
+            "x",
+            ['spec.cidrs[0]: Invalid value: "x": field is immutable'],
+        ),
+        (  # what may come is
+            CIDR,
+            "spec.cidrs",
+            ["192.168.0.0/16", "10.0.0.0/8"],
+            [
+                'spec.cidrs: Invalid value: ["192.168.0.0/16","10.0.0.0/8"]: may specify no more '
+                "than one IP for each IP family, i.e 192.168.0.0/24 and 2001:db8::/64"
+            ],
+        ),
+        (
+            SLICE,
+            "addressType",
+            "IPv6",
+            ['addressType: Invalid value: "IPv6": field is immutable'],
+        ),
+        (EVENT, "note", None, ['message: Invalid value: "": field is immutable']),
+        (
+            EVENT,
+            "regarding.kind",
+            "x",
+            [
+                'involvedObject: Invalid value: {"Kind":"x","Namespace":"ns","Name":"","UID":"",'
+                '"APIVersion":"","ResourceVersion":"","FieldPath":""}: field is immutable'
+            ],
+        ),
+        (  # a job is validated twice
+            JOB,
+            "spec.podReplacementPolicy",
+            "x",
+            [
+                'spec.podReplacementPolicy: Unsupported value: "x": supported values: "Failed", '
+                '"TerminatingOrFailed"'
+            ]
+            * 2,
+        ),
+    ],
+)
+def test_update(obj: Objects, path: str, value: Any, messages: list[str]) -> None:
+    stored = create(obj)
+    assert stored.messages == []
+    assert update(edited(stored.obj, path, value), stored.obj).messages == messages
+
+
+def test_a_refused_pod_update_shows_a_diff() -> None:
+    stored = create(pod(nodeName="a")).obj
+    (message,) = update(edited(stored, "spec.nodeName", "b"), stored).messages
+    assert message.endswith(
+        '  "AutomountServiceAccountToken": null,\n- "NodeName": "a",\n+ "NodeName": "b",\n'
+        '  "SecurityContext": {\n   "HostNetwork": false,\n   "HostPID": false,\n'
+    )
+
+
+@pytest.mark.parametrize(
+    ("obj", "path", "value", "messages"),
+    [
+        (
+            sent("policy/v1", "PodDisruptionBudget", spec={}),
+            "spec",
+            {"minAvailable": 1, "maxUnavailable": "1%", "selector": {"matchLabels": {"a": "b"}}},
+            [
+                'spec: Invalid value: {"MinAvailable":1,"Selector":{"matchLabels":{"a":"b"}},'
+                '"MaxUnavailable":"1%","UnhealthyPodEvictionPolicy":null}: minAvailable and '
+                "maxUnavailable cannot be both set"
+            ],
+        ),
+        (
+            SLICE,
+            "endpoints.0.hints",
+            {"forZones": [{"name": "a"}, {"name": "a"}]},
+            ['endpoints[0].hints.forZones[1].name: Duplicate value: "a"'],
+        ),
+        (  # what is deleted cannot be mutated
+            sent(
+                "admissionregistration.k8s.io/v1",
+                "MutatingAdmissionPolicy",
+                spec={
+                    "matchConstraints": {
+                        "resourceRules": [
+                            {"apiGroups": [""], "apiVersions": ["v1"], "resources": ["pods"]}
+                        ]
+                    },
+                    "reinvocationPolicy": "Never",
+                    "mutations": [{"patchType": "JSONPatch", "jsonPatch": {"expression": ""}}],
+                },
+            ),
+            "spec.matchConstraints.resourceRules.0.operations",
+            ["DELETE"],
+            [
+                'spec.matchConstraints.resourceRules.operations: Unsupported value: "DELETE": '
+                'supported values: "*", "CONNECT", "CREATE", "UPDATE"',
+                "spec.mutations[0].jsonPatch.expression: Required value",
+            ],
+        ),
+        (
+            pod(),
+            "spec.securityContext",
+            {"seLinuxChangePolicy": "MountOption"},
+            [
+                'spec.securityContext.seLinuxChangePolicy: Unsupported value: "MountOption": '
+                'supported values: "Recursive"'
+            ],
+        ),
+        (
+            workload("StatefulSet", serviceName="s"),
+            "spec.selector",
+            {"matchLabels": {"app": "/"}},
+            None,
+        ),
+        (
+            workload("StatefulSet"),
+            "spec.updateStrategy",
+            {"type": "x", "rollingUpdate": {"maxUnavailable": 2}},
+            [
+                'spec.updateStrategy: Invalid value: {"Type":"x","RollingUpdate":{"Partition":0,'
+                "\"MaxUnavailable\":null}}: must be 'RollingUpdate' or 'OnDelete'"
+            ],
+        ),
+        (
+            sent("v1", "Node", spec={}),
+            "spec.podCIDRs",
+            ["a", "10.0.0.0/8"],
+            [
+                "spec.podCIDRs: Internal error: invalid PodCIDRs. failed to check with dual stack "
+                "with error:invalid CIDR[0]: <nil> (invalid CIDR address: a)",
+                'spec.podCIDRs: Invalid value: ["a","10.0.0.0/8"]: may specify no more than one '
+                "CIDR for each IP family",
+                'spec.podCIDRs[0]: Invalid value: "a": must be a valid CIDR value, (e.g. '
+                "10.9.8.0/24 or 2001:db8::/64)",
+            ],
+        ),
+        (
+            sent("networking.k8s.io/v1", "Ingress", spec={}),
+            "spec.defaultBackend",
+            {"service": {"name": "1-name-may-begin-with-a-digit", "port": {"number": 1}}},
+            [],
+        ),
+    ],
+)
+def test_create(obj: Objects, path: str, value: Any, messages: list[str] | None) -> None:
+    """None: the template beside a selector that makes no sense is not told of."""
+    found = create(edited(obj, path, value)).messages
+    if messages is None:
+        assert found
+        assert not any("template" in message for message in found)
+    else:
+        assert sorted(found) == sorted(messages)
+
+
+LABELS, FINALIZER = "metadata.labels", "metadata.finalizers[0]"
+
+
+@pytest.mark.parametrize(
+    ("resource", "labels", "finalizers", "immutable"),
+    [
+        (GroupResource("batch", "jobs"), 4, 2, 2),
+        (GroupResource("apps", "daemonsets"), 3, 1, 2),
+        (GroupResource("networking.k8s.io", "networkpolicies"), 3, 1, 2),
+        (GroupResource("networking.k8s.io", "ipaddresses"), 3, 1, 2),
+        (GroupResource("discovery.k8s.io", "endpointslices"), 3, 1, 1),
+        (GroupResource("", "events"), 2, 0, 1),
+        (GroupResource("events.k8s.io", "events"), 3, 1, 2),
+        (GroupResource("policy", "poddisruptionbudgets"), 2, 0, 1),
+    ],
+)
+def test_metadata_is_validated_as_often_as_by_upstream(
+    resource: GroupResource, labels: int, finalizers: int, immutable: int
+) -> None:
+    """Of an update: a label, a finalizer, and a change of what may not change."""
+    served = catalog.resources()[resource]
+    metadata = {"name": "1.1.1.1", "uid": "u", "resourceVersion": "1"}
+    if served.namespaced:
+        metadata["namespace"] = "ns"
+    new = {"metadata": {**metadata, "labels": {"a": "/"}, "finalizers": ["x"], "uid": "v"}}
+    errors = objectmeta.validate_update(
+        new, {"metadata": metadata}, served.hooks, namespaced=served.namespaced, whole=True
+    )
+    paths = [error.path for error in errors]
+    assert paths.count(LABELS) == labels
+    assert paths.count(FINALIZER) == finalizers
+    assert paths.count("metadata.uid") == immutable
+
+
+def test_a_budget_may_have_any_name_that_fits_into_a_url() -> None:
+    hooks = catalog.resources()[GroupResource("policy", "poddisruptionbudgets")].hooks
+
+    def texts(name: str) -> list[str]:
+        obj = {"metadata": {"name": name, "namespace": "ns"}}
+        return [e.path for e in objectmeta.common_errors(obj, hooks, namespaced=True)]
+
+    assert texts("Any*Name") == []
+    assert texts("a/b") == ["metadata.name"]
+
+
+@pytest.mark.parametrize("path", ["spec.template.spec.schedulingGroup", "spec.schedulingGroup"])
+def test_fields_of_features_that_are_off_are_decided_on_after_ownership(path: str) -> None:
+    """They are there when owners are settled, and gone from what is stored."""
+    obj = pod() if path == "spec.schedulingGroup" else workload("ReplicaSet")
+    made = create(edited(obj, path, {})).obj
+    spec = made["spec"] if obj["kind"] == "Pod" else made["spec"]["template"]["spec"]
+    assert "schedulingGroup" not in spec

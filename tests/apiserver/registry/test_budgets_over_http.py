@@ -1,0 +1,81 @@
+"""What a client is told when its tenant is full, writes too fast, or an object grows too large."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from apiserver.storage import tenants
+from apiserver.storage.postgres import PostgresStore
+from apiserver.storage.tenants import Limits
+from tests.support.api import Api, serving
+from tests.support.fixtures import in_thread
+
+PATH = "/api/v1/namespaces/default/configmaps"
+
+
+@pytest_asyncio.fixture
+async def api(store: PostgresStore, tenant: int) -> AsyncIterator[Api]:
+    async with serving(store, tenant) as made:
+        yield made
+
+
+def configmap(name: str, size: int) -> dict[str, Any]:
+    return {"metadata": {"name": name}, "data": {"a": "x" * size}}
+
+
+async def _limit(api: Api, **limits: int) -> None:
+    await in_thread(lambda: tenants.set_limits(api.tenant.id, Limits(**limits)))
+
+
+async def test_too_many_bytes_in_an_hour_are_429_with_retry_after(api: Api) -> None:
+    await api.ok("POST", PATH, configmap("a", 1000))
+    await _limit(api, hour_bytes=2000)
+    status, body = await api("POST", PATH, configmap("b", 1000))
+    assert (status, body["reason"]) == (429, "TooManyRequests")
+    assert (
+        body["message"]
+        == "tenant default is limited to 2000 bytes written per hour, please try again later"
+    )
+    assert 0 < body["details"]["retryAfterSeconds"] <= 60
+    await api.ok("DELETE", f"{PATH}/a")
+
+
+async def test_a_full_log_is_429(api: Api) -> None:
+    await _limit(api, log_bytes=1500)
+    await api.ok("POST", PATH, configmap("a", 1000))
+    status, body = await api(
+        "PATCH", f"{PATH}/a", {"data": {"a": "y" * 1000}}, "application/merge-patch+json"
+    )
+    assert status == 429 and "bytes of retained history" in body["message"]
+    await api.ok("DELETE", f"{PATH}/a")
+
+
+@pytest.mark.parametrize("limit", ["objects", "bytes"])
+async def test_a_full_tenant_is_403(api: Api, limit: str) -> None:
+    await _limit(api, **{limit: 0})
+    status, body = await api("POST", PATH, configmap("a", 10))
+    assert (status, body["reason"]) == (403, "Forbidden")
+    assert (
+        body["message"]
+        == f'configmaps "a" is forbidden: exceeded quota: tenant default is limited to 0 {limit}'
+    )
+
+
+async def test_an_object_that_patches_have_made_too_large_is_413(api: Api) -> None:
+    large = "x" * 2_500_000
+    events = "/api/v1/namespaces/default/events"
+    event = {
+        "metadata": {"name": "a"},
+        "involvedObject": {"namespace": "default"},
+        "message": large,
+    }
+    await api.ok("POST", events, event)
+    patch = [{"op": "add", "path": "/involvedObject/fieldPath", "value": large}]
+    status, answer = await api("PATCH", f"{events}/a", patch, "application/json-patch+json")
+    assert status == 413, str(answer)[:300]
+    assert answer["reason"] == "RequestEntityTooLarge"
+    assert answer["message"].endswith("limit is 4194304")

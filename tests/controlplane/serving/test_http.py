@@ -1,0 +1,36 @@
+"""What the protocol answers to requests that its parser does not take."""
+
+from __future__ import annotations
+
+from types import SimpleNamespace
+from typing import Any, cast
+
+import httptools
+import pytest
+
+from controlplane.serving.http import HttpProtocol, Refused, _go_answer
+
+
+def answer(data: bytes) -> bytes:
+    refused: list[Refused] = []
+    parser = httptools.HttpRequestParser(SimpleNamespace())
+    protocol = SimpleNamespace(_deaf=False, parser=parser, _refuse=refused.append)
+    HttpProtocol._feed(cast(Any, protocol), data)
+    return _go_answer(refused[0])
+
+
+@pytest.mark.parametrize(
+    ("line", "status", "media_type"),
+    [
+        (b"BREW /api/v1/pods HTTP/1.1", b"405 Method Not Allowed", b"application/json"),
+        (b"get / HTTP/1.1", b"405 Method Not Allowed", b"application/json"),
+        (b"G\x00T / HTTP/1.1", b"400 Bad Request", b"text/plain"),
+        (b"BREW", b"400 Bad Request", b"text/plain"),
+        (b"X" * 100 + b" / HTTP/1.1", b"400 Bad Request", b"text/plain"),
+    ],
+)
+def test_a_method_that_nobody_knows(line: bytes, status: bytes, media_type: bytes) -> None:
+    head, _, body = answer(line + b"\r\nHost: a\r\n\r\n").partition(b"\r\n\r\n")
+    assert head.startswith(b"HTTP/1.1 " + status)
+    assert b"Content-Type: " + media_type in head
+    assert (b'"reason":"MethodNotAllowed"' in body) is (media_type == b"application/json")

@@ -1,0 +1,195 @@
+"""What all of Polyplane's commands have in common: JSON for programs, an immediate beginning, one
+line for what an operator can mend."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from argparse import ArgumentParser, _SubParsersAction
+from collections.abc import Iterator
+from io import StringIO
+from pathlib import Path
+from typing import Any
+
+import pytest
+from django.core.management import call_command, load_command_class
+
+from controlplane import commandhelp, version
+from controlplane.tenancy import service
+
+ROOT = Path(__file__).parents[2]
+COMMANDS = sorted(
+    path.stem
+    for path in (ROOT / "controlplane/management/commands").glob("*.py")
+    if path.stem != "__init__"
+)
+WITHOUT_JSON = {
+    "up",
+    "serve",  # they run until they are stopped
+    "migrate",  # Django's
+    "psql",  # PostgreSQL's; --csv
+    "reset",  # what is left is nothing
+}
+
+
+def parsers(parser: ArgumentParser) -> Iterator[ArgumentParser]:
+    """Those that take options: the parsers of subcommands, where there are any."""
+    nested = [a for a in parser._actions if isinstance(a, _SubParsersAction)]
+    if not nested:
+        yield parser
+    for action in nested:
+        for sub in action.choices.values():
+            yield from parsers(sub)
+
+
+def run(*arguments: str) -> Any:
+    out = StringIO()
+    call_command(*arguments, "-o", "json", stdout=out, stderr=StringIO())
+    return json.loads(out.getvalue())
+
+
+def python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", code],
+        cwd=ROOT,
+        env={**os.environ, **environment},
+        capture_output=True,
+        text=True,
+    )
+
+
+@pytest.mark.parametrize("name", sorted({*COMMANDS} - WITHOUT_JSON))
+def test_every_command_that_prints_has_json(name: str) -> None:
+    parser = load_command_class("controlplane", name).create_parser("manage.py", name)
+    for own in parsers(parser):
+        options = [a for a in own._actions if "-o" in a.option_strings]
+        assert options and options[0].choices and "json" in options[0].choices, own.prog
+
+
+def test_help_lists_every_command() -> None:
+    listed = {name for section in commandhelp.COMMANDS.values() for name in section}
+    assert {*COMMANDS} <= listed
+
+
+@pytest.mark.parametrize("name", sorted({*COMMANDS} - {"serve"}))
+def test_no_command_loads_the_kinds_before_it_has_to(name: str) -> None:
+    """They take a second; checks of the URLs, which Django makes before each command, load them
+    with the console."""
+    code = (
+        "import sys, django; django.setup()\n"
+        "from django.core.management import load_command_class\n"
+        f"command = load_command_class('controlplane', {name!r})\n"
+        f"command.create_parser('manage.py', {name!r})\n"
+        "checks = command.requires_system_checks\n"
+        "if isinstance(checks, list): command.check(tags=checks)\n"
+        "assert 'apiserver.kinds.imports' not in sys.modules\n"
+    )
+    done = python(code)
+    assert done.returncode == 0, done.stderr
+
+
+def test_tenants_as_json(postgres: str) -> None:
+    created = run("tenant", "create", "as-json", "--max-objects", "300")
+    assert (created["name"], created["path"]) == ("as-json", "/clusters/as-json")
+    assert (created["limits"]["maxObjects"], created["limits"]["maxBytes"]) == (300, None)
+    assert run("tenant", "show", "as-json") == created
+    assert created in run("tenant", "list")
+    assert run("tenant", "suspend", "as-json")["state"] == "suspended"
+    assert run("tenant", "resume", "as-json")["state"] == "active"
+    assert run("tenant", "update", "as-json", "--max-objects", "400")["limits"]["maxObjects"] == 400
+    gone = run("tenant", "delete", "as-json", "--yes")
+    assert gone == {"name": "as-json", "state": "deleted"}
+
+
+def test_one_tenant_as_text(postgres: str) -> None:
+    service.ensure_tenant("as-text")
+    out = StringIO()
+    call_command("tenant", "show", "as-text", stdout=out)
+    lines = out.getvalue().splitlines()
+    assert lines[0] == "name: as-text"
+    assert "  objects: 0" in lines and "  maxObjects: default" in lines
+
+
+def test_tokens_as_json(postgres: str) -> None:
+    service.ensure_tenant("tokens-json")
+    created = run("token", "create", "ann", "--tenant", "tokens-json", "--group", "dev")
+    secret = created.pop("token")
+    assert secret.startswith("pp_")
+    assert (created["user"], created["tenant"], created["groups"], created["state"]) == (
+        "ann",
+        "tokens-json",
+        ["dev"],
+        "valid",
+    )
+    assert run("token", "list", "--tenant", "tokens-json") == [created]
+    assert run("token", "revoke", str(created["id"]))["state"] == "revoked"
+
+
+def test_compaction_and_migration_as_json(postgres: str) -> None:
+    service.ensure_tenant("work-json")
+    done = run("compact", "--tenant", "work-json")
+    assert [(one["tenant"], one["removedEvents"]) for one in done] == [("work-json", 0)]
+    outcomes = run("migrate_storage", "--tenant", "work-json")
+    assert [one for one in outcomes if one["outdated"] or one["failed"]] == []
+
+
+@pytest.mark.parametrize("flag", [["-o", "json"], ["--output=json"]])
+def test_the_version_as_json(flag: list[str], capsys: pytest.CaptureFixture[str]) -> None:
+    from controlplane.commandline import main
+
+    main(["manage.py", "version", *flag])
+    printed = json.loads(capsys.readouterr().out)
+    assert printed == {"version": version.VERSION, "kubernetes": version.KUBERNETES}
+
+
+# --- psql -----------------------------------------------------------------------------------------
+def psql(*arguments: str) -> list[str]:
+    """Lines of `manage.py psql --csv`, which writes to the process's own standard output."""
+    code = (
+        "import django; django.setup()\n"
+        "from django.core.management import call_command\n"
+        f"call_command('psql', '--csv', *{arguments!r})\n"
+    )
+    done = python(code)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.splitlines()
+
+
+def test_psql_sees_all_tenants_or_one(postgres: str) -> None:
+    service.ensure_tenant("psql-one")
+    service.ensure_tenant("psql-two")
+    heads = "SELECT count(DISTINCT tenant_id) > 1 AS several FROM tenant_heads"
+    who = "SELECT current_user"
+    assert psql("-c", heads, "-c", who) == ["several", "t", "current_user", "polyplane"]
+    assert psql("psql-one", "-c", heads, "-c", who) == [
+        "several",
+        "f",
+        "current_user",
+        "polyplane_app",
+    ]
+
+
+def test_psql_ends_as_its_statement_does(postgres: str) -> None:
+    with pytest.raises(SystemExit) as ended:
+        call_command("psql", "-c", "SELECT 1/0")
+    assert ended.value.code == 1
+
+
+# --- before the first start -----------------------------------------------------------------------
+@pytest.mark.parametrize("words", ["token create ann", "tenant list", "psql demo -c TABLE"])
+def test_a_database_without_tables_is_one_line_with_the_fix(postgres: str, words: str) -> None:
+    """The database `postgres` of the same cluster has no tables."""
+    from urllib.parse import quote
+
+    from controlplane.datadir import DataDir
+
+    host = quote(str(DataDir.from_environment().socket_dir), safe="")
+    code = f"from controlplane.commandline import main; main(['manage.py', *{words.split()!r}])"
+    done = python(code, DATABASE_URL=f"postgresql:///postgres?host={host}&user=polyplane")
+    assert done.returncode == 1
+    assert done.stderr.splitlines() == [
+        "error: The database has no tables yet, or those of an older version.",
+        "  fix: start Polyplane once (`make run`), or run `manage.py migrate`.",
+    ]

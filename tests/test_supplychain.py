@@ -1,0 +1,105 @@
+"""The lock files pin every file by its hash, and the SBOM and the list of licences say what the
+lock files say."""
+
+from __future__ import annotations
+
+import json
+import re
+import tomllib
+from email.message import Message
+from pathlib import Path
+
+import pytest
+from packaging.requirements import Requirement
+from packaging.utils import canonicalize_name
+
+from tools import supplychain
+from tools.supplychain import DEV, LICENCES, ROOT, RUNTIME, SBOM, Package, documents, read_lock
+
+
+@pytest.mark.parametrize("path", [RUNTIME, DEV], ids=["runtime", "dev"])
+def test_every_line_is_a_pinned_package_with_hashes(path: Path) -> None:
+    packages = read_lock(path)
+    assert len(packages) > 40 and all(package.hashes for package in packages)
+    assert len({(p.name, p.version) for p in packages}) == len(packages)
+    assert "make lock" in path.read_text().partition("==")[0]
+
+
+def test_development_installs_what_runs() -> None:
+    runtime, dev = set(read_lock(RUNTIME)), {(p.name, p.version): p for p in read_lock(DEV)}
+    for package in runtime:
+        assert dev[package.name, package.version].hashes == package.hashes
+
+
+def test_what_the_project_asks_for_is_locked() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    for path, asked in (
+        (RUNTIME, project["dependencies"]),
+        (DEV, project["optional-dependencies"]["dev"]),
+    ):
+        locked = {p.name: p.version for p in read_lock(path)}
+        for requirement in map(Requirement, asked):
+            assert requirement.specifier.contains(locked[canonicalize_name(requirement.name)]), (
+                requirement
+            )
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "django==5.2.19",
+        "django",
+        "django>=5 --hash=sha256:" + "0" * 64,
+        "django==5 --hash=md5:00",
+        "-e .",
+        "https://x/y.whl",
+    ],
+)
+def test_a_line_without_pin_or_hash_is_refused(line: str, tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    path.write_text(f"# comment\n{line}\n")
+    with pytest.raises(ValueError, match="no pinned package with hashes"):
+        read_lock(path)
+
+
+def test_an_entry_is_read_with_its_marker(tmp_path: Path) -> None:
+    path = tmp_path / "lock"
+    path.write_text(
+        f"a-b==1.0 ; sys_platform == 'win32' \\\n    --hash=sha256:{'0' * 64} \\\n    "
+        f"--hash=sha256:{'1' * 64}\n"
+    )
+    assert read_lock(path) == [
+        Package("a-b", "1.0", "sys_platform == 'win32'", ("0" * 64, "1" * 64))
+    ]
+
+
+def test_the_documents_are_what_the_lock_files_say() -> None:
+    """Else: make lock."""
+    for path, text in documents().items():
+        assert path.read_text() == text, f"{path.name} is stale"
+
+
+def test_the_sbom_and_the_licences_name_every_locked_package_once() -> None:
+    locked = sorted(f"{p.name} {p.version}" for p in read_lock(DEV))
+    components = json.loads(SBOM.read_text())["components"]
+    assert sorted(f"{c['name']} {c['version']}" for c in components) == locked
+    rows = re.findall(r"^\| ([a-z0-9-]+) \| (\d\S*) \| \S", LICENCES.read_text(), re.M)
+    assert sorted(f"{name} {version}" for name, version in rows) == locked
+    required = sorted(f"{c['name']} {c['version']}" for c in components if c["scope"] == "required")
+    assert required == sorted(f"{p.name} {p.version}" for p in read_lock(RUNTIME))
+
+
+def test_the_sbom_holds_nothing_that_changes_by_itself() -> None:
+    text = SBOM.read_text()
+    assert not re.search(r"serialNumber|timestamp|uuid", text)
+    assert json.loads(text)["specVersion"] == "1.6" and documents() == documents()
+
+
+def test_a_package_that_does_not_name_its_licence_stops_the_list(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    said = Message()
+    said["License"] = "see there"
+    monkeypatch.setattr(supplychain, "metadata", lambda name: said)
+    with pytest.raises(LookupError, match="does not say"):
+        supplychain.licence_of("odd")
