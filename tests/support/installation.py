@@ -29,7 +29,7 @@ def free_port() -> int:
         return int(s.getsockname()[1])
 
 
-def eventually(what: Callable[[], Any], within: float = 30.0) -> Any:
+def eventually(what: Callable[[], Any], within: float = 90.0) -> Any:
     deadline = time.monotonic() + within
     while True:
         with suppress(OSError, http.client.HTTPException):
@@ -112,7 +112,7 @@ class Installation:
                     found.append(pid)
         return found
 
-    def connect(self, timeout: float = 10.0) -> http.client.HTTPSConnection:
+    def connect(self, timeout: float = 60.0) -> http.client.HTTPSConnection:
         context = ssl.create_default_context(cafile=str(self.data / "ca.crt"))
         return http.client.HTTPSConnection("127.0.0.1", self.port, context=context, timeout=timeout)
 

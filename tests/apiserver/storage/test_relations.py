@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-import time
+import asyncio
 import uuid
 
 import psycopg
@@ -42,14 +42,13 @@ async def test_looking_for_orphans_does_not_compare_everything_with_everything(
             data, owner_uids, finalizers, deleting, created_at, size)
         SELECT %s, '', %s, 'd', i, md5(%s || i)::uuid, i,
             '{}', CASE WHEN %s THEN ARRAY[md5('owners' || i)::uuid::text] ELSE '{}' END,
-            '{}', false, now() - interval '1 hour', 2 FROM generate_series(1, 5000) i"""
+            '{}', false, now() - interval '1 hour', 2 FROM generate_series(1, 30000) i"""
     with psycopg.connect(owner, autocommit=True) as connection:
         for resource, owned in (("owners", False), ("owned", True)):
             connection.execute(insert, [tenant, resource, resource, owned])
-    began = time.monotonic()
-    found = await Relations(store.database).orphaned()
+    async with asyncio.timeout(60):  # a second; 900 million comparisons take minutes
+        found = await Relations(store.database).orphaned()
     assert [f for f in found if f.tenant == tenant] == []
-    assert time.monotonic() - began < 2.0, "25 million comparisons take far longer"
 
 
 async def test_what_waits_in_a_namespace_does_not_hide_what_has_not_been_deleted_yet(
