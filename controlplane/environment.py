@@ -101,7 +101,7 @@ def check_names() -> None:
         name = variable.removeprefix("POLYPLANE_")
         if name == variable or name in NAMES:
             continue
-        if near := difflib.get_close_matches(name, NAMES, n=1, cutoff=0.8):
+        if near := difflib.get_close_matches(name, NAMES, n=1, cutoff=0.7):
             raise OperatorError(
                 f"{variable} is no setting.",
                 f"did you mean POLYPLANE_{near[0]}? Otherwise unset {variable}.",
