@@ -6,26 +6,20 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from admission.attributes import Attributes, Lookup
+from admission.objects import PODS, OfObjects
 from apiserver.errors import Forbidden, PlainError
 from apiserver.golang.strconv import go_quote
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.names import label_key, label_value
 
-PODS, NAMESPACES = GroupResource("", "pods"), GroupResource("", "namespaces")
+NAMESPACES = GroupResource("", "namespaces")
 ANNOTATION = "scheduler.alpha.kubernetes.io/node-selector"
 
 
-class PodNodeSelector:
+class PodNodeSelector(OfObjects):
     """Without a configuration file: no default selector, and nothing is whitelisted."""
 
     name = "PodNodeSelector"
-
-    def handles(self, attributes: Attributes) -> bool:
-        return (
-            attributes.group_resource == PODS
-            and not attributes.subresource
-            and attributes.operation == "CREATE"
-        )
 
     async def admit(self, attributes: Attributes, lookup: Lookup) -> None:
         selector = await self._selector(attributes, lookup)
