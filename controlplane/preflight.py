@@ -11,7 +11,7 @@ import logging
 import ssl
 from pathlib import Path
 
-from controlplane import environment
+from controlplane import admissionfile, admissionplugins, environment
 from controlplane.database import parse_database_url, verify
 from controlplane.datadir import DataDir
 from controlplane.errors import OperatorError
@@ -47,6 +47,8 @@ def _check_values() -> None:
     for name in ("DEBUG", "ALLOW_UNSAFE_DATABASE", "WEBHOOK_LOOPBACK"):
         environment.flag(name)
     environment.secret("POLYPLANE_SECRET_KEY")
+    admissionplugins.enabled()
+    admissionfile.check()
 
 
 def _check_tls_files() -> None:

@@ -33,6 +33,7 @@ from apiserver.endpoints.metrics import forget
 from apiserver.endpoints.server import Defaults, Server
 from apiserver.endpoints.webhook_counts import WebhookCounts
 from apiserver.fieldmanager.manager import FieldManager
+from apiserver.flow.buckets import Buckets
 from apiserver.flow.shares import Shares
 from apiserver.kinds.declarative.run import Gates
 from apiserver.kinds.served import Resource
@@ -46,6 +47,7 @@ from apiserver.registry.customfields import CustomFields
 from apiserver.registry.definitionnames import DefinitionHook
 from apiserver.registry.definitions import DEFINITIONS, Change
 from apiserver.registry.managers import make_manager
+from apiserver.registry.provision import Provision
 from apiserver.registry.quota import Quotas
 from apiserver.registry.scope import Tenant
 from apiserver.registry.seeding import Seeder
@@ -54,9 +56,9 @@ from apiserver.request import DEFAULT_TENANT
 from apiserver.storage.compact import compact_forever
 from apiserver.storage.leases import Candidate
 from apiserver.storage.postgres import PostgresStore
-from apiserver.watch.board import LAST_MODES_AT, SHARES_AT, Board, shared_file
+from apiserver.watch.board import BUCKETS_AT, LAST_MODES_AT, SHARES_AT, Board, shared_file
 from apiserver.watch.watches import MAX_BEHIND, Watches
-from controlplane import admissionplugins, environment
+from controlplane import admissionfile, admissionplugins, environment
 from controlplane.accounttokens import account_tokens
 from controlplane.certificates import ca_bundle
 from controlplane.database import conninfo
@@ -144,12 +146,14 @@ def make_registry(store: PostgresStore, catalog: TenantCatalog) -> Registry:
     nobody follows yet."""
     index = index_with(catalog)
     client = webhook_client()
+    provision = Provision()
+    board = environment.text("BOARD_FD")
     registry = Registry(
         store=store,
         watches=Watches(
             store,
             index,
-            board=Board.inherited(environment.text("BOARD_FD")),
+            board=Board.inherited(board),
             max_behind=max_unread(),
         ),
         chain=Chain(
@@ -157,7 +161,10 @@ def make_registry(store: PostgresStore, catalog: TenantCatalog) -> Registry:
                 _LeftAlone(Quotas(store, catalog), controllers_off(store)),
                 decide,
                 Caller(client, WebhookCounts()),
+                provision,
                 admissionplugins.enabled(),
+                admissionfile.read(),
+                Buckets(shared_file(board), BUCKETS_AT),
             )
         ),
         catalog=catalog,
@@ -168,6 +175,7 @@ def make_registry(store: PostgresStore, catalog: TenantCatalog) -> Registry:
         gates=Gates.of(features.ENABLED),
         webhooks=client,
     )
+    provision.registry = registry
     registry.watches.when_idle(registry.chain.forget)
     return registry
 
