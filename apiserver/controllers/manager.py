@@ -25,6 +25,7 @@ from apiserver.controllers.batches import Backoff, Batches, SeenReferences
 from apiserver.controllers.bootstrap import BootstrapRoles, LocalServices
 from apiserver.controllers.crd import DefinitionController
 from apiserver.controllers.finishedjobs import FinishedJobs
+from apiserver.controllers.flowschemas import DanglingSchemas
 from apiserver.controllers.frontproxyca import FrontProxyAuthority
 from apiserver.controllers.garbage import GarbageCollector
 from apiserver.controllers.ownership import Identity
@@ -132,6 +133,7 @@ class Controllers:
             FinishedJobs(self._actions, self._relations),
             BootstrapRoles(self._actions, self._relations),
             LocalServices(self._actions, self._relations),
+            DanglingSchemas(self._actions, self._relations),
             QuotaStatus(Quotas(registry.store, registry.catalog), self._relations),
         ]
         if front_proxy is not None:

@@ -16,6 +16,7 @@ FRONT_PROXY_CA = "cluster-authentication-trust-controller"
 BOOTSTRAP_ROLES = "rbac-bootstrap-roles-controller"
 AUTOREGISTRATION = "kube-apiserver-autoregistration-controller"
 EVENT_TTL = "event-ttl-controller"
+FLOW_SCHEMAS = "priority-and-fairness-config-controller"
 
 CONTROLLERS = (
     NAMESPACE,
@@ -31,4 +32,5 @@ CONTROLLERS = (
     BOOTSTRAP_ROLES,
     AUTOREGISTRATION,
     EVENT_TTL,
+    FLOW_SCHEMAS,
 )
