@@ -26,6 +26,7 @@ from apiserver.authn.frontproxy import FrontProxy
 from apiserver.authz.lastmodes import LastModes
 from apiserver.controllers.aggregation import AggregationController
 from apiserver.controllers.crd import DefinitionController
+from apiserver.controllers.eventexpiry import TTL, EventExpiry
 from apiserver.controllers.manager import Controllers, TenantOf
 from apiserver.controllers.quotas import QuotaStatus
 from apiserver.controllers.upkeep import TurnedOff
@@ -233,10 +234,14 @@ async def start_server() -> Server:
         turned_off=controllers_off(store),
         ca_bundle=ca_bundle(),
         front_proxy=front_proxy,
+        used=server.seeder.take_used,
     )
     controllers.start()
-    compaction = asyncio.create_task(compact_forever(store.database, holder))
-    server.stop = lambda: _stop(server, controllers, aggregation, compaction)
+    upkeep = [asyncio.create_task(compact_forever(store.database, holder))]
+    if ttl := environment.number("EVENT_TTL_SECONDS", TTL):
+        expiry = EventExpiry(store, candidate, controllers_off(store), ttl)
+        upkeep.append(asyncio.create_task(expiry.run_forever()))
+    server.stop = lambda: _stop(server, controllers, aggregation, upkeep)
     server.started = True
     return server
 
@@ -311,7 +316,7 @@ async def _stop(
     server: Server,
     controllers: Controllers,
     aggregation: AggregationController,
-    compaction: asyncio.Task[None],
+    upkeep: Sequence[asyncio.Task[None]],
 ) -> None:
     await server.registry.watches.stop()
     await aggregation.stop()
@@ -319,7 +324,9 @@ async def _stop(
         server.aggregator.stop()
     await controllers.stop()
     await server.registry.webhooks.close()
-    compaction.cancel()
+    for task in upkeep:
+        task.cancel()
+    await asyncio.gather(*upkeep, return_exceptions=True)
     store = server.registry.store
     assert isinstance(store, PostgresStore)
     await store.close()
