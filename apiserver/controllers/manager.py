@@ -14,14 +14,16 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Literal
+from typing import Literal, NamedTuple
 
+from apiserver.authn.clientca import ClientAuthority
 from apiserver.authn.frontproxy import FrontProxy
 from apiserver.controllers import names, namespaces, rootca, serviceaccounts
 from apiserver.controllers.accountsecrets import AccountSecrets
 from apiserver.controllers.actions import Actions
 from apiserver.controllers.aggregatedroles import AggregatedRoles
 from apiserver.controllers.batches import Backoff, Batches, SeenReferences
+from apiserver.controllers.certificaterequests import RequestApprover, RequestSigner
 from apiserver.controllers.crd import DefinitionController
 from apiserver.controllers.finishedjobs import FinishedJobs
 from apiserver.controllers.frontproxyca import FrontProxyAuthority
@@ -29,6 +31,7 @@ from apiserver.controllers.garbage import GarbageCollector
 from apiserver.controllers.ownership import Identity
 from apiserver.controllers.policystatus import PolicyStatus
 from apiserver.controllers.quotas import QuotaStatus
+from apiserver.controllers.requestcleaner import RequestCleaner
 from apiserver.controllers.rootca import RootCertificate
 from apiserver.controllers.serviceaccounts import NAMESPACES, DefaultAccount
 from apiserver.controllers.systemnamespaces import SystemNamespaces
@@ -71,6 +74,21 @@ _ANY = ObjectKey("", "", "", "")
 TenantOf = Callable[[int], Awaitable[Tenant | None]]
 
 
+class Trust(NamedTuple):
+    """Whom certificates come from. ca_bundle: verifies this server's, in PEM; front_proxy: what
+    tenants' own API servers know this one by, None where there are none; client_authority: signs
+    client certificates, None where nobody does; client_cas: the installation's authorities of
+    client certificates, in PEM."""
+
+    ca_bundle: str = ""
+    front_proxy: FrontProxy | None = None
+    client_authority: ClientAuthority | None = None
+    client_cas: str = ""
+
+
+NO_TRUST = Trust()
+
+
 async def nothing_off(tenant: int) -> Sequence[str]:
     """Every tenant has all controllers."""
     return ()
@@ -85,12 +103,10 @@ class Controllers:
         holder: str,
         definitions: DefinitionController,
         turned_off: TurnedOff = nothing_off,
-        ca_bundle: str = "",
-        front_proxy: FrontProxy | None = None,
+        trust: Trust = NO_TRUST,
     ) -> None:
         """holder: names this process in elections; definitions: sees to
-        CustomResourceDefinitions; ca_bundle: certificates in PEM that verify this server's;
-        front_proxy: what tenants' own API servers know this one by, None where there are none."""
+        CustomResourceDefinitions."""
         self._database, self._tenant_of, self._holder, self._definitions = (
             database,
             tenant_of,
@@ -108,26 +124,31 @@ class Controllers:
         self._sweeping: asyncio.Task[None] | None = None
         self._stopped = False
         self._turned_off = turned_off
-        keepers = self._keepers(registry, ca_bundle)
-        if front_proxy is not None:
-            keepers.append(FrontProxyAuthority(self._actions, self._relations, front_proxy))
-        self._upkeep = Upkeep(keepers, tenant_of, turned_off)
+        self._upkeep = Upkeep(self._keepers(registry, trust), tenant_of, turned_off)
         registry.store.observe(self._committed)
         registry.store.observe(self._upkeep.committed)
         for resource, own_name, controller in IN_EVERY_NAMESPACE:
             registry.supplies[resource, own_name] = partial(self._supply, controller)
 
-    def _keepers(self, registry: Registry, ca_bundle: str) -> list[Keeper]:
-        return [
+    def _keepers(self, registry: Registry, trust: Trust) -> list[Keeper]:
+        keepers: list[Keeper] = [
             SystemNamespaces(self._actions, self._relations),
             DefaultAccount(self._actions, self._relations),
-            RootCertificate(self._actions, self._relations, ca_bundle),
+            RootCertificate(self._actions, self._relations, trust.ca_bundle),
             PolicyStatus(self._actions, self._relations),
             AccountSecrets(self._actions, self._relations),
             AggregatedRoles(self._actions, self._relations),
             FinishedJobs(self._actions, self._relations),
+            RequestApprover(self._actions, self._relations),
+            RequestCleaner(self._actions, self._relations),
             QuotaStatus(Quotas(registry.store, registry.catalog), self._relations),
         ]
+        known, clients = (self._actions, self._relations), trust.client_authority
+        if clients is not None:
+            keepers.append(RequestSigner(*known, clients))
+        if (front := trust.front_proxy) is not None:
+            keepers.append(FrontProxyAuthority(*known, front, clients, trust.client_cas))
+        return keepers
 
     def start(self) -> None:
         self._sweeping = asyncio.create_task(self._sweep_forever())

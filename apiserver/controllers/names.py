@@ -13,6 +13,9 @@ FINISHED = "ttl-after-finished-controller"
 TOKENS = "serviceaccount-token-controller"
 SYSTEM_NAMESPACES = "system-namespaces-controller"
 FRONT_PROXY_CA = "cluster-authentication-trust-controller"
+REQUEST_SIGNING = "certificatesigningrequest-signing-controller"
+REQUEST_APPROVING = "certificatesigningrequest-approving-controller"
+REQUEST_CLEANING = "certificatesigningrequest-cleaner-controller"
 
 CONTROLLERS = (
     NAMESPACE,
@@ -25,4 +28,7 @@ CONTROLLERS = (
     TOKENS,
     SYSTEM_NAMESPACES,
     FRONT_PROXY_CA,
+    REQUEST_SIGNING,
+    REQUEST_APPROVING,
+    REQUEST_CLEANING,
 )
