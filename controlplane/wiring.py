@@ -22,12 +22,13 @@ from admission.chain import Chain
 from admission.order import plugins_in_order
 from admission.webhooks.call import Caller
 from apiserver.aggregation.aggregator import Aggregator
+from apiserver.authn.clientca import ClientAuthority
 from apiserver.authn.frontproxy import FrontProxy
 from apiserver.authz.lastmodes import LastModes
 from apiserver.controllers.aggregation import AggregationController
 from apiserver.controllers.crd import DefinitionController
 from apiserver.controllers.eventexpiry import TTL, EventExpiry
-from apiserver.controllers.manager import Controllers, TenantOf
+from apiserver.controllers.manager import Controllers, TenantOf, Trust
 from apiserver.controllers.quotas import QuotaStatus
 from apiserver.controllers.upkeep import TurnedOff
 from apiserver.endpoints.metrics import forget
@@ -61,7 +62,7 @@ from apiserver.watch.board import BUCKETS_AT, LAST_MODES_AT, SHARES_AT, Board, s
 from apiserver.watch.watches import MAX_BEHIND, Watches
 from controlplane import admissionfile, admissionplugins, environment
 from controlplane.accounttokens import account_tokens
-from controlplane.certificates import ca_bundle
+from controlplane.certificates import ca_bundle, client_cas
 from controlplane.database import conninfo
 from controlplane.tenancy.directory import Directory, Fetch
 from controlplane.version import GIT_VERSION
@@ -222,6 +223,7 @@ async def start_server() -> Server:
     catalog.follow(watches, definitions)
     server = _server(registry, catalog, definitions, store)
     policy, front_proxy = registry.webhooks.policy, FrontProxy(settings.SECRET_KEY.encode())
+    clients = ClientAuthority(settings.SECRET_KEY.encode())
     server.aggregator = Aggregator(registry, policy, front_proxy)
     candidate = Candidate(store.database, holder)
     aggregation = AggregationController(registry, server.aggregator, candidate, catalog.used)
@@ -232,8 +234,7 @@ async def start_server() -> Server:
         holder,
         definitions,
         turned_off=controllers_off(store),
-        ca_bundle=ca_bundle(),
-        front_proxy=front_proxy,
+        trust=Trust(ca_bundle(), front_proxy, clients, client_cas()),
         used=server.seeder.take_used,
     )
     controllers.start()

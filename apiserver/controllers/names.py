@@ -17,6 +17,9 @@ BOOTSTRAP_ROLES = "rbac-bootstrap-roles-controller"
 AUTOREGISTRATION = "kube-apiserver-autoregistration-controller"
 EVENT_TTL = "event-ttl-controller"
 FLOW_SCHEMAS = "priority-and-fairness-config-controller"
+REQUEST_SIGNING = "certificatesigningrequest-signing-controller"
+REQUEST_APPROVING = "certificatesigningrequest-approving-controller"
+REQUEST_CLEANING = "certificatesigningrequest-cleaner-controller"
 
 CONTROLLERS = (
     NAMESPACE,
@@ -33,4 +36,7 @@ CONTROLLERS = (
     AUTOREGISTRATION,
     EVENT_TTL,
     FLOW_SCHEMAS,
+    REQUEST_SIGNING,
+    REQUEST_APPROVING,
+    REQUEST_CLEANING,
 )
