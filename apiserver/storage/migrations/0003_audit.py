@@ -1,0 +1,30 @@
+"""The audit log: its table (sql/audit_tables.sql), and the functions that write it."""
+
+from typing import ClassVar
+
+from django.db import migrations
+
+from apiserver.storage import sql
+
+_DROP_OLD = """
+DROP FUNCTION IF EXISTS pp_commit(
+    bigint, text[], text[], text[], text[], text[], text[], text[], bigint[], text[], text[],
+    boolean[], text[], text[]
+);
+"""
+"""Another list of parameters is another function for PostgreSQL."""
+
+
+class Migration(migrations.Migration):
+    dependencies: ClassVar = [("storage", "0002_functions")]
+
+    functions: ClassVar = "52862a96e1162a51"
+    """sql.digest() of what this migration was made for."""
+
+    operations: ClassVar = [
+        migrations.RunSQL(sql.read("audit_tables"), "DROP TABLE audit_entries;"),
+        sql.wall("audit_entries"),
+        migrations.RunSQL(_DROP_OLD, migrations.RunSQL.noop),
+        sql.functions(),
+        migrations.RunSQL("SELECT count(*) FROM pp_keep_audit(0, 7)", migrations.RunSQL.noop),
+    ]
