@@ -11,7 +11,7 @@ import logging
 import ssl
 from pathlib import Path
 
-from controlplane import environment
+from controlplane import auditing, environment
 from controlplane.database import parse_database_url, verify
 from controlplane.datadir import DataDir
 from controlplane.errors import OperatorError
@@ -23,6 +23,7 @@ _OURS = ("lock", "secret.key", "postgres", "log", "ca.crt", "first-start")
 def check() -> None:
     """Everything that `up` needs from outside. Raises OperatorError."""
     _check_values()
+    auditing.check()
     _check_tls_files()
     _check_data_directory(DataDir.from_environment())
     if url := environment.secret("DATABASE_URL"):

@@ -2,8 +2,9 @@
 
 from typing import ClassVar
 
-from django.db import migrations
+from django.db import migrations, models
 
+import apiserver.storage.models
 from apiserver.storage import sql
 
 _DROP_OLD = """
@@ -24,6 +25,30 @@ class Migration(migrations.Migration):
     operations: ClassVar = [
         migrations.RunSQL(sql.read("audit_tables"), "DROP TABLE audit_entries;"),
         sql.wall("audit_entries"),
+        migrations.CreateModel(
+            name="AuditEntry",
+            fields=[
+                ("id", models.UUIDField(primary_key=True, serialize=False)),
+                ("tenant_id", models.BigIntegerField(null=True, verbose_name="tenant")),
+                ("at", models.DateTimeField()),
+                ("resource_version", models.BigIntegerField(verbose_name="version")),
+                ("user_name", models.TextField(verbose_name="user")),
+                ("verb", models.TextField()),
+                ("code", models.IntegerField()),
+                ("api_group", models.TextField(verbose_name="group")),
+                ("resource", models.TextField()),
+                ("namespace", models.TextField()),
+                ("name", models.TextField()),
+                ("data", apiserver.storage.models.JsonTextField()),
+            ],
+            options={
+                "verbose_name": "audit entry",
+                "verbose_name_plural": "audit entries",
+                "db_table": "audit_entries",
+                "ordering": ["-at", "-resource_version"],
+                "managed": False,
+            },
+        ),
         migrations.RunSQL(_DROP_OLD, migrations.RunSQL.noop),
         sql.functions(),
         migrations.RunSQL("SELECT count(*) FROM pp_keep_audit(0, 7)", migrations.RunSQL.noop),

@@ -321,6 +321,7 @@ EVERYWHERE = {
     "apiserver/storage/reader.py": {"counts"},
     "apiserver/storage/relations.py": {"heads", "orphaned", "waiting"},
     "controlplane/console/readonly.py": {"seeing"},
+    "controlplane/management/commands/audit.py": {"_seeing"},
     "controlplane/management/commands/compact.py": {"handle"},
     "controlplane/management/commands/tenant.py": {"_list"},
     "controlplane/tenancy/service.py": {"apply_default_limits", "delete_tenant"},
