@@ -44,6 +44,13 @@ NAMES = frozenset(
         "RUNTIME_CONFIG",
         "SECRET_KEY",
     }
+    | {
+        "AUDIT_LOG_PATH",
+        "AUDIT_POLICY_FILE",
+        "AUDIT_READS_PERCENT",
+        "AUDIT_RETENTION_DAYS",
+        "AUDIT_WEBHOOK_CONFIG_FILE",
+    }
     | {"SECRET_KEY_FILE", "SERVICE_ACCOUNT_ISSUER", "SHUTDOWN_DELAY_SECONDS", "SHUTDOWN_SECONDS"}
     | {
         "TENANT_DOMAIN",

@@ -11,7 +11,7 @@ import logging
 import ssl
 from pathlib import Path
 
-from controlplane import admissionfile, admissionplugins, environment
+from controlplane import admissionfile, admissionplugins, auditing, environment
 from controlplane.database import parse_database_url, verify
 from controlplane.datadir import DataDir
 from controlplane.errors import OperatorError
@@ -21,6 +21,7 @@ from controlplane.supervisor.listener import bind
 def check() -> None:
     """Everything that `up` needs from outside. Raises OperatorError."""
     _check_values()
+    auditing.check()
     _check_tls_files()
     if url := environment.secret("DATABASE_URL"):
         logging.getLogger("psycopg").setLevel(logging.ERROR)  # the failure is said once, here

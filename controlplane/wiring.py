@@ -22,6 +22,8 @@ from admission.chain import Chain
 from admission.order import plugins_in_order
 from admission.webhooks.call import Caller
 from apiserver.aggregation.aggregator import Aggregator
+from apiserver.audit import counts
+from apiserver.audit.recorder import Recorder
 from apiserver.authn.clientca import ClientAuthority
 from apiserver.authn.frontproxy import FrontProxy
 from apiserver.authz.lastmodes import LastModes
@@ -55,12 +57,13 @@ from apiserver.registry.scope import Tenant
 from apiserver.registry.seeding import Seeder
 from apiserver.registry.services import SERVICES, ServiceHook
 from apiserver.request import DEFAULT_TENANT
+from apiserver.storage.auditlog import AuditLog, keep_days_forever
 from apiserver.storage.compact import compact_forever
 from apiserver.storage.leases import Candidate
 from apiserver.storage.postgres import PostgresStore
 from apiserver.watch.board import BUCKETS_AT, LAST_MODES_AT, SHARES_AT, Board, shared_file
 from apiserver.watch.watches import MAX_BEHIND, Watches
-from controlplane import admissionfile, admissionplugins, environment
+from controlplane import admissionfile, admissionplugins, auditing, environment
 from controlplane.accounttokens import account_tokens
 from controlplane.certificates import ca_bundle, client_cas
 from controlplane.database import conninfo
@@ -143,9 +146,11 @@ class _LeftAlone:
             await self._quotas.settle(tenant, quota)
 
 
-def make_registry(store: PostgresStore, catalog: TenantCatalog) -> Registry:
+def make_registry(
+    store: PostgresStore, catalog: TenantCatalog, audit: Recorder | None = None
+) -> Registry:
     """The registry over an open store, with watches that have not been started and a catalog that
-    nobody follows yet."""
+    nobody follows yet. audit: None: writes are kept by the policy, and nothing else."""
     index = index_with(catalog)
     client = webhook_client()
     provision = Provision()
@@ -176,6 +181,7 @@ def make_registry(store: PostgresStore, catalog: TenantCatalog) -> Registry:
         index=index,
         gates=Gates.of(features.ENABLED),
         webhooks=client,
+        audit=audit or Recorder(auditing.policy()),
     )
     provision.registry = registry
     registry.watches.when_idle(registry.chain.forget)
@@ -214,7 +220,10 @@ async def start_server() -> Server:
     store = PostgresStore(dsn, hints_conninfo=settings.POLYPLANE_HINTS_DSN or dsn)
     await store.open()
     catalog = TenantCatalog()
-    registry = make_registry(store, catalog)
+    audit = auditing.recorder()
+    rows = AuditLog(store.database, lambda: counts.lost("audit-table"))
+    audit.table = rows
+    registry = make_registry(store, catalog, audit)
     watches = registry.watches
     watches.when_idle(forget)
     await watches.start()
@@ -238,11 +247,14 @@ async def start_server() -> Server:
         used=server.seeder.take_used,
     )
     controllers.start()
-    upkeep = [asyncio.create_task(compact_forever(store.database, holder))]
+    sweeps = [
+        asyncio.create_task(compact_forever(store.database, holder)),
+        asyncio.create_task(keep_days_forever(store.database, holder, auditing.retention_days())),
+    ]
     if ttl := environment.number("EVENT_TTL_SECONDS", TTL):
         expiry = EventExpiry(store, candidate, controllers_off(store), ttl)
-        upkeep.append(asyncio.create_task(expiry.run_forever()))
-    server.stop = lambda: _stop(server, controllers, aggregation, upkeep)
+        sweeps.append(asyncio.create_task(expiry.run_forever()))
+    server.stop = lambda: _stop(server, controllers, aggregation, sweeps, rows)
     server.started = True
     return server
 
@@ -272,6 +284,7 @@ def _server(
         shares=Shares(shared, SHARES_AT),
         last_modes=LastModes(shared, LAST_MODES_AT),
         flags=environment.flags(),
+        audit=registry.audit,
     )
 
 
@@ -317,7 +330,8 @@ async def _stop(
     server: Server,
     controllers: Controllers,
     aggregation: AggregationController,
-    upkeep: Sequence[asyncio.Task[None]],
+    sweeps: Sequence[asyncio.Task[None]],
+    rows: AuditLog,
 ) -> None:
     await server.registry.watches.stop()
     await aggregation.stop()
@@ -325,9 +339,11 @@ async def _stop(
         server.aggregator.stop()
     await controllers.stop()
     await server.registry.webhooks.close()
-    for task in upkeep:
-        task.cancel()
-    await asyncio.gather(*upkeep, return_exceptions=True)
+    for sweep in sweeps:
+        sweep.cancel()
+    await asyncio.gather(*sweeps, return_exceptions=True)
+    await rows.close()
+    await asyncio.gather(*(asyncio.to_thread(s.close) for s in server.audit.sinks))
     store = server.registry.store
     assert isinstance(store, PostgresStore)
     await store.close()
