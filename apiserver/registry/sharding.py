@@ -25,6 +25,7 @@ from apiserver.cel.syntax.ast import (
     MapExpr,
     Select,
 )
+from apiserver.cel.syntax.parser import MAX_DEPTH
 from apiserver.cel.syntax.parser import parse as parse_cel
 from apiserver.golang.strconv import go_quote
 
@@ -93,7 +94,9 @@ def parse(text: str) -> ShardSelector:
     try:
         tree, errors = parse_cel(text, {})
     except RecursionError:
-        raise ShardError("CEL parse error: max recursion depth exceeded") from None
+        raise ShardError(
+            f"CEL parse error: expression recursion limit exceeded: {MAX_DEPTH}"
+        ) from None
     if tree is None:
         raise ShardError(f"CEL parse error: {errors[0].message}")
     found = [_range(call) for call in _calls(tree)]
