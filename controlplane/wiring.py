@@ -44,6 +44,7 @@ from apiserver.kinds.served import Resource
 from apiserver.meta import features
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.objects import Object
+from apiserver.registry import sharding
 from apiserver.registry.authorizer import RbacAuthorizer, decide
 from apiserver.registry.core import Registry
 from apiserver.registry.customcatalog import TenantCatalog
@@ -75,6 +76,8 @@ from controlplane.webhooks import webhook_client
 def index_with(catalog: TenantCatalog) -> Any:
     """The watch caches' index: labels and selectable fields of a stored object."""
 
+    sharded = features.enabled(sharding.GATE)
+
     def index(resource: GroupResource, data: bytes) -> tuple[Mapping[str, str], Mapping[str, str]]:
         obj = orjson.loads(data)
         metadata = obj["metadata"]
@@ -82,6 +85,8 @@ def index_with(catalog: TenantCatalog) -> Any:
             "metadata.name": metadata["name"],
             "metadata.namespace": metadata.get("namespace", ""),
         }
+        if sharded:
+            fields[sharding.UID_HASH] = sharding.hash_of(metadata.get("uid", ""))
         served = catalog.stored(resource)
         if served is None:
             return metadata.get("labels") or {}, CustomFields(fields, data)
