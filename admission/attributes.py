@@ -130,7 +130,8 @@ class Attributes:
 
     Mutating plugins change ``object``, in place or by setting another one. warnings: texts for
     Warning headers; audit: what policies and webhooks tell the audit log (`annotate`);
-    reinvocation: of the mutating run at hand."""
+    reinvocation: of the mutating run at hand; charged: whether a quota of the namespace was charged
+    for the write."""
 
     tenant: int
     operation: Operation
@@ -149,6 +150,7 @@ class Attributes:
     audit: dict[str, str] = field(default_factory=dict)
     reinvocation: Reinvocation = field(default_factory=Reinvocation)
     bounds: Bounds = UNBOUNDED
+    charged: bool = False
 
     group_resource: GroupResource = field(init=False)
     """Of ``resource``; every plugin asks for it."""

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from apiserver.meta.objects import Object
+from apiserver.meta.once import once
 
 
 class Violation(NamedTuple):
@@ -36,7 +36,7 @@ class Pod:
         """securityContext of the pod."""
         return self.spec.get("securityContext") or {}
 
-    @cached_property
+    @once
     def containers(self) -> Sequence[tuple[str, Object, Mapping[str, Any]]]:
         """(name, container, its securityContext) of all, in the order in which they are named."""
         members = ("initContainers", "containers", "ephemeralContainers")

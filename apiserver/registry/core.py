@@ -80,12 +80,20 @@ Supply = Callable[[Tenant, str], Awaitable[None]]
 """Makes what a new namespace lacks: (tenant, the namespace's name)."""
 
 
+Recount = Callable[[int, str], None]
+"""Counts the quotas of a namespace again, soon: (tenant, the namespace's name)."""
+
+
+def _nobody_counts(tenant: int, namespace: str) -> None:
+    """Where no controllers run."""
+
+
 @dataclass(slots=True)
 class Registry:
     """hooks: by storage GroupResource; manager: the FieldManager of a resource; sign: keyed hash of
     a message; index: labels and selectable fields of a stored object; gates: those of declarative
     validation; webhooks: who calls them; supplies: by storage GroupResource and name, who makes
-    what every namespace has and a new one may not have yet."""
+    what every namespace has and a new one may not have yet; recount: who counts quotas."""
 
     store: Store
     watches: Watches
@@ -98,6 +106,7 @@ class Registry:
     gates: Gates = DEFAULT_GATES
     webhooks: WebhookClient = field(default_factory=WebhookClient)
     supplies: dict[tuple[GroupResource, str], Supply] = field(default_factory=dict)
+    recount: Recount = _nobody_counts
     converter: Converter = field(init=False)
 
     def __post_init__(self) -> None:
