@@ -54,6 +54,12 @@ class Lookup(Protocol):
         """All objects of a resource, of one namespace or (namespace "") of all. The sequence is the
         same one until an object changes."""
 
+    async def first(
+        self, resource: GroupResource, namespace: str, most: int
+    ) -> tuple[Sequence[Object], int]:
+        """Up to ``most`` of `list`, in key order, and how many there are. Others may use the loop
+        meanwhile."""
+
     async def select(
         self, resource: GroupResource, namespace: str, selector: LabelSelector, most: int
     ) -> Sequence[Object]:

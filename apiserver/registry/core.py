@@ -3,6 +3,7 @@ and encoding objects."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
@@ -216,6 +217,8 @@ class Registry:
         )
 
 
+_PARSED = 20
+"""Objects that are parsed before others may use the loop."""
 _LOOK = 10
 """Steps (`apiserver.effort`) for comparing one object's labels with a selector."""
 
@@ -245,6 +248,17 @@ class CacheLookup:
     async def settled(self, resource: GroupResource, seconds: float) -> Sequence[Object]:
         cache = await self._registry.watches.cache(self._tenant.id, resource)
         return cache.settled(seconds).shared
+
+    async def first(
+        self, resource: GroupResource, namespace: str, most: int
+    ) -> tuple[Sequence[Object], int]:
+        entries = (await self._registry.watches.cache(self._tenant.id, resource)).select(namespace)
+        found = []
+        for entry in entries[:most]:
+            found.append(entry.shared)
+            if len(found) % _PARSED == 0:
+                await asyncio.sleep(0)
+        return found, len(entries)
 
     async def select(
         self, resource: GroupResource, namespace: str, selector: LabelSelector, most: int
