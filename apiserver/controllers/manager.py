@@ -37,7 +37,7 @@ from apiserver.controllers.requestcleaner import RequestCleaner
 from apiserver.controllers.rootca import RootCertificate
 from apiserver.controllers.serviceaccounts import NAMESPACES, DefaultAccount
 from apiserver.controllers.systemnamespaces import SystemNamespaces
-from apiserver.controllers.turns import Turns
+from apiserver.controllers.turns import turns
 from apiserver.controllers.upkeep import Keeper, TurnedOff, Upkeep
 from apiserver.errors import ApiError
 from apiserver.meta.objects import Object
@@ -124,7 +124,7 @@ class Controllers:
         self._tasks: dict[tuple[int, ObjectKey, str, Duty], asyncio.Task[None]] = {}
         self._gone, self._owned = Batches[Identity](), Batches[None]()
         self._references, self._unresolved = SeenReferences(), Backoff(SWEEP)
-        self._turns = Turns()
+        self._turns = turns()
         self._collecting: dict[int, asyncio.Task[None]] = {}
         self._loops: list[asyncio.Task[None]] = []
         self._stopped = False
@@ -132,6 +132,7 @@ class Controllers:
         self._upkeep = Upkeep(self._keepers(registry, trust), tenant_of, turned_off)
         registry.store.observe(self._committed)
         registry.store.observe(self._upkeep.committed)
+        registry.recount = partial(self._upkeep.wanted, names.QUOTA)
         for resource, own_name, controller in IN_EVERY_NAMESPACE:
             registry.supplies[resource, own_name] = partial(self._supply, controller)
 

@@ -13,7 +13,8 @@ k8s.io/apiserver ``registry/generic/registry/store.go``, ``registry/rest/{create
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from admission.attributes import Attributes
@@ -172,6 +173,18 @@ async def admit(w: Writing) -> None:
     """Validating admission, of the object as it will be stored. Raises ApiError to refuse."""
     w.attributes.object = w.target.shown(w.scope, w.new)
     await w.registry.chain.validate(w.attributes, w.registry.lookup(w.scope.tenant, w.asker))
+
+
+@contextmanager
+def charged(w: Writing) -> Iterator[None]:
+    """Around all that follows once quotas may have been charged for the write. One that comes to
+    nothing, or whose client went away, has them counted again: perhaps it is stored after all."""
+    try:
+        yield
+    except BaseException:
+        if w.attributes.charged:
+            w.registry.recount(w.scope.tenant.id, w.scope.namespace)
+        raise
 
 
 async def settle(w: Writing) -> None:
