@@ -17,7 +17,7 @@ REPOSITORY = PACKAGE.parent
 """The clone. After `pip install` it is site-packages, where only packages lie: see `clone()`."""
 
 NAMES = frozenset(
-    {"DISABLE_ADMISSION_PLUGINS", "ENABLE_ADMISSION_PLUGINS"}
+    {"ADVERTISE_ADDRESS", "DISABLE_ADMISSION_PLUGINS", "ENABLE_ADMISSION_PLUGINS"}
     | {
         "ALLOWED_HOSTS",
         "ALLOW_UNSAFE_DATABASE",

@@ -29,6 +29,7 @@ from apiserver.controllers.crd import DefinitionController
 from apiserver.controllers.eventexpiry import TTL, EventExpiry
 from apiserver.controllers.manager import Controllers, TenantOf
 from apiserver.controllers.quotas import QuotaStatus
+from apiserver.controllers.servers import Servers
 from apiserver.controllers.upkeep import TurnedOff
 from apiserver.endpoints.metrics import forget
 from apiserver.endpoints.server import Defaults, Server
@@ -59,6 +60,7 @@ from apiserver.watch.board import LAST_MODES_AT, SHARES_AT, Board, shared_file
 from apiserver.watch.watches import MAX_BEHIND, Watches
 from controlplane import admissionplugins, environment
 from controlplane.accounttokens import account_tokens
+from controlplane.advertised import advertised_address
 from controlplane.certificates import ca_bundle
 from controlplane.database import conninfo
 from controlplane.tenancy.directory import Directory, Fetch
@@ -226,16 +228,25 @@ async def start_server() -> Server:
         turned_off=controllers_off(store),
         ca_bundle=ca_bundle(),
         front_proxy=front_proxy,
+        servers=Servers(
+            store.database, advertised_address(), settings.POLYPLANE_PORT, socket.gethostname()
+        ),
         used=server.seeder.take_used,
     )
     controllers.start()
-    upkeep = [asyncio.create_task(compact_forever(store.database, holder))]
-    if ttl := environment.number("EVENT_TTL_SECONDS", TTL):
-        expiry = EventExpiry(store, candidate, controllers_off(store), ttl)
-        upkeep.append(asyncio.create_task(expiry.run_forever()))
+    upkeep = _log_upkeep(store, candidate)
     server.stop = lambda: _stop(server, controllers, aggregation, upkeep)
     server.started = True
     return server
+
+
+def _log_upkeep(store: PostgresStore, candidate: Candidate) -> list[asyncio.Task[None]]:
+    """What makes the log shorter, and ends Events by it."""
+    tasks = [asyncio.create_task(compact_forever(store.database, candidate.holder))]
+    if ttl := environment.number("EVENT_TTL_SECONDS", TTL):
+        expiry = EventExpiry(store, candidate, controllers_off(store), ttl)
+        tasks.append(asyncio.create_task(expiry.run_forever()))
+    return tasks
 
 
 def _server(
@@ -252,7 +263,7 @@ def _server(
         definitions=definitions,
         directory=Directory(fetcher(store)),
         authorizer=RbacAuthorizer(registry),
-        seeder=Seeder(registry),
+        seeder=Seeder(registry, settings.POLYPLANE_PORT),
         git_version=GIT_VERSION,
         tokens=account_tokens(settings.SECRET_KEY),
         livez_grace=float(environment.number("LIVEZ_GRACE_SECONDS", 0)),
