@@ -22,12 +22,15 @@ from admission.chain import Chain
 from admission.order import plugins_in_order
 from admission.webhooks.call import Caller
 from apiserver.aggregation.aggregator import Aggregator
+from apiserver.audit import counts
+from apiserver.audit.recorder import Recorder
+from apiserver.authn.clientca import ClientAuthority
 from apiserver.authn.frontproxy import FrontProxy
 from apiserver.authz.lastmodes import LastModes
 from apiserver.controllers.aggregation import AggregationController
 from apiserver.controllers.crd import DefinitionController
 from apiserver.controllers.eventexpiry import TTL, EventExpiry
-from apiserver.controllers.manager import Controllers, TenantOf
+from apiserver.controllers.manager import Controllers, TenantOf, Trust
 from apiserver.controllers.quotas import QuotaStatus
 from apiserver.controllers.servers import Servers
 from apiserver.controllers.upkeep import TurnedOff
@@ -35,6 +38,7 @@ from apiserver.endpoints.metrics import forget
 from apiserver.endpoints.server import Defaults, Server
 from apiserver.endpoints.webhook_counts import WebhookCounts
 from apiserver.fieldmanager.manager import FieldManager
+from apiserver.flow.buckets import Buckets
 from apiserver.flow.shares import Shares
 from apiserver.kinds.declarative.run import Gates
 from apiserver.kinds.served import Resource
@@ -48,20 +52,22 @@ from apiserver.registry.customfields import CustomFields
 from apiserver.registry.definitionnames import DefinitionHook
 from apiserver.registry.definitions import DEFINITIONS, Change
 from apiserver.registry.managers import make_manager
+from apiserver.registry.provision import Provision
 from apiserver.registry.quota import Quotas
 from apiserver.registry.scope import Tenant
 from apiserver.registry.seeding import Seeder
 from apiserver.registry.services import SERVICES, ServiceHook
 from apiserver.request import DEFAULT_TENANT
+from apiserver.storage.auditlog import AuditLog, keep_days_forever
 from apiserver.storage.compact import compact_forever
 from apiserver.storage.leases import Candidate
 from apiserver.storage.postgres import PostgresStore
-from apiserver.watch.board import LAST_MODES_AT, SHARES_AT, Board, shared_file
+from apiserver.watch.board import BUCKETS_AT, LAST_MODES_AT, SHARES_AT, Board, shared_file
 from apiserver.watch.watches import MAX_BEHIND, Watches
-from controlplane import admissionplugins, environment
+from controlplane import admissionfile, admissionplugins, auditing, environment
 from controlplane.accounttokens import account_tokens
 from controlplane.advertised import advertised_address
-from controlplane.certificates import ca_bundle
+from controlplane.certificates import ca_bundle, client_cas
 from controlplane.database import conninfo
 from controlplane.tenancy.directory import Directory, Fetch
 from controlplane.version import GIT_VERSION
@@ -142,17 +148,21 @@ class _LeftAlone:
             await self._quotas.settle(tenant, quota)
 
 
-def make_registry(store: PostgresStore, catalog: TenantCatalog) -> Registry:
+def make_registry(
+    store: PostgresStore, catalog: TenantCatalog, audit: Recorder | None = None
+) -> Registry:
     """The registry over an open store, with watches that have not been started and a catalog that
-    nobody follows yet."""
+    nobody follows yet. audit: None: writes are kept by the policy, and nothing else."""
     index = index_with(catalog)
     client = webhook_client()
+    provision = Provision()
+    board = environment.text("BOARD_FD")
     registry = Registry(
         store=store,
         watches=Watches(
             store,
             index,
-            board=Board.inherited(environment.text("BOARD_FD")),
+            board=Board.inherited(board),
             max_behind=max_unread(),
         ),
         chain=Chain(
@@ -160,7 +170,10 @@ def make_registry(store: PostgresStore, catalog: TenantCatalog) -> Registry:
                 _LeftAlone(Quotas(store, catalog), controllers_off(store)),
                 decide,
                 Caller(client, WebhookCounts()),
+                provision,
                 admissionplugins.enabled(),
+                admissionfile.read(),
+                Buckets(shared_file(board), BUCKETS_AT),
             )
         ),
         catalog=catalog,
@@ -170,7 +183,9 @@ def make_registry(store: PostgresStore, catalog: TenantCatalog) -> Registry:
         index=index,
         gates=Gates.of(features.ENABLED),
         webhooks=client,
+        audit=audit or Recorder(auditing.policy()),
     )
+    provision.registry = registry
     registry.watches.when_idle(registry.chain.forget)
     return registry
 
@@ -207,7 +222,10 @@ async def start_server() -> Server:
     store = PostgresStore(dsn, hints_conninfo=settings.POLYPLANE_HINTS_DSN or dsn)
     await store.open()
     catalog = TenantCatalog()
-    registry = make_registry(store, catalog)
+    audit = auditing.recorder()
+    rows = AuditLog(store.database, lambda: counts.lost("audit-table"))
+    audit.table = rows
+    registry = make_registry(store, catalog, audit)
     watches = registry.watches
     watches.when_idle(forget)
     await watches.start()
@@ -216,6 +234,7 @@ async def start_server() -> Server:
     catalog.follow(watches, definitions)
     server = _server(registry, catalog, definitions, store)
     policy, front_proxy = registry.webhooks.policy, FrontProxy(settings.SECRET_KEY.encode())
+    clients = ClientAuthority(settings.SECRET_KEY.encode())
     server.aggregator = Aggregator(registry, policy, front_proxy)
     candidate = Candidate(store.database, holder)
     aggregation = AggregationController(registry, server.aggregator, candidate, catalog.used)
@@ -226,23 +245,29 @@ async def start_server() -> Server:
         holder,
         definitions,
         turned_off=controllers_off(store),
-        ca_bundle=ca_bundle(),
-        front_proxy=front_proxy,
-        servers=Servers(
-            store.database, advertised_address(), settings.POLYPLANE_PORT, socket.gethostname()
-        ),
+        trust=Trust(ca_bundle(), front_proxy, clients, client_cas()),
+        servers=_servers(store),
         used=server.seeder.take_used,
     )
     controllers.start()
-    upkeep = _log_upkeep(store, candidate)
-    server.stop = lambda: _stop(server, controllers, aggregation, upkeep)
+    sweeps = _sweeps(store, candidate)
+    server.stop = lambda: _stop(server, controllers, aggregation, sweeps, rows)
     server.started = True
     return server
 
 
-def _log_upkeep(store: PostgresStore, candidate: Candidate) -> list[asyncio.Task[None]]:
-    """What makes the log shorter, and ends Events by it."""
-    tasks = [asyncio.create_task(compact_forever(store.database, candidate.holder))]
+def _servers(store: PostgresStore) -> Servers:
+    port, hostname = settings.POLYPLANE_PORT, socket.gethostname()
+    return Servers(store.database, advertised_address(), port, hostname)
+
+
+def _sweeps(store: PostgresStore, candidate: Candidate) -> list[asyncio.Task[None]]:
+    """What makes logs shorter, and ends Events by theirs."""
+    database, holder = store.database, candidate.holder
+    tasks = [
+        asyncio.create_task(compact_forever(database, holder)),
+        asyncio.create_task(keep_days_forever(database, holder, auditing.retention_days())),
+    ]
     if ttl := environment.number("EVENT_TTL_SECONDS", TTL):
         expiry = EventExpiry(store, candidate, controllers_off(store), ttl)
         tasks.append(asyncio.create_task(expiry.run_forever()))
@@ -274,6 +299,7 @@ def _server(
         shares=Shares(shared, SHARES_AT),
         last_modes=LastModes(shared, LAST_MODES_AT),
         flags=environment.flags(),
+        audit=registry.audit,
     )
 
 
@@ -319,7 +345,8 @@ async def _stop(
     server: Server,
     controllers: Controllers,
     aggregation: AggregationController,
-    upkeep: Sequence[asyncio.Task[None]],
+    sweeps: Sequence[asyncio.Task[None]],
+    rows: AuditLog,
 ) -> None:
     await server.registry.watches.stop()
     await aggregation.stop()
@@ -327,9 +354,11 @@ async def _stop(
         server.aggregator.stop()
     await controllers.stop()
     await server.registry.webhooks.close()
-    for task in upkeep:
-        task.cancel()
-    await asyncio.gather(*upkeep, return_exceptions=True)
+    for sweep in sweeps:
+        sweep.cancel()
+    await asyncio.gather(*sweeps, return_exceptions=True)
+    await rows.close()
+    await asyncio.gather(*(asyncio.to_thread(s.close) for s in server.audit.sinks))
     store = server.registry.store
     assert isinstance(store, PostgresStore)
     await store.close()

@@ -14,8 +14,9 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
-from typing import Literal
+from typing import Literal, NamedTuple
 
+from apiserver.authn.clientca import ClientAuthority
 from apiserver.authn.frontproxy import FrontProxy
 from apiserver.controllers import names, namespaces, rootca, serviceaccounts
 from apiserver.controllers.accountsecrets import AccountSecrets
@@ -23,6 +24,7 @@ from apiserver.controllers.actions import Actions
 from apiserver.controllers.aggregatedroles import AggregatedRoles
 from apiserver.controllers.batches import Backoff, Batches, SeenReferences
 from apiserver.controllers.bootstrap import BootstrapRoles, LocalServices
+from apiserver.controllers.certificaterequests import RequestApprover, RequestSigner
 from apiserver.controllers.crd import DefinitionController
 from apiserver.controllers.finishedjobs import FinishedJobs
 from apiserver.controllers.flowschemas import DanglingSchemas
@@ -33,6 +35,7 @@ from apiserver.controllers.ownlease import OwnLease
 from apiserver.controllers.ownservice import OwnService
 from apiserver.controllers.policystatus import PolicyStatus
 from apiserver.controllers.quotas import QuotaStatus
+from apiserver.controllers.requestcleaner import RequestCleaner
 from apiserver.controllers.rootca import RootCertificate
 from apiserver.controllers.servers import Servers
 from apiserver.controllers.serviceaccounts import NAMESPACES, DefaultAccount
@@ -77,6 +80,21 @@ _ANY = ObjectKey("", "", "", "")
 TenantOf = Callable[[int], Awaitable[Tenant | None]]
 
 
+class Trust(NamedTuple):
+    """Whom certificates come from. ca_bundle: verifies this server's, in PEM; front_proxy: what
+    tenants' own API servers know this one by, None where there are none; client_authority: signs
+    client certificates, None where nobody does; client_cas: the installation's authorities of
+    client certificates, in PEM."""
+
+    ca_bundle: str = ""
+    front_proxy: FrontProxy | None = None
+    client_authority: ClientAuthority | None = None
+    client_cas: str = ""
+
+
+NO_TRUST = Trust()
+
+
 async def nothing_off(tenant: int) -> Sequence[str]:
     """Every tenant has all controllers."""
     return ()
@@ -91,16 +109,13 @@ class Controllers:
         holder: str,
         definitions: DefinitionController,
         turned_off: TurnedOff = nothing_off,
-        ca_bundle: str = "",
-        front_proxy: FrontProxy | None = None,
+        trust: Trust = NO_TRUST,
         servers: Servers | None = None,
         used: Callable[[], Collection[int]] = tuple,
     ) -> None:
         """holder: names this process in elections; definitions: sees to
-        CustomResourceDefinitions; ca_bundle: certificates in PEM that verify this server's;
-        front_proxy: what tenants' own API servers know this one by, None where there are none;
-        servers: where this one and others are; used: the tenants that requests have come for since
-        the last call."""
+        CustomResourceDefinitions; servers: where this one and others are; used: the tenants that
+        requests have come for since the last call."""
         self._database, self._tenant_of, self._holder = database, tenant_of, holder
         self._definitions, self._servers = definitions, servers
         self._relations = Relations(database)
@@ -114,20 +129,17 @@ class Controllers:
         self._loops: list[asyncio.Task[None]] = []
         self._stopped = False
         self._turned_off, self._used = turned_off, used
-        keepers = self._keepers(registry, ca_bundle, front_proxy)
-        self._upkeep = Upkeep(keepers, tenant_of, turned_off)
+        self._upkeep = Upkeep(self._keepers(registry, trust), tenant_of, turned_off)
         registry.store.observe(self._committed)
         registry.store.observe(self._upkeep.committed)
         for resource, own_name, controller in IN_EVERY_NAMESPACE:
             registry.supplies[resource, own_name] = partial(self._supply, controller)
 
-    def _keepers(
-        self, registry: Registry, ca_bundle: str, front_proxy: FrontProxy | None
-    ) -> list[Keeper]:
+    def _keepers(self, registry: Registry, trust: Trust) -> list[Keeper]:
         keepers: list[Keeper] = [
             SystemNamespaces(self._actions, self._relations),
             DefaultAccount(self._actions, self._relations),
-            RootCertificate(self._actions, self._relations, ca_bundle),
+            RootCertificate(self._actions, self._relations, trust.ca_bundle),
             PolicyStatus(self._actions, self._relations),
             AccountSecrets(self._actions, self._relations),
             AggregatedRoles(self._actions, self._relations),
@@ -135,12 +147,17 @@ class Controllers:
             BootstrapRoles(self._actions, self._relations),
             LocalServices(self._actions, self._relations),
             DanglingSchemas(self._actions, self._relations),
+            RequestApprover(self._actions, self._relations),
+            RequestCleaner(self._actions, self._relations),
             QuotaStatus(Quotas(registry.store, registry.catalog), self._relations),
         ]
-        if front_proxy is not None:
-            keepers.append(FrontProxyAuthority(self._actions, self._relations, front_proxy))
+        known, clients = (self._actions, self._relations), trust.client_authority
+        if clients is not None:
+            keepers.append(RequestSigner(*known, clients))
+        if (front := trust.front_proxy) is not None:
+            keepers.append(FrontProxyAuthority(*known, front, clients, trust.client_cas))
         if (servers := self._servers) is not None:
-            keepers.append(OwnService(self._actions, self._relations, servers))
+            keepers.append(OwnService(*known, servers))
             keepers.append(OwnLease(self._actions, servers))
         return keepers
 

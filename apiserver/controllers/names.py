@@ -19,6 +19,9 @@ EVENT_TTL = "event-ttl-controller"
 OWN_SERVICE = "kubernetes-service-controller"
 OWN_LEASE = "kube-apiserver-identity-lease-controller"
 FLOW_SCHEMAS = "priority-and-fairness-config-controller"
+REQUEST_SIGNING = "certificatesigningrequest-signing-controller"
+REQUEST_APPROVING = "certificatesigningrequest-approving-controller"
+REQUEST_CLEANING = "certificatesigningrequest-cleaner-controller"
 
 CONTROLLERS = (
     NAMESPACE,
@@ -37,4 +40,7 @@ CONTROLLERS = (
     FLOW_SCHEMAS,
     OWN_SERVICE,
     OWN_LEASE,
+    REQUEST_SIGNING,
+    REQUEST_APPROVING,
+    REQUEST_CLEANING,
 )
