@@ -45,6 +45,7 @@ from apiserver.kinds.served import Resource
 from apiserver.meta import features
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.objects import Object
+from apiserver.registry import sharding
 from apiserver.registry.authorizer import RbacAuthorizer, decide
 from apiserver.registry.core import Registry
 from apiserver.registry.customcatalog import TenantCatalog
@@ -77,6 +78,8 @@ from controlplane.webhooks import webhook_client
 def index_with(catalog: TenantCatalog) -> Any:
     """The watch caches' index: labels and selectable fields of a stored object."""
 
+    sharded = features.enabled(sharding.GATE)
+
     def index(resource: GroupResource, data: bytes) -> tuple[Mapping[str, str], Mapping[str, str]]:
         obj = orjson.loads(data)
         metadata = obj["metadata"]
@@ -84,6 +87,8 @@ def index_with(catalog: TenantCatalog) -> Any:
             "metadata.name": metadata["name"],
             "metadata.namespace": metadata.get("namespace", ""),
         }
+        if sharded:
+            fields[sharding.UID_HASH] = sharding.hash_of(metadata.get("uid", ""))
         served = catalog.stored(resource)
         if served is None:
             return metadata.get("labels") or {}, CustomFields(fields, data)
@@ -250,28 +255,28 @@ async def start_server() -> Server:
         used=server.seeder.take_used,
     )
     controllers.start()
-    sweeps = _sweeps(store, candidate)
+    sweeps = _sweeps(store, holder)
     server.stop = lambda: _stop(server, controllers, aggregation, sweeps, rows)
     server.started = True
     return server
 
 
+def _sweeps(store: PostgresStore, holder: str) -> list[asyncio.Task[None]]:
+    """What ends by its age: the log's past, audit entries, Events."""
+    sweeps = [
+        asyncio.create_task(compact_forever(store.database, holder)),
+        asyncio.create_task(keep_days_forever(store.database, holder, auditing.retention_days())),
+    ]
+    if ttl := environment.number("EVENT_TTL_SECONDS", TTL):
+        candidate = Candidate(store.database, holder)
+        expiry = EventExpiry(store, candidate, controllers_off(store), ttl)
+        sweeps.append(asyncio.create_task(expiry.run_forever()))
+    return sweeps
+
+
 def _servers(store: PostgresStore) -> Servers:
     port, hostname = settings.POLYPLANE_PORT, socket.gethostname()
     return Servers(store.database, advertised_address(), port, hostname)
-
-
-def _sweeps(store: PostgresStore, candidate: Candidate) -> list[asyncio.Task[None]]:
-    """What makes logs shorter, and ends Events by theirs."""
-    database, holder = store.database, candidate.holder
-    tasks = [
-        asyncio.create_task(compact_forever(database, holder)),
-        asyncio.create_task(keep_days_forever(database, holder, auditing.retention_days())),
-    ]
-    if ttl := environment.number("EVENT_TTL_SECONDS", TTL):
-        expiry = EventExpiry(store, candidate, controllers_off(store), ttl)
-        tasks.append(asyncio.create_task(expiry.run_forever()))
-    return tasks
 
 
 def _server(
