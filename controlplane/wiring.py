@@ -32,6 +32,7 @@ from apiserver.controllers.crd import DefinitionController
 from apiserver.controllers.eventexpiry import TTL, EventExpiry
 from apiserver.controllers.manager import Controllers, TenantOf, Trust
 from apiserver.controllers.quotas import QuotaStatus
+from apiserver.controllers.servers import Servers
 from apiserver.controllers.upkeep import TurnedOff
 from apiserver.endpoints.metrics import forget
 from apiserver.endpoints.server import Defaults, Server
@@ -66,6 +67,7 @@ from apiserver.watch.board import BUCKETS_AT, LAST_MODES_AT, SHARES_AT, Board, s
 from apiserver.watch.watches import MAX_BEHIND, Watches
 from controlplane import admissionfile, admissionplugins, auditing, environment
 from controlplane.accounttokens import account_tokens
+from controlplane.advertised import advertised_address
 from controlplane.certificates import ca_bundle, client_cas
 from controlplane.database import conninfo
 from controlplane.tenancy.directory import Directory, Fetch
@@ -249,6 +251,7 @@ async def start_server() -> Server:
         definitions,
         turned_off=controllers_off(store),
         trust=Trust(ca_bundle(), front_proxy, clients, client_cas()),
+        servers=_servers(store),
         used=server.seeder.take_used,
     )
     controllers.start()
@@ -271,6 +274,11 @@ def _sweeps(store: PostgresStore, holder: str) -> list[asyncio.Task[None]]:
     return sweeps
 
 
+def _servers(store: PostgresStore) -> Servers:
+    port, hostname = settings.POLYPLANE_PORT, socket.gethostname()
+    return Servers(store.database, advertised_address(), port, hostname)
+
+
 def _server(
     registry: Registry,
     catalog: TenantCatalog,
@@ -285,7 +293,7 @@ def _server(
         definitions=definitions,
         directory=Directory(fetcher(store)),
         authorizer=RbacAuthorizer(registry),
-        seeder=Seeder(registry),
+        seeder=Seeder(registry, settings.POLYPLANE_PORT),
         git_version=GIT_VERSION,
         tokens=account_tokens(settings.SECRET_KEY),
         livez_grace=float(environment.number("LIVEZ_GRACE_SECONDS", 0)),

@@ -31,10 +31,13 @@ from apiserver.controllers.flowschemas import DanglingSchemas
 from apiserver.controllers.frontproxyca import FrontProxyAuthority
 from apiserver.controllers.garbage import GarbageCollector
 from apiserver.controllers.ownership import Identity
+from apiserver.controllers.ownlease import OwnLease
+from apiserver.controllers.ownservice import OwnService
 from apiserver.controllers.policystatus import PolicyStatus
 from apiserver.controllers.quotas import QuotaStatus
 from apiserver.controllers.requestcleaner import RequestCleaner
 from apiserver.controllers.rootca import RootCertificate
+from apiserver.controllers.servers import Servers
 from apiserver.controllers.serviceaccounts import NAMESPACES, DefaultAccount
 from apiserver.controllers.systemnamespaces import SystemNamespaces
 from apiserver.controllers.turns import turns
@@ -107,17 +110,14 @@ class Controllers:
         definitions: DefinitionController,
         turned_off: TurnedOff = nothing_off,
         trust: Trust = NO_TRUST,
+        servers: Servers | None = None,
         used: Callable[[], Collection[int]] = tuple,
     ) -> None:
         """holder: names this process in elections; definitions: sees to
-        CustomResourceDefinitions; used: the tenants that requests have come for since the last
-        call."""
-        self._database, self._tenant_of, self._holder, self._definitions = (
-            database,
-            tenant_of,
-            holder,
-            definitions,
-        )
+        CustomResourceDefinitions; servers: where this one and others are; used: the tenants that
+        requests have come for since the last call."""
+        self._database, self._tenant_of, self._holder = database, tenant_of, holder
+        self._definitions, self._servers = definitions, servers
         self._relations = Relations(database)
         self._actions = Actions(registry)
         self._garbage = GarbageCollector(self._actions, self._relations)
@@ -157,6 +157,9 @@ class Controllers:
             keepers.append(RequestSigner(*known, clients))
         if (front := trust.front_proxy) is not None:
             keepers.append(FrontProxyAuthority(*known, front, clients, trust.client_cas))
+        if (servers := self._servers) is not None:
+            keepers.append(OwnService(*known, servers))
+            keepers.append(OwnLease(self._actions, servers))
         return keepers
 
     def start(self) -> None:
@@ -274,6 +277,11 @@ class Controllers:
     async def _follow_use(self) -> None:
         while True:
             await asyncio.sleep(USE)
+            try:
+                if self._servers is not None:
+                    await self._servers.refresh()
+            except StorageError as e:
+                log.info("where other servers are is not known: %s", e)
             self._upkeep.used(self._used())
 
     # --- sweep ------------------------------------------------------------------------------------
