@@ -59,7 +59,7 @@ from apiserver.watch.board import LAST_MODES_AT, SHARES_AT, Board, shared_file
 from apiserver.watch.watches import MAX_BEHIND, Watches
 from controlplane import admissionplugins, environment
 from controlplane.accounttokens import account_tokens
-from controlplane.certificates import ca_bundle, client_cas
+from controlplane.certificates import ca_bundle, client_cas, client_certificates
 from controlplane.database import conninfo
 from controlplane.tenancy.directory import Directory, Fetch
 from controlplane.version import GIT_VERSION
@@ -251,6 +251,7 @@ def _server(
         seeder=Seeder(registry),
         git_version=GIT_VERSION,
         tokens=account_tokens(settings.SECRET_KEY),
+        certificates=client_certificates(settings.SECRET_KEY),
         livez_grace=float(environment.number("LIVEZ_GRACE_SECONDS", 0)),
         anonymous_tenants=frozenset(environment.words("ANONYMOUS_TENANTS") or [DEFAULT_TENANT]),
         tenant_domain=environment.domain("TENANT_DOMAIN"),

@@ -136,7 +136,7 @@ class Entry(ProtocolTypeRouter):  # type: ignore[misc]  # Channels has no types
         secret = bearer_token(request)
         name = await tenant_name(server, request, secret)
         tenant_info = await look_up_tenant(server, name)
-        user = await authenticate(server, unproven(tenant_info, name), secret)
+        user = await authenticate(server, request, unproven(tenant_info, name), secret)
         request.tenant = await enter_tenant(server, name, tenant_info, user)
         if tenant_info is not None and request.tenant.id:
             metrics.enter(request)

@@ -11,6 +11,7 @@ from urllib.parse import parse_qs, quote
 
 from django.http import HttpRequest
 
+from apiserver.authn.clientcertificates import Presented
 from apiserver.endpoints.metric_types import Gauge
 from apiserver.errors import ApiError, RequestEntityTooLarge
 from apiserver.flow.shares import Taken
@@ -32,6 +33,8 @@ MAX_HEADERS = 200
 SERVER_NAME = "polyplane.server_name"
 """Among the extensions of an ASGI scope: the host that the client named when it began TLS (RFC
 6066)."""
+CLIENT_CERTIFICATE = "polyplane.client_certificate"
+"""Likewise: what the client presented when it began TLS, `Presented`."""
 _LOGGED_AUDIT_ID = 64
 _PROTOCOLS = b"sec-websocket-protocol"
 
@@ -44,7 +47,8 @@ class ApiRequest(HttpRequest):
     """info, tenant, user and audit_id are set on the way through the filters; ``warnings`` become
     Warning headers; served: the version that the path leads to, once it is found; counted_as: how
     metrics count the request while it is being served, counted_in: where of its tenant's; taken:
-    what it takes of its tenant's limits.
+    what it takes of its tenant's limits; secret: the bearer token that says who sends it, "" where
+    nothing does, or a certificate.
 
     authorized: set by `filters.authorization.authorize` alone, for `rest.FilterPermission`. A flag
     and nothing that authorization returns, because it speaks against views that somebody routes
@@ -59,6 +63,7 @@ class ApiRequest(HttpRequest):
     counted_as: tuple[str, ...] = ()
     counted_in: Gauge | None = None
     taken: Taken | None = None
+    secret: str = ""
 
     info: RequestInfo
     user: User  # type: ignore[assignment]  # Django's own users live in the console only
@@ -93,6 +98,12 @@ class ApiRequest(HttpRequest):
         Header.Get); "" where it is absent."""
         value = self.raw_headers.get(name)
         return "" if value is None else value.decode("latin-1")
+
+    @property
+    def presented(self) -> Presented | None:
+        """The client's certificate."""
+        extensions = self.scope.get("extensions")
+        return extensions.get(CLIENT_CERTIFICATE) if extensions else None
 
     @property
     def logged_audit_id(self) -> str:

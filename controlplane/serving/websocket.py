@@ -17,7 +17,7 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from websockets.frames import CloseCode
 from websockets.protocol import State
 
-from controlplane.serving import servername
+from controlplane.serving import clientcertificates, servername
 from controlplane.serving.connections import Connections, Seat
 
 MAX_MESSAGE = 64 * 1024
@@ -54,7 +54,10 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
         self._seat.conversation = self
-        self._extensions = servername.extension(transport)
+        self._extensions = {
+            **servername.extension(transport),
+            **clientcertificates.extension(transport),
+        }
 
     async def run_asgi(self) -> None:
         if self._extensions:

@@ -1,5 +1,5 @@
-"""Who sends the request: a bearer token's user, or system:anonymous; then whom the request acts as
-(impersonation).
+"""Who sends the request: whom the client's certificate names, a bearer token's user, or
+system:anonymous; then whom the request acts as (impersonation).
 
 A bearer token is a service account's (`apiserver.authn.serviceaccounts`) or one that an operator
 made (the directory)."""
@@ -27,15 +27,26 @@ NOBODY = User(ANONYMOUS, groups=(UNAUTHENTICATED,))
 _PROTOCOL = "base64url.bearer.authorization.k8s.io."
 
 
-async def authenticate(server: Server, tenant: Tenant, secret: str) -> User:
-    """Who sends a request with the bearer token ``secret`` ("": none) to ``tenant``, which may not
-    be there.
+async def authenticate(server: Server, request: ApiRequest, tenant: Tenant, secret: str) -> User:
+    """Who sends the request to ``tenant``, which may not be there. ``secret``: its bearer token, ""
+    without one. A certificate is looked at first.
 
-    Raises Unauthorized for a token that is not known; nobody is silently made anonymous."""
+    Raises Unauthorized for a token that is not known, and for a certificate that is not good where
+    no good token is beside it; nobody is silently made anonymous."""
+    refused = False
+    if (presented := request.presented) is not None:
+        try:
+            holder = server.certificates.user(presented, tenant.id)
+        except Refused:
+            refused = True
+        else:
+            if holder is not None:
+                return holder
     if not secret:
-        if server.anonymous:
+        if server.anonymous and not refused:
             return NOBODY
         raise Unauthorized
+    request.secret = secret
     try:
         user = await identify(server, tenant, secret)
     except Refused:
