@@ -164,9 +164,15 @@ class Actions:
         await self.change(tenant, item.key, same)
 
     async def change(
-        self, tenant: Tenant, key: ObjectKey, edit: Callable[[Object], bool], subresource: str = ""
+        self,
+        tenant: Tenant,
+        key: ObjectKey,
+        edit: Callable[[Object], bool],
+        subresource: str = "",
+        manager: str = MANAGER,
     ) -> None:
-        """Applies ``edit`` (in place; False: nothing to do) to the object, if it is still there."""
+        """Applies ``edit`` (in place; False: nothing to do) to the object, if it is still there.
+        manager: of the fields that it changes."""
         scope = self.scope(tenant, key, subresource)
         if scope is None:
             return
@@ -176,7 +182,7 @@ class Actions:
             return obj
 
         try:
-            await update(self.registry, scope, Edit(edited), Request(MANAGER))
+            await update(self.registry, scope, Edit(edited), Request(manager))
         except NotFound:
             return
 

@@ -18,6 +18,7 @@ from typing import Literal, NamedTuple
 
 from apiserver.authn.clientca import ClientAuthority
 from apiserver.authn.frontproxy import FrontProxy
+from apiserver.authn.serviceaccounts import AccountTokens
 from apiserver.controllers import names, namespaces, rootca, serviceaccounts
 from apiserver.controllers.accountsecrets import AccountSecrets
 from apiserver.controllers.actions import Actions
@@ -78,12 +79,13 @@ class Trust(NamedTuple):
     """Whom certificates come from. ca_bundle: verifies this server's, in PEM; front_proxy: what
     tenants' own API servers know this one by, None where there are none; client_authority: signs
     client certificates, None where nobody does; client_cas: the installation's authorities of
-    client certificates, in PEM."""
+    client certificates, in PEM; tokens: issues those of service accounts."""
 
     ca_bundle: str = ""
     front_proxy: FrontProxy | None = None
     client_authority: ClientAuthority | None = None
     client_cas: str = ""
+    tokens: AccountTokens | None = None
 
 
 NO_TRUST = Trust()
@@ -136,7 +138,7 @@ class Controllers:
             DefaultAccount(self._actions, self._relations),
             RootCertificate(self._actions, self._relations, trust.ca_bundle),
             PolicyStatus(self._actions, self._relations),
-            AccountSecrets(self._actions, self._relations),
+            AccountSecrets(self._actions, self._relations, trust.tokens, trust.ca_bundle),
             AggregatedRoles(self._actions, self._relations),
             FinishedJobs(self._actions, self._relations),
             RequestApprover(self._actions, self._relations),

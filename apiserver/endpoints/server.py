@@ -93,6 +93,10 @@ async def _nothing() -> None:
     return None
 
 
+def _ignore(tenant: Tenant, namespace: str, secret: str) -> None:
+    return None
+
+
 @dataclass(slots=True)
 class Server:
     """git_version: as /version prints it; tokens: of service accounts; certificates: of clients;
@@ -134,6 +138,9 @@ class Server:
     started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     watchdog: Watchdog = field(init=False)
     outlets: Outlets = field(init=False)
+    token_used: Callable[[Tenant, str, str], None] = field(default=_ignore)
+    """Hears of each use of a token that is kept in a secret (namespace, name) and does not say that
+    it was used today; set by the wiring."""
     stop: Callable[[], Awaitable[None]] = field(default=_nothing)
     """Ends what runs beside the requests; set by the wiring."""
 

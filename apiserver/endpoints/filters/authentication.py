@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
+from functools import partial
 
 from apiserver.authn.claims import Refused
 from apiserver.authn.impersonation import read_headers
@@ -53,6 +54,8 @@ async def authenticate(server: Server, request: ApiRequest, tenant: Tenant, secr
         user = None
     if user is None:
         raise Unauthorized
+    if user.warning:
+        request.warnings.append(user.warning)
     return user.user
 
 
@@ -80,7 +83,8 @@ async def _service_account(
         return None
     try:
         await server.registry.watches.heard(tenant.id)
-        return await server.tokens.admit(recognized, audiences, server.registry.lookup(tenant))
+        lookup, used = server.registry.lookup(tenant), partial(server.token_used, tenant)
+        return await server.tokens.admit(recognized, audiences, lookup, used=used)
     except TenantGone:
         raise Refused(f"tenant {tenant.name} is gone") from None
 
