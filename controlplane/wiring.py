@@ -27,6 +27,7 @@ from apiserver.authn.frontproxy import FrontProxy
 from apiserver.authz.lastmodes import LastModes
 from apiserver.controllers.aggregation import AggregationController
 from apiserver.controllers.crd import DefinitionController
+from apiserver.controllers.eventexpiry import TTL, EventExpiry
 from apiserver.controllers.manager import Controllers, TenantOf, Trust
 from apiserver.controllers.quotas import QuotaStatus
 from apiserver.controllers.upkeep import TurnedOff
@@ -34,6 +35,7 @@ from apiserver.endpoints.metrics import forget
 from apiserver.endpoints.server import Defaults, Server
 from apiserver.endpoints.webhook_counts import WebhookCounts
 from apiserver.fieldmanager.manager import FieldManager
+from apiserver.flow.buckets import Buckets
 from apiserver.flow.shares import Shares
 from apiserver.kinds.declarative.run import Gates
 from apiserver.kinds.served import Resource
@@ -47,6 +49,7 @@ from apiserver.registry.customfields import CustomFields
 from apiserver.registry.definitionnames import DefinitionHook
 from apiserver.registry.definitions import DEFINITIONS, Change
 from apiserver.registry.managers import make_manager
+from apiserver.registry.provision import Provision
 from apiserver.registry.quota import Quotas
 from apiserver.registry.scope import Tenant
 from apiserver.registry.seeding import Seeder
@@ -55,9 +58,9 @@ from apiserver.request import DEFAULT_TENANT
 from apiserver.storage.compact import compact_forever
 from apiserver.storage.leases import Candidate
 from apiserver.storage.postgres import PostgresStore
-from apiserver.watch.board import LAST_MODES_AT, SHARES_AT, Board, shared_file
+from apiserver.watch.board import BUCKETS_AT, LAST_MODES_AT, SHARES_AT, Board, shared_file
 from apiserver.watch.watches import MAX_BEHIND, Watches
-from controlplane import admissionplugins, environment
+from controlplane import admissionfile, admissionplugins, environment
 from controlplane.accounttokens import account_tokens
 from controlplane.certificates import ca_bundle, client_cas, client_certificates
 from controlplane.database import conninfo
@@ -145,12 +148,14 @@ def make_registry(store: PostgresStore, catalog: TenantCatalog) -> Registry:
     nobody follows yet."""
     index = index_with(catalog)
     client = webhook_client()
+    provision = Provision()
+    board = environment.text("BOARD_FD")
     registry = Registry(
         store=store,
         watches=Watches(
             store,
             index,
-            board=Board.inherited(environment.text("BOARD_FD")),
+            board=Board.inherited(board),
             max_behind=max_unread(),
         ),
         chain=Chain(
@@ -158,7 +163,10 @@ def make_registry(store: PostgresStore, catalog: TenantCatalog) -> Registry:
                 _LeftAlone(Quotas(store, catalog), controllers_off(store)),
                 decide,
                 Caller(client, WebhookCounts()),
+                provision,
                 admissionplugins.enabled(),
+                admissionfile.read(),
+                Buckets(shared_file(board), BUCKETS_AT),
             )
         ),
         catalog=catalog,
@@ -169,6 +177,7 @@ def make_registry(store: PostgresStore, catalog: TenantCatalog) -> Registry:
         gates=Gates.of(features.ENABLED),
         webhooks=client,
     )
+    provision.registry = registry
     registry.watches.when_idle(registry.chain.forget)
     return registry
 
@@ -226,10 +235,14 @@ async def start_server() -> Server:
         definitions,
         turned_off=controllers_off(store),
         trust=Trust(ca_bundle(), front_proxy, clients, client_cas()),
+        used=server.seeder.take_used,
     )
     controllers.start()
-    compaction = asyncio.create_task(compact_forever(store.database, holder))
-    server.stop = lambda: _stop(server, controllers, aggregation, compaction)
+    upkeep = [asyncio.create_task(compact_forever(store.database, holder))]
+    if ttl := environment.number("EVENT_TTL_SECONDS", TTL):
+        expiry = EventExpiry(store, candidate, controllers_off(store), ttl)
+        upkeep.append(asyncio.create_task(expiry.run_forever()))
+    server.stop = lambda: _stop(server, controllers, aggregation, upkeep)
     server.started = True
     return server
 
@@ -305,7 +318,7 @@ async def _stop(
     server: Server,
     controllers: Controllers,
     aggregation: AggregationController,
-    compaction: asyncio.Task[None],
+    upkeep: Sequence[asyncio.Task[None]],
 ) -> None:
     await server.registry.watches.stop()
     await aggregation.stop()
@@ -313,7 +326,9 @@ async def _stop(
         server.aggregator.stop()
     await controllers.stop()
     await server.registry.webhooks.close()
-    compaction.cancel()
+    for task in upkeep:
+        task.cancel()
+    await asyncio.gather(*upkeep, return_exceptions=True)
     store = server.registry.store
     assert isinstance(store, PostgresStore)
     await store.close()

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Literal, NamedTuple
@@ -24,9 +24,11 @@ from apiserver.controllers.accountsecrets import AccountSecrets
 from apiserver.controllers.actions import Actions
 from apiserver.controllers.aggregatedroles import AggregatedRoles
 from apiserver.controllers.batches import Backoff, Batches, SeenReferences
+from apiserver.controllers.bootstrap import BootstrapRoles, LocalServices
 from apiserver.controllers.certificaterequests import RequestApprover, RequestSigner
 from apiserver.controllers.crd import DefinitionController
 from apiserver.controllers.finishedjobs import FinishedJobs
+from apiserver.controllers.flowschemas import DanglingSchemas
 from apiserver.controllers.frontproxyca import FrontProxyAuthority
 from apiserver.controllers.garbage import GarbageCollector
 from apiserver.controllers.ownership import Identity
@@ -54,6 +56,7 @@ log = logging.getLogger("polyplane.controllers")
 
 SETTLE = 1.0  # seconds between a deletion and its follow-up
 AGAIN = 2.0  # seconds until the next look at something that still waits
+USE = 2.0  # seconds between two looks at which tenants are in use
 SWEEP = 30.0  # seconds between sweeps
 LEASE = "controllers"
 
@@ -106,9 +109,11 @@ class Controllers:
         definitions: DefinitionController,
         turned_off: TurnedOff = nothing_off,
         trust: Trust = NO_TRUST,
+        used: Callable[[], Collection[int]] = tuple,
     ) -> None:
         """holder: names this process in elections; definitions: sees to
-        CustomResourceDefinitions."""
+        CustomResourceDefinitions; used: the tenants that requests have come for since the last
+        call."""
         self._database, self._tenant_of, self._holder, self._definitions = (
             database,
             tenant_of,
@@ -123,9 +128,9 @@ class Controllers:
         self._references, self._unresolved = SeenReferences(), Backoff(SWEEP)
         self._turns = Turns()
         self._collecting: dict[int, asyncio.Task[None]] = {}
-        self._sweeping: asyncio.Task[None] | None = None
+        self._loops: list[asyncio.Task[None]] = []
         self._stopped = False
-        self._turned_off = turned_off
+        self._turned_off, self._used = turned_off, used
         self._upkeep = Upkeep(self._keepers(registry, trust), tenant_of, turned_off)
         registry.store.observe(self._committed)
         registry.store.observe(self._upkeep.committed)
@@ -141,6 +146,9 @@ class Controllers:
             AccountSecrets(self._actions, self._relations, trust.tokens, trust.ca_bundle),
             AggregatedRoles(self._actions, self._relations),
             FinishedJobs(self._actions, self._relations),
+            BootstrapRoles(self._actions, self._relations),
+            LocalServices(self._actions, self._relations),
+            DanglingSchemas(self._actions, self._relations),
             RequestApprover(self._actions, self._relations),
             RequestCleaner(self._actions, self._relations),
             QuotaStatus(Quotas(registry.store, registry.catalog), self._relations),
@@ -153,12 +161,14 @@ class Controllers:
         return keepers
 
     def start(self) -> None:
-        self._sweeping = asyncio.create_task(self._sweep_forever())
+        self._loops = [
+            asyncio.create_task(self._sweep_forever()),
+            asyncio.create_task(self._follow_use()),
+        ]
 
     async def stop(self) -> None:
         self._stopped = True
-        tasks = [*self._tasks.values(), *self._collecting.values()]
-        tasks += [self._sweeping] if self._sweeping else []
+        tasks = [*self._tasks.values(), *self._collecting.values(), *self._loops]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -261,6 +271,11 @@ class Controllers:
             if left:
                 self._owned.retry(tenant.id, dict.fromkeys(left))
         return not left
+
+    async def _follow_use(self) -> None:
+        while True:
+            await asyncio.sleep(USE)
+            self._upkeep.used(self._used())
 
     # --- sweep ------------------------------------------------------------------------------------
     async def _sweep_forever(self) -> None:

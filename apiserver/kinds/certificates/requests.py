@@ -54,15 +54,28 @@ def expiry(encoded: str) -> datetime | None:
 def subject_organizations(encoded: str) -> list[str]:
     """The groups that a client certificate for this request would have; [] when it cannot be
     read."""
-    match = _BLOCK.search(_bytes(encoded))
-    try:
-        request = x509.load_pem_x509_csr(match[0]) if match else None
-    except (ValueError, UnsupportedAlgorithm):
-        return []
+    request = _request(encoded)
     attributes = (
         request.subject.get_attributes_for_oid(x509.NameOID.ORGANIZATION_NAME) if request else []
     )
     return [str(a.value) for a in attributes]
+
+
+def common_name(encoded: str) -> str:
+    """The user whom a client certificate for this request would be of. Raises ValueError."""
+    if problem := request_problem(encoded):
+        raise ValueError(problem)
+    request = _request(encoded)
+    found = request.subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME) if request else []
+    return str(found[-1].value) if found else ""
+
+
+def _request(encoded: str) -> x509.CertificateSigningRequest | None:
+    match = _BLOCK.search(_bytes(encoded))
+    try:
+        return x509.load_pem_x509_csr(match[0]) if match else None
+    except (ValueError, UnsupportedAlgorithm):
+        return None
 
 
 def certificate_problem(encoded: str) -> str:

@@ -130,6 +130,7 @@ def older(owner: str) -> Iterator[str]:
         with connections["older"].cursor() as cursor:
             cursor.execute("DELETE FROM django_migrations WHERE app = ANY(%s)", [list(BEFORE)])
             cursor.execute("ALTER TABLE tenancy_tenant DROP COLUMN controllers_off")  # came later
+            cursor.execute("DROP INDEX events_of_events")  # likewise
             for app, names in BEFORE.items():
                 for name in names:
                     cursor.execute(
