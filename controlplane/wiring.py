@@ -234,10 +234,11 @@ async def start_server() -> Server:
         holder,
         definitions,
         turned_off=controllers_off(store),
-        trust=Trust(ca_bundle(), front_proxy, clients, client_cas()),
+        trust=Trust(ca_bundle(), front_proxy, clients, client_cas(), server.tokens),
         used=server.seeder.take_used,
     )
     controllers.start()
+    server.token_used = controllers.token_uses.used
     upkeep = [asyncio.create_task(compact_forever(store.database, holder))]
     if ttl := environment.number("EVENT_TTL_SECONDS", TTL):
         expiry = EventExpiry(store, candidate, controllers_off(store), ttl)

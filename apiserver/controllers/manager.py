@@ -38,6 +38,7 @@ from apiserver.controllers.requestcleaner import RequestCleaner
 from apiserver.controllers.rootca import RootCertificate
 from apiserver.controllers.serviceaccounts import NAMESPACES, DefaultAccount
 from apiserver.controllers.systemnamespaces import SystemNamespaces
+from apiserver.controllers.tokenuses import TokenUses
 from apiserver.controllers.turns import Turns
 from apiserver.controllers.upkeep import Keeper, TurnedOff, Upkeep
 from apiserver.errors import ApiError
@@ -131,6 +132,7 @@ class Controllers:
         self._loops: list[asyncio.Task[None]] = []
         self._stopped = False
         self._turned_off, self._used = turned_off, used
+        self.token_uses = TokenUses(self._actions)
         self._upkeep = Upkeep(self._keepers(registry, trust), tenant_of, turned_off)
         registry.store.observe(self._committed)
         registry.store.observe(self._upkeep.committed)
@@ -173,6 +175,7 @@ class Controllers:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._upkeep.stop()
+        await self.token_uses.stop()
 
     async def _supply(self, controller: str, tenant: Tenant, name: str) -> None:
         """So a pod that is created right after its namespace is not refused. What does not come in

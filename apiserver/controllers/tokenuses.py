@@ -16,7 +16,6 @@ from apiserver.controllers.actions import Actions
 from apiserver.errors import ApiError
 from apiserver.meta.objects import Object
 from apiserver.meta.times import now
-from apiserver.registry.core import Registry
 from apiserver.registry.scope import Tenant
 from apiserver.storage.errors import StorageError
 from apiserver.storage.interface import ObjectKey
@@ -30,8 +29,8 @@ _MANAGER = "kube-apiserver"
 
 
 class TokenUses:
-    def __init__(self, registry: Registry) -> None:
-        self._actions = Actions(registry)
+    def __init__(self, actions: Actions) -> None:
+        self._actions = actions
         self._noted: dict[tuple[int, str, str], asyncio.Task[None]] = {}
 
     def used(self, tenant: Tenant, namespace: str, secret: str) -> None:
