@@ -50,7 +50,9 @@ class AccountSecrets:
                 continue
             account = await store.get(tenant.id, ObjectKey(*ACCOUNTS, name, annotations[_NAME]))
             if account is None or annotations.get(_UID, account.uid) not in ("", account.uid):
-                await self._actions.delete(tenant, record.key, record.uid)
+                await self._actions.delete(
+                    tenant, record.key, record.uid, "deletion of its service account"
+                )
         return None
 
     async def missed(self, tenant: int) -> Sequence[str]:
