@@ -24,17 +24,20 @@ from admission.webhooks.call import Caller
 from apiserver.aggregation.aggregator import Aggregator
 from apiserver.audit import counts
 from apiserver.audit.recorder import Recorder
+from apiserver.authn.clientca import ClientAuthority
 from apiserver.authn.frontproxy import FrontProxy
 from apiserver.authz.lastmodes import LastModes
 from apiserver.controllers.aggregation import AggregationController
 from apiserver.controllers.crd import DefinitionController
-from apiserver.controllers.manager import Controllers, TenantOf
+from apiserver.controllers.eventexpiry import TTL, EventExpiry
+from apiserver.controllers.manager import Controllers, TenantOf, Trust
 from apiserver.controllers.quotas import QuotaStatus
 from apiserver.controllers.upkeep import TurnedOff
 from apiserver.endpoints.metrics import forget
 from apiserver.endpoints.server import Defaults, Server
 from apiserver.endpoints.webhook_counts import WebhookCounts
 from apiserver.fieldmanager.manager import FieldManager
+from apiserver.flow.buckets import Buckets
 from apiserver.flow.shares import Shares
 from apiserver.kinds.declarative.run import Gates
 from apiserver.kinds.served import Resource
@@ -48,6 +51,7 @@ from apiserver.registry.customfields import CustomFields
 from apiserver.registry.definitionnames import DefinitionHook
 from apiserver.registry.definitions import DEFINITIONS, Change
 from apiserver.registry.managers import make_manager
+from apiserver.registry.provision import Provision
 from apiserver.registry.quota import Quotas
 from apiserver.registry.scope import Tenant
 from apiserver.registry.seeding import Seeder
@@ -57,11 +61,11 @@ from apiserver.storage.auditlog import AuditLog, keep_days_forever
 from apiserver.storage.compact import compact_forever
 from apiserver.storage.leases import Candidate
 from apiserver.storage.postgres import PostgresStore
-from apiserver.watch.board import LAST_MODES_AT, SHARES_AT, Board, shared_file
+from apiserver.watch.board import BUCKETS_AT, LAST_MODES_AT, SHARES_AT, Board, shared_file
 from apiserver.watch.watches import MAX_BEHIND, Watches
-from controlplane import admissionplugins, auditing, environment
+from controlplane import admissionfile, admissionplugins, auditing, environment
 from controlplane.accounttokens import account_tokens
-from controlplane.certificates import ca_bundle
+from controlplane.certificates import ca_bundle, client_cas
 from controlplane.database import conninfo
 from controlplane.tenancy.directory import Directory, Fetch
 from controlplane.version import GIT_VERSION
@@ -149,12 +153,14 @@ def make_registry(
     nobody follows yet. audit: None: writes are kept by the policy, and nothing else."""
     index = index_with(catalog)
     client = webhook_client()
+    provision = Provision()
+    board = environment.text("BOARD_FD")
     registry = Registry(
         store=store,
         watches=Watches(
             store,
             index,
-            board=Board.inherited(environment.text("BOARD_FD")),
+            board=Board.inherited(board),
             max_behind=max_unread(),
         ),
         chain=Chain(
@@ -162,7 +168,10 @@ def make_registry(
                 _LeftAlone(Quotas(store, catalog), controllers_off(store)),
                 decide,
                 Caller(client, WebhookCounts()),
+                provision,
                 admissionplugins.enabled(),
+                admissionfile.read(),
+                Buckets(shared_file(board), BUCKETS_AT),
             )
         ),
         catalog=catalog,
@@ -174,6 +183,7 @@ def make_registry(
         webhooks=client,
         audit=audit or Recorder(auditing.policy()),
     )
+    provision.registry = registry
     registry.watches.when_idle(registry.chain.forget)
     return registry
 
@@ -222,6 +232,7 @@ async def start_server() -> Server:
     catalog.follow(watches, definitions)
     server = _server(registry, catalog, definitions, store)
     policy, front_proxy = registry.webhooks.policy, FrontProxy(settings.SECRET_KEY.encode())
+    clients = ClientAuthority(settings.SECRET_KEY.encode())
     server.aggregator = Aggregator(registry, policy, front_proxy)
     candidate = Candidate(store.database, holder)
     aggregation = AggregationController(registry, server.aggregator, candidate, catalog.used)
@@ -232,14 +243,17 @@ async def start_server() -> Server:
         holder,
         definitions,
         turned_off=controllers_off(store),
-        ca_bundle=ca_bundle(),
-        front_proxy=front_proxy,
+        trust=Trust(ca_bundle(), front_proxy, clients, client_cas()),
+        used=server.seeder.take_used,
     )
     controllers.start()
     sweeps = [
         asyncio.create_task(compact_forever(store.database, holder)),
         asyncio.create_task(keep_days_forever(store.database, holder, auditing.retention_days())),
     ]
+    if ttl := environment.number("EVENT_TTL_SECONDS", TTL):
+        expiry = EventExpiry(store, candidate, controllers_off(store), ttl)
+        sweeps.append(asyncio.create_task(expiry.run_forever()))
     server.stop = lambda: _stop(server, controllers, aggregation, sweeps, rows)
     server.started = True
     return server
@@ -327,6 +341,7 @@ async def _stop(
     await server.registry.webhooks.close()
     for sweep in sweeps:
         sweep.cancel()
+    await asyncio.gather(*sweeps, return_exceptions=True)
     await rows.close()
     await asyncio.gather(*(asyncio.to_thread(s.close) for s in server.audit.sinks))
     store = server.registry.store

@@ -5,19 +5,22 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from admission.attributes import Attributes, Lookup
+from admission.config import Section
+from admission.objects import PODS
 from admission.podsecurity import policy
 from admission.podsecurity.evaluate import evaluate
 from admission.podsecurity.pods import Pod
 from admission.podsecurity.policy import Level, LevelVersion, Policy, policy_of
+from admission.rules import NAMESPACES
 from apiserver.errors import Forbidden, InternalError, Invalid
 from apiserver.meta.gvk import GroupResource
+from apiserver.meta.names import dns1123_label, dns1123_subdomain
 from apiserver.meta.objects import Object
 
-NAMESPACES, PODS = GroupResource("", "namespaces"), GroupResource("", "pods")
 _TEMPLATES = {
     GroupResource("", "replicationcontrollers"): ("spec", "template"),
     GroupResource("", "podtemplates"): ("template",),
@@ -46,6 +49,46 @@ class Configuration:
     namespaces: frozenset[str] = frozenset()
     users: frozenset[str] = frozenset()
     runtime_classes: frozenset[str] = frozenset()
+
+    @classmethod
+    def read(cls, section: Section) -> Configuration:
+        """``section``: a PodSecurityConfiguration. Raises ConfigError."""
+        group = "pod-security.admission.config.k8s.io"
+        section.of_kind(group, ["v1", "v1beta1", "v1alpha1"], "PodSecurityConfiguration")
+        defaults, exemptions = section.section("defaults"), section.section("exemptions")
+        levels = [_level_of(defaults, mode) for mode in ("enforce", "audit", "warn")]
+        users = _exempt(exemptions, "usernames", lambda name: [] if name else ["is empty"])
+        classes = _exempt(exemptions, "runtimeClasses", dns1123_subdomain)
+        namespaces = _exempt(exemptions, "namespaces", dns1123_label)
+        for part in (defaults, exemptions, section):
+            part.end()
+        return cls(Policy(*levels), namespaces, users, classes)
+
+
+def _level_of(defaults: Section, mode: str) -> LevelVersion:
+    """Raises ConfigError."""
+    try:
+        level = policy.parse_level(defaults.text(mode, "privileged"))
+    except ValueError as error:
+        raise defaults.wrong(mode, str(error)) from None
+    try:
+        version = policy.parse_version(defaults.text(f"{mode}-version", "latest"))
+    except ValueError as error:
+        raise defaults.wrong(f"{mode}-version", str(error)) from None
+    return LevelVersion(level, version)
+
+
+def _exempt(
+    exemptions: Section, what: str, check: Callable[[str], Sequence[str]]
+) -> frozenset[str]:
+    """Raises ConfigError."""
+    names = exemptions.texts(what)
+    for name in names:
+        if problems := check(name):
+            raise exemptions.wrong(what, f'has "{name}": {problems[0]}')
+    if len(set(names)) < len(names):
+        raise exemptions.wrong(what, "names one twice")
+    return frozenset(names)
 
 
 class PodSecurity:

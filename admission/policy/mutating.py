@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from admission.attributes import Attributes, Authorize, Equivalent, Lookup
+from admission.policy.candidates import Invocation
 from admission.policy.compiled import Library
 from admission.policy.dispatch import (
     EXCLUDED,
     ConditionError,
-    Invocation,
     Misconfigured,
     Plan,
     plan,

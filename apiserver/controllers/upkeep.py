@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
 from apiserver.controllers.turns import Turns
 from apiserver.errors import ApiError
@@ -49,6 +49,15 @@ class Keeper(Protocol):
 
     async def missed(self, tenant: int) -> Sequence[str]:
         """Names to look at that the database shows, bounded; asks storage only."""
+
+
+@runtime_checkable
+class AtUse(Protocol):
+    """A keeper that also has something to do because a tenant is in use."""
+
+    def used(self, tenant: int) -> Sequence[str]:
+        """Names to look at now that somebody uses the tenant. Asked every few seconds while
+        requests come; what it knows by heart only."""
 
 
 class Unchanged:
@@ -111,6 +120,13 @@ class Upkeep:
         for keeper in self._keepers:
             if keeper.controller == controller:
                 await keeper.look(tenant, name)
+
+    def used(self, tenants: Collection[int]) -> None:
+        """Requests for these tenants have come."""
+        for tenant in tenants:
+            for keeper in self._keepers:
+                for name in keeper.used(tenant) if isinstance(keeper, AtUse) else ():
+                    self._later(tenant, keeper, name, 0.0)
 
     async def sweep(self, heads: Sequence[tuple[int, int]]) -> None:
         """heads: (tenant, its last resourceVersion) of all tenants."""

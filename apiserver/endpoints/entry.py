@@ -27,8 +27,10 @@ from apiserver.endpoints.request import ApiRequest, HeadersTooLarge, Message, Re
 from apiserver.endpoints.respond import send_response, send_text
 from apiserver.endpoints.routes import find_view
 from apiserver.endpoints.server import Server
+from apiserver.endpoints.sockets import forward_socket
+from apiserver.endpoints.tunnels import opener
 from apiserver.endpoints.views.base import View
-from apiserver.endpoints.views.dispatch import find_scope, look_up
+from apiserver.endpoints.views.dispatch import find_scope, look_up, served_elsewhere
 from apiserver.errors import ApiError, BadRequest, UnknownResource
 from apiserver.registry.offload import ClientGone
 from apiserver.registry.scope import NO_TENANT
@@ -169,6 +171,11 @@ class Entry(ProtocolTypeRouter):  # type: ignore[misc]  # Channels has no types
             return
         try:
             await self._filters(server, request)
+            if request.info.is_resource and opener(request) is not None:
+                backend = await served_elsewhere(server, request)
+                if backend is not None:
+                    await forward_socket(server, request, receive, send, backend)
+                    return
             if (
                 request.info.verb != "watch" or request.info.subresource
             ):  # what has been authorized is something else

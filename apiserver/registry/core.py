@@ -3,7 +3,7 @@ and encoding objects."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
@@ -76,6 +76,8 @@ class Catalog(Protocol):
     def all(self, tenant: Tenant) -> Sequence[Resource]: ...
 
     def stored(self, resource: GroupResource) -> Resource | None: ...
+
+    def sharing(self, storage: GroupResource) -> Sequence[Resource]: ...
 
 
 class Hook(Protocol):
@@ -332,7 +334,7 @@ class CacheLookup:
         own = catalog.find(self._tenant, *resource.group_resource)
         if own is None:
             return ()
-        others = [own] if own.definition else _built_in(catalog.all(self._tenant), own.storage)
+        others = [own] if own.definition else catalog.sharing(own.storage)
         return [
             Equivalent(other.gvr(version), kind)
             for other in others
@@ -378,11 +380,6 @@ class CacheLookup:
         if resource is None:
             raise NotFound(to.resource.group_resource, "")  # its definition went a moment ago
         return resource
-
-
-def _built_in(resources: Sequence[Resource], storage: GroupResource) -> Iterator[Resource]:
-    """Those whose objects are kept there."""
-    return (r for r in resources if r.storage == storage and not r.definition)
 
 
 def write_of(

@@ -116,6 +116,12 @@ class EventRow(models.Model):
                 models.F("resource_version").desc(),
                 name="events_by_key",
             ),
+            # for expiry.py: the writes of Events alone, in the order of time
+            models.Index(
+                fields=["tenant_id", "resource_version"],
+                name="events_of_events",
+                condition=models.Q(api_group="", resource="events") & ~models.Q(type="D"),
+            ),
         ]
 
     def __str__(self) -> str:

@@ -3,6 +3,7 @@ method is allowed there."""
 
 from __future__ import annotations
 
+import contextlib
 import time
 
 import orjson
@@ -75,6 +76,16 @@ async def _serve(server: Server, request: ApiRequest, send: Send) -> HttpRespons
         if isinstance(error, RecursionError) or str(error) == "Recursion limit reached":
             raise BadRequest("the object is nested too deeply to be stored") from None
         raise
+
+
+async def served_elsewhere(server: Server, request: ApiRequest) -> Backend | None:
+    """The API server of the tenant's own that the request is for; None where it is for this one.
+    Raises StorageError."""
+    await look_up(server, request)
+    with contextlib.suppress(UnknownResource):
+        if find_scope(server, request) is not None:
+            return None
+    return await _elsewhere(server, request)
 
 
 async def _elsewhere(server: Server, request: ApiRequest) -> Backend | None:

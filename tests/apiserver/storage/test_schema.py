@@ -131,6 +131,7 @@ def older(owner: str) -> Iterator[str]:
             cursor.execute("DELETE FROM django_migrations WHERE app = ANY(%s)", [list(BEFORE)])
             for later in (
                 "ALTER TABLE tenancy_tenant DROP COLUMN controllers_off",
+                "DROP INDEX events_of_events",
                 "DROP TABLE audit_entries",
             ):
                 cursor.execute(later)

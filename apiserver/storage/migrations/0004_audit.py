@@ -17,7 +17,7 @@ DROP FUNCTION IF EXISTS pp_commit(
 
 
 class Migration(migrations.Migration):
-    dependencies: ClassVar = [("storage", "0002_functions")]
+    dependencies: ClassVar = [("storage", "0003_event_ttl")]
 
     functions: ClassVar = "52862a96e1162a51"
     """sql.digest() of what this migration was made for."""
