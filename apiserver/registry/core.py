@@ -42,6 +42,14 @@ from apiserver.watch.watches import Watches
 T = TypeVar("T")
 
 
+def _notes(scope: Scope) -> dict[str, str]:
+    """Where admission's annotations go: to the request, or of a collection to each object's own
+    entry."""
+    if scope.trail is None or scope.trail.info.verb == "deletecollection":
+        return {}
+    return scope.trail.annotations
+
+
 _NO_ANNOTATIONS: Mapping[str, str] = {}
 
 
@@ -160,7 +168,7 @@ class Registry:
             notes = {MANAGER: manager, ON_BEHALF: scope.cause, **annotations}
             write.audit = trail.entry(write.key, write.uid, code, notes, obj)
         version = await self.store.write(scope.tenant.id, write)
-        trail.made += 1
+        trail.committed(write.key.name, write.uid, version)
         return version
 
     def _own_trail(self, scope: Scope, write: Write) -> Trail:
@@ -266,6 +274,7 @@ class Registry:
             warnings=scope.warnings,
             namespaced=scope.resource.namespaced,
             bounds=RequestBounds(scope),
+            audit=_notes(scope),
             **more,
         )
 
