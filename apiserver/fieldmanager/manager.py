@@ -96,7 +96,8 @@ class FieldManager:
     """Managed fields of one kind.
 
     kind, schemas, convert: see `Versions`. filters: subresource → apiVersion → filter of fields
-    that the write may own at all (see `apiserver.fieldmanager.reset`). finish: decodes and defaults
+    that the write may own at all (see `apiserver.fieldmanager.reset`). plain: an object as
+    nothing but dictionaries, lists and scalars. finish: decodes and defaults
     what apply merged, in the request's version; its ValueError is reported as kube-apiserver
     reports a failing conversion of the merged object.
     """
@@ -108,9 +109,11 @@ class FieldManager:
         convert: Callable[[Object, str], Object],
         filters: Mapping[str, Mapping[str, Filter]] | None = None,
         finish: Callable[[Object], Object] | None = None,
+        plain: Callable[[Object], Object] = lambda obj: obj,
     ) -> None:
         versions = self._versions = Versions(kind, schemas, convert)
         self._finish = finish
+        self._plain = plain
         self._updaters: dict[str, Updater[Manager]] = {
             subresource: Updater(versions.type, convert, by_version)
             for subresource, by_version in (filters or {}).items()
@@ -145,8 +148,9 @@ class FieldManager:
                 self._versions.empty(api_version) if live is None else without_entries(live),
                 api_version,
             )
+            seen, made = self._plain(before), self._plain(bare)
             managed = self._updated(
-                before, bare, managed, manager or _UNKNOWN, api_version, subresource, now
+                seen, made, managed, manager or _UNKNOWN, api_version, subresource, now
             )
         except (ValueError, MissingVersion):
             return with_entries(bare, [])
@@ -251,11 +255,12 @@ class FieldManager:
             live if live and live.get("kind") else {**self._versions.empty(version), **(live or {})}
         )
         before, managed = self._parts(live, version)
+        seen = self._plain(before)
         if not managed.fields:
-            managed = self._before_first_apply(before, managed, version, subresource, now)
+            managed = self._before_first_apply(seen, managed, version, subresource, now)
         try:
             merged, managed = self._applied(
-                before, applied, managed, manager or _UNKNOWN, force, version, subresource, now
+                seen, applied, managed, manager or _UNKNOWN, force, version, subresource, now
             )
         except Conflicts as error:
             raise conflict_error(error.conflicts) from error

@@ -101,6 +101,9 @@ class Kind:
     name_rule: Callable[[str, bool], list[str]] | None = None
     declared: Declared | None = None
     row_order: Callable[[Object], Any] | None = None
+    raw_fields: tuple[str, ...] = ()
+    """Paths of the fields that are RawExtensions in Go (`apiserver.meta.raw`), the same in all
+    versions."""
     takes_of_old = False
     """Whether prepare_update may put parts of the stored object into the new one: it is then handed
     a copy. Taken to be so of every kind with a prepare_update of its own that does not say

@@ -8,6 +8,7 @@ from apiserver.fieldmanager.manager import FieldManager
 from apiserver.kinds.served import Resource
 from apiserver.meta.gvk import GroupVersion
 from apiserver.meta.objects import Object
+from apiserver.meta.raw import plain, way_of
 from apiserver.schema.decode_errors import DecodeError
 from apiserver.schema.restore import restore
 from apiserver.schema.types import Schema
@@ -52,4 +53,10 @@ def make_manager(
             raise DecodeError(text) from None
         return resource.decode(version, restored)[0]
 
-    return FieldManager(resource.kind, schemas, convert, resource.reset_fields(), finish)
+    way = way_of(resource.hooks.raw_fields)
+
+    def as_plain(obj: Object) -> Object:
+        shown: Object = plain(obj, way) if way else obj
+        return shown
+
+    return FieldManager(resource.kind, schemas, convert, resource.reset_fields(), finish, as_plain)
