@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from apiserver.fieldmanager.manager import FieldManager
 from apiserver.kinds.served import Resource
@@ -53,10 +54,12 @@ def make_manager(
             raise DecodeError(text) from None
         return resource.decode(version, restored)[0]
 
-    way = way_of(resource.hooks.raw_fields)
+    return FieldManager(
+        resource.kind, schemas, convert, resource.reset_fields(), finish, partial(_plain, resource)
+    )
 
-    def as_plain(obj: Object) -> Object:
-        shown: Object = plain(obj, way) if way else obj
-        return shown
 
-    return FieldManager(resource.kind, schemas, convert, resource.reset_fields(), finish, as_plain)
+def _plain(resource: Resource, obj: Object) -> Object:
+    fields = resource.hooks.raw_fields
+    shown: Object = plain(obj, way_of(fields)) if fields else obj
+    return shown
