@@ -117,6 +117,7 @@ class Apply(Change):
             api_version=scope.gvk.api_version,
             subresource=scope.subresource,
             now=scope.now,
+            empties=scope.empties,
         )
         report_strict(scope, self._patch, strict_error)
         new = merged.object if merged.finished else scope.decode(merged.object)[0]
