@@ -15,6 +15,7 @@ from admission.webhooks.call import Caller
 from admission.webhooks.observer import Observer
 from apiserver.meta.objects import Object
 from apiserver.registry.authorizer import decide
+from apiserver.registry.provision import Provision
 from apiserver.registry.quota import Quotas
 from apiserver.storage.interface import Store
 from tests.support.api import Api, serving
@@ -47,7 +48,7 @@ async def admitting(
     async with serving(store, tenant, **more) as api:
         caller = Caller(api.registry.webhooks, observer)
         quotas = Quotas(store, api.registry.catalog)
-        api.registry.chain = Chain(plugins_in_order(quotas, decide, caller))
+        api.registry.chain = Chain(plugins_in_order(quotas, decide, caller, Provision()))
         for name in ("default", "ns"):
             await api.ok("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
         yield api
