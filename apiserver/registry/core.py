@@ -315,12 +315,12 @@ class CacheLookup:
         self, resource: GroupResource, namespace: str, most: int
     ) -> tuple[Sequence[Object], int]:
         entries = (await self._registry.watches.cache(self._tenant.id, resource)).select(namespace)
-        found = []
+        objects = []
         for entry in entries[:most]:
-            found.append(entry.shared)
-            if len(found) % _PARSED == 0:
+            objects.append(entry.shared)
+            if len(objects) % _PARSED == 0:
                 await asyncio.sleep(0)
-        return found, len(entries)
+        return objects, len(entries)
 
     async def select(
         self, resource: GroupResource, namespace: str, selector: LabelSelector, most: int
