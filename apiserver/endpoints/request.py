@@ -32,6 +32,8 @@ MAX_HEADERS = 200
 SERVER_NAME = "polyplane.server_name"
 """Among the extensions of an ASGI scope: the host that the client named when it began TLS (RFC
 6066)."""
+PORT_OF = "polyplane.port_of"
+"""Among the extensions of an ASGI scope: the tenant whose own port the connection came to."""
 _LOGGED_AUDIT_ID = 64
 _PROTOCOLS = b"sec-websocket-protocol"
 

@@ -100,7 +100,7 @@ class HttpProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self.flow = Flow(transport)
-        self._extensions = servername.extension(transport)
+        self._extensions = servername.extension(transport, self._seat.tenant)
         self._seat.end, self._seat.conversation = partial(abort, transport), self
 
     def connection_lost(self, exc: Exception | None) -> None:

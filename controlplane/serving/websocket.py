@@ -58,7 +58,7 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
         self._seat.conversation = self
-        self._extensions = servername.extension(transport)
+        self._extensions = servername.extension(transport, self._seat.tenant)
 
     async def run_asgi(self) -> None:
         extensions = {**(self.scope["extensions"] or {}), **self._extensions, TUNNEL: self._switch}
