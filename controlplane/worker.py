@@ -15,8 +15,8 @@ from contextlib import suppress
 import uvicorn
 
 from controlplane import environment
-from controlplane.certificates import ServingFiles
-from controlplane.serving import servername
+from controlplane.certificates import ServingFiles, client_authorities
+from controlplane.serving import clientcertificates, servername
 from controlplane.serving.acceptor import Acceptor
 from controlplane.serving.connections import Connections, Seat
 from controlplane.serving.heartbeat import Heartbeat
@@ -79,6 +79,7 @@ class WorkerServer(uvicorn.Server):
         assert sockets and context is not None
         if environment.domain("TENANT_DOMAIN"):
             servername.note_in(context)
+        clientcertificates.ask(context, client_authorities())
         listeners = [("", sock) for sock in sockets] + list(self._of_tenants.items())
         acceptors = [
             Acceptor(sock, context, self._connections, self._protocol, tenant)

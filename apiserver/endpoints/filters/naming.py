@@ -1,5 +1,5 @@
 """Which tenant a request means: the one that its path, its host or its port names, else the one
-tenant that its token is good in, else ``default``.
+tenant that its certificate or its token is good in, else ``default``.
 
 What is named explicitly decides, and a token of another tenant is refused there. The token is only
 asked where nothing is named: clients that build URLs from host and port alone lose the prefix
@@ -29,6 +29,9 @@ async def tenant_name(server: Server, request: ApiRequest, secret: str) -> str:
         _name_by(request)
     if request.info.tenant:
         return request.info.tenant
+    presented = request.presented
+    if presented is not None and (number := server.certificates.tenant(presented)):
+        return await server.directory.named(number)
     if not secret:
         return DEFAULT_TENANT
     return server.tokens.claimed_tenant(secret) or await server.directory.home(secret)
