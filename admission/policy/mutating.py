@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
 from admission.attributes import Attributes, Equivalent, Lookup
-from admission.policy.dispatch import ConditionError, Invocation, Misconfigured, Plan
+from admission.policy.candidates import Invocation
+from admission.policy.dispatch import ConditionError, Misconfigured, Plan
 from admission.policy.hooks import Binding, Hook
 from admission.policy.patches import MutationError, Target, mutate
 from admission.policy.plugin import PolicyPlugin

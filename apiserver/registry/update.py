@@ -145,9 +145,12 @@ class _Update:
         if not self.request.dry_run:
             last = orjson.loads(state.json)
             with storage_errors(scope, scope.name, passing=(Stale, KeyMissing)):
-                await self.registry.store.write(
-                    scope.tenant.id,
+                await self.registry.write(
+                    scope,
                     write_of("delete", self.key, last, as_it_was(state), state.resource_version),
+                    w.new,
+                    w.attributes.audit,
+                    self.request.manager,
                 )
         return Stored.of_object(w.new)
 

@@ -216,5 +216,7 @@ async def commit(
     claims = w.registry.claims(resource, obj)
     write = write_of(operation, key, obj, form.data, expected, claims, needs)
     with storage_errors(scope, key.name, passing=passing):
-        written = await w.registry.store.write(scope.tenant.id, write)
+        written = await w.registry.write(
+            scope, write, form.shown, w.attributes.audit, w.request.manager
+        )
     return Stored.of_write(resource, scope.version, form, written)

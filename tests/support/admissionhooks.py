@@ -19,8 +19,10 @@ from apiserver.registry.provision import Provision
 from apiserver.registry.quota import Quotas
 from apiserver.storage.interface import Store
 from tests.support.api import Api, serving
-from tests.support.webhooks import Answer
+from tests.support.webhooks import Answer, Reply
 
+MAPS = "/api/v1/namespaces/ns/configmaps"
+HOOK = "hook.example.com"
 ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 KINDS = {"mutating": "MutatingWebhookConfiguration", "validating": "ValidatingWebhookConfiguration"}
 EVERYTHING: Object = {
@@ -123,3 +125,21 @@ def configmap(name: str, data: dict[str, str] | None = None, **metadata: Any) ->
 
 def names(reviews: Sequence[Object]) -> list[str]:
     return [review["request"].get("name", "") for review in reviews]
+
+
+def replying(reply: Reply | Object | None) -> Answer:
+    async def reply_with(review: Object) -> Reply | Object | None:
+        return reply
+
+    return reply_with
+
+
+def said(**response: Any) -> Answer:
+    async def say(review: Object) -> Object:
+        return answer(review, **response)
+
+    return say
+
+
+def encoded(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()

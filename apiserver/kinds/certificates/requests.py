@@ -6,6 +6,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+from datetime import datetime
 
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -27,6 +28,27 @@ def request_problem(encoded: str) -> str:
     except (ValueError, UnsupportedAlgorithm):
         return "asn1: structure error: malformed certificate request"
     return ""
+
+
+def parsed_request(encoded: str) -> x509.CertificateSigningRequest:
+    """``encoded``: base64 of spec.request. Raises ValueError."""
+    match = _BLOCK.search(_bytes(encoded))
+    if match is None or match[1] != b"CERTIFICATE REQUEST":
+        raise ValueError("PEM block type must be CERTIFICATE REQUEST")
+    try:
+        return x509.load_pem_x509_csr(match[0])
+    except UnsupportedAlgorithm as e:
+        raise ValueError(str(e)) from None
+
+
+def expiry(encoded: str) -> datetime | None:
+    """``encoded``: base64 of status.certificate. When its first certificate ends; None where there
+    is none that can be read."""
+    match = _BLOCK.search(_bytes(encoded))
+    try:
+        return x509.load_pem_x509_certificate(match[0]).not_valid_after_utc if match else None
+    except (ValueError, UnsupportedAlgorithm):
+        return None
 
 
 def subject_organizations(encoded: str) -> list[str]:
