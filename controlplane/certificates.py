@@ -73,6 +73,22 @@ def ca_bundle() -> str:
     return path.read_text() if path.is_file() else ""
 
 
+def client_cas() -> str:
+    """Who signs the client certificates that are good in every tenant, in PEM; "" where nobody
+    does. Raises OperatorError."""
+    path = environment.text("CLIENT_CA_FILE")
+    try:
+        pem = Path(path).read_text() if path else ""
+        if pem:
+            x509.load_pem_x509_certificates(pem.encode())
+    except (OSError, ValueError) as e:
+        raise OperatorError(
+            f"POLYPLANE_CLIENT_CA_FILE={path!r} has no certificates: {e}",
+            "name a file of certificates in PEM, or unset it.",
+        ) from None
+    return pem
+
+
 def wanted_names() -> tuple[set[str], set[str]]:
     """(DNS names, IP addresses) that the certificate must carry: the local ones, the host's name,
     POLYPLANE_TLS_NAMES, and POLYPLANE_TENANT_DOMAIN with all hosts directly below it."""

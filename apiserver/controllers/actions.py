@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from apiserver.codec import negotiate
 from apiserver.errors import AlreadyExists, Conflict, Forbidden, NotFound
 from apiserver.kinds.served import Resource
 from apiserver.meta.gvk import GroupResource
@@ -18,7 +19,9 @@ from apiserver.registry.changes import Edit
 from apiserver.registry.core import Registry
 from apiserver.registry.create import create
 from apiserver.registry.offload import Asker, by_size
-from apiserver.registry.options import DeleteOptions
+from apiserver.registry.options import DeleteOptions, WriteOptions
+from apiserver.registry.patching import Patch, patch
+from apiserver.registry.patchtypes import BY_MEDIA_TYPE
 from apiserver.registry.scope import Scope, Tenant
 from apiserver.registry.update import update
 from apiserver.registry.versions import load
@@ -164,9 +167,15 @@ class Actions:
         await self.change(tenant, item.key, same)
 
     async def change(
-        self, tenant: Tenant, key: ObjectKey, edit: Callable[[Object], bool], subresource: str = ""
+        self,
+        tenant: Tenant,
+        key: ObjectKey,
+        edit: Callable[[Object], bool],
+        subresource: str = "",
+        manager: str = MANAGER,
     ) -> None:
-        """Applies ``edit`` (in place; False: nothing to do) to the object, if it is still there."""
+        """Applies ``edit`` (in place; False: nothing to do) to the object, if it is still there.
+        manager: of the fields that it changes."""
         scope = self.scope(tenant, key, subresource)
         if scope is None:
             return
@@ -176,7 +185,27 @@ class Actions:
             return obj
 
         try:
-            await update(self.registry, scope, Edit(edited), Request(MANAGER))
+            await update(self.registry, scope, Edit(edited), Request(manager))
+        except NotFound:
+            return
+
+    async def apply_status(
+        self, tenant: Tenant, key: ObjectKey, status: Object, manager: str
+    ) -> None:
+        """Server-side apply, with force, of a part of the object's status, if it is still there."""
+        scope = self.scope(tenant, key, "status")
+        if scope is None:
+            return
+        kind = {"apiVersion": scope.gvk.api_version, "kind": scope.gvk.kind}
+        body = orjson.dumps({**kind, "metadata": {"name": key.name}, "status": status})
+        options = WriteOptions(field_manager=manager, force=True)
+        applied = Patch(BY_MEDIA_TYPE[negotiate.APPLY_YAML], body, manager, options)
+
+        async def create() -> None:
+            raise AssertionError("a status creates nothing")
+
+        try:
+            await patch(self.registry, scope, applied, authorize_create=create)
         except NotFound:
             return
 

@@ -13,6 +13,13 @@ FINISHED = "ttl-after-finished-controller"
 TOKENS = "serviceaccount-token-controller"
 SYSTEM_NAMESPACES = "system-namespaces-controller"
 FRONT_PROXY_CA = "cluster-authentication-trust-controller"
+BOOTSTRAP_ROLES = "rbac-bootstrap-roles-controller"
+AUTOREGISTRATION = "kube-apiserver-autoregistration-controller"
+EVENT_TTL = "event-ttl-controller"
+FLOW_SCHEMAS = "priority-and-fairness-config-controller"
+REQUEST_SIGNING = "certificatesigningrequest-signing-controller"
+REQUEST_APPROVING = "certificatesigningrequest-approving-controller"
+REQUEST_CLEANING = "certificatesigningrequest-cleaner-controller"
 
 CONTROLLERS = (
     NAMESPACE,
@@ -25,4 +32,11 @@ CONTROLLERS = (
     TOKENS,
     SYSTEM_NAMESPACES,
     FRONT_PROXY_CA,
+    BOOTSTRAP_ROLES,
+    AUTOREGISTRATION,
+    EVENT_TTL,
+    FLOW_SCHEMAS,
+    REQUEST_SIGNING,
+    REQUEST_APPROVING,
+    REQUEST_CLEANING,
 )

@@ -11,9 +11,9 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable, Collection, Sequence
-from typing import Protocol
+from typing import Protocol, runtime_checkable
 
-from apiserver.controllers.turns import Turns
+from apiserver.controllers.turns import turns
 from apiserver.errors import ApiError
 from apiserver.meta.gvk import GroupResource
 from apiserver.registry.scope import Tenant
@@ -51,6 +51,15 @@ class Keeper(Protocol):
         """Names to look at that the database shows, bounded; asks storage only."""
 
 
+@runtime_checkable
+class AtUse(Protocol):
+    """A keeper that also has something to do because a tenant is in use."""
+
+    def used(self, tenant: int) -> Sequence[str]:
+        """Names to look at now that somebody uses the tenant. Asked every few seconds while
+        requests come; what it knows by heart only."""
+
+
 class Unchanged:
     """Which tenants' objects of a resource have been looked at in the state in which they are, so
     that a sweep reads none of them."""
@@ -85,7 +94,7 @@ class Upkeep:
                 self._of.setdefault(resource, []).append(keeper)
         self._tasks: dict[tuple[int, str, str], asyncio.Task[None]] = {}
         self._again: set[tuple[int, str, str]] = set()
-        self._turns = Turns()
+        self._turns = turns()
         self._swept: dict[int, int] = {}
         self._stopped = False
 
@@ -111,6 +120,19 @@ class Upkeep:
         for keeper in self._keepers:
             if keeper.controller == controller:
                 await keeper.look(tenant, name)
+
+    def used(self, tenants: Collection[int]) -> None:
+        """Requests for these tenants have come."""
+        for tenant in tenants:
+            for keeper in self._keepers:
+                for name in keeper.used(tenant) if isinstance(keeper, AtUse) else ():
+                    self._later(tenant, keeper, name, 0.0)
+
+    def wanted(self, controller: str, tenant: int, name: str) -> None:
+        """A look, soon."""
+        for keeper in self._keepers:
+            if keeper.controller == controller and not self._stopped:
+                self._later(tenant, keeper, name, 0.0)
 
     async def sweep(self, heads: Sequence[tuple[int, int]]) -> None:
         """heads: (tenant, its last resourceVersion) of all tenants."""

@@ -9,6 +9,7 @@ written marks that all is there.
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from typing import Any
 
 from apiserver.errors import AlreadyExists, Conflict
@@ -37,8 +38,10 @@ class Seeder:
         self._registry = registry
         self._done: set[int] = set()
         self._running: dict[int, asyncio.Task[None]] = {}
+        self._used: set[int] = set()
 
     async def ensure(self, tenant: Tenant) -> None:
+        self._used.add(tenant.id)
         if tenant.id in self._done:
             return
         task = self._running.get(tenant.id)
@@ -56,17 +59,27 @@ class Seeder:
         finally:
             del self._running[tenant.id]
 
+    def take_used(self) -> Collection[int]:
+        """The tenants that this process has had requests for since the last call."""
+        used, self._used = self._used, set()
+        return used
+
     def forget(self, tenant_id: int) -> None:
         self._done.discard(tenant_id)
 
 
 async def seed(registry: Registry, tenant: Tenant) -> None:
-    objects = [o for o in bootstrap_objects(now()) if _served(registry, tenant, o)]
+    objects = bootstrap_for(registry, tenant)
     last = [o for o in objects if o["kind"] == "Namespace" and o["metadata"]["name"] == _MARK.name]
     namespaces = [o for o in objects if o["kind"] == "Namespace" and o not in last]
     rest = [o for o in objects if o["kind"] != "Namespace"]
     for group in (namespaces, rest, last):
         await asyncio.gather(*(_create(registry, tenant, obj) for obj in group))
+
+
+def bootstrap_for(registry: Registry, tenant: Tenant) -> list[Object]:
+    """What the tenant is to hold, as `bootstrap_objects`."""
+    return [o for o in bootstrap_objects(now()) if _served(registry, tenant, o)]
 
 
 def _served(registry: Registry, tenant: Tenant, obj: Object) -> bool:

@@ -7,6 +7,7 @@ import json
 import re
 from collections.abc import Sequence
 from typing import Any, NamedTuple
+from uuid import uuid4
 
 from apiserver.storage.call import BIGINT, BIGINTS, BOOLEANS, TEXTS, function
 from apiserver.storage.errors import (
@@ -22,7 +23,7 @@ from apiserver.storage.errors import (
     StorageError,
     TenantGone,
 )
-from apiserver.storage.interface import Event, EventType, Record, Write
+from apiserver.storage.interface import Entry, Event, EventType, Record, Write
 from apiserver.storage.pool import Connection
 
 _COMMIT = function(
@@ -33,7 +34,8 @@ _COMMIT = function(
     BIGINTS,  # expected
     *(TEXTS,) * 2,  # owners, finalizers
     BOOLEANS,  # deleting
-    *(TEXTS,) * 2,  # claims, needs
+    *(TEXTS,) * 5,  # claims, needs, audit, its user and verb
+    BIGINTS,  # its code
 )
 OPERATIONS = {"create": b"A", "update": b"M", "delete": b"D"}
 EVENT_TYPES: dict[str, EventType] = {"create": "ADDED", "update": "MODIFIED", "delete": "DELETED"}
@@ -42,6 +44,9 @@ MAX_OBJECT = 4 * 2**20
 can bring (3 MiB)."""
 _LOG_RETRY = 15  # seconds; by then a log that is over its budget has been looked at (compact.py)
 _NUL = re.compile(rb"\x00|(?<!\\)(?:\\\\)*\\u0000")
+
+SERVER = "system:apiserver"
+"""Who writes when nobody else is named."""
 
 Outcome = Event | StorageError
 
@@ -79,6 +84,7 @@ async def commit(connection: Connection, tenant: int, batch: Sequence[Prepared])
 
 def _parameters(tenant: int, batch: Sequence[Prepared]) -> list[Any]:
     writes = [item.write for item in batch]
+    entries = [_entry(write) for write in writes]
     return [
         tenant,
         [OPERATIONS[w.operation] for w in writes],
@@ -94,7 +100,36 @@ def _parameters(tenant: int, batch: Sequence[Prepared]) -> list[Any]:
         [w.deleting for w in writes],
         [_words(tuple(f"{tenant}/{claim}" for claim in w.claims)) for w in writes],
         [w.needs.encode() or None for w in writes],
+        [e.data or None for e in entries],
+        [e.user.encode() for e in entries],
+        [e.verb.encode() for e in entries],
+        [e.code for e in entries],
     ]
+
+
+def _entry(write: Write) -> Entry:
+    """Nothing changes without one, unless the policy says so."""
+    if write.audit is not None:
+        return write.audit
+    event = {
+        "kind": "Event",
+        "apiVersion": "audit.k8s.io/v1",
+        "level": "Metadata",
+        "auditID": str(uuid4()),
+        "stage": "ResponseComplete",
+        "requestURI": "",
+        "verb": write.operation,
+        "user": {"username": SERVER},
+        "objectRef": {
+            "resource": write.key.resource,
+            "namespace": write.key.namespace,
+            "name": write.key.name,
+            "uid": write.uid,
+            "apiGroup": write.key.group,
+        },
+        "responseStatus": {"metadata": {}, "code": 200},
+    }
+    return Entry(SERVER, write.operation, 200, json.dumps(event).encode())
 
 
 def _words(words: tuple[str, ...]) -> bytes | None:

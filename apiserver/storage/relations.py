@@ -89,6 +89,24 @@ SELECT name FROM objects WHERE tenant_id = %s AND api_group = %s AND resource = 
     AND namespace = '' AND name = ANY(%s)
 """
 
+# The keys are few and in the order of the primary key, or of the log's index by keys.
+_NAMED = """
+SELECT o.api_group, o.resource, o.namespace, o.name, o.uid::text, o.size
+FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[]) AS k (g, r, ns, n)
+JOIN objects o ON o.tenant_id = %s
+    AND o.api_group = k.g AND o.resource = k.r AND o.namespace = k.ns AND o.name = k.n
+"""
+_WRITTEN = """
+SELECT k.g, k.r, k.ns, k.n
+FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[]) AS k (g, r, ns, n)
+CROSS JOIN LATERAL (
+    SELECT at FROM events e WHERE e.tenant_id = %s
+        AND e.api_group = k.g AND e.resource = k.r AND e.namespace = k.ns AND e.name = k.n
+    ORDER BY e.resource_version DESC LIMIT 1
+) AS last
+WHERE last.at > now() - make_interval(secs => %s)
+"""
+
 _UNOBSERVED = """
 SELECT name FROM objects WHERE tenant_id = %s AND api_group = %s AND resource = %s
     AND coalesce((data #>> '{status,observedGeneration}')::bigint, 0)
@@ -236,6 +254,26 @@ class Relations:
         )
         return [row[0] for row in rows]
 
+    async def named(
+        self, tenant: int, keys: Sequence[ObjectKey]
+    ) -> Mapping[ObjectKey, tuple[str, int]]:
+        """Those of ``keys`` that are there, with their uid and their bytes."""
+        parameters = (*_columns(keys), tenant)
+        rows = await self._database.read_within(
+            tenant, lambda connection: _rows(connection, _NAMED, parameters)
+        )
+        return {ObjectKey(*row[:4]): (row[4], row[5]) for row in rows}
+
+    async def written(
+        self, tenant: int, keys: Sequence[ObjectKey], seconds: float
+    ) -> Collection[ObjectKey]:
+        """Those of ``keys`` whose objects were written or deleted within the last ``seconds``."""
+        parameters = (*_columns(keys), tenant, seconds)
+        rows = await self._database.read_within(
+            tenant, lambda connection: _rows(connection, _WRITTEN, parameters)
+        )
+        return {ObjectKey(*row) for row in rows}
+
     async def unobserved(self, tenant: int, resource: GroupResource) -> Sequence[str]:
         """Names of objects, without a namespace, whose status is not of their generation; a
         thousand of them."""
@@ -287,6 +325,11 @@ async def _rows(
     connection: Connection, statement: str, parameters: tuple[object, ...] | dict[str, object]
 ) -> Sequence[Row]:
     return await (await connection.execute(statement, parameters)).fetchall()
+
+
+def _columns(keys: Sequence[ObjectKey]) -> Sequence[list[str]]:
+    """A list for each part of the keys."""
+    return [list(column) for column in zip(*keys, strict=True)] or [[], [], [], []]
 
 
 def _founds(rows: Sequence[Row]) -> Sequence[Found]:
