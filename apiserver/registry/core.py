@@ -36,6 +36,7 @@ from apiserver.request import RequestInfo
 from apiserver.schema import builtin
 from apiserver.schema.decode import DecodeError, decode
 from apiserver.storage.interface import QUIET, ObjectKey, Record, Store, Write
+from apiserver.watch.cache import Cache
 from apiserver.watch.entry import Entry, Index
 from apiserver.watch.watches import Watches
 
@@ -295,7 +296,7 @@ class CacheLookup:
         self, resource: GroupResource, namespace: str, name: str, *, fresh: bool = False
     ) -> Object | None:
         if not fresh:
-            cache = await self._registry.watches.cache(self._tenant.id, resource)
+            cache = await self._cache(resource)
             entry = cache.get(ObjectKey(*resource, namespace, name))
             return None if entry is None else entry.shared
         key = ObjectKey(*resource, namespace, name)
@@ -304,11 +305,11 @@ class CacheLookup:
         return None if record is None else orjson.loads(record.json)
 
     async def list(self, resource: GroupResource, namespace: str = "") -> Sequence[Object]:
-        cache = await self._registry.watches.cache(self._tenant.id, resource)
+        cache = await self._cache(resource)
         return cache.select(namespace).shared
 
     async def settled(self, resource: GroupResource, seconds: float) -> Sequence[Object]:
-        cache = await self._registry.watches.cache(self._tenant.id, resource)
+        cache = await self._cache(resource)
         return cache.settled(seconds).shared
 
     async def first(
@@ -325,7 +326,7 @@ class CacheLookup:
     async def select(
         self, resource: GroupResource, namespace: str, selector: LabelSelector, most: int
     ) -> Sequence[Object]:
-        cache = await self._registry.watches.cache(self._tenant.id, resource)
+        cache = await self._cache(resource)
         entries, matches = cache.select(namespace), selector.matcher()
 
         def look() -> list[Entry]:
@@ -339,6 +340,11 @@ class CacheLookup:
             return selected
 
         return [entry.shared for entry in await self.run(look)]
+
+    async def _cache(self, resource: GroupResource) -> Cache:
+        watches, tenant = self._registry.watches, self._tenant.id
+        cache = watches.peek(tenant, resource)
+        return await watches.cache(tenant, resource) if cache is None else cache
 
     def kind(self, kind: GroupVersionKind) -> Served | None:
         for resource in self._registry.catalog.all(self._tenant):
