@@ -36,8 +36,8 @@ def decode_custom(
     known); ``preserve_unknown``: the definition's ``spec.preserveUnknownFields``; ``lenient``: what
     cannot be read of the metadata of embedded resources goes, as for objects in storage, which may
     be older than the schema; ``merged``: it comes from an apply, not from a decoder, so its nulls
-    stay for defaults and validation. Returns the strict errors: ``unknown field "spec.foo"``. Raises
-    DecodeError."""
+    stay for defaults and validation. Returns the strict errors: ``unknown field "spec.foo"``.
+    Raises DecodeError."""
     unknown: list[str] = []
     for name in ("kind", "apiVersion"):
         if not isinstance(obj.get(name, ""), str):

@@ -414,9 +414,9 @@ async def test_an_apply_of_null_is_validated_and_other_writes_drop_it(api: Api) 
     sent = foo(spec=dict.fromkeys(members))
     made = await api.ok("POST", FOOS, sent)
     assert made["spec"] == {"name": "x", "none": None}
-    status, answer = await api.patch(f"{FOOS}/f", sent, "apply", fieldManager="m")
+    status, answer = await api.patch(f"{FOOS}/f", sent, "apply", fieldManager="m", force="true")
     text = 'spec.size: Invalid value: "null": spec.size in body must be of type integer: "null"'
     assert (status, text in answer["message"]) == (422, True)
     del sent["spec"]["size"]
-    status, applied = await api.patch(f"{FOOS}/f", sent, "apply", fieldManager="m")
+    status, applied = await api.patch(f"{FOOS}/f", sent, "apply", fieldManager="m", force="true")
     assert (status, applied["spec"]) == (200, made["spec"])
