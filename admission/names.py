@@ -64,17 +64,6 @@ OFF = frozenset(
 )
 """Those that run only where somebody asks for them."""
 
-ABSENT = frozenset(
-    {
-        "NamespaceAutoProvision",
-        "NodeRestriction",
-        "ImagePolicyWebhook",
-        "PodTolerationRestriction",
-        "EventRateLimit",
-    }
-)
-"""Those of OFF that Polyplane does not have: to ask for one and not get it would protect nobody."""
-
 DEFAULT = frozenset(ORDER) - OFF
 
 
@@ -90,6 +79,4 @@ def enabled(enable: Iterable[str], disable: Iterable[str]) -> frozenset[str]:
             raise PluginError(f'there is no plugin "{unknown[0]}" that could be {switch}')
     if both := sorted(on & off):
         raise PluginError(f'plugin "{both[0]}" is enabled and disabled')
-    if absent := sorted(on & ABSENT):
-        raise PluginError(f'plugin "{absent[0]}" is not implemented')
     return (DEFAULT | on) - off

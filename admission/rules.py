@@ -146,13 +146,14 @@ def find_rule(
 @dataclass(frozen=True, slots=True)
 class Criteria:
     """rules: None for a binding that has none, which match all; equivalent: whether matchPolicy is
-    Equivalent."""
+    Equivalent; by_object: whether names or labels of objects decide, too."""
 
     rules: tuple[Rule, ...] | None
     excluded: tuple[Rule, ...]
     equivalent: bool
     namespaces: LabelSelector
     objects: LabelSelector
+    by_object: bool
 
     @classmethod
     def of_policy(cls, match: Object) -> Criteria:
@@ -170,12 +171,14 @@ class Criteria:
     def _of(
         cls, match: Object, rules: tuple[Rule, ...] | None, excluded: tuple[Rule, ...]
     ) -> Criteria:
+        objects = selector_from_object(match.get("objectSelector"))
         return cls(
             rules,
             excluded,
             match.get("matchPolicy") == "Equivalent",
             selector_from_object(match.get("namespaceSelector")),
-            selector_from_object(match.get("objectSelector")),
+            objects,
+            not objects.empty or any(rule.names for rule in (*(rules or ()), *excluded)),
         )
 
     async def match(self, attributes: Attributes, lookup: Lookup) -> Equivalent | None:
@@ -212,20 +215,24 @@ class Criteria:
 
     async def selects_namespace(self, attributes: Attributes, lookup: Lookup) -> bool:
         """The rest of `match` for a request that `fits`. Raises NotFound."""
-        name = namespace_of(attributes)
-        if self.namespaces.empty or (not name and attributes.resource.resource != "namespaces"):
-            return True  # objects outside of namespaces are never exempted
-        return self.namespaces.matches(await _namespace_labels(attributes, lookup, name))
+        if self.namespaces.empty:
+            return True
+        return self.selects_labels(await namespace_labels(attributes, lookup))
+
+    def selects_labels(self, labels: Mapping[str, str] | None) -> bool:
+        """``labels``: of `namespace_labels`."""
+        return labels is None or self.namespaces.matches(labels)
 
 
-async def _namespace_labels(attributes: Attributes, lookup: Lookup, name: str) -> Mapping[str, str]:
-    """A namespace that is written is judged by what it is going to be, one that is deleted by what
-    it is."""
-    if (
-        attributes.resource.resource == "namespaces"
-        and not attributes.subresource
-        and attributes.operation in ("CREATE", "UPDATE")
-    ):
+async def namespace_labels(attributes: Attributes, lookup: Lookup) -> Mapping[str, str] | None:
+    """What namespace selectors look at; None outside of namespaces, where they exempt nothing. A
+    namespace that is written is judged by what it is going to be, one that is deleted by what it
+    is. Raises NotFound."""
+    name = namespace_of(attributes)
+    if attributes.resource.resource != "namespaces":
+        if not name:
+            return None
+    elif not attributes.subresource and attributes.operation in ("CREATE", "UPDATE"):
         return labels_of(attributes.object or {})
     return labels_of(await find_namespace(lookup, name))
 

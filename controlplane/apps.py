@@ -7,6 +7,7 @@ class ControlplaneConfig(AppConfig):
 
     def ready(self) -> None:
         from controlplane import (
+            admissionfile,
             admissionplugins,
             checks,  # noqa: F401  registers them
             featuregates,
@@ -14,3 +15,4 @@ class ControlplaneConfig(AppConfig):
 
         featuregates.apply()
         admissionplugins.enabled()  # a wrong name is refused before anything runs
+        admissionfile.check()

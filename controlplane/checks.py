@@ -16,7 +16,7 @@ from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
 
-from controlplane.database import MINIMUM_VERSION
+from controlplane.database import MINIMUM_VERSION, reason
 from controlplane.datadir import DataDir
 
 SHORTEST_SECRET = 32
@@ -123,7 +123,7 @@ def check_database(databases: list[str] | None = None, **_: Any) -> list[CheckMe
             hint = "start it, or correct DATABASE_URL."
             messages.append(
                 Error(
-                    f"PostgreSQL cannot be reached: {str(e).splitlines()[0]}",
+                    f"PostgreSQL cannot be reached: {reason(e)}",
                     hint=hint,
                     id="polyplane.E005",
                 )

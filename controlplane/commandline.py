@@ -53,11 +53,13 @@ def _run(words: list[str]) -> None:
 
 def _execute(command: str, words: list[str]) -> None:
     from django.core.management import execute_from_command_line
-    from django.db.utils import ProgrammingError
+    from django.db.utils import OperationalError, ProgrammingError
 
     from controlplane import environment
+    from controlplane.datadir import DataDir
 
     environment.check_names()
+    DataDir.from_environment().refuse_foreign()  # Django's settings put a key there
     if command == "up":
         from controlplane import preflight
 
@@ -68,10 +70,23 @@ def _execute(command: str, words: list[str]) -> None:
     except ProgrammingError as e:
         if "does not exist" not in str(e):
             raise
-        raise OperatorError(
-            "The database has no tables yet, or those of an older version.",
-            "start Polyplane once (`make run`), or run `manage.py migrate`.",
-        ) from e
+        raise _no_tables() from e
+    except OperationalError as e:
+        reached = getattr(e.__cause__, "sqlstate", None) is not None
+        if reached or not environment.secret("DATABASE_URL"):
+            raise
+        from django.db import DEFAULT_DB_ALIAS, connections
+
+        from controlplane.database import unreachable
+
+        raise unreachable(connections.settings[DEFAULT_DB_ALIAS], e) from e
+
+
+def _no_tables() -> OperatorError:
+    return OperatorError(
+        "The database has no tables yet, or those of an older version.",
+        "start Polyplane once (`make run`), or run `manage.py migrate`.",
+    )
 
 
 def _database_for(command: str, words: list[str]) -> AbstractContextManager[None]:
@@ -83,4 +98,7 @@ def _database_for(command: str, words: list[str]) -> AbstractContextManager[None
 
     if environment.secret("DATABASE_URL"):
         return nullcontext()
-    return running(DataDir.from_environment())
+    data = DataDir.from_environment()
+    if command != "migrate" and not data.cluster.exists():
+        raise _no_tables()  # nothing is made for a question
+    return running(data)

@@ -71,6 +71,22 @@ def where(settings: dict[str, Any]) -> str:
     return f"{user}@{host}:{settings.get('PORT') or 5432}/{settings['NAME']}"
 
 
+def reason(error: Exception) -> str:
+    """Why a connection failed, on one line, without libpq's questions behind it."""
+    lines = [line for line in str(error).splitlines() if line.strip() and not line[0].isspace()]
+    text = lines[-1] if lines else "no reason given"
+    return text.removeprefix("connection failed: ").removeprefix("connection is bad: ")
+
+
+def unreachable(settings: dict[str, Any], error: Exception) -> OperatorError:
+    """What an operator is told of a connection that failed. ``settings``: a DATABASES entry."""
+    return OperatorError(
+        f"PostgreSQL at {where(settings)} (DATABASE_URL) cannot be reached: {reason(error)}",
+        "start that server or correct DATABASE_URL; without DATABASE_URL, Polyplane runs its own "
+        "PostgreSQL.",
+    )
+
+
 def verify(settings: dict[str, Any]) -> int:
     """Connects once. Returns the server's major version; OperatorError when it is unreachable or
     too old."""
@@ -78,12 +94,7 @@ def verify(settings: dict[str, Any]) -> int:
         with psycopg.connect(conninfo(settings, connect_timeout=10)) as connection:
             version = connection.info.server_version // 10000
     except psycopg.OperationalError as e:
-        reason = str(e).strip().splitlines()[-1] if str(e).strip() else "no reason given"
-        raise OperatorError(
-            f"PostgreSQL at {where(settings)} (DATABASE_URL) cannot be reached: {reason}",
-            "start that server or correct DATABASE_URL; without DATABASE_URL, Polyplane runs its "
-            "own PostgreSQL.",
-        ) from e
+        raise unreachable(settings, e) from e
     if version < MINIMUM_VERSION:
         raise OperatorError(
             f"PostgreSQL at {where(settings)} has version {version}; Polyplane needs "

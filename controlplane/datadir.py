@@ -21,6 +21,14 @@ _LONGEST_SOCKET_DIR = 107 - len(
     "/.s.PGSQL.5432.lock"
 )  # sockaddr_un.sun_path, less what PostgreSQL appends
 
+_CONTENTS = frozenset(
+    {"postgres", "run", "log", "lock", "first-start", "admin.kubeconfig", "admin.password"}
+    | {"secret.key", "ca.crt", "ca.key", "tls.crt", "tls.key"}
+)
+"""Everything that is ever kept here."""
+_MARKS = frozenset({"secret.key", "ca.key", "postgres", "first-start"})
+"""Beside a lock, each of these says that a Polyplane made the directory."""
+
 
 @dataclass(frozen=True, slots=True)
 class DataDir:
@@ -50,6 +58,30 @@ class DataDir:
 
     def file(self, name: str) -> Path:
         return self.path / name
+
+    def refuse_foreign(self) -> None:
+        """OperatorError where the directory holds something else than a Polyplane: its mode would
+        be changed, and `reset` would remove it whole. What lies beside a Polyplane's own files may
+        stay there."""
+        if not self.path.exists():
+            return
+        if not self.path.is_dir():
+            raise OperatorError(
+                f"POLYPLANE_DATA_DIR={self.path} is no directory.", "name a directory, or unset it."
+            )
+        try:
+            names = {path.name for path in self.path.iterdir()}
+        except OSError as e:
+            raise OperatorError(
+                f"The data directory {self.path} cannot be read: {e.strerror}.",
+                "correct its owner.",
+            ) from e
+        others = sorted(names - _CONTENTS)
+        if others and not ("lock" in names and names & _MARKS):
+            raise OperatorError(
+                f"{self.path} holds something else than a Polyplane ({others[0]}, ...).",
+                "set POLYPLANE_DATA_DIR to an empty or a new directory.",
+            )
 
     def create(self) -> None:
         """Makes the directory with mode 0700; an existing one is tightened. OperatorError when it

@@ -17,7 +17,12 @@ REPOSITORY = PACKAGE.parent
 """The clone. After `pip install` it is site-packages, where only packages lie: see `clone()`."""
 
 NAMES = frozenset(
-    {"DISABLE_ADMISSION_PLUGINS", "ENABLE_ADMISSION_PLUGINS"}
+    {
+        "ADMISSION_CONTROL_CONFIG_FILE",
+        "ADVERTISE_ADDRESS",
+        "DISABLE_ADMISSION_PLUGINS",
+        "ENABLE_ADMISSION_PLUGINS",
+    }
     | {
         "ALLOWED_HOSTS",
         "ALLOW_UNSAFE_DATABASE",
@@ -25,7 +30,9 @@ NAMES = frozenset(
         "BIND",
         "BOARD_FD",
         "BODY_TIMEOUT_SECONDS",
+        "EVENT_TTL_SECONDS",
     }
+    | {"CLIENT_CA_FILE"}
     | {"CSRF_TRUSTED_ORIGINS", "DATA_DIR", "DEBUG", "FEATURE_GATES", "HEADER_TIMEOUT_SECONDS"}
     | {"HEARTBEAT_FD", "HINTS_URL", "HINTS_URL_FILE", "HSTS_SECONDS", "HUNG_AFTER_SECONDS"}
     | {"KEEP_ALIVE_SECONDS", "LIVEZ_GRACE_SECONDS", "LOG_LEVEL", "MAX_CONNECTIONS"}
@@ -37,6 +44,13 @@ NAMES = frozenset(
         "POSTGRES_USER",
         "RUNTIME_CONFIG",
         "SECRET_KEY",
+    }
+    | {
+        "AUDIT_LOG_PATH",
+        "AUDIT_POLICY_FILE",
+        "AUDIT_READS_PERCENT",
+        "AUDIT_RETENTION_DAYS",
+        "AUDIT_WEBHOOK_CONFIG_FILE",
     }
     | {"SECRET_KEY_FILE", "SERVICE_ACCOUNT_ISSUER", "SHUTDOWN_DELAY_SECONDS", "SHUTDOWN_SECONDS"}
     | {
@@ -101,7 +115,7 @@ def check_names() -> None:
         name = variable.removeprefix("POLYPLANE_")
         if name == variable or name in NAMES:
             continue
-        if near := difflib.get_close_matches(name, NAMES, n=1, cutoff=0.8):
+        if near := difflib.get_close_matches(name, NAMES, n=1, cutoff=0.7):
             raise OperatorError(
                 f"{variable} is no setting.",
                 f"did you mean POLYPLANE_{near[0]}? Otherwise unset {variable}.",

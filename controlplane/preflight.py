@@ -11,20 +11,19 @@ import logging
 import ssl
 from pathlib import Path
 
-from controlplane import environment
+from controlplane import admissionfile, admissionplugins, auditing, environment
+from controlplane.advertised import advertised_address
 from controlplane.database import parse_database_url, verify
 from controlplane.datadir import DataDir
 from controlplane.errors import OperatorError
 from controlplane.supervisor.listener import bind
 
-_OURS = ("lock", "secret.key", "postgres", "log", "ca.crt", "first-start")
-
 
 def check() -> None:
     """Everything that `up` needs from outside. Raises OperatorError."""
     _check_values()
+    auditing.check()
     _check_tls_files()
-    _check_data_directory(DataDir.from_environment())
     if url := environment.secret("DATABASE_URL"):
         logging.getLogger("psycopg").setLevel(logging.ERROR)  # the failure is said once, here
         verify(parse_database_url(url))
@@ -45,11 +44,15 @@ def _check_values() -> None:
         "SHUTDOWN_DELAY_SECONDS",
         "LIVEZ_GRACE_SECONDS",
         "HSTS_SECONDS",
+        "EVENT_TTL_SECONDS",
     ):
         environment.number(name, 1)
     for name in ("DEBUG", "ALLOW_UNSAFE_DATABASE", "WEBHOOK_LOOPBACK"):
         environment.flag(name)
     environment.secret("POLYPLANE_SECRET_KEY")
+    advertised_address()
+    admissionplugins.enabled()
+    admissionfile.check()
 
 
 def _check_tls_files() -> None:
@@ -72,28 +75,6 @@ def _check_tls_files() -> None:
         raise OperatorError(
             f"The certificate {certificate} and the key {key} cannot be used: {reason}.", both
         ) from e
-
-
-def _check_data_directory(data: DataDir) -> None:
-    """Refuses a directory that holds something else: its mode would be changed and `reset` would
-    remove it whole."""
-    if not data.path.exists():
-        return
-    if not data.path.is_dir():
-        raise OperatorError(
-            f"POLYPLANE_DATA_DIR={data.path} is no directory.", "name a directory, or unset it."
-        )
-    try:
-        names = {path.name for path in data.path.iterdir()}
-    except OSError as e:
-        raise OperatorError(
-            f"The data directory {data.path} cannot be read: {e.strerror}.", "correct its owner."
-        ) from e
-    if names and not names & set(_OURS):
-        raise OperatorError(
-            f"{data.path} holds something else than a Polyplane ({sorted(names)[0]}, ...).",
-            "set POLYPLANE_DATA_DIR to an empty or a new directory.",
-        )
 
 
 def _already_runs() -> bool:

@@ -6,25 +6,18 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from admission.attributes import Attributes, Lookup
+from admission.objects import PODS, WRITES, OfObjects
 from apiserver.errors import Forbidden
 from apiserver.fielderrors import FieldPath, not_supported
-from apiserver.meta.gvk import GroupResource
 from apiserver.meta.objects import Object
 
-PODS = GroupResource("", "pods")
 _ALWAYS = "Always"
 _MEMBERS = ("initContainers", "containers", "ephemeralContainers")
 
 
-class AlwaysPullImages:
+class AlwaysPullImages(OfObjects):
     name = "AlwaysPullImages"
-
-    def handles(self, attributes: Attributes) -> bool:
-        return (
-            attributes.group_resource == PODS
-            and not attributes.subresource
-            and attributes.operation in ("CREATE", "UPDATE")
-        )
+    operations = WRITES
 
     async def admit(self, attributes: Attributes, lookup: Lookup) -> None:
         if _no_new_images(attributes):

@@ -4,22 +4,15 @@
 from __future__ import annotations
 
 from admission.attributes import Attributes, Lookup
+from admission.objects import PODS, WRITES, OfObjects
 from apiserver.errors import Forbidden
-from apiserver.meta.gvk import GroupResource
 
-PODS = GroupResource("", "pods")
 _HOSTNAME = "kubernetes.io/hostname"
 
 
-class LimitPodHardAntiAffinityTopology:
+class LimitPodHardAntiAffinityTopology(OfObjects):
     name = "LimitPodHardAntiAffinityTopology"
-
-    def handles(self, attributes: Attributes) -> bool:
-        return (
-            attributes.group_resource == PODS
-            and not attributes.subresource
-            and attributes.operation in ("CREATE", "UPDATE")
-        )
+    operations = WRITES
 
     async def validate(self, attributes: Attributes, lookup: Lookup) -> None:
         assert attributes.object is not None

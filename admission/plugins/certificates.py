@@ -9,6 +9,7 @@ by ``domain/*``.
 from __future__ import annotations
 
 from admission.attributes import Attributes, Authorize, Lookup
+from admission.objects import OfObjects
 from apiserver.authz import attributes as authz
 from apiserver.errors import Forbidden
 from apiserver.golang.strconv import go_quote
@@ -21,15 +22,9 @@ REQUESTS = GroupResource("certificates.k8s.io", "certificatesigningrequests")
 _CLIENT_SIGNER = "kubernetes.io/kube-apiserver-client"
 
 
-class CertificateSubjectRestriction:
+class CertificateSubjectRestriction(OfObjects):
     name = "CertificateSubjectRestriction"
-
-    def handles(self, attributes: Attributes) -> bool:
-        return (
-            attributes.group_resource == REQUESTS
-            and not attributes.subresource
-            and attributes.operation == "CREATE"
-        )
+    resources = frozenset({REQUESTS})
 
     async def validate(self, attributes: Attributes, lookup: Lookup) -> None:
         spec = (attributes.object or {}).get("spec") or {}

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from admission.attributes import Attributes, Lookup
+from admission.objects import UPDATE, OfObjects
 from apiserver.errors import Forbidden
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.objects import Object
@@ -14,15 +15,10 @@ CLASSES = GroupResource("storage.k8s.io", "storageclasses")
 _ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 
 
-class PersistentVolumeClaimResize:
+class PersistentVolumeClaimResize(OfObjects):
     name = "PersistentVolumeClaimResize"
-
-    def handles(self, attributes: Attributes) -> bool:
-        return (
-            attributes.group_resource == CLAIMS
-            and not attributes.subresource
-            and attributes.operation == "UPDATE"
-        )
+    resources = frozenset({CLAIMS})
+    operations = UPDATE
 
     async def validate(self, attributes: Attributes, lookup: Lookup) -> None:
         new, old = attributes.object, attributes.old

@@ -8,6 +8,7 @@ Sources: kubernetes ``plugin/pkg/admission/storage/storageclass/setdefault``,
 from __future__ import annotations
 
 from admission.attributes import Attributes, Lookup
+from admission.objects import OfObjects
 from apiserver.errors import Forbidden
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.objects import Object
@@ -39,15 +40,9 @@ def _defaults(classes: list[Object], annotations: tuple[str, ...]) -> list[Objec
     return defaults
 
 
-class DefaultStorageClass:
+class DefaultStorageClass(OfObjects):
     name = "DefaultStorageClass"
-
-    def handles(self, attributes: Attributes) -> bool:
-        return (
-            attributes.group_resource == CLAIMS
-            and not attributes.subresource
-            and attributes.operation == "CREATE"
-        )
+    resources = frozenset({CLAIMS})
 
     async def admit(self, attributes: Attributes, lookup: Lookup) -> None:
         if attributes.object is None:
@@ -63,15 +58,9 @@ class DefaultStorageClass:
             spec["storageClassName"] = defaults[0]["metadata"]["name"]
 
 
-class DefaultIngressClass:
+class DefaultIngressClass(OfObjects):
     name = "DefaultIngressClass"
-
-    def handles(self, attributes: Attributes) -> bool:
-        return (
-            attributes.group_resource == INGRESSES
-            and not attributes.subresource
-            and attributes.operation == "CREATE"
-        )
+    resources = frozenset({INGRESSES})
 
     async def admit(self, attributes: Attributes, lookup: Lookup) -> None:
         if attributes.object is None:

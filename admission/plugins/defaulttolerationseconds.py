@@ -4,23 +4,16 @@ unless they say otherwise."""
 from __future__ import annotations
 
 from admission.attributes import Attributes, Lookup
-from apiserver.meta.gvk import GroupResource
+from admission.objects import WRITES, OfObjects
 from apiserver.meta.objects import Object
 
-PODS = GroupResource("", "pods")
 SECONDS = 300
 _KEYS = ("node.kubernetes.io/not-ready", "node.kubernetes.io/unreachable")
 
 
-class DefaultTolerationSeconds:
+class DefaultTolerationSeconds(OfObjects):
     name = "DefaultTolerationSeconds"
-
-    def handles(self, attributes: Attributes) -> bool:
-        return (
-            attributes.group_resource == PODS
-            and not attributes.subresource
-            and attributes.operation in ("CREATE", "UPDATE")
-        )
+    operations = WRITES
 
     async def admit(self, attributes: Attributes, lookup: Lookup) -> None:
         if attributes.object is None:

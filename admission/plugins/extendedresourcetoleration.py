@@ -4,22 +4,14 @@
 from __future__ import annotations
 
 from admission.attributes import Attributes, Lookup
+from admission.objects import WRITES, OfObjects
 from apiserver.kinds.common.resources import is_extended
-from apiserver.meta.gvk import GroupResource
 from apiserver.meta.objects import Object
 
-PODS = GroupResource("", "pods")
 
-
-class ExtendedResourceToleration:
+class ExtendedResourceToleration(OfObjects):
     name = "ExtendedResourceToleration"
-
-    def handles(self, attributes: Attributes) -> bool:
-        return (
-            attributes.group_resource == PODS
-            and not attributes.subresource
-            and attributes.operation in ("CREATE", "UPDATE")
-        )
+    operations = WRITES
 
     async def admit(self, attributes: Attributes, lookup: Lookup) -> None:
         assert attributes.object is not None

@@ -4,21 +4,17 @@
 from __future__ import annotations
 
 from admission.attributes import Attributes, Lookup
+from admission.objects import WRITES, OfObjects
 from apiserver.errors import Forbidden
 from apiserver.meta.gvk import GroupResource
 
 SERVICES = GroupResource("", "services")
 
 
-class DenyServiceExternalIPs:
+class DenyServiceExternalIPs(OfObjects):
     name = "DenyServiceExternalIPs"
-
-    def handles(self, attributes: Attributes) -> bool:
-        return (
-            attributes.group_resource == SERVICES
-            and not attributes.subresource
-            and attributes.operation in ("CREATE", "UPDATE")
-        )
+    resources = frozenset({SERVICES})
+    operations = WRITES
 
     async def validate(self, attributes: Attributes, lookup: Lookup) -> None:
         new, old = (

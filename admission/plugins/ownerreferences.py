@@ -6,12 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from admission.attributes import Attributes, Authorize, Lookup
+from admission.objects import PODS
 from apiserver.authz import attributes as authz
 from apiserver.errors import Forbidden
-from apiserver.meta.gvk import GroupResource, GroupVersion, GroupVersionKind
+from apiserver.meta.gvk import GroupVersion, GroupVersionKind
 from apiserver.meta.objects import Object
-
-PODS = GroupResource("", "pods")
 
 
 class OwnerReferencesPermissionEnforcement:

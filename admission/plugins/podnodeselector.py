@@ -1,31 +1,55 @@
-"""PodNodeSelector: pods run on the nodes that an annotation of their namespace selects (kubernetes
+"""PodNodeSelector: pods run on the nodes that an annotation of their namespace selects, or else the
+installation's default, and select themselves only what a whitelist has (kubernetes
 ``plugin/pkg/admission/podnodeselector``)."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 
 from admission.attributes import Attributes, Lookup
+from admission.config import Section
+from admission.objects import PODS, OfObjects
 from apiserver.errors import Forbidden, PlainError
 from apiserver.golang.strconv import go_quote
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.names import label_key, label_value
 
-PODS, NAMESPACES = GroupResource("", "pods"), GroupResource("", "namespaces")
+NAMESPACES = GroupResource("", "namespaces")
 ANNOTATION = "scheduler.alpha.kubernetes.io/node-selector"
 
 
-class PodNodeSelector:
-    """Without a configuration file: no default selector, and nothing is whitelisted."""
+_DEFAULT = "clusterDefaultNodeSelector"
 
+
+@dataclass(frozen=True, slots=True)
+class Configuration:
+    """default: of namespaces without the annotation; whitelists: by namespace."""
+
+    default: Mapping[str, str] = field(default_factory=dict)
+    whitelists: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+
+    @classmethod
+    def read(cls, section: Section) -> Configuration:
+        """``section``: with podNodeSelectorPluginConfig. Raises ConfigError."""
+        member = "podNodeSelectorPluginConfig"
+        selectors = {}
+        for name, text in section.pairs(member).items():
+            try:
+                selectors[name] = _parse(text)
+            except PlainError as error:
+                raise section.wrong(
+                    f"{member}.{name}", f"is no selector: {error.message}"
+                ) from None
+        section.end()
+        return cls(selectors.pop(_DEFAULT, {}), selectors)
+
+
+class PodNodeSelector(OfObjects):
     name = "PodNodeSelector"
 
-    def handles(self, attributes: Attributes) -> bool:
-        return (
-            attributes.group_resource == PODS
-            and not attributes.subresource
-            and attributes.operation == "CREATE"
-        )
+    def __init__(self, configuration: Configuration | None = None) -> None:
+        self._configuration = configuration or Configuration()
 
     async def admit(self, attributes: Attributes, lookup: Lookup) -> None:
         selector = await self._selector(attributes, lookup)
@@ -33,8 +57,16 @@ class PodNodeSelector:
             spec = attributes.object["spec"]
             spec["nodeSelector"] = {**selector, **(spec.get("nodeSelector") or {})}
 
+        await self.validate(attributes, lookup)
+
     async def validate(self, attributes: Attributes, lookup: Lookup) -> None:
         await self._selector(attributes, lookup)
+        assert attributes.object is not None
+        whitelist = self._configuration.whitelists.get(attributes.namespace)
+        own = attributes.object["spec"].get("nodeSelector") or {}
+        if whitelist and not own.items() <= whitelist.items():
+            why = "pod node label selector labels conflict with its namespace whitelist"
+            raise Forbidden(PODS, attributes.object["metadata"].get("name", ""), why)
 
     async def _selector(self, attributes: Attributes, lookup: Lookup) -> Mapping[str, str]:
         """Of the namespace. Raises Forbidden where the pod selects other nodes."""
@@ -45,7 +77,9 @@ class PodNodeSelector:
         if namespace is None:
             raise PlainError(f"namespace {attributes.namespace} does not exist")
         annotations = namespace["metadata"].get("annotations") or {}
-        selector = _parse(annotations.get(ANNOTATION, ""))
+        selector = self._configuration.default
+        if ANNOTATION in annotations:
+            selector = _parse(annotations[ANNOTATION])
         own = attributes.object["spec"].get("nodeSelector") or {}
         if any(own.get(name, value) != value for name, value in selector.items()):
             why = "pod node label selector conflicts with its namespace node label selector"

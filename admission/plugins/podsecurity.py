@@ -5,19 +5,22 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from admission.attributes import Attributes, Lookup
+from admission.config import Section
+from admission.objects import PODS
 from admission.podsecurity import policy
 from admission.podsecurity.evaluate import evaluate
 from admission.podsecurity.pods import Pod
 from admission.podsecurity.policy import Level, LevelVersion, Policy, policy_of
+from admission.rules import NAMESPACES
 from apiserver.errors import Forbidden, InternalError, Invalid
 from apiserver.meta.gvk import GroupResource
+from apiserver.meta.names import dns1123_label, dns1123_subdomain
 from apiserver.meta.objects import Object
 
-NAMESPACES, PODS = GroupResource("", "namespaces"), GroupResource("", "pods")
 _TEMPLATES = {
     GroupResource("", "replicationcontrollers"): ("spec", "template"),
     GroupResource("", "podtemplates"): ("template",),
@@ -31,7 +34,8 @@ _TEMPLATES = {
 _IGNORED = frozenset(
     {"exec", "attach", "binding", "eviction", "log", "portforward", "proxy", "status"}
 )
-_MOST_PODS = 3000
+_MOST_PODS, _MOST_LOOKED_AT = 3000, 9000
+"""Pods that are checked, and those among which they are chosen."""
 _SECONDS = 1.0
 _AT_A_TIME = 50
 """Pods checked before others may use the loop."""
@@ -46,6 +50,46 @@ class Configuration:
     namespaces: frozenset[str] = frozenset()
     users: frozenset[str] = frozenset()
     runtime_classes: frozenset[str] = frozenset()
+
+    @classmethod
+    def read(cls, section: Section) -> Configuration:
+        """``section``: a PodSecurityConfiguration. Raises ConfigError."""
+        group = "pod-security.admission.config.k8s.io"
+        section.of_kind(group, ["v1", "v1beta1", "v1alpha1"], "PodSecurityConfiguration")
+        defaults, exemptions = section.section("defaults"), section.section("exemptions")
+        levels = [_level_of(defaults, mode) for mode in ("enforce", "audit", "warn")]
+        users = _exempt(exemptions, "usernames", lambda name: [] if name else ["is empty"])
+        classes = _exempt(exemptions, "runtimeClasses", dns1123_subdomain)
+        namespaces = _exempt(exemptions, "namespaces", dns1123_label)
+        for part in (defaults, exemptions, section):
+            part.end()
+        return cls(Policy(*levels), namespaces, users, classes)
+
+
+def _level_of(defaults: Section, mode: str) -> LevelVersion:
+    """Raises ConfigError."""
+    try:
+        level = policy.parse_level(defaults.text(mode, "privileged"))
+    except ValueError as error:
+        raise defaults.wrong(mode, str(error)) from None
+    try:
+        version = policy.parse_version(defaults.text(f"{mode}-version", "latest"))
+    except ValueError as error:
+        raise defaults.wrong(f"{mode}-version", str(error)) from None
+    return LevelVersion(level, version)
+
+
+def _exempt(
+    exemptions: Section, what: str, check: Callable[[str], Sequence[str]]
+) -> frozenset[str]:
+    """Raises ConfigError."""
+    names = exemptions.texts(what)
+    for name in names:
+        if problems := check(name):
+            raise exemptions.wrong(what, f'has "{name}": {problems[0]}')
+    if len(set(names)) < len(names):
+        raise exemptions.wrong(what, "names one twice")
+    return frozenset(names)
 
 
 class PodSecurity:
@@ -148,16 +192,17 @@ class PodSecurity:
         if name in self._configuration.namespaces:
             attributes.warnings.extend(_ignored(name, asked, defaults, labels))
         elif before is not None:
-            pods = await lookup.list(PODS, name)
-            attributes.warnings.extend(await self._existing(name, asked.enforce, pods))
+            pods = await lookup.first(PODS, name, _MOST_LOOKED_AT)
+            attributes.warnings.extend(await self._existing(name, asked.enforce, *pods))
 
     async def _existing(
-        self, namespace: str, enforce: LevelVersion, pods: Sequence[Object]
+        self, namespace: str, enforce: LevelVersion, pods: Sequence[Object], total: int
     ) -> list[str]:
-        """Warnings about pods that a new level would refuse."""
+        """Warnings about pods that a new level would refuse. ``pods``: the first of ``total``."""
         deadline = time.monotonic() + _SECONDS
         first: dict[str, list[str]] = {}
         checked, ordered = 0, self._prioritized(pods)
+        total += len(ordered) - len(pods)  # less those that are exempt
         for pod in ordered[:_MOST_PODS]:
             if checked and checked % _AT_A_TIME == 0:
                 await asyncio.sleep(0)
@@ -168,10 +213,10 @@ class PodSecurity:
                 first.setdefault(verdict.reason, []).append(pod["metadata"]["name"])
             checked += 1
         warnings = []
-        if checked < len(ordered):
+        if checked < total:
             warnings.append(
                 f"new PodSecurity enforce level only checked against the first {checked} of "
-                f"{len(ordered)} existing pods"
+                f"{total} existing pods"
             )
         if first:
             warnings.append(
@@ -186,7 +231,7 @@ class PodSecurity:
         more: list[Object] = []
         controllers: set[str] = set()
         for pod in pods:
-            if self._exempt(Pod(pod["metadata"], pod["spec"])):
+            if pod["spec"].get("runtimeClassName") in self._configuration.runtime_classes:
                 continue
             owners = pod["metadata"].get("ownerReferences") or ()
             controller = next((o.get("uid") for o in owners if o.get("controller")), None)

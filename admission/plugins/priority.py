@@ -7,21 +7,19 @@ Source: kubernetes ``plugin/pkg/admission/priority``.
 from __future__ import annotations
 
 from admission.attributes import Attributes, Lookup
+from admission.objects import PODS, WRITES, OfObjects
 from apiserver.errors import Forbidden
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.objects import Object
 
-PODS, CLASSES = GroupResource("", "pods"), GroupResource("scheduling.k8s.io", "priorityclasses")
+CLASSES = GroupResource("scheduling.k8s.io", "priorityclasses")
 _PREEMPT = "PreemptLowerPriority"
 
 
-class Priority:
+class Priority(OfObjects):
     name = "Priority"
-
-    def handles(self, attributes: Attributes) -> bool:
-        if attributes.subresource or attributes.operation not in ("CREATE", "UPDATE"):
-            return False
-        return attributes.group_resource in (PODS, CLASSES)
+    resources = frozenset({PODS, CLASSES})
+    operations = WRITES
 
     async def admit(self, attributes: Attributes, lookup: Lookup) -> None:
         if attributes.group_resource != PODS or attributes.object is None:

@@ -11,7 +11,7 @@ from apiserver.meta.objects import Object
 
 def in_scope(quota: Object, resource: GroupResource, obj: Object) -> bool:
     """All scopes of the quota must fit. Scopes are about pods and claims; nothing else has any."""
-    return all(_fits(requirement, resource, obj) for requirement in requirements(quota))
+    return all(fits(requirement, resource, obj) for requirement in requirements(quota))
 
 
 def requirements(quota: Object) -> list[Object]:
@@ -23,7 +23,8 @@ def requirements(quota: Object) -> list[Object]:
     return listed + ((spec.get("scopeSelector") or {}).get("matchExpressions") or [])
 
 
-def _fits(requirement: Object, resource: GroupResource, obj: Object) -> bool:
+def fits(requirement: Object, resource: GroupResource, obj: Object) -> bool:
+    """Of one scope."""
     if resource == CLAIMS:
         return requirement.get("scopeName") == "VolumeAttributesClass" and _chosen(
             requirement, _attributes_classes(obj)

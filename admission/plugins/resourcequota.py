@@ -15,6 +15,7 @@ from typing import Protocol
 from weakref import WeakValueDictionary
 
 from admission.attributes import Attributes, Lookup
+from admission.plugins.quota_limits import Limited, check_covered
 from admission.plugins.quota_scopes import in_scope
 from admission.plugins.quota_usage import (
     CLAIMS,
@@ -63,8 +64,8 @@ _RETRIES = 32
 class ResourceQuota:
     name = "ResourceQuota"
 
-    def __init__(self, store: Store) -> None:
-        self._store = store
+    def __init__(self, store: Store, limited: Sequence[Limited] = ()) -> None:
+        self._store, self._limited = store, limited
         self._turns: WeakValueDictionary[tuple[int, str], asyncio.Lock] = WeakValueDictionary()
 
     def handles(self, attributes: Attributes) -> bool:
@@ -82,7 +83,7 @@ class ResourceQuota:
     async def validate(self, attributes: Attributes, lookup: Lookup) -> None:
         """Raises Forbidden; Conflict when other processes were always faster."""
         quotas = await lookup.list(QUOTAS, attributes.namespace)
-        if not quotas:
+        if not quotas and not self._limited:
             return
         place = (attributes.tenant, attributes.namespace)
         turn = self._turns.get(place)
@@ -99,7 +100,8 @@ class ResourceQuota:
                 if await self._settle(attributes, left):
                     quotas = await _fresh(lookup, quotas)
                     left = [q for q in quotas if q["metadata"]["name"] not in charged]
-                for quota, used in _charges(attributes, left):
+                for quota, used in _charges(attributes, left, self._limited):
+                    attributes.charged = True
                     await self._store.charge(attributes.tenant, quota, used)
                     charged.add(quota["metadata"]["name"])
             except Conflict:
@@ -136,7 +138,9 @@ def settled(quota: Object) -> bool:
     return parsed(_status(quota, "hard")) == parsed(hard)
 
 
-def _charges(attributes: Attributes, quotas: Sequence[Object]) -> Charges:
+def _charges(
+    attributes: Attributes, quotas: Sequence[Object], limited: Sequence[Limited]
+) -> Charges:
     """None for a dry run, which only has to fit."""
     assert attributes.object is not None
     charges = charge(
@@ -146,6 +150,7 @@ def _charges(attributes: Attributes, quotas: Sequence[Object]) -> Charges:
         attributes.old,
         now(),
         attributes.name,
+        limited,
     )
     return [] if attributes.dry_run else charges
 
@@ -157,18 +162,21 @@ def charge(
     old: Object | None,
     at: datetime,
     name: str = "",
+    limited: Sequence[Limited] = (),
 ) -> Charges:
     """What each quota of the namespace will have been used once ``obj`` is written over ``old``.
     Raises Forbidden.
 
     An update is charged by what it uses more than before. ``name``: of the object, for the
-    message."""
+    message; limited: what some quota has to cover."""
     relevant = [quota for quota in quotas if _concerns(quota, resource, obj)]
-    if not relevant:
-        return []
     for quota in relevant:
         _check_countable(quota, resource, obj, name)
+    if not relevant and not limited:
+        return []
     uses = usage(resource, obj, at)
+    if limited:
+        check_covered(limited, quotas, relevant, resource, obj, uses, name)
     negative = sorted(n for n, amount in uses.items() if amount.sign < 0)
     if negative:
         raise Forbidden(

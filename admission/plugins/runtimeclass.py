@@ -4,22 +4,16 @@
 from __future__ import annotations
 
 from admission.attributes import Attributes, Lookup
+from admission.objects import PODS, OfObjects
 from apiserver.errors import Forbidden
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.objects import Object, frozen
 
-PODS, CLASSES = GroupResource("", "pods"), GroupResource("node.k8s.io", "runtimeclasses")
+CLASSES = GroupResource("node.k8s.io", "runtimeclasses")
 
 
-class RuntimeClass:
+class RuntimeClass(OfObjects):
     name = "RuntimeClass"
-
-    def handles(self, attributes: Attributes) -> bool:
-        return (
-            attributes.group_resource == PODS
-            and not attributes.subresource
-            and attributes.operation == "CREATE"
-        )
 
     async def admit(self, attributes: Attributes, lookup: Lookup) -> None:
         pod = attributes.object

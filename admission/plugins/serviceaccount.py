@@ -12,12 +12,13 @@ import secrets
 from collections.abc import Callable
 
 from admission.attributes import Attributes, Lookup
+from admission.objects import PODS, OfObjects
 from apiserver.errors import Forbidden
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.names import random_suffix
 from apiserver.meta.objects import Object
 
-PODS, ACCOUNTS = GroupResource("", "pods"), GroupResource("", "serviceaccounts")
+ACCOUNTS = GroupResource("", "serviceaccounts")
 MIRROR = "kubernetes.io/config.mirror"
 MOUNT_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"
 _EXPIRATION = 3607  # seconds: an hour, told apart from the hours that people ask for
@@ -33,19 +34,12 @@ def _pause() -> float:
     return random.uniform(0.1, 0.2)  # noqa: S311  spread, not secrecy
 
 
-class ServiceAccount:
+class ServiceAccount(OfObjects):
     name = "ServiceAccount"
 
     def __init__(self, pause: Callable[[], float] = _pause) -> None:
         """pause: seconds between two looks at an account that is about to be made."""
         self._pause = pause
-
-    def handles(self, attributes: Attributes) -> bool:
-        return (
-            attributes.group_resource == PODS
-            and not attributes.subresource
-            and attributes.operation == "CREATE"
-        )
 
     async def admit(self, attributes: Attributes, lookup: Lookup) -> None:
         pod = attributes.object

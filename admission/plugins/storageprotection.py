@@ -4,6 +4,7 @@ them."""
 from __future__ import annotations
 
 from admission.attributes import Attributes, Lookup
+from admission.objects import OfObjects
 from apiserver.meta.gvk import GroupResource
 
 FINALIZERS = {
@@ -13,15 +14,9 @@ FINALIZERS = {
 }
 
 
-class StorageObjectInUseProtection:
+class StorageObjectInUseProtection(OfObjects):
     name = "StorageObjectInUseProtection"
-
-    def handles(self, attributes: Attributes) -> bool:
-        return (
-            attributes.group_resource in FINALIZERS
-            and not attributes.subresource
-            and attributes.operation == "CREATE"
-        )
+    resources = FINALIZERS
 
     async def admit(self, attributes: Attributes, lookup: Lookup) -> None:
         if attributes.object is None:

@@ -3,21 +3,16 @@
 from __future__ import annotations
 
 from admission.attributes import Attributes, Lookup
+from admission.objects import OfObjects
 from apiserver.meta.gvk import GroupResource
 
 NODES = GroupResource("", "nodes")
 NOT_READY = {"key": "node.kubernetes.io/not-ready", "effect": "NoSchedule"}
 
 
-class TaintNodesByCondition:
+class TaintNodesByCondition(OfObjects):
     name = "TaintNodesByCondition"
-
-    def handles(self, attributes: Attributes) -> bool:
-        return (
-            attributes.group_resource == NODES
-            and not attributes.subresource
-            and attributes.operation == "CREATE"
-        )
+    resources = frozenset({NODES})
 
     async def admit(self, attributes: Attributes, lookup: Lookup) -> None:
         if attributes.object is None:

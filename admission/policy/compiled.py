@@ -88,7 +88,8 @@ class Mutation:
 
 
 class Compiled:
-    """One policy of either kind. What it lacks is empty."""
+    """One policy of either kind. What it lacks is empty. speaks: whether it has more to tell of a
+    request than that its validations hold."""
 
     def __init__(self, spec: Object) -> None:
         self.size = sum(map(len, _sources(spec)))
@@ -110,6 +111,7 @@ class Compiled:
             Named(a.get("key", ""), self._lazy(a.get("valueExpression", ""), _ANNOTATION))
             for a in spec.get("auditAnnotations") or ()
         ]
+        self.speaks = bool(self.annotations) or any(v.message_expression for v in self.validations)
         self.mutations = [self._mutation(m) for m in spec.get("mutations") or ()]
 
     @property

@@ -11,18 +11,18 @@ from typing import Any, Final
 
 from admission.attributes import Attributes, Authorize, Equivalent, Lookup
 from admission.conditions import condition_errors, request_of
+from admission.policy.candidates import Candidate, Invocation, candidates
 from admission.policy.compiled import Compiled
 from admission.policy.decisions import Decisions
-from admission.policy.hooks import Binding, Hook
+from admission.policy.hooks import Binding, Hook, HookList
 from admission.policy.params import MOST, TOO_MANY, ConfigurationError, Params
 from admission.rules import NAMESPACES, Criteria, find_namespace, namespace_of
 from apiserver.cel.kubernetes.policies import (
     MATCH_CONDITIONS_BUDGET,
     Evaluation,
 )
-from apiserver.effort import spend
 from apiserver.errors import ApiError, TimedOut, TooManyRequests, aggregate
-from apiserver.meta.gvk import GroupResource, GroupVersionKind, GroupVersionResource
+from apiserver.meta.gvk import GroupResource, GroupVersionKind
 from apiserver.meta.objects import Object
 
 EXCLUDED: Final = frozenset(
@@ -42,22 +42,8 @@ EXCLUDED: Final = frozenset(
 )
 """No policy applies to them: policies themselves, and what decides about access
 (``policy/generic/plugin.go``, ``kubeapiserver/admission/exclusion``)."""
-_MATCH = 50
-"""Steps for one look at a policy's rules."""
-_MANY = 64
-"""Policies whose rules are looked at without asking how long it takes."""
 _TURN = 16
 """Bindings of a policy that are looked at before the event loop serves others."""
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class Invocation:
-    """One evaluation of a policy. matched: what its rules call the request's objects."""
-
-    hook: Hook
-    binding: Binding
-    matched: Equivalent
-    param: Object | None
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -84,11 +70,24 @@ class Plan:
     )
     namespace: Object | None = None
     _requests: dict[Equivalent, Object] = field(default_factory=dict)
+    _shared: dict[Equivalent, Mapping[str, Any]] = field(default_factory=dict)
 
     def bindings(
         self, invocation: Invocation, obj: Object | None = None, *, authorizer: bool = True
+    ) -> Mapping[str, Any]:
+        """Values of all variables, which nobody may change. ``obj``: in the place of the object as
+        it was sent."""
+        if obj is not None or invocation.param is not None or not authorizer:
+            return self._bindings(invocation, obj, authorizer=authorizer)
+        shared = self._shared.get(invocation.matched)
+        if shared is None:
+            shared = self._bindings(invocation, None, authorizer=True)
+            self._shared[invocation.matched] = shared
+        return shared
+
+    def _bindings(
+        self, invocation: Invocation, obj: Object | None, *, authorizer: bool
     ) -> dict[str, Any]:
-        """Values of all variables. ``obj``: in the place of the object as it was sent."""
         new, old = self.versions[invocation.matched.kind]
         values: dict[str, Any] = {
             "object": new if obj is None else obj,
@@ -110,8 +109,11 @@ class Plan:
         if not compiled.conditions:
             return True
         matched = Equivalent(self.attributes.resource, invocation.matched.kind)
-        values = self.bindings(invocation, obj)
-        values |= {"request": self._request(matched), "namespaceObject": None}
+        values = {
+            **self.bindings(invocation, obj),
+            "request": self._request(matched),
+            "namespaceObject": None,
+        }
         evaluation = Evaluation(values, compiled.variables, MATCH_CONDITIONS_BUDGET)
         errors = condition_errors(evaluation, compiled.conditions)
         if errors is None or (errors and invocation.hook.ignores):
@@ -131,24 +133,19 @@ class ConditionError(Exception):
     """Match conditions that fail."""
 
 
-class Equivalents:
-    """`Lookup.equivalents` of one request, looked up once, for rules that are read in a thread."""
-
-    def __init__(self, attributes: Attributes, lookup: Lookup) -> None:
-        self._all = lookup.equivalents(attributes.resource, attributes.subresource)
-
-    def equivalents(self, resource: GroupVersionResource, subresource: str) -> Sequence[Equivalent]:
-        return self._all
-
-
 async def plan(
-    hooks: Sequence[Hook], attributes: Attributes, lookup: Lookup, authorize: Authorize
+    hooks: HookList, attributes: Attributes, lookup: Lookup, authorize: Authorize
 ) -> Plan:
     """Raises ApiError, StorageError."""
     planned = Plan(attributes, Decisions(authorize, attributes, lookup))
+    planned.versions[attributes.kind] = attributes.object, attributes.old
     params = Params(namespace_of(attributes), lookup)
-    for hook, matched in await _candidates(hooks, attributes, lookup):
-        await _add(planned, hook, matched, params, lookup)
+    for candidate in await candidates(hooks, attributes, lookup):
+        steps = candidate.steps
+        if steps is not None and len(planned.steps) + len(steps) <= MOST:
+            planned.steps += steps
+        else:
+            await _add(planned, candidate, params, lookup)
     if any(isinstance(step, Invocation) for step in planned.steps):
         name = namespace_of(attributes)
         if name and attributes.group_resource != NAMESPACES:
@@ -156,49 +153,27 @@ async def plan(
     return planned
 
 
-async def _candidates(
-    hooks: Sequence[Hook], attributes: Attributes, lookup: Lookup
-) -> Sequence[tuple[Hook, Equivalent | None]]:
-    """Policies whose rules and object selector the request fits, and what they call it; None where
-    they cannot be read."""
-    equivalents = Equivalents(attributes, lookup)
-
-    def look() -> list[tuple[Hook, Equivalent | None]]:
-        fits = ((hook, _fits(hook, attributes, equivalents)) for hook in hooks)
-        return [(hook, m) for hook, m in fits if m is not None or isinstance(hook.criteria, str)]
-
-    return look() if len(hooks) <= _MANY else await lookup.run(look)
-
-
-def _fits(hook: Hook, attributes: Attributes, equivalents: Equivalents) -> Equivalent | None:
-    spend(_MATCH)
-    criteria = hook.criteria
-    return None if isinstance(criteria, str) else criteria.fits(attributes, equivalents)
-
-
-async def _add(
-    planned: Plan, hook: Hook, matched: Equivalent | None, params: Params, lookup: Lookup
-) -> None:
-    attributes = planned.attributes
+async def _add(planned: Plan, candidate: Candidate, params: Params, lookup: Lookup) -> None:
+    """Asks whatever `candidates` has left open."""
+    attributes, hook = planned.attributes, candidate.hook
+    matched = candidate.matched
     try:
         if len(planned.steps) >= MOST:
             raise ConfigurationError(TOO_MANY)
         if matched is None or isinstance(hook.criteria, str):
             raise ConfigurationError(str(hook.criteria))
-        if not await hook.criteria.selects_namespace(attributes, lookup):
+        if candidate.by_namespace and not await hook.criteria.selects_namespace(attributes, lookup):
             return
         served = params.kind(hook)
     except (ApiError, ConfigurationError) as error:
         message = f"failed to configure policy: {_text(error)}"
         planned.steps.append(Misconfigured(hook, None, message))
         return
-    for i, binding in enumerate(hook.bindings, 1):
+    for i, (binding, criteria) in enumerate(candidate.bindings, 1):
         if i % _TURN == 0:
             await asyncio.sleep(0)
         try:
-            if binding.criteria is not None and (
-                await _match(binding.criteria, attributes, lookup) is None
-            ):
+            if criteria is not None and await _match(criteria, attributes, lookup) is None:
                 continue
             room = MOST - len(planned.steps)
             if room <= 0:

@@ -15,7 +15,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Final
+from functools import cached_property
+from typing import Any, Final
 
 from admission.attributes import Lookup
 from admission.policy.compiled import Compiled, Library, digest_of
@@ -65,13 +66,40 @@ class Hook:
         return spec
 
 
+class HookList(tuple[Hook, ...]):
+    """In the order of their names."""
+
+    @cached_property
+    def criteria(self) -> int:
+        """How many policies and bindings say which requests they mean."""
+        return len(self) + sum(len(hook.bindings) for hook in self)
+
+    @cached_property
+    def by_namespace(self) -> bool:
+        """Whether labels of namespaces decide anything."""
+        return any(
+            isinstance(criteria, Criteria) and not criteria.namespaces.empty
+            for hook in self
+            for criteria in (hook.criteria, *(binding.criteria for binding in hook.bindings))
+        )
+
+    @cached_property
+    def memo(self) -> dict[Any, Any]:
+        """What others have made of them and want to find again, as long as they stay as they
+        are."""
+        return {}
+
+
+_NONE: Final = HookList()
+
+
 @dataclass(slots=True)
 class _State:
     """policies, bindings: what the hooks were read from."""
 
     policies: Sequence[Object] = ()
     bindings: Sequence[Object] = ()
-    hooks: Sequence[Hook] = ()
+    hooks: HookList = _NONE
     read_bindings: dict[str, Binding] = field(default_factory=dict)
 
 
@@ -87,11 +115,11 @@ class Hooks:
     def compiled(self, hook: Hook) -> Compiled:
         return self._library.get(hook.digest, hook.spec)
 
-    async def of(self, tenant: int, lookup: Lookup) -> Sequence[Hook]:
-        """In the order of their names. Raises StorageError."""
+    async def of(self, tenant: int, lookup: Lookup) -> HookList:
+        """Those that are obeyed now. Raises StorageError."""
         bindings = await lookup.settled(self._bindings, SETTLING)
         if not bindings:
-            return ()
+            return _NONE
         policies = await lookup.settled(self._policies, SETTLING)
         state = self._tenants.get(tenant)
         if state is None or state.policies is not policies or state.bindings is not bindings:
@@ -123,7 +151,7 @@ def _read(before: _State, policies: Sequence[Object], bindings: Sequence[Object]
             hooks.append(old)
         else:
             hooks.append(_hook(policy, bound))
-    return _State(policies, bindings, hooks, read_bindings)
+    return _State(policies, bindings, HookList(hooks), read_bindings)
 
 
 def _bindings(before: dict[str, Binding], bindings: Iterable[Object]) -> Iterable[Binding]:

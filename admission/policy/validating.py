@@ -10,17 +10,12 @@ from typing import Any, Final
 
 import orjson
 
-from admission.attributes import Attributes, Authorize, Lookup
-from admission.policy.compiled import Compiled, Library, Validation
-from admission.policy.dispatch import (
-    EXCLUDED,
-    ConditionError,
-    Invocation,
-    Misconfigured,
-    Plan,
-    plan,
-)
-from admission.policy.hooks import Binding, Hook, Hooks
+from admission.attributes import Attributes, Lookup
+from admission.policy.candidates import Invocation
+from admission.policy.compiled import Compiled, Validation
+from admission.policy.dispatch import ConditionError, Misconfigured, Plan
+from admission.policy.hooks import Binding, Hook
+from admission.policy.plugin import PolicyPlugin
 from admission.policy.refusal import object_name
 from apiserver.cel.kubernetes.policies import POLICY_BUDGET, Evaluation, OutOfBudget, PolicyResult
 from apiserver.errors import Forbidden
@@ -52,29 +47,16 @@ class Outcome:
     failures: list[str] = field(default_factory=list)
 
 
-class ValidatingAdmissionPolicy:
-    """authorize: what ``authorizer`` asks in expressions."""
-
+class ValidatingAdmissionPolicy(PolicyPlugin):
     name = "ValidatingAdmissionPolicy"
-
-    def __init__(self, library: Library, authorize: Authorize) -> None:
-        self.hooks = Hooks("validating", library)
-        self._authorize = authorize
-
-    def handles(self, attributes: Attributes) -> bool:
-        return attributes.group_resource not in EXCLUDED
-
-    def forget(self, tenant: int) -> None:
-        self.hooks.forget(tenant)
+    kind = "validating"
 
     async def validate(self, attributes: Attributes, lookup: Lookup) -> None:
-        hooks = await self.hooks.of(attributes.tenant, lookup)
-        if not hooks:
+        planned = await self._planned(attributes, lookup)
+        if planned is None:
             return
-        planned = await plan(hooks, attributes, lookup, self._authorize)
-        if not planned.steps:
-            return
-        outcomes: dict[int, Outcome] = {}  # what is evaluated is not evaluated again
+        # what is evaluated is not evaluated again; None: there is nothing to tell
+        outcomes: dict[int, Outcome | None] = {}
 
         def work() -> None:
             for i, step in enumerate(planned.steps):
@@ -86,25 +68,24 @@ class ValidatingAdmissionPolicy:
 
 
 # --- one evaluation -------------------------------------------------------------------------------
-def evaluate(compiled: Compiled, planned: Plan, invocation: Invocation) -> Outcome:
+def evaluate(compiled: Compiled, planned: Plan, invocation: Invocation) -> Outcome | None:
     """Pure."""
-    outcome = Outcome()
-    ignores = invocation.hook.ignores
     try:
         if not planned.matches(compiled, invocation):
-            return outcome
-        _validate(compiled, planned, invocation, outcome)
+            return None
+        return _validate(compiled, planned, invocation)
     except (ConditionError, OutOfBudget) as error:
-        return Outcome([] if ignores else [Denial(0, str(error))])
-    return outcome
+        return None if invocation.hook.ignores else Outcome([Denial(0, str(error))])
 
 
-def _validate(compiled: Compiled, planned: Plan, invocation: Invocation, outcome: Outcome) -> None:
+def _validate(compiled: Compiled, planned: Plan, invocation: Invocation) -> Outcome | None:
     """Raises OutOfBudget where validations or annotations spend too much."""
     ignores, variables = invocation.hook.ignores, compiled.variables
-    values = planned.bindings(invocation)
-    evaluation = Evaluation(values, variables)
+    evaluation = Evaluation(planned.bindings(invocation), variables)
     results = [evaluation.evaluate(v.expression.get()) for v in compiled.validations]
+    if not compiled.speaks and all(result.value is True for result in results):
+        return None
+    outcome = Outcome()
     values = planned.bindings(invocation, authorizer=False)
     messages, failure = _messages(compiled, values, evaluation.budget)
     for i, (validation, result) in enumerate(zip(compiled.validations, results, strict=True)):
@@ -120,6 +101,7 @@ def _validate(compiled: Compiled, planned: Plan, invocation: Invocation, outcome
             _annotate(annotation.name, annotating.evaluate(annotation.expression.get()), outcome)
     if ignores:
         outcome.failures = []
+    return outcome
 
 
 def _messages(
@@ -159,7 +141,7 @@ def _annotate(key: str, result: PolicyResult, outcome: Outcome) -> None:
 def _conclude(
     attributes: Attributes,
     steps: Sequence[Invocation | Misconfigured],
-    outcomes: dict[int, Outcome],
+    outcomes: Mapping[int, Outcome | None],
 ) -> None:
     """Warns, annotates, and raises Forbidden for the first denial."""
     refusals: list[Forbidden] = []
@@ -169,16 +151,18 @@ def _conclude(
             if not step.hook.ignores:
                 refusals.append(_refusal(attributes, step.hook, step.binding, step.message))
             continue
-        for denial in outcomes[i].denials:
+        outcome = outcomes[i]
+        if outcome is None:
+            continue
+        for denial in outcome.denials:
             _act(attributes, step, denial, refusals)
-        for key, value in outcomes[i].annotations:
+        for key, value in outcome.annotations:
             values = annotations[f"{step.hook.name}/{key}"]
             value = value.encode()[:_LONGEST_ANNOTATION].decode(errors="ignore")
             if value not in values:
                 values.append(value)
         refusals += [
-            _refusal(attributes, step.hook, step.binding, message)
-            for message in outcomes[i].failures
+            _refusal(attributes, step.hook, step.binding, message) for message in outcome.failures
         ]
     for key, values in annotations.items():
         attributes.annotate(key, ", ".join(values))

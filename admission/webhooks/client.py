@@ -10,9 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import os
-import socket
-import ssl
 import time
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
@@ -24,10 +21,10 @@ from admission.webhooks import services
 from admission.webhooks.addresses import AddressPolicy
 from admission.webhooks.answers import body_of
 from admission.webhooks.connection import Answer, Connection, Gone
+from admission.webhooks.dialing import Dialer, errno_text
 from admission.webhooks.errors import CallFailed, ServiceError
-from admission.webhooks.names import Resolver
 from admission.webhooks.target import Target
-from admission.webhooks.tls import Contexts, failure_text
+from admission.webhooks.tls import Contexts
 
 TIMEOUT = 30.0
 """Seconds for a call; admission webhooks say their own."""
@@ -56,7 +53,7 @@ class WebhookClient:
     def __init__(self, policy: AddressPolicy | None = None, timeout: float = TIMEOUT) -> None:
         self.policy = policy or AddressPolicy()
         self.timeout = timeout
-        self._names = Resolver()
+        self._dialer = Dialer(self.policy, "webhooks")
         self._contexts = Contexts()
         self._idle: dict[_Key, list[Connection]] = {}
         self._turns: WeakValueDictionary[tuple[int, bool], asyncio.Semaphore] = (
@@ -92,7 +89,7 @@ class WebhookClient:
                 why += " (Client.Timeout exceeded while awaiting headers)"
             raise _failed(target, why) from None
         except OSError as error:
-            raise _failed(target, f"{_errno_text(error)}") from None
+            raise _failed(target, errno_text(error)) from None
         except ServiceError as error:
             raise _failed(target, str(error)) from None
         except CallFailed as error:
@@ -109,7 +106,7 @@ class WebhookClient:
         return turn
 
     async def close(self) -> None:
-        self._names.close()
+        self._dialer.close()
         if self._sweep is not None:
             self._sweep.cancel()
         idle = [connection for kept in self._idle.values() for connection in kept]
@@ -160,27 +157,7 @@ class WebhookClient:
 
     async def _dial(self, tenant: int, host: str, port: int, target: Target) -> Connection:
         context = await self._contexts.of(tenant, target.bundle)
-        try:
-            addresses = await self._names.resolve(tenant, host)
-        except socket.gaierror:
-            raise CallFailed(f"dial tcp: lookup {host}: no such host") from None
-        problem = ""
-        for address in addresses:
-            where = f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
-            if not self.policy.permits(address):
-                problem = f"dial tcp {where}: this server does not call webhooks at that address"
-                continue
-            try:
-                return await Connection.open(address, port, context, target.name)
-            except ssl.SSLError as error:
-                raise CallFailed(failure_text(error, target.name)) from None
-            except (ConnectionResetError, ConnectionAbortedError):
-                problem = f"read tcp {where}: connection reset by peer"
-            except OSError as error:
-                problem = f"dial tcp {where}: connect: {_errno_text(error)}"
-            except ValueError as error:  # the name is none that a certificate could have
-                raise CallFailed(f"dial tcp {where}: {error}") from None
-        raise CallFailed(problem)
+        return Connection(*await self._dialer.dial(tenant, host, port, context, target.name))
 
     # --- connections that wait --------------------------------------------------------------------
     def _take(self, key: _Key) -> Connection | None:
@@ -217,11 +194,3 @@ class WebhookClient:
 
 def _failed(target: Target, why: str) -> CallFailed:
     return CallFailed(f'Post "{target.url}": {why}')
-
-
-def _errno_text(error: OSError) -> str:
-    return (
-        os.strerror(error.errno).lower()
-        if error.errno is not None and error.errno > 0
-        else str(error)
-    )

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import ssl
 import time
 from typing import NamedTuple
 
@@ -36,11 +35,6 @@ class Connection:
         self._reader, self._writer = reader, writer
         self._http = h11.Connection(h11.CLIENT)
         self.used = 0.0
-
-    @classmethod
-    async def open(cls, address: str, port: int, context: ssl.SSLContext, name: str) -> Connection:
-        """name: what the certificate must be for. Raises OSError, of which ssl.SSLError is one."""
-        return cls(*await asyncio.open_connection(address, port, ssl=context, server_hostname=name))
 
     @property
     def reusable(self) -> bool:

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 
 from admission.attributes import Attributes, Equivalent, Lookup
+from admission.policy.candidates import Equivalents
 from admission.policy.compiled import digest_of
-from admission.policy.dispatch import Equivalents
 from admission.rules import GROUP, Criteria, find_rule
 from admission.webhooks.review import known_version
 from apiserver.effort import spend

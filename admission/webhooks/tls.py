@@ -10,8 +10,10 @@ from __future__ import annotations
 import asyncio
 import ipaddress
 import ssl
+import tempfile
 from collections import OrderedDict
 from collections.abc import Sequence
+from pathlib import Path
 from weakref import WeakValueDictionary
 
 from admission.webhooks.errors import CallFailed
@@ -78,6 +80,15 @@ def client_context(bundle: bytes | None) -> ssl.SSLContext:
             configured=False,
         ) from None
     return context
+
+
+def identify(context: ssl.SSLContext, pem: bytes) -> None:
+    """Gives it a client certificate. ``pem``: its key, then its chain. Raises ssl.SSLError."""
+    with tempfile.TemporaryDirectory() as directory:  # OpenSSL reads keys from files only
+        path = Path(directory, "pem")
+        path.touch(0o600)
+        path.write_bytes(pem)
+        context.load_cert_chain(path)
 
 
 def _parts(text: str) -> Sequence[str]:

@@ -72,9 +72,11 @@ def onward(
     client: str,
     path: str,
     audit: str,
+    upgrade: bytes = b"",
 ) -> Pairs:
     """``headers``: as they came, names in lower case; ``client``: its address, "" where it is not
-    known; ``path``: as sent, without the tenant; ``audit``: the id of the request."""
+    known; ``path``: as sent, without the tenant; ``audit``: the id of the request; ``upgrade``: the
+    protocol to be asked for."""
     came = list(headers)
     dropped = _NOT_ON | _HOP_BY_HOP | _listed(came)
     passed = [
@@ -87,6 +89,7 @@ def onward(
         (b"Host", host.encode()),
         *passed,
         *([(b"Transfer-Encoding", b"chunked")] if chunked else []),
+        *(_upgrading(came, upgrade) if upgrade else []),
         *([(b"X-Forwarded-For", forwarded)] if forwarded else []),
         (b"X-Forwarded-Uri", path.encode()),
         (b"Audit-Id", audit.encode("latin-1")),
@@ -99,6 +102,35 @@ def _poses(name: bytes, dropped: frozenset[bytes]) -> bool:
     is a hyphen."""
     plain = name.replace(b"_", b"-")
     return plain.startswith(_NOT_ON_PREFIXES) or (plain != name and plain in dropped | {_LENGTH})
+
+
+def _upgrading(came: Pairs, protocol: bytes) -> Pairs:
+    """With the subprotocols that the client offers, but no bearer token among them
+    (k8s.io/apiserver ``authentication/request/websocket``)."""
+    offered = [
+        part.strip()
+        for name, value in came
+        if name == b"sec-websocket-protocol"
+        for part in value.split(b",")
+    ]
+    kept = b", ".join(p for p in offered if p and not p.lower().startswith(b"base64url.bearer."))
+    return [
+        (b"Connection", b"Upgrade"),
+        (b"Upgrade", protocol),
+        *([(b"Sec-WebSocket-Protocol", kept)] if kept else []),
+    ]
+
+
+def switched(headers: Iterable[tuple[bytes, bytes]]) -> Pairs:
+    """Of a 101, names in lower case."""
+    came = list(headers)
+    upgrade = [(name, value) for name, value in came if name == b"upgrade"]
+    framing = (b"content-length", b"transfer-encoding")
+    return [
+        (b"connection", b"Upgrade"),
+        *upgrade,
+        *((name, value) for name, value in back(came) if name not in framing),
+    ]
 
 
 def back(headers: Iterable[tuple[bytes, bytes]]) -> Pairs:

@@ -1,9 +1,10 @@
 """One request over one connection, as a stream in both directions: h11 speaks the protocol, asyncio
-moves the bytes. Nothing is read ahead of whoever takes it."""
+moves the bytes. Nothing is read ahead of whoever takes it. After a 101 the bytes are anybody's."""
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 from collections.abc import AsyncGenerator
 
 import h11
@@ -11,6 +12,8 @@ import h11
 _CHUNK = 64 * 1024
 _HEAD = 64 * 1024
 """Bytes of an answer's head."""
+_FAREWELL = 5.0
+"""Seconds in which the other side may take the rest."""
 _TURN = 64
 """Events, such as chunks, after which others have the loop: a byte may be a chunk of its own."""
 
@@ -27,6 +30,7 @@ class Stream:
         self._http = h11.Connection(h11.CLIENT, max_incomplete_event_size=_HEAD)
         self._aborted = False
         self._events = 0
+        self._switched = False
 
     async def begin(self, method: bytes, target: bytes, headers: Headers) -> None:
         """Sends the head. Raises OSError, and Broken for a request that HTTP cannot say."""
@@ -50,14 +54,17 @@ class Stream:
         except h11.LocalProtocolError as error:
             raise Broken(str(error)) from None
 
-    async def head(self) -> h11.Response:
-        """The head of the answer. Raises OSError, Broken."""
+    async def head(self) -> h11.Response | h11.InformationalResponse:
+        """The head of the answer; with status 101 to a request with Upgrade only. Raises OSError,
+        Broken."""
         while True:
             event = await self._next()
             if isinstance(event, h11.Response):
                 return event
-            if not isinstance(event, h11.InformationalResponse) or event.status_code == 101:
+            if not isinstance(event, h11.InformationalResponse):
                 raise Broken("unexpected EOF")
+            if event.status_code == 101:
+                return event
 
     async def body(self) -> AsyncGenerator[bytes, None]:
         """The parts of the answer's body as they come. Raises OSError, Broken."""
@@ -72,6 +79,25 @@ class Stream:
                 return
             if event is not h11.NEED_DATA:
                 raise Broken("unexpected EOF")
+
+    async def read(self) -> bytes:
+        """After a 101: what has come, b"" at the end. Raises OSError."""
+        if not self._switched:
+            self._switched = True
+            if early := self._http.trailing_data[0]:
+                return early
+        return await self._reader.read(_CHUNK)
+
+    async def write(self, data: bytes) -> None:
+        """After a 101; waits until the other side takes it. Raises OSError."""
+        await self._write(data)
+
+    async def close(self) -> None:
+        """What has been written goes out, as long as the other side takes it."""
+        with contextlib.suppress(OSError, TimeoutError):
+            async with asyncio.timeout(_FAREWELL):
+                self._writer.close()
+                await self._writer.wait_closed()
 
     def abort(self) -> None:
         """At once, without saying goodbye. What comes after it looks like no end of an answer."""

@@ -8,21 +8,17 @@ routes cluster IPs. Errors are worded as Go's, because clients get to read them.
 from __future__ import annotations
 
 import asyncio
-import os
-import socket
 import ssl
-import tempfile
 import time
 from collections import OrderedDict
 from dataclasses import dataclass, field
-from pathlib import Path
 
 from admission.attributes import Lookup
 from admission.webhooks import services
 from admission.webhooks.addresses import AddressPolicy
+from admission.webhooks.dialing import Dialer
 from admission.webhooks.errors import CallFailed, ServiceError
-from admission.webhooks.names import Resolver
-from admission.webhooks.tls import client_context, failure_text
+from admission.webhooks.tls import client_context, identify
 from apiserver.aggregation.backends import MOST_BUNDLE, Backend
 from apiserver.aggregation.stream import Stream
 from apiserver.authn.frontproxy import FrontProxy, Identity
@@ -60,15 +56,15 @@ class Transport:
     """One per process, on its event loop."""
 
     def __init__(self, policy: AddressPolicy, front_proxy: FrontProxy) -> None:
-        self._policy, self._front_proxy = policy, front_proxy
-        self._names = Resolver()
+        self._front_proxy = front_proxy
+        self._dialer = Dialer(policy, "API servers")
         self._contexts: dict[int, _Contexts] = {}
 
     def forget(self, tenant: int) -> None:
         self._contexts.pop(tenant, None)
 
     def close(self) -> None:
-        self._names.close()
+        self._dialer.close()
 
     async def open(self, tenant: Tenant, lookup: Lookup, backend: Backend) -> Stream:
         """A new connection to any endpoint of the backend. Raises Unresolved, Unreachable."""
@@ -81,36 +77,13 @@ class Transport:
         context = await self._context(tenant, backend)
         try:
             async with asyncio.timeout(CONNECT):
-                return await self._dial(tenant, *endpoint, context, backend.server_name)
+                return Stream(
+                    *await self._dialer.dial(tenant.id, *endpoint, context, backend.server_name)
+                )
+        except CallFailed as error:
+            raise Unreachable(str(error)) from None
         except TimeoutError:
             raise Unreachable(f"dial tcp {endpoint.host}:{endpoint.port}: i/o timeout") from None
-
-    async def _dial(
-        self, tenant: Tenant, host: str, port: int, context: ssl.SSLContext, name: str
-    ) -> Stream:
-        try:
-            addresses = await self._names.resolve(tenant.id, host)
-        except OSError:
-            raise Unreachable(f"dial tcp: lookup {host}: no such host") from None
-        problem = ""
-        for address in addresses:
-            where = f"[{address}]:{port}" if ":" in address else f"{address}:{port}"
-            if not self._policy.permits(address):
-                problem = f"dial tcp {where}: this server does not call API servers at that address"
-                continue
-            try:
-                return Stream(
-                    *await asyncio.open_connection(address, port, ssl=context, server_hostname=name)
-                )
-            except ssl.SSLError as error:
-                raise Unreachable(failure_text(error, name)) from None
-            except (ConnectionResetError, ConnectionAbortedError):
-                problem = f"read tcp {where}: connection reset by peer"
-            except OSError as error:
-                problem = f"dial tcp {where}: connect: {_errno_text(error)}"
-            except ValueError as error:  # the name is none that a certificate could have
-                raise Unreachable(f"dial tcp {where}: {error}") from None
-        raise Unreachable(problem)
 
     async def _context(self, tenant: Tenant, backend: Backend) -> ssl.SSLContext:
         """Raises Unreachable."""
@@ -141,15 +114,5 @@ def _make_context(bundle: bytes, identity: Identity, *, insecure: bool) -> ssl.S
         context = client_context(None if insecure else bundle if bundle.strip() else b"")
     except CallFailed as error:
         raise Unreachable(str(error)) from None
-    with tempfile.TemporaryDirectory() as directory:  # OpenSSL reads keys from files only
-        path = Path(directory, "pem")
-        path.touch(0o600)
-        path.write_bytes(identity.key + identity.certificate)
-        context.load_cert_chain(path)
+    identify(context, identity.key + identity.certificate)
     return context
-
-
-def _errno_text(error: OSError) -> str:
-    if isinstance(error, socket.gaierror) or not error.errno or error.errno < 0:
-        return str(error)
-    return os.strerror(error.errno).lower()

@@ -17,8 +17,9 @@ from typing import NamedTuple
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
+
+from apiserver.authn.derivedkeys import derived_key
 
 NAME = "front-proxy-client"
 """Whom the certificate is for; the one name that backends are told to accept."""
@@ -26,8 +27,6 @@ LIFE = timedelta(days=7)
 _SKEW = timedelta(hours=1)
 _BEGIN, _END = datetime(2020, 1, 1, tzinfo=UTC), datetime(2120, 1, 1, tzinfo=UTC)
 """Of the authority: it is made anew in every process and has to look alike in all."""
-_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
-"""Of the group of P-256 (FIPS 186-4, D.1.2.3)."""
 
 
 class Identity(NamedTuple):
@@ -91,10 +90,7 @@ class FrontProxy:
         )
 
     def _key(self, tenant: int) -> ec.EllipticCurvePrivateKey:
-        material = HKDF(
-            hashes.SHA256(), 48, salt=None, info=b"polyplane front proxy\0%d" % tenant
-        ).derive(self._secret)
-        return ec.derive_private_key(int.from_bytes(material) % (_ORDER - 1) + 1, ec.SECP256R1())
+        return derived_key(self._secret, b"polyplane front proxy", tenant)
 
 
 def _builder(

@@ -23,11 +23,10 @@ from cryptography.hazmat.primitives.asymmetric.utils import (
     decode_dss_signature,
     encode_dss_signature,
 )
-from cryptography.hazmat.primitives.kdf.hkdf import HKDF
+
+from apiserver.authn.derivedkeys import derived_key
 
 ALGORITHM = "ES256"
-_ORDER = 0xFFFFFFFF00000000FFFFFFFFFFFFFFFFBCE6FAADA7179E84F3B9CAC2FC632551
-"""Of the group of P-256 (FIPS 186-4, D.1.2.3)."""
 _HALF = 32
 """Bytes of each of the two numbers of a signature, and of a coordinate."""
 _COMPACT = re.compile(r"([\w-]+)\.([\w-]+)\.([\w-]+)", re.ASCII)
@@ -64,12 +63,7 @@ class TenantKey:
 
     def __init__(self, secret: bytes, tenant: int) -> None:
         """``secret``: of the installation; ``tenant``: the number of its row."""
-        material = HKDF(
-            hashes.SHA256(), 48, salt=None, info=b"polyplane service account key\0%d" % tenant
-        ).derive(secret)
-        self._private = ec.derive_private_key(
-            int.from_bytes(material) % (_ORDER - 1) + 1, ec.SECP256R1()
-        )
+        self._private = derived_key(secret, b"polyplane service account key", tenant)
         self._public = self._private.public_key()
         der = self._public.public_bytes(
             serialization.Encoding.DER, serialization.PublicFormat.SubjectPublicKeyInfo

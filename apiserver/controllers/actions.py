@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from apiserver.codec import negotiate
 from apiserver.errors import AlreadyExists, Conflict, Forbidden, NotFound
 from apiserver.kinds.served import Resource
 from apiserver.meta.gvk import GroupResource
@@ -18,7 +19,9 @@ from apiserver.registry.changes import Edit
 from apiserver.registry.core import Registry
 from apiserver.registry.create import create
 from apiserver.registry.offload import Asker, by_size
-from apiserver.registry.options import DeleteOptions
+from apiserver.registry.options import DeleteOptions, WriteOptions
+from apiserver.registry.patching import Patch, patch
+from apiserver.registry.patchtypes import BY_MEDIA_TYPE
 from apiserver.registry.scope import Scope, Tenant
 from apiserver.registry.update import update
 from apiserver.registry.versions import load
@@ -52,8 +55,10 @@ class Actions:
     def __init__(self, registry: Registry) -> None:
         self.registry = registry
 
-    def scope(self, tenant: Tenant, key: ObjectKey, subresource: str = "") -> Scope | None:
-        """None where the resource is not served (any more)."""
+    def scope(
+        self, tenant: Tenant, key: ObjectKey, subresource: str = "", cause: str = ""
+    ) -> Scope | None:
+        """None where the resource is not served (any more). cause: for the audit log."""
         resource = self.registry.catalog.find(tenant, key.group, key.resource)
         if resource is None:
             return None
@@ -68,6 +73,7 @@ class Actions:
             subresource=subresource,
             user_agent=MANAGER,
             until=time.monotonic() + PATIENCE,
+            cause=cause,
         )
 
     async def each(
@@ -121,9 +127,9 @@ class Actions:
             return False
         return True
 
-    async def delete(self, tenant: Tenant, key: ObjectKey, uid: str) -> bool:
+    async def delete(self, tenant: Tenant, key: ObjectKey, uid: str, cause: str = "") -> bool:
         """Whether it is gone now; objects with finalizers or grace stay for a while."""
-        scope = self.scope(tenant, key)
+        scope = self.scope(tenant, key, cause=cause)
         if scope is None:
             return False
         options = DeleteOptions(
@@ -134,10 +140,10 @@ class Actions:
         except (NotFound, Conflict):
             return True  # it is gone, or another object has its name
 
-    async def delete_judged(self, tenant: Tenant, item: Item, policy: str) -> None:
+    async def delete_judged(self, tenant: Tenant, item: Item, policy: str, cause: str = "") -> None:
         """Deletes the object in the state that was judged. Raises Conflict if it has another
         now."""
-        scope = self.scope(tenant, item.key)
+        scope = self.scope(tenant, item.key, cause=cause)
         if scope is None:
             return
         options = DeleteOptions(
@@ -164,9 +170,15 @@ class Actions:
         await self.change(tenant, item.key, same)
 
     async def change(
-        self, tenant: Tenant, key: ObjectKey, edit: Callable[[Object], bool], subresource: str = ""
+        self,
+        tenant: Tenant,
+        key: ObjectKey,
+        edit: Callable[[Object], bool],
+        subresource: str = "",
+        manager: str = MANAGER,
     ) -> None:
-        """Applies ``edit`` (in place; False: nothing to do) to the object, if it is still there."""
+        """Applies ``edit`` (in place; False: nothing to do) to the object, if it is still there.
+        manager: of the fields that it changes."""
         scope = self.scope(tenant, key, subresource)
         if scope is None:
             return
@@ -176,7 +188,27 @@ class Actions:
             return obj
 
         try:
-            await update(self.registry, scope, Edit(edited), Request(MANAGER))
+            await update(self.registry, scope, Edit(edited), Request(manager))
+        except NotFound:
+            return
+
+    async def apply_status(
+        self, tenant: Tenant, key: ObjectKey, status: Object, manager: str
+    ) -> None:
+        """Server-side apply, with force, of a part of the object's status, if it is still there."""
+        scope = self.scope(tenant, key, "status")
+        if scope is None:
+            return
+        kind = {"apiVersion": scope.gvk.api_version, "kind": scope.gvk.kind}
+        body = orjson.dumps({**kind, "metadata": {"name": key.name}, "status": status})
+        options = WriteOptions(field_manager=manager, force=True)
+        applied = Patch(BY_MEDIA_TYPE[negotiate.APPLY_YAML], body, manager, options)
+
+        async def create() -> None:
+            raise AssertionError("a status creates nothing")
+
+        try:
+            await patch(self.registry, scope, applied, authorize_create=create)
         except NotFound:
             return
 

@@ -2,16 +2,19 @@
 know it, and who a request is from (kubernetes
 ``pkg/controlplane/controller/clusterauthenticationtrust``).
 
-Each tenant's names an authority of its own (`apiserver.authn.frontproxy`). There is no
-``client-ca-file``: nobody authenticates here with a certificate.
+Each tenant's names authorities of its own (`apiserver.authn.frontproxy`, and
+`apiserver.authn.clientca` for client certificates). What others have added to ``client-ca-file``
+stays.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 import orjson
 
+from apiserver.authn.clientca import ClientAuthority
 from apiserver.authn.frontproxy import NAME as CLIENT
 from apiserver.authn.frontproxy import FrontProxy
 from apiserver.controllers.actions import Actions
@@ -24,7 +27,8 @@ from apiserver.storage.interface import Event, ObjectKey
 from apiserver.storage.relations import Relations
 
 NAMESPACE, NAME = "kube-system", "extension-apiserver-authentication"
-_FILE = "requestheader-client-ca-file"
+_FILE, _CLIENTS = "requestheader-client-ca-file", "client-ca-file"
+_END = "-----END CERTIFICATE-----"
 
 
 class FrontProxyAuthority:
@@ -33,8 +37,17 @@ class FrontProxyAuthority:
     controller = FRONT_PROXY_CA
     resources = frozenset({NAMESPACES, CONFIG_MAPS})
 
-    def __init__(self, actions: Actions, relations: Relations, front_proxy: FrontProxy) -> None:
+    def __init__(
+        self,
+        actions: Actions,
+        relations: Relations,
+        front_proxy: FrontProxy,
+        client_authority: ClientAuthority | None = None,
+        client_cas: str = "",
+    ) -> None:
+        """client_cas: authorities of client certificates that are good in all tenants, in PEM."""
         self._actions, self._relations, self._front_proxy = actions, relations, front_proxy
+        self._client_authority, self._client_cas = client_authority, blocks(client_cas)
 
     def concerned(self, event: Event) -> tuple[str, float] | None:
         key = event.record.key
@@ -58,7 +71,10 @@ class FrontProxyAuthority:
             return None
 
         def edit(obj: Object) -> bool:
-            obj["data"] = {**(obj.get("data") or {}), **data}
+            before = obj.get("data") or {}
+            obj["data"] = {**before, **data}
+            if clients := self._clients(tenant, before.get(_CLIENTS, "")):
+                obj["data"][_CLIENTS] = clients
             return True
 
         await self._actions.change(tenant, key, edit)
@@ -69,10 +85,22 @@ class FrontProxyAuthority:
         return [NAMESPACE] if NAMESPACE in without else []
 
     def _agrees(self, tenant: Tenant, present: dict[str, str], data: dict[str, str]) -> bool:
-        others = data.keys() - {_FILE}
-        return all(present.get(k) == data[k] for k in others) and self._front_proxy.is_authority(
-            tenant.id, present.get(_FILE, "")
+        others = data.keys() - {_FILE, _CLIENTS}
+        clients = present.get(_CLIENTS, "")
+        return (
+            all(present.get(k) == data[k] for k in others)
+            and self._front_proxy.is_authority(tenant.id, present.get(_FILE, ""))
+            and self._clients(tenant, clients) == clients
         )
+
+    def _clients(self, tenant: Tenant, present: str) -> str:
+        """``present`` with what it lacks: the tenant's own authority, whose signature differs each
+        time, and those of the installation."""
+        authority, held = self._client_authority, blocks(present)
+        lacking = [ca for ca in self._client_cas if ca not in held]
+        if authority and not any(authority.is_certificate(tenant.id, block) for block in held):
+            lacking.insert(0, authority.certificate(tenant.id).decode())
+        return present if not lacking else "".join([*held, *lacking])
 
     def _data(self, tenant: Tenant) -> dict[str, str]:
         lists = {
@@ -83,4 +111,13 @@ class FrontProxyAuthority:
             "requestheader-username-headers": ["X-Remote-User"],
         }
         encoded = {name: orjson.dumps(values).decode() for name, values in lists.items()}
-        return {**encoded, _FILE: self._front_proxy.authority(tenant.id).decode()}
+        encoded[_FILE] = self._front_proxy.authority(tenant.id).decode()
+        if clients := self._clients(tenant, ""):
+            encoded[_CLIENTS] = clients
+        return encoded
+
+
+def blocks(pem: str) -> list[str]:
+    """The certificates of a bundle, one by one."""
+    found = re.findall(rf"-----BEGIN CERTIFICATE-----.*?{_END}", pem, re.DOTALL)
+    return [f"{block}\n" for block in found]

@@ -13,6 +13,15 @@ FINISHED = "ttl-after-finished-controller"
 TOKENS = "serviceaccount-token-controller"
 SYSTEM_NAMESPACES = "system-namespaces-controller"
 FRONT_PROXY_CA = "cluster-authentication-trust-controller"
+BOOTSTRAP_ROLES = "rbac-bootstrap-roles-controller"
+AUTOREGISTRATION = "kube-apiserver-autoregistration-controller"
+EVENT_TTL = "event-ttl-controller"
+OWN_SERVICE = "kubernetes-service-controller"
+OWN_LEASE = "kube-apiserver-identity-lease-controller"
+FLOW_SCHEMAS = "priority-and-fairness-config-controller"
+REQUEST_SIGNING = "certificatesigningrequest-signing-controller"
+REQUEST_APPROVING = "certificatesigningrequest-approving-controller"
+REQUEST_CLEANING = "certificatesigningrequest-cleaner-controller"
 
 CONTROLLERS = (
     NAMESPACE,
@@ -25,4 +34,13 @@ CONTROLLERS = (
     TOKENS,
     SYSTEM_NAMESPACES,
     FRONT_PROXY_CA,
+    BOOTSTRAP_ROLES,
+    AUTOREGISTRATION,
+    EVENT_TTL,
+    FLOW_SCHEMAS,
+    OWN_SERVICE,
+    OWN_LEASE,
+    REQUEST_SIGNING,
+    REQUEST_APPROVING,
+    REQUEST_CLEANING,
 )

@@ -9,17 +9,12 @@ from typing import Any
 import orjson
 
 from apiserver.cel.kubernetes.typecheck import Subject, Typed, check
-from apiserver.codec import negotiate
 from apiserver.controllers.actions import Actions
-from apiserver.errors import NotFound
 from apiserver.kinds.served import Resource
 from apiserver.meta.gvk import GroupResource, GroupVersion
 from apiserver.meta.objects import Object
 from apiserver.registry.offload import Asker, beside
-from apiserver.registry.options import WriteOptions
-from apiserver.registry.patching import Patch, patch
-from apiserver.registry.patchtypes import BY_MEDIA_TYPE
-from apiserver.registry.scope import Scope, Tenant
+from apiserver.registry.scope import Tenant
 from apiserver.schema.types import Schema
 from apiserver.storage.interface import Event, ObjectKey
 from apiserver.storage.relations import Relations
@@ -54,28 +49,12 @@ class PolicyStatus:
         size = len(orjson.dumps(policy["spec"]))
         spec = policy["spec"]
         warnings = await beside(Asker(tenant, size), lambda: check(spec, _subject(spec, resources)))
-        scope = self._actions.scope(tenant, key, "status")
-        assert scope is not None, "policies are built in"
         status: Object = {
             "observedGeneration": policy["metadata"]["generation"],
             "typeChecking": {"expressionWarnings": warnings} if warnings else {},
         }
-        await self._apply(scope, name, status)
+        await self._actions.apply_status(tenant, key, status, MANAGER)
         return None
-
-    async def _apply(self, scope: Scope, name: str, status: Object) -> None:
-        kind = {"apiVersion": scope.gvk.api_version, "kind": scope.gvk.kind}
-        body = orjson.dumps({**kind, "metadata": {"name": name}, "status": status})
-        options = WriteOptions(field_manager=MANAGER, force=True)
-        applied = Patch(BY_MEDIA_TYPE[negotiate.APPLY_YAML], body, MANAGER, options)
-
-        async def create() -> None:
-            raise AssertionError("a status creates nothing")
-
-        try:
-            await patch(self._actions.registry, scope, applied, authorize_create=create)
-        except NotFound:
-            return
 
     async def missed(self, tenant: int) -> Sequence[str]:
         return await self._relations.unobserved(tenant, POLICIES)

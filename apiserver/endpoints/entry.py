@@ -18,7 +18,7 @@ from django.http.response import HttpResponseBase
 from apiserver.endpoints import metrics
 from apiserver.endpoints.consumers import watch_socket
 from apiserver.endpoints.failure import failure
-from apiserver.endpoints.filters import limits
+from apiserver.endpoints.filters import auditing, limits
 from apiserver.endpoints.filters.authentication import authenticate, bearer_token, impersonate
 from apiserver.endpoints.filters.authorization import ALWAYS_ALLOWED, authorize
 from apiserver.endpoints.filters.naming import tenant_name
@@ -27,8 +27,10 @@ from apiserver.endpoints.request import ApiRequest, HeadersTooLarge, Message, Re
 from apiserver.endpoints.respond import send_response, send_text
 from apiserver.endpoints.routes import find_view
 from apiserver.endpoints.server import Server
+from apiserver.endpoints.sockets import forward_socket
+from apiserver.endpoints.tunnels import opener
 from apiserver.endpoints.views.base import View
-from apiserver.endpoints.views.dispatch import find_scope, look_up
+from apiserver.endpoints.views.dispatch import find_scope, look_up, served_elsewhere
 from apiserver.errors import ApiError, BadRequest, UnknownResource
 from apiserver.registry.offload import ClientGone
 from apiserver.registry.scope import NO_TENANT
@@ -111,6 +113,7 @@ class Entry(ProtocolTypeRouter):  # type: ignore[misc]  # Channels has no types
             pass
         finally:
             limits.give_back(server, request)
+            auditing.finish(server, request, response)
             metrics.observe(request, response, monotonic() - began)
 
     async def _answer(
@@ -136,14 +139,18 @@ class Entry(ProtocolTypeRouter):  # type: ignore[misc]  # Channels has no types
         secret = bearer_token(request)
         name = await tenant_name(server, request, secret)
         tenant_info = await look_up_tenant(server, name)
-        user = await authenticate(server, unproven(tenant_info, name), secret)
+        request.meant = unproven(tenant_info, name)
+        user = await authenticate(server, request, request.meant, secret)
+        request.sender = user
         request.tenant = await enter_tenant(server, name, tenant_info, user)
+        auditing.begin(server, request, user)
         if tenant_info is not None and request.tenant.id:
             metrics.enter(request)
             if request.info.path not in ALWAYS_ALLOWED:
                 limits.take(server, request, tenant_info)
             await server.registry.watches.heard(request.tenant.id)
         request.user = await impersonate(server, request, user)
+        auditing.acts_as(request, request.user)
         await authorize(server, request)
 
     async def _admit_probe(self, server: Server, request: ApiRequest) -> None:
@@ -165,6 +172,11 @@ class Entry(ProtocolTypeRouter):  # type: ignore[misc]  # Channels has no types
             return
         try:
             await self._filters(server, request)
+            if request.info.is_resource and opener(request) is not None:
+                backend = await served_elsewhere(server, request)
+                if backend is not None:
+                    await forward_socket(server, request, receive, send, backend)
+                    return
             if (
                 request.info.verb != "watch" or request.info.subresource
             ):  # what has been authorized is something else
@@ -176,6 +188,7 @@ class Entry(ProtocolTypeRouter):  # type: ignore[misc]  # Channels has no types
             await watch_socket(server, request, target, receive, send)
         except Exception as e:
             answer = failure(request, e)
+            request.streamed_code = answer.status_code
             await receive()  # a socket may be closed once it has asked to be opened
             reason = e.message[:120] if isinstance(e, ApiError) else ""
             await send(
@@ -183,6 +196,7 @@ class Entry(ProtocolTypeRouter):  # type: ignore[misc]  # Channels has no types
             )
         finally:
             limits.give_back(server, request)
+            auditing.finish(server, request, None)
 
 
 def _is_for_console(scope: Message) -> bool:

@@ -71,11 +71,20 @@ class Outlet:
     """Sends one answer. holds: bytes that are kept for it alone and have not been sent; began: the
     turnover of the tenant when the answer was begun."""
 
-    __slots__ = ("_last", "_outlets", "_send", "_transport", "began", "holds", "tenant", "turnover")
+    __slots__ = (
+        *("_last", "_outlets", "_passing", "_send", "_transport"),
+        *("began", "holds", "tenant", "turnover"),
+    )
 
     def __init__(
-        self, outlets: Outlets, tenant: Tenant, send: Send, transport: Transport | None
+        self,
+        outlets: Outlets,
+        tenant: Tenant,
+        send: Send,
+        transport: Transport | None,
+        passing: bool = False,
     ) -> None:
+        self._passing = passing
         self._outlets, self.tenant, self._send, self._transport = outlets, tenant, send, transport
         self.turnover = outlets.turnover_of(tenant.id)
         self.began = self.turnover.bytes
@@ -106,7 +115,7 @@ class Outlet:
     def holds_too_much(self) -> bool:
         """Whether what has changed since the answer was begun, and may be kept for it alone, is
         more than a tenant may keep."""
-        return self.turnover.since(self.began) > self._outlets.bound
+        return not self._passing and self.turnover.since(self.began) > self._outlets.bound
 
     def abort(self, reason: str) -> None:
         log.info("tenant %s: a connection was aborted: %s", self.tenant.name, reason)
@@ -125,9 +134,10 @@ class Outlets:
         self._behind: dict[int, dict[Outlet, int]] = {}
         self._looking: asyncio.Task[None] | None = None
 
-    def open(self, tenant: Tenant, send: Send) -> Outlet:
-        """For an answer that is large or has no end."""
-        return Outlet(self, tenant, send, transport_of(send))
+    def open(self, tenant: Tenant, send: Send, *, passing: bool = False) -> Outlet:
+        """For an answer that is large or has no end. ``passing``: it comes from somewhere else, and
+        keeps nothing of the tenant's caches."""
+        return Outlet(self, tenant, send, transport_of(send), passing)
 
     @contextmanager
     def behind(self, outlet: Outlet, size: int) -> Iterator[None]:

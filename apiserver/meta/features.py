@@ -51,9 +51,13 @@ GATES: Mapping[str, Gate] = {
         ALPHA, True
     ),  # on here: Polyplane has it on by default, other than kube-apiserver
     "APIResponseCompression": Gate(BETA, True),
+    "NodeDeclaredFeatures": Gate(BETA, True),
+    "PodTopologyLabelsAdmission": Gate(BETA, True),
+    "ServiceAccountNodeAudienceRestriction": Gate(BETA, True),
     "StrictIPCIDRValidation": Gate(BETA, True),
     "TokenRequestServiceAccountUIDValidation": Gate(BETA, True),
     "CBORServingAndStorage": Gate(ALPHA, True),  # likewise
+    "ShardedListAndWatch": Gate(ALPHA, False),
     **{name: Gate(GA, True, locked=True) for name in _GENERAL.split()},
 }
 

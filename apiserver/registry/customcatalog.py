@@ -74,6 +74,9 @@ class TenantCatalog:
         self._builtin = builtin.resources()
         self._builtins = list(self._builtin.values())
         self._by_storage = {r.storage: r for r in self._builtins if r.storage == r.group_resource}
+        self._sharing: dict[GroupResource, list[Resource]] = {}
+        for resource in self._builtins:
+            self._sharing.setdefault(resource.storage, []).append(resource)
         self._known: dict[int, _Known] = {}
         self._watches: Watches | None = None
         self._follower: Follower | None = None
@@ -97,6 +100,10 @@ class TenantCatalog:
     def stored(self, resource: GroupResource) -> Resource | None:
         """The built-in resource whose objects are kept under that name."""
         return self._by_storage.get(resource)
+
+    def sharing(self, storage: GroupResource) -> Sequence[Resource]:
+        """The built-in resources whose objects are kept under that name."""
+        return self._sharing.get(storage, ())
 
     def definitions(self, tenant: Tenant) -> Mapping[str, Definition]:
         return self._of(tenant).definitions

@@ -13,7 +13,8 @@ k8s.io/apiserver ``registry/generic/registry/store.go``, ``registry/rest/{create
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from admission.attributes import Attributes
@@ -176,6 +177,18 @@ async def admit(w: Writing) -> None:
     await w.registry.chain.validate(w.attributes, w.registry.lookup(w.scope.tenant, w.asker))
 
 
+@contextmanager
+def charged(w: Writing) -> Iterator[None]:
+    """Around all that follows once quotas may have been charged for the write. One that comes to
+    nothing, or whose client went away, has them counted again: perhaps it is stored after all."""
+    try:
+        yield
+    except BaseException:
+        if w.attributes.charged:
+            w.registry.recount(w.scope.tenant.id, w.scope.namespace)
+        raise
+
+
 async def settle(w: Writing) -> None:
     """What storing changes about the object. Comes late: messages and webhooks tell an empty list
     from none."""
@@ -205,5 +218,7 @@ async def commit(
     claims = w.registry.claims(resource, obj)
     write = write_of(operation, key, obj, form.data, expected, claims, needs)
     with storage_errors(scope, key.name, passing=passing):
-        written = await w.registry.store.write(scope.tenant.id, write)
+        written = await w.registry.write(
+            scope, write, form.shown, w.attributes.audit, w.request.manager
+        )
     return Stored.of_write(resource, scope.version, form, written)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -67,6 +68,15 @@ WHERE owner_uids <> '{{}}' AND NOT deleting AND created_at < now() - interval '1
     AND (tenant_id, uid) > (%s, %s::uuid) ORDER BY tenant_id, uid LIMIT %s
 """  # noqa: S608
 
+# Within a minute of the mark: the index is by time.
+_DELETED_BY = """
+SELECT user_name, data->'impersonatedUser'->>'username' FROM audit_entries
+WHERE tenant_id = %s AND at BETWEEN %s::timestamptz - interval '1 second' AND
+    %s::timestamptz + interval '1 minute' AND resource_version > 0
+    AND api_group = %s AND resource = %s AND namespace = %s AND name = %s
+    AND verb IN ('delete', 'deletecollection')
+ORDER BY at LIMIT 1
+"""
 _WITHOUT = """
 SELECT name FROM objects space
 WHERE tenant_id = %s AND api_group = '' AND resource = 'namespaces' AND NOT deleting
@@ -87,6 +97,24 @@ WHERE tenant_id = %s AND api_group = %s AND resource = %s
 _PRESENT = """
 SELECT name FROM objects WHERE tenant_id = %s AND api_group = %s AND resource = %s
     AND namespace = '' AND name = ANY(%s)
+"""
+
+# The keys are few and in the order of the primary key, or of the log's index by keys.
+_NAMED = """
+SELECT o.api_group, o.resource, o.namespace, o.name, o.uid::text, o.size
+FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[]) AS k (g, r, ns, n)
+JOIN objects o ON o.tenant_id = %s
+    AND o.api_group = k.g AND o.resource = k.r AND o.namespace = k.ns AND o.name = k.n
+"""
+_WRITTEN = """
+SELECT k.g, k.r, k.ns, k.n
+FROM unnest(%s::text[], %s::text[], %s::text[], %s::text[]) AS k (g, r, ns, n)
+CROSS JOIN LATERAL (
+    SELECT at FROM events e WHERE e.tenant_id = %s
+        AND e.api_group = k.g AND e.resource = k.r AND e.namespace = k.ns AND e.name = k.n
+    ORDER BY e.resource_version DESC LIMIT 1
+) AS last
+WHERE last.at > now() - make_interval(secs => %s)
 """
 
 _UNOBSERVED = """
@@ -132,6 +160,19 @@ class Owner(NamedTuple):
 class Relations:
     def __init__(self, database: Database) -> None:
         self._database = database
+
+    async def deleted_by(self, tenant: int, key: ObjectKey, marked: datetime) -> str:
+        """Who asked for the deletion of an object that was marked at that time, by the audit log;
+        "" where that does not know. Raises Unavailable."""
+
+        async def query(connection: Connection) -> str:
+            parameters = [tenant, marked, marked, *key]
+            row = await (await connection.execute(_DELETED_BY, parameters)).fetchone()
+            if row is None:
+                return ""
+            return f"{row[0]} as {row[1]}" if row[1] else str(row[0])
+
+        return await self._database.read_within(tenant, query)
 
     async def dependents(self, tenant: int, uids: Sequence[str]) -> Sequence[Dependent]:
         """Objects with an owner reference to one of ``uids``, each once."""
@@ -236,6 +277,26 @@ class Relations:
         )
         return [row[0] for row in rows]
 
+    async def named(
+        self, tenant: int, keys: Sequence[ObjectKey]
+    ) -> Mapping[ObjectKey, tuple[str, int]]:
+        """Those of ``keys`` that are there, with their uid and their bytes."""
+        parameters = (*_columns(keys), tenant)
+        rows = await self._database.read_within(
+            tenant, lambda connection: _rows(connection, _NAMED, parameters)
+        )
+        return {ObjectKey(*row[:4]): (row[4], row[5]) for row in rows}
+
+    async def written(
+        self, tenant: int, keys: Sequence[ObjectKey], seconds: float
+    ) -> Collection[ObjectKey]:
+        """Those of ``keys`` whose objects were written or deleted within the last ``seconds``."""
+        parameters = (*_columns(keys), tenant, seconds)
+        rows = await self._database.read_within(
+            tenant, lambda connection: _rows(connection, _WRITTEN, parameters)
+        )
+        return {ObjectKey(*row) for row in rows}
+
     async def unobserved(self, tenant: int, resource: GroupResource) -> Sequence[str]:
         """Names of objects, without a namespace, whose status is not of their generation; a
         thousand of them."""
@@ -287,6 +348,11 @@ async def _rows(
     connection: Connection, statement: str, parameters: tuple[object, ...] | dict[str, object]
 ) -> Sequence[Row]:
     return await (await connection.execute(statement, parameters)).fetchall()
+
+
+def _columns(keys: Sequence[ObjectKey]) -> Sequence[list[str]]:
+    """A list for each part of the keys."""
+    return [list(column) for column in zip(*keys, strict=True)] or [[], [], [], []]
 
 
 def _founds(rows: Sequence[Row]) -> Sequence[Found]:

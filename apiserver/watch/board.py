@@ -19,7 +19,7 @@ import struct
 from collections.abc import Iterable
 
 from apiserver.authz import lastmodes
-from apiserver.flow import shares
+from apiserver.flow import buckets, shares
 from apiserver.meta.gvk import GroupResource
 
 _SLOT = struct.Struct("=QQQ")
@@ -29,9 +29,10 @@ _SLOTS = 4096
 SIZE = _SLOT.size * _SLOTS
 SHARES_AT = SIZE
 LAST_MODES_AT = SHARES_AT + shares.SIZE
-FILE_SIZE = LAST_MODES_AT + lastmodes.SIZE
-"""Of the file that workers share: the board, what they count together, and which impersonation
-they last allowed."""
+BUCKETS_AT = LAST_MODES_AT + lastmodes.SIZE
+FILE_SIZE = BUCKETS_AT + buckets.SIZE
+"""Of the file that workers share: the board, what they count together, which impersonation they
+last allowed, and the buckets that limit events."""
 _MIX = 0x9E3779B97F4A7C15
 _LOOKS = 8
 """At a slot that is being written, until it is taken for one that says nothing."""

@@ -27,10 +27,13 @@ from apiserver.codec import json
 from apiserver.codec.negotiate import JSON
 from apiserver.endpoints.outlets import abort
 from apiserver.endpoints.request import MAX_HEAD, MAX_HEADERS
+from apiserver.endpoints.tunnels import TUNNEL, Headers
 from apiserver.errors import MethodNotAllowed
-from controlplane.serving import servername
+from apiserver.registry.offload import ClientGone
+from controlplane.serving import clientcertificates, servername
 from controlplane.serving.connections import Connections, Seat
 from controlplane.serving.cycle import Cycle, Flow
+from controlplane.serving.tunnel import MAX_EARLY, Tunnel
 from controlplane.serving.websocket import WebSocketProtocol
 
 MAX_LEFT_OVER = 8 << 20
@@ -65,7 +68,7 @@ class Refused(Exception):
 
 class HttpProtocol(HttpToolsProtocol):
     """One connection. phase: of the message that the parser is in, since and progress: seconds of
-    `Connections.now`."""
+    `Connections.now`; early: what has followed a request to upgrade that may still be granted."""
 
     flow: Flow
     cycle: Cycle
@@ -89,6 +92,7 @@ class HttpProtocol(HttpToolsProtocol):
         self._length = -1
         self._chunked = False
         self._extensions: dict[str, Any] = {}
+        self._early: bytes | None = None
 
     # The transport
 
@@ -96,12 +100,15 @@ class HttpProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self.flow = Flow(transport)
-        self._extensions = servername.extension(transport)
+        self._extensions = {
+            **servername.extension(transport),
+            **clientcertificates.extension(transport),
+        }
         self._seat.end, self._seat.conversation = partial(abort, transport), self
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._open.leave(self._seat)
-        self._deaf, self._rest = True, None
+        self._deaf, self._rest, self._early = True, None, None
         super().connection_lost(exc)
         if self._serving():
             self.cycle.client_left()
@@ -124,6 +131,7 @@ class HttpProtocol(HttpToolsProtocol):
             rest = rest[size:]
         if self._deaf or not len(rest):
             self._rest, self.flow.held = None, False
+            self._follow(bytes(rest))
             return
         self._rest, self.flow.held = rest, True
         self.flow.pause_reading()
@@ -132,13 +140,15 @@ class HttpProtocol(HttpToolsProtocol):
 
     def _feed(self, data: bytes | memoryview) -> None:
         if self._deaf:
+            self._follow(bytes(data))
             return
         try:
             self.parser.feed_data(data)
             if self._phase == _HEAD or self._chunked:
                 self._count(len(data))
-        except httptools.HttpParserUpgrade:
+        except httptools.HttpParserUpgrade as e:
             self._upgrade()
+            self._follow(bytes(data[e.args[0] :]))
         except httptools.HttpParserCallbackError as e:
             self._refuse(e.__context__ if isinstance(e.__context__, Refused) else Refused())
         except httptools.HttpParserInvalidMethodError:
@@ -222,6 +232,10 @@ class HttpProtocol(HttpToolsProtocol):
         scope = self.scope
         scope["method"] = self.parser.get_method().decode("ascii")
         scope["http_version"] = version
+        if upgrade and version == "1.1" and self._length <= 0 and not self._chunked:
+            self._early = b""
+            extensions: dict[str, Any] = {**self._extensions, TUNNEL: self._switch}
+            scope["extensions"] = extensions
         if not (upgrade and self._should_upgrade()):
             self._begin(scope, version)
         self._phase = _BODY
@@ -298,10 +312,30 @@ class HttpProtocol(HttpToolsProtocol):
         if self._should_upgrade():
             self.handle_websocket_upgrade()
             return
-        # Answered as if it had not asked. The parser took the body for the other protocol, so
-        # nothing that follows is a request.
+        # Answered as if it had not asked, unless the application switches. The parser took the body
+        # for the other protocol, so nothing that follows is a request.
         self._deaf = True
         self.cycle.keep_alive = False
+
+    def _follow(self, data: bytes) -> None:
+        """Keeps what comes after a request to upgrade: clients wait for the answer with all but a
+        little."""
+        if self._early is not None:
+            self._early += data
+            if len(self._early) > MAX_EARLY:
+                self._early = None
+
+    def _switch(self, headers: Headers) -> Tunnel:
+        cycle, early = self.cycle, self._early
+        if early is None or cycle.disconnected or self.transport.is_closing():
+            cycle.disconnected = True
+            self.transport.close()
+            raise ClientGone
+        cycle.response_started = cycle.response_complete = True
+        self.connections.discard(self)
+        tunnel = Tunnel(self.transport, self._seat, self._open, early)
+        tunnel.begin(headers)
+        return tunnel
 
     def handle_websocket_upgrade(self) -> None:
         protocol = self.ws_protocol_class

@@ -1,4 +1,5 @@
-"""WebSockets as uvicorn speaks them, for a server that only sends.
+"""WebSockets as uvicorn speaks them, for a server that only sends, or that hands the connection to
+somebody else before it has answered.
 
 What clients send is bounded and ignored, as kube-apiserver ignores it, and no mistake of theirs is
 an error of the server's: who breaks the protocol is closed with the code that RFC 6455 has for it
@@ -17,8 +18,11 @@ from uvicorn.protocols.websockets.websockets_sansio_impl import WebSocketsSansIO
 from websockets.frames import CloseCode
 from websockets.protocol import State
 
-from controlplane.serving import servername
+from apiserver.endpoints.tunnels import TUNNEL, Headers
+from apiserver.registry.offload import ClientGone
+from controlplane.serving import clientcertificates, servername
 from controlplane.serving.connections import Connections, Seat
+from controlplane.serving.tunnel import MAX_EARLY, Tunnel
 
 MAX_MESSAGE = 64 * 1024
 """Bytes of a client's message."""
@@ -54,12 +58,25 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
         self._seat.conversation = self
-        self._extensions = servername.extension(transport)
+        self._extensions = {
+            **servername.extension(transport),
+            **clientcertificates.extension(transport),
+        }
 
     async def run_asgi(self) -> None:
-        if self._extensions:
-            self.scope["extensions"] = {**(self.scope["extensions"] or {}), **self._extensions}
+        extensions = {**(self.scope["extensions"] or {}), **self._extensions, TUNNEL: self._switch}
+        self.scope["extensions"] = extensions
         await super().run_asgi()
+
+    def _switch(self, headers: Headers) -> Tunnel:
+        if self._ended or self.handshake_complete or self.transport.is_closing():
+            raise ClientGone
+        self._ended = self.handshake_complete = self.close_sent = True
+        self.connections.discard(self)
+        tunnel = Tunnel(self.transport, self._seat, self._open, self._rest)
+        self._rest = b""
+        tunnel.begin(headers)
+        return tunnel
 
     def connection_lost(self, exc: Exception | None) -> None:
         self._open.leave(self._seat)
@@ -71,7 +88,10 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
     def data_received(self, data: bytes) -> None:
         waits = bool(self._rest)
         self._rest += data
-        if not waits:
+        if self.handshake_initiated and not self.handshake_complete:
+            if len(self._rest) > MAX_EARLY:
+                self._end(b"")  # it has not been told yet that there is a WebSocket
+        elif not waits:
             self._feed()
 
     def _feed(self) -> None:
@@ -151,6 +171,10 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
             await super().send(message)
         except ClientDisconnected:
             return
+        if self.initial_response is not None and self.close_sent:
+            self.handshake_complete = True  # by an answer: uvicorn would miss one
+        elif message["type"] == "websocket.accept" and self._rest:
+            self._feed()
 
     def _send_large(self, text: str) -> None:
         """One frame, encrypted part by part: OpenSSL keeps for ever as much memory as it ever had

@@ -17,6 +17,7 @@ from admission.order import plugins_in_order
 from admission.webhooks.call import Caller
 from admission.webhooks.client import WebhookClient
 from apiserver.registry.authorizer import decide
+from apiserver.registry.provision import Provision
 from apiserver.storage.postgres import PostgresStore
 from tests.admission.plugins.test_certificates import request
 from tests.support.api import Api, serving
@@ -34,20 +35,13 @@ class _NoQuotas:
 
 def in_order(enabled: Container[str] = names.ORDER) -> list[Plugin]:
     """All of them, also those that are off by default."""
-    return plugins_in_order(_NoQuotas(), decide, Caller(WebhookClient()), enabled)
+    return plugins_in_order(_NoQuotas(), decide, Caller(WebhookClient()), Provision(), enabled)
 
 
 def test_the_order_is_that_of_kube_apiserver() -> None:
     here = [plugin.name for plugin in in_order()]
     assert here == [name for name in names.ORDER if name in here]
-    assert not names.ABSENT & set(here)
-    missing = set(names.ORDER) - set(here) - names.ABSENT
-    assert missing <= {
-        "ClusterTrustBundleAttest",  # there are no such bundles
-        "PodTopologyLabels",
-        "NodeDeclaredFeatureValidator",
-        "MutatingAdmissionPolicy",
-    }
+    assert set(names.ORDER) - set(here) == {"ClusterTrustBundleAttest"}  # there are no bundles
 
 
 def test_what_runs_by_default_is_what_kube_apiserver_runs() -> None:
@@ -61,7 +55,6 @@ def test_what_runs_by_default_is_what_kube_apiserver_runs() -> None:
         (["PodSecurty"], [], 'there is no plugin "PodSecurty" that could be enabled'),
         ([], ["x"], 'there is no plugin "x" that could be disabled'),
         (["AlwaysDeny"], ["AlwaysDeny"], 'plugin "AlwaysDeny" is enabled and disabled'),
-        (["NodeRestriction"], [], 'plugin "NodeRestriction" is not implemented'),
     ],
 )
 def test_wrong_names_of_plugins(enable: list[str], disable: list[str], text: str) -> None:

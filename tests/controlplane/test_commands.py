@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import socket
 import subprocess
 import sys
 from argparse import ArgumentParser, _SubParsersAction
@@ -193,3 +194,43 @@ def test_a_database_without_tables_is_one_line_with_the_fix(postgres: str, words
         "error: The database has no tables yet, or those of an older version.",
         "  fix: start Polyplane once (`make run`), or run `manage.py migrate`.",
     ]
+
+
+def manage(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
+    code = f"from controlplane.commandline import main; main(['manage.py', *{words!r}])"
+    return python(code, **environment)
+
+
+@pytest.mark.parametrize("words", ["token create ann", "tenant list", "psql"])
+def test_a_question_makes_no_database(tmp_path: Path, words: str) -> None:
+    data = tmp_path / "data"
+    done = manage(*words.split(), POLYPLANE_DATA_DIR=str(data))
+    assert done.returncode == 1 and "no tables yet" in done.stderr
+    assert not data.exists()
+
+
+@pytest.mark.parametrize("words", ["reset --yes", "tenant list", "migrate"])
+def test_what_somebody_else_keeps_in_the_data_directory_is_left_alone(
+    tmp_path: Path, words: str
+) -> None:
+    """Also where some of the names are those of Polyplane's own files."""
+    for name in ("lock", "log", "thesis.tex"):
+        (tmp_path / name).write_text("chapter one")
+    mode = tmp_path.stat().st_mode
+    done = manage(*words.split(), POLYPLANE_DATA_DIR=str(tmp_path))
+    assert done.returncode == 1
+    assert "holds something else than a Polyplane (thesis.tex, ...)" in done.stderr
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["lock", "log", "thesis.tex"]
+    assert (tmp_path / "lock").read_text() == "chapter one" and tmp_path.stat().st_mode == mode
+
+
+def test_an_unreachable_database_is_one_line_with_its_cause(tmp_path: Path) -> None:
+    with socket.socket() as nobody:
+        nobody.bind(("127.0.0.1", 0))  # and does not listen
+        host = f"127.0.0.1:{nobody.getsockname()[1]}"
+        url = f"postgresql://ann:secret@{host}/x"
+        done = manage("tenant", "list", DATABASE_URL=url, POLYPLANE_DATA_DIR=str(tmp_path / "d"))
+    assert done.returncode == 1
+    first, fix = done.stderr.splitlines()
+    assert first.startswith(f"error: PostgreSQL at ann@{host}/x (DATABASE_URL) cannot be reached: ")
+    assert first.endswith("Connection refused") and fix.startswith("  fix: start that server")

@@ -123,6 +123,10 @@ def test_a_misspelt_setting_is_refused_and_an_unknown_one_named(
     monkeypatch.setenv("POLYPLANE_DATADIR", "/tmp/x")
     with pytest.raises(OperatorError, match="did you mean POLYPLANE_DATA_DIR"):
         environment.check_names()
+    monkeypatch.delenv("POLYPLANE_DATADIR")
+    monkeypatch.setenv("POLYPLANE_PROT", "1")
+    with pytest.raises(OperatorError, match="did you mean POLYPLANE_PORT"):
+        environment.check_names()
 
 
 def test_flags_tell_every_setting_and_no_secret(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -15,11 +15,14 @@ from admission.webhooks.call import Caller
 from admission.webhooks.observer import Observer
 from apiserver.meta.objects import Object
 from apiserver.registry.authorizer import decide
+from apiserver.registry.provision import Provision
 from apiserver.registry.quota import Quotas
 from apiserver.storage.interface import Store
 from tests.support.api import Api, serving
-from tests.support.webhooks import Answer
+from tests.support.webhooks import Answer, Reply
 
+MAPS = "/api/v1/namespaces/ns/configmaps"
+HOOK = "hook.example.com"
 ADMISSION = "/apis/admissionregistration.k8s.io/v1"
 KINDS = {"mutating": "MutatingWebhookConfiguration", "validating": "ValidatingWebhookConfiguration"}
 EVERYTHING: Object = {
@@ -45,7 +48,7 @@ async def admitting(
     async with serving(store, tenant, **more) as api:
         caller = Caller(api.registry.webhooks, observer)
         quotas = Quotas(store, api.registry.catalog)
-        api.registry.chain = Chain(plugins_in_order(quotas, decide, caller))
+        api.registry.chain = Chain(plugins_in_order(quotas, decide, caller, Provision()))
         for name in ("default", "ns"):
             await api.ok("POST", "/api/v1/namespaces", {"metadata": {"name": name}})
         yield api
@@ -122,3 +125,21 @@ def configmap(name: str, data: dict[str, str] | None = None, **metadata: Any) ->
 
 def names(reviews: Sequence[Object]) -> list[str]:
     return [review["request"].get("name", "") for review in reviews]
+
+
+def replying(reply: Reply | Object | None) -> Answer:
+    async def reply_with(review: Object) -> Reply | Object | None:
+        return reply
+
+    return reply_with
+
+
+def said(**response: Any) -> Answer:
+    async def say(review: Object) -> Object:
+        return answer(review, **response)
+
+    return say
+
+
+def encoded(text: str) -> str:
+    return base64.b64encode(text.encode()).decode()

@@ -95,6 +95,7 @@ class Answering:
 
 
 Handler = Callable[[Asked, Answering], Awaitable[None]]
+Switching = Callable[[Asked, asyncio.StreamReader, asyncio.StreamWriter], Awaitable[None]]
 
 
 async def documents(asked: Asked, answer: Answering) -> None:
@@ -112,10 +113,12 @@ async def documents(asked: Asked, answer: Answering) -> None:
 
 @dataclass
 class ApiServer:
-    """asked: what came, in order; gone: how many connections have ended."""
+    """asked: what came, in order; gone: how many connections have ended; switching: what becomes of
+    a connection whose client asks to upgrade."""
 
     handler: Handler
     port: int = 0
+    switching: Switching | None = None
     asked: list[Asked] = field(default_factory=list)
     gone: int = 0
 
@@ -143,6 +146,9 @@ class ApiServer:
                 elif isinstance(event, h11.EndOfMessage):
                     assert asked is not None
                     self.asked.append(asked)
+                    if self.switching is not None and "upgrade" in asked.headers:
+                        await self.switching(asked, reader, writer)
+                        return
                     answering = asyncio.create_task(self.handler(asked, Answering(http, writer)))
                     leaving = asyncio.create_task(reader.read(1))
                     await asyncio.wait([answering, leaving], return_when=asyncio.FIRST_COMPLETED)
@@ -229,5 +235,5 @@ async def api_server(
         await asyncio.gather(*tuple(tasks), return_exceptions=True)
         with contextlib.suppress(TimeoutError):
             async with asyncio.timeout(5):  # handshakes under way; 3.12's wait_closed() waits
-                while server._active_count:  # type: ignore[attr-defined]  # noqa: ASYNC110
+                while getattr(server, "_active_count", 0):  # noqa: ASYNC110
                     await asyncio.sleep(0.01)

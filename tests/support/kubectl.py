@@ -2,18 +2,24 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import queue
 import shutil
 import subprocess
 import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
 import yaml
 
+from tests.support.installation import eventually
+
 PROGRAM = shutil.which("kubectl")
+_NUMBERS = itertools.count(1)
 
 
 class Watching:
@@ -31,7 +37,7 @@ class Watching:
         for line in self._process.stdout:
             self._lines.put(line.rstrip("\n"))
 
-    def line(self, within: float = 20.0) -> str:
+    def line(self, within: float = 120.0) -> str:
         """The next line; queue.Empty when none came in time (seconds)."""
         return self._lines.get(timeout=within)
 
@@ -82,7 +88,7 @@ class Kubectl:
             input=text,
             capture_output=True,
             text=True,
-            timeout=90,
+            timeout=120,
         )
 
     def __call__(self, *arguments: str, stdin: Any = None, **env: str) -> str:
@@ -104,3 +110,48 @@ class Kubectl:
 
     def watch(self, *arguments: str) -> Watching:
         return Watching(self.command("get", "--watch", *arguments), self.env)
+
+    @contextmanager
+    def namespace(self) -> Iterator[str]:
+        """A namespace with its default service account, without which no pod is admitted."""
+        name = f"t{next(_NUMBERS)}"
+        self.make_namespaces(name)
+        yield name
+        self("delete", "ns", name, "--wait=false")
+
+    def make_namespaces(self, *names: str) -> None:
+        """Makes them, and waits for their service accounts."""
+        items = [
+            {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}} for name in names
+        ]
+        created = self(
+            "create", "-f", "-", stdin={"apiVersion": "v1", "kind": "List", "items": items}
+        )
+        assert created.count("created") == len(names)
+        accounts = ("get", "sa", "-A", "--field-selector=metadata.name=default", "--no-headers")
+        eventually(lambda: set(names) <= {line.split()[0] for line in self(*accounts).splitlines()})
+
+    def config_maps(self, namespace: str) -> set[str]:
+        """Their names, without what the server itself puts there."""
+        lines = self("get", "cm", "-n", namespace, "-o", "name").splitlines()
+        return {line.rpartition("/")[2] for line in lines} - {"kube-root-ca.crt"}
+
+
+def config_map(name: str, owner: Any = None, **data: str) -> dict[str, Any]:
+    made: dict[str, Any] = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": name},
+        "data": data,
+    }
+    if owner is not None:
+        reference = {
+            "apiVersion": "v1",
+            "kind": "ConfigMap",
+            "name": owner["metadata"]["name"],
+            "uid": owner["metadata"]["uid"],
+        }
+        made["metadata"]["ownerReferences"] = [
+            {**reference, "blockOwnerDeletion": True, "controller": True}
+        ]
+    return made

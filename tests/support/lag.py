@@ -29,6 +29,7 @@ from apiserver.registry.authorizer import decide
 from apiserver.registry.core import write_of
 from apiserver.registry.definitionnames import DefinitionHook
 from apiserver.registry.definitions import DEFINITIONS
+from apiserver.registry.provision import Provision
 from apiserver.registry.quota import Quotas
 from apiserver.registry.services import SERVICES, ServiceHook
 from apiserver.storage.interface import ObjectKey, Write
@@ -71,7 +72,10 @@ async def measured() -> AsyncIterator[Api]:
     async with serving(store, 1) as api:
         api.registry.chain = Chain(
             plugins_in_order(
-                Quotas(store, api.registry.catalog), decide, Caller(api.registry.webhooks)
+                Quotas(store, api.registry.catalog),
+                decide,
+                Caller(api.registry.webhooks),
+                Provision(),
             )
         )
         api.registry.hooks = {SERVICES: ServiceHook(), DEFINITIONS: DefinitionHook()}

@@ -37,6 +37,8 @@ def _both(args: tuple[Any, ...], _result: Any) -> int:
 
 def smaller(args: tuple[Any, ...], _result: Any) -> int:
     """Of comparing two values."""
+    if type(args[0]) is str is type(args[1]):
+        return _tenth(min(len(args[0]), len(args[1])))
     if getattr(args[0], "cel_unit_equality", False):
         return 1
     return _tenth(min(size(args[0]), size(args[1])))

@@ -23,8 +23,8 @@ from apiserver.cel.kubernetes.patchtypes import patch_struct
 from apiserver.cel.library.authorizer import AUTHORIZER_TYPE, RESOURCE_CHECK_TYPE
 from apiserver.cel.library.text import JSON_PATCH
 from apiserver.cel.plan.program import (
-    PATIENCE,
     PER_CALL_LIMIT,
+    ROOM,
     Program,
     compile,
     error_text,
@@ -42,6 +42,7 @@ from apiserver.cel.types import (
     struct_type,
 )
 from apiserver.cel.values import Joined, flat
+from apiserver.effort import Effort
 
 POLICY_BUDGET: Final = 10_000_000
 MATCH_CONDITIONS_BUDGET: Final = 2_500_000
@@ -316,6 +317,9 @@ class PolicyResult:
     error: str = ""
 
 
+_TRUE: Final = PolicyResult(True)
+
+
 class OutOfBudget(Exception):
     """The evaluations of one request cost too much; nothing further may be evaluated. The text is
     kube-apiserver's."""
@@ -335,17 +339,19 @@ class Evaluation:
         budget: int = POLICY_BUDGET,
     ) -> None:
         self.budget = budget
-        self.until = thread_time() + PATIENCE
-        self.bindings = dict(bindings)
+        self.bindings = bindings
         self.variables_cost = 0
-        if variables is not None:
-            self.bindings["variables"] = _LazyVariables(variables.compiled, self._variable)
+        self._effort = patience()
+        if variables is not None and variables.compiled:
+            lazy = _LazyVariables(variables.compiled, self._variable)
+            self.bindings = {**bindings, "variables": lazy}
 
     def evaluate(self, expression: PolicyExpression) -> PolicyResult:
         """Raises OutOfBudget."""
         if expression.program is None:
             return PolicyResult(error=f"compilation error: {expression.error}")
-        value, failure, spent = self._run(expression.program)
+        self._effort.room = ROOM
+        value, failure, spent = self._run(expression.program, self._effort)
         spent += self.variables_cost
         self.variables_cost = 0
         if spent > self.budget:
@@ -355,11 +361,11 @@ class Evaluation:
             return PolicyResult(
                 error=f"expression '{expression.source}' resulted in error: {failure.message}"
             )
-        return PolicyResult(value)
+        return _TRUE if value is True else PolicyResult(value)
 
-    def _run(self, program: Program) -> tuple[Any, CelError | None, int]:
+    def _run(self, program: Program, effort: Effort) -> tuple[Any, CelError | None, int]:
         try:
-            with patience(self.until - thread_time()):
+            with effort:
                 value, spent = program.run(self.bindings, PER_CALL_LIMIT)
                 value = flat(value) if type(value) is Joined else value
         except CelError as e:
@@ -369,7 +375,8 @@ class Evaluation:
     def _variable(self, name: str, expression: PolicyExpression) -> Any:
         if expression.program is None:
             raise EvalError(f'composited variable "{name}" fails to compile: {expression.error}')
-        value, failure, spent = self._run(expression.program)
+        within = patience(self._effort.until - thread_time())  # it is read while another runs
+        value, failure, spent = self._run(expression.program, within)
         self.variables_cost += spent
         if failure is not None:
             raise EvalError(f'composited variable "{name}" fails to evaluate: {failure.message}')

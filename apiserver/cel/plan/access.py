@@ -55,6 +55,11 @@ def plan_select(planner: Planner, e: Select) -> Code:
 
     def select(f: Frame) -> Any:
         value = source(f)
+        if type(value) is dict:
+            try:
+                return value[field]
+            except KeyError:
+                raise no_such_key(field) from None
         if type(value) is Optional:
             return _of_optional(f, value, field, 1, strict)
         return qualify(value, field)

@@ -68,6 +68,8 @@ def _equal_values(left: Run, right: Run, negate: bool) -> Run:
     def compare(f: Frame) -> Any:
         a, b = left(f), right(f)
         f[0] += smaller((a, b), None)
+        if type(a) is str is type(b):
+            return (a == b) is not negate
         try:
             return equal(a, b) is not negate
         except EvalError:

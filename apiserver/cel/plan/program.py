@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections import OrderedDict
 from collections.abc import Mapping
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
 from threading import Lock
 from typing import Any, Final
 
@@ -127,7 +127,7 @@ class Program:
         return value, frame[0]
 
 
-def patience(seconds: float | None = None) -> AbstractContextManager[Effort]:
+def patience(seconds: float | None = None) -> Effort:
     """The account of evaluations, PATIENCE long: whoever makes several of them sets ``room`` to
     ROOM before each."""
     return limited(PATIENCE if seconds is None else seconds, BudgetExceeded, ROOM)

@@ -26,6 +26,17 @@ def take(server: Server, request: ApiRequest, tenant: TenantInfo) -> None:
         raise TooManyRequests("too many requests, please try again later", 1)
 
 
+def become_watch(server: Server, request: ApiRequest, tenant: TenantInfo) -> None:
+    """Counts what was taken as a request as a watch, because it goes on for as long. Raises
+    TooManyRequests."""
+    most = server.defaults.watches if tenant.max_watches is None else tenant.max_watches
+    taken = server.shares.take(tenant.id, WATCHES, most)
+    if taken is None:
+        raise TooManyRequests("too many requests, please try again later", 1)
+    give_back(server, request)
+    request.taken = taken
+
+
 def give_back(server: Server, request: ApiRequest) -> None:
     taken, request.taken = request.taken, None
     if taken is not None:

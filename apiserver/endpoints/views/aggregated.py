@@ -23,12 +23,13 @@ from apiserver.aggregation import headers
 from apiserver.aggregation.backends import Backend
 from apiserver.aggregation.stream import Broken, Stream
 from apiserver.aggregation.transport import Unreachable, Unresolved
-from apiserver.endpoints.filters.authentication import bearer_token
 from apiserver.endpoints.metrics import long_running
 from apiserver.endpoints.outlets import SLICE, Outlet
 from apiserver.endpoints.request import ApiRequest, Send
 from apiserver.endpoints.respond import not_found
 from apiserver.endpoints.server import Server
+from apiserver.endpoints.tunnels import opener
+from apiserver.endpoints.views import upgraded
 from apiserver.endpoints.watchdog import Right
 from apiserver.errors import TimedOut
 from apiserver.meta.gvk import GroupVersion
@@ -66,7 +67,10 @@ async def forward(
         return not_found()
     if not backend.available:
         return _error("service unavailable\n")
-    long, discovery = _is_long(request), not request.info.is_resource
+    upgrade = upgraded.wanted(request)
+    if upgrade:
+        await upgraded.count_as_watch(server, request)
+    long, discovery = bool(upgrade) or _is_long(request), not request.info.is_resource
     exchange = Exchange(server, request, send, backend)
     try:
         patience = BEGINNING if long else DISCOVERY if discovery else PATIENCE
@@ -103,10 +107,12 @@ class Exchange:
 
     def __init__(self, server: Server, request: ApiRequest, send: Send, backend: Backend) -> None:
         self._server, self._request, self._backend = server, request, backend
-        self._outlet: Outlet = server.outlets.open(request.tenant, send)
+        self._outlet: Outlet = server.outlets.open(request.tenant, send, passing=True)
+        self._upgrade = upgraded.wanted(request)
         self._started = self._left = False
         self._failure: Exception | None = None
         self._stream: Stream
+        self._sending: asyncio.Task[None]
 
     def close(self, error: Exception) -> None:
         """The request has lost its right, or the server stops; as a watch's."""
@@ -125,8 +131,8 @@ class Exchange:
         assert aggregator is not None, "it has named the backend"
         lookup = self._server.registry.lookup(request.tenant)
         self._stream = await aggregator.transport.open(request.tenant, lookup, self._backend)
-        right = Right(request.tenant.name, request.tenant.id, bearer_token(request))
-        sending = asyncio.create_task(self._send())
+        right = Right(request.tenant.name, request.tenant.id, request.secret)
+        sending = self._sending = asyncio.create_task(self._send())
         try:
             with self._server.watchdog.guard(right, self), aggregator.exchanging(self):
                 return await self._answer(clock)
@@ -172,11 +178,13 @@ class Exchange:
             client,
             path,
             request.audit_id,
+            self._upgrade,
         )
         await stream.begin(request.scope["method"].encode(), target, sent)
-        async with contextlib.aclosing(self._body()) as parts:
-            async for part in parts:
-                await stream.send(part)
+        if not self._upgrade:  # which has no body
+            async with contextlib.aclosing(self._body()) as parts:
+                async for part in parts:
+                    await stream.send(part)
         await stream.finish()
 
     async def _body(self) -> AsyncGenerator[bytes, None]:
@@ -196,6 +204,8 @@ class Exchange:
         if clock is not None:
             clock.reschedule(None)
         answered = [(bytes(name), bytes(value)) for name, value in head.headers]
+        if head.status_code == 101:
+            return await self._switch(answered)
         if 300 <= head.status_code <= 399 and any(name == b"location" for name, _ in answered):
             return _error(_REDIRECTED, 502)
         if head.status_code > 599:  # HTTP knows no such, and proxies before us need not, either
@@ -214,9 +224,26 @@ class Exchange:
         await self._outlet.send({"type": "http.response.body", "body": b""})
         return None
 
-    async def _start(self, head: h11.Response, answered: headers.Pairs) -> None:
+    async def _switch(self, answered: headers.Pairs) -> HttpResponseBase | None:
+        """The other server speaks another protocol from now on. Raises ClientGone."""
+        protocols = [value.lower() for name, value in answered if name == b"upgrade"]
+        begin = opener(self._request)
+        if protocols != [self._upgrade.lower()] or begin is None:
+            return _error("the backend switched to another protocol\n", 502)
+        self._sending.cancel()  # the tunnel tells when the client leaves
+        audit = (b"audit-id", self._request.audit_id.encode("latin-1"))
+        tunnel = begin([audit, *headers.switched(answered)])
+        self._started = True
+        self._outlet = self._server.outlets.open(self._request.tenant, tunnel.send, passing=True)
+        await upgraded.relay(tunnel, self._outlet, self._stream)
+        return None
+
+    async def _start(
+        self, head: h11.Response | h11.InformationalResponse, answered: headers.Pairs
+    ) -> None:
         self._started = True
         audit = (b"audit-id", self._request.audit_id.encode("latin-1"))
+        self._request.streamed_code = head.status_code
         start = {
             "type": "http.response.start",
             "status": head.status_code,

@@ -3,6 +3,7 @@ method is allowed there."""
 
 from __future__ import annotations
 
+import contextlib
 import time
 
 import orjson
@@ -77,6 +78,16 @@ async def _serve(server: Server, request: ApiRequest, send: Send) -> HttpRespons
         raise
 
 
+async def served_elsewhere(server: Server, request: ApiRequest) -> Backend | None:
+    """The API server of the tenant's own that the request is for; None where it is for this one.
+    Raises StorageError."""
+    await look_up(server, request)
+    with contextlib.suppress(UnknownResource):
+        if find_scope(server, request) is not None:
+            return None
+    return await _elsewhere(server, request)
+
+
 async def _elsewhere(server: Server, request: ApiRequest) -> Backend | None:
     info = request.info
     return await backend_of(server, request.tenant, info.group, info.version)
@@ -136,6 +147,7 @@ def find_scope(server: Server, request: ApiRequest) -> Scope | None:
         warnings=[],
         gone=request.gone,
         until=time.monotonic() + _seconds(request),
+        trail=request.trail,
     )
     _check_method(request, scope)
     return scope

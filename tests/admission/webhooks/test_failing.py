@@ -4,36 +4,33 @@ request goes on, and nothing that a webhook does hurts the server."""
 from __future__ import annotations
 
 import asyncio
-import base64
+import re
 from collections.abc import AsyncIterator
 from typing import Any
 
-import orjson
 import pytest
 import pytest_asyncio
 
 from admission.webhooks import client as client_module
 from admission.webhooks.addresses import AddressPolicy
 from admission.webhooks.observer import Called, Observer
-from apiserver.endpoints import metrics
-from apiserver.endpoints.webhook_counts import WebhookCounts
 from apiserver.meta.objects import Object
 from apiserver.storage.postgres import PostgresStore
 from tests.support.admissionhooks import (
+    HOOK,
     KINDS,
+    MAPS,
     admitting,
     allowing,
     answer,
     configmap,
     configure,
     entry,
-    patched,
+    replying,
+    said,
 )
 from tests.support.api import Api
 from tests.support.webhooks import Answer, Reply, bundle, nobody, webhook
-
-MAPS = "/api/v1/namespaces/ns/configmaps"
-HOOK = "hook.example.com"
 
 
 class Seen(Observer):
@@ -65,20 +62,6 @@ async def api(store: PostgresStore, tenant: int, seen: Seen) -> AsyncIterator[Ap
         yield served
 
 
-def replying(reply: Reply | Object | None) -> Answer:
-    async def reply_with(review: Object) -> Reply | Object | None:
-        return reply
-
-    return reply_with
-
-
-def said(**response: Any) -> Answer:
-    async def say(review: Object) -> Object:
-        return answer(review, **response)
-
-    return say
-
-
 async def wrong_kind(review: Object) -> Object:
     return {**answer(review), "kind": "Pod", "apiVersion": "v1"}
 
@@ -93,10 +76,6 @@ async def older_version(review: Object) -> Object:
 
 async def nothing_said(review: Object) -> Object:
     return {"apiVersion": review["apiVersion"], "kind": review["kind"]}
-
-
-def encoded(text: str) -> str:
-    return base64.b64encode(text.encode()).decode()
 
 
 REDIRECT = Reply(b"", 302, headers="Location: https://169.254.169.254/latest/meta-data\r\n")
@@ -301,12 +280,13 @@ async def test_the_requests_own_deadline_counts(api: Api, policy: str) -> None:
 
     async with webhook(slow) as hook:
         await configure(api, "validating", entry(hook.config(), failurePolicy=policy))
-        status, told = await api("POST", f"{MAPS}?timeout=700ms", configmap("a"))
+        status, told = await api("POST", f"{MAPS}?timeout=3s", configmap("a"))
         assert (status, told["reason"]) == (504, "Timeout")
         assert told["message"] == (
             "Timeout: request did not complete within requested timeout - context deadline exceeded"
         )
-        assert hook.requests == ["POST /convert?timeout=1s HTTP/1.1"]
+        (asked,) = hook.requests  # for the seconds that are left, not for the webhook's own ten
+        assert re.fullmatch(r"POST /convert\?timeout=[123]s HTTP/1\.1", asked)
         assert (await api("GET", f"{MAPS}/a"))[0] == 404
 
 
@@ -325,158 +305,3 @@ async def test_a_client_that_goes_away_ends_the_call(api: Api) -> None:
         await configure(api, "mutating", entry(hook.config()))
         await api.leaving("POST", MAPS, configmap("a"), asked)
         assert (await api("GET", f"{MAPS}/a"))[0] == 404
-
-
-# --- patches --------------------------------------------------------------------------------------
-def patching(text: str) -> Answer:
-    return said(patch=encoded(text), patchType="JSONPatch")
-
-
-PATCHES: list[tuple[str, Answer, str]] = [
-    (
-        "undecodable",
-        patching("[{"),
-        f'failed calling webhook "{HOOK}": received undecodable patch in webhook response: '
-        "unexpected end of JSON input",
-    ),
-    (
-        "no list",
-        patching("{}"),
-        f'failed calling webhook "{HOOK}": received undecodable patch in webhook response: json: '
-        "cannot unmarshal object into Go value of type jsonpatch.Patch",
-    ),
-    (
-        "missing path",
-        patching('[{"op": "add", "path": "/a/b/c", "value": 1}]'),
-        'add operation does not apply: doc is missing path: "/a/b/c": missing value',
-    ),
-    (
-        "missing key",
-        patching('[{"op": "remove", "path": "/metadata/none"}]'),
-        "error in remove for path: '/metadata/none': Unable to remove nonexistent key: none: "
-        "missing value",
-    ),
-    (
-        "test",
-        patching('[{"op": "test", "path": "/kind", "value": "Pod"}]'),
-        "testing value /kind failed: test failed",
-    ),
-    (
-        "operation",
-        patching('[{"op": "change", "path": "/kind", "value": "Pod"}]'),
-        "Unexpected kind: change",
-    ),
-    (
-        "patch without type",
-        said(patch=encoded("[]")),
-        f'failed calling webhook "{HOOK}": received invalid webhook response: webhook returned '
-        "response.patch but not response.patchType",
-    ),
-    (
-        "type without patch",
-        said(patchType="JSONPatch"),
-        f'failed calling webhook "{HOOK}": received invalid webhook response: webhook returned '
-        "response.patchType but not response.patch",
-    ),
-    (
-        "another type",
-        said(patch=encoded('[{"op": "remove", "path": "/data"}]'), patchType="Merge"),
-        f'failed calling webhook "{HOOK}": unsupported patch type "Merge"',
-    ),
-]
-
-
-@pytest.mark.parametrize(("reply", "text"), [p[1:] for p in PATCHES], ids=[p[0] for p in PATCHES])
-async def test_a_patch_that_is_none(api: Api, reply: Answer, text: str) -> None:
-    async with webhook(reply) as hook:
-        await configure(api, "mutating", entry(hook.config()))
-        status, told = await api("POST", MAPS, configmap("a"))
-        assert status == 500 and told["message"] == f"Internal error occurred: {text}"
-
-
-async def test_a_patch_that_does_not_apply_is_never_ignored(api: Api) -> None:
-    async with webhook(patching('[{"op": "remove", "path": "/none"}]')) as hook:
-        await configure(api, "mutating", entry(hook.config(), failurePolicy="Ignore"))
-        assert (await api("POST", MAPS, configmap("a")))[0] == 500
-
-
-async def test_a_validating_webhook_may_not_patch(api: Api) -> None:
-    async def changes(review: Object) -> Object:
-        return patched(review, {"op": "add", "path": "/data", "value": {}})
-
-    async with webhook(changes) as hook:
-        await configure(api, "validating", entry(hook.config()))
-        _, told = await api("POST", MAPS, configmap("a"))
-        assert told["message"].endswith("validating webhook may not return response.patch")
-
-
-# --- what is counted ------------------------------------------------------------------------------
-async def test_calls_are_counted_for_the_tenant_and_the_installation(
-    store: PostgresStore, tenant: int
-) -> None:
-    async with (
-        admitting(store, tenant, WebhookCounts()) as api,
-        webhook(said(allowed=False, status={"code": 403})) as hook,
-        webhook(replying(Reply(b"", 500))) as broken,
-    ):
-        name = f"n{tenant}.example.com"
-        await configure(api, "validating", entry(hook.config(), name))
-        failing = entry(broken.config(), name, failurePolicy="Ignore")
-        await configure(api, "mutating", failing)
-        await api("POST", MAPS, configmap("a"))
-        for families in (metrics.ALL, metrics.of_tenant(tenant)):
-            lines = b"".join(families.registry.expose()).decode().splitlines()
-            mine = {
-                line.rpartition(" ")[0]: float(line.rpartition(" ")[2])
-                for line in lines
-                if f'name="{name}"' in line
-            }
-            prefix = "apiserver_admission_webhook_"
-            labels = f'name="{name}",type="validating",operation="CREATE"'
-            assert mine[f'{prefix}request_total{{{labels},code="403",rejected="true"}}'] == 1
-            assert (
-                mine[f'{prefix}admission_duration_seconds_count{{{labels},rejected="true"}}'] == 1
-            )
-            rejected = f'{labels},error_type="no_error",rejection_code="403"'
-            assert mine[f"{prefix}rejection_count{{{rejected}}}"] == 1
-            assert mine[f'{prefix}fail_open_count{{name="{name}",type="admit"}}'] == 1
-
-
-async def test_a_slow_call_is_told_in_the_log(
-    api: Api, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
-    monkeypatch.setattr("admission.webhooks.call.SLOW", 0.0)
-    caplog.set_level("INFO", "polyplane.webhooks")
-    async with webhook(allowing) as hook:
-        await configure(api, "validating", entry(hook.config()))
-        await api.ok("POST", MAPS, configmap("a"))
-        assert f"configuration hooks, webhook {HOOK}, CREATE configmaps, uid" in caplog.text
-
-
-# --- neighbours -----------------------------------------------------------------------------------
-async def test_the_calls_of_a_tenant_wait_for_each_other_and_not_for_others(
-    api: Api, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(client_module, "AT_ONCE", 1)
-    go_on, running = asyncio.Event(), 0
-    most = 0
-
-    async def waits(review: Object) -> Object:
-        nonlocal running, most
-        running += 1
-        most = max(most, running)
-        await go_on.wait()
-        running -= 1
-        return answer(review)
-
-    client = api.registry.webhooks
-    lookup = api.registry.lookup(api.tenant)
-    async with webhook(waits) as hook, webhook(allowing) as other:
-        body = orjson.dumps({"apiVersion": "x", "kind": "y", "request": {"uid": "1"}})
-        mine = [
-            asyncio.create_task(client.post(1, hook.config(), body, lookup, 10.0)) for _ in range(3)
-        ]
-        await client.post(2, other.config(), body, lookup, 10.0)
-        go_on.set()
-        await asyncio.gather(*mine)
-        assert most == 1

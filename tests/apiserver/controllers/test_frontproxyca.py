@@ -7,27 +7,32 @@ from typing import Any
 import orjson
 from cryptography import x509
 
+from apiserver.authn.clientca import ClientAuthority
 from apiserver.authn.frontproxy import NAME as CLIENT
 from apiserver.authn.frontproxy import FrontProxy
 from apiserver.controllers.actions import Actions
-from apiserver.controllers.frontproxyca import NAME, NAMESPACE, FrontProxyAuthority
+from apiserver.controllers.frontproxyca import NAME, NAMESPACE, FrontProxyAuthority, blocks
 from apiserver.controllers.rootca import CONFIG_MAPS
 from apiserver.meta.gvk import GroupResource
 from apiserver.registry.scope import Tenant
 from apiserver.storage.interface import ObjectKey
 from apiserver.storage.postgres import PostgresStore
 from apiserver.storage.relations import Relations
+from tests.support.clientcertificates import Authority
 from tests.support.definitionworker import Worker
 
 KEY = ObjectKey(*CONFIG_MAPS, NAMESPACE, NAME)
-FRONT = FrontProxy(b"secret")
+FRONT, CLIENTS = FrontProxy(b"secret"), ClientAuthority(b"secret")
+INSTALLATION, THEIRS = Authority("installation"), Authority("theirs")
 
 
 async def test_it_says_who_comes_and_is_put_right(
     worker: Worker, store: PostgresStore, tenant: int
 ) -> None:
     there, actions = Tenant(tenant, "default"), Actions(worker.registry)
-    keeper = FrontProxyAuthority(actions, Relations(store.database), FRONT)
+    keeper = FrontProxyAuthority(
+        actions, Relations(store.database), FRONT, CLIENTS, INSTALLATION.pem
+    )
     namespace = ObjectKey(*GroupResource("", "namespaces"), "", NAMESPACE)
     await actions.ensure(there, namespace, {"metadata": {"name": NAMESPACE}})
     assert await keeper.missed(tenant) == [NAMESPACE]
@@ -44,15 +49,20 @@ async def test_it_says_who_comes_and_is_put_right(
     authority = x509.load_pem_x509_certificate(first["requestheader-client-ca-file"].encode())
     certificate = x509.load_pem_x509_certificate(FRONT.identity(tenant).certificate)
     certificate.verify_directly_issued_by(authority)
+    own, of_all = blocks(first["client-ca-file"])
+    assert CLIENTS.is_certificate(tenant, own)
+    assert of_all == INSTALLATION.pem
     assert await data() == (version, first), "another signature is no other authority"
     assert await keeper.missed(tenant) == []
 
     def spoil(obj: Any) -> bool:
-        obj["data"] = {"requestheader-client-ca-file": "x", "client-ca-file": "theirs"}
+        obj["data"] = {"requestheader-client-ca-file": "x", "client-ca-file": THEIRS.pem}
         return True
 
     await actions.change(there, KEY, spoil)
     _, after = await data()
-    assert after["client-ca-file"] == "theirs"
+    added, own, of_all = blocks(after["client-ca-file"])
+    assert (added, of_all) == (THEIRS.pem, INSTALLATION.pem)
+    assert CLIENTS.is_certificate(tenant, own)
     assert after["requestheader-allowed-names"] == first["requestheader-allowed-names"]
     assert FRONT.is_authority(tenant, after["requestheader-client-ca-file"])

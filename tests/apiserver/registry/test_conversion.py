@@ -5,8 +5,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -14,8 +12,8 @@ import pytest_asyncio
 from apiserver.meta.objects import Object
 from apiserver.storage.postgres import PostgresStore
 from tests.support.api import Api, serving
+from tests.support.conversions import PARTIAL, TABLE, defined, names
 from tests.support.webhooks import (
-    Webhook,
     bundle,
     convert_one,
     converting,
@@ -25,9 +23,6 @@ from tests.support.webhooks import (
 )
 from tests.support.widgets import CRD, V1, V2, define, redefine, widget
 
-TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io"
-PARTIAL = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io"
-
 
 @pytest_asyncio.fixture
 async def api(store: PostgresStore, tenant: int) -> AsyncIterator[Api]:
@@ -35,20 +30,7 @@ async def api(store: PostgresStore, tenant: int) -> AsyncIterator[Api]:
         yield made
 
 
-@asynccontextmanager
-async def defined(api: Api, storage: str = "v1", **v2: Any) -> AsyncIterator[Webhook]:
-    async with webhook(converting) as hook:
-        await define(api, hook.config(), storage, **v2)
-        yield hook
-
-
-async def names(api: Api, path: str) -> list[str]:
-    return [item["metadata"]["name"] for item in (await api.ok("GET", path))["items"]]
-
-
 # --- reading --------------------------------------------------------------------------------------
-
-
 async def test_an_object_is_read_in_any_version_and_asked_for_once(api: Api) -> None:
     async with defined(api) as hook:
         made = await api.ok("POST", V1, widget("a", host="h", port=1))
@@ -170,8 +152,6 @@ async def test_of_the_metadata_only_labels_and_annotations_are_taken(api: Api) -
 
 
 # --- writing --------------------------------------------------------------------------------------
-
-
 async def test_writes_in_another_version_are_stored_in_the_storage_version(api: Api) -> None:
     async with defined(api):
         created = await api.ok("POST", V2, widget("a", "v2", address="h:1"))
@@ -241,8 +221,6 @@ async def test_deletion_waits_for_finalizers_in_any_version(api: Api) -> None:
 
 
 # --- managed fields -------------------------------------------------------------------------------
-
-
 def owners(obj: Object) -> dict[str, tuple[str, set[str]]]:
     """manager → (version, members of spec)."""
     found = obj["metadata"]["managedFields"]
@@ -313,82 +291,6 @@ async def test_updates_take_fields_from_managers_of_other_versions(api: Api) -> 
         }
 
 
-# --- watching -------------------------------------------------------------------------------------
-
-
-async def test_watches_are_converted_and_share_what_was_converted(api: Api) -> None:
-    async with defined(api) as hook:
-        await api.ok("POST", V1, widget("a", host="h", port=1))
-        watchers = [api.watch(f"{V2}?watch=true") for _ in range(5)]
-        for watcher in watchers:
-            (first,) = await watcher.take(1)
-            assert (first["type"], first["object"]["spec"]) == ("ADDED", {"address": "h:1"})
-        await api.patch(f"{V1}/a", {"spec": {"port": 2}})
-        await api.ok("DELETE", f"{V1}/a")
-        for watcher in watchers:
-            changed, gone = await watcher.take(2)
-            assert (changed["type"], changed["object"]["spec"]) == ("MODIFIED", {"address": "h:2"})
-            assert (gone["type"], gone["object"]["spec"]) == ("DELETED", {"address": "h:2"})
-            assert (
-                changed["object"]["apiVersion"] == gone["object"]["apiVersion"] == "example.com/v2"
-            )
-        assert hook.asked == 3
-        for watcher in watchers:
-            await watcher.stop()
-
-
-async def test_initial_events_and_tables_are_converted(api: Api) -> None:
-    columns = [{"name": "Address", "type": "string", "jsonPath": ".spec.address"}]
-    query = (
-        "watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan&"
-        "allowWatchBookmarks=true"
-    )
-    async with defined(api, additionalPrinterColumns=columns):
-        await api.ok("POST", V1, widget("a", host="h", port=1))
-        watcher = api.watch(f"{V2}?{query}", accept=TABLE)
-        first, bookmark = await watcher.take(2)
-        assert (
-            first["object"]["rows"][0]["cells"] == ["a", "h:1"] and bookmark["type"] == "BOOKMARK"
-        )
-        await watcher.stop()
-
-
-async def test_watches_from_the_past_are_converted(api: Api) -> None:
-    async with defined(api):
-        made = await api.ok("POST", V1, widget("a", host="h", port=1))
-        await api.patch(f"{V1}/a", {"spec": {"port": 2}})
-        watcher = api.watch(
-            f"{V2}?watch=true&resourceVersion={made['metadata']['resourceVersion']}"
-        )
-        (event,) = await watcher.take(1)
-        assert (event["type"], event["object"]["spec"]) == ("MODIFIED", {"address": "h:2"})
-        await watcher.stop()
-
-
-async def test_a_selecting_watch_sees_objects_come_and_go_in_its_version(api: Api) -> None:
-    async with defined(api, selectableFields=[{"jsonPath": ".spec.address"}]):
-        start = (await api.ok("GET", V2))["metadata"]["resourceVersion"]
-        watcher = api.watch(
-            f"{V2}?watch=true&resourceVersion={start}&fieldSelector=spec.address%3Dh:1"
-        )
-        await api.ok("POST", V1, widget("other", host="x", port=1))
-        await api.ok("POST", V1, widget("a", host="h", port=1))
-        await api.patch(f"{V1}/a", {"metadata": {"labels": {"x": "y"}}})
-        left = (await api.patch(f"{V1}/a", {"spec": {"port": 2}}))[1]
-        await api.patch(f"{V1}/a", {"spec": {"port": 3}})
-        await api.patch(f"{V1}/a", {"spec": {"port": 1}})
-        await api.ok("DELETE", f"{V1}/a")
-        events = await watcher.take(5)
-        assert [e["type"] for e in events] == ["ADDED", "MODIFIED", "DELETED", "ADDED", "DELETED"]
-        assert {e["object"]["metadata"]["name"] for e in events} == {"a"}
-        assert {e["object"]["spec"]["address"] for e in events} == {"h:1"}
-        assert (
-            events[2]["object"]["metadata"]["resourceVersion"]
-            == left["metadata"]["resourceVersion"]
-        )
-        await watcher.stop()
-
-
 async def test_a_webhook_may_be_a_service_of_the_tenant(api: Api) -> None:
     async with webhook(converting, serving_context("out.ns.svc")) as hook:
         service = {
@@ -439,8 +341,6 @@ async def test_a_webhook_may_be_a_service_of_the_tenant(api: Api) -> None:
 
 
 # --- storage versions -----------------------------------------------------------------------------
-
-
 async def test_the_storage_version_may_change_while_objects_are_there(api: Api) -> None:
     async with defined(api) as hook:
         await api.ok("POST", V1, widget("old", host="h", port=1))
