@@ -116,6 +116,7 @@ def wanted_names() -> tuple[set[str], set[str]]:
     bind = environment.text("BIND")
     for extra in [
         *environment.words("TLS_NAMES"),
+        *environment.words("ADVERTISE_ADDRESS"),
         *([bind] if bind not in ("", "0.0.0.0", "::") else []),  # noqa: S104
     ]:
         try:

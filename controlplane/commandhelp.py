@@ -26,6 +26,7 @@ COMMANDS = {
         "reset_admin_password": "a new random password for the console's superuser",
     },
     "Data": {
+        "audit": "who did what: entries of the audit log",
         "psql": "the database, in PostgreSQL's own client; one tenant's rows or all",
         "compact": "forget superseded versions of objects",
         "convert": "manifests of removed API versions into served ones",

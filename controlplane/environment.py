@@ -19,6 +19,7 @@ REPOSITORY = PACKAGE.parent
 NAMES = frozenset(
     {
         "ADMISSION_CONTROL_CONFIG_FILE",
+        "ADVERTISE_ADDRESS",
         "DISABLE_ADMISSION_PLUGINS",
         "ENABLE_ADMISSION_PLUGINS",
     }
@@ -43,6 +44,13 @@ NAMES = frozenset(
         "POSTGRES_USER",
         "RUNTIME_CONFIG",
         "SECRET_KEY",
+    }
+    | {
+        "AUDIT_LOG_PATH",
+        "AUDIT_POLICY_FILE",
+        "AUDIT_READS_PERCENT",
+        "AUDIT_RETENTION_DAYS",
+        "AUDIT_WEBHOOK_CONFIG_FILE",
     }
     | {"SECRET_KEY_FILE", "SERVICE_ACCOUNT_ISSUER", "SHUTDOWN_DELAY_SECONDS", "SHUTDOWN_SECONDS"}
     | {

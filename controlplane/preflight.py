@@ -11,7 +11,8 @@ import logging
 import ssl
 from pathlib import Path
 
-from controlplane import admissionfile, admissionplugins, environment
+from controlplane import admissionfile, admissionplugins, auditing, environment
+from controlplane.advertised import advertised_address
 from controlplane.database import parse_database_url, verify
 from controlplane.datadir import DataDir
 from controlplane.errors import OperatorError
@@ -21,6 +22,7 @@ from controlplane.supervisor.listener import bind
 def check() -> None:
     """Everything that `up` needs from outside. Raises OperatorError."""
     _check_values()
+    auditing.check()
     _check_tls_files()
     if url := environment.secret("DATABASE_URL"):
         logging.getLogger("psycopg").setLevel(logging.ERROR)  # the failure is said once, here
@@ -42,11 +44,13 @@ def _check_values() -> None:
         "SHUTDOWN_DELAY_SECONDS",
         "LIVEZ_GRACE_SECONDS",
         "HSTS_SECONDS",
+        "EVENT_TTL_SECONDS",
     ):
         environment.number(name, 1)
     for name in ("DEBUG", "ALLOW_UNSAFE_DATABASE", "WEBHOOK_LOOPBACK"):
         environment.flag(name)
     environment.secret("POLYPLANE_SECRET_KEY")
+    advertised_address()
     admissionplugins.enabled()
     admissionfile.check()
 

@@ -42,6 +42,8 @@ def _grant(
             f"GRANT SELECT, INSERT, UPDATE, DELETE ON {owner.ops.quote_name(table)} TO {role}"
         )
     cursor.execute(f"GRANT SELECT ON django_migrations TO {role}")
+    # what is written there stays: not even workers change who did what
+    cursor.execute(f"GRANT SELECT, INSERT ON audit_entries TO {role}")
     cursor.execute(_FUNCTIONS)
     for (function,) in cursor.fetchall():
         cursor.execute(f"REVOKE EXECUTE ON FUNCTION {function} FROM PUBLIC")

@@ -22,6 +22,8 @@ from admission.chain import Chain
 from admission.order import plugins_in_order
 from admission.webhooks.call import Caller
 from apiserver.aggregation.aggregator import Aggregator
+from apiserver.audit import counts
+from apiserver.audit.recorder import Recorder
 from apiserver.authn.clientca import ClientAuthority
 from apiserver.authn.frontproxy import FrontProxy
 from apiserver.authz.lastmodes import LastModes
@@ -30,6 +32,7 @@ from apiserver.controllers.crd import DefinitionController
 from apiserver.controllers.eventexpiry import TTL, EventExpiry
 from apiserver.controllers.manager import Controllers, TenantOf, Trust
 from apiserver.controllers.quotas import QuotaStatus
+from apiserver.controllers.servers import Servers
 from apiserver.controllers.upkeep import TurnedOff
 from apiserver.endpoints.metrics import forget
 from apiserver.endpoints.server import Defaults, Server
@@ -42,6 +45,7 @@ from apiserver.kinds.served import Resource
 from apiserver.meta import features
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.objects import Object
+from apiserver.registry import sharding
 from apiserver.registry.authorizer import RbacAuthorizer, decide
 from apiserver.registry.core import Registry
 from apiserver.registry.customcatalog import TenantCatalog
@@ -55,13 +59,15 @@ from apiserver.registry.scope import Tenant
 from apiserver.registry.seeding import Seeder
 from apiserver.registry.services import SERVICES, ServiceHook
 from apiserver.request import DEFAULT_TENANT
+from apiserver.storage.auditlog import AuditLog, keep_days_forever
 from apiserver.storage.compact import compact_forever
 from apiserver.storage.leases import Candidate
 from apiserver.storage.postgres import PostgresStore
 from apiserver.watch.board import BUCKETS_AT, LAST_MODES_AT, SHARES_AT, Board, shared_file
 from apiserver.watch.watches import MAX_BEHIND, Watches
-from controlplane import admissionfile, admissionplugins, environment
+from controlplane import admissionfile, admissionplugins, auditing, environment
 from controlplane.accounttokens import account_tokens
+from controlplane.advertised import advertised_address
 from controlplane.certificates import ca_bundle, client_cas, client_certificates
 from controlplane.database import conninfo
 from controlplane.tenancy.directory import Directory, Fetch
@@ -72,6 +78,8 @@ from controlplane.webhooks import webhook_client
 def index_with(catalog: TenantCatalog) -> Any:
     """The watch caches' index: labels and selectable fields of a stored object."""
 
+    sharded = features.enabled(sharding.GATE)
+
     def index(resource: GroupResource, data: bytes) -> tuple[Mapping[str, str], Mapping[str, str]]:
         obj = orjson.loads(data)
         metadata = obj["metadata"]
@@ -79,6 +87,8 @@ def index_with(catalog: TenantCatalog) -> Any:
             "metadata.name": metadata["name"],
             "metadata.namespace": metadata.get("namespace", ""),
         }
+        if sharded:
+            fields[sharding.UID_HASH] = sharding.hash_of(metadata.get("uid", ""))
         served = catalog.stored(resource)
         if served is None:
             return metadata.get("labels") or {}, CustomFields(fields, data)
@@ -143,9 +153,11 @@ class _LeftAlone:
             await self._quotas.settle(tenant, quota)
 
 
-def make_registry(store: PostgresStore, catalog: TenantCatalog) -> Registry:
+def make_registry(
+    store: PostgresStore, catalog: TenantCatalog, audit: Recorder | None = None
+) -> Registry:
     """The registry over an open store, with watches that have not been started and a catalog that
-    nobody follows yet."""
+    nobody follows yet. audit: None: writes are kept by the policy, and nothing else."""
     index = index_with(catalog)
     client = webhook_client()
     provision = Provision()
@@ -176,6 +188,7 @@ def make_registry(store: PostgresStore, catalog: TenantCatalog) -> Registry:
         index=index,
         gates=Gates.of(features.ENABLED),
         webhooks=client,
+        audit=audit or Recorder(auditing.policy()),
     )
     provision.registry = registry
     registry.watches.when_idle(registry.chain.forget)
@@ -214,7 +227,10 @@ async def start_server() -> Server:
     store = PostgresStore(dsn, hints_conninfo=settings.POLYPLANE_HINTS_DSN or dsn)
     await store.open()
     catalog = TenantCatalog()
-    registry = make_registry(store, catalog)
+    audit = auditing.recorder()
+    rows = AuditLog(store.database, lambda: counts.lost("audit-table"))
+    audit.table = rows
+    registry = make_registry(store, catalog, audit)
     watches = registry.watches
     watches.when_idle(forget)
     await watches.start()
@@ -235,17 +251,33 @@ async def start_server() -> Server:
         definitions,
         turned_off=controllers_off(store),
         trust=Trust(ca_bundle(), front_proxy, clients, client_cas(), server.tokens),
+        servers=_servers(store),
         used=server.seeder.take_used,
     )
     controllers.start()
     server.token_used = controllers.token_uses.used
-    upkeep = [asyncio.create_task(compact_forever(store.database, holder))]
-    if ttl := environment.number("EVENT_TTL_SECONDS", TTL):
-        expiry = EventExpiry(store, candidate, controllers_off(store), ttl)
-        upkeep.append(asyncio.create_task(expiry.run_forever()))
-    server.stop = lambda: _stop(server, controllers, aggregation, upkeep)
+    sweeps = _sweeps(store, holder)
+    server.stop = lambda: _stop(server, controllers, aggregation, sweeps, rows)
     server.started = True
     return server
+
+
+def _sweeps(store: PostgresStore, holder: str) -> list[asyncio.Task[None]]:
+    """What ends by its age: the log's past, audit entries, Events."""
+    sweeps = [
+        asyncio.create_task(compact_forever(store.database, holder)),
+        asyncio.create_task(keep_days_forever(store.database, holder, auditing.retention_days())),
+    ]
+    if ttl := environment.number("EVENT_TTL_SECONDS", TTL):
+        candidate = Candidate(store.database, holder)
+        expiry = EventExpiry(store, candidate, controllers_off(store), ttl)
+        sweeps.append(asyncio.create_task(expiry.run_forever()))
+    return sweeps
+
+
+def _servers(store: PostgresStore) -> Servers:
+    port, hostname = settings.POLYPLANE_PORT, socket.gethostname()
+    return Servers(store.database, advertised_address(), port, hostname)
 
 
 def _server(
@@ -262,7 +294,7 @@ def _server(
         definitions=definitions,
         directory=Directory(fetcher(store)),
         authorizer=RbacAuthorizer(registry),
-        seeder=Seeder(registry),
+        seeder=Seeder(registry, settings.POLYPLANE_PORT),
         git_version=GIT_VERSION,
         tokens=account_tokens(settings.SECRET_KEY),
         certificates=client_certificates(settings.SECRET_KEY),
@@ -274,6 +306,7 @@ def _server(
         shares=Shares(shared, SHARES_AT),
         last_modes=LastModes(shared, LAST_MODES_AT),
         flags=environment.flags(),
+        audit=registry.audit,
     )
 
 
@@ -319,7 +352,8 @@ async def _stop(
     server: Server,
     controllers: Controllers,
     aggregation: AggregationController,
-    upkeep: Sequence[asyncio.Task[None]],
+    sweeps: Sequence[asyncio.Task[None]],
+    rows: AuditLog,
 ) -> None:
     await server.registry.watches.stop()
     await aggregation.stop()
@@ -327,9 +361,11 @@ async def _stop(
         server.aggregator.stop()
     await controllers.stop()
     await server.registry.webhooks.close()
-    for task in upkeep:
-        task.cancel()
-    await asyncio.gather(*upkeep, return_exceptions=True)
+    for sweep in sweeps:
+        sweep.cancel()
+    await asyncio.gather(*sweeps, return_exceptions=True)
+    await rows.close()
+    await asyncio.gather(*(asyncio.to_thread(s.close) for s in server.audit.sinks))
     store = server.registry.store
     assert isinstance(store, PostgresStore)
     await store.close()

@@ -80,7 +80,8 @@ class AccountSecrets:
         key = ObjectKey(*ACCOUNTS, record.key.namespace, _account(secret))
         account = await self._actions.registry.store.get(tenant.id, key)
         if account is None or _of_another(secret, account.uid):
-            await self._actions.delete(tenant, record.key, record.uid)
+            why = "deletion of its service account"
+            await self._actions.delete(tenant, record.key, record.uid, why)
         elif self._wants(secret):
             fill = partial(self._fill, tenant, Ref(key.name, account.uid), record.uid)
             await self._actions.change(tenant, record.key, fill)

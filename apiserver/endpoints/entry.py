@@ -18,7 +18,7 @@ from django.http.response import HttpResponseBase
 from apiserver.endpoints import metrics
 from apiserver.endpoints.consumers import watch_socket
 from apiserver.endpoints.failure import failure
-from apiserver.endpoints.filters import limits
+from apiserver.endpoints.filters import auditing, limits
 from apiserver.endpoints.filters.authentication import authenticate, bearer_token, impersonate
 from apiserver.endpoints.filters.authorization import ALWAYS_ALLOWED, authorize
 from apiserver.endpoints.filters.naming import tenant_name
@@ -113,6 +113,7 @@ class Entry(ProtocolTypeRouter):  # type: ignore[misc]  # Channels has no types
             pass
         finally:
             limits.give_back(server, request)
+            auditing.finish(server, request, response)
             metrics.observe(request, response, monotonic() - began)
 
     async def _answer(
@@ -138,14 +139,18 @@ class Entry(ProtocolTypeRouter):  # type: ignore[misc]  # Channels has no types
         secret = bearer_token(request)
         name = await tenant_name(server, request, secret)
         tenant_info = await look_up_tenant(server, name)
-        user = await authenticate(server, request, unproven(tenant_info, name), secret)
+        request.meant = unproven(tenant_info, name)
+        user = await authenticate(server, request, request.meant, secret)
+        request.sender = user
         request.tenant = await enter_tenant(server, name, tenant_info, user)
+        auditing.begin(server, request, user)
         if tenant_info is not None and request.tenant.id:
             metrics.enter(request)
             if request.info.path not in ALWAYS_ALLOWED:
                 limits.take(server, request, tenant_info)
             await server.registry.watches.heard(request.tenant.id)
         request.user = await impersonate(server, request, user)
+        auditing.acts_as(request, request.user)
         await authorize(server, request)
 
     async def _admit_probe(self, server: Server, request: ApiRequest) -> None:
@@ -183,6 +188,7 @@ class Entry(ProtocolTypeRouter):  # type: ignore[misc]  # Channels has no types
             await watch_socket(server, request, target, receive, send)
         except Exception as e:
             answer = failure(request, e)
+            request.streamed_code = answer.status_code
             await receive()  # a socket may be closed once it has asked to be opened
             reason = e.message[:120] if isinstance(e, ApiError) else ""
             await send(
@@ -190,6 +196,7 @@ class Entry(ProtocolTypeRouter):  # type: ignore[misc]  # Channels has no types
             )
         finally:
             limits.give_back(server, request)
+            auditing.finish(server, request, None)
 
 
 def _is_for_console(scope: Message) -> bool:

@@ -23,6 +23,7 @@ def failure(request: ApiRequest, error: Exception) -> HttpResponse:
         log.warning("storage: audit-id=%s %s", request.logged_audit_id, error)
         error = unavailable(error)
     if not isinstance(error, ApiError):
+        request.panicked = True
         log.error(
             "request failed: audit-id=%s %s %s",
             request.logged_audit_id,
@@ -36,6 +37,7 @@ def failure(request: ApiRequest, error: Exception) -> HttpResponse:
             reason="InternalError",
             code=500,
         )
+    request.failed = error
     kind = negotiate.negotiate_error(request.header(b"accept"), pretty=wants_pretty(request))
     response = respond(error.to_status(), kind, error.code)
     if error.retry_after:

@@ -19,6 +19,7 @@ from typing import NamedTuple
 
 from django.http.response import HttpResponseBase
 
+from apiserver.audit import counts
 from apiserver.endpoints.metric_types import Counter, Foreign, Gauge, Histogram, Labels, Metrics
 from apiserver.endpoints.request import ApiRequest
 from apiserver.endpoints.respond import PartsResponse
@@ -125,6 +126,19 @@ ALL.registry.add(
         "Calls of conversion webhooks by outcome.",
         ("result", "failure_type"),
         lambda: conversion.CALLS,
+    )
+)
+ALL.registry.add(
+    Foreign(
+        "apiserver_audit_event_total", "Audit events that were made.", (), lambda: counts.EVENTS
+    )
+)
+ALL.registry.add(
+    Foreign(
+        "apiserver_audit_error_total",
+        "Audit events that were lost, by who should have taken them.",
+        ("plugin",),
+        lambda: counts.LOST,
     )
 )
 _tenants: dict[int, Families] = {}

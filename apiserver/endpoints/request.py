@@ -4,14 +4,18 @@ them, the body is awaited."""
 from __future__ import annotations
 
 import random
+import time
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from io import BytesIO
 from typing import Any, cast
 from urllib.parse import parse_qs, quote
 
+import orjson
 from django.http import HttpRequest
 
+from apiserver.audit.trail import Trail
 from apiserver.authn.clientcertificates import Presented
+from apiserver.authz.attributes import Decision
 from apiserver.endpoints.metric_types import Gauge
 from apiserver.errors import ApiError, RequestEntityTooLarge
 from apiserver.flow.shares import Taken
@@ -48,7 +52,11 @@ class ApiRequest(HttpRequest):
     Warning headers; served: the version that the path leads to, once it is found; counted_as: how
     metrics count the request while it is being served, counted_in: where of its tenant's; taken:
     what it takes of its tenant's limits; secret: the bearer token that says who sends it, "" where
-    nothing does, or a certificate.
+    nothing does, or a certificate; trail: what the audit log is told of it, None where the
+    policy wants nothing; sender: who sends it, before impersonation, None where nobody could be
+    told; meant: the tenant that it names, entered or not; failed: why it was refused; panicked: by
+    an error of the server; decision: the authorizer's last; received: when it came, in seconds
+    since 1970; streamed_code: of an answer that a view has sent itself.
 
     authorized: set by `filters.authorization.authorize` alone, for `rest.FilterPermission`. A flag
     and nothing that authorization returns, because it speaks against views that somebody routes
@@ -63,6 +71,13 @@ class ApiRequest(HttpRequest):
     counted_as: tuple[str, ...] = ()
     counted_in: Gauge | None = None
     taken: Taken | None = None
+    trail: Trail | None = None
+    sender: User | None = None
+    meant: Tenant = NO_TENANT
+    failed: ApiError | None = None
+    panicked: bool = False
+    decision: Decision | None = None
+    streamed_code: int = 200
     secret: str = ""
 
     info: RequestInfo
@@ -86,6 +101,7 @@ class ApiRequest(HttpRequest):
         self.resolver_match = None
         self.content_type = None
         self.content_params = None
+        self.received = time.time()
         self.info = parse_request(
             self.method,
             raw_path(scope),
@@ -158,6 +174,15 @@ class ApiRequest(HttpRequest):
                 body = b"".join(chunks)
                 self._stream = BytesIO(body)
                 return body
+
+    def sent_json(self) -> bytes | None:
+        """The body as an audit event shows it; None where it was not read, or is no JSON."""
+        stream: BytesIO | None = self.__dict__.get("_stream")
+        data = b"" if stream is None else stream.getvalue()
+        try:
+            return orjson.dumps(orjson.loads(data)) if data else None
+        except orjson.JSONDecodeError:
+            return None
 
     async def gone(self) -> None:
         """Returns when the client has closed the connection. The body is read first, if nobody

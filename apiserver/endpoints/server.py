@@ -10,6 +10,7 @@ from secrets import token_bytes
 from typing import NamedTuple, Protocol
 
 from apiserver.aggregation.aggregator import Aggregator
+from apiserver.audit.recorder import Recorder
 from apiserver.authn.clientca import ClientAuthority
 from apiserver.authn.clientcertificates import ClientCertificates
 from apiserver.authn.serviceaccounts import AccountTokens
@@ -108,7 +109,7 @@ class Server:
     that the clients of one tenant may leave unread in this process; shares: what is served of
     tenants' limits; last_modes: of impersonation; flags: settings by name, as /flagz shows them to
     an operator; started_at: wall clock, UTC; aggregator: the way to tenants' own API servers, None
-    where there is none."""
+    where there is none; audit: what is kept of requests."""
 
     registry: Registry
     catalog: Catalog
@@ -135,6 +136,7 @@ class Server:
     aggregator: Aggregator | None = None
     last_modes: LastModes = field(default_factory=LastModes)
     flags: Mapping[str, str] = field(default_factory=dict)
+    audit: Recorder = field(default_factory=Recorder)
     started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     watchdog: Watchdog = field(init=False)
     outlets: Outlets = field(init=False)

@@ -3,6 +3,7 @@ and encoding objects."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
@@ -13,6 +14,9 @@ import orjson
 from admission.attributes import Attributes, Equivalent, Operation, Served
 from admission.chain import Chain
 from admission.webhooks.client import WebhookClient
+from apiserver.audit.policy import COMPLETE, Level
+from apiserver.audit.recorder import Recorder, trail_of_server
+from apiserver.audit.trail import MANAGER, ON_BEHALF, Trail
 from apiserver.effort import spend
 from apiserver.errors import NotFound
 from apiserver.fieldmanager.manager import FieldManager
@@ -22,18 +26,31 @@ from apiserver.kinds.declarative.run import DEFAULT_GATES, Gates
 from apiserver.kinds.served import Resource
 from apiserver.meta.gvk import GroupResource, GroupVersionKind, GroupVersionResource
 from apiserver.meta.labels import LabelSelector
+from apiserver.meta.names import random_uid
 from apiserver.meta.objects import Object
 from apiserver.registry.bounds import RequestBounds
 from apiserver.registry.conversion import Converter
 from apiserver.registry.offload import Asker, repeatable
 from apiserver.registry.scope import Scope, Tenant
+from apiserver.request import RequestInfo
 from apiserver.schema import builtin
 from apiserver.schema.decode import DecodeError, decode
-from apiserver.storage.interface import ObjectKey, Record, Store, Write
+from apiserver.storage.interface import QUIET, ObjectKey, Record, Store, Write
 from apiserver.watch.entry import Entry, Index
 from apiserver.watch.watches import Watches
 
 T = TypeVar("T")
+
+
+def _notes(scope: Scope) -> dict[str, str]:
+    """Where admission's annotations go: to the request, or of a collection to each object's own
+    entry."""
+    if scope.trail is None or scope.trail.info.verb == "deletecollection":
+        return {}
+    return scope.trail.annotations
+
+
+_NO_ANNOTATIONS: Mapping[str, str] = {}
 
 
 class State(Protocol):
@@ -82,12 +99,21 @@ Supply = Callable[[Tenant, str], Awaitable[None]]
 """Makes what a new namespace lacks: (tenant, the namespace's name)."""
 
 
+Recount = Callable[[int, str], None]
+"""Counts the quotas of a namespace again, soon: (tenant, the namespace's name)."""
+
+
+def _nobody_counts(tenant: int, namespace: str) -> None:
+    """Where no controllers run."""
+
+
 @dataclass(slots=True)
 class Registry:
     """hooks: by storage GroupResource; manager: the FieldManager of a resource; sign: keyed hash of
     a message; index: labels and selectable fields of a stored object; gates: those of declarative
     validation; webhooks: who calls them; supplies: by storage GroupResource and name, who makes
-    what every namespace has and a new one may not have yet."""
+    what every namespace has and a new one may not have yet; audit: what is kept of requests and
+    writes; recount: who counts quotas."""
 
     store: Store
     watches: Watches
@@ -100,6 +126,8 @@ class Registry:
     gates: Gates = DEFAULT_GATES
     webhooks: WebhookClient = field(default_factory=WebhookClient)
     supplies: dict[tuple[GroupResource, str], Supply] = field(default_factory=dict)
+    audit: Recorder = field(default_factory=Recorder)
+    recount: Recount = _nobody_counts
     converter: Converter = field(init=False)
 
     def __post_init__(self) -> None:
@@ -121,11 +149,52 @@ class Registry:
         await supply(tenant, key.namespace)
         return await self.store.get(tenant.id, key)
 
+    async def write(
+        self,
+        scope: Scope,
+        write: Write,
+        obj: Object,
+        annotations: Mapping[str, str] = _NO_ANNOTATIONS,
+        manager: str = "",
+    ) -> int:
+        """Commits a write of the operation, with its audit entry; its resourceVersion. ``obj``: as
+        it will be, in the request's version; annotations: those of admission. Raises
+        StorageError."""
+        trail = scope.trail or self._own_trail(scope, write)
+        if trail.verdict.level is Level.NONE or COMPLETE in trail.verdict.quiet:
+            write.audit = QUIET
+        else:
+            code = 201 if write.operation == "create" or trail.info.verb == "create" else 200
+            notes = {MANAGER: manager, ON_BEHALF: scope.cause, **annotations}
+            write.audit = trail.entry(write.key, write.uid, code, notes, obj)
+        version = await self.store.write(scope.tenant.id, write)
+        trail.committed(write.key.name, write.uid, version)
+        return version
+
+    def _own_trail(self, scope: Scope, write: Write) -> Trail:
+        """Of what the server does by itself."""
+        resource, key = scope.resource, write.key
+        info = RequestInfo(
+            scope.tenant.name,
+            "",
+            "",
+            True,
+            write.operation,
+            group=resource.group,
+            version=scope.version,
+            resource=resource.resource,
+            subresource=scope.subresource,
+            namespace=key.namespace,
+            name=key.name,
+        )
+        name, agent = scope.tenant.name, scope.user_agent
+        return trail_of_server(self.audit, scope.user, name, info, random_uid(), agent)
+
     # --- objects ----------------------------------------------------------------------------------
     def materialize(self, scope: Scope, record: State) -> Object:
         """A private copy of the stored object in the request's version, with its resourceVersion;
         `apiserver.registry.versions.load` for what a webhook may have to convert."""
-        obj: Object = orjson.loads(record.json)
+        obj = scope.resource.loads(record.json)
         return self.to_version(scope.resource, obj, scope.version)
 
     def to_version(self, resource: Resource, obj: Object, version: str) -> Object:
@@ -154,7 +223,7 @@ class Registry:
         for name, value in obj.items():
             if name not in ordered:
                 ordered[name] = value
-        return orjson.dumps(ordered)
+        return resource.dumps(ordered)
 
     def claims(self, resource: Resource, obj: Object) -> tuple[str, ...]:
         hook = self.hooks.get(resource.storage)
@@ -205,10 +274,13 @@ class Registry:
             warnings=scope.warnings,
             namespaced=scope.resource.namespaced,
             bounds=RequestBounds(scope),
+            audit=_notes(scope),
             **more,
         )
 
 
+_PARSED = 20
+"""Objects that are parsed before others may use the loop."""
 _LOOK = 10
 """Steps (`apiserver.effort`) for comparing one object's labels with a selector."""
 
@@ -238,6 +310,17 @@ class CacheLookup:
     async def settled(self, resource: GroupResource, seconds: float) -> Sequence[Object]:
         cache = await self._registry.watches.cache(self._tenant.id, resource)
         return cache.settled(seconds).shared
+
+    async def first(
+        self, resource: GroupResource, namespace: str, most: int
+    ) -> tuple[Sequence[Object], int]:
+        entries = (await self._registry.watches.cache(self._tenant.id, resource)).select(namespace)
+        found = []
+        for entry in entries[:most]:
+            found.append(entry.shared)
+            if len(found) % _PARSED == 0:
+                await asyncio.sleep(0)
+        return found, len(entries)
 
     async def select(
         self, resource: GroupResource, namespace: str, selector: LabelSelector, most: int

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from enum import Enum
 
+from admission.attributes import Attributes
 from apiserver.errors import Conflict, Invalid, NotFound
 from apiserver.fielderrors import invalid
 from apiserver.kinds.common.objectmeta import FOREGROUND, ORPHAN
@@ -24,7 +25,6 @@ from apiserver.registry.scope import Scope
 from apiserver.registry.translate import storage_errors
 from apiserver.registry.versions import as_it_was, load, size_of, to_store
 from apiserver.storage.errors import KeyMissing, Stale
-from apiserver.storage.interface import ObjectKey
 
 
 @dataclass(slots=True)
@@ -69,7 +69,7 @@ async def delete(
         await registry.chain.validate(attributes, lookup)
         scope.resource.hooks.validate_delete(old, scope.context(dry_run=options.dry_run))
         try:
-            return await _attempt(registry, scope, key, record, old, options)
+            return await _attempt(registry, scope, record, attributes, options)
         except (Stale, KeyMissing):
             record = await registry.store.get(scope.tenant.id, key)
 
@@ -87,12 +87,12 @@ def warn(scope: Scope, options: DeleteOptions) -> None:
 async def _attempt(
     registry: Registry,
     scope: Scope,
-    key: ObjectKey,
     record: State,
-    old: Object,
+    attributes: Attributes,
     options: DeleteOptions,
 ) -> Deleted:
-    resource = scope.resource
+    resource, key, old, notes = scope.resource, scope.key(), attributes.old, attributes.audit
+    assert old is not None, "a deletion is of something"
     new = copy_json(old)
     step = mark(scope, new, options)
     if step is Step.NOTHING or (step is Step.KEEP and new == old):
@@ -109,13 +109,11 @@ async def _attempt(
     expected, claims = record.resource_version, registry.claims(resource, new)
     with storage_errors(scope, scope.name, passing=(Stale, KeyMissing)):
         if step is not Step.REMOVE:
-            expected = await registry.store.write(
-                scope.tenant.id, write_of("update", key, new, data, expected, claims)
-            )
+            marking = write_of("update", key, new, data, expected, claims)
+            expected = await registry.write(scope, marking, new, notes)
         if gone:
-            expected = await registry.store.write(
-                scope.tenant.id, write_of("delete", key, new, data, expected)
-            )
+            removal = write_of("delete", key, new, data, expected)
+            expected = await registry.write(scope, removal, new, notes)
     new["metadata"]["resourceVersion"] = str(expected)
     return Deleted(new, gone)
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
+from apiserver.audit.trail import Trail
 from apiserver.codec import strict
 from apiserver.errors import ApiError
 from apiserver.kinds.base import WriteContext
@@ -55,7 +56,8 @@ class Scope:
     Warning headers, the same as a set (one object may give reason for many thousands), what the
     object it decoded last had of empty lists and maps that decoding leaves out, and what it has
     cost. Scopes that one is `dataclasses.replace`d by share them with it. until: monotonic time by
-    which whoever decides about a write must have decided."""
+    which whoever decides about a write must have decided. trail: what the audit log is told of the
+    request, None where the server itself acts. cause: why it does."""
 
     tenant: Tenant
     resource: Resource
@@ -72,6 +74,8 @@ class Scope:
     meter: Meter = field(default_factory=Meter)
     now: datetime = field(default_factory=_now)
     until: float = field(default_factory=_deadline)
+    trail: Trail | None = None
+    cause: str = ""
 
     @property
     def version(self) -> str:
@@ -132,5 +136,6 @@ class Scope:
             user_extra=self.user.extra,
             dry_run=dry_run,
             field_manager=field_manager,
+            empties=self.empties,
             warn=self.warn,
         )

@@ -95,11 +95,12 @@ class _Update:
         await write.prepare(w)
         await write.validate(w)
         w.new = keep_times(w.new, old)
-        await write.admit(w)
-        await write.settle(w)
-        if _is_last_of_deletion(w.new, old):
-            return await self._delete(w, state), True
-        return await self._store(w, old, state)
+        with write.charged(w):
+            await write.admit(w)
+            await write.settle(w)
+            if _is_last_of_deletion(w.new, old):
+                return await self._delete(w, state), True
+            return await self._store(w, old, state)
 
     async def _store(self, w: Writing, old: Object, state: State) -> tuple[Stored, bool]:
         registry, resource = self.registry, self.scope.resource
@@ -144,9 +145,12 @@ class _Update:
         if not self.request.dry_run:
             last = orjson.loads(state.json)
             with storage_errors(scope, scope.name, passing=(Stale, KeyMissing)):
-                await self.registry.store.write(
-                    scope.tenant.id,
+                await self.registry.write(
+                    scope,
                     write_of("delete", self.key, last, as_it_was(state), state.resource_version),
+                    w.new,
+                    w.attributes.audit,
+                    self.request.manager,
                 )
         return Stored.of_object(w.new)
 

@@ -78,6 +78,17 @@ class Record:
         return splice_resource_version(self.data, self.resource_version)
 
 
+class Entry(NamedTuple):
+    """What the audit log keeps of one write, or of a request that made none. user, verb, code: of
+    ``data``, an audit.k8s.io/v1 Event as JSON text without the resourceVersion, which the row has
+    (sql/audit_tables.sql)."""
+
+    user: str
+    verb: str
+    code: int
+    data: bytes
+
+
 EventType = Literal["ADDED", "MODIFIED", "DELETED"]
 
 
@@ -101,8 +112,9 @@ class Write:
     resourceVersion must equal ``expected`` (``data`` of a delete is the final state that watchers
     see). claims: values that no other object of the tenant may hold, such as a cluster IP; they are
     free again when the object goes or claims others. needs (of a create): uid of an object of the
-    tenant that must be there and not be marked for deletion. The columns are what SQL users, quotas
-    and garbage collection filter by."""
+    tenant that must be there and not be marked for deletion. audit: the entry that it leaves in the
+    audit log once it is done; None: one that says that the server did it, and why (cause); QUIET:
+    none. The columns are what SQL users, quotas and garbage collection filter by."""
 
     operation: Literal["create", "update", "delete"]
     key: ObjectKey
@@ -114,6 +126,12 @@ class Write:
     deleting: bool = False
     claims: tuple[str, ...] = ()
     needs: str = ""
+    audit: Entry | None = None
+    cause: str = ""
+
+
+QUIET = Entry("", "", 0, b"")
+"""Of a write that the audit policy wants no entry of."""
 
 
 class Page(NamedTuple):

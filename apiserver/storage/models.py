@@ -131,6 +131,62 @@ class EventRow(models.Model):
         )
 
 
+class AuditEntry(models.Model):
+    """Who did what: the entry of one object version, or of a request that made none (sql/
+    audit_tables.sql). data: the audit.k8s.io/v1 Event, without the resourceVersion; tenant_id: None
+    for what got to no tenant. The table has no primary key, and nobody looks for a row by its
+    id alone without need."""
+
+    id = models.UUIDField(primary_key=True)
+    tenant_id = models.BigIntegerField("tenant", null=True)
+    at = models.DateTimeField()
+    resource_version = models.BigIntegerField("version")
+    user_name = models.TextField("user")
+    verb = models.TextField()
+    code = models.IntegerField()
+    api_group = models.TextField("group")
+    resource = models.TextField()
+    namespace = models.TextField()
+    name = models.TextField()
+    data = JsonTextField()
+
+    objects: ClassVar[models.Manager[AuditEntry]]
+
+    class Meta:
+        managed = False
+        db_table = "audit_entries"
+        verbose_name = "audit entry"
+        verbose_name_plural = "audit entries"
+        ordering: ClassVar = ["-at", "-resource_version"]
+
+    def __str__(self) -> str:
+        return f"{self.at:%Y-%m-%d %H:%M:%S} {self.user_name} {self.verb} {self.target}"
+
+    @property
+    def target(self) -> str:
+        """What it was done to: ``resource.group/namespace/name``, or the path."""
+        if not self.resource:
+            return str(self.data.get("requestURI", ""))
+        kind = f"{self.resource}.{self.api_group}" if self.api_group else self.resource
+        return "/".join(part for part in (kind, self.namespace, self.name) if part)
+
+    @property
+    def acting(self) -> str:
+        """Whom the user acted as, "" for nobody else."""
+        return str((self.data.get("impersonatedUser") or {}).get("username", ""))
+
+    @property
+    def event(self) -> dict[str, Any]:
+        """The whole Event, with the version that it made."""
+        if not self.resource_version:
+            return dict(self.data)
+        reference = {**self.data.get("objectRef", {})}
+        return {
+            **self.data,
+            "objectRef": {**reference, "resourceVersion": str(self.resource_version)},
+        }
+
+
 class TenantHead(models.Model):
     """What is true of a tenant as a whole. head: last committed resourceVersion; floor: the oldest
     version whose state can be read; compacted: up to where superseded events are removed;

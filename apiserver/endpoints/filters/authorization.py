@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from apiserver.audit.trail import DECISION, REASON
 from apiserver.authz.attributes import Attributes, Decision, forbidden
 from apiserver.endpoints.request import ApiRequest
 from apiserver.endpoints.server import Server
@@ -76,6 +77,10 @@ async def authorize_unsafe(server: Server, request: ApiRequest) -> None:
 
 
 async def ask(server: Server, request: ApiRequest, attributes: Attributes) -> None:
-    decision = await decide(server, request.tenant, attributes)
+    decision = request.decision = await decide(server, request.tenant, attributes)
+    if request.trail is not None:
+        notes = request.trail.annotations
+        notes[DECISION] = "allow" if decision.allowed else "forbid"
+        notes[REASON] = decision.reason
     if not decision.allowed:
         raise forbidden(attributes, decision.reason)

@@ -243,6 +243,7 @@ class Exchange:
     ) -> None:
         self._started = True
         audit = (b"audit-id", self._request.audit_id.encode("latin-1"))
+        self._request.streamed_code = head.status_code
         start = {
             "type": "http.response.start",
             "status": head.status_code,

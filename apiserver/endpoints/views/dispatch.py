@@ -147,6 +147,7 @@ def find_scope(server: Server, request: ApiRequest) -> Scope | None:
         warnings=[],
         gone=request.gone,
         until=time.monotonic() + _seconds(request),
+        trail=request.trail,
     )
     _check_method(request, scope)
     return scope

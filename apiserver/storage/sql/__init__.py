@@ -17,8 +17,8 @@ from django.db.migrations.state import StateApps
 
 FOLDER = Path(__file__).parent
 
-FUNCTIONS = ("claims", "commit", "reads", "tenants")
-"""The files that define functions; claims first, because the others call what it defines."""
+FUNCTIONS = ("audit", "claims", "commit", "reads", "tenants")
+"""The files that define functions; claims before those that call what it defines."""
 
 _OURS = """
 SELECT p.oid::regprocedure::text FROM pg_proc p

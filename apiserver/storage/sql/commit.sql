@@ -14,8 +14,11 @@
 --   p_claims      JSON array of values that no other object of the tenant may hold, NULL for none
 --   p_needs       uid of an object that must be there, and not be deleted, for an add (that of a
 --                 custom resource's definition), NULL for none
+--   p_audit       the audit entry that the write leaves when it is done (audit_tables.sql: data), NULL
+--                 for none
+--   p_audit_user, p_audit_verb, p_audit_code   the entry's own columns
 --
--- The last two may be left out: a worker of an older version commits without them.
+-- What has a default may be left out: a worker of an older version commits without it.
 --
 -- One row comes back for each write, in their order:
 --
@@ -31,7 +34,9 @@ CREATE OR REPLACE FUNCTION pp_commit(
     p_tenant bigint, p_operation text[],
     p_group text[], p_resource text[], p_namespace text[], p_name text[], p_uid text[],
     p_data text[], p_expected bigint[], p_owners text[], p_finalizers text[], p_deleting boolean[],
-    p_claims text[] DEFAULT NULL, p_needs text[] DEFAULT NULL
+    p_claims text[] DEFAULT NULL, p_needs text[] DEFAULT NULL, p_audit text[] DEFAULT NULL,
+    p_audit_user text[] DEFAULT NULL, p_audit_verb text[] DEFAULT NULL,
+    p_audit_code bigint[] DEFAULT NULL
 ) RETURNS TABLE (status text, version bigint, before bigint, current bigint)
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -45,6 +50,7 @@ DECLARE
     v_logged bigint := 0;
     v_hour bigint;
     v_hour_bytes bigint;
+    v_versions bigint[];
     -- of the write that is looked at
     v_size integer;
     v_old_size integer;
@@ -201,6 +207,7 @@ BEGIN
             p_uid[i]::uuid, p_operation[i], p_data[i]::json, current, v_now, v_size
         );
         v_last := version;
+        v_versions[i] := version;
         v_logged := v_logged + v_size;
         v_hour_bytes := v_hour_bytes + v_size;
         RETURN NEXT;
@@ -212,6 +219,18 @@ BEGIN
             head = v_last, object_count = v_object_count, bytes = v_bytes,
             hour = v_hour, hour_bytes = v_hour_bytes, log_bytes = h.log_bytes + v_logged
             WHERE h.tenant_id = p_tenant;
+        -- Who made the versions: one statement for the batch, and no version without its entry.
+        IF p_audit IS NOT NULL THEN
+            INSERT INTO audit_entries (
+                tenant_id, at, resource_version, user_name, verb, code, api_group, resource,
+                namespace, name, data
+            ) SELECT p_tenant, v_now, w.made, w.by, w.how, w.answer, w.g, w.r, w.s, w.n, w.entry::json
+                FROM unnest(
+                    v_versions, p_audit_user, p_audit_verb, p_audit_code, p_group, p_resource,
+                    p_namespace, p_name, p_audit
+                ) AS w (made, by, how, answer, g, r, s, n, entry)
+                WHERE w.made IS NOT NULL AND w.entry IS NOT NULL;
+        END IF;
     END IF;
 END
 $$;

@@ -30,7 +30,7 @@ SELECT relname, array(SELECT unnest(reloptions) ORDER BY 1) FROM pg_class
 WHERE relnamespace = %s::regnamespace AND relkind IN ('r', 'S')
     AND relname IN ('objects', 'events', 'tenant_heads', 'leases', 'pp_rv_base')
 """
-KEYED = ("objects", "events", "tenant_heads", "tenancy_apitoken")
+KEYED = ("objects", "events", "tenant_heads", "tenancy_apitoken", "audit_entries")
 
 Rows = list[tuple[Any, ...]]
 
@@ -41,7 +41,7 @@ def scratch(owner: str) -> Iterator[psycopg.Connection[tuple[Any, ...]]]:
     with psycopg.connect(owner) as connection, connection.transaction(force_rollback=True):
         connection.execute("CREATE SCHEMA scratch")
         connection.execute("SET LOCAL search_path = scratch, pg_temp")
-        for table in ("objects", "events", "tenant_heads", "leases", "tenancy_apitoken"):
+        for table in (*KEYED, "leases"):
             name = Identifier(table)
             connection.execute(SQL("CREATE TABLE {} (LIKE public.{})").format(name, name))
         yield connection
@@ -84,7 +84,7 @@ def test_storage_parameters_are_those_of_their_file(
 
 def test_every_file_is_loaded() -> None:
     files = {path.stem for path in sql.FOLDER.glob("*.sql")}
-    assert files == {*sql.FUNCTIONS, "tables", "wall"}
+    assert files == {*sql.FUNCTIONS, "audit_tables", "tables", "wall"}
 
 
 def test_changed_functions_come_with_a_migration_that_loads_them() -> None:
@@ -129,8 +129,12 @@ def older(owner: str) -> Iterator[str]:
         call_command("migrate", database="older", verbosity=0)
         with connections["older"].cursor() as cursor:
             cursor.execute("DELETE FROM django_migrations WHERE app = ANY(%s)", [list(BEFORE)])
-            cursor.execute("ALTER TABLE tenancy_tenant DROP COLUMN controllers_off")  # came later
-            cursor.execute("DROP INDEX events_of_events")  # likewise
+            for later in (
+                "ALTER TABLE tenancy_tenant DROP COLUMN controllers_off",
+                "DROP INDEX events_of_events",
+                "DROP TABLE audit_entries",
+            ):
+                cursor.execute(later)
             for app, names in BEFORE.items():
                 for name in names:
                     cursor.execute(

@@ -21,9 +21,14 @@ ROOT = Path(__file__).resolve().parents[3]
 KEYED = """
 SELECT c.relname FROM pg_class c JOIN pg_attribute a ON a.attrelid = c.oid AND NOT a.attisdropped
 WHERE c.relkind IN ('r', 'p', 'm', 'v') AND c.relnamespace = 'public'::regnamespace
-    AND a.attname = 'tenant_id'
+    AND a.attname = 'tenant_id' AND NOT c.relispartition
 ORDER BY 1
 """
+PARTITIONS = """
+SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'audit_entries'::regclass
+"""
+APPENDED = {"audit_entries"}
+"""Tables whose rows nobody changes."""
 OPEN = """
 SELECT relname FROM pg_class
 WHERE relname = ANY(%s) AND NOT (relrowsecurity AND relforcerowsecurity)
@@ -76,7 +81,7 @@ def _see(connection: psycopg.Connection[tuple[Any, ...]], tenant: object) -> Non
 
 
 def test_every_table_with_tenants_is_behind_the_wall(owner: str, keyed: list[str]) -> None:
-    assert {"objects", "events", "tenant_heads", "tenancy_apitoken"} <= set(keyed)
+    assert {"objects", "events", "tenant_heads", "tenancy_apitoken", *APPENDED} <= set(keyed)
     with psycopg.connect(owner) as connection:
         assert connection.execute(OPEN, [keyed]).fetchall() == []
 
@@ -109,7 +114,7 @@ async def test_a_tenant_changes_its_own_rows_only(
     two: tuple[int, int], role: psycopg.Connection[tuple[Any, ...]], keyed: list[str]
 ) -> None:
     a, b = two
-    for table in keyed:
+    for table in set(keyed) - APPENDED:
         name = sql.Identifier(table)
         with role.transaction(force_rollback=True):
             _see(role, a)
@@ -139,6 +144,29 @@ async def test_a_tenant_changes_its_own_rows_only(
                     sql.SQL("UPDATE {} SET tenant_id = %s").format(name),
                     [b + 1 if moved == a else b],
                 )
+
+
+@pytest.mark.parametrize("change", ["DELETE FROM {}", "UPDATE {} SET code = 0", "TRUNCATE {}"])
+def test_the_workers_role_does_not_change_what_was_done(
+    role: psycopg.Connection[tuple[Any, ...]], change: str
+) -> None:
+    for table in APPENDED:
+        with pytest.raises(psycopg.errors.InsufficientPrivilege), role.transaction():
+            _see(role, "all")
+            role.execute(sql.SQL(change).format(sql.Identifier(table)))  # type: ignore[arg-type]
+
+
+def test_partitions_are_reached_through_their_table_alone(
+    owner: str, role: psycopg.Connection[tuple[Any, ...]]
+) -> None:
+    with psycopg.connect(owner) as connection:
+        partitions = [row[0] for row in connection.execute(PARTITIONS).fetchall()]
+        assert len(partitions) > 7
+        assert connection.execute(OPEN, [partitions]).fetchall() == []
+    for partition in partitions:
+        with pytest.raises(psycopg.errors.InsufficientPrivilege), role.transaction():
+            _see(role, "all")
+            role.execute(sql.SQL("SELECT 1 FROM {}").format(sql.Identifier(partition)))
 
 
 async def test_a_tenant_cannot_add_rows_to_another(
@@ -294,6 +322,7 @@ EVERYWHERE = {
     "apiserver/storage/reader.py": {"counts"},
     "apiserver/storage/relations.py": {"heads", "orphaned", "waiting"},
     "controlplane/console/readonly.py": {"seeing"},
+    "controlplane/management/commands/audit.py": {"_seeing"},
     "controlplane/management/commands/compact.py": {"handle"},
     "controlplane/management/commands/tenant.py": {"_list"},
     "controlplane/tenancy/service.py": {"apply_default_limits", "delete_tenant"},

@@ -1,0 +1,16 @@
+"""What this process has counted of its audit log, under kube-apiserver's names where it has one."""
+
+from __future__ import annotations
+
+EVENTS: dict[tuple[str, ...], float] = {(): 0}
+"""Made, for whatever takes them (apiserver_audit_event_total)."""
+LOST: dict[tuple[str, ...], float] = {}
+"""By who should have taken them (apiserver_audit_error_total, plugin)."""
+
+
+def made() -> None:
+    EVENTS[()] += 1
+
+
+def lost(plugin: str, count: int = 1) -> None:
+    LOST[plugin,] = LOST.get((plugin,), 0) + count

@@ -1,0 +1,278 @@
+"""Trail: what is known of one request, and the audit.k8s.io/v1 Events that are made of it.
+
+Source: k8s.io/apiserver ``audit/request.go`` and ``apis/audit/types.go``. A write's entry is made
+before it is committed, in the same shape, and says how the request will have ended: it is there
+when the write is, and only then.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from datetime import UTC, datetime
+from typing import Any
+
+import orjson
+
+from apiserver.audit.policy import COMPLETE, NAMES, Level, Verdict
+from apiserver.errors import ApiError
+from apiserver.meta.objects import Object
+from apiserver.request import RequestInfo
+from apiserver.storage.interface import Entry, ObjectKey
+from apiserver.user import User
+
+TENANT = "tenancy.polyplane.dev/tenant"
+MANAGER = "audit.polyplane.dev/field-manager"
+ON_BEHALF = "audit.polyplane.dev/on-behalf-of"
+DECISION, REASON = "authorization.k8s.io/decision", "authorization.k8s.io/reason"
+TRUNCATED = "audit.k8s.io/truncated"
+
+MOST_BYTES = 100 * 1024
+"""Of an event; larger ones lose their bodies (kube-apiserver's
+--audit-log-truncate-max-event-size)."""
+_MOST_AGENT = 1024  # characters, as upstream
+_MOST_TEXT = 4096  # characters of a URI, of a message, and of an annotation
+_MOST_ANNOTATIONS = 64
+_MOST_GROUPS = 200
+_CUT = "...TRUNCATED"
+
+Body = Callable[[], bytes | None]
+
+
+def _nothing() -> bytes | None:
+    return None
+
+
+class Trail:
+    """verdict: what the policy wants of it; tenant: its name; user: None where nobody could be
+    told; acting: whom it acts as (impersonation); annotations: of authorization and admission, open
+    until the last event; sent, answered: the bodies as JSON, where the level wants them; made: how
+    many object versions it has made so far, each with an entry; about: which object the last one is
+    of."""
+
+    __slots__ = (
+        "about",
+        "acting",
+        "addresses",
+        "agent",
+        "annotations",
+        "answered",
+        "audit_id",
+        "info",
+        "made",
+        "received",
+        "sent",
+        "tenant",
+        "uri",
+        "user",
+        "verdict",
+    )
+
+    def __init__(
+        self,
+        verdict: Verdict,
+        tenant: str,
+        info: RequestInfo,
+        user: User | None,
+        *,
+        audit_id: str,
+        uri: str = "",
+        agent: str = "",
+        addresses: tuple[str, ...] = (),
+        received: float = 0.0,
+    ) -> None:
+        self.verdict, self.tenant, self.info, self.user = verdict, tenant, info, user
+        self.audit_id, self.uri, self.agent = audit_id, uri, agent
+        self.addresses = addresses
+        self.received = received or time.time()
+        self.acting: User | None = None
+        self.annotations: dict[str, str] = {}
+        self.sent: Body = _nothing
+        self.answered: bytes | None = None
+        self.made = 0
+        self.about: dict[str, str] = {}
+
+    @property
+    def keeps_request(self) -> bool:
+        return self.verdict.level >= Level.REQUEST
+
+    @property
+    def keeps_response(self) -> bool:
+        return self.verdict.level >= Level.REQUEST_RESPONSE
+
+    def annotate(self, key: str, value: str) -> None:
+        """The first value of a key stays."""
+        self.annotations.setdefault(key, value)
+
+    def committed(self, name: str, uid: str, version: int) -> None:
+        """An object version is there, and so is its entry."""
+        self.made += 1
+        self.about = {"name": name, "uid": uid, "resourceVersion": str(version)}
+
+    def body(self, obj: Object) -> bytes:
+        """An object as the event has it."""
+        return orjson.dumps(_without_managers(obj) if self.verdict.omit_managed else obj)
+
+    def stripped(self, data: bytes) -> bytes | None:
+        """A JSON answer, an object or a list, without managedFields; None for a large one."""
+        if len(data) > MOST_BYTES:
+            self.annotate(TRUNCATED, "true")
+            return None
+        obj = orjson.loads(data)
+        if isinstance(obj.get("items"), list):
+            obj["items"] = [_without_managers(item) for item in obj["items"]]
+        return orjson.dumps(_without_managers(obj))
+
+    def entry(
+        self, key: ObjectKey, uid: str, code: int, annotations: Mapping[str, str], obj: Object
+    ) -> Entry:
+        """Of a write that is about to be committed. annotations: beside the request's own; obj: as
+        it will be."""
+        reference = self.reference(name=key.name, namespace=key.namespace, uid=uid)
+        status = {"metadata": {}, "code": code}
+        answer = self.body(obj) if self.keeps_response else None
+        event = self._event(COMPLETE, status, reference, annotations, answer)
+        user = "" if self.user is None else self.user.name
+        return Entry(plain(user), plain(self.info.verb), code, event)
+
+    def event(self, stage: str, code: int = 0, error: ApiError | None = None) -> bytes:
+        """Of the request at a stage; code 0: there is no answer yet."""
+        status: dict[str, Any] | None = None
+        if error is not None:
+            status = {"metadata": {}, "status": "Failure", "code": code}
+            if error.message and self.verdict.level is not Level.NONE:
+                status["message"] = cut(error.message, _MOST_TEXT)
+            if error.reason:
+                status["reason"] = error.reason
+        elif code:
+            status = {"metadata": {}, "code": code}
+        reference = self.reference()
+        if reference is not None and self.about and self.info.verb != "deletecollection":
+            reference |= self.about
+        return self._event(stage, status, reference, {}, self.answered)
+
+    def reference(
+        self, *, name: str = "", namespace: str = "", uid: str = ""
+    ) -> dict[str, str] | None:
+        """What the request is about, None where that is no resource."""
+        info = self.info
+        if not info.is_resource:
+            return None
+        reference = {
+            "resource": info.resource,
+            "namespace": info.namespace or namespace,
+            "name": name or info.name,
+            "uid": uid,
+            "apiGroup": info.group,
+            "apiVersion": info.version,
+            "subresource": info.subresource,
+        }
+        return {k: cut(v, _MOST_TEXT) for k, v in reference.items() if v}
+
+    def _asked(self, stage: str) -> dict[str, Any]:
+        """Who asked for what, and from where."""
+        event: dict[str, Any] = {
+            "kind": "Event",
+            "apiVersion": "audit.k8s.io/v1",
+            "level": NAMES[self.verdict.level],
+            "auditID": cut(self.audit_id, _MOST_AGENT),
+            "stage": stage,
+            "requestURI": cut(self.uri, _MOST_TEXT),
+            "verb": self.info.verb,
+            "user": {} if self.user is None else of_user(self.user),
+        }
+        if self.acting is not None:
+            event["impersonatedUser"] = of_user(self.acting)
+        if self.addresses:
+            event["sourceIPs"] = self.addresses
+        if self.agent:
+            event["userAgent"] = cut(self.agent, _MOST_AGENT)
+        return event
+
+    def _event(
+        self,
+        stage: str,
+        status: dict[str, Any] | None,
+        reference: dict[str, str] | None,
+        annotations: Mapping[str, str],
+        answer: bytes | None,
+    ) -> bytes:
+        event = self._asked(stage)
+        if reference is not None:
+            event["objectRef"] = reference
+        if status is not None:
+            event["responseStatus"] = status
+        bodies: dict[str, bytes] = {}
+        if self.keeps_request and (sent := self.sent()):
+            bodies["requestObject"] = sent
+        if answer is not None:
+            bodies["responseObject"] = answer
+        notes = {TENANT: self.tenant, **self.annotations, **annotations}
+        if bodies and sum(map(len, bodies.values())) > MOST_BYTES:
+            bodies, notes[TRUNCATED] = {}, "true"
+        event |= {name: orjson.Fragment(body) for name, body in bodies.items()}
+        event["requestReceivedTimestamp"] = micro_time(self.received)
+        event["stageTimestamp"] = micro_time(time.time())
+        event["annotations"] = bounded(notes)
+        return dumps(event)
+
+
+def _without_managers(obj: Object) -> Object:
+    metadata = obj.get("metadata")
+    if not isinstance(metadata, dict) or "managedFields" not in metadata:
+        return obj
+    return {**obj, "metadata": {k: v for k, v in metadata.items() if k != "managedFields"}}
+
+
+def of_user(user: User) -> dict[str, Any]:
+    """authentication.k8s.io/v1 UserInfo."""
+    info: dict[str, Any] = {"username": cut(user.name, _MOST_TEXT)}
+    if user.uid:
+        info["uid"] = cut(user.uid, _MOST_TEXT)
+    if user.groups:
+        info["groups"] = user.groups[:_MOST_GROUPS]
+    if user.extra:
+        info["extra"] = dict(user.extra)
+    return info
+
+
+def bounded(notes: Mapping[str, str]) -> dict[str, str]:
+    """Annotations, of which webhooks and policies may make many and long ones."""
+    kept = list(notes.items())[:_MOST_ANNOTATIONS]
+    return {key: cut(value, _MOST_TEXT) for key, value in kept if value}
+
+
+def cut(text: str, most: int) -> str:
+    return text if len(text) <= most else text[: most - len(_CUT)] + _CUT
+
+
+def micro_time(seconds: float) -> str:
+    """RFC 3339 with six digits, as metav1.MicroTime."""
+    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
+
+
+def plain(text: str) -> str:
+    """As PostgreSQL takes it: no NUL, no half of a pair."""
+    if "\0" in text:
+        text = text.replace("\0", "\ufffd")
+    return text if text.isascii() else text.encode(errors="replace").decode()
+
+
+def dumps(event: dict[str, Any]) -> bytes:
+    """JSON that PostgreSQL can look into."""
+    try:
+        data = orjson.dumps(event)
+    except orjson.JSONEncodeError:  # half of a surrogate pair, which a token's JSON may hold
+        data = orjson.dumps(_encodable(event))
+    return data.replace(b"\\u0000", b"\\ufffd") if b"\\u0000" in data else data
+
+
+def _encodable(value: Any) -> Any:
+    match value:
+        case str():
+            return plain(value)
+        case dict():
+            return {_encodable(k): _encodable(v) for k, v in value.items()}
+        case list() | tuple():
+            return [_encodable(v) for v in value]
+    return value

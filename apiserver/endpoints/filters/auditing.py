@@ -1,0 +1,125 @@
+"""What the audit log is told of a request: `begin` once it is known who asks, `finish` when it has
+been answered (k8s.io/apiserver ``filters/{audit,authn_audit}.go``).
+
+A read that the policy wants nothing of costs a look at the policy, and no more.
+"""
+
+from __future__ import annotations
+
+from ipaddress import ip_address
+
+from django.http.response import HttpResponseBase
+
+from apiserver.audit.policy import Level, Verdict
+from apiserver.audit.trail import DECISION, REASON, Trail
+from apiserver.endpoints.filters.authorization import attributes_of
+from apiserver.endpoints.request import ApiRequest, raw_path
+from apiserver.endpoints.respond import BytesResponse
+from apiserver.endpoints.server import Server
+from apiserver.user import User
+
+_READING = frozenset({"GET", "HEAD", "OPTIONS"})
+_MOST_HOPS = 16
+_NOBODY = User("")
+
+
+def begin(server: Server, request: ApiRequest, user: User) -> None:
+    """``user``: who sends it. What is no read gets a trail in any case: its writes ask whose they
+    are."""
+    request.sender, audit = user, server.audit
+    verdict = audit.verdict(attributes_of(request, user))
+    if verdict.level is not Level.NONE or request.method not in _READING:
+        request.trail = _trail(request, verdict)
+        audit.begin(request.trail)
+
+
+def acts_as(request: ApiRequest, user: User) -> None:
+    """The request acts as somebody else than who sends it."""
+    if request.trail is not None and user is not request.sender:
+        request.trail.acting = user
+
+
+def started(server: Server, request: ApiRequest) -> None:
+    """A long answer begins."""
+    if request.trail is not None:
+        server.audit.started(request.trail)
+
+
+def finish(server: Server, request: ApiRequest, response: HttpResponseBase | None) -> None:
+    """``response``: None for one that was streamed, or that nobody waited for."""
+    audit = server.audit
+    code = request.streamed_code if response is None else response.status_code
+    trail = request.trail
+    if not audit.wants(trail, code):
+        return
+    if trail is None:
+        trail = _trail(request, _verdict(server, request))
+        acting = request.__dict__.get("user", request.sender)  # not set before it is settled
+        if acting is not request.sender:
+            trail.acting = acting
+        if request.decision is not None:
+            trail.annotate(DECISION, "allow" if request.decision.allowed else "forbid")
+            trail.annotate(REASON, request.decision.reason)
+    if trail.keeps_response and isinstance(response, BytesResponse):
+        trail.answered = _answered(trail, response)
+    tenant = request.tenant.id or request.meant.id or None
+    audit.finish(trail, tenant, code, request.failed, panicked=request.panicked)
+
+
+def _verdict(server: Server, request: ApiRequest) -> Verdict:
+    """Of a request that was refused before anybody asked the policy, or that it wants nothing
+    of."""
+    return server.audit.verdict(attributes_of(request, request.sender or _NOBODY))
+
+
+def _trail(request: ApiRequest, verdict: Verdict) -> Trail:
+    query = request.scope.get("query_string") or b""
+    uri = raw_path(request.scope)
+    trail = Trail(
+        verdict,
+        request.tenant.name or request.meant.name,
+        request.info,
+        request.sender,
+        audit_id=request.audit_id,
+        uri=f"{uri}?{query.decode('latin-1')}" if query else uri,
+        agent=request.header(b"user-agent"),
+        addresses=addresses_of(request),
+        received=request.received,
+    )
+    if trail.keeps_request:
+        trail.sent = request.sent_json
+    return trail
+
+
+def _answered(trail: Trail, response: BytesResponse) -> bytes | None:
+    """What is no JSON is not kept."""
+    if not response.content_type.startswith("application/json"):
+        return None
+    if not trail.verdict.omit_managed:
+        return response.content
+    return trail.stripped(response.content)
+
+
+def addresses_of(request: ApiRequest) -> tuple[str, ...]:
+    """Where it comes from, the connection last: what stands before that is what others say
+    (k8s.io/apimachinery ``net.SourceIPs``)."""
+    found: list[str] = []
+    forwarded = request.raw_headers.get(b"x-forwarded-for")
+    if forwarded is not None:
+        said = forwarded.decode("latin-1").split(",")[:_MOST_HOPS]
+        found = [text.strip() for text in said if _is_address(text.strip())]
+    real = request.header(b"x-real-ip").strip()
+    if real and real not in found and _is_address(real):
+        found.append(real)
+    client = request.scope.get("client")
+    if client and client[0] and (not found or found[-1] != client[0]):
+        found.append(client[0])
+    return tuple(found)
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ip_address(text)
+    except ValueError:
+        return False
+    return True

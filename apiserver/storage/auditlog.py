@@ -1,0 +1,176 @@
+"""The audit log beside the commit: entries of what made no version are written soon, in batches,
+and days that are over go (sql/audit.sql).
+
+The queue is bounded, as a whole and for each tenant, so that a flood of refusals neither fills the
+memory nor hides what others do; what it does not take is counted.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections import Counter, deque
+from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import NamedTuple
+
+import psycopg
+
+from apiserver.storage.errors import StorageError
+from apiserver.storage.interface import Entry
+from apiserver.storage.leases import Candidate
+from apiserver.storage.pool import Connection, Database
+
+log = logging.getLogger("polyplane.audit")
+
+MOST_ROWS, MOST_BYTES = 10_000, 32 * 2**20
+"""That wait to be written."""
+MOST_OF_TENANT = MOST_ROWS // 4
+BATCH, BATCH_BYTES = 500, 4 * 2**20
+SOON = 0.5
+"""Seconds after which entries are written that do not fill a batch."""
+AHEAD = 7
+"""Days for which there are partitions."""
+EVERY = 3600.0
+_DUTY = "audit-days"
+
+_WRITE = (
+    "SELECT pp_audit(%s::bigint[], %s, %s::text[], %s::text[], %s::bigint[], %s::text[], "
+    "%s::text[], %s::text[], %s::text[], %s::text[])"
+)
+_KEEP = "SELECT partition, done FROM pp_keep_audit(%s, %s)"
+
+
+class Row(NamedTuple):
+    """An entry of something that made no object version. tenant: its number, None where it got to
+    none; at: seconds since 1970."""
+
+    tenant: int | None
+    at: float
+    entry: Entry
+    group: str
+    resource: str
+    namespace: str
+    name: str
+
+
+class AuditLog:
+    """Takes rows of this process's event loop. dropped: how many there was no room for; on_drop: is
+    called for each."""
+
+    def __init__(self, database: Database, on_drop: Callable[[], None] = lambda: None) -> None:
+        self._database, self._on_drop = database, on_drop
+        self._rows: deque[Row] = deque()
+        self._bytes = 0
+        self._of: Counter[int | None] = Counter()
+        self._task: asyncio.Task[None] | None = None
+        self._full = asyncio.Event()
+        self._stopping = False
+
+    def put(self, row: Row) -> None:
+        if (
+            len(self._rows) >= MOST_ROWS
+            or self._bytes >= MOST_BYTES
+            or self._of[row.tenant] >= MOST_OF_TENANT
+        ):
+            self._on_drop()
+            return
+        self._rows.append(row)
+        self._bytes += len(row.entry.data)
+        self._of[row.tenant] += 1
+        if len(self._rows) >= BATCH or self._bytes >= BATCH_BYTES:
+            self._full.set()
+        if self._task is None:
+            self._task = asyncio.create_task(self._write_soon())
+
+    async def close(self) -> None:
+        """Writes what waits, if the database is there."""
+        self._stopping = True
+        self._full.set()
+        if self._task is not None:
+            await self._task
+
+    async def _write_soon(self) -> None:
+        try:
+            while self._rows:
+                if not self._stopping:
+                    await self._pause()
+                await self._write(self._take())
+        finally:
+            self._task = None
+
+    async def _pause(self) -> None:
+        try:
+            async with asyncio.timeout(SOON):
+                await self._full.wait()
+        except TimeoutError:
+            pass
+        self._full.clear()
+
+    def _take(self) -> list[Row]:
+        rows: list[Row] = []
+        size = 0
+        while self._rows and len(rows) < BATCH and size < BATCH_BYTES:
+            row = self._rows.popleft()
+            size += len(row.entry.data)
+            self._of[row.tenant] -= 1
+            if not self._of[row.tenant]:
+                del self._of[row.tenant]
+            rows.append(row)
+        self._bytes -= size
+        return rows
+
+    async def _write(self, rows: Sequence[Row]) -> None:
+        """Waits as long as readers do for a database that went away; then what cannot be written is
+        lost, and counted."""
+
+        async def query(connection: Connection) -> None:
+            await connection.execute(_WRITE, _parameters(rows))
+
+        try:
+            await self._database.read(query)
+        except (StorageError, psycopg.Error) as error:
+            log.error("%d audit entries are lost: %s", len(rows), error)
+            for _ in rows:
+                self._on_drop()
+
+
+def _parameters(rows: Sequence[Row]) -> list[object]:
+    return [
+        [row.tenant for row in rows],
+        [datetime.fromtimestamp(row.at, UTC) for row in rows],
+        [row.entry.user for row in rows],
+        [row.entry.verb for row in rows],
+        [row.entry.code for row in rows],
+        [row.group for row in rows],
+        [row.resource for row in rows],
+        [row.namespace for row in rows],
+        [row.name for row in rows],
+        [row.entry.data.decode() for row in rows],
+    ]
+
+
+async def keep_days(database: Database, days: int) -> list[tuple[str, str]]:
+    """Makes the partitions of the days to come, and drops those that ended more than ``days`` days
+    ago (0: none): (name, "made" or "dropped"). Raises StorageError, also when somebody reads the
+    table for so long that it would have kept writers waiting."""
+
+    async def query(connection: Connection) -> list[tuple[str, str]]:
+        return await (await connection.execute(_KEEP, [days, AHEAD])).fetchall()
+
+    return await database.read(query)
+
+
+async def keep_days_forever(database: Database, holder: str, days: int) -> None:
+    """The same, every hour, in one process of the installation."""
+    candidate = Candidate(database, holder, seconds=60.0)
+    while True:
+        pause = EVERY
+        try:
+            if await candidate.elected(_DUTY):
+                for partition, done in await keep_days(database, days):
+                    log.info("%s %s", done, partition)
+        except StorageError as error:
+            log.warning("the audit log's days: %s", error)
+            pause = 60.0
+        await asyncio.sleep(pause)
