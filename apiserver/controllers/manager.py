@@ -41,6 +41,7 @@ from apiserver.controllers.rootca import RootCertificate
 from apiserver.controllers.servers import Servers
 from apiserver.controllers.serviceaccounts import NAMESPACES, DefaultAccount
 from apiserver.controllers.systemnamespaces import SystemNamespaces
+from apiserver.controllers.tokencleaner import TokenCleaner
 from apiserver.controllers.tokenuses import TokenUses
 from apiserver.controllers.turns import turns
 from apiserver.controllers.upkeep import Keeper, TurnedOff, Upkeep
@@ -152,6 +153,7 @@ class Controllers:
             BootstrapRoles(self._actions, self._relations),
             LocalServices(self._actions, self._relations),
             DanglingSchemas(self._actions, self._relations),
+            TokenCleaner(self._actions, self._relations),
             RequestApprover(self._actions, self._relations),
             RequestCleaner(self._actions, self._relations),
             QuotaStatus(Quotas(registry.store, registry.catalog), self._relations),

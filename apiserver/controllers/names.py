@@ -19,6 +19,7 @@ EVENT_TTL = "event-ttl-controller"
 OWN_SERVICE = "kubernetes-service-controller"
 OWN_LEASE = "kube-apiserver-identity-lease-controller"
 FLOW_SCHEMAS = "priority-and-fairness-config-controller"
+LEGACY_CLEANING = "legacy-serviceaccount-token-cleaner-controller"
 REQUEST_SIGNING = "certificatesigningrequest-signing-controller"
 REQUEST_APPROVING = "certificatesigningrequest-approving-controller"
 REQUEST_CLEANING = "certificatesigningrequest-cleaner-controller"
@@ -40,6 +41,7 @@ CONTROLLERS = (
     FLOW_SCHEMAS,
     OWN_SERVICE,
     OWN_LEASE,
+    LEGACY_CLEANING,
     REQUEST_SIGNING,
     REQUEST_APPROVING,
     REQUEST_CLEANING,
