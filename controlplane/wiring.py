@@ -247,16 +247,22 @@ async def start_server() -> Server:
         used=server.seeder.take_used,
     )
     controllers.start()
-    sweeps = [
-        asyncio.create_task(compact_forever(store.database, holder)),
-        asyncio.create_task(keep_days_forever(store.database, holder, auditing.retention_days())),
-    ]
-    if ttl := environment.number("EVENT_TTL_SECONDS", TTL):
-        expiry = EventExpiry(store, candidate, controllers_off(store), ttl)
-        sweeps.append(asyncio.create_task(expiry.run_forever()))
+    sweeps = _sweeps(store, holder)
     server.stop = lambda: _stop(server, controllers, aggregation, sweeps, rows)
     server.started = True
     return server
+
+
+def _sweeps(store: PostgresStore, holder: str) -> list[asyncio.Task[None]]:
+    """What one process of the installation does now and then."""
+    sweeps = [
+        compact_forever(store.database, holder),
+        keep_days_forever(store.database, holder, auditing.retention_days()),
+    ]
+    if ttl := environment.number("EVENT_TTL_SECONDS", TTL):
+        candidate = Candidate(store.database, holder)
+        sweeps.append(EventExpiry(store, candidate, controllers_off(store), ttl).run_forever())
+    return [asyncio.create_task(sweep) for sweep in sweeps]
 
 
 def _server(

@@ -197,19 +197,22 @@ class Trail:
             event["objectRef"] = reference
         if status is not None:
             event["responseStatus"] = status
-        bodies: dict[str, bytes] = {}
-        if self.keeps_request and (sent := self.sent()):
-            bodies["requestObject"] = sent
-        if answer is not None:
-            bodies["responseObject"] = answer
         notes = {TENANT: self.tenant, **self.annotations, **annotations}
-        if bodies and sum(map(len, bodies.values())) > MOST_BYTES:
-            bodies, notes[TRUNCATED] = {}, "true"
-        event |= {name: orjson.Fragment(body) for name, body in bodies.items()}
+        if self.keeps_request:
+            event |= self._bodies(answer, notes)
         event["requestReceivedTimestamp"] = micro_time(self.received)
         event["stageTimestamp"] = micro_time(time.time())
         event["annotations"] = bounded(notes)
         return dumps(event)
+
+    def _bodies(self, answer: bytes | None, notes: dict[str, str]) -> dict[str, Any]:
+        """What was sent and answered, unless that is too much, which ``notes`` then says."""
+        bodies = {"requestObject": self.sent(), "responseObject": answer}
+        there = {name: body for name, body in bodies.items() if body}
+        if sum(map(len, there.values())) > MOST_BYTES:
+            notes[TRUNCATED] = "true"
+            return {}
+        return {name: orjson.Fragment(body) for name, body in there.items()}
 
 
 def _without_managers(obj: Object) -> Object:
