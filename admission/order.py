@@ -76,8 +76,21 @@ def _all(
     configured: Configurations,
     buckets: Buckets | None,
 ) -> list[Plugin]:
-    compiled = Library()
-    conditions = Conditions(compiled, authorize, webhooks.observer)
+    return [
+        *_before_policies(authorize, provide, configured, buckets),
+        *_policies(authorize, webhooks),
+        # last: nothing is charged for what another plugin refuses
+        ResourceQuota(charge_quota, configured.limited),
+        AlwaysDeny(),
+    ]
+
+
+def _before_policies(
+    authorize: Authorize,
+    provide: Provide,
+    configured: Configurations,
+    buckets: Buckets | None,
+) -> list[Plugin]:
     return [
         AlwaysAdmit(),
         NamespaceAutoProvision(provide),
@@ -109,11 +122,15 @@ def _all(
         DenyServiceExternalIPs(),
         PodTopologyLabels(),
         NodeDeclaredFeatureValidator(),
+    ]
+
+
+def _policies(authorize: Authorize, webhooks: Caller) -> list[Plugin]:
+    compiled = Library()
+    conditions = Conditions(compiled, authorize, webhooks.observer)
+    return [
         MutatingAdmissionPolicy(compiled, authorize),
         MutatingAdmissionWebhook(webhooks, conditions),
         ValidatingAdmissionPolicy(compiled, authorize),
         ValidatingAdmissionWebhook(webhooks, conditions),
-        # last: nothing is charged for what another plugin refuses
-        ResourceQuota(charge_quota, configured.limited),
-        AlwaysDeny(),
     ]

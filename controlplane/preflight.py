@@ -12,6 +12,7 @@ import ssl
 from pathlib import Path
 
 from controlplane import admissionfile, admissionplugins, auditing, environment
+from controlplane.advertised import advertised_address
 from controlplane.database import parse_database_url, verify
 from controlplane.datadir import DataDir
 from controlplane.errors import OperatorError
@@ -43,11 +44,13 @@ def _check_values() -> None:
         "SHUTDOWN_DELAY_SECONDS",
         "LIVEZ_GRACE_SECONDS",
         "HSTS_SECONDS",
+        "EVENT_TTL_SECONDS",
     ):
         environment.number(name, 1)
     for name in ("DEBUG", "ALLOW_UNSAFE_DATABASE", "WEBHOOK_LOOPBACK"):
         environment.flag(name)
     environment.secret("POLYPLANE_SECRET_KEY")
+    advertised_address()
     admissionplugins.enabled()
     admissionfile.check()
 

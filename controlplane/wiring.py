@@ -32,6 +32,7 @@ from apiserver.controllers.crd import DefinitionController
 from apiserver.controllers.eventexpiry import TTL, EventExpiry
 from apiserver.controllers.manager import Controllers, TenantOf, Trust
 from apiserver.controllers.quotas import QuotaStatus
+from apiserver.controllers.servers import Servers
 from apiserver.controllers.upkeep import TurnedOff
 from apiserver.endpoints.metrics import forget
 from apiserver.endpoints.server import Defaults, Server
@@ -44,6 +45,7 @@ from apiserver.kinds.served import Resource
 from apiserver.meta import features
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.objects import Object
+from apiserver.registry import sharding
 from apiserver.registry.authorizer import RbacAuthorizer, decide
 from apiserver.registry.core import Registry
 from apiserver.registry.customcatalog import TenantCatalog
@@ -65,7 +67,8 @@ from apiserver.watch.board import BUCKETS_AT, LAST_MODES_AT, SHARES_AT, Board, s
 from apiserver.watch.watches import MAX_BEHIND, Watches
 from controlplane import admissionfile, admissionplugins, auditing, environment
 from controlplane.accounttokens import account_tokens
-from controlplane.certificates import ca_bundle, client_cas
+from controlplane.advertised import advertised_address
+from controlplane.certificates import ca_bundle, client_cas, client_certificates
 from controlplane.database import conninfo
 from controlplane.tenancy.directory import Directory, Fetch
 from controlplane.version import GIT_VERSION
@@ -75,6 +78,8 @@ from controlplane.webhooks import webhook_client
 def index_with(catalog: TenantCatalog) -> Any:
     """The watch caches' index: labels and selectable fields of a stored object."""
 
+    sharded = features.enabled(sharding.GATE)
+
     def index(resource: GroupResource, data: bytes) -> tuple[Mapping[str, str], Mapping[str, str]]:
         obj = orjson.loads(data)
         metadata = obj["metadata"]
@@ -82,6 +87,8 @@ def index_with(catalog: TenantCatalog) -> Any:
             "metadata.name": metadata["name"],
             "metadata.namespace": metadata.get("namespace", ""),
         }
+        if sharded:
+            fields[sharding.UID_HASH] = sharding.hash_of(metadata.get("uid", ""))
         served = catalog.stored(resource)
         if served is None:
             return metadata.get("labels") or {}, CustomFields(fields, data)
@@ -243,10 +250,12 @@ async def start_server() -> Server:
         holder,
         definitions,
         turned_off=controllers_off(store),
-        trust=Trust(ca_bundle(), front_proxy, clients, client_cas()),
+        trust=Trust(ca_bundle(), front_proxy, clients, client_cas(), server.tokens),
+        servers=_servers(store),
         used=server.seeder.take_used,
     )
     controllers.start()
+    server.token_used = controllers.token_uses.used
     sweeps = _sweeps(store, holder)
     server.stop = lambda: _stop(server, controllers, aggregation, sweeps, rows)
     server.started = True
@@ -254,15 +263,21 @@ async def start_server() -> Server:
 
 
 def _sweeps(store: PostgresStore, holder: str) -> list[asyncio.Task[None]]:
-    """What one process of the installation does now and then."""
+    """What ends by its age: the log's past, audit entries, Events."""
     sweeps = [
-        compact_forever(store.database, holder),
-        keep_days_forever(store.database, holder, auditing.retention_days()),
+        asyncio.create_task(compact_forever(store.database, holder)),
+        asyncio.create_task(keep_days_forever(store.database, holder, auditing.retention_days())),
     ]
     if ttl := environment.number("EVENT_TTL_SECONDS", TTL):
         candidate = Candidate(store.database, holder)
-        sweeps.append(EventExpiry(store, candidate, controllers_off(store), ttl).run_forever())
-    return [asyncio.create_task(sweep) for sweep in sweeps]
+        expiry = EventExpiry(store, candidate, controllers_off(store), ttl)
+        sweeps.append(asyncio.create_task(expiry.run_forever()))
+    return sweeps
+
+
+def _servers(store: PostgresStore) -> Servers:
+    port, hostname = settings.POLYPLANE_PORT, socket.gethostname()
+    return Servers(store.database, advertised_address(), port, hostname)
 
 
 def _server(
@@ -279,9 +294,10 @@ def _server(
         definitions=definitions,
         directory=Directory(fetcher(store)),
         authorizer=RbacAuthorizer(registry),
-        seeder=Seeder(registry),
+        seeder=Seeder(registry, settings.POLYPLANE_PORT),
         git_version=GIT_VERSION,
         tokens=account_tokens(settings.SECRET_KEY),
+        certificates=client_certificates(settings.SECRET_KEY),
         livez_grace=float(environment.number("LIVEZ_GRACE_SECONDS", 0)),
         anonymous_tenants=frozenset(environment.words("ANONYMOUS_TENANTS") or [DEFAULT_TENANT]),
         tenant_domain=environment.domain("TENANT_DOMAIN"),

@@ -169,14 +169,8 @@ class Trail:
         }
         return {k: cut(v, _MOST_TEXT) for k, v in reference.items() if v}
 
-    def _event(
-        self,
-        stage: str,
-        status: dict[str, Any] | None,
-        reference: dict[str, str] | None,
-        annotations: Mapping[str, str],
-        answer: bytes | None,
-    ) -> bytes:
+    def _asked(self, stage: str) -> dict[str, Any]:
+        """Who asked for what, and from where."""
         event: dict[str, Any] = {
             "kind": "Event",
             "apiVersion": "audit.k8s.io/v1",
@@ -193,6 +187,17 @@ class Trail:
             event["sourceIPs"] = self.addresses
         if self.agent:
             event["userAgent"] = cut(self.agent, _MOST_AGENT)
+        return event
+
+    def _event(
+        self,
+        stage: str,
+        status: dict[str, Any] | None,
+        reference: dict[str, str] | None,
+        annotations: Mapping[str, str],
+        answer: bytes | None,
+    ) -> bytes:
+        event = self._asked(stage)
         if reference is not None:
             event["objectRef"] = reference
         if status is not None:

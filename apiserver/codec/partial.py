@@ -19,7 +19,7 @@ def list_metadata(metadata: Object) -> Object:
     """ListMeta as a typed list prints it: what is empty is left out."""
     return {
         k: metadata[k]
-        for k in ("resourceVersion", "continue", "remainingItemCount")
+        for k in ("resourceVersion", "continue", "remainingItemCount", "shardInfo")
         if metadata.get(k) not in (None, "")
     }
 

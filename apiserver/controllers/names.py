@@ -16,6 +16,8 @@ FRONT_PROXY_CA = "cluster-authentication-trust-controller"
 BOOTSTRAP_ROLES = "rbac-bootstrap-roles-controller"
 AUTOREGISTRATION = "kube-apiserver-autoregistration-controller"
 EVENT_TTL = "event-ttl-controller"
+OWN_SERVICE = "kubernetes-service-controller"
+OWN_LEASE = "kube-apiserver-identity-lease-controller"
 FLOW_SCHEMAS = "priority-and-fairness-config-controller"
 REQUEST_SIGNING = "certificatesigningrequest-signing-controller"
 REQUEST_APPROVING = "certificatesigningrequest-approving-controller"
@@ -36,6 +38,8 @@ CONTROLLERS = (
     AUTOREGISTRATION,
     EVENT_TTL,
     FLOW_SCHEMAS,
+    OWN_SERVICE,
+    OWN_LEASE,
     REQUEST_SIGNING,
     REQUEST_APPROVING,
     REQUEST_CLEANING,

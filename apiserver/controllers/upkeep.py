@@ -10,10 +10,12 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable, Collection, Sequence
+from math import inf
 from typing import Protocol, runtime_checkable
 
-from apiserver.controllers.turns import Turns
+from apiserver.controllers.turns import turns
 from apiserver.errors import ApiError
 from apiserver.meta.gvk import GroupResource
 from apiserver.registry.scope import Tenant
@@ -60,6 +62,31 @@ class AtUse(Protocol):
         requests come; what it knows by heart only."""
 
 
+class Due:
+    """Which tenants a keeper has something to do for because they are in use; asked again after
+    ``again`` seconds, unless it is done."""
+
+    def __init__(self, again: float = 60.0, most: int = 100_000) -> None:
+        self._again, self._most = again, most
+        self._next: dict[int, float] = {}
+
+    def now(self, tenant: int) -> bool:
+        moment = time.monotonic()
+        if moment < self._next.get(tenant, 0.0):
+            return False
+        if len(self._next) >= self._most:
+            self._next.clear()
+        self._next[tenant] = moment + self._again
+        return True
+
+    def done(self, tenant: int) -> None:
+        self._next[tenant] = inf
+
+    def anew(self) -> None:
+        """Something has changed for all."""
+        self._next.clear()
+
+
 class Unchanged:
     """Which tenants' objects of a resource have been looked at in the state in which they are, so
     that a sweep reads none of them."""
@@ -94,7 +121,7 @@ class Upkeep:
                 self._of.setdefault(resource, []).append(keeper)
         self._tasks: dict[tuple[int, str, str], asyncio.Task[None]] = {}
         self._again: set[tuple[int, str, str]] = set()
-        self._turns = Turns()
+        self._turns = turns()
         self._swept: dict[int, int] = {}
         self._stopped = False
 
@@ -127,6 +154,12 @@ class Upkeep:
             for keeper in self._keepers:
                 for name in keeper.used(tenant) if isinstance(keeper, AtUse) else ():
                     self._later(tenant, keeper, name, 0.0)
+
+    def wanted(self, controller: str, tenant: int, name: str) -> None:
+        """A look, soon."""
+        for keeper in self._keepers:
+            if keeper.controller == controller and not self._stopped:
+                self._later(tenant, keeper, name, 0.0)
 
     async def sweep(self, heads: Sequence[tuple[int, int]]) -> None:
         """heads: (tenant, its last resourceVersion) of all tenants."""

@@ -169,6 +169,8 @@ def list_metadata(scope: Scope, listing: Listing) -> Object:
         metadata["continue"] = listing.continue_token
     if listing.remaining is not None:
         metadata["remainingItemCount"] = listing.remaining
+    if listing.shard:
+        metadata["shardInfo"] = {"selector": listing.shard}
     return metadata
 
 

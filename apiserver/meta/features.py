@@ -57,6 +57,7 @@ GATES: Mapping[str, Gate] = {
     "StrictIPCIDRValidation": Gate(BETA, True),
     "TokenRequestServiceAccountUIDValidation": Gate(BETA, True),
     "CBORServingAndStorage": Gate(ALPHA, True),  # likewise
+    "ShardedListAndWatch": Gate(ALPHA, False),
     **{name: Gate(GA, True, locked=True) for name in _GENERAL.split()},
 }
 

@@ -3,6 +3,7 @@ and encoding objects."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
@@ -98,13 +99,21 @@ Supply = Callable[[Tenant, str], Awaitable[None]]
 """Makes what a new namespace lacks: (tenant, the namespace's name)."""
 
 
+Recount = Callable[[int, str], None]
+"""Counts the quotas of a namespace again, soon: (tenant, the namespace's name)."""
+
+
+def _nobody_counts(tenant: int, namespace: str) -> None:
+    """Where no controllers run."""
+
+
 @dataclass(slots=True)
 class Registry:
     """hooks: by storage GroupResource; manager: the FieldManager of a resource; sign: keyed hash of
     a message; index: labels and selectable fields of a stored object; gates: those of declarative
     validation; webhooks: who calls them; supplies: by storage GroupResource and name, who makes
     what every namespace has and a new one may not have yet; audit: what is kept of requests and
-    writes."""
+    writes; recount: who counts quotas."""
 
     store: Store
     watches: Watches
@@ -118,6 +127,7 @@ class Registry:
     webhooks: WebhookClient = field(default_factory=WebhookClient)
     supplies: dict[tuple[GroupResource, str], Supply] = field(default_factory=dict)
     audit: Recorder = field(default_factory=Recorder)
+    recount: Recount = _nobody_counts
     converter: Converter = field(init=False)
 
     def __post_init__(self) -> None:
@@ -184,7 +194,7 @@ class Registry:
     def materialize(self, scope: Scope, record: State) -> Object:
         """A private copy of the stored object in the request's version, with its resourceVersion;
         `apiserver.registry.versions.load` for what a webhook may have to convert."""
-        obj: Object = orjson.loads(record.json)
+        obj = scope.resource.loads(record.json)
         return self.to_version(scope.resource, obj, scope.version)
 
     def to_version(self, resource: Resource, obj: Object, version: str) -> Object:
@@ -213,7 +223,7 @@ class Registry:
         for name, value in obj.items():
             if name not in ordered:
                 ordered[name] = value
-        return orjson.dumps(ordered)
+        return resource.dumps(ordered)
 
     def claims(self, resource: Resource, obj: Object) -> tuple[str, ...]:
         hook = self.hooks.get(resource.storage)
@@ -269,6 +279,8 @@ class Registry:
         )
 
 
+_PARSED = 20
+"""Objects that are parsed before others may use the loop."""
 _LOOK = 10
 """Steps (`apiserver.effort`) for comparing one object's labels with a selector."""
 
@@ -298,6 +310,17 @@ class CacheLookup:
     async def settled(self, resource: GroupResource, seconds: float) -> Sequence[Object]:
         cache = await self._registry.watches.cache(self._tenant.id, resource)
         return cache.settled(seconds).shared
+
+    async def first(
+        self, resource: GroupResource, namespace: str, most: int
+    ) -> tuple[Sequence[Object], int]:
+        entries = (await self._registry.watches.cache(self._tenant.id, resource)).select(namespace)
+        found = []
+        for entry in entries[:most]:
+            found.append(entry.shared)
+            if len(found) % _PARSED == 0:
+                await asyncio.sleep(0)
+        return found, len(entries)
 
     async def select(
         self, resource: GroupResource, namespace: str, selector: LabelSelector, most: int

@@ -65,6 +65,7 @@ class ListOptions:
     watch: bool = False
     allow_watch_bookmarks: bool = False
     send_initial_events: bool | None = None
+    shard_selector: str = ""
 
     @classmethod
     def parse(cls, query: Query) -> ListOptions:
@@ -79,6 +80,7 @@ class ListOptions:
             watch=_optional_bool(query, "watch") or False,
             allow_watch_bookmarks=_optional_bool(query, "allowWatchBookmarks") or False,
             send_initial_events=_optional_bool(query, "sendInitialEvents"),
+            shard_selector=first(query, "shardSelector"),
         )
 
     def validate(self, *, watch: bool) -> None:

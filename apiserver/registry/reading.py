@@ -43,12 +43,14 @@ INCONSISTENT = (
 @dataclass(slots=True)
 class Listing:
     """items in key order, for `apiserver.registry.versions.shown`; resource_version: of the list;
-    continue_token and remaining as in ListMeta."""
+    continue_token and remaining as in ListMeta; shard: the selector of the share that it is, "" for
+    all."""
 
     items: Sequence[Item]
     resource_version: int
     continue_token: str = ""
     remaining: int | None = None
+    shard: str = ""
 
 
 def parse_version(text: str) -> int:
@@ -98,6 +100,15 @@ def plain(scope: Scope) -> bool:
 
 
 async def list_(
+    registry: Registry, scope: Scope, options: ListOptions, selection: Selection
+) -> Listing:
+    listing = await _list(registry, scope, options, selection)
+    if selection.shard is not None:
+        listing.shard = str(selection.shard)
+    return listing
+
+
+async def _list(
     registry: Registry, scope: Scope, options: ListOptions, selection: Selection
 ) -> Listing:
     options.validate(watch=False)

@@ -1,5 +1,5 @@
-"""Selection: the label and field selectors of one request, parsed, checked against the kind, and
-ready to match."""
+"""Selection: the label, field and shard selectors of one request, parsed, checked against the kind,
+and ready to match."""
 
 from __future__ import annotations
 
@@ -8,9 +8,12 @@ from dataclasses import dataclass
 
 from apiserver.errors import BadRequest
 from apiserver.kinds.served import Resource
+from apiserver.meta import features
 from apiserver.meta.fields import FieldSelector, FieldSelectorError, parse_field_selector
 from apiserver.meta.labels import LabelSelector, LabelSelectorError, parse_label_selector
+from apiserver.registry import sharding
 from apiserver.registry.options import ListOptions
+from apiserver.registry.sharding import ShardError, ShardSelector
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,9 +23,14 @@ class Selection:
     everything: bool
     match_labels: Callable[[Mapping[str, str]], bool]
     match_fields: Callable[[Mapping[str, str]], bool]
+    shard: ShardSelector | None = None
 
     def matches(self, labels: Mapping[str, str], fields: Mapping[str, str]) -> bool:
-        return self.match_labels(labels) and self.match_fields(fields)
+        return (
+            self.match_labels(labels)
+            and self.match_fields(fields)
+            and (self.shard is None or self.shard.matches(fields))
+        )
 
     @property
     def name(self) -> str:
@@ -30,9 +38,9 @@ class Selection:
         return self.fields.exact("metadata.name") or ""
 
     @property
-    def key(self) -> tuple[str, str]:
+    def key(self) -> tuple[str, str, str]:
         """Equal for equal selections: watchers that share it share the work of matching."""
-        return str(self.labels), str(self.fields)
+        return str(self.labels), str(self.fields), "" if self.shard is None else str(self.shard)
 
 
 def parse(resource: Resource, version: str, options: ListOptions) -> Selection:
@@ -44,5 +52,16 @@ def parse(resource: Resource, version: str, options: ListOptions) -> Selection:
         raise BadRequest(str(e)) from None
     if options.field_selector:
         fields = fields.transform(lambda name, value: (resource.stored_field(version, name), value))
-    everything = not options.label_selector and not options.field_selector
-    return Selection(labels, fields, everything, labels.matcher(), fields.matcher())
+    shard = _shard(options.shard_selector)
+    everything = not (options.label_selector or options.field_selector or shard)
+    return Selection(labels, fields, everything, labels.matcher(), fields.matcher(), shard)
+
+
+def _shard(text: str) -> ShardSelector | None:
+    """None without one, and where the feature is off. Raises BadRequest."""
+    if not text or not features.enabled(sharding.GATE):
+        return None
+    try:
+        return sharding.parse(text)
+    except ShardError as e:
+        raise BadRequest(f"invalid shardSelector: {e}") from None

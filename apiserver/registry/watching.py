@@ -19,7 +19,7 @@ from apiserver.registry.translate import storage_errors
 from apiserver.registry.versions import Conversions
 from apiserver.watch.subscription import Subscription
 
-_EVERYTHING = ("", "")
+_EVERYTHING = ("", "", "")
 
 
 @dataclass(slots=True)

@@ -89,7 +89,7 @@ def test_kubectl_reads_and_watches_through_it(
         for path, body in server.objects("shop"):
             code, answer = installation.request("POST", f"/clusters/demo{path}", body)
             assert code == 201, answer
-        kubectl("wait", "apiservice", NAME, "--for=condition=Available", "--timeout=30s")
+        kubectl("wait", "apiservice", NAME, "--for=condition=Available", "--timeout=80s")
         eventually(lambda: "things" in kubectl("api-resources", f"--api-group={GROUP}"))
         assert "one" in kubectl("get", "things", "-n", "shop")
         assert kubectl.get("thing", "one", "-n", "shop") == THING

@@ -12,6 +12,7 @@ import pytest
 
 from tests.support.installation import Installation
 from tests.support.kubectl import PROGRAM
+from tests.support.waiting import PATIENCE
 from tests.support.webhooks import converting, nobody, webhook
 from tests.support.widgets import crd, widget
 
@@ -88,7 +89,7 @@ async def test_a_life_in_two_versions(installation: Installation) -> None:
 
     await ok(installation, "apply", "-f", "-", body=crd(nobody(), "v1"))
     code = 0
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         while code == 0:  # a worker may need a moment to hear that v1 is stored again
             code, out = await kubectl(
                 installation,
@@ -105,4 +106,4 @@ async def test_a_life_in_two_versions(installation: Installation) -> None:
     done = await manage(installation, "migrate_storage", "--resource", "widgets.example.com")
     assert done.returncode != 0 and "ns/a failed" in done.stderr and "Traceback" not in done.stderr
     assert await specs(installation, "v2") == [{"address": "h:1", "replicas": 4}]
-    await ok(installation, "delete", "crd", "widgets.example.com", "--timeout=30s")
+    await ok(installation, "delete", "crd", "widgets.example.com", "--timeout=80s")

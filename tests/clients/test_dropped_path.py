@@ -20,6 +20,7 @@ from websockets.typing import Subprotocol
 
 from tests.support.installation import Installation
 from tests.support.kubectl import PROGRAM, Kubectl
+from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.slow
 DOMAIN = "t.example.com"
@@ -82,7 +83,7 @@ def answer(
     """The status of a GET; the certificate must be good for ``server_name``."""
     context = ssl.create_default_context(cafile=str(installation.data / "ca.crt"))
     connection = http.client.HTTPSConnection("127.0.0.1", installation.port, context=context)
-    raw = socket.create_connection(("127.0.0.1", installation.port), timeout=10)
+    raw = socket.create_connection(("127.0.0.1", installation.port), timeout=PATIENCE)
     connection.sock = context.wrap_socket(raw, server_hostname=server_name or "127.0.0.1")
     headers = {"Host": host} if host else {}
     try:
@@ -115,7 +116,7 @@ def test_a_websocket_knows_its_server_name(installation: Installation, token: st
 
     def watch(tenant: str) -> str:
         with (
-            socket.create_connection(("127.0.0.1", installation.port), timeout=10) as raw,
+            socket.create_connection(("127.0.0.1", installation.port), timeout=PATIENCE) as raw,
             connect(
                 f"wss://127.0.0.1:{installation.port}{SHOP}/configmaps?watch=true",
                 sock=raw,
@@ -127,7 +128,7 @@ def test_a_websocket_knows_its_server_name(installation: Installation, token: st
                 ],
             ) as socket_of,
         ):
-            return str(json.loads(socket_of.recv(timeout=10))["type"])
+            return str(json.loads(socket_of.recv(timeout=PATIENCE))["type"])
 
     assert watch("demo") == "ADDED"
     with pytest.raises(InvalidStatus):

@@ -94,6 +94,8 @@ def test_a_watch_tells_what_is_written_meanwhile(daphne: Client) -> None:
     with daphne.open("GET", f"{NAMES}?watch=true&resourceVersion={version}") as stream:
         created = daphne("POST", NAMES, config_map("watched"))[1]
         event = json.loads(stream.readline())
+        while event["object"]["metadata"]["name"] != "watched":
+            event = json.loads(stream.readline())  # the namespace's own ConfigMap
     assert event == {"type": "ADDED", "object": created}
 
 

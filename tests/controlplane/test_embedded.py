@@ -19,7 +19,7 @@ from controlplane.embedded import cluster, leftovers, privileges
 from controlplane.embedded.oneoff import running
 from controlplane.embedded.server import EmbeddedServer, accepts, database_settings, explain_failure
 from controlplane.errors import OperatorError
-from tests.support.installation import Installation
+from tests.support.installation import Installation, eventually
 
 
 @pytest.fixture(scope="module")
@@ -93,10 +93,7 @@ print(s.pid, flush=True); time.sleep(60)"""
     child.kill()
     child.wait()
     child.stdout.close()
-    deadline = time.monotonic() + 20
-    while Path(f"/proc/{pid}").exists() and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert not Path(f"/proc/{pid}").exists()
+    eventually(lambda: not Path(f"/proc/{pid}").exists())
 
 
 def test_stray_server_is_replaced(made: DataDir) -> None:

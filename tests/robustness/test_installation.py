@@ -217,7 +217,7 @@ def test_killing_postgresql_under_load_loses_nothing(
         load.goes_on()
     load.check()
     reader = Connection(installation)
-    watch = reader.watch(f"{root}?watch=true&resourceVersion={head}&timeoutSeconds=60")
+    watch = reader.watch(f"{root}?watch=true&resourceVersion={head}&timeoutSeconds=600")
     left, last = dict(load.acknowledged), int(head)
     while left:
         event = json.loads(watch.readline())

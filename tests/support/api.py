@@ -27,6 +27,7 @@ from apiserver.registry.scope import Tenant
 from apiserver.storage.interface import Store
 from apiserver.watch.watches import Watches
 from controlplane.wiring import index_with, managers
+from tests.support.waiting import PATIENCE
 
 TYPES = {
     "json": "application/json-patch+json",
@@ -43,7 +44,7 @@ class Watch:
 
     async def next(self) -> Object | None:
         """None at the end of the stream."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             while b"\n" not in self._rest:
                 message = await self._sent.get()
                 if message["type"] == "http.response.start":
@@ -126,7 +127,7 @@ class Api:
         async def send(message: Message) -> None:
             pass
 
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             await self._entry(_scope(method, path, "application/json", {}), receive, send)
 
     async def ok(
@@ -155,7 +156,7 @@ class Api:
         return Watch(sent, task)
 
     async def until(self, holds: Callable[[], Any]) -> None:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             while not holds():  # noqa: ASYNC110  nothing tells of it
                 await asyncio.sleep(0.005)
 

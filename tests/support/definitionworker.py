@@ -29,10 +29,9 @@ from apiserver.storage.postgres import PostgresStore
 from apiserver.user import MASTERS, User
 from apiserver.watch.watches import Watches
 from controlplane.wiring import index_with, managers
+from tests.support.waiting import PATIENCE
 
 ADMIN = User("admin", groups=(MASTERS,))
-PATIENCE = 120.0
-"""Seconds that `Worker.until` waits: for what never comes, not for what is slow."""
 
 
 @dataclass

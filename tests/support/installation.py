@@ -29,7 +29,7 @@ def free_port() -> int:
         return int(s.getsockname()[1])
 
 
-def eventually(what: Callable[[], Any], within: float = 90.0) -> Any:
+def eventually(what: Callable[[], Any], within: float = 120.0) -> Any:
     deadline = time.monotonic() + within
     while True:
         with suppress(OSError, http.client.HTTPException):
@@ -137,5 +137,5 @@ class Installation:
 
     def manage(self, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [*MANAGE, *arguments], env=self.env | env, capture_output=True, text=True, timeout=90
+            [*MANAGE, *arguments], env=self.env | env, capture_output=True, text=True, timeout=120
         )

@@ -37,7 +37,7 @@ class Watching:
         for line in self._process.stdout:
             self._lines.put(line.rstrip("\n"))
 
-    def line(self, within: float = 20.0) -> str:
+    def line(self, within: float = 120.0) -> str:
         """The next line; queue.Empty when none came in time (seconds)."""
         return self._lines.get(timeout=within)
 
@@ -88,7 +88,7 @@ class Kubectl:
             input=text,
             capture_output=True,
             text=True,
-            timeout=90,
+            timeout=120,
         )
 
     def __call__(self, *arguments: str, stdin: Any = None, **env: str) -> str:

@@ -19,6 +19,17 @@ class Lag:
 
 
 @contextmanager
+def without_garbage() -> Iterator[None]:
+    """No collection within the block, so that what is measured is the work alone."""
+    gc.collect()
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+@contextmanager
 def measured_lag() -> Iterator[Lag]:
     lag = Lag()
 
@@ -30,10 +41,8 @@ def measured_lag() -> Iterator[Lag]:
             lag.longest, before = max(lag.longest, now - before), now
 
     probing = asyncio.create_task(probe())
-    gc.collect()
-    gc.disable()
     try:
-        yield lag
+        with without_garbage():
+            yield lag
     finally:
-        gc.enable()
         probing.cancel()

@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
+
+PATIENCE = 120.0
+"""Seconds after which something has not happened: for what never comes, not for what is slow."""
 
 
 async def until(what: Callable[[], object]) -> None:
     """Waits for what must happen, on a machine that may have other things to do. Raises
-    TimeoutError after two minutes."""
-    async with asyncio.timeout(120):
+    TimeoutError."""
+    async with asyncio.timeout(PATIENCE):
         while not what():  # noqa: ASYNC110  it may be true of anything, also of another process
+            await asyncio.sleep(0.01)
+
+
+async def until_true(what: Callable[[], Awaitable[object]]) -> None:
+    """As `until`, where it takes a question to know."""
+    async with asyncio.timeout(PATIENCE):
+        while not await what():  # noqa: ASYNC110  likewise
             await asyncio.sleep(0.01)

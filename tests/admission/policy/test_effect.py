@@ -21,6 +21,7 @@ from tests.support.api import serving
 from tests.support.fixtures import in_thread
 from tests.support.storage import numbers
 from tests.support.users import ROOT, authorizing
+from tests.support.waiting import PATIENCE
 
 NEVER = check("false", message="never")
 
@@ -57,7 +58,7 @@ async def test_another_worker_obeys_what_this_one_stored(
 
 async def _answered(policies: Policies, status: int) -> None:
     """Waits until a dry run has that answer."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         while (await policies.create(configmap("x"), f"{CONFIGMAPS}?dryRun=All"))[0] != status:  # noqa: ASYNC110  nothing tells of it
             await asyncio.sleep(0.01)
 
@@ -81,7 +82,7 @@ async def test_a_tenant_without_bindings_reads_no_policies(
         raise AssertionError("there is nothing to look at")
 
     monkeypatch.setattr("admission.policy.hooks._read", fail)
-    monkeypatch.setattr("admission.policy.validating.plan", fail)
+    monkeypatch.setattr("admission.policy.plugin.plan", fail)
     monkeypatch.setattr("admission.policy.mutating.plan", fail)
     await policies.made(configmap())
 

@@ -24,6 +24,7 @@ from admission.webhooks.errors import CallFailed
 from admission.webhooks.target import Target
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.objects import Object
+from tests.support.waiting import PATIENCE
 from tests.support.webhooks import Reply, Webhook, bundle, serving_context, webhook
 
 
@@ -226,7 +227,7 @@ async def test_names_that_never_answer_hold_up_their_tenant_alone(
         for host in ("slow1.example", "slow2.example", "hooks.example")
     ]
     await asyncio.sleep(0)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         assert await resolver.resolve(2, "hooks.example") == ["192.0.2.1"]
     assert not any(task.done() for task in held)
     end.set()

@@ -172,9 +172,10 @@ async def test_every_served_version_has_an_api_service_for_as_long_as_it_is_serv
         return True
 
     async def until(wanted: bool) -> None:
-        async with asyncio.timeout(60):
-            while await found() is not wanted:  # noqa: ASYNC110  likewise
-                await asyncio.sleep(0.01)
+        async def so() -> bool:
+            return await found() is wanted
+
+        await worker.until_true(so)
 
     await worker.create(DEFINITIONS, definition(SCHEMA))
     await until(True)

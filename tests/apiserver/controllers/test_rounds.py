@@ -10,6 +10,7 @@ from apiserver.controllers import rounds
 from apiserver.controllers.rounds import Rounds
 from apiserver.registry.scope import Tenant
 from apiserver.storage.errors import TenantGone, Unavailable
+from tests.support.waiting import PATIENCE
 
 TENANT = Tenant(1, "t")
 
@@ -21,7 +22,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 async def idle(under_test: Rounds) -> None:
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         while under_test.busy(TENANT.id):  # noqa: ASYNC110  it tells nobody when it ends
             await asyncio.sleep(0.001)
 
@@ -80,7 +81,7 @@ async def test_something_new_does_not_wait_for_the_pause(monkeypatch: pytest.Mon
 
     under_test = Rounds(look)
     under_test.start(TENANT, ["stuck"])
-    async with asyncio.timeout(30):
+    async with asyncio.timeout(PATIENCE):
         while not seen:  # noqa: ASYNC110  likewise
             await asyncio.sleep(0.001)
         under_test.start(TENANT, ["new"])

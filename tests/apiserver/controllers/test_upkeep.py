@@ -13,7 +13,7 @@ from admission.chain import Chain
 from admission.plugins.serviceaccount import ServiceAccount
 from apiserver.controllers import manager, rootca, serviceaccounts, systemnamespaces
 from apiserver.controllers.actions import Actions
-from apiserver.controllers.manager import Controllers
+from apiserver.controllers.manager import Controllers, Trust
 from apiserver.controllers.rootca import RootCertificate
 from apiserver.controllers.upkeep import TurnedOff
 from apiserver.errors import Forbidden
@@ -37,7 +37,7 @@ def controllers(
         return worker.tenant
 
     return Controllers(
-        worker.registry, store.database, tenant_of, "test", worker.controller, off, CA
+        worker.registry, store.database, tenant_of, "test", worker.controller, off, Trust(CA)
     )
 
 

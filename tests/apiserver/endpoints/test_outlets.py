@@ -16,6 +16,7 @@ from apiserver.endpoints.respond import BytesResponse, PartsResponse, send_respo
 from apiserver.registry.offload import ClientGone
 from apiserver.registry.scope import Tenant
 from apiserver.watch.turnover import Turnover
+from tests.support.waiting import PATIENCE
 
 BOUND = 10 * SLICE
 
@@ -116,7 +117,7 @@ async def test_an_answer_that_keeps_old_state_alive_ends_when_too_much_has_chang
     also = asyncio.create_task(stream(made, later))
     reading = asyncio.create_task(_trickle(keeps, later))
     with pytest.raises(ClientGone):
-        await asyncio.wait_for(writing, 20)
+        await asyncio.wait_for(writing, PATIENCE)
     assert keeps.aborted and not later.aborted
     for task in (also, reading):
         task.cancel()

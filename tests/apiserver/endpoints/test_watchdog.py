@@ -3,20 +3,22 @@ the database is away."""
 
 from __future__ import annotations
 
-import asyncio
 from types import SimpleNamespace
 from typing import Any
 
 from apiserver.authn.claims import Refused
 from apiserver.endpoints.watchdog import Right, Watchdog
 from apiserver.storage.errors import Unavailable
+from tests.support.waiting import until
 
 
 class Directory:
     def __init__(self) -> None:
         self.state, self.id, self.tokens, self.away = "active", 1, {"secret", "refused"}, False
+        self.asked = 0
 
     async def tenant(self, name: str) -> Any:
+        self.asked += 1
         if self.away:
             raise Unavailable("away")
         return SimpleNamespace(id=self.id, state=self.state)
@@ -34,6 +36,12 @@ class Watch:
         self.closed = True
 
 
+async def looked_at(directory: Directory, rights: int) -> None:
+    """At each of so many rights, in a round that began after the call."""
+    enough = directory.asked + 2 * rights + 1
+    await until(lambda: directory.asked >= enough)
+
+
 async def closed_after(change: Any, *rights: Right) -> list[bool]:
     directory = Directory()
     dog = Watchdog(directory, directory.identify, every=0.01)
@@ -41,14 +49,14 @@ async def closed_after(change: Any, *rights: Right) -> list[bool]:
     guards = [dog.guard(right, watch) for right, watch in zip(rights, watches, strict=True)]
     for guard in guards:
         guard.__enter__()
-    await asyncio.sleep(0.05)
+    await looked_at(directory, len(rights))
     assert not any(w.closed for w in watches)
     change(directory)
-    await asyncio.sleep(0.05)
+    await looked_at(directory, len(rights))
     for guard in guards:
         guard.__exit__(None, None, None)
-    await asyncio.sleep(0.05)
-    assert not dog._open and dog._looking is not None and dog._looking.done()
+    assert not dog._open and dog._looking is not None
+    await dog._looking
     return [w.closed for w in watches]
 
 

@@ -81,7 +81,7 @@ async def test_a_webhook_that_never_answers_holds_up_nobody_but_its_own(
         await never.wait()
         return await converting(review)
 
-    async with serving(store, tenant, seconds=0.5) as api, webhook(silent) as hook:
+    async with serving(store, tenant, seconds=3.0) as api, webhook(silent) as hook:
         await define(api, hook.config())
         await api.ok("POST", V1, widget("a", host="h"))
         waiting = asyncio.create_task(api("GET", f"{V2}/a"))

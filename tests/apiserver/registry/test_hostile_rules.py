@@ -13,6 +13,7 @@ from apiserver.storage.interface import Store
 from tests.apiserver.registry.test_custom_resources import FOOS, define, foo
 from tests.support.api import Api, serving
 from tests.support.definitions import definition
+from tests.support.stretch import without_garbage
 
 PAIRS = "[[1]]" + ".map(y, [y, y])" * 26
 
@@ -29,9 +30,10 @@ async def test_a_small_object_of_an_endless_rule(api: Api, monkeypatch: pytest.M
     schema = crd["spec"]["versions"][0]["schema"]["openAPIV3Schema"]
     schema["x-kubernetes-validations"] = [{"rule": f"{PAIRS} == {PAIRS}"}]
     await define(api, crd)
-    start = time.thread_time()
-    status, found = await api("POST", FOOS, foo())
-    assert time.thread_time() - start < 0.5
+    with without_garbage():
+        start = time.thread_time()
+        status, found = await api("POST", FOOS, foo())
+        assert time.thread_time() - start < 0.5
     assert status == 422
     assert "actual cost limit exceeded" in found["message"]
     assert (

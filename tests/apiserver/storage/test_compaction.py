@@ -20,6 +20,7 @@ from apiserver.storage.postgres import PostgresStore
 from apiserver.storage.tenants import Limits
 from tests.support.fixtures import in_thread, looking
 from tests.support.storage import create, delete, key, stored, update
+from tests.support.waiting import PATIENCE, until_true
 
 
 async def _history(store: PostgresStore, tenant: int, name: str, updates: int) -> Record:
@@ -120,28 +121,28 @@ async def test_due_follows_each_tenants_retention(store: PostgresStore, tenant: 
 async def test_one_process_at_a_time_compacts(store: PostgresStore, tenant: int) -> None:
     old = await _history(store, tenant, "a", 3)
     await _age(tenant, old.resource_version, hours=30)
-    assert await leases.acquire(store.database, compaction.LEASE, "other", 30)
+    assert await leases.acquire(store.database, compaction.LEASE, "other", PATIENCE)
     worker = asyncio.create_task(compact_forever(store.database, "me", every=0.05))
     await asyncio.sleep(0.2)
     assert len(await _versions(tenant)) == 4
     await leases.release(store.database, compaction.LEASE, "other")
-    for _ in range(100):
-        await asyncio.sleep(0.05)
-        if len(await _versions(tenant)) == 1:
-            break
+
+    async def compacted() -> bool:
+        return len(await _versions(tenant)) == 1
+
+    await until_true(compacted)
     worker.cancel()
     await leases.release(store.database, compaction.LEASE, "me")
     assert await _versions(tenant) == [old.resource_version]
 
 
 async def test_lease_passes_on_when_it_runs_out(store: PostgresStore) -> None:
-    assert await leases.acquire(store.database, "duty", "a", 0.1)
-    assert not await leases.acquire(store.database, "duty", "b", 5)
-    assert await leases.acquire(store.database, "duty", "a", 0.1)
-    await asyncio.sleep(0.15)
-    assert await leases.acquire(store.database, "duty", "b", 5)
+    assert await leases.acquire(store.database, "duty", "a", PATIENCE)
+    assert not await leases.acquire(store.database, "duty", "b", PATIENCE)
+    assert await leases.acquire(store.database, "duty", "a", 0.01)
+    await until_true(lambda: leases.acquire(store.database, "duty", "b", PATIENCE))
     await leases.release(store.database, "duty", "a")
-    assert not await leases.acquire(store.database, "duty", "a", 5)
+    assert not await leases.acquire(store.database, "duty", "a", PATIENCE)
     await leases.release(store.database, "duty", "b")
 
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import asyncio
+import itertools
+from contextlib import suppress
 
 import pytest
 from django.db import connection
@@ -13,6 +15,7 @@ from apiserver.storage.interface import Head
 from apiserver.storage.postgres import PostgresStore
 from tests.support.fixtures import looking
 from tests.support.storage import LEASES, create, key
+from tests.support.waiting import until_true
 
 
 async def test_readers_that_wait_share_one_query_but_never_an_older_one(
@@ -71,10 +74,14 @@ async def test_hints_reach_other_processes(
         changed.set()
 
     other.listen(listen)
-    for attempt in range(50):  # LISTEN may not have begun
-        version = await store.write(tenant, create(key(f"n{attempt}")))
-        await asyncio.sleep(0.02)
-        if heard.get(tenant) == version:
-            break
+    names = itertools.count()
+
+    async def told() -> bool:  # not at the first time, where LISTEN has not begun
+        version = await store.write(tenant, create(key(f"n{next(names)}")))
+        changed.clear()
+        with suppress(TimeoutError):
+            await asyncio.wait_for(changed.wait(), 0.2)
+        return heard.get(tenant) == version
+
+    await until_true(told)
     await other.close()
-    assert heard[tenant] == version

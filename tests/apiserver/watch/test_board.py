@@ -20,6 +20,7 @@ from apiserver.watch.board import FILE_SIZE, Board, decides, last_deciding
 from apiserver.watch.tail import Tail
 from apiserver.watch.watches import Watches
 from tests.support.storage import create, index
+from tests.support.waiting import PATIENCE
 
 NAMESPACES, PODS = GroupResource("", "namespaces"), GroupResource("", "pods")
 
@@ -116,7 +117,7 @@ async def test_nobody_waits_long_for_a_version_that_never_comes(
     board.tell(tenant, 10**6)
     await watches.heard(tenant)
     monkeypatch.setattr(watches_module, "HEARING", 3600.0)
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         await watches.heard(tenant)  # nor twice
     await watches.stop()
     board.close()

@@ -25,6 +25,7 @@ from tests.support.storage import (
     text,
     update,
 )
+from tests.support.waiting import PATIENCE, until
 from tests.support.watch import nothing, read, short
 
 
@@ -89,7 +90,7 @@ async def test_wait_for_a_version_that_comes_and_one_that_does_not(
     elsewhere: PostgresStore, watches: Watches, tenant: int
 ) -> None:
     head = (await watches.cache(tenant, CONFIGMAPS)).resource_version
-    waiting = asyncio.create_task(watches.wait_for(tenant, CONFIGMAPS, head + 2, 5))
+    waiting = asyncio.create_task(watches.wait_for(tenant, CONFIGMAPS, head + 2, PATIENCE))
     await elsewhere.write(tenant, create(key("a")))
     await asyncio.sleep(0.05)
     assert not waiting.done()
@@ -186,11 +187,10 @@ async def test_idle_tenants_leave_memory_and_watched_ones_stay(
     await watches.start()
     subscription = await watches.subscribe(tenant, CONFIGMAPS, after=None)
     await watches.cache(tenant, LEASES)
-    await asyncio.sleep(0.2)
-    assert watches.peek(tenant, LEASES) is None and watches.peek(tenant, CONFIGMAPS) is not None
+    await until(lambda: watches.peek(tenant, LEASES) is None)
+    assert watches.peek(tenant, CONFIGMAPS) is not None
     subscription.cancel()
-    await asyncio.sleep(0.2)
-    assert watches._tails == {}
+    await until(lambda: watches._tails == {})
     await store.write(tenant, create(key("a")))
     assert len(await watches.fresh(tenant, CONFIGMAPS)) == 1
     await watches.stop()
@@ -305,9 +305,7 @@ async def test_a_watcher_that_does_not_read_is_dropped_by_time(
     stalled, waiting = [await watches.subscribe(tenant, CONFIGMAPS, after=head) for _ in range(2)]
     await store.write(tenant, create(key("a")))
     await read(waiting, 1)
-    async with asyncio.timeout(60):
-        while stalled._error is None:  # noqa: ASYNC110  to read is what it must not do
-            await asyncio.sleep(0.01)
+    await until(lambda: stalled._error is not None)  # to read is what it must not do
     with pytest.raises(TooSlow):
         await stalled.next()
     await nothing(waiting, 0.01)
