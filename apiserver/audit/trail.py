@@ -124,13 +124,21 @@ class Trail:
         return orjson.dumps(_without_managers(obj))
 
     def entry(
-        self, key: ObjectKey, uid: str, code: int, annotations: Mapping[str, str], obj: Object
+        self,
+        key: ObjectKey,
+        uid: str,
+        code: int,
+        annotations: Mapping[str, str],
+        obj: Object,
+        size: int = 0,
     ) -> Entry:
         """Of a write that is about to be committed. annotations: beside the request's own; obj: as
-        it will be."""
+        it will be, ``size`` bytes as it is stored (large ones are not kept)."""
         reference = self.reference(name=key.name, namespace=key.namespace, uid=uid)
         status = {"metadata": {}, "code": code}
-        answer = self.body(obj) if self.keeps_response else None
+        answer: bytes | None = None
+        if self.keeps_response:
+            answer = self.body(obj) if size <= MOST_BYTES else b" " * (MOST_BYTES + 1)
         event = self._event(COMPLETE, status, reference, annotations, answer)
         user = "" if self.user is None else self.user.name
         return Entry(plain(user), plain(self.info.verb), code, event)

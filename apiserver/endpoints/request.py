@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, quote
 import orjson
 from django.http import HttpRequest
 
-from apiserver.audit.trail import Trail
+from apiserver.audit.trail import MOST_BYTES, Trail
 from apiserver.authn.clientcertificates import Presented
 from apiserver.authz.attributes import Decision
 from apiserver.endpoints.metric_types import Gauge
@@ -179,6 +179,8 @@ class ApiRequest(HttpRequest):
         """The body as an audit event shows it; None where it was not read, or is no JSON."""
         stream: BytesIO | None = self.__dict__.get("_stream")
         data = b"" if stream is None else stream.getvalue()
+        if len(data) > MOST_BYTES:
+            return data  # too much to be kept, so nobody looks at it
         try:
             return orjson.dumps(orjson.loads(data)) if data else None
         except orjson.JSONDecodeError:
