@@ -319,8 +319,27 @@ async def test_writes_that_come_together_are_told_apart(world: World) -> None:
     codes = await asyncio.gather(*map(one, range(30)))
     entries = await world.entries()
     assert sorted(codes) == [201] * 15 + [409] * 15 == sorted(e["code"] for e in entries)
-    made = [e for e in entries if e["version"]]
-    assert len({e["version"] for e in made}) == len({e["name"] for e in made}) == 15
+    made = {e["version"]: e["name"] for e in entries if e["version"]}
+    listed = (await world.api.ok("GET", MAPS, authorization="Bearer ann"))["items"]
+    stored = {int(o["metadata"]["resourceVersion"]): o["metadata"]["name"] for o in listed}
+    assert made == stored
+
+
+async def test_a_batch_whose_first_write_is_refused_keeps_entries_and_versions_together(
+    store: PostgresStore, tenant: int
+) -> None:
+    await store.write(tenant, create(key("a", "ns")))
+    blocker = asyncio.create_task(store.write(tenant, create(key("b", "ns"))))
+    await asyncio.sleep(0)  # while this one is committed the others gather
+    names = ("a", "c", "a", "d")
+    versions = await asyncio.gather(
+        *(store.write(tenant, create(key(name, "ns"))) for name in names), return_exceptions=True
+    )
+    await blocker
+    made = {e["version"]: e["name"] for e in await rows(store, tenant)}
+    assert {made[v] for v in versions if isinstance(v, int)} == {"c", "d"}
+    assert [made.get(v) for v in versions if isinstance(v, int)] == ["c", "d"]
+    assert len(made) == 4
 
 
 async def test_a_watch_begins_and_ends(full: World) -> None:
