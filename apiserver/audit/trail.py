@@ -259,7 +259,7 @@ def cut(text: str, most: int) -> str:
 
 def micro_time(seconds: float) -> str:
     """RFC 3339 with six digits, as metav1.MicroTime."""
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="microseconds")[:-6] + "Z"
 
 
 def plain(text: str) -> str:

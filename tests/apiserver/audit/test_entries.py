@@ -21,6 +21,7 @@ from apiserver.storage.auditlog import AuditLog
 from apiserver.storage.postgres import PostgresStore
 from apiserver.user import User
 from tests.support.api import TYPES, Api, serving
+from tests.support.auditrows import rows
 from tests.support.storage import create, key
 
 MAPS = "/api/v1/namespaces/ns/configmaps"
@@ -84,24 +85,6 @@ class World:
 
     async def head(self) -> int:
         return await self.store.head(self.api.tenant.id)
-
-
-async def rows(store: PostgresStore, tenant: int, **columns: Any) -> list[dict[str, Any]]:
-    where = " AND ".join(f"{name} = %s" for name in columns) or "true"
-
-    async def query(connection: Any) -> Any:
-        return await (
-            await connection.execute(
-                "SELECT resource_version, user_name, verb, code, api_group, resource, namespace, "
-                "name, data::text FROM audit_entries "
-                f"WHERE {where} ORDER BY at, resource_version",
-                list(columns.values()),
-            )
-        ).fetchall()
-
-    names = ("version", "user", "verb", "code", "group", "resource", "namespace", "name", "data")
-    found = await store.database.read_within(tenant, query)
-    return [dict(zip(names, row, strict=True)) | {"data": orjson.loads(row[-1])} for row in found]
 
 
 FULL = parse(
