@@ -135,9 +135,12 @@ class Trail:
         """Of a write that is about to be committed. annotations: beside the request's own; obj: as
         it will be, ``size`` bytes as it is stored (large ones are not kept)."""
         reference = self.reference(name=key.name, namespace=key.namespace, uid=uid)
+        own = reference is not None and self.info.resource == key.resource
+        if not own:  # what else the request changes, a budget that an eviction counts in
+            reference = _reference_of(key, uid)
         status = {"metadata": {}, "code": code}
         answer: bytes | None = None
-        if self.keeps_response:
+        if self.keeps_response and own:
             answer = self.body(obj) if size <= MOST_BYTES else b" " * (MOST_BYTES + 1)
         event = self._event(COMPLETE, status, reference, annotations, answer)
         user = "" if self.user is None else self.user.name
@@ -226,6 +229,17 @@ class Trail:
             notes[TRUNCATED] = "true"
             return {}
         return {name: orjson.Fragment(body) for name, body in there.items()}
+
+
+def _reference_of(key: ObjectKey, uid: str) -> dict[str, str]:
+    reference = {
+        "resource": key.resource,
+        "namespace": key.namespace,
+        "name": key.name,
+        "uid": uid,
+        "apiGroup": key.group,
+    }
+    return {k: v for k, v in reference.items() if v}
 
 
 def _without_managers(obj: Object) -> Object:

@@ -56,7 +56,7 @@ class ApiRequest(HttpRequest):
     policy wants nothing; sender: who sends it, before impersonation, None where nobody could be
     told; meant: the tenant that it names, entered or not; failed: why it was refused; panicked: by
     an error of the server; decision: the authorizer's last; received: when it came, in seconds
-    since 1970; streamed_code: of an answer that a view has sent itself.
+    since 1970; streamed_code: of an answer that a view has sent itself, for the audit log.
 
     authorized: set by `filters.authorization.authorize` alone, for `rest.FilterPermission`. A flag
     and nothing that authorization returns, because it speaks against views that somebody routes

@@ -21,7 +21,7 @@ POLICY = {
         {"level": "Metadata"},
     ],
 }
-TURNS = 4
+TURNS = 8
 
 
 def prepare(bench: Bench) -> None:
@@ -57,7 +57,7 @@ async def _creates(bench: Bench, space: str, turn: int) -> Measure:
         done = await drive(
             bench.site,
             bench.clients,
-            bench.seconds / 2,
+            bench.seconds / 4,
             lambda c, n: request(
                 bench.site, "POST", path, head + b"t%d-%03d-%06d" % (turn, c, n) + tail
             ),

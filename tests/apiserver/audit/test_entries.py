@@ -15,9 +15,12 @@ from admission.attributes import Attributes as Admission
 from admission.chain import Chain
 from apiserver.audit.policy import Policy, parse
 from apiserver.audit.recorder import Recorder
+from apiserver.audit.trail import Trail
 from apiserver.authz.attributes import Attributes, Decision
 from apiserver.errors import Forbidden
+from apiserver.request import parse_request
 from apiserver.storage.auditlog import AuditLog
+from apiserver.storage.interface import ObjectKey
 from apiserver.storage.postgres import PostgresStore
 from apiserver.user import User
 from tests.support.api import TYPES, Api, serving
@@ -336,3 +339,22 @@ async def test_a_watch_begins_and_ends(full: World) -> None:
         "ResponseComplete",
     ]
     assert {verb for _, verb in stages} == {"watch"}
+
+
+def test_what_else_a_request_changes_goes_by_its_own_name_without_bodies() -> None:
+    info = parse_request("POST", "/api/v1/namespaces/ns/pods/p/eviction")
+    trail = Trail(FULL.rules[0].verdict, "default", info, User("ann"), audit_id="x")
+    budget = ObjectKey("policy", "poddisruptionbudgets", "ns", "budget")
+    pod = ObjectKey("", "pods", "ns", "p")
+    other, own = (
+        orjson.loads(trail.entry(k, "uid", 200, {}, {"metadata": {}}).data) for k in (budget, pod)
+    )
+    assert other["objectRef"] == {
+        "resource": "poddisruptionbudgets",
+        "namespace": "ns",
+        "name": "budget",
+        "uid": "uid",
+        "apiGroup": "policy",
+    }
+    assert "responseObject" not in other and "responseObject" in own
+    assert (own["objectRef"]["name"], own["objectRef"]["subresource"]) == ("p", "eviction")
