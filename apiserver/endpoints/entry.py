@@ -42,6 +42,8 @@ Application = Callable[[Message, Receive, Send], Awaitable[None]]
 
 PROBE_PATIENCE = 1.0
 """Seconds for which a probe waits for what other requests need."""
+GONE = 499
+"""What the audit log says of a request that nobody waited for, as others do."""
 CONSOLE_PREFIXES = ("/admin", "/static/", "/favicon.ico")
 
 
@@ -124,6 +126,7 @@ class Entry(ProtocolTypeRouter):  # type: ignore[misc]  # Channels has no types
             view = await self._filters(server, request)
             return await view(server, request, send)
         except ClientGone:
+            request.streamed_code = GONE
             return None
         except Exception as e:
             return failure(request, e)

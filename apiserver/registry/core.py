@@ -167,7 +167,7 @@ class Registry:
         else:
             code = 201 if write.operation == "create" or trail.info.verb == "create" else 200
             notes = {MANAGER: manager, ON_BEHALF: scope.cause, **annotations}
-            write.audit = trail.entry(write.key, write.uid, code, notes, obj)
+            write.audit = trail.entry(write.key, write.uid, code, notes, obj, len(write.data))
         version = await self.store.write(scope.tenant.id, write)
         trail.committed(write.key.name, write.uid, version)
         return version
