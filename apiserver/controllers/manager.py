@@ -39,6 +39,7 @@ from apiserver.controllers.requestcleaner import RequestCleaner
 from apiserver.controllers.rootca import RootCertificate
 from apiserver.controllers.servers import Servers
 from apiserver.controllers.serviceaccounts import NAMESPACES, DefaultAccount
+from apiserver.controllers.serviceaddresses import ServiceAddresses
 from apiserver.controllers.systemnamespaces import SystemNamespaces
 from apiserver.controllers.turns import Turns
 from apiserver.controllers.upkeep import Keeper, TurnedOff, Upkeep
@@ -48,7 +49,9 @@ from apiserver.registry.core import Registry
 from apiserver.registry.definitions import DEFINITIONS
 from apiserver.registry.quota import Quotas
 from apiserver.registry.scope import Tenant
+from apiserver.registry.services import SERVICES
 from apiserver.storage import leases
+from apiserver.storage.addresses import Addresses
 from apiserver.storage.errors import StorageError
 from apiserver.storage.interface import Event, ObjectKey, Record
 from apiserver.storage.pool import Database
@@ -134,6 +137,7 @@ class Controllers:
         registry.store.observe(self._upkeep.committed)
         for resource, own_name, controller in IN_EVERY_NAMESPACE:
             registry.supplies[resource, own_name] = partial(self._supply, controller)
+        registry.followers[SERVICES] = self._service_created
 
     def _keepers(self, registry: Registry, trust: Trust) -> list[Keeper]:
         keepers: list[Keeper] = [
@@ -147,6 +151,7 @@ class Controllers:
             BootstrapRoles(self._actions, self._relations),
             LocalServices(self._actions, self._relations),
             DanglingSchemas(self._actions, self._relations),
+            ServiceAddresses(self._actions, self._relations, Addresses(self._database)),
             RequestApprover(self._actions, self._relations),
             RequestCleaner(self._actions, self._relations),
             QuotaStatus(Quotas(registry.store, registry.catalog), self._relations),
@@ -178,15 +183,27 @@ class Controllers:
     async def _supply(self, controller: str, tenant: Tenant, name: str) -> None:
         """So a pod that is created right after its namespace is not refused. What does not come in
         time, or fails, is followed up as any other event."""
+
+        async def supply() -> None:
+            namespace = await self._actions.get(tenant, ObjectKey(*NAMESPACES, "", name))
+            if namespace is not None and _age(namespace) < NEW:
+                await self._upkeep.at_once(tenant, controller, name)
+
+        await self._soon(supply())
+
+    async def _soon(self, work: Awaitable[None]) -> None:
         try:
             async with asyncio.timeout(WITH_NAMESPACE):
-                namespace = await self._actions.get(tenant, ObjectKey(*NAMESPACES, "", name))
-                if namespace is not None and _age(namespace) < NEW:
-                    await self._upkeep.at_once(tenant, controller, name)
+                await work
         except (ApiError, StorageError, TimeoutError) as e:
-            log.info("a new namespace is not complete yet: %s", e)
+            log.info("a new object is not complete yet: %s", e)
         except Exception:
-            log.exception("a new namespace is not complete yet")
+            log.exception("a new object is not complete yet")
+
+    async def _service_created(self, tenant: Tenant, key: ObjectKey) -> None:
+        """So whoever creates a Service finds its IPAddress; else that comes a moment later."""
+        place = f"{key.namespace}/{key.name}"
+        await self._soon(self._upkeep.at_once(tenant, ServiceAddresses.controller, place))
 
     # --- follow-ups -------------------------------------------------------------------------------
     def _committed(self, tenant: int, events: Sequence[Event]) -> None:

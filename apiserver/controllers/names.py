@@ -18,6 +18,7 @@ AUTOREGISTRATION = "kube-apiserver-autoregistration-controller"
 EVENT_TTL = "event-ttl-controller"
 OWN_SERVICE = "kubernetes-service-controller"
 OWN_LEASE = "kube-apiserver-identity-lease-controller"
+ADDRESSES = "service-ip-repair-controller"
 FLOW_SCHEMAS = "priority-and-fairness-config-controller"
 REQUEST_SIGNING = "certificatesigningrequest-signing-controller"
 REQUEST_APPROVING = "certificatesigningrequest-approving-controller"
@@ -38,6 +39,7 @@ CONTROLLERS = (
     AUTOREGISTRATION,
     EVENT_TTL,
     FLOW_SCHEMAS,
+    ADDRESSES,
     OWN_SERVICE,
     OWN_LEASE,
     REQUEST_SIGNING,

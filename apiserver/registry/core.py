@@ -90,12 +90,17 @@ Supply = Callable[[Tenant, str], Awaitable[None]]
 """Makes what a new namespace lacks: (tenant, the namespace's name)."""
 
 
+Follower = Callable[[Tenant, ObjectKey], Awaitable[None]]
+"""Does what comes with a new object, before whoever created it is answered. Raises nothing."""
+
+
 @dataclass(slots=True)
 class Registry:
     """hooks: by storage GroupResource; manager: the FieldManager of a resource; sign: keyed hash of
     a message; index: labels and selectable fields of a stored object; gates: those of declarative
     validation; webhooks: who calls them; supplies: by storage GroupResource and name, who makes
-    what every namespace has and a new one may not have yet; audit: what is kept of requests and
+    what every namespace has and a new one may not have yet; followers: by storage
+    GroupResource, who does what comes with a new object; audit: what is kept of requests and
     writes."""
 
     store: Store
@@ -109,6 +114,7 @@ class Registry:
     gates: Gates = DEFAULT_GATES
     webhooks: WebhookClient = field(default_factory=WebhookClient)
     supplies: dict[tuple[GroupResource, str], Supply] = field(default_factory=dict)
+    followers: dict[GroupResource, Follower] = field(default_factory=dict)
     audit: Recorder = field(default_factory=Recorder)
     converter: Converter = field(init=False)
 

@@ -206,4 +206,7 @@ async def commit(
         written = await w.registry.write(
             scope, write, form.shown, w.attributes.audit, w.request.manager
         )
+    follower = w.registry.followers.get(resource.storage) if w.target is NEW else None
+    if follower is not None:
+        await follower(scope.tenant, key)
     return Stored.of_write(resource, scope.version, form, written)
