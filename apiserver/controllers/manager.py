@@ -26,6 +26,7 @@ from apiserver.controllers.batches import Backoff, Batches, SeenReferences
 from apiserver.controllers.bootstrap import BootstrapRoles, LocalServices
 from apiserver.controllers.certificaterequests import RequestApprover, RequestSigner
 from apiserver.controllers.crd import DefinitionController
+from apiserver.controllers.defaultrange import DefaultRange
 from apiserver.controllers.finishedjobs import FinishedJobs
 from apiserver.controllers.flowschemas import DanglingSchemas
 from apiserver.controllers.frontproxyca import FrontProxyAuthority
@@ -151,6 +152,7 @@ class Controllers:
             BootstrapRoles(self._actions, self._relations),
             LocalServices(self._actions, self._relations),
             DanglingSchemas(self._actions, self._relations),
+            DefaultRange(self._actions, self._relations),
             ServiceAddresses(self._actions, self._relations, Addresses(self._database)),
             RequestApprover(self._actions, self._relations),
             RequestCleaner(self._actions, self._relations),

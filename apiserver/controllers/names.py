@@ -19,6 +19,7 @@ EVENT_TTL = "event-ttl-controller"
 OWN_SERVICE = "kubernetes-service-controller"
 OWN_LEASE = "kube-apiserver-identity-lease-controller"
 ADDRESSES = "service-ip-repair-controller"
+SERVICE_RANGE = "kubernetes-service-cidr-controller"
 FLOW_SCHEMAS = "priority-and-fairness-config-controller"
 REQUEST_SIGNING = "certificatesigningrequest-signing-controller"
 REQUEST_APPROVING = "certificatesigningrequest-approving-controller"
@@ -39,6 +40,7 @@ CONTROLLERS = (
     AUTOREGISTRATION,
     EVENT_TTL,
     FLOW_SCHEMAS,
+    SERVICE_RANGE,
     ADDRESSES,
     OWN_SERVICE,
     OWN_LEASE,
