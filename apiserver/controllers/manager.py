@@ -45,6 +45,7 @@ from apiserver.controllers.systemnamespaces import SystemNamespaces
 from apiserver.controllers.turns import Turns
 from apiserver.controllers.upkeep import Keeper, TurnedOff, Upkeep
 from apiserver.errors import ApiError
+from apiserver.kinds.core.service_allocation import cluster_ips_of
 from apiserver.meta.objects import Object
 from apiserver.registry.core import Registry
 from apiserver.registry.definitions import DEFINITIONS
@@ -124,6 +125,7 @@ class Controllers:
         self._definitions, self._servers = definitions, servers
         self._relations = Relations(database)
         self._actions = Actions(registry)
+        self._addresses = ServiceAddresses(self._actions, self._relations, Addresses(database))
         self._garbage = GarbageCollector(self._actions, self._relations)
         self._tasks: dict[tuple[int, ObjectKey, str, Duty], asyncio.Task[None]] = {}
         self._gone, self._owned = Batches[Identity](), Batches[None]()
@@ -153,7 +155,7 @@ class Controllers:
             LocalServices(self._actions, self._relations),
             DanglingSchemas(self._actions, self._relations),
             DefaultRange(self._actions, self._relations),
-            ServiceAddresses(self._actions, self._relations, Addresses(self._database)),
+            self._addresses,
             RequestApprover(self._actions, self._relations),
             RequestCleaner(self._actions, self._relations),
             QuotaStatus(Quotas(registry.store, registry.catalog), self._relations),
@@ -202,10 +204,14 @@ class Controllers:
         except Exception:
             log.exception("a new object is not complete yet")
 
-    async def _service_created(self, tenant: Tenant, key: ObjectKey) -> None:
+    async def _service_created(self, tenant: Tenant, key: ObjectKey, service: Object) -> None:
         """So whoever creates a Service finds its IPAddress; else that comes a moment later."""
-        place = f"{key.namespace}/{key.name}"
-        await self._soon(self._upkeep.at_once(tenant, ServiceAddresses.controller, place))
+
+        async def born() -> None:
+            if names.ADDRESSES not in await self._turned_off(tenant.id):
+                await self._addresses.born(tenant, key, cluster_ips_of(service))
+
+        await self._soon(born())
 
     # --- follow-ups -------------------------------------------------------------------------------
     def _committed(self, tenant: int, events: Sequence[Event]) -> None:

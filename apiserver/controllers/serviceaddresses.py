@@ -27,6 +27,8 @@ from apiserver.storage.interface import Event, ObjectKey
 from apiserver.storage.relations import Relations
 
 MANAGER = "kube-apiserver"
+SETTLE = 1.0
+"""Seconds until a look at a Service whose IPAddress should have come with it."""
 RESTORE = 1.0
 """Seconds after which an IPAddress that was deleted comes back."""
 
@@ -51,7 +53,14 @@ class ServiceAddresses:
         if event.type == "DELETED":
             return (held[0], 0.0) if held else None  # there is one family of addresses
         gave_up = event.type == "MODIFIED" and b'"ExternalName"' in data
-        return (f"{key.namespace}/{key.name}", 0.0) if held or gave_up else None
+        return (f"{key.namespace}/{key.name}", SETTLE) if held or gave_up else None
+
+    async def born(self, tenant: Tenant, key: ObjectKey, held: Sequence[str]) -> None:
+        """A Service has just been stored with these addresses; a look at it follows."""
+        for address in held:
+            wanted = ip_address(key, address)
+            place = ObjectKey(*ADDRESSES, "", address)
+            await self._actions.ensure(tenant, place, wanted, MANAGER, absent=True)
 
     async def look(self, tenant: Tenant, name: str) -> float | None:
         namespace, slash, service_name = name.partition("/")

@@ -90,8 +90,9 @@ Supply = Callable[[Tenant, str], Awaitable[None]]
 """Makes what a new namespace lacks: (tenant, the namespace's name)."""
 
 
-Follower = Callable[[Tenant, ObjectKey], Awaitable[None]]
-"""Does what comes with a new object, before whoever created it is answered. Raises nothing."""
+Follower = Callable[[Tenant, ObjectKey, Object], Awaitable[None]]
+"""Does what comes with a new object that claims something, before whoever created it is answered.
+Raises nothing."""
 
 
 @dataclass(slots=True)

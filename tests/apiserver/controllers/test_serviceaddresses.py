@@ -43,7 +43,8 @@ def controllers(worker: Worker, off: TurnedOff = nothing_off) -> Controllers:
 
 @pytest_asyncio.fixture
 async def kept(worker: Worker, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Worker]:
-    monkeypatch.setattr(serviceaddresses, "RESTORE", 0.02)
+    for pause in ("RESTORE", "SETTLE"):
+        monkeypatch.setattr(serviceaddresses, pause, 0.02)
     some = controllers(hooked(worker))
     yield worker
     await some.stop()
@@ -127,7 +128,11 @@ async def test_an_address_goes_from_one_service_to_the_next_at_once(kept: Worker
     ip = (await kept.create(SERVICES, service()))["spec"]["clusterIP"]
     await kept.delete(SERVICES, "s")
     await kept.create(SERVICES, service("next", clusterIP=ip))
-    assert await addresses(kept) == {ip: "next"}
+
+    async def next_one() -> bool:
+        return await addresses(kept) == {ip: "next"}
+
+    await kept.until_true(next_one)
 
 
 async def test_an_address_that_somebody_has_set_aside_is_given_to_no_service(kept: Worker) -> None:
