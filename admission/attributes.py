@@ -54,6 +54,12 @@ class Lookup(Protocol):
         """All objects of a resource, of one namespace or (namespace "") of all. The sequence is the
         same one until an object changes."""
 
+    async def first(
+        self, resource: GroupResource, namespace: str, most: int
+    ) -> tuple[Sequence[Object], int]:
+        """Up to ``most`` of `list`, in key order, and how many there are. Others may use the loop
+        meanwhile."""
+
     async def select(
         self, resource: GroupResource, namespace: str, selector: LabelSelector, most: int
     ) -> Sequence[Object]:
@@ -130,7 +136,8 @@ class Attributes:
 
     Mutating plugins change ``object``, in place or by setting another one. warnings: texts for
     Warning headers; audit: what policies and webhooks tell the audit log (`annotate`);
-    reinvocation: of the mutating run at hand."""
+    reinvocation: of the mutating run at hand; charged: whether a quota of the namespace was charged
+    for the write."""
 
     tenant: int
     operation: Operation
@@ -149,6 +156,7 @@ class Attributes:
     audit: dict[str, str] = field(default_factory=dict)
     reinvocation: Reinvocation = field(default_factory=Reinvocation)
     bounds: Bounds = UNBOUNDED
+    charged: bool = False
 
     group_resource: GroupResource = field(init=False)
     """Of ``resource``; every plugin asks for it."""

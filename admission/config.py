@@ -74,6 +74,10 @@ class Section:
         """Empty where the field is absent."""
         return Section(self._take(name, {}), self.at(name))
 
+    def document(self, name: str) -> Section:
+        """As `section`; its fields are named as if it stood alone."""
+        return Section(self._take(name, {}))
+
     def pairs(self, name: str) -> Mapping[str, str]:
         value = self._take(name, {})
         if not isinstance(value, Mapping) or not all(isinstance(v, str) for v in value.values()):

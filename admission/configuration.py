@@ -55,7 +55,7 @@ def read(document: Section, files: Files) -> Configurations:
         if name in seen:
             raise plugin.wrong("name", f'"{name}" is there twice')
         seen.add(name)
-        path, section = plugin.text("path"), plugin.section("configuration")
+        path, section = plugin.text("path"), plugin.document("configuration")
         try:
             found = _READERS[name](files.document(path) if path else section, files, found)
         except ConfigError as error:
@@ -71,7 +71,7 @@ def _images(section: Section, files: Files, found: Configurations) -> Configurat
     if not path:
         raise policy.wrong("kubeConfigFile", "must be set")
     section.end()
-    images = imagepolicy.Configuration.read(policy, files.document(path), files.read)
+    images = imagepolicy.Configuration.read(policy, path, files.document(path), files.read)
     return replace(found, images=images)
 
 

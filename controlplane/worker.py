@@ -14,8 +14,8 @@ from contextlib import suppress
 import uvicorn
 
 from controlplane import environment
-from controlplane.certificates import ServingFiles
-from controlplane.serving import servername
+from controlplane.certificates import ServingFiles, client_authorities
+from controlplane.serving import clientcertificates, servername
 from controlplane.serving.acceptor import Acceptor
 from controlplane.serving.connections import Connections, Seat
 from controlplane.serving.heartbeat import Heartbeat
@@ -71,6 +71,7 @@ class WorkerServer(uvicorn.Server):
         assert sockets and context is not None
         if environment.domain("TENANT_DOMAIN"):
             servername.note_in(context)
+        clientcertificates.ask(context, client_authorities())
         acceptors = [Acceptor(sock, context, self._connections, self._protocol) for sock in sockets]
         for acceptor in acceptors:
             acceptor.start()

@@ -6,14 +6,14 @@ from __future__ import annotations
 import logging
 import time
 from collections import OrderedDict
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import orjson
 
 from admission.attributes import Attributes, Lookup
-from admission.config import Section
+from admission.config import ConfigError, Section
 from admission.objects import PODS, WRITES
 from admission.webhooks.errors import CallFailed
 from admission.webhooks.kubeconfig import Backend, ReadFile
@@ -43,14 +43,19 @@ class Configuration:
     default_allow: bool
 
     @classmethod
-    def read(cls, section: Section, document: Section, file: ReadFile) -> Configuration:
-        """``section``: with imagePolicy; ``document``: its kubeconfig. Raises ConfigError."""
+    def read(cls, section: Section, path: str, document: Section, file: ReadFile) -> Configuration:
+        """``section``: imagePolicy; ``document``: the kubeconfig at ``path``. Raises
+        ConfigError."""
         allow = _seconds(section, "allowTTL", 1.0, 300.0, (1, 1800))
         deny = _seconds(section, "denyTTL", 1.0, 30.0, (1, 1800))
         pause = _seconds(section, "retryBackoff", 0.001, 0.5, (0, 300))
         default = section.flag("defaultAllow")
         section.end()
-        return cls(read_kubeconfig(document, file), allow, deny, pause, default)
+        try:
+            backend = read_kubeconfig(document, file)
+        except ConfigError as error:
+            raise ConfigError(f"{path}: {error}") from None
+        return cls(backend, allow, deny, pause, default)
 
 
 def _seconds(
@@ -69,11 +74,14 @@ def _seconds(
 class ImagePolicyWebhook:
     name = "ImagePolicyWebhook"
 
-    def __init__(self, configuration: Configuration | None, reviewer: Reviewer | None = None):
+    def __init__(
+        self, configuration: Configuration | None, clock: Callable[[], float] = time.monotonic
+    ) -> None:
         """``configuration``: None only where nobody asks for the plugin."""
+        self._clock = clock
         self._configuration = configuration
-        self._reviewer = reviewer
-        if configuration is not None and reviewer is None:
+        self._reviewer: Reviewer | None = None
+        if configuration is not None:
             self._reviewer = Reviewer(configuration.backend, configuration.retry_backoff)
         self._kept: OrderedDict[tuple[int, bytes], tuple[float, Mapping[str, Any]]] = OrderedDict()
         self._of_tenant: dict[int, int] = {}
@@ -125,7 +133,7 @@ class ImagePolicyWebhook:
     # --- what is known ----------------------------------------------------------------------------
     def _known(self, key: tuple[int, bytes]) -> Mapping[str, Any] | None:
         until, status = self._kept.get(key, (0.0, None))
-        if status is not None and until <= time.monotonic():
+        if status is not None and until <= self._clock():
             self._drop(key)
             return None
         return status
@@ -139,7 +147,7 @@ class ImagePolicyWebhook:
             self._drop(next(other for other in self._kept if other[0] == tenant))
         elif len(self._kept) >= KEPT:
             self._drop(next(iter(self._kept)))
-        self._kept[key] = time.monotonic() + seconds, status
+        self._kept[key] = self._clock() + seconds, status
         self._of_tenant[tenant] = self._of_tenant.get(tenant, 0) + 1
 
     def _drop(self, key: tuple[int, bytes]) -> None:

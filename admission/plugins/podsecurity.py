@@ -34,7 +34,8 @@ _TEMPLATES = {
 _IGNORED = frozenset(
     {"exec", "attach", "binding", "eviction", "log", "portforward", "proxy", "status"}
 )
-_MOST_PODS = 3000
+_MOST_PODS, _MOST_LOOKED_AT = 3000, 9000
+"""Pods that are checked, and those among which they are chosen."""
 _SECONDS = 1.0
 _AT_A_TIME = 50
 """Pods checked before others may use the loop."""
@@ -191,16 +192,17 @@ class PodSecurity:
         if name in self._configuration.namespaces:
             attributes.warnings.extend(_ignored(name, asked, defaults, labels))
         elif before is not None:
-            pods = await lookup.list(PODS, name)
-            attributes.warnings.extend(await self._existing(name, asked.enforce, pods))
+            pods = await lookup.first(PODS, name, _MOST_LOOKED_AT)
+            attributes.warnings.extend(await self._existing(name, asked.enforce, *pods))
 
     async def _existing(
-        self, namespace: str, enforce: LevelVersion, pods: Sequence[Object]
+        self, namespace: str, enforce: LevelVersion, pods: Sequence[Object], total: int
     ) -> list[str]:
-        """Warnings about pods that a new level would refuse."""
+        """Warnings about pods that a new level would refuse. ``pods``: the first of ``total``."""
         deadline = time.monotonic() + _SECONDS
         first: dict[str, list[str]] = {}
         checked, ordered = 0, self._prioritized(pods)
+        total += len(ordered) - len(pods)  # less those that are exempt
         for pod in ordered[:_MOST_PODS]:
             if checked and checked % _AT_A_TIME == 0:
                 await asyncio.sleep(0)
@@ -211,10 +213,10 @@ class PodSecurity:
                 first.setdefault(verdict.reason, []).append(pod["metadata"]["name"])
             checked += 1
         warnings = []
-        if checked < len(ordered):
+        if checked < total:
             warnings.append(
                 f"new PodSecurity enforce level only checked against the first {checked} of "
-                f"{len(ordered)} existing pods"
+                f"{total} existing pods"
             )
         if first:
             warnings.append(
@@ -229,7 +231,7 @@ class PodSecurity:
         more: list[Object] = []
         controllers: set[str] = set()
         for pod in pods:
-            if self._exempt(Pod(pod["metadata"], pod["spec"])):
+            if pod["spec"].get("runtimeClassName") in self._configuration.runtime_classes:
                 continue
             owners = pod["metadata"].get("ownerReferences") or ()
             controller = next((o.get("uid") for o in owners if o.get("controller")), None)

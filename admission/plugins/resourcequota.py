@@ -101,6 +101,7 @@ class ResourceQuota:
                     quotas = await _fresh(lookup, quotas)
                     left = [q for q in quotas if q["metadata"]["name"] not in charged]
                 for quota, used in _charges(attributes, left, self._limited):
+                    attributes.charged = True
                     await self._store.charge(attributes.tenant, quota, used)
                     charged.add(quota["metadata"]["name"])
             except Conflict:

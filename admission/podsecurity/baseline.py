@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from typing import Any
 
 from admission.podsecurity.pods import Check, Pod, Violation, containers_of, plural, quoted
@@ -30,16 +30,7 @@ SYSCTLS = frozenset(
 
 
 def app_armor(pod: Pod) -> Violation | None:
-    values: set[str] = set()
-
-    def bad(context: Mapping[str, Any]) -> bool:
-        profile = context.get("appArmorProfile")
-        if profile is None or profile.get("type") in _CONFINED:
-            return False
-        values.add(profile.get("type", ""))
-        return True
-
-    setters = pod.setters(bad)
+    setters, values = pod.setting(lambda context: _unconfined(context, "appArmorProfile"))
     annotations = sorted(
         f"{name}={go_quote(value)}"
         for name, value in pod.annotations.items()
@@ -47,7 +38,7 @@ def app_armor(pod: Pod) -> Violation | None:
     )
     if not setters and not annotations:
         return None
-    listed = [*sorted(values), *annotations]
+    listed = [*values, *annotations]
     if annotations:
         setters += " and " * bool(setters) + plural("annotation", annotations)
     return Violation(
@@ -60,21 +51,25 @@ def _allowed_app_armor(value: str) -> bool:
     return value in ("", "runtime/default") or value.startswith("localhost/")
 
 
+def _unconfined(context: Mapping[str, Any], member: str) -> Collection[str]:
+    """The type of a profile that confines nothing."""
+    profile = context.get(member)
+    return () if profile is None or profile.get("type") in _CONFINED else (profile.get("type", ""),)
+
+
 def capabilities(pod: Pod) -> Violation | None:
-    added: set[str] = set()
-
-    def bad(context: Mapping[str, Any]) -> bool:
-        extra = set((context.get("capabilities") or {}).get("add") or ()) - _CAPABILITIES
-        added.update(extra)
-        return bool(extra)
-
-    if not (names := pod.where(bad)):
+    names, added = pod.having(lambda context: added_capabilities(context) - _CAPABILITIES)
+    if not names:
         return None
     return Violation(
         "non-default capabilities",
-        f"{containers_of(names)} must not include {quoted(sorted(added))} in "
+        f"{containers_of(names)} must not include {quoted(added)} in "
         f"securityContext.capabilities.add",
     )
+
+
+def added_capabilities(context: Mapping[str, Any]) -> set[str]:
+    return set((context.get("capabilities") or {}).get("add") or ())
 
 
 def host_namespaces(pod: Pod) -> Violation | None:
@@ -134,20 +129,14 @@ def privileged(pod: Pod) -> Violation | None:
 
 
 def proc_mount(pod: Pod) -> Violation | None:
-    kinds: set[str] = set()
-
-    def bad(context: Mapping[str, Any]) -> bool:
-        kind = context.get("procMount")
-        if kind is None or kind == "Default":
-            return False
-        kinds.add(kind)
-        return True
-
-    if not (names := pod.where(bad)):
+    names, kinds = pod.having(
+        lambda c: () if c.get("procMount") in (None, "Default") else (c["procMount"],)
+    )
+    if not names:
         return None
     return Violation(
         "procMount",
-        f"{containers_of(names)} must not set securityContext.procMount to {quoted(sorted(kinds))}",
+        f"{containers_of(names)} must not set securityContext.procMount to {quoted(kinds)}",
     )
 
 
@@ -206,20 +195,12 @@ def _allowed_seccomp(value: str) -> bool:
 
 
 def seccomp(pod: Pod) -> Violation | None:
-    kinds: set[str] = set()
-
-    def bad(context: Mapping[str, Any]) -> bool:
-        profile = context.get("seccompProfile")
-        if profile is None or profile.get("type") in _CONFINED:
-            return False
-        kinds.add(profile.get("type", ""))
-        return True
-
-    if not (setters := pod.setters(bad)):
+    setters, kinds = pod.setting(lambda context: _unconfined(context, "seccompProfile"))
+    if not setters:
         return None
     return Violation(
         "seccompProfile",
-        f"{setters} must not set securityContext.seccompProfile.type to {quoted(sorted(kinds))}",
+        f"{setters} must not set securityContext.seccompProfile.type to {quoted(kinds)}",
     )
 
 

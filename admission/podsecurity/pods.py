@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any, NamedTuple
 
 from apiserver.meta.objects import Object
+from apiserver.meta.once import once
 
 
 class Violation(NamedTuple):
@@ -36,7 +36,7 @@ class Pod:
         """securityContext of the pod."""
         return self.spec.get("securityContext") or {}
 
-    @cached_property
+    @once
     def containers(self) -> Sequence[tuple[str, Object, Mapping[str, Any]]]:
         """(name, container, its securityContext) of all, in the order in which they are named."""
         members = ("initContainers", "containers", "ephemeralContainers")
@@ -55,13 +55,27 @@ class Pod:
         """Names of the containers of whose securityContext that is true."""
         return [name for name, _, context in self.containers if holds(context)]
 
+    def having(
+        self, values: Callable[[Mapping[str, Any]], Collection[str]]
+    ) -> tuple[list[str], list[str]]:
+        """Names of the containers in whose securityContext ``values`` finds any, and all of those,
+        sorted."""
+        found = [(name, values(context)) for name, _, context in self.containers]
+        return [name for name, of in found if of], sorted({v for _, of in found for v in of})
+
+    def setting(
+        self, values: Callable[[Mapping[str, Any]], Collection[str]]
+    ) -> tuple[str, list[str]]:
+        """As `having`, of the pod too: ``pod and containers "a", "b"``, "" for none."""
+        own, (names, found) = values(self.context), self.having(values)
+        who = ["pod"] if own else []
+        if names:
+            who.append(containers_of(names))
+        return " and ".join(who), sorted({*own, *found})
+
     def setters(self, holds: Callable[[Mapping[str, Any]], bool]) -> str:
-        """``pod and containers "a", "b"``, those of whose securityContext it is true; "" for
-        none."""
-        bad = ["pod"] if holds(self.context) else []
-        if containers := self.where(holds):
-            bad.append(containers_of(containers))
-        return " and ".join(bad)
+        """Those of whose securityContext it is true, likewise."""
+        return self.setting(lambda context: ("",) if holds(context) else ())[0]
 
 
 def quoted(items: Sequence[str]) -> str:

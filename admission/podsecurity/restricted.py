@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from admission.podsecurity.baseline import added_capabilities
 from admission.podsecurity.baseline import seccomp as forbidden_seccomp
 from admission.podsecurity.pods import Check, Pod, Violation, containers_of, plural, quoted
 
@@ -42,22 +43,16 @@ def privilege_escalation(pod: Pod) -> Violation | None:
 
 
 def capabilities(pod: Pod) -> Violation | None:
-    added: set[str] = set()
-
     def keeps(context: Mapping[str, Any]) -> bool:
         return "ALL" not in ((context.get("capabilities") or {}).get("drop") or ())
-
-    def adds(context: Mapping[str, Any]) -> bool:
-        extra = set((context.get("capabilities") or {}).get("add") or ()) - {"NET_BIND_SERVICE"}
-        added.update(extra)
-        return bool(extra)
 
     details = []
     if names := pod.where(keeps):
         details.append(f'{containers_of(names)} must set securityContext.capabilities.drop=["ALL"]')
-    if names := pod.where(adds):
+    names, added = pod.having(lambda context: added_capabilities(context) - {"NET_BIND_SERVICE"})
+    if names:
         details.append(
-            f"{containers_of(names)} must not include {quoted(sorted(added))} in "
+            f"{containers_of(names)} must not include {quoted(added)} in "
             f"securityContext.capabilities.add"
         )
     return Violation("unrestricted capabilities", "; ".join(details)) if details else None

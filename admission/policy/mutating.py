@@ -7,18 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
-from admission.attributes import Attributes, Authorize, Equivalent, Lookup
+from admission.attributes import Attributes, Equivalent, Lookup
 from admission.policy.candidates import Invocation
-from admission.policy.compiled import Library
-from admission.policy.dispatch import (
-    EXCLUDED,
-    ConditionError,
-    Misconfigured,
-    Plan,
-    plan,
-)
-from admission.policy.hooks import Binding, Hook, Hooks
+from admission.policy.dispatch import ConditionError, Misconfigured, Plan
+from admission.policy.hooks import Binding, Hook
 from admission.policy.patches import MutationError, Target, mutate
+from admission.policy.plugin import PolicyPlugin
 from admission.policy.refusal import object_name
 from apiserver.cel.kubernetes.policies import Evaluation
 from apiserver.errors import Forbidden
@@ -66,26 +60,17 @@ class _Round:
     errors: list[Misconfigured] = field(default_factory=list)
 
 
-class MutatingAdmissionPolicy:
-    """authorize: what ``authorizer`` asks in expressions."""
-
+class MutatingAdmissionPolicy(PolicyPlugin):
     name = NAME
-
-    def __init__(self, library: Library, authorize: Authorize) -> None:
-        self.hooks = Hooks("mutating", library)
-        self._authorize = authorize
+    kind = "mutating"
 
     def handles(self, attributes: Attributes) -> bool:
-        return attributes.operation != "DELETE" and attributes.group_resource not in EXCLUDED
-
-    def forget(self, tenant: int) -> None:
-        self.hooks.forget(tenant)
+        return attributes.operation != "DELETE" and super().handles(attributes)
 
     async def admit(self, attributes: Attributes, lookup: Lookup) -> None:
-        hooks = await self.hooks.of(attributes.tenant, lookup)
-        if not hooks:
+        planned = await self._planned(attributes, lookup)
+        if planned is None:
             return
-        planned = await plan(hooks, attributes, lookup, self._authorize)
         steps = [step for step in planned.steps if isinstance(step, Invocation)]
         errors = [step for step in planned.steps if isinstance(step, Misconfigured)]
         if steps:

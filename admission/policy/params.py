@@ -14,6 +14,9 @@ from apiserver.meta.objects import Object
 
 MOST: Final = 1_000
 """Evaluations of policies of one kind for one request: a tenant's bindings times its parameters."""
+MOST_MISSING: Final = 20
+"""Parameters for which the database is asked because a cache lacks them; of others the cache's word
+is taken, as kube-apiserver takes that of its informers for all."""
 TOO_MANY: Final = f"more than {MOST} evaluations of policies would be needed for this request"
 
 
@@ -28,6 +31,7 @@ class Params:
         self._namespace, self._lookup = namespace, lookup
         self._kinds: dict[GroupVersionKind, Served | None] = {}
         self._objects: dict[tuple[Any, ...], Sequence[Object]] = {}
+        self._missing = 0
 
     def kind(self, hook: Hook) -> Served | None:
         """The resource of a policy's parameters, None where it takes none. Raises
@@ -98,6 +102,7 @@ class Params:
         if not isinstance(which, str):
             return await lookup.select(storage, namespace, which, most)
         param = await lookup.get(storage, namespace, which)
-        if param is None:  # a cache may lag behind what its writer knows
+        if param is None and self._missing < MOST_MISSING:
+            self._missing += 1  # a cache may lag behind what its writer knows
             param = await lookup.get(storage, namespace, which, fresh=True)
         return [] if param is None else [param]

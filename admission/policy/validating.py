@@ -10,17 +10,12 @@ from typing import Any, Final
 
 import orjson
 
-from admission.attributes import Attributes, Authorize, Lookup
+from admission.attributes import Attributes, Lookup
 from admission.policy.candidates import Invocation
-from admission.policy.compiled import Compiled, Library, Validation
-from admission.policy.dispatch import (
-    EXCLUDED,
-    ConditionError,
-    Misconfigured,
-    Plan,
-    plan,
-)
-from admission.policy.hooks import Binding, Hook, Hooks
+from admission.policy.compiled import Compiled, Validation
+from admission.policy.dispatch import ConditionError, Misconfigured, Plan
+from admission.policy.hooks import Binding, Hook
+from admission.policy.plugin import PolicyPlugin
 from admission.policy.refusal import object_name
 from apiserver.cel.kubernetes.policies import POLICY_BUDGET, Evaluation, OutOfBudget, PolicyResult
 from apiserver.errors import Forbidden
@@ -52,27 +47,13 @@ class Outcome:
     failures: list[str] = field(default_factory=list)
 
 
-class ValidatingAdmissionPolicy:
-    """authorize: what ``authorizer`` asks in expressions."""
-
+class ValidatingAdmissionPolicy(PolicyPlugin):
     name = "ValidatingAdmissionPolicy"
-
-    def __init__(self, library: Library, authorize: Authorize) -> None:
-        self.hooks = Hooks("validating", library)
-        self._authorize = authorize
-
-    def handles(self, attributes: Attributes) -> bool:
-        return attributes.group_resource not in EXCLUDED
-
-    def forget(self, tenant: int) -> None:
-        self.hooks.forget(tenant)
+    kind = "validating"
 
     async def validate(self, attributes: Attributes, lookup: Lookup) -> None:
-        hooks = await self.hooks.of(attributes.tenant, lookup)
-        if not hooks:
-            return
-        planned = await plan(hooks, attributes, lookup, self._authorize)
-        if not planned.steps:
+        planned = await self._planned(attributes, lookup)
+        if planned is None:
             return
         # what is evaluated is not evaluated again; None: there is nothing to tell
         outcomes: dict[int, Outcome | None] = {}

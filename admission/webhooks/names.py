@@ -3,7 +3,8 @@
 A tenant chooses the names: one whose name servers do not answer must keep neither the loop nor the
 look-ups of others waiting. So look-ups have threads of their own, a tenant can hold few of them at
 a time, and all of a tenant who ask for a name at one moment share one look-up: that of another
-tenant may be behind names that never answer.
+tenant may be behind names that never answer. Tenants whose look-ups take long have few threads
+together (`apiserver.flow.lanes`).
 """
 
 from __future__ import annotations
@@ -11,12 +12,14 @@ from __future__ import annotations
 import asyncio
 import socket
 from concurrent.futures import ThreadPoolExecutor
-from weakref import WeakValueDictionary
 
 from admission.webhooks.addresses import is_address
+from apiserver.flow.lanes import Lanes
 
-_THREADS = 8
-_PER_TENANT = 2
+_THREADS = 64
+_AT_ONCE, _SLOW, _PER_TENANT = 24, 8, 2
+_PATIENCE = 1.0
+"""Seconds after which a look-up is slow: it keeps its thread, and not its place."""
 
 
 class Resolver:
@@ -27,7 +30,7 @@ class Resolver:
             _THREADS, "webhook-names"
         )  # threads start when they are needed
         self._asked: dict[tuple[int, str], asyncio.Task[list[str]]] = {}
-        self._turns: WeakValueDictionary[int, asyncio.Semaphore] = WeakValueDictionary()
+        self._turns = Lanes(_AT_ONCE, _SLOW, _PER_TENANT, _PATIENCE)
 
     async def resolve(self, tenant: int, host: str) -> list[str]:
         """Addresses in the order of preference, at least one. Raises OSError."""
@@ -41,10 +44,7 @@ class Resolver:
         return await asyncio.shield(asked)
 
     async def _ask(self, tenant: int, host: str) -> list[str]:
-        turn = self._turns.get(tenant)
-        if turn is None:
-            turn = self._turns[tenant] = asyncio.Semaphore(_PER_TENANT)
-        async with turn:
+        async with self._turns.of(tenant):
             addresses = await asyncio.get_running_loop().run_in_executor(
                 self._threads, _look_up, host
             )

@@ -47,9 +47,11 @@ class Trail:
     """verdict: what the policy wants of it; tenant: its name; user: None where nobody could be
     told; acting: whom it acts as (impersonation); annotations: of authorization and admission, open
     until the last event; sent, answered: the bodies as JSON, where the level wants them; made: how
-    many object versions it has made so far, each with an entry."""
+    many object versions it has made so far, each with an entry; about: which object the last one is
+    of."""
 
     __slots__ = (
+        "about",
         "acting",
         "addresses",
         "agent",
@@ -88,6 +90,7 @@ class Trail:
         self.sent: Body = _nothing
         self.answered: bytes | None = None
         self.made = 0
+        self.about: dict[str, str] = {}
 
     @property
     def keeps_request(self) -> bool:
@@ -100,6 +103,11 @@ class Trail:
     def annotate(self, key: str, value: str) -> None:
         """The first value of a key stays."""
         self.annotations.setdefault(key, value)
+
+    def committed(self, name: str, uid: str, version: int) -> None:
+        """An object version is there, and so is its entry."""
+        self.made += 1
+        self.about = {"name": name, "uid": uid, "resourceVersion": str(version)}
 
     def body(self, obj: Object) -> bytes:
         """An object as the event has it."""
@@ -138,7 +146,10 @@ class Trail:
                 status["reason"] = error.reason
         elif code:
             status = {"metadata": {}, "code": code}
-        return self._event(stage, status, self.reference(), {}, self.answered)
+        reference = self.reference()
+        if reference is not None and self.about and self.info.verb != "deletecollection":
+            reference |= self.about
+        return self._event(stage, status, reference, {}, self.answered)
 
     def reference(
         self, *, name: str = "", namespace: str = "", uid: str = ""

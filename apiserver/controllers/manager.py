@@ -18,6 +18,7 @@ from typing import Literal, NamedTuple
 
 from apiserver.authn.clientca import ClientAuthority
 from apiserver.authn.frontproxy import FrontProxy
+from apiserver.authn.serviceaccounts import AccountTokens
 from apiserver.controllers import names, namespaces, rootca, serviceaccounts
 from apiserver.controllers.accountsecrets import AccountSecrets
 from apiserver.controllers.actions import Actions
@@ -42,7 +43,8 @@ from apiserver.controllers.servers import Servers
 from apiserver.controllers.serviceaccounts import NAMESPACES, DefaultAccount
 from apiserver.controllers.serviceaddresses import ServiceAddresses
 from apiserver.controllers.systemnamespaces import SystemNamespaces
-from apiserver.controllers.turns import Turns
+from apiserver.controllers.tokenuses import TokenUses
+from apiserver.controllers.turns import turns
 from apiserver.controllers.upkeep import Keeper, TurnedOff, Upkeep
 from apiserver.errors import ApiError
 from apiserver.kinds.core.service_allocation import cluster_ips_of
@@ -89,12 +91,13 @@ class Trust(NamedTuple):
     """Whom certificates come from. ca_bundle: verifies this server's, in PEM; front_proxy: what
     tenants' own API servers know this one by, None where there are none; client_authority: signs
     client certificates, None where nobody does; client_cas: the installation's authorities of
-    client certificates, in PEM."""
+    client certificates, in PEM; tokens: issues those of service accounts."""
 
     ca_bundle: str = ""
     front_proxy: FrontProxy | None = None
     client_authority: ClientAuthority | None = None
     client_cas: str = ""
+    tokens: AccountTokens | None = None
 
 
 NO_TRUST = Trust()
@@ -130,14 +133,16 @@ class Controllers:
         self._tasks: dict[tuple[int, ObjectKey, str, Duty], asyncio.Task[None]] = {}
         self._gone, self._owned = Batches[Identity](), Batches[None]()
         self._references, self._unresolved = SeenReferences(), Backoff(SWEEP)
-        self._turns = Turns()
+        self._turns = turns()
         self._collecting: dict[int, asyncio.Task[None]] = {}
         self._loops: list[asyncio.Task[None]] = []
         self._stopped = False
         self._turned_off, self._used = turned_off, used
+        self.token_uses = TokenUses(self._actions)
         self._upkeep = Upkeep(self._keepers(registry, trust), tenant_of, turned_off)
         registry.store.observe(self._committed)
         registry.store.observe(self._upkeep.committed)
+        registry.recount = partial(self._upkeep.wanted, names.QUOTA)
         for resource, own_name, controller in IN_EVERY_NAMESPACE:
             registry.supplies[resource, own_name] = partial(self._supply, controller)
         registry.followers[SERVICES] = self._service_created
@@ -148,7 +153,7 @@ class Controllers:
             DefaultAccount(self._actions, self._relations),
             RootCertificate(self._actions, self._relations, trust.ca_bundle),
             PolicyStatus(self._actions, self._relations),
-            AccountSecrets(self._actions, self._relations),
+            AccountSecrets(self._actions, self._relations, trust.tokens, trust.ca_bundle),
             AggregatedRoles(self._actions, self._relations),
             FinishedJobs(self._actions, self._relations),
             BootstrapRoles(self._actions, self._relations),
@@ -183,6 +188,7 @@ class Controllers:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._upkeep.stop()
+        await self.token_uses.stop()
 
     async def _supply(self, controller: str, tenant: Tenant, name: str) -> None:
         """So a pod that is created right after its namespace is not refused. What does not come in

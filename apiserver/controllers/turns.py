@@ -1,28 +1,14 @@
 """Turns of the controllers of one process: a few at a time, so that they leave the database to
-requests, and fewer of one tenant, whose admission webhooks may let each of them wait."""
+requests, and fewer of one tenant. A turn that takes long waits for the tenant's own admission
+webhooks, not for the database, and keeps nobody from a place."""
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
-from weakref import WeakValueDictionary
+from apiserver.flow.lanes import Lanes
 
-AT_ONCE = 8
-OF_ONE_TENANT = 2
+AT_ONCE, SLOW, OF_ONE_TENANT = 8, 4, 2
+PATIENCE = 1.0
 
 
-class Turns:
-    def __init__(self, at_once: int = AT_ONCE, of_one_tenant: int = OF_ONE_TENANT) -> None:
-        self._all = asyncio.Semaphore(at_once)
-        self._of_one = of_one_tenant
-        self._tenants: WeakValueDictionary[int, asyncio.Semaphore] = WeakValueDictionary()
-
-    @asynccontextmanager
-    async def of(self, tenant: int) -> AsyncIterator[None]:
-        """A turn of the tenant, for as long as the context lasts."""
-        own = self._tenants.get(tenant)
-        if own is None:
-            own = self._tenants[tenant] = asyncio.Semaphore(self._of_one)
-        async with own, self._all:
-            yield
+def turns() -> Lanes:
+    return Lanes(AT_ONCE, SLOW, OF_ONE_TENANT, PATIENCE)

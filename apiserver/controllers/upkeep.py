@@ -15,7 +15,7 @@ from collections.abc import Awaitable, Callable, Collection, Sequence
 from math import inf
 from typing import Protocol, runtime_checkable
 
-from apiserver.controllers.turns import Turns
+from apiserver.controllers.turns import turns
 from apiserver.errors import ApiError
 from apiserver.meta.gvk import GroupResource
 from apiserver.registry.scope import Tenant
@@ -121,7 +121,7 @@ class Upkeep:
                 self._of.setdefault(resource, []).append(keeper)
         self._tasks: dict[tuple[int, str, str], asyncio.Task[None]] = {}
         self._again: set[tuple[int, str, str]] = set()
-        self._turns = Turns()
+        self._turns = turns()
         self._swept: dict[int, int] = {}
         self._stopped = False
 
@@ -154,6 +154,12 @@ class Upkeep:
             for keeper in self._keepers:
                 for name in keeper.used(tenant) if isinstance(keeper, AtUse) else ():
                     self._later(tenant, keeper, name, 0.0)
+
+    def wanted(self, controller: str, tenant: int, name: str) -> None:
+        """A look, soon."""
+        for keeper in self._keepers:
+            if keeper.controller == controller and not self._stopped:
+                self._later(tenant, keeper, name, 0.0)
 
     async def sweep(self, heads: Sequence[tuple[int, int]]) -> None:
         """heads: (tenant, its last resourceVersion) of all tenants."""

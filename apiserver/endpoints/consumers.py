@@ -22,7 +22,6 @@ from apiserver.codec import negotiate
 from apiserver.codec.table import check_include_object
 from apiserver.endpoints.encode import allowed
 from apiserver.endpoints.filters import auditing
-from apiserver.endpoints.filters.authentication import bearer_token
 from apiserver.endpoints.metrics import EventCount, long_running
 from apiserver.endpoints.outlets import SLICE, Outlet
 from apiserver.endpoints.request import ApiRequest, Message, Receive, Send
@@ -158,7 +157,7 @@ async def open_stream(
     timeout = float(options.timeout_seconds or 0) or MIN_TIMEOUT * random.uniform(1, 2)  # noqa: S311
     source = await watching.watch(server.registry, scope, options, selection)
     auditing.started(server, request)
-    right = Right(request.tenant.name, request.tenant.id, bearer_token(request))
+    right = Right(request.tenant.name, request.tenant.id, request.secret)
     return Stream(
         server, scope, Frames(server.registry, scope, kind, include), source, timeout, right
     ), kind.stream_type

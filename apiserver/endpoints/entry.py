@@ -140,7 +140,8 @@ class Entry(ProtocolTypeRouter):  # type: ignore[misc]  # Channels has no types
         name = await tenant_name(server, request, secret)
         tenant_info = await look_up_tenant(server, name)
         request.meant = unproven(tenant_info, name)
-        user = request.sender = await authenticate(server, request.meant, secret)
+        user = await authenticate(server, request, request.meant, secret)
+        request.sender = user
         request.tenant = await enter_tenant(server, name, tenant_info, user)
         auditing.begin(server, request, user)
         if tenant_info is not None and request.tenant.id:

@@ -14,6 +14,7 @@ import orjson
 from django.http import HttpRequest
 
 from apiserver.audit.trail import Trail
+from apiserver.authn.clientcertificates import Presented
 from apiserver.authz.attributes import Decision
 from apiserver.endpoints.metric_types import Gauge
 from apiserver.errors import ApiError, RequestEntityTooLarge
@@ -36,6 +37,8 @@ MAX_HEADERS = 200
 SERVER_NAME = "polyplane.server_name"
 """Among the extensions of an ASGI scope: the host that the client named when it began TLS (RFC
 6066)."""
+CLIENT_CERTIFICATE = "polyplane.client_certificate"
+"""Likewise: what the client presented when it began TLS, `Presented`."""
 _LOGGED_AUDIT_ID = 64
 _PROTOCOLS = b"sec-websocket-protocol"
 
@@ -48,7 +51,8 @@ class ApiRequest(HttpRequest):
     """info, tenant, user and audit_id are set on the way through the filters; ``warnings`` become
     Warning headers; served: the version that the path leads to, once it is found; counted_as: how
     metrics count the request while it is being served, counted_in: where of its tenant's; taken:
-    what it takes of its tenant's limits; trail: what the audit log is told of it, None where the
+    what it takes of its tenant's limits; secret: the bearer token that says who sends it, "" where
+    nothing does, or a certificate; trail: what the audit log is told of it, None where the
     policy wants nothing; sender: who sends it, before impersonation, None where nobody could be
     told; meant: the tenant that it names, entered or not; failed: why it was refused; panicked: by
     an error of the server; decision: the authorizer's last; received: when it came, in seconds
@@ -74,6 +78,7 @@ class ApiRequest(HttpRequest):
     panicked: bool = False
     decision: Decision | None = None
     streamed_code: int = 200
+    secret: str = ""
 
     info: RequestInfo
     user: User  # type: ignore[assignment]  # Django's own users live in the console only
@@ -109,6 +114,12 @@ class ApiRequest(HttpRequest):
         Header.Get); "" where it is absent."""
         value = self.raw_headers.get(name)
         return "" if value is None else value.decode("latin-1")
+
+    @property
+    def presented(self) -> Presented | None:
+        """The client's certificate."""
+        extensions = self.scope.get("extensions")
+        return extensions.get(CLIENT_CERTIFICATE) if extensions else None
 
     @property
     def logged_audit_id(self) -> str:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+import orjson
+
 from apiserver.fieldmanager.reset import Filters
 from apiserver.kinds.base import Column, Kind
 from apiserver.meta.gvk import GroupKind, GroupResource, GroupVersionKind, GroupVersionResource
@@ -174,6 +176,15 @@ class Resource:
     def ordered_metadata(self, metadata: Object) -> Object:
         """Members in the order in which kube-apiserver prints them."""
         raise NotImplementedError
+
+    def loads(self, data: bytes) -> Object:
+        """A stored object."""
+        obj: Object = orjson.loads(data)
+        return obj
+
+    def dumps(self, obj: Object) -> bytes:
+        """What `loads` reads."""
+        return orjson.dumps(obj)
 
     # --- storage ----------------------------------------------------------------------------------
     @property

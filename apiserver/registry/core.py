@@ -3,6 +3,7 @@ and encoding objects."""
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
@@ -39,6 +40,14 @@ from apiserver.watch.entry import Entry, Index
 from apiserver.watch.watches import Watches
 
 T = TypeVar("T")
+
+
+def _notes(scope: Scope) -> dict[str, str]:
+    """Where admission's annotations go: to the request, or of a collection to each object's own
+    entry."""
+    if scope.trail is None or scope.trail.info.verb == "deletecollection":
+        return {}
+    return scope.trail.annotations
 
 
 _NO_ANNOTATIONS: Mapping[str, str] = {}
@@ -94,6 +103,13 @@ Follower = Callable[[Tenant, ObjectKey, Object], Awaitable[None]]
 """Does what comes with a new object that claims something, before whoever created it is answered.
 Raises nothing."""
 
+Recount = Callable[[int, str], None]
+"""Counts the quotas of a namespace again, soon: (tenant, the namespace's name)."""
+
+
+def _nobody_counts(tenant: int, namespace: str) -> None:
+    """Where no controllers run."""
+
 
 @dataclass(slots=True)
 class Registry:
@@ -102,7 +118,7 @@ class Registry:
     validation; webhooks: who calls them; supplies: by storage GroupResource and name, who makes
     what every namespace has and a new one may not have yet; followers: by storage
     GroupResource, who does what comes with a new object; audit: what is kept of requests and
-    writes."""
+    writes; recount: who counts quotas."""
 
     store: Store
     watches: Watches
@@ -117,6 +133,7 @@ class Registry:
     supplies: dict[tuple[GroupResource, str], Supply] = field(default_factory=dict)
     followers: dict[GroupResource, Follower] = field(default_factory=dict)
     audit: Recorder = field(default_factory=Recorder)
+    recount: Recount = _nobody_counts
     converter: Converter = field(init=False)
 
     def __post_init__(self) -> None:
@@ -157,7 +174,7 @@ class Registry:
             notes = {MANAGER: manager, ON_BEHALF: scope.cause, **annotations}
             write.audit = trail.entry(write.key, write.uid, code, notes, obj)
         version = await self.store.write(scope.tenant.id, write)
-        trail.made += 1
+        trail.committed(write.key.name, write.uid, version)
         return version
 
     def _own_trail(self, scope: Scope, write: Write) -> Trail:
@@ -183,7 +200,7 @@ class Registry:
     def materialize(self, scope: Scope, record: State) -> Object:
         """A private copy of the stored object in the request's version, with its resourceVersion;
         `apiserver.registry.versions.load` for what a webhook may have to convert."""
-        obj: Object = orjson.loads(record.json)
+        obj = scope.resource.loads(record.json)
         return self.to_version(scope.resource, obj, scope.version)
 
     def to_version(self, resource: Resource, obj: Object, version: str) -> Object:
@@ -212,7 +229,7 @@ class Registry:
         for name, value in obj.items():
             if name not in ordered:
                 ordered[name] = value
-        return orjson.dumps(ordered)
+        return resource.dumps(ordered)
 
     def claims(self, resource: Resource, obj: Object) -> tuple[str, ...]:
         hook = self.hooks.get(resource.storage)
@@ -263,10 +280,13 @@ class Registry:
             warnings=scope.warnings,
             namespaced=scope.resource.namespaced,
             bounds=RequestBounds(scope),
+            audit=_notes(scope),
             **more,
         )
 
 
+_PARSED = 20
+"""Objects that are parsed before others may use the loop."""
 _LOOK = 10
 """Steps (`apiserver.effort`) for comparing one object's labels with a selector."""
 
@@ -296,6 +316,17 @@ class CacheLookup:
     async def settled(self, resource: GroupResource, seconds: float) -> Sequence[Object]:
         cache = await self._registry.watches.cache(self._tenant.id, resource)
         return cache.settled(seconds).shared
+
+    async def first(
+        self, resource: GroupResource, namespace: str, most: int
+    ) -> tuple[Sequence[Object], int]:
+        entries = (await self._registry.watches.cache(self._tenant.id, resource)).select(namespace)
+        found = []
+        for entry in entries[:most]:
+            found.append(entry.shared)
+            if len(found) % _PARSED == 0:
+                await asyncio.sleep(0)
+        return found, len(entries)
 
     async def select(
         self, resource: GroupResource, namespace: str, selector: LabelSelector, most: int

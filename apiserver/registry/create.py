@@ -86,7 +86,14 @@ async def _finish(w: Writing) -> Stored:
     await write.prepare(w)
     await write.validate(w)
     w.attributes.name = w.new["metadata"].get("name", "")
-    await write.admit(w)
+    with write.charged(w):
+        await write.admit(w)
+        return await _store(w, given)
+
+
+async def _store(w: Writing, given: object) -> Stored:
+    """``given``: a resourceVersion that the client sent."""
+    metadata = w.new["metadata"]
     await write.settle(w)
     form = await write.encode(w)
     if w.request.dry_run:

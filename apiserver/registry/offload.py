@@ -18,6 +18,7 @@ import sys
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
+from time import thread_time
 from typing import Any, Protocol, TypeVar
 
 from apiserver.effort import TakesLong, limited
@@ -66,9 +67,11 @@ class Numbered(Protocol):
 
 @dataclass(slots=True)
 class Meter:
-    """What the steps of one request have cost so far. seconds: of processor time in threads."""
+    """What the steps of one request have cost so far. seconds: of processor time in threads;
+    on_loop: of what is repeatable, on the loop."""
 
     seconds: float = 0.0
+    on_loop: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +97,17 @@ async def by_size(asker: Asker, work: Callable[[], T], large: int = LARGE) -> T:
 
 async def repeatable(asker: Asker, work: Callable[[], T], large: int = LARGE) -> T:
     """As `by_size`, for work that what a tenant wrote may make long however small the object is:
-    rules, patterns, their compilation. On the loop it is broken off after ON_LOOP seconds and begun
-    anew, so it must have no effect before its end that hurts when it comes twice."""
-    if asker.size < large:
-        with suppress(TakesLong), limited(ON_LOOP):
-            return work()
+    rules, patterns, their compilation. On the loop it is broken off when the request's steps have
+    had ON_LOOP seconds there, and begun anew, so it must have no effect before its end that hurts
+    when it comes twice."""
+    left = ON_LOOP - asker.meter.on_loop
+    if asker.size < large and left > 0:
+        began = thread_time()
+        try:
+            with suppress(TakesLong), limited(left):
+                return work()
+        finally:
+            asker.meter.on_loop += thread_time() - began
     return await beside(asker, work)
 
 

@@ -95,11 +95,12 @@ class _Update:
         await write.prepare(w)
         await write.validate(w)
         w.new = keep_times(w.new, old)
-        await write.admit(w)
-        await write.settle(w)
-        if _is_last_of_deletion(w.new, old):
-            return await self._delete(w, state), True
-        return await self._store(w, old, state)
+        with write.charged(w):
+            await write.admit(w)
+            await write.settle(w)
+            if _is_last_of_deletion(w.new, old):
+                return await self._delete(w, state), True
+            return await self._store(w, old, state)
 
     async def _store(self, w: Writing, old: Object, state: State) -> tuple[Stored, bool]:
         registry, resource = self.registry, self.scope.resource

@@ -13,7 +13,8 @@ k8s.io/apiserver ``registry/generic/registry/store.go``, ``registry/rest/{create
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from admission.attributes import Attributes
@@ -33,7 +34,7 @@ from apiserver.registry.scope import Scope
 from apiserver.registry.targets import NEW, Target
 from apiserver.registry.translate import storage_errors
 from apiserver.registry.versions import to_store, with_manager
-from apiserver.schema.empties import with_empties
+from apiserver.schema.empties import in_template_metadata, with_empties
 from apiserver.storage.errors import StorageError
 
 
@@ -104,6 +105,7 @@ async def manage(w: Writing) -> None:
             api_version=scope.gvk.api_version,
             subresource=scope.subresource,
             now=scope.now,
+            empties=scope.empties,
         )
 
     w.new = await with_manager(w.registry, scope, w.asker, work)
@@ -133,8 +135,9 @@ async def validate(w: Writing) -> None:
 def _validate(w: Writing) -> None:
     kind, new, empties = w.scope.resource.hooks, w.new, w.scope.empties
     errors = _errors(w, new)
-    if errors and empties:
-        errors = _reworded(errors, _errors(w, with_empties(new, empties)))
+    if empties and (errors or any(map(in_template_metadata, empties))):
+        shown = _errors(w, with_empties(new, empties))
+        errors = _reworded(errors, shown) if errors else shown
     if errors:
         raise Invalid(w.scope.kind_of(new), new["metadata"].get("name", ""), errors)
     for text in kind.warnings(new, w.old, w.context):
@@ -172,6 +175,18 @@ async def admit(w: Writing) -> None:
     """Validating admission, of the object as it will be stored. Raises ApiError to refuse."""
     w.attributes.object = w.target.shown(w.scope, w.new)
     await w.registry.chain.validate(w.attributes, w.registry.lookup(w.scope.tenant, w.asker))
+
+
+@contextmanager
+def charged(w: Writing) -> Iterator[None]:
+    """Around all that follows once quotas may have been charged for the write. One that comes to
+    nothing, or whose client went away, has them counted again: perhaps it is stored after all."""
+    try:
+        yield
+    except BaseException:
+        if w.attributes.charged:
+            w.registry.recount(w.scope.tenant.id, w.scope.namespace)
+        raise
 
 
 async def settle(w: Writing) -> None:

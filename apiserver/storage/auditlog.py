@@ -19,7 +19,7 @@ import psycopg
 from apiserver.storage.errors import StorageError
 from apiserver.storage.interface import Entry
 from apiserver.storage.leases import Candidate
-from apiserver.storage.pool import BigintArray, Connection, Database, TextArray
+from apiserver.storage.pool import Connection, Database
 
 log = logging.getLogger("polyplane.audit")
 
@@ -34,7 +34,10 @@ AHEAD = 7
 EVERY = 3600.0
 _DUTY = "audit-days"
 
-_WRITE = "SELECT pp_audit(%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
+_WRITE = (
+    "SELECT pp_audit(%s::bigint[], %s, %s::text[], %s::text[], %s::bigint[], %s::text[], "
+    "%s::text[], %s::text[], %s::text[], %s::text[])"
+)
 _KEEP = "SELECT partition, done FROM pp_keep_audit(%s, %s)"
 
 
@@ -136,14 +139,14 @@ def _parameters(rows: Sequence[Row]) -> list[object]:
     return [
         [row.tenant for row in rows],
         [datetime.fromtimestamp(row.at, UTC) for row in rows],
-        TextArray.of([row.entry.user.encode() for row in rows]),
-        TextArray.of([row.entry.verb.encode() for row in rows]),
-        BigintArray.of([row.entry.code for row in rows]),
-        TextArray.of([row.group.encode() for row in rows]),
-        TextArray.of([row.resource.encode() for row in rows]),
-        TextArray.of([row.namespace.encode() for row in rows]),
-        TextArray.of([row.name.encode() for row in rows]),
-        TextArray.of([row.entry.data for row in rows]),
+        [row.entry.user for row in rows],
+        [row.entry.verb for row in rows],
+        [row.entry.code for row in rows],
+        [row.group for row in rows],
+        [row.resource for row in rows],
+        [row.namespace for row in rows],
+        [row.name for row in rows],
+        [row.entry.data.decode() for row in rows],
     ]
 
 

@@ -9,6 +9,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple
 from uuid import uuid4
 
+from apiserver.storage.call import BIGINT, BIGINTS, BOOLEANS, TEXTS, function
 from apiserver.storage.errors import (
     Claimed,
     InvalidText,
@@ -23,11 +24,19 @@ from apiserver.storage.errors import (
     TenantGone,
 )
 from apiserver.storage.interface import Entry, Event, EventType, Record, Write
-from apiserver.storage.pool import BigintArray, BooleanArray, Connection, TextArray
+from apiserver.storage.pool import Connection
 
-_CALL = (
-    "SELECT status, version, before, current FROM pp_commit(%s, %s, %s, %s, %s, %s, %s, "
-    "%s, %s, %s, %s, %s, %s, %s, %s, %s, %s, %s)"
+_COMMIT = function(
+    "pp_commit",
+    "status, version, before, current",
+    BIGINT,
+    *(TEXTS,) * 7,  # operation, the key's four parts, uid, text
+    BIGINTS,  # expected
+    *(TEXTS,) * 2,  # owners, finalizers
+    BOOLEANS,  # deleting
+    *(TEXTS,) * 2,  # claims, needs
+    *(TEXTS,) * 3,  # the audit entry, its user and verb
+    BIGINTS,  # its code
 )
 OPERATIONS = {"create": b"A", "update": b"M", "delete": b"D"}
 EVENT_TYPES: dict[str, EventType] = {"create": "ADDED", "update": "MODIFIED", "delete": "DELETED"}
@@ -70,9 +79,7 @@ def check_text(write: Write) -> None:
 async def commit(connection: Connection, tenant: int, batch: Sequence[Prepared]) -> list[Outcome]:
     """One transaction: what was committed, and why the others were not, in the order of ``batch``.
     Raises psycopg's errors."""
-    cursor = connection.cursor(binary=True)
-    await cursor.execute(_CALL, _parameters(tenant, batch))
-    rows = await cursor.fetchall()
+    rows = await _COMMIT.rows(connection, *_parameters(tenant, batch))
     return [_outcome(item.write, *row) for item, row in zip(batch, rows, strict=True)]
 
 
@@ -81,23 +88,23 @@ def _parameters(tenant: int, batch: Sequence[Prepared]) -> list[Any]:
     entries = [_entry(write) for write in writes]
     return [
         tenant,
-        TextArray.of([OPERATIONS[w.operation] for w in writes]),
-        TextArray.of([w.key.group.encode() for w in writes]),
-        TextArray.of([w.key.resource.encode() for w in writes]),
-        TextArray.of([w.key.namespace.encode() for w in writes]),
-        TextArray.of([w.key.name.encode() for w in writes]),
-        TextArray.of([w.uid.encode() for w in writes]),
-        TextArray.of([item.stored for item in batch]),
-        BigintArray.of([w.expected for w in writes]),
-        TextArray.of([_words(w.owner_uids) for w in writes]),
-        TextArray.of([_words(w.finalizers) for w in writes]),
-        BooleanArray.of([w.deleting for w in writes]),
-        TextArray.of([_words(tuple(f"{tenant}/{claim}" for claim in w.claims)) for w in writes]),
-        TextArray.of([w.needs.encode() or None for w in writes]),
-        TextArray.of([e.data or None for e in entries]),
-        TextArray.of([e.user.encode() for e in entries]),
-        TextArray.of([e.verb.encode() for e in entries]),
-        BigintArray.of([e.code for e in entries]),
+        [OPERATIONS[w.operation] for w in writes],
+        [w.key.group.encode() for w in writes],
+        [w.key.resource.encode() for w in writes],
+        [w.key.namespace.encode() for w in writes],
+        [w.key.name.encode() for w in writes],
+        [w.uid.encode() for w in writes],
+        [item.stored for item in batch],
+        [w.expected for w in writes],
+        [_words(w.owner_uids) for w in writes],
+        [_words(w.finalizers) for w in writes],
+        [w.deleting for w in writes],
+        [_words(tuple(f"{tenant}/{claim}" for claim in w.claims)) for w in writes],
+        [w.needs.encode() or None for w in writes],
+        [e.data or None for e in entries],
+        [e.user.encode() for e in entries],
+        [e.verb.encode() for e in entries],
+        [e.code for e in entries],
     ]
 
 
@@ -122,6 +129,7 @@ def _entry(write: Write) -> Entry:
             "apiGroup": write.key.group,
         },
         "responseStatus": {"metadata": {}, "code": 200},
+        "annotations": {"audit.polyplane.dev/on-behalf-of": write.cause} if write.cause else {},
     }
     return Entry(SERVER, write.operation, 200, json.dumps(event).encode())
 

@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import asyncio
 
+from apiserver.storage.call import BIGINTS, function
 from apiserver.storage.errors import StorageError, TenantGone
 from apiserver.storage.interface import Head
-from apiserver.storage.pool import Connection, Database
+from apiserver.storage.pool import Database
 
-_QUERY = "SELECT tenant_id, head, floor FROM pp_heads(%s)"
+_HEADS = function("pp_heads", "tenant_id, head, floor", BIGINTS)
 
 
 class Heads:
@@ -33,14 +34,8 @@ class Heads:
     async def of_all(self, tenants: list[int]) -> dict[int, Head]:
         """Those that exist, in one query."""
 
-        async def query(connection: Connection) -> list[tuple[int, int, int]]:
-            cursor = connection.cursor(binary=True)
-            await cursor.execute(_QUERY, [tenants])
-            return await cursor.fetchall()
-
-        return {
-            tenant: Head(head, floor) for tenant, head, floor in await self._database.read(query)
-        }
+        rows = await self._database.read(lambda connection: _HEADS.rows(connection, tenants))
+        return {tenant: Head(head, floor) for tenant, head, floor in rows}
 
     async def _run(self) -> None:
         try:

@@ -16,6 +16,7 @@ from collections.abc import Awaitable, Callable, Sequence
 
 import psycopg
 
+from apiserver.storage.call import TEXT, Call
 from apiserver.storage.interface import Event, Listener
 from apiserver.storage.pool import Database
 
@@ -24,7 +25,9 @@ log = logging.getLogger("polyplane.storage")
 _CHANNEL = "polyplane"
 # A hint need not survive a crash. Set for this transaction only: behind PgBouncer the session may
 # be another client's next.
-_NOTIFY = "SELECT set_config('synchronous_commit', 'off', true), pg_notify(%s, %s)"
+_NOTIFY = Call(
+    f"SELECT set_config('synchronous_commit', 'off', true), pg_notify('{_CHANNEL}', $1)", TEXT
+)
 _MOST = 400  # tenants of one NOTIFY, whose payload must stay below 8,000 bytes
 _REST = 0.005  # seconds between two NOTIFYs of a process
 
@@ -74,7 +77,7 @@ class Hints:
             news, self._news = self._news, {}
             words = [f"{tenant}:{version}" for tenant, version in news.items()]
             for i in range(0, len(words), _MOST):
-                await connection.execute(_NOTIFY, [_CHANNEL, " ".join(words[i : i + _MOST])])
+                await _NOTIFY.rows(connection, " ".join(words[i : i + _MOST]))
             await asyncio.sleep(_REST)
 
     async def _receive(self, connection: psycopg.AsyncConnection[tuple[object, ...]]) -> None:

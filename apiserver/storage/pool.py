@@ -11,14 +11,13 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-import struct
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
 import psycopg
-from psycopg.adapt import AdaptersMap, Buffer, Dumper, Loader
+from psycopg.adapt import AdaptersMap, Buffer, Loader
 from psycopg.pq import Format
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
@@ -37,64 +36,6 @@ _LIVENESS: dict[str, Any] = {
     "keepalives_count": 3,
     "tcp_user_timeout": 20_000,
 }
-_TEXT, _TEXT_ARRAY, _INT8, _INT8_ARRAY, _BOOL, _BOOL_ARRAY = 25, 1009, 20, 1016, 16, 1000
-_NULL = b"\xff\xff\xff\xff"
-
-
-class _Array(bytes):
-    """An array in PostgreSQL's binary format, made here because psycopg's general dumpers cost more
-    than the write itself."""
-
-    __slots__ = ()
-
-
-class TextArray(_Array):
-    """From UTF-8 values; None is NULL."""
-
-    @classmethod
-    def of(cls, values: Sequence[bytes | None]) -> TextArray:
-        parts = [struct.pack("!IIIII", 1, 1, _TEXT, len(values), 1)]
-        for value in values:
-            if value is None:
-                parts.append(_NULL)
-            else:
-                parts += (len(value).to_bytes(4, "big"), value)
-        return cls(b"".join(parts))
-
-
-class BigintArray(_Array):
-    @classmethod
-    def of(cls, values: Sequence[int]) -> BigintArray:
-        head = struct.pack("!IIIII", 1, 0, _INT8, len(values), 1)
-        return cls(
-            head + b"".join(b"\0\0\0\x08" + v.to_bytes(8, "big", signed=True) for v in values)
-        )
-
-
-class BooleanArray(_Array):
-    @classmethod
-    def of(cls, values: Sequence[bool]) -> BooleanArray:
-        head = struct.pack("!IIIII", 1, 0, _BOOL, len(values), 1)
-        return cls(head + b"".join(b"\0\0\0\x01\x01" if v else b"\0\0\0\x01\x00" for v in values))
-
-
-class _ArrayDumper(Dumper):
-    format = Format.BINARY
-
-    def dump(self, obj: _Array) -> Buffer | None:
-        return obj
-
-
-class _TextArrayDumper(_ArrayDumper):
-    oid = _TEXT_ARRAY
-
-
-class _BigintArrayDumper(_ArrayDumper):
-    oid = _INT8_ARRAY
-
-
-class _BooleanArrayDumper(_ArrayDumper):
-    oid = _BOOL_ARRAY
 
 
 class _RawJson(Loader):
@@ -108,9 +49,6 @@ class _RawJson(Loader):
 
 def _adapters() -> AdaptersMap:
     adapters = AdaptersMap(psycopg.adapters)
-    adapters.register_dumper(TextArray, _TextArrayDumper)
-    adapters.register_dumper(BigintArray, _BigintArrayDumper)
-    adapters.register_dumper(BooleanArray, _BooleanArrayDumper)
     adapters.register_loader("json", _RawJson)
     return adapters
 
@@ -167,6 +105,15 @@ class Database:
         async with self._pool.connection() as connection:
             yield connection
 
+    async def use(self, work: Callable[[Connection], Awaitable[T]]) -> T:
+        """``work`` with one connection, on which it leaves no transaction open. As `connection`,
+        for what is done for each request."""
+        connection = await self._pool.getconn()
+        try:
+            return await work(connection)
+        finally:
+            await self._pool.putconn(connection)
+
     async def read(self, query: Callable[[Connection], Awaitable[T]]) -> T:
         """Runs a query that may be repeated, again and again with jitter until it works or patience
         ends (Unavailable). It sees tables that are nobody's, and what functions show that name the
@@ -175,8 +122,7 @@ class Database:
         pause = 0.02
         while True:
             try:
-                async with self._pool.connection() as connection:
-                    return await query(connection)
+                return await self.use(query)
             except psycopg.Error as error:
                 if (
                     not is_connection_loss(error)

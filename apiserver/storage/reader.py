@@ -58,9 +58,9 @@ class PostgresReader:
         return await self._heads.of_all(tenants) if tenants else {}
 
     async def get(self, tenant: int, key: ObjectKey) -> Record | None:
-        parameters = {"tenant": tenant, **{k: _text(v) for k, v in key._asdict().items()}}
+        names = tuple(map(_text, key))
         rows = await self.database.read(
-            lambda connection: _query(connection, statements.GET, parameters)
+            lambda connection: statements.GET.rows(connection, tenant, *names)
         )
         if not rows:
             raise TenantGone(f"tenant {tenant} is gone")
@@ -150,15 +150,9 @@ class PostgresReader:
         max_bytes: int = 0,
     ) -> EventPage:
         group, plural = resource or (None, None)
-        parameters: dict[str, Any] = {
-            "tenant": tenant,
-            "after": after,
-            "limit": limit,
-            "bytes": max_bytes or None,
-        }
-        parameters |= {"group": group, "resource": plural, "with_old": with_old}
+        parameters = tenant, after, limit, max_bytes or None, group, plural, with_old
         rows = await self.database.read(
-            lambda connection: _query(connection, statements.EVENTS, parameters)
+            lambda connection: statements.EVENTS.rows(connection, *parameters)
         )
         if not rows:
             raise TenantGone(f"tenant {tenant} is gone")

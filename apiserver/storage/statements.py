@@ -11,20 +11,22 @@ from __future__ import annotations
 
 from functools import cache
 
+from apiserver.storage.call import BIGINT, BOOLEAN, TEXT, function
+
 HEAD = "SELECT head, floor FROM tenant_heads WHERE tenant_id = %(tenant)s"
 
-GET = """
-SELECT uid, resource_version, data
-FROM pp_get(%(tenant)s, %(group)s, %(resource)s, %(namespace)s, %(name)s)
-"""
+GET = function("pp_get", "uid, resource_version, data", BIGINT, *(TEXT,) * 4)
 
 # Of the events that are not of the resource only the last comes, and such whose predecessor is
 # missing.
-EVENTS = """
-SELECT floor, resource_version, previous, prior, matched, type,
-    api_group, resource, namespace, name, uid, data, key_previous, old
-FROM pp_events(%(tenant)s, %(after)s, %(limit)s, %(bytes)s, %(group)s, %(resource)s, %(with_old)s)
-"""
+EVENTS = function(
+    "pp_events",
+    "floor, resource_version, previous, prior, matched, type, "
+    "api_group, resource, namespace, name, uid, data, key_previous, old",
+    *(BIGINT,) * 4,  # tenant, after, limit, bytes
+    *(TEXT,) * 2,  # group, resource
+    BOOLEAN,  # with_old
+)
 
 BY_UID = """
 SELECT o.api_group, o.resource, o.namespace, o.name, o.uid::text, o.resource_version, e.data

@@ -27,7 +27,7 @@ from apiserver.storage.errors import (
     Unavailable,
 )
 from apiserver.storage.interface import Event, Observer, Write
-from apiserver.storage.pool import Database, is_connection_loss, translate
+from apiserver.storage.pool import Connection, Database, is_connection_loss, translate
 from apiserver.storage.resolve import find_committed
 from apiserver.storage.transform import Transformer
 
@@ -105,12 +105,17 @@ class Writer:
         """Outcomes of all, in their order; never raises for what the database does."""
         deadline = time.monotonic() + self._database.patience
         pause = 0.02
+        sent = False
+
+        async def send(connection: Connection) -> list[Outcome]:
+            nonlocal sent
+            sent = True
+            return await commit(connection, tenant, batch)
+
         while True:
             sent = False
             try:
-                async with self._database.connection() as connection:
-                    sent = True
-                    return await commit(connection, tenant, batch)
+                return await self._database.use(send)
             except psycopg.Error as error:
                 if not is_connection_loss(error):
                     return await self._one_by_one(tenant, batch, error)

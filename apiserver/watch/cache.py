@@ -11,11 +11,11 @@ import sys
 import time
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Sequence
-from functools import cached_property
 from operator import attrgetter
 from typing import Any, Protocol
 
 from apiserver.meta.gvk import GroupResource
+from apiserver.meta.once import once
 from apiserver.storage.interface import Event, ObjectKey, Record, key_order
 from apiserver.watch.entry import Change, Entry, Index
 
@@ -36,16 +36,16 @@ class Entries(tuple[Entry, ...]):
     """A state, or a part of it, in key order. size, largest: bytes of all objects, and of the
     largest; looked at once."""
 
-    @cached_property
+    @once
     def size(self) -> int:
         return sum(map(len, map(_json, self)))
 
-    @cached_property
+    @once
     def shared(self) -> tuple[dict[str, Any], ...]:
         """All objects (`Entry.shared`), for those who look at them again and again."""
         return tuple(entry.shared for entry in self)
 
-    @cached_property
+    @once
     def largest(self) -> int:
         return max(map(len, map(_json, self)), default=0)
 

@@ -1,5 +1,5 @@
 """Which tenant a request means: the one that its path or its host names, else the one tenant that
-its token is good in, else ``default``.
+its certificate or its token is good in, else ``default``.
 
 What is named explicitly decides, and a token of another tenant is refused there. The token is only
 asked where nothing is named: clients that build URLs from host and port alone lose the prefix
@@ -25,6 +25,9 @@ async def tenant_name(server: Server, request: ApiRequest, secret: str) -> str:
         _name_by_host(server.tenant_domain, request)
     if request.info.tenant:
         return request.info.tenant
+    presented = request.presented
+    if presented is not None and (number := server.certificates.tenant(presented)):
+        return await server.directory.named(number)
     if not secret:
         return DEFAULT_TENANT
     return server.tokens.claimed_tenant(secret) or await server.directory.home(secret)

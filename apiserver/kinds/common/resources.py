@@ -7,7 +7,6 @@ Source: k8s.io/kubernetes ``apis/core/validation`` and ``apis/core/helper``.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from functools import cached_property
 from itertools import accumulate
 from typing import Any
 
@@ -23,6 +22,7 @@ from apiserver.fielderrors import (
 )
 from apiserver.kinds.common import checks
 from apiserver.meta import names
+from apiserver.meta.once import once
 from apiserver.meta.quantity import parse_quantity
 
 ResourceList = Mapping[str, str]
@@ -153,7 +153,7 @@ class ClaimNames:
     def __contains__(self, name: object) -> bool:
         return name in self._names
 
-    @cached_property
+    @once
     def unknown(self) -> str:
         """What is said of a reference to another one; made once, because it tells all names."""
         return "must be one of the names in pod.spec.resourceClaims" + (

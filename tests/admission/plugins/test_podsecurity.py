@@ -32,8 +32,10 @@ class World:
         labels = self.namespaces.get(name)
         return None if labels is None else namespace_of(labels, name)
 
-    async def list(self, resource: GroupResource, namespace: str = "") -> Sequence[Object]:
-        return self.pods
+    async def first(
+        self, resource: GroupResource, namespace: str, most: int
+    ) -> tuple[Sequence[Object], int]:
+        return self.pods[:most], len(self.pods)
 
 
 def namespace_of(labels: dict[str, str], name: str = "ns") -> Object:

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from admission.attributes import Attributes
+from admission.plugins.quota_limits import Limited
 from admission.plugins.quota_usage import CLAIMS, PODS, SERVICES, usage
 from admission.plugins.resourcequota import Charges, ResourceQuota, charge
-from apiserver.errors import Conflict, Forbidden
+from apiserver.errors import ApiError, Conflict, Forbidden
 from apiserver.meta.gvk import GroupResource, GroupVersionKind, GroupVersionResource
 from apiserver.meta.objects import Object
 from apiserver.user import User
@@ -292,3 +293,71 @@ async def test_conflicts_without_end_are_handed_on() -> None:
     world = Namespace(quota({"pods": "1"}, {"pods": "0"}), conflicts={"compute": 99})
     with pytest.raises(Conflict):
         await ResourceQuota(world).validate(attributes(pod()), world)
+
+
+CPU = Limited(PODS, ("requests.cpu",), ())
+HIGH = {"scopeName": "PriorityClass", "operator": "In", "values": ["high", "top"]}
+SCOPED = Limited(PODS, (), (HIGH,))
+
+
+@pytest.mark.parametrize(
+    ("limited", "quotas", "obj", "why"),
+    [
+        (CPU, [], pod("1"), 'pods "p" is forbidden: insufficient quota to consume: requests.cpu'),
+        (CPU, [], pod(memory="1Gi"), ""),
+        (CPU, [quota(HARD, NONE)], pod("1", "1Gi"), ""),
+        (
+            CPU,
+            [quota({"pods": "2"}, {"pods": "0"})],
+            pod("1"),
+            'pods "p" is forbidden: insufficient quota to consume: requests.cpu',
+        ),
+        (Limited(SERVICES, ("cpu",), ()), [], pod("1"), ""),
+        (SCOPED, [], pod(), ""),
+        (
+            SCOPED,
+            [],
+            pod(priorityClassName="high"),
+            "insufficient quota to match these scopes: [{PriorityClass In [high top]}]",
+        ),
+        (
+            SCOPED,
+            [quota({"pods": "2"}, {"pods": "0"}, scopeSelector={"matchExpressions": [HIGH]})],
+            pod(priorityClassName="high"),
+            "",
+        ),
+    ],
+)
+def test_limited_resources_need_a_quota(
+    limited: Limited, quotas: list[Object], obj: Object, why: str
+) -> None:
+    if not why:
+        charge(quotas, PODS, obj, None, NOW, "p", [limited])
+        return
+    with pytest.raises(ApiError) as refused:
+        charge(quotas, PODS, obj, None, NOW, "p", [limited])
+    assert refused.value.message == why
+
+
+async def test_limited_resources_are_refused_where_there_is_no_quota_at_all() -> None:
+    class Nothing:
+        async def list(self, resource: GroupResource, namespace: str = "") -> Sequence[Object]:
+            return []
+
+    store: Any = None
+    lookup: Any = Nothing()
+    request = Attributes(
+        1,
+        "CREATE",
+        GroupVersionKind("", "v1", "Pod"),
+        GroupVersionResource("", "v1", "pods"),
+        "",
+        "ns",
+        "p",
+        pod("1"),
+        None,
+        User("u"),
+    )
+    await ResourceQuota(store).validate(request, lookup)
+    with pytest.raises(Forbidden, match=r"insufficient quota to consume: requests\.cpu"):
+        await ResourceQuota(store, [CPU]).validate(request, lookup)

@@ -9,6 +9,7 @@ import pytest
 
 from admission.attributes import Attributes, Lookup, Served
 from admission.chain import Plugin
+from admission.plugins import podnodeselector
 from admission.plugins.alwaysadmit import AlwaysAdmit, AlwaysDeny
 from admission.plugins.alwayspullimages import AlwaysPullImages
 from admission.plugins.antiaffinity import LimitPodHardAntiAffinityTopology
@@ -255,3 +256,29 @@ async def test_owners_are_set_by_those_who_may(
         assert await refusal(plugin, request) == why
     else:
         await run(plugin, request)
+
+
+CONFIGURED = podnodeselector.Configuration({"a": "b"}, {"ns": {"a": "b", "c": "d"}})
+
+
+@pytest.mark.parametrize(
+    ("own", "annotated", "expected"),
+    [
+        ({}, None, {"a": "b"}),
+        ({"c": "d"}, None, {"a": "b", "c": "d"}),
+        ({"c": "x"}, None, "pod node label selector labels conflict with its namespace whitelist"),
+        ({"a": "x"}, None, "pod node label selector conflicts with its namespace node label"),
+        ({}, "", {}),
+        ({}, "e=f", "pod node label selector labels conflict with its namespace whitelist"),
+    ],
+)
+async def test_the_installation_selects_nodes(
+    own: Object, annotated: str | None, expected: Object | str
+) -> None:
+    annotations = {} if annotated is None else {ANNOTATION: annotated}
+    world = World(ns={"metadata": {"annotations": annotations}})
+    plugin, request = PodNodeSelector(CONFIGURED), asked(PODS, pod(nodeSelector=own))
+    if isinstance(expected, str):
+        assert (await refusal(plugin, request, world)).startswith(expected)
+    else:
+        assert (await run(plugin, request, world))["spec"]["nodeSelector"] == expected

@@ -82,7 +82,7 @@ async def test_a_tenant_without_bindings_reads_no_policies(
         raise AssertionError("there is nothing to look at")
 
     monkeypatch.setattr("admission.policy.hooks._read", fail)
-    monkeypatch.setattr("admission.policy.validating.plan", fail)
+    monkeypatch.setattr("admission.policy.plugin.plan", fail)
     monkeypatch.setattr("admission.policy.mutating.plan", fail)
     await policies.made(configmap())
 
