@@ -18,6 +18,8 @@ AUTOREGISTRATION = "kube-apiserver-autoregistration-controller"
 EVENT_TTL = "event-ttl-controller"
 OWN_SERVICE = "kubernetes-service-controller"
 OWN_LEASE = "kube-apiserver-identity-lease-controller"
+ADDRESSES = "service-ip-repair-controller"
+SERVICE_RANGE = "kubernetes-service-cidr-controller"
 FLOW_SCHEMAS = "priority-and-fairness-config-controller"
 LEGACY_CLEANING = "legacy-serviceaccount-token-cleaner-controller"
 REQUEST_SIGNING = "certificatesigningrequest-signing-controller"
@@ -39,6 +41,8 @@ CONTROLLERS = (
     AUTOREGISTRATION,
     EVENT_TTL,
     FLOW_SCHEMAS,
+    SERVICE_RANGE,
+    ADDRESSES,
     OWN_SERVICE,
     OWN_LEASE,
     LEGACY_CLEANING,

@@ -100,6 +100,10 @@ Supply = Callable[[Tenant, str], Awaitable[None]]
 """Makes what a new namespace lacks: (tenant, the namespace's name)."""
 
 
+Follower = Callable[[Tenant, ObjectKey, Object], Awaitable[None]]
+"""Does what comes with a new object that claims something, before whoever created it is answered.
+Raises nothing."""
+
 Recount = Callable[[int, str], None]
 """Counts the quotas of a namespace again, soon: (tenant, the namespace's name)."""
 
@@ -113,7 +117,8 @@ class Registry:
     """hooks: by storage GroupResource; manager: the FieldManager of a resource; sign: keyed hash of
     a message; index: labels and selectable fields of a stored object; gates: those of declarative
     validation; webhooks: who calls them; supplies: by storage GroupResource and name, who makes
-    what every namespace has and a new one may not have yet; audit: what is kept of requests and
+    what every namespace has and a new one may not have yet; followers: by storage
+    GroupResource, who does what comes with a new object; audit: what is kept of requests and
     writes; recount: who counts quotas."""
 
     store: Store
@@ -127,6 +132,7 @@ class Registry:
     gates: Gates = DEFAULT_GATES
     webhooks: WebhookClient = field(default_factory=WebhookClient)
     supplies: dict[tuple[GroupResource, str], Supply] = field(default_factory=dict)
+    followers: dict[GroupResource, Follower] = field(default_factory=dict)
     audit: Recorder = field(default_factory=Recorder)
     recount: Recount = _nobody_counts
     converter: Converter = field(init=False)
