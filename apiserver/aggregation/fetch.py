@@ -10,7 +10,7 @@ from typing import NamedTuple
 from admission.attributes import Lookup
 from apiserver.aggregation import headers
 from apiserver.aggregation.backends import Backend
-from apiserver.aggregation.stream import Broken
+from apiserver.aggregation.stream import Broken, Stream
 from apiserver.aggregation.transport import Transport, Unreachable
 from apiserver.registry.scope import Tenant
 from apiserver.user import MASTERS, User
@@ -53,13 +53,7 @@ async def fetch(
                 await stream.begin(b"GET", path.encode(), [*asked, *headers.who(_USER)])
                 await stream.finish()
                 head = await stream.head()
-                body, size = [], 0
-                async with contextlib.aclosing(stream.body()) as parts:
-                    async for part in parts:
-                        size += len(part)
-                        if size > most:
-                            raise Broken("the response is too large")
-                        body.append(part)
+                body = await _whole(stream, most)
             finally:
                 stream.abort()
     except TimeoutError:
@@ -70,4 +64,16 @@ async def fetch(
         raise Unreachable(str(error) or "EOF") from None
     said = {bytes(name): bytes(value).decode("latin-1") for name, value in head.headers}
     kind, etag = said.get(b"content-type", ""), said.get(b"etag", "")
-    return Fetched(head.status_code, kind, b"".join(body), etag)
+    return Fetched(head.status_code, kind, body, etag)
+
+
+async def _whole(stream: Stream, most: int) -> bytes:
+    """The body. Raises Broken, OSError."""
+    body, size = [], 0
+    async with contextlib.aclosing(stream.body()) as parts:
+        async for part in parts:
+            size += len(part)
+            if size > most:
+                raise Broken("the response is too large")
+            body.append(part)
+    return b"".join(body)
