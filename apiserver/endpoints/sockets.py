@@ -29,6 +29,7 @@ async def forward_socket(
     except Exception as e:
         response = failure(request, e)
     if response is not None:
+        request.streamed_code = response.status_code
         await send_response(server.outlets, request, response, answering.send)
 
 

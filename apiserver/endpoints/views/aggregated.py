@@ -233,6 +233,7 @@ class Exchange:
         self._sending.cancel()  # the tunnel tells when the client leaves
         audit = (b"audit-id", self._request.audit_id.encode("latin-1"))
         tunnel = begin([audit, *headers.switched(answered)])
+        self._request.streamed_code = 101
         self._started = True
         self._outlet = self._server.outlets.open(self._request.tenant, tunnel.send, passing=True)
         await upgraded.relay(tunnel, self._outlet, self._stream)
