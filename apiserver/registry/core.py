@@ -3,7 +3,6 @@ and encoding objects."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
@@ -36,6 +35,7 @@ from apiserver.request import RequestInfo
 from apiserver.schema import builtin
 from apiserver.schema.decode import DecodeError, decode
 from apiserver.storage.interface import QUIET, ObjectKey, Record, Store, Write
+from apiserver.watch.cache import Entries, decoded
 from apiserver.watch.entry import Entry, Index
 from apiserver.watch.watches import Watches
 
@@ -270,8 +270,6 @@ class Registry:
         )
 
 
-_PARSED = 20
-"""Objects that are parsed before others may use the loop."""
 _LOOK = 10
 """Steps (`apiserver.effort`) for comparing one object's labels with a selector."""
 
@@ -296,22 +294,17 @@ class CacheLookup:
 
     async def list(self, resource: GroupResource, namespace: str = "") -> Sequence[Object]:
         cache = await self._registry.watches.cache(self._tenant.id, resource)
-        return cache.select(namespace).shared
+        return await decoded(cache.select(namespace))
 
     async def settled(self, resource: GroupResource, seconds: float) -> Sequence[Object]:
         cache = await self._registry.watches.cache(self._tenant.id, resource)
-        return cache.settled(seconds).shared
+        return await decoded(cache.settled(seconds))
 
     async def first(
         self, resource: GroupResource, namespace: str, most: int
     ) -> tuple[Sequence[Object], int]:
         entries = (await self._registry.watches.cache(self._tenant.id, resource)).select(namespace)
-        found = []
-        for entry in entries[:most]:
-            found.append(entry.shared)
-            if len(found) % _PARSED == 0:
-                await asyncio.sleep(0)
-        return found, len(entries)
+        return await decoded(Entries(entries[:most])), len(entries)
 
     async def select(
         self, resource: GroupResource, namespace: str, selector: LabelSelector, most: int
@@ -329,7 +322,7 @@ class CacheLookup:
                         break
             return selected
 
-        return [entry.shared for entry in await self.run(look)]
+        return await decoded(Entries(await self.run(look)))
 
     def kind(self, kind: GroupVersionKind) -> Served | None:
         for resource in self._registry.catalog.all(self._tenant):
