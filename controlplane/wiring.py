@@ -57,7 +57,7 @@ from apiserver.registry.provision import Provision
 from apiserver.registry.quota import Quotas
 from apiserver.registry.scope import Tenant
 from apiserver.registry.seeding import Seeder
-from apiserver.registry.services import SERVICES, ServiceHook
+from apiserver.registry.services import ADDRESSES, SERVICES, AddressHook, ServiceHook
 from apiserver.request import DEFAULT_TENANT
 from apiserver.storage.auditlog import AuditLog, keep_days_forever
 from apiserver.storage.compact import compact_forever
@@ -68,7 +68,7 @@ from apiserver.watch.watches import MAX_BEHIND, Watches
 from controlplane import admissionfile, admissionplugins, auditing, environment
 from controlplane.accounttokens import account_tokens
 from controlplane.advertised import advertised_address
-from controlplane.certificates import ca_bundle, client_cas
+from controlplane.certificates import ca_bundle, client_cas, client_certificates
 from controlplane.database import conninfo
 from controlplane.tenancy.directory import Directory, Fetch
 from controlplane.version import GIT_VERSION
@@ -183,7 +183,7 @@ def make_registry(
         ),
         catalog=catalog,
         manager=managers(),
-        hooks={SERVICES: ServiceHook(), DEFINITIONS: DefinitionHook()},
+        hooks={SERVICES: ServiceHook(), ADDRESSES: AddressHook(), DEFINITIONS: DefinitionHook()},
         sign=signer(settings.SECRET_KEY),
         index=index,
         gates=Gates.of(features.ENABLED),
@@ -228,7 +228,7 @@ async def start_server() -> Server:
     await store.open()
     catalog = TenantCatalog()
     audit = auditing.recorder()
-    rows = AuditLog(store.database, lambda: counts.lost("audit-table"))
+    rows = AuditLog(store.database, lambda: counts.lost("audit-table"), auditing.rows_per_second())
     audit.table = rows
     registry = make_registry(store, catalog, audit)
     watches = registry.watches
@@ -250,11 +250,12 @@ async def start_server() -> Server:
         holder,
         definitions,
         turned_off=controllers_off(store),
-        trust=Trust(ca_bundle(), front_proxy, clients, client_cas()),
+        trust=Trust(ca_bundle(), front_proxy, clients, client_cas(), server.tokens),
         servers=_servers(store),
         used=server.seeder.take_used,
     )
     controllers.start()
+    server.token_used = controllers.token_uses.used
     sweeps = _sweeps(store, holder)
     server.stop = lambda: _stop(server, controllers, aggregation, sweeps, rows)
     server.started = True
@@ -296,6 +297,7 @@ def _server(
         seeder=Seeder(registry, settings.POLYPLANE_PORT),
         git_version=GIT_VERSION,
         tokens=account_tokens(settings.SECRET_KEY),
+        certificates=client_certificates(settings.SECRET_KEY),
         livez_grace=float(environment.number("LIVEZ_GRACE_SECONDS", 0)),
         anonymous_tenants=frozenset(environment.words("ANONYMOUS_TENANTS") or [DEFAULT_TENANT]),
         tenant_domain=environment.domain("TENANT_DOMAIN"),

@@ -35,11 +35,19 @@ from apiserver.request import RequestInfo
 from apiserver.schema import builtin
 from apiserver.schema.decode import DecodeError, decode
 from apiserver.storage.interface import QUIET, ObjectKey, Record, Store, Write
-from apiserver.watch.cache import Entries, decoded
+from apiserver.watch.cache import Cache, Entries, decoded
 from apiserver.watch.entry import Entry, Index
 from apiserver.watch.watches import Watches
 
 T = TypeVar("T")
+
+
+def _notes(scope: Scope) -> dict[str, str]:
+    """Where admission's annotations go: to the request, or of a collection to each object's own
+    entry."""
+    if scope.trail is None or scope.trail.info.verb == "deletecollection":
+        return {}
+    return scope.trail.annotations
 
 
 _NO_ANNOTATIONS: Mapping[str, str] = {}
@@ -91,6 +99,10 @@ Supply = Callable[[Tenant, str], Awaitable[None]]
 """Makes what a new namespace lacks: (tenant, the namespace's name)."""
 
 
+Follower = Callable[[Tenant, ObjectKey, Object], Awaitable[None]]
+"""Does what comes with a new object that claims something, before whoever created it is answered.
+Raises nothing."""
+
 Recount = Callable[[int, str], None]
 """Counts the quotas of a namespace again, soon: (tenant, the namespace's name)."""
 
@@ -104,7 +116,8 @@ class Registry:
     """hooks: by storage GroupResource; manager: the FieldManager of a resource; sign: keyed hash of
     a message; index: labels and selectable fields of a stored object; gates: those of declarative
     validation; webhooks: who calls them; supplies: by storage GroupResource and name, who makes
-    what every namespace has and a new one may not have yet; audit: what is kept of requests and
+    what every namespace has and a new one may not have yet; followers: by storage
+    GroupResource, who does what comes with a new object; audit: what is kept of requests and
     writes; recount: who counts quotas."""
 
     store: Store
@@ -118,6 +131,7 @@ class Registry:
     gates: Gates = DEFAULT_GATES
     webhooks: WebhookClient = field(default_factory=WebhookClient)
     supplies: dict[tuple[GroupResource, str], Supply] = field(default_factory=dict)
+    followers: dict[GroupResource, Follower] = field(default_factory=dict)
     audit: Recorder = field(default_factory=Recorder)
     recount: Recount = _nobody_counts
     converter: Converter = field(init=False)
@@ -158,9 +172,9 @@ class Registry:
         else:
             code = 201 if write.operation == "create" or trail.info.verb == "create" else 200
             notes = {MANAGER: manager, ON_BEHALF: scope.cause, **annotations}
-            write.audit = trail.entry(write.key, write.uid, code, notes, obj)
+            write.audit = trail.entry(write.key, write.uid, code, notes, obj, len(write.data))
         version = await self.store.write(scope.tenant.id, write)
-        trail.made += 1
+        trail.committed(write.key.name, write.uid, version)
         return version
 
     def _own_trail(self, scope: Scope, write: Write) -> Trail:
@@ -186,7 +200,7 @@ class Registry:
     def materialize(self, scope: Scope, record: State) -> Object:
         """A private copy of the stored object in the request's version, with its resourceVersion;
         `apiserver.registry.versions.load` for what a webhook may have to convert."""
-        obj: Object = orjson.loads(record.json)
+        obj = scope.resource.loads(record.json)
         return self.to_version(scope.resource, obj, scope.version)
 
     def to_version(self, resource: Resource, obj: Object, version: str) -> Object:
@@ -215,7 +229,7 @@ class Registry:
         for name, value in obj.items():
             if name not in ordered:
                 ordered[name] = value
-        return orjson.dumps(ordered)
+        return resource.dumps(ordered)
 
     def claims(self, resource: Resource, obj: Object) -> tuple[str, ...]:
         hook = self.hooks.get(resource.storage)
@@ -266,6 +280,7 @@ class Registry:
             warnings=scope.warnings,
             namespaced=scope.resource.namespaced,
             bounds=RequestBounds(scope),
+            audit=_notes(scope),
             **more,
         )
 
@@ -284,7 +299,7 @@ class CacheLookup:
         self, resource: GroupResource, namespace: str, name: str, *, fresh: bool = False
     ) -> Object | None:
         if not fresh:
-            cache = await self._registry.watches.cache(self._tenant.id, resource)
+            cache = await self._cache(resource)
             entry = cache.get(ObjectKey(*resource, namespace, name))
             return None if entry is None else entry.shared
         key = ObjectKey(*resource, namespace, name)
@@ -293,23 +308,23 @@ class CacheLookup:
         return None if record is None else orjson.loads(record.json)
 
     async def list(self, resource: GroupResource, namespace: str = "") -> Sequence[Object]:
-        cache = await self._registry.watches.cache(self._tenant.id, resource)
+        cache = await self._cache(resource)
         return await decoded(cache.select(namespace))
 
     async def settled(self, resource: GroupResource, seconds: float) -> Sequence[Object]:
-        cache = await self._registry.watches.cache(self._tenant.id, resource)
+        cache = await self._cache(resource)
         return await decoded(cache.settled(seconds))
 
     async def first(
         self, resource: GroupResource, namespace: str, most: int
     ) -> tuple[Sequence[Object], int]:
-        entries = (await self._registry.watches.cache(self._tenant.id, resource)).select(namespace)
+        entries = (await self._cache(resource)).select(namespace)
         return await decoded(Entries(entries[:most])), len(entries)
 
     async def select(
         self, resource: GroupResource, namespace: str, selector: LabelSelector, most: int
     ) -> Sequence[Object]:
-        cache = await self._registry.watches.cache(self._tenant.id, resource)
+        cache = await self._cache(resource)
         entries, matches = cache.select(namespace), selector.matcher()
 
         def look() -> list[Entry]:
@@ -323,6 +338,11 @@ class CacheLookup:
             return selected
 
         return await decoded(Entries(await self.run(look)))
+
+    async def _cache(self, resource: GroupResource) -> Cache:
+        watches, tenant = self._registry.watches, self._tenant.id
+        cache = watches.peek(tenant, resource)
+        return await watches.cache(tenant, resource) if cache is None else cache
 
     def kind(self, kind: GroupVersionKind) -> Served | None:
         for resource in self._registry.catalog.all(self._tenant):

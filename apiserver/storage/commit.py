@@ -34,8 +34,7 @@ _COMMIT = function(
     BIGINTS,  # expected
     *(TEXTS,) * 2,  # owners, finalizers
     BOOLEANS,  # deleting
-    *(TEXTS,) * 2,  # claims, needs
-    *(TEXTS,) * 3,  # the audit entry, its user and verb
+    *(TEXTS,) * 5,  # claims, needs, audit, its user and verb
     BIGINTS,  # its code
 )
 OPERATIONS = {"create": b"A", "update": b"M", "delete": b"D"}
@@ -129,6 +128,7 @@ def _entry(write: Write) -> Entry:
             "apiGroup": write.key.group,
         },
         "responseStatus": {"metadata": {}, "code": 200},
+        "annotations": {"audit.polyplane.dev/on-behalf-of": write.cause} if write.cause else {},
     }
     return Entry(SERVER, write.operation, 200, json.dumps(event).encode())
 
