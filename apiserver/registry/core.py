@@ -3,7 +3,6 @@ and encoding objects."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
@@ -36,7 +35,7 @@ from apiserver.request import RequestInfo
 from apiserver.schema import builtin
 from apiserver.schema.decode import DecodeError, decode
 from apiserver.storage.interface import QUIET, ObjectKey, Record, Store, Write
-from apiserver.watch.cache import Cache
+from apiserver.watch.cache import Cache, Entries, decoded
 from apiserver.watch.entry import Entry, Index
 from apiserver.watch.watches import Watches
 
@@ -286,8 +285,6 @@ class Registry:
         )
 
 
-_PARSED = 20
-"""Objects that are parsed before others may use the loop."""
 _LOOK = 10
 """Steps (`apiserver.effort`) for comparing one object's labels with a selector."""
 
@@ -312,22 +309,17 @@ class CacheLookup:
 
     async def list(self, resource: GroupResource, namespace: str = "") -> Sequence[Object]:
         cache = await self._cache(resource)
-        return cache.select(namespace).shared
+        return await decoded(cache.select(namespace))
 
     async def settled(self, resource: GroupResource, seconds: float) -> Sequence[Object]:
         cache = await self._cache(resource)
-        return cache.settled(seconds).shared
+        return await decoded(cache.settled(seconds))
 
     async def first(
         self, resource: GroupResource, namespace: str, most: int
     ) -> tuple[Sequence[Object], int]:
-        entries = (await self._registry.watches.cache(self._tenant.id, resource)).select(namespace)
-        objects = []
-        for entry in entries[:most]:
-            objects.append(entry.shared)
-            if len(objects) % _PARSED == 0:
-                await asyncio.sleep(0)
-        return objects, len(entries)
+        entries = (await self._cache(resource)).select(namespace)
+        return await decoded(Entries(entries[:most])), len(entries)
 
     async def select(
         self, resource: GroupResource, namespace: str, selector: LabelSelector, most: int
@@ -345,7 +337,7 @@ class CacheLookup:
                         break
             return selected
 
-        return [entry.shared for entry in await self.run(look)]
+        return await decoded(Entries(await self.run(look)))
 
     async def _cache(self, resource: GroupResource) -> Cache:
         watches, tenant = self._registry.watches, self._tenant.id

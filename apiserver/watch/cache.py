@@ -7,6 +7,7 @@ log.
 
 from __future__ import annotations
 
+import asyncio
 import sys
 import time
 from bisect import bisect_left, bisect_right
@@ -22,6 +23,8 @@ from apiserver.watch.entry import Change, Entry, Index
 WINDOW_CHANGES = 4096
 WINDOW_SECONDS = 300.0
 WINDOW_BYTES = 32 * 2**20
+DECODED = 20
+"""Objects that are decoded before others may use the loop."""
 
 _json = attrgetter("json")
 
@@ -48,6 +51,20 @@ class Entries(tuple[Entry, ...]):
     @once
     def largest(self) -> int:
         return max(map(len, map(_json, self)), default=0)
+
+
+async def decoded(entries: Entries) -> Sequence[dict[str, Any]]:
+    """`Entries.shared`; what was never decoded is so a few at a time, because a tenant may have
+    very many."""
+    if "shared" not in entries.__dict__:
+        count = 0
+        for entry in entries:
+            count += not entry.is_decoded
+            entry.shared  # noqa: B018  it is kept
+            if count == DECODED:
+                count = 0
+                await asyncio.sleep(0)
+    return entries.shared
 
 
 class Cache:
@@ -121,14 +138,15 @@ class Cache:
         return self._settled[1]
 
     def _without(self, changes: Sequence[Change]) -> Entries:
-        entries = dict(self._by_key)
+        """The state before them; as quick as lists are copied, however many entries there are."""
+        keys, entries = list(self._keys), list(self._entries)
         for change in reversed(changes):
             order = self._order(change.new.namespace, change.new.name)
-            if change.old is None:
-                entries.pop(order, None)
-            else:
-                entries[order] = change.old
-        return Entries(entries[order] for order in sorted(entries))
+            at = bisect_left(keys, order)
+            there = keys[at : at + 1] == [order]
+            keys[at : at + there] = [order] if change.old is not None else []
+            entries[at : at + there] = [change.old] if change.old is not None else []
+        return Entries(entries)
 
     # --- filled by the tail -----------------------------------------------------------------------
     def load(self, records: Iterable[Record]) -> None:

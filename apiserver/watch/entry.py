@@ -86,6 +86,11 @@ class Entry:
             self._shared = orjson.loads(self.json)
         return self._shared
 
+    @property
+    def is_decoded(self) -> bool:
+        """Whether ``shared`` costs nothing."""
+        return self._shared is not None
+
     def object(self) -> dict[str, Any]:
         """The object, decoded anew: the caller may change it."""
         decoded: dict[str, Any] = orjson.loads(self.json)

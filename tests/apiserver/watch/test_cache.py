@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 
 from apiserver.storage.errors import ChainBroken, TooLarge
-from apiserver.storage.interface import EventPage
+from apiserver.storage.interface import EventPage, Record
 from apiserver.storage.postgres import PostgresStore
 from apiserver.watch import subscription as subscription_module
 from apiserver.watch import watches as watches_module
+from apiserver.watch.cache import DECODED, decoded
 from apiserver.watch.errors import TooSlow, WatchClosed
 from apiserver.watch.watches import Watches
 from tests.support.storage import (
@@ -364,3 +365,48 @@ async def test_the_window_is_bounded_in_bytes_and_older_watches_read_the_log(
     assert [name for _, name in short(await read(subscription, 30))] == [
         f"n{i:02}" for i in range(30)
     ]
+
+
+async def test_what_changed_a_moment_ago_is_undone_in_what_has_settled(
+    store: PostgresStore, watches: Watches, tenant: int
+) -> None:
+    async def written(name: str, old: Record | None = None) -> Record:
+        write = create(key(name)) if old is None else update(old, "new")
+        return stored(write, await store.write(tenant, write))
+
+    first = {name: await written(name) for name in ("b", "d", "f")}
+    cache = await watches.cache(tenant, CONFIGMAPS)
+    settled = cache.select()
+    await written("a")
+    await store.write(tenant, delete(first["d"]))
+    changed = await written("f", first["f"])
+    await store.write(tenant, delete(changed))
+    await written("g")
+    again = await written("d")
+    await written("d", again)
+    assert [e.name for e in cache.select()] == ["a", "b", "d", "g"]
+    assert cache.settled(1000) == settled
+    assert cache.settled(1000) is cache.settled(1000)
+    assert cache.settled(0) is cache.select()
+
+
+async def test_many_objects_are_decoded_a_few_at_a_time(
+    store: PostgresStore, watches: Watches, tenant: int
+) -> None:
+    count = 3 * DECODED + 1
+    for i in range(count):
+        await store.write(tenant, create(key(f"n{i:03}")))
+    entries = (await watches.cache(tenant, CONFIGMAPS)).select()
+    seen = []
+
+    async def look() -> None:
+        while not all(entry.is_decoded for entry in entries):
+            seen.append(sum(entry.is_decoded for entry in entries))
+            await asyncio.sleep(0)
+
+    looking = asyncio.create_task(look())
+    found = await decoded(entries)
+    await looking
+    assert len(found) == count
+    assert seen == [DECODED, 2 * DECODED, 3 * DECODED]
+    assert await decoded(entries) is found
