@@ -15,7 +15,17 @@ from pathlib import Path
 
 import uvloop
 
-from tests.benchmarks import caches, cel, definitions, policies, reads, tenants, watches, writes
+from tests.benchmarks import (
+    caches,
+    cel,
+    definitions,
+    emptying,
+    policies,
+    reads,
+    tenants,
+    watches,
+    writes,
+)
 from tests.benchmarks.bench import Bench
 from tests.benchmarks.result import Result, table
 from tests.benchmarks.wrk import WRK
@@ -31,6 +41,8 @@ BENCHMARKS: dict[str, Benchmark] = {
     "update": writes.update,
     "merge-patch": writes.merge_patch,
     "apply": writes.apply,
+    "owners": emptying.owners,
+    "namespace": emptying.namespace,
     "watch-100": watches.fanout_100,
     "watch-500": watches.fanout_500,
     "tenants": tenants.create,
