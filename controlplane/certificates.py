@@ -12,12 +12,15 @@ import socket
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
+from secrets import token_bytes
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from apiserver.authn.clientca import ClientAuthority
+from apiserver.authn.clientcertificates import ClientCertificates
 from controlplane import environment
 from controlplane.datadir import DataDir
 from controlplane.errors import OperatorError
@@ -39,7 +42,9 @@ class ServingFiles:
 
 
 def ensure(data: DataDir) -> ServingFiles:
-    """Makes or renews what is missing, and says where it lies."""
+    """Makes or renews what is missing, and says where it lies. Raises OperatorError for what the
+    operator has brought and workers could not use."""
+    client_cas()
     own_certificate, own_key = environment.text("TLS_CERT_FILE"), environment.text("TLS_KEY_FILE")
     if own_certificate or own_key:
         return _brought(own_certificate, own_key)
@@ -89,6 +94,21 @@ def client_cas() -> str:
     return pem
 
 
+def client_certificates(secret_key: str) -> ClientCertificates:
+    """Those that every process of the installation accepts. Raises OperatorError."""
+    cas = client_cas().encode()
+    everywhere = x509.load_pem_x509_certificates(cas) if cas else []
+    return ClientCertificates(ClientAuthority(secret_key.encode()), everywhere)
+
+
+def client_authorities() -> list[bytes]:
+    """Whose client certificates are asked for, in DER: those of `client_cas`, and one that stands
+    for the authorities of all tenants, which share their name."""
+    own = ClientAuthority(token_bytes(32)).certificate(0).decode()
+    certificates = x509.load_pem_x509_certificates((own + client_cas()).encode())
+    return [c.public_bytes(serialization.Encoding.DER) for c in certificates]
+
+
 def wanted_names() -> tuple[set[str], set[str]]:
     """(DNS names, IP addresses) that the certificate must carry: the local ones, the host's name,
     POLYPLANE_TLS_NAMES, and POLYPLANE_TENANT_DOMAIN with all hosts directly below it."""
@@ -98,6 +118,7 @@ def wanted_names() -> tuple[set[str], set[str]]:
     bind = environment.text("BIND")
     for extra in [
         *environment.words("TLS_NAMES"),
+        *environment.words("ADVERTISE_ADDRESS"),
         *([bind] if bind not in ("", "0.0.0.0", "::") else []),  # noqa: S104
     ]:
         try:

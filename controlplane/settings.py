@@ -198,6 +198,11 @@ UNFOLD: dict[str, Any] = {
                         "icon": "history",
                         "link": reverse_lazy("admin:console_storedevent_changelist"),
                     },
+                    {
+                        "title": "Audit log",
+                        "icon": "policy",
+                        "link": reverse_lazy("admin:storage_auditentry_changelist"),
+                    },
                 ],
             },
             {

@@ -32,6 +32,7 @@ from apiserver.controllers.crd import DefinitionController
 from apiserver.controllers.eventexpiry import TTL, EventExpiry
 from apiserver.controllers.manager import Controllers, TenantOf, Trust
 from apiserver.controllers.quotas import QuotaStatus
+from apiserver.controllers.servers import Servers
 from apiserver.controllers.upkeep import TurnedOff
 from apiserver.endpoints.metrics import forget
 from apiserver.endpoints.server import Defaults, Server
@@ -56,7 +57,7 @@ from apiserver.registry.provision import Provision
 from apiserver.registry.quota import Quotas
 from apiserver.registry.scope import Tenant
 from apiserver.registry.seeding import Seeder
-from apiserver.registry.services import SERVICES, ServiceHook
+from apiserver.registry.services import ADDRESSES, SERVICES, AddressHook, ServiceHook
 from apiserver.request import DEFAULT_TENANT
 from apiserver.storage.auditlog import AuditLog, keep_days_forever
 from apiserver.storage.compact import compact_forever
@@ -66,7 +67,8 @@ from apiserver.watch.board import BUCKETS_AT, LAST_MODES_AT, SHARES_AT, Board, s
 from apiserver.watch.watches import MAX_BEHIND, Watches
 from controlplane import admissionfile, admissionplugins, auditing, environment
 from controlplane.accounttokens import account_tokens
-from controlplane.certificates import ca_bundle, client_cas
+from controlplane.advertised import advertised_address
+from controlplane.certificates import ca_bundle, client_cas, client_certificates
 from controlplane.database import conninfo
 from controlplane.tenancy.directory import Directory, Fetch
 from controlplane.version import GIT_VERSION
@@ -181,7 +183,7 @@ def make_registry(
         ),
         catalog=catalog,
         manager=managers(),
-        hooks={SERVICES: ServiceHook(), DEFINITIONS: DefinitionHook()},
+        hooks={SERVICES: ServiceHook(), ADDRESSES: AddressHook(), DEFINITIONS: DefinitionHook()},
         sign=signer(settings.SECRET_KEY),
         index=index,
         gates=Gates.of(features.ENABLED),
@@ -226,7 +228,7 @@ async def start_server() -> Server:
     await store.open()
     catalog = TenantCatalog()
     audit = auditing.recorder()
-    rows = AuditLog(store.database, lambda: counts.lost("audit-table"))
+    rows = AuditLog(store.database, lambda: counts.lost("audit-table"), auditing.rows_per_second())
     audit.table = rows
     registry = make_registry(store, catalog, audit)
     watches = registry.watches
@@ -248,10 +250,12 @@ async def start_server() -> Server:
         holder,
         definitions,
         turned_off=controllers_off(store),
-        trust=Trust(ca_bundle(), front_proxy, clients, client_cas()),
+        trust=Trust(ca_bundle(), front_proxy, clients, client_cas(), server.tokens),
+        servers=_servers(store),
         used=server.seeder.take_used,
     )
     controllers.start()
+    server.token_used = controllers.token_uses.used
     sweeps = _sweeps(store, holder)
     server.stop = lambda: _stop(server, controllers, aggregation, sweeps, rows)
     server.started = True
@@ -271,6 +275,11 @@ def _sweeps(store: PostgresStore, holder: str) -> list[asyncio.Task[None]]:
     return sweeps
 
 
+def _servers(store: PostgresStore) -> Servers:
+    port, hostname = settings.POLYPLANE_PORT, socket.gethostname()
+    return Servers(store.database, advertised_address(), port, hostname)
+
+
 def _server(
     registry: Registry,
     catalog: TenantCatalog,
@@ -285,9 +294,10 @@ def _server(
         definitions=definitions,
         directory=Directory(fetcher(store)),
         authorizer=RbacAuthorizer(registry),
-        seeder=Seeder(registry),
+        seeder=Seeder(registry, settings.POLYPLANE_PORT),
         git_version=GIT_VERSION,
         tokens=account_tokens(settings.SECRET_KEY),
+        certificates=client_certificates(settings.SECRET_KEY),
         livez_grace=float(environment.number("LIVEZ_GRACE_SECONDS", 0)),
         anonymous_tenants=frozenset(environment.words("ANONYMOUS_TENANTS") or [DEFAULT_TENANT]),
         tenant_domain=environment.domain("TENANT_DOMAIN"),

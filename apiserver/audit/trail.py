@@ -47,9 +47,11 @@ class Trail:
     """verdict: what the policy wants of it; tenant: its name; user: None where nobody could be
     told; acting: whom it acts as (impersonation); annotations: of authorization and admission, open
     until the last event; sent, answered: the bodies as JSON, where the level wants them; made: how
-    many object versions it has made so far, each with an entry."""
+    many object versions it has made so far, each with an entry; about: which object the last one is
+    of."""
 
     __slots__ = (
+        "about",
         "acting",
         "addresses",
         "agent",
@@ -88,6 +90,7 @@ class Trail:
         self.sent: Body = _nothing
         self.answered: bytes | None = None
         self.made = 0
+        self.about: dict[str, str] = {}
 
     @property
     def keeps_request(self) -> bool:
@@ -100,6 +103,11 @@ class Trail:
     def annotate(self, key: str, value: str) -> None:
         """The first value of a key stays."""
         self.annotations.setdefault(key, value)
+
+    def committed(self, name: str, uid: str, version: int) -> None:
+        """An object version is there, and so is its entry."""
+        self.made += 1
+        self.about = {"name": name, "uid": uid, "resourceVersion": str(version)}
 
     def body(self, obj: Object) -> bytes:
         """An object as the event has it."""
@@ -116,13 +124,24 @@ class Trail:
         return orjson.dumps(_without_managers(obj))
 
     def entry(
-        self, key: ObjectKey, uid: str, code: int, annotations: Mapping[str, str], obj: Object
+        self,
+        key: ObjectKey,
+        uid: str,
+        code: int,
+        annotations: Mapping[str, str],
+        obj: Object,
+        size: int = 0,
     ) -> Entry:
         """Of a write that is about to be committed. annotations: beside the request's own; obj: as
-        it will be."""
+        it will be, ``size`` bytes as it is stored (large ones are not kept)."""
         reference = self.reference(name=key.name, namespace=key.namespace, uid=uid)
+        own = reference is not None and self.info.resource == key.resource
+        if not own:  # what else the request changes, a budget that an eviction counts in
+            reference = _reference_of(key, uid)
         status = {"metadata": {}, "code": code}
-        answer = self.body(obj) if self.keeps_response else None
+        answer: bytes | None = None
+        if self.keeps_response and own:
+            answer = self.body(obj) if size <= MOST_BYTES else b" " * (MOST_BYTES + 1)
         event = self._event(COMPLETE, status, reference, annotations, answer)
         user = "" if self.user is None else self.user.name
         return Entry(plain(user), plain(self.info.verb), code, event)
@@ -138,7 +157,10 @@ class Trail:
                 status["reason"] = error.reason
         elif code:
             status = {"metadata": {}, "code": code}
-        return self._event(stage, status, self.reference(), {}, self.answered)
+        reference = self.reference()
+        if reference is not None and self.about and self.info.verb != "deletecollection":
+            reference |= self.about
+        return self._event(stage, status, reference, {}, self.answered)
 
     def reference(
         self, *, name: str = "", namespace: str = "", uid: str = ""
@@ -191,19 +213,33 @@ class Trail:
             event["objectRef"] = reference
         if status is not None:
             event["responseStatus"] = status
-        bodies: dict[str, bytes] = {}
-        if self.keeps_request and (sent := self.sent()):
-            bodies["requestObject"] = sent
-        if answer is not None:
-            bodies["responseObject"] = answer
         notes = {TENANT: self.tenant, **self.annotations, **annotations}
-        if bodies and sum(map(len, bodies.values())) > MOST_BYTES:
-            bodies, notes[TRUNCATED] = {}, "true"
-        event |= {name: orjson.Fragment(body) for name, body in bodies.items()}
+        if self.keeps_request:
+            event |= self._bodies(answer, notes)
         event["requestReceivedTimestamp"] = micro_time(self.received)
         event["stageTimestamp"] = micro_time(time.time())
         event["annotations"] = bounded(notes)
         return dumps(event)
+
+    def _bodies(self, answer: bytes | None, notes: dict[str, str]) -> dict[str, Any]:
+        """What was sent and answered, unless that is too much, which ``notes`` then says."""
+        bodies = {"requestObject": self.sent(), "responseObject": answer}
+        there = {name: body for name, body in bodies.items() if body}
+        if sum(map(len, there.values())) > MOST_BYTES:
+            notes[TRUNCATED] = "true"
+            return {}
+        return {name: orjson.Fragment(body) for name, body in there.items()}
+
+
+def _reference_of(key: ObjectKey, uid: str) -> dict[str, str]:
+    reference = {
+        "resource": key.resource,
+        "namespace": key.namespace,
+        "name": key.name,
+        "uid": uid,
+        "apiGroup": key.group,
+    }
+    return {k: v for k, v in reference.items() if v}
 
 
 def _without_managers(obj: Object) -> Object:
@@ -236,9 +272,8 @@ def cut(text: str, most: int) -> str:
 
 
 def micro_time(seconds: float) -> str:
-    """RFC 3339 with six digits, as metav1.MicroTime. (strftime takes four times as long.)"""
-    text = datetime.fromtimestamp(seconds, UTC).isoformat(timespec="microseconds")
-    return text.removesuffix("+00:00") + "Z"
+    """RFC 3339 with six digits, as metav1.MicroTime."""
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="microseconds")[:-6] + "Z"
 
 
 def plain(text: str) -> str:

@@ -173,7 +173,7 @@ def check_objects(
         raise Missing(f'serviceaccounts "{ref.name}" not found')
     if (uid := account["metadata"].get("uid", "")) != ref.uid:
         raise Missing(f"service account UID ({uid}) does not match claim ({ref.uid})")
-    if _deleted(account, now):
+    if deleted(account, now):
         raise Refused(f"service account {claims.namespace}/{ref.name} has been deleted")
     for kind, expected_uid in claims.must_exist.items():
         owner = bound.get(kind)
@@ -184,11 +184,11 @@ def check_objects(
                 f"{kind} UID ({uid}) does not match service account {kind} ref claim "
                 f"({expected_uid.uid})"
             )
-        if _deleted(owner, now):
+        if deleted(owner, now):
             raise Refused(_INVALIDATED)
 
 
-def _deleted(obj: Object, now: datetime) -> bool:
+def deleted(obj: Object, now: datetime) -> bool:
     """Whether the object should have been gone for a minute."""
     when = obj["metadata"].get("deletionTimestamp")
     if not when:

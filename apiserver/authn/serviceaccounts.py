@@ -20,8 +20,10 @@ from typing import NamedTuple, Protocol
 from zlib import crc32
 
 from apiserver.authn import claims as tokens
+from apiserver.authn import legacytokens
 from apiserver.authn.claims import Claims, Missing, Ref, Refused
-from apiserver.authn.signing import TenantKey, parse
+from apiserver.authn.legacytokens import LegacyClaims
+from apiserver.authn.signing import TenantKey, Unsigned, parse
 from apiserver.golang.strconv import go_quote
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.objects import Object
@@ -34,7 +36,7 @@ _KEYS = 1024
 _GONE = 2.0
 """Seconds for which a token whose account is not in the database is refused without asking
 again."""
-_ACCOUNTS = GroupResource("", "serviceaccounts")
+_ACCOUNTS, _SECRETS = GroupResource("", "serviceaccounts"), GroupResource("", "secrets")
 RESOURCES = {kind: GroupResource("", f"{kind}s") for kind in tokens.BOUND}
 
 
@@ -47,10 +49,11 @@ class Reader(Protocol):
 
 
 class Authenticated(NamedTuple):
-    """audiences: those of the token that were asked for."""
+    """audiences: those of the token that were asked for; warning: for who sends it, or ""."""
 
     user: User
     audiences: tuple[str, ...]
+    warning: str = ""
 
 
 @dataclass(slots=True)
@@ -58,8 +61,17 @@ class Recognized:
     """A token whose signature is right. gone_until: until when (of the clock) it is known to stand
     on nothing."""
 
-    claims: Claims
+    claims: Claims | LegacyClaims
     gone_until: float = 0.0
+
+
+Used = Callable[[str, str], None]
+"""Hears that the token in a secret was used, by namespace and name; at most a few times a day where
+it does something about it."""
+
+
+def _nothing(namespace: str, secret: str) -> None:
+    pass
 
 
 class AccountTokens:
@@ -103,6 +115,8 @@ class AccountTokens:
         issuer = token_parts.claims.get("iss") if token_parts is not None else None
         if issuer == self._issuer:
             return DEFAULT_TENANT
+        if token_parts is not None and issuer == legacytokens.ISSUER:
+            return legacytokens.claimed_tenant(token_parts.claims)
         prefix = f"{self._issuer}/clusters/"
         return (
             issuer[len(prefix) :] if isinstance(issuer, str) and issuer.startswith(prefix) else ""
@@ -123,6 +137,13 @@ class AccountTokens:
             tokens.encode(tokens.make(self.issuer(name), audiences, account, bound, seconds, now))
         )
 
+    def issue_legacy(
+        self, tenant: tuple[int, str], namespace: str, account: Ref, secret: str
+    ) -> str:
+        """A token to be kept in the secret of that name."""
+        number, name = tenant
+        return self.key(number).sign(legacytokens.encode(namespace, account, secret, name))
+
     def recognize(self, tenant: tuple[int, str], token: str) -> Recognized | None:
         """None for what is no token of the tenant's issuer. Raises Refused where it says to be one,
         and is not."""
@@ -135,19 +156,15 @@ class AccountTokens:
             self._known.move_to_end(place)
             return remembered
         token_parts = parse(token)
-        if token_parts is None or token_parts.claims.get("iss") != self.issuer(name):
+        ours = (self.issuer(name), legacytokens.ISSUER)
+        if token_parts is None or token_parts.claims.get("iss") not in ours:
             return None
         key = self.key(number) if number else self._nobodys(name)
         if token_parts.header.get("kid") != key.kid:
             raise Refused("invalid signature, no keys found")
         if not key.verifies(token_parts):
             raise Refused("go-jose/go-jose: error in cryptographic primitive")
-        claims = tokens.decode(token_parts.claims)
-        if claims is None:
-            raise Refused(
-                "service account token claims could not be validated due to unexpected private "
-                "claim"
-            )
+        claims = _claims(token_parts, self.issuer(name), place[1])
         remembered = self._known[place] = Recognized(claims)
         if len(self._known) > _REMEMBERED:
             self._known.popitem(last=False)
@@ -162,6 +179,7 @@ class AccountTokens:
         audiences: Sequence[str],
         reader: Reader,
         now: datetime | None = None,
+        used: Used = _nothing,
     ) -> Authenticated:
         """Whose the token is, when it is meant for one of ``audiences``, valid now, and all that it
         stands on is there. Raises Refused."""
@@ -172,27 +190,52 @@ class AccountTokens:
                 f"token audiences {_quoted(claims.audiences)} is invalid for the target audiences "
                 f"{_quoted(audiences)}"
             )
-        tokens.check_times(claims, now)
+        if isinstance(claims, Claims):
+            tokens.check_times(claims, now)
         try:
-            await _check(claims, reader, now, fresh=False)
+            warning = await _check(claims, reader, now, used, fresh=False)
         except Missing:
             if self._clock() < recognized.gone_until:
                 raise
             try:
-                await _check(claims, reader, now, fresh=True)
+                warning = await _check(claims, reader, now, used, fresh=True)
             except Missing:
                 recognized.gone_until = self._clock() + _GONE
                 raise
-        return Authenticated(claims.user, shared)
+        return Authenticated(claims.user, shared, warning)
 
 
-async def _check(claims: Claims, reader: Reader, now: datetime, *, fresh: bool) -> None:
+def _claims(token: Unsigned, issuer: str, digest: bytes) -> Claims | LegacyClaims:
+    """Of a token whose signature is right. issuer: of the tenant. Raises Refused."""
+    if token.claims.get("iss") == legacytokens.ISSUER:
+        return legacytokens.decode(token.claims, issuer, digest)
+    claims = tokens.decode(token.claims)
+    if claims is None:
+        raise Refused(
+            "service account token claims could not be validated due to unexpected private claim"
+        )
+    return claims
+
+
+async def _check(
+    claims: Claims | LegacyClaims, reader: Reader, now: datetime, used: Used, *, fresh: bool
+) -> str:
+    """A warning, or "". Raises Refused, Missing."""
     account = await reader.get(_ACCOUNTS, claims.namespace, claims.account.name, fresh=fresh)
+    if isinstance(claims, LegacyClaims):
+        secret = await reader.get(_SECRETS, claims.namespace, claims.secret, fresh=fresh)
+        legacytokens.check_objects(claims, account, secret, now)
+        assert account is not None and secret is not None, "they have been checked"
+        if legacytokens.to_note(secret, now):
+            used(claims.namespace, claims.secret)
+        legacytokens.check_mark(claims, secret)
+        return legacytokens.warning(claims, account)
     bound = {}
     for kind, ref in claims.must_exist.items():
         namespace = "" if kind == "node" else claims.namespace
         bound[kind] = await reader.get(RESOURCES[kind], namespace, ref.name, fresh=fresh)
     tokens.check_objects(claims, account, bound, now)
+    return ""
 
 
 def _digest(token: str) -> bytes:

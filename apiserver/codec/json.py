@@ -16,7 +16,7 @@ from typing import Any
 
 import orjson
 
-from apiserver.golang.json import MAX_DEPTH_EXCEEDED, escape_html, go_float, syntax_error
+from apiserver.golang.json import MAX_DEPTH_EXCEEDED, marshal, syntax_error
 from apiserver.golang.math import MAX_INT64, MIN_INT64
 
 MAX_STRICT_ERRORS = 100
@@ -24,8 +24,6 @@ _INT64 = range(MIN_INT64, MAX_INT64 + 1)
 _LONG_NUMBER = re.compile(rb"[0-9]{19}|[eE]\+?[0-9]{3}")
 _MEMBER = re.compile(rb'"[ \t\r\n]*:')
 _FLAT = 64  # levels
-_WHOLE_FLOAT = re.compile(rb"\.0[,}\]]")  # both may match inside strings, which only costs time
-_EXPONENT = re.compile(rb"e[-+]?[0-9]+[,}\]]")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _FIRST = ("kind", "apiVersion", "metadata")
 
@@ -222,12 +220,12 @@ def dumps(obj: Any) -> bytes:
 
 def dumps_pretty(obj: Any) -> bytes:
     """Two spaces of indentation, no newline at the end: what ``?pretty=true`` and browsers get."""
-    return _encode(_kind_first(obj), orjson.OPT_INDENT_2)
+    return marshal(_kind_first(obj), orjson.OPT_INDENT_2)
 
 
 def encode(obj: Any) -> bytes:
     """Like `dumps` without the newline, for parts of larger answers."""
-    return _encode(_kind_first(obj), 0)
+    return marshal(_kind_first(obj))
 
 
 def _kind_first(obj: Any) -> Any:
@@ -236,30 +234,3 @@ def _kind_first(obj: Any) -> Any:
     ordered = {k: obj[k] for k in _FIRST if k in obj}
     ordered.update(obj)
     return ordered
-
-
-def _encode(obj: Any, options: int) -> bytes:
-    try:
-        out = orjson.dumps(obj, option=options)
-    except TypeError:  # nested deeper than orjson goes
-        text = json.dumps(
-            obj,
-            ensure_ascii=False,
-            indent=2 if options else None,
-            separators=None if options else (",", ":"),
-            allow_nan=False,
-        )
-        out = text.encode()
-    if _WHOLE_FLOAT.search(out) or _EXPONENT.search(out) or isinstance(obj, float):
-        out = orjson.dumps(_go_floats(obj), option=options)
-    return escape_html(out)
-
-
-def _go_floats(value: Any) -> Any:
-    if isinstance(value, float):
-        return orjson.Fragment(go_float(value))
-    if isinstance(value, dict):
-        return {k: _go_floats(v) for k, v in value.items()}
-    if isinstance(value, list):
-        return [_go_floats(v) for v in value]
-    return value

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from apiserver.codec import json
 from apiserver.golang.strconv import whole
+from apiserver.meta.raw import RawObject
 
 Write = Callable[[Any, Any], None]
 Read = Callable[[Any], Any]
@@ -147,6 +148,19 @@ def _write_items(message: Any, value: Any) -> None:
     message.items.extend(value or [])
 
 
+def _write_raw_extension(message: Any, value: Any) -> None:
+    if isinstance(value, RawObject):
+        message.raw = value.text.encode()
+    else:
+        _write_raw("raw")(message, value)
+
+
+def _read_raw_extension(message: Any) -> Any:
+    value = _read_raw("raw")(message)
+    text = message.raw.decode(errors="replace").strip()
+    return RawObject(value, text) if isinstance(value, dict) else value
+
+
 RAW = Special(_write_raw("raw"), _read_raw("raw"))
 
 SPECIAL: dict[str, Special] = {
@@ -162,7 +176,7 @@ SPECIAL: dict[str, Special] = {
         _write_int_or_string, lambda m: m.strVal if m.type else m.intVal, 0
     ),
     "apimachinery.pkg.apis.meta.v1.FieldsV1": Special(_write_raw("Raw"), _read_raw("Raw")),
-    "apimachinery.pkg.runtime.RawExtension": RAW,
+    "apimachinery.pkg.runtime.RawExtension": Special(_write_raw_extension, _read_raw_extension),
     "apiextensions_apiserver.pkg.apis.apiextensions.v1.JSON": RAW,
     **{
         f"{package}.{name}": Special(_write_items, lambda m: list(m.items))

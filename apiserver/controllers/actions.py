@@ -55,8 +55,10 @@ class Actions:
     def __init__(self, registry: Registry) -> None:
         self.registry = registry
 
-    def scope(self, tenant: Tenant, key: ObjectKey, subresource: str = "") -> Scope | None:
-        """None where the resource is not served (any more)."""
+    def scope(
+        self, tenant: Tenant, key: ObjectKey, subresource: str = "", cause: str = ""
+    ) -> Scope | None:
+        """None where the resource is not served (any more). cause: for the audit log."""
         resource = self.registry.catalog.find(tenant, key.group, key.resource)
         if resource is None:
             return None
@@ -71,6 +73,7 @@ class Actions:
             subresource=subresource,
             user_agent=MANAGER,
             until=time.monotonic() + PATIENCE,
+            cause=cause,
         )
 
     async def each(
@@ -108,11 +111,18 @@ class Actions:
         return [await _item(tenant, r) for r in await self.registry.store.records(tenant.id, uids)]
 
     async def ensure(
-        self, tenant: Tenant, key: ObjectKey, obj: Object, manager: str = MANAGER
+        self,
+        tenant: Tenant,
+        key: ObjectKey,
+        obj: Object,
+        manager: str = MANAGER,
+        *,
+        absent: bool = False,
     ) -> bool:
         """Creates the object (less kind and apiVersion), unless it is there or may not be (its
-        namespace is gone or going): whether it did. manager: of its fields."""
-        if await self.registry.store.get(tenant.id, key) is not None:
+        namespace is gone or going): whether it did. manager: of its fields; absent: it is hardly
+        there."""
+        if not absent and await self.registry.store.get(tenant.id, key) is not None:
             return False
         scope = self.scope(tenant, key)
         if scope is None:
@@ -124,9 +134,9 @@ class Actions:
             return False
         return True
 
-    async def delete(self, tenant: Tenant, key: ObjectKey, uid: str) -> bool:
+    async def delete(self, tenant: Tenant, key: ObjectKey, uid: str, cause: str = "") -> bool:
         """Whether it is gone now; objects with finalizers or grace stay for a while."""
-        scope = self.scope(tenant, key)
+        scope = self.scope(tenant, key, cause=cause)
         if scope is None:
             return False
         options = DeleteOptions(
@@ -137,10 +147,10 @@ class Actions:
         except (NotFound, Conflict):
             return True  # it is gone, or another object has its name
 
-    async def delete_judged(self, tenant: Tenant, item: Item, policy: str) -> None:
+    async def delete_judged(self, tenant: Tenant, item: Item, policy: str, cause: str = "") -> None:
         """Deletes the object in the state that was judged. Raises Conflict if it has another
         now."""
-        scope = self.scope(tenant, item.key)
+        scope = self.scope(tenant, item.key, cause=cause)
         if scope is None:
             return
         options = DeleteOptions(

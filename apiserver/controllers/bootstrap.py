@@ -12,13 +12,13 @@ from __future__ import annotations
 
 import time
 from collections.abc import Collection, Mapping, Sequence
-from math import inf
 
 import orjson
 
 from apiserver.authz.reconciliation import binding_changes, protected, role_changes
 from apiserver.controllers import names
 from apiserver.controllers.actions import Actions, Item
+from apiserver.controllers.upkeep import Due
 from apiserver.errors import Conflict
 from apiserver.kinds.apiregistration.builtin import LABEL, local_services
 from apiserver.kinds.bootstrap import bootstrap_objects
@@ -42,10 +42,6 @@ _MANAGER = "polyplane"
 _LARGEST = 64 * 1024
 """Bytes of an object that is compared; the largest by default has 12 KB."""
 _AT_ONCE = 50
-_AGAIN = 60.0
-"""Seconds until a look that did not succeed is asked for again."""
-_MOST = 100_000
-"""Tenants that a process remembers to have looked at."""
 
 
 class _OncePerStart:
@@ -56,7 +52,7 @@ class _OncePerStart:
     def __init__(self, actions: Actions, relations: Relations) -> None:
         self._actions, self._relations = actions, relations
         self._started = time.monotonic()
-        self._next: dict[int, float] = {}
+        self._due = Due()
 
     def concerned(self, event: Event) -> tuple[str, float] | None:
         return None
@@ -65,17 +61,11 @@ class _OncePerStart:
         return []
 
     def used(self, tenant: int) -> Sequence[str]:
-        moment = time.monotonic()
-        if moment < self._next.get(tenant, 0.0):
-            return []
-        if len(self._next) >= _MOST:
-            self._next.clear()
-        self._next[tenant] = moment + _AGAIN
-        return ["defaults"]
+        return ["defaults"] if self._due.now(tenant) else []
 
     async def look(self, tenant: Tenant, name: str) -> float | None:
         await self._bring_up(tenant)
-        self._next[tenant.id] = inf
+        self._due.done(tenant.id)
         return None
 
     async def _bring_up(self, tenant: Tenant) -> None:

@@ -167,9 +167,9 @@ class InstanceController:
             data = _marked(obj) if waits else record.data
             operation = "update" if waits else "delete"
             try:
-                await self._registry.store.write(
-                    tenant.id, write_of(operation, record.key, obj, data, record.resource_version)
-                )
+                write = write_of(operation, record.key, obj, data, record.resource_version)
+                write.cause = f"deletion of definition {record.key.resource}.{record.key.group}"
+                await self._registry.store.write(tenant.id, write)
                 return
             except (Stale, KeyMissing):
                 record = await self._registry.store.get(tenant.id, record.key)

@@ -50,7 +50,9 @@ class FinishedJobs:
         metadata = job["metadata"]
         item = Item(key, metadata["uid"], int(metadata["resourceVersion"]), metadata)
         try:
-            await self._actions.delete_judged(tenant, item, "Foreground")
+            await self._actions.delete_judged(
+                tenant, item, "Foreground", "ttlSecondsAfterFinished is over"
+            )
         except Conflict:
             return 0.0  # it has changed, and may live longer now
         return None

@@ -14,6 +14,7 @@ import asyncio
 import logging
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 from apiserver.controllers.actions import Actions, Item
 from apiserver.controllers.ownership import (
@@ -41,6 +42,8 @@ AT_ONCE = 8
 """Objects of one tenant that are read together and then seen to side by side."""
 ROUNDS = 5
 """How often an object is judged again at once that has changed while it was."""
+_NAMED = 4
+"""Owners that an audit entry tells of."""
 _NONE_KNOWN: Mapping[str, Identity] = {}
 
 
@@ -228,8 +231,17 @@ class _Judge:
                 await self.actions.change_metadata(self.tenant, item, unblock)
                 return False
             policy = "Foreground" if below.any else policy
-        await self.actions.delete_judged(self.tenant, item, policy)
+        await self.actions.delete_judged(self.tenant, item, policy, _cause(references))
         return True
+
+
+def _cause(references: Sequence[Mapping[str, Any]]) -> str:
+    """For the audit log, which knows by their names who deleted the owners."""
+    owners = (
+        " ".join(str(r.get(member, "")) for member in ("apiVersion", "kind", "name", "uid"))
+        for r in references[:_NAMED]
+    )
+    return f"deletion of its owners: {', '.join(owners)}"
 
 
 def _chunks(uids: Collection[str]) -> Iterator[Sequence[str]]:

@@ -18,6 +18,7 @@ from typing import Literal, NamedTuple
 
 from apiserver.authn.clientca import ClientAuthority
 from apiserver.authn.frontproxy import FrontProxy
+from apiserver.authn.serviceaccounts import AccountTokens
 from apiserver.controllers import names, namespaces, rootca, serviceaccounts
 from apiserver.controllers.accountsecrets import AccountSecrets
 from apiserver.controllers.actions import Actions
@@ -26,26 +27,36 @@ from apiserver.controllers.batches import Backoff, Batches, SeenReferences
 from apiserver.controllers.bootstrap import BootstrapRoles, LocalServices
 from apiserver.controllers.certificaterequests import RequestApprover, RequestSigner
 from apiserver.controllers.crd import DefinitionController
+from apiserver.controllers.defaultrange import DefaultRange
 from apiserver.controllers.finishedjobs import FinishedJobs
 from apiserver.controllers.flowschemas import DanglingSchemas
 from apiserver.controllers.frontproxyca import FrontProxyAuthority
 from apiserver.controllers.garbage import GarbageCollector
 from apiserver.controllers.ownership import Identity
+from apiserver.controllers.ownlease import OwnLease
+from apiserver.controllers.ownservice import OwnService
 from apiserver.controllers.policystatus import PolicyStatus
 from apiserver.controllers.quotas import QuotaStatus
 from apiserver.controllers.requestcleaner import RequestCleaner
 from apiserver.controllers.rootca import RootCertificate
+from apiserver.controllers.servers import Servers
 from apiserver.controllers.serviceaccounts import NAMESPACES, DefaultAccount
+from apiserver.controllers.serviceaddresses import ServiceAddresses
 from apiserver.controllers.systemnamespaces import SystemNamespaces
+from apiserver.controllers.tokencleaner import TokenCleaner
+from apiserver.controllers.tokenuses import TokenUses
 from apiserver.controllers.turns import turns
 from apiserver.controllers.upkeep import Keeper, TurnedOff, Upkeep
 from apiserver.errors import ApiError
+from apiserver.kinds.core.service_allocation import cluster_ips_of
 from apiserver.meta.objects import Object
 from apiserver.registry.core import Registry
 from apiserver.registry.definitions import DEFINITIONS
 from apiserver.registry.quota import Quotas
 from apiserver.registry.scope import Tenant
+from apiserver.registry.services import SERVICES
 from apiserver.storage import leases
+from apiserver.storage.addresses import Addresses
 from apiserver.storage.errors import StorageError
 from apiserver.storage.interface import Event, ObjectKey, Record
 from apiserver.storage.pool import Database
@@ -81,12 +92,13 @@ class Trust(NamedTuple):
     """Whom certificates come from. ca_bundle: verifies this server's, in PEM; front_proxy: what
     tenants' own API servers know this one by, None where there are none; client_authority: signs
     client certificates, None where nobody does; client_cas: the installation's authorities of
-    client certificates, in PEM."""
+    client certificates, in PEM; tokens: issues those of service accounts."""
 
     ca_bundle: str = ""
     front_proxy: FrontProxy | None = None
     client_authority: ClientAuthority | None = None
     client_cas: str = ""
+    tokens: AccountTokens | None = None
 
 
 NO_TRUST = Trust()
@@ -107,19 +119,17 @@ class Controllers:
         definitions: DefinitionController,
         turned_off: TurnedOff = nothing_off,
         trust: Trust = NO_TRUST,
+        servers: Servers | None = None,
         used: Callable[[], Collection[int]] = tuple,
     ) -> None:
         """holder: names this process in elections; definitions: sees to
-        CustomResourceDefinitions; used: the tenants that requests have come for since the last
-        call."""
-        self._database, self._tenant_of, self._holder, self._definitions = (
-            database,
-            tenant_of,
-            holder,
-            definitions,
-        )
+        CustomResourceDefinitions; servers: where this one and others are; used: the tenants that
+        requests have come for since the last call."""
+        self._database, self._tenant_of, self._holder = database, tenant_of, holder
+        self._definitions, self._servers = definitions, servers
         self._relations = Relations(database)
         self._actions = Actions(registry)
+        self._addresses = ServiceAddresses(self._actions, self._relations, Addresses(database))
         self._garbage = GarbageCollector(self._actions, self._relations)
         self._tasks: dict[tuple[int, ObjectKey, str, Duty], asyncio.Task[None]] = {}
         self._gone, self._owned = Batches[Identity](), Batches[None]()
@@ -129,12 +139,14 @@ class Controllers:
         self._loops: list[asyncio.Task[None]] = []
         self._stopped = False
         self._turned_off, self._used = turned_off, used
+        self.token_uses = TokenUses(self._actions)
         self._upkeep = Upkeep(self._keepers(registry, trust), tenant_of, turned_off)
         registry.store.observe(self._committed)
         registry.store.observe(self._upkeep.committed)
         registry.recount = partial(self._upkeep.wanted, names.QUOTA)
         for resource, own_name, controller in IN_EVERY_NAMESPACE:
             registry.supplies[resource, own_name] = partial(self._supply, controller)
+        registry.followers[SERVICES] = self._service_created
 
     def _keepers(self, registry: Registry, trust: Trust) -> list[Keeper]:
         keepers: list[Keeper] = [
@@ -142,12 +154,15 @@ class Controllers:
             DefaultAccount(self._actions, self._relations),
             RootCertificate(self._actions, self._relations, trust.ca_bundle),
             PolicyStatus(self._actions, self._relations),
-            AccountSecrets(self._actions, self._relations),
+            AccountSecrets(self._actions, self._relations, trust.tokens, trust.ca_bundle),
             AggregatedRoles(self._actions, self._relations),
             FinishedJobs(self._actions, self._relations),
             BootstrapRoles(self._actions, self._relations),
             LocalServices(self._actions, self._relations),
             DanglingSchemas(self._actions, self._relations),
+            TokenCleaner(self._actions, self._relations),
+            DefaultRange(self._actions, self._relations),
+            self._addresses,
             RequestApprover(self._actions, self._relations),
             RequestCleaner(self._actions, self._relations),
             QuotaStatus(Quotas(registry.store, registry.catalog), self._relations),
@@ -157,6 +172,9 @@ class Controllers:
             keepers.append(RequestSigner(*known, clients))
         if (front := trust.front_proxy) is not None:
             keepers.append(FrontProxyAuthority(*known, front, clients, trust.client_cas))
+        if (servers := self._servers) is not None:
+            keepers.append(OwnService(*known, servers))
+            keepers.append(OwnLease(self._actions, servers))
         return keepers
 
     def start(self) -> None:
@@ -172,19 +190,36 @@ class Controllers:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._upkeep.stop()
+        await self.token_uses.stop()
 
     async def _supply(self, controller: str, tenant: Tenant, name: str) -> None:
         """So a pod that is created right after its namespace is not refused. What does not come in
         time, or fails, is followed up as any other event."""
+
+        async def supply() -> None:
+            namespace = await self._actions.get(tenant, ObjectKey(*NAMESPACES, "", name))
+            if namespace is not None and _age(namespace) < NEW:
+                await self._upkeep.at_once(tenant, controller, name)
+
+        await self._soon(supply())
+
+    async def _soon(self, work: Awaitable[None]) -> None:
         try:
             async with asyncio.timeout(WITH_NAMESPACE):
-                namespace = await self._actions.get(tenant, ObjectKey(*NAMESPACES, "", name))
-                if namespace is not None and _age(namespace) < NEW:
-                    await self._upkeep.at_once(tenant, controller, name)
+                await work
         except (ApiError, StorageError, TimeoutError) as e:
-            log.info("a new namespace is not complete yet: %s", e)
+            log.info("a new object is not complete yet: %s", e)
         except Exception:
-            log.exception("a new namespace is not complete yet")
+            log.exception("a new object is not complete yet")
+
+    async def _service_created(self, tenant: Tenant, key: ObjectKey, service: Object) -> None:
+        """So whoever creates a Service finds its IPAddress; else that comes a moment later."""
+
+        async def born() -> None:
+            if names.ADDRESSES not in await self._turned_off(tenant.id):
+                await self._addresses.born(tenant, key, cluster_ips_of(service))
+
+        await self._soon(born())
 
     # --- follow-ups -------------------------------------------------------------------------------
     def _committed(self, tenant: int, events: Sequence[Event]) -> None:
@@ -274,6 +309,11 @@ class Controllers:
     async def _follow_use(self) -> None:
         while True:
             await asyncio.sleep(USE)
+            try:
+                if self._servers is not None:
+                    await self._servers.refresh()
+            except StorageError as e:
+                log.info("where other servers are is not known: %s", e)
             self._upkeep.used(self._used())
 
     # --- sweep ------------------------------------------------------------------------------------

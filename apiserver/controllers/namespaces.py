@@ -78,12 +78,17 @@ class _Emptying:
         self._actions, self._relations, self._tenant = actions, relations, tenant
         self._name: str = namespace["metadata"]["name"]
         self._began: datetime = parse_time(namespace["metadata"]["deletionTimestamp"])
+        self._cause = f"deletion of namespace {self._name}"
         self._served: dict[GroupResource, list[Resource]] = {}
         for resource in actions.resources(tenant):
             self._served.setdefault(resource.storage, []).append(resource)
 
     async def run(self) -> Remains:
         """What is left, and why. Nothing else is touched while there are pods."""
+        if by := await self._relations.deleted_by(
+            self._tenant.id, ObjectKey("", "namespaces", "", self._name), self._began
+        ):
+            self._cause += f" by {by}"
         errors, _ = await self._delete_all(PODS)
         remains = await self._remains(errors)
         if any(resource == PODS for _, resource, _ in remains.counts):
@@ -130,7 +135,7 @@ class _Emptying:
     async def _delete(self, found: Found) -> bool | str:
         """Whether it is gone, or why it may not go. One object keeps none of the others."""
         try:
-            return await self._actions.delete(self._tenant, found.key, found.uid)
+            return await self._actions.delete(self._tenant, found.key, found.uid, self._cause)
         except ApiError as e:
             return e.message
 

@@ -19,8 +19,6 @@ import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-import orjson
-
 from apiserver.controllers.crd_status import change_status
 from apiserver.errors import ApiError, PlainError
 from apiserver.kinds.apiextensions.conversion import ConversionFailed
@@ -175,7 +173,7 @@ class StorageMigration:
         version = resource.storage_version
         if not resource.versions_may_go:
             return [
-                (r, self._registry.to_version(resource, orjson.loads(r.data), version))
+                (r, self._registry.to_version(resource, resource.loads(r.data), version))
                 for r in records
             ]
         entries = [Entry.of(resource.storage, record, self._registry.index) for record in records]

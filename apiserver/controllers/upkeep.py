@@ -10,7 +10,9 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import Awaitable, Callable, Collection, Sequence
+from math import inf
 from typing import Protocol, runtime_checkable
 
 from apiserver.controllers.turns import turns
@@ -58,6 +60,31 @@ class AtUse(Protocol):
     def used(self, tenant: int) -> Sequence[str]:
         """Names to look at now that somebody uses the tenant. Asked every few seconds while
         requests come; what it knows by heart only."""
+
+
+class Due:
+    """Which tenants a keeper has something to do for because they are in use; asked again after
+    ``again`` seconds, unless it is done."""
+
+    def __init__(self, again: float = 60.0, most: int = 100_000) -> None:
+        self._again, self._most = again, most
+        self._next: dict[int, float] = {}
+
+    def now(self, tenant: int) -> bool:
+        moment = time.monotonic()
+        if moment < self._next.get(tenant, 0.0):
+            return False
+        if len(self._next) >= self._most:
+            self._next.clear()
+        self._next[tenant] = moment + self._again
+        return True
+
+    def done(self, tenant: int) -> None:
+        self._next[tenant] = inf
+
+    def anew(self) -> None:
+        """Something has changed for all."""
+        self._next.clear()
 
 
 class Unchanged:

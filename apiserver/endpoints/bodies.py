@@ -16,6 +16,7 @@ from apiserver.errors import BadRequest
 from apiserver.kinds.served import Resource
 from apiserver.meta.gvk import GroupVersion, GroupVersionKind
 from apiserver.meta.objects import Object
+from apiserver.meta.raw import way_of
 from apiserver.registry import patchtypes
 from apiserver.registry.offload import by_size
 from apiserver.registry.patchtypes import PatchType
@@ -62,6 +63,8 @@ def decode_body(encoding: Encoding, data: bytes, scope: Scope, validation: str) 
     kind, typed = body_kind(scope), scope.resource.has_go_type
     value, problems = encoding.read(data, kind, merge=typed)
     gvk = identify(value, data, kind, scope.resource)
+    if raw_fields := scope.resource.hooks.raw_fields:
+        value = encoding.keep_raw(value, data, way_of(raw_fields))
     try:
         obj, unknown = decode_value(scope, value)
     except DecodeError as e:

@@ -13,7 +13,8 @@ from urllib.parse import parse_qs, quote
 import orjson
 from django.http import HttpRequest
 
-from apiserver.audit.trail import Trail
+from apiserver.audit.trail import MOST_BYTES, Trail
+from apiserver.authn.clientcertificates import Presented
 from apiserver.authz.attributes import Decision
 from apiserver.endpoints.metric_types import Gauge
 from apiserver.errors import ApiError, RequestEntityTooLarge
@@ -36,6 +37,10 @@ MAX_HEADERS = 200
 SERVER_NAME = "polyplane.server_name"
 """Among the extensions of an ASGI scope: the host that the client named when it began TLS (RFC
 6066)."""
+PORT_OF = "polyplane.port_of"
+"""Among the extensions of an ASGI scope: the tenant whose own port the connection came to."""
+CLIENT_CERTIFICATE = "polyplane.client_certificate"
+"""Likewise: what the client presented when it began TLS, `Presented`."""
 _LOGGED_AUDIT_ID = 64
 _PROTOCOLS = b"sec-websocket-protocol"
 
@@ -48,11 +53,12 @@ class ApiRequest(HttpRequest):
     """info, tenant, user and audit_id are set on the way through the filters; ``warnings`` become
     Warning headers; served: the version that the path leads to, once it is found; counted_as: how
     metrics count the request while it is being served, counted_in: where of its tenant's; taken:
-    what it takes of its tenant's limits; trail: what the audit log is told of it, None where the
+    what it takes of its tenant's limits; secret: the bearer token that says who sends it, "" where
+    nothing does, or a certificate; trail: what the audit log is told of it, None where the
     policy wants nothing; sender: who sends it, before impersonation, None where nobody could be
     told; meant: the tenant that it names, entered or not; failed: why it was refused; panicked: by
     an error of the server; decision: the authorizer's last; received: when it came, in seconds
-    since 1970; streamed_code: of an answer that a view has sent itself.
+    since 1970; streamed_code: of an answer that a view has sent itself, for the audit log.
 
     authorized: set by `filters.authorization.authorize` alone, for `rest.FilterPermission`. A flag
     and nothing that authorization returns, because it speaks against views that somebody routes
@@ -74,6 +80,7 @@ class ApiRequest(HttpRequest):
     panicked: bool = False
     decision: Decision | None = None
     streamed_code: int = 200
+    secret: str = ""
 
     info: RequestInfo
     user: User  # type: ignore[assignment]  # Django's own users live in the console only
@@ -109,6 +116,12 @@ class ApiRequest(HttpRequest):
         Header.Get); "" where it is absent."""
         value = self.raw_headers.get(name)
         return "" if value is None else value.decode("latin-1")
+
+    @property
+    def presented(self) -> Presented | None:
+        """The client's certificate."""
+        extensions = self.scope.get("extensions")
+        return extensions.get(CLIENT_CERTIFICATE) if extensions else None
 
     @property
     def logged_audit_id(self) -> str:
@@ -168,6 +181,8 @@ class ApiRequest(HttpRequest):
         """The body as an audit event shows it; None where it was not read, or is no JSON."""
         stream: BytesIO | None = self.__dict__.get("_stream")
         data = b"" if stream is None else stream.getvalue()
+        if len(data) > MOST_BYTES:
+            return data  # too much to be kept, so nobody looks at it
         try:
             return orjson.dumps(orjson.loads(data)) if data else None
         except orjson.JSONDecodeError:

@@ -6,10 +6,13 @@ import time
 from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from secrets import token_bytes
 from typing import NamedTuple, Protocol
 
 from apiserver.aggregation.aggregator import Aggregator
 from apiserver.audit.recorder import Recorder
+from apiserver.authn.clientca import ClientAuthority
+from apiserver.authn.clientcertificates import ClientCertificates
 from apiserver.authn.serviceaccounts import AccountTokens
 from apiserver.authz.attributes import Attributes, Decision
 from apiserver.authz.lastmodes import LastModes
@@ -54,6 +57,9 @@ class Directory(Protocol):
         """The name of the one tenant that the token is good in; the default tenant's for a token
         that is good in all, or in none."""
 
+    async def named(self, tenant_id: int) -> str:
+        """The name of the tenant of that number; the default tenant's where there is none."""
+
 
 class Catalog(Protocol):
     """The resources of each tenant (apiserver.registry.core.Catalog), which have to be brought up
@@ -88,18 +94,22 @@ async def _nothing() -> None:
     return None
 
 
+def _ignore(tenant: Tenant, namespace: str, secret: str) -> None:
+    return None
+
+
 @dataclass(slots=True)
 class Server:
-    """git_version: as /version prints it; tokens: of service accounts; anonymous_tenants: names of
-    those whose RBAC is asked about requests without a token; tenant_domain: below which hosts are
-    named after tenants, in lower case, "" where none are; leaving: the process has been told to
-    stop, readiness fails, requests are still served as ever; stopping: watches end and the listener
-    closes; born: monotonic time; livez_grace: seconds from then on during which a start that is not
-    finished does not make /livez fail; max_unread: bytes that the clients of one tenant may leave
-    unread in this process; shares: what is served of tenants' limits; last_modes: of
-    impersonation; flags: settings by name, as /flagz shows them to an operator; started_at: wall
-    clock, UTC; aggregator: the way to tenants' own API servers, None where there is none; audit:
-    what is kept of requests."""
+    """git_version: as /version prints it; tokens: of service accounts; certificates: of clients;
+    anonymous_tenants: names of those whose RBAC is asked about requests without a token;
+    tenant_domain: below which hosts are named after tenants, in lower case, "" where none are;
+    leaving: the process has been told to stop, readiness fails, requests are still served as ever;
+    stopping: watches end and the listener closes; born: monotonic time; livez_grace: seconds from
+    then on during which a start that is not finished does not make /livez fail; max_unread: bytes
+    that the clients of one tenant may leave unread in this process; shares: what is served of
+    tenants' limits; last_modes: of impersonation; flags: settings by name, as /flagz shows them to
+    an operator; started_at: wall clock, UTC; aggregator: the way to tenants' own API servers, None
+    where there is none; audit: what is kept of requests."""
 
     registry: Registry
     catalog: Catalog
@@ -109,6 +119,9 @@ class Server:
     seeder: Seeder
     git_version: str
     tokens: AccountTokens = field(default_factory=AccountTokens.random)
+    certificates: ClientCertificates = field(
+        default_factory=lambda: ClientCertificates(ClientAuthority(token_bytes(32)))
+    )
     anonymous: bool = True
     anonymous_tenants: frozenset[str] = frozenset({DEFAULT_TENANT})
     tenant_domain: str = ""
@@ -127,6 +140,9 @@ class Server:
     started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     watchdog: Watchdog = field(init=False)
     outlets: Outlets = field(init=False)
+    token_used: Callable[[Tenant, str, str], None] = field(default=_ignore)
+    """Hears of each use of a token that is kept in a secret (namespace, name) and does not say that
+    it was used today; set by the wiring."""
     stop: Callable[[], Awaitable[None]] = field(default=_nothing)
     """Ends what runs beside the requests; set by the wiring."""
 

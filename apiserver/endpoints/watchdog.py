@@ -23,7 +23,8 @@ EVERY = 2.0  # seconds
 
 
 class Right(NamedTuple):
-    """By what a watch runs; token: "" for anonymous ones."""
+    """By what a watch runs; token: "" for anonymous ones, and for those of a certificate, which go
+    on when it ends, as kube-apiserver's do."""
 
     tenant: str
     tenant_id: int

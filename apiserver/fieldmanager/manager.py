@@ -12,12 +12,13 @@ as the steps of the two methods: version check → last-applied annotation → o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
 from apiserver.errors import ApiError, BadRequest, PlainError
 from apiserver.fieldmanager import lastapplied
+from apiserver.fieldmanager.emptylists import with_told_apart
 from apiserver.fieldmanager.fieldpath import (
     Filter,
     difference,
@@ -58,6 +59,7 @@ from apiserver.fieldmanager.versions import Versions
 from apiserver.meta.equality import equal
 from apiserver.meta.objects import Object, copy_json
 from apiserver.meta.times import format_time
+from apiserver.schema.decode_errors import Empty
 from apiserver.schema.types import Schema
 
 _UNKNOWN = "unknown"
@@ -96,8 +98,10 @@ class FieldManager:
     """Managed fields of one kind.
 
     kind, schemas, convert: see `Versions`. filters: subresource → apiVersion → filter of fields
-    that the write may own at all (see `apiserver.fieldmanager.reset`). finish: decodes and defaults
-    what apply merged, in the request's version; its ValueError is reported as kube-apiserver
+    that the write may own at all (see `apiserver.fieldmanager.reset`). plain: an object as
+    nothing but dictionaries, lists and scalars. finish: decodes and defaults what apply merged, in
+    the request's version, and fills in what that left out; its ValueError is reported as
+    kube-apiserver
     reports a failing conversion of the merged object.
     """
 
@@ -107,10 +111,12 @@ class FieldManager:
         schemas: Callable[[str], Schema | None],
         convert: Callable[[Object, str], Object],
         filters: Mapping[str, Mapping[str, Filter]] | None = None,
-        finish: Callable[[Object], Object] | None = None,
+        finish: Callable[[Object, list[Empty]], Object] | None = None,
+        plain: Callable[[Object], Object] = lambda obj: obj,
     ) -> None:
         versions = self._versions = Versions(kind, schemas, convert)
         self._finish = finish
+        self._plain = plain
         self._updaters: dict[str, Updater[Manager]] = {
             subresource: Updater(versions.type, convert, by_version)
             for subresource, by_version in (filters or {}).items()
@@ -127,6 +133,7 @@ class FieldManager:
         api_version: str,
         subresource: str = "",
         now: datetime,
+        empties: Sequence[Empty] = (),
     ) -> Object:
         """``new`` with the managedFields after ``manager`` made it of ``live`` (None: create). Both
         are decoded and defaulted.
@@ -134,7 +141,8 @@ class FieldManager:
         ``new`` says what happens to managedFields unless this is a subresource: left out, null or
         invalid keeps those of ``live``; an empty list or one empty entry clears them; valid entries
         replace them. Never fails: where an object does not fit its type, the result has no
-        managedFields at all. Entries of a manager whose set does not change keep their time."""
+        managedFields at all. Entries of a manager whose set does not change keep their time.
+        ``empties``: what decoding left out of ``new``."""
         managed = self._managed_of(live, new, subresource)
         bare = without_entries(new)
         exists = bool(((live or {}).get("metadata") or {}).get("uid"))
@@ -145,8 +153,11 @@ class FieldManager:
                 self._versions.empty(api_version) if live is None else without_entries(live),
                 api_version,
             )
+            seen, made = self._plain(before), self._plain(bare)
+            if empties and live is not None:
+                made = with_told_apart(self._versions.type(api_version), made, empties)
             managed = self._updated(
-                before, bare, managed, manager or _UNKNOWN, api_version, subresource, now
+                seen, made, managed, manager or _UNKNOWN, api_version, subresource, now
             )
         except (ValueError, MissingVersion):
             return with_entries(bare, [])
@@ -239,9 +250,10 @@ class FieldManager:
         api_version: str,
         subresource: str = "",
         now: datetime,
+        empties: list[Empty] | None = None,
     ) -> Merged:
         """What ``applied`` makes of ``live`` (None or without uid: create), with managedFields;
-        equal to ``live`` for a no-op.
+        equal to ``live`` for a no-op. ``empties``: is filled with what ``finish`` left out.
 
         The result is not decoded or defaulted unless ``finish`` was given. Raises BadRequest for an
         object of another kind or version and for managedFields in it, ApplyConflict without force,
@@ -251,15 +263,17 @@ class FieldManager:
             live if live and live.get("kind") else {**self._versions.empty(version), **(live or {})}
         )
         before, managed = self._parts(live, version)
+        seen = self._plain(before)
         if not managed.fields:
-            managed = self._before_first_apply(before, managed, version, subresource, now)
+            managed = self._before_first_apply(seen, managed, version, subresource, now)
         try:
             merged, managed = self._applied(
-                before, applied, managed, manager or _UNKNOWN, force, version, subresource, now
+                seen, applied, managed, manager or _UNKNOWN, force, version, subresource, now
             )
         except Conflicts as error:
             raise conflict_error(error.conflicts) from error
-        result = copy_json(before if merged is None else self._finished(merged, applied))
+        left_out = [] if empties is None else empties
+        result = copy_json(before if merged is None else self._finished(merged, applied, left_out))
         if manager == lastapplied.MANAGER:
             result = lastapplied.refreshed(result, applied)
         return Merged(with_entries(result, encode_entries(managed)), merged is not None)
@@ -378,11 +392,11 @@ class FieldManager:
         except (ValueError, MissingVersion) as error:
             raise PlainError(str(error)) from error
 
-    def _finished(self, merged: Object, applied: Object) -> Object:
+    def _finished(self, merged: Object, applied: Object, empties: list[Empty]) -> Object:
         if self._finish is None:
             return merged
         try:
-            return self._finish(merged)
+            return self._finish(merged, empties)
         except ApiError:
             raise
         except ValueError as error:

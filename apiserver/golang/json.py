@@ -7,10 +7,16 @@ it raises at the first byte that cannot go on.
 
 from __future__ import annotations
 
+import json
 import math
+import re
 from collections.abc import Callable
 from decimal import Decimal
 from typing import Any
+
+import orjson
+
+from apiserver.golang.strconv import ESCAPES
 
 END = "unexpected end of JSON input"
 MAX_DEPTH_EXCEEDED = "exceeded max depth"
@@ -59,6 +65,40 @@ def escape_html(text: bytes) -> bytes:
     return text
 
 
+_WHOLE_FLOAT = re.compile(rb"\.0[,}\]]")  # both may match inside strings, which only costs time
+_EXPONENT = re.compile(rb"e[-+]?[0-9]+[,}\]]")
+
+
+def marshal(value: Any, options: int = 0) -> bytes:
+    """JSON as Marshal writes it. ``options``: orjson's."""
+    try:
+        out = orjson.dumps(value, option=options)
+    except TypeError:  # nested deeper than orjson goes
+        indent = 2 if options & orjson.OPT_INDENT_2 else None
+        text = json.dumps(
+            value,
+            ensure_ascii=False,
+            indent=indent,
+            separators=None if indent else (",", ":"),
+            allow_nan=False,
+            sort_keys=bool(options & orjson.OPT_SORT_KEYS),
+        )
+        out = text.encode()
+    if _WHOLE_FLOAT.search(out) or _EXPONENT.search(out) or isinstance(value, float):
+        out = orjson.dumps(_go_floats(value), option=options)
+    return escape_html(out)
+
+
+def _go_floats(value: Any) -> Any:
+    if isinstance(value, float):
+        return orjson.Fragment(go_float(value))
+    if isinstance(value, dict):
+        return {k: _go_floats(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_go_floats(v) for v in value]
+    return value
+
+
 class _Bad(Exception):
     pass
 
@@ -81,10 +121,9 @@ def quote_char(c: int) -> str:
         return "'\\''"
     if c == 0x22:
         return "'\"'"
-    named = {7: "\\a", 8: "\\b", 9: "\\t", 10: "\\n", 11: "\\v", 12: "\\f", 13: "\\r", 0x5C: "\\\\"}
-    if c in named:
-        return f"'{named[c]}'"
     char = chr(c)
+    if char in ESCAPES:
+        return f"'{ESCAPES[char]}'"
     if char.isprintable():
         return f"'{char}'"
     return f"'\\x{c:02x}'" if c < 0x80 else f"'\\u{c:04x}'"

@@ -11,7 +11,7 @@ prepare_create → (admission) → validate → warnings. For update: default �
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -19,6 +19,8 @@ from typing import Any
 from apiserver.fielderrors import FieldErrors
 from apiserver.kinds.declarative.declared import Declared
 from apiserver.meta.objects import Object, copy_json
+from apiserver.schema.decode_errors import Empty
+from apiserver.schema.empties import any_of_spec
 
 STATUS_KEEPS_METADATA = ("labels", "annotations", "finalizers", "ownerReferences")
 """What metav1.ResetObjectMetaForStatus takes from the stored object, beside what no update of any
@@ -29,7 +31,8 @@ kind can change."""
 class WriteContext:
     """What a hook may know of the request: the version the object is in, UTC now, the subresource
     ("" for the object itself), the user's name, groups, uid and extra, and whether anything will be
-    stored. warn: takes texts for Warning headers, for what validation lets pass; they are sent even
+    stored. empties: what decoding left out of the object. warn: takes texts for Warning headers,
+    for what validation lets pass; they are sent even
     if the request fails."""
 
     version: str
@@ -41,6 +44,7 @@ class WriteContext:
     user_extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     dry_run: bool = False
     field_manager: str = ""
+    empties: Sequence[Empty] = ()
     warn: Callable[[str], None] = field(default=lambda text: None, compare=False)
 
 
@@ -61,7 +65,8 @@ class Kind:
 
     allow_unconditional_update: PUT without resourceVersion overwrites; otherwise it is an error.
     allow_create_on_update: PUT of an absent object creates it. generation: whether
-    metadata.generation counts changes (of anything but metadata and status). status: whether
+    metadata.generation counts changes (of anything but metadata and status); deep_generation: a
+    list or map that was sent empty is such a change (``reflect.DeepEqual``). status: whether
     "status" is kept apart: dropped on create, ignored on update, writable through /status.
     status_keeps: members of metadata that writes of /status leave as they are; kinds older than
     that rule have none (pkg/registry strategy.go, PrepareForUpdate of each status strategy).
@@ -88,6 +93,7 @@ class Kind:
     allow_unconditional_update = True
     allow_create_on_update = False
     generation = True
+    deep_generation = False
     status = False
     status_keeps: tuple[str, ...] = ()
     returns_deleted = False
@@ -101,6 +107,9 @@ class Kind:
     name_rule: Callable[[str, bool], list[str]] | None = None
     declared: Declared | None = None
     row_order: Callable[[Object], Any] | None = None
+    raw_fields: tuple[str, ...] = ()
+    """Paths of the fields that are RawExtensions in Go (`apiserver.meta.raw`), the same in all
+    versions."""
     takes_of_old = False
     """Whether prepare_update may put parts of the stored object into the new one: it is then handed
     a copy. Taken to be so of every kind with a prepare_update of its own that does not say
@@ -136,6 +145,8 @@ class Kind:
                 obj.pop("status", None)
         if self.generation:
             self.count_generation(obj, old)
+            if self.deep_generation and any_of_spec(obj, context.empties):
+                obj["metadata"]["generation"] = old["metadata"].get("generation", 0) + 1
 
     def prepare_status_update(self, obj: Object, old: Object, context: WriteContext) -> None:
         """For /status: everything but status and metadata stays as it was, and of metadata what

@@ -6,12 +6,15 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
+import orjson
+
 from apiserver.codec import negotiate
 from apiserver.errors import BadRequest
 from apiserver.fieldmanager import reset
 from apiserver.fieldmanager.updater import MissingVersion
 from apiserver.golang.strconv import go_quote
 from apiserver.kinds.served import Resource, ServedVersion
+from apiserver.meta import raw
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.objects import Object
 from apiserver.schema.decode import decode
@@ -81,6 +84,14 @@ class BuiltinResource(Resource):
     def settle(self, served: ServedVersion, obj: Object) -> None:
         null_empty_lists(served.schema, obj)
 
+    def loads(self, data: bytes) -> Object:
+        fields = self.hooks.raw_fields
+        obj: Object = raw.loads(data.decode(), raw.way_of(fields)) if fields else orjson.loads(data)
+        return obj
+
+    def dumps(self, obj: Object) -> bytes:
+        return raw.dumps(obj) if self.hooks.raw_fields else orjson.dumps(obj)
+
     def ordered_metadata(self, metadata: Object) -> Object:
         ordered = {name: metadata[name] for name in _METADATA if name in metadata}
         return ordered if len(ordered) == len(metadata) else {**ordered, **metadata}
@@ -92,7 +103,12 @@ class BuiltinResource(Resource):
         return _PREFIXES.get(self.storage, self.storage.resource)
 
     def serves_as_stored(self, version: str) -> bool:
-        return version == self.storage_version and self.storage == self.group_resource
+        """What keeps the text that was sent is shown without its spaces."""
+        return (
+            version == self.storage_version
+            and self.storage == self.group_resource
+            and not self.hooks.raw_fields
+        )
 
     def stored_field(self, version: str, name: str) -> str:
         own = self.selectable(version)

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
+import orjson
+
 from apiserver.fieldmanager.reset import Filters
 from apiserver.kinds.base import Column, Kind
 from apiserver.meta.gvk import GroupKind, GroupResource, GroupVersionKind, GroupVersionResource
@@ -163,6 +165,12 @@ class Resource:
         is filled with what was there and is left out. Raises DecodeError."""
         raise NotImplementedError
 
+    def decode_merged(
+        self, served: ServedVersion, value: Any, empties: list[Empty] | None = None
+    ) -> tuple[Object, list[str]]:
+        """The same for what an apply made of the object and what was there."""
+        return self.decode(served, value, empties)
+
     def settle(self, served: ServedVersion, obj: Object) -> None:
         """What storing would change about a decoded object, in place; runs once ownership of its
         fields is settled."""
@@ -174,6 +182,15 @@ class Resource:
     def ordered_metadata(self, metadata: Object) -> Object:
         """Members in the order in which kube-apiserver prints them."""
         raise NotImplementedError
+
+    def loads(self, data: bytes) -> Object:
+        """A stored object."""
+        obj: Object = orjson.loads(data)
+        return obj
+
+    def dumps(self, obj: Object) -> bytes:
+        """What `loads` reads."""
+        return orjson.dumps(obj)
 
     # --- storage ----------------------------------------------------------------------------------
     @property

@@ -11,6 +11,8 @@ from typing import Any
 
 import orjson
 
+from apiserver.meta.raw import RawObject
+
 
 def equal(a: Any, b: Any) -> bool:
     """Numbers by value, booleans only with booleans (structured-merge-diff ``value.Equals``,
@@ -56,6 +58,8 @@ def semantic_equal(a: Any, b: Any) -> bool:
     """null, empty and absent lists and maps are equal (apimachinery's ``Semantic.DeepEqual``). For
     objects that have been decoded: inside of containers, their schema has told booleans from
     numbers."""
+    if isinstance(a, RawObject) or isinstance(b, RawObject):
+        return bool(a == b)
     if isinstance(a, dict) and isinstance(b, dict):
         return a == b or all(semantic_equal(a.get(k), b.get(k)) for k in a.keys() | b.keys())
     if isinstance(a, list) and isinstance(b, list):

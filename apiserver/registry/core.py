@@ -43,6 +43,14 @@ from apiserver.watch.watches import Watches
 T = TypeVar("T")
 
 
+def _notes(scope: Scope) -> dict[str, str]:
+    """Where admission's annotations go: to the request, or of a collection to each object's own
+    entry."""
+    if scope.trail is None or scope.trail.info.verb == "deletecollection":
+        return {}
+    return scope.trail.annotations
+
+
 _NO_ANNOTATIONS: Mapping[str, str] = {}
 
 
@@ -92,6 +100,10 @@ Supply = Callable[[Tenant, str], Awaitable[None]]
 """Makes what a new namespace lacks: (tenant, the namespace's name)."""
 
 
+Follower = Callable[[Tenant, ObjectKey, Object], Awaitable[None]]
+"""Does what comes with a new object that claims something, before whoever created it is answered.
+Raises nothing."""
+
 Recount = Callable[[int, str], None]
 """Counts the quotas of a namespace again, soon: (tenant, the namespace's name)."""
 
@@ -105,7 +117,8 @@ class Registry:
     """hooks: by storage GroupResource; manager: the FieldManager of a resource; sign: keyed hash of
     a message; index: labels and selectable fields of a stored object; gates: those of declarative
     validation; webhooks: who calls them; supplies: by storage GroupResource and name, who makes
-    what every namespace has and a new one may not have yet; audit: what is kept of requests and
+    what every namespace has and a new one may not have yet; followers: by storage
+    GroupResource, who does what comes with a new object; audit: what is kept of requests and
     writes; recount: who counts quotas."""
 
     store: Store
@@ -119,6 +132,7 @@ class Registry:
     gates: Gates = DEFAULT_GATES
     webhooks: WebhookClient = field(default_factory=WebhookClient)
     supplies: dict[tuple[GroupResource, str], Supply] = field(default_factory=dict)
+    followers: dict[GroupResource, Follower] = field(default_factory=dict)
     audit: Recorder = field(default_factory=Recorder)
     recount: Recount = _nobody_counts
     converter: Converter = field(init=False)
@@ -159,9 +173,9 @@ class Registry:
         else:
             code = 201 if write.operation == "create" or trail.info.verb == "create" else 200
             notes = {MANAGER: manager, ON_BEHALF: scope.cause, **annotations}
-            write.audit = trail.entry(write.key, write.uid, code, notes, obj)
+            write.audit = trail.entry(write.key, write.uid, code, notes, obj, len(write.data))
         version = await self.store.write(scope.tenant.id, write)
-        trail.made += 1
+        trail.committed(write.key.name, write.uid, version)
         return version
 
     def _own_trail(self, scope: Scope, write: Write) -> Trail:
@@ -187,7 +201,7 @@ class Registry:
     def materialize(self, scope: Scope, record: State) -> Object:
         """A private copy of the stored object in the request's version, with its resourceVersion;
         `apiserver.registry.versions.load` for what a webhook may have to convert."""
-        obj: Object = orjson.loads(record.json)
+        obj = scope.resource.loads(record.json)
         return self.to_version(scope.resource, obj, scope.version)
 
     def to_version(self, resource: Resource, obj: Object, version: str) -> Object:
@@ -216,7 +230,7 @@ class Registry:
         for name, value in obj.items():
             if name not in ordered:
                 ordered[name] = value
-        return orjson.dumps(ordered)
+        return resource.dumps(ordered)
 
     def claims(self, resource: Resource, obj: Object) -> tuple[str, ...]:
         hook = self.hooks.get(resource.storage)
@@ -267,6 +281,7 @@ class Registry:
             warnings=scope.warnings,
             namespaced=scope.resource.namespaced,
             bounds=RequestBounds(scope),
+            audit=_notes(scope),
             **more,
         )
 
@@ -307,12 +322,12 @@ class CacheLookup:
         self, resource: GroupResource, namespace: str, most: int
     ) -> tuple[Sequence[Object], int]:
         entries = (await self._registry.watches.cache(self._tenant.id, resource)).select(namespace)
-        found = []
+        objects = []
         for entry in entries[:most]:
-            found.append(entry.shared)
-            if len(found) % _PARSED == 0:
+            objects.append(entry.shared)
+            if len(objects) % _PARSED == 0:
                 await asyncio.sleep(0)
-        return found, len(entries)
+        return objects, len(entries)
 
     async def select(
         self, resource: GroupResource, namespace: str, selector: LabelSelector, most: int

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 
 from apiserver.fieldmanager.manager import FieldManager
 from apiserver.kinds.served import Resource
 from apiserver.meta.gvk import GroupVersion
 from apiserver.meta.objects import Object
-from apiserver.schema.decode_errors import DecodeError
+from apiserver.meta.raw import plain, way_of
+from apiserver.schema.decode_errors import DecodeError, Empty
 from apiserver.schema.restore import restore
 from apiserver.schema.types import Schema
 
@@ -37,19 +39,33 @@ def make_manager(
             resource.hooks.convert(obj, version) if converted is None else converted(obj, version)
         )
 
-    def finish(obj: Object) -> Object:
-        version = resource.versions[GroupVersion.parse(obj["apiVersion"]).version]
-        try:
-            return resource.decode(version, obj)[0]
-        except DecodeError:
-            if not resource.has_go_type:
-                raise
-        try:
-            restored = restore(version.schema, obj)
-        except DecodeError as error:
-            gvk = resource.gvk(version.version)
-            text = f"unable to convert unstructured object to {gvk}: {error}"
-            raise DecodeError(text) from None
-        return resource.decode(version, restored)[0]
+    return FieldManager(
+        resource.kind,
+        schemas,
+        convert,
+        resource.reset_fields(),
+        partial(_finish, resource),
+        partial(_plain, resource),
+    )
 
-    return FieldManager(resource.kind, schemas, convert, resource.reset_fields(), finish)
+
+def _plain(resource: Resource, obj: Object) -> Object:
+    fields = resource.hooks.raw_fields
+    plain_obj: Object = plain(obj, way_of(fields)) if fields else obj
+    return plain_obj
+
+
+def _finish(resource: Resource, obj: Object, empties: list[Empty]) -> Object:
+    version = resource.versions[GroupVersion.parse(obj["apiVersion"]).version]
+    try:
+        return resource.decode_merged(version, obj, empties)[0]
+    except DecodeError:
+        if not resource.has_go_type:
+            raise
+    try:
+        restored = restore(version.schema, obj)
+    except DecodeError as error:
+        gvk = resource.gvk(version.version)
+        text = f"unable to convert unstructured object to {gvk}: {error}"
+        raise DecodeError(text) from None
+    return resource.decode_merged(version, restored, empties)[0]

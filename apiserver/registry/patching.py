@@ -14,6 +14,7 @@ from typing import Any
 from apiserver.codec import json, patches, strict
 from apiserver.errors import NotFound
 from apiserver.fieldmanager.manager import FieldManager
+from apiserver.meta import raw
 from apiserver.meta.objects import Object, copy_json
 from apiserver.registry.changes import Change
 from apiserver.registry.core import DecodeError, Registry
@@ -116,6 +117,7 @@ class Apply(Change):
             api_version=scope.gvk.api_version,
             subresource=scope.subresource,
             now=scope.now,
+            empties=scope.empties,
         )
         report_strict(scope, self._patch, strict_error)
         new = merged.object if merged.finished else scope.decode(merged.object)[0]
@@ -133,10 +135,13 @@ def merger(scope: Scope, patch: Patch, schema: Schema) -> Callable[[Object, Chec
     validation, merging = strict.directive(patch.options.field_validation), patch.type
     assert isinstance(merging, Merging), "an apply has no merger"
     prepare = cache(lambda: merging.decode(patch.body, check=validation != strict.IGNORE))
+    way = raw.way_of(scope.resource.hooks.raw_fields)
 
     def merge(old: Object, check: Check, decode: Decode) -> Object:
         tree, duplicates = prepare()
-        patched, patched_text = merging.apply(old, tree, schema)
+        patched, patched_text = merging.apply(raw.plain(old, way) if way else old, tree, schema)
+        if way and merging.from_text:
+            patched = raw.patched(patched_text(), old, way)
         if merging.from_text:
             check(scope, patched, patched_text)
         try:

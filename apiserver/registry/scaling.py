@@ -30,6 +30,7 @@ from apiserver.registry.patching import Patch, check_name_and_namespace, read_ap
 from apiserver.registry.scope import Scope
 from apiserver.schema import builtin
 from apiserver.schema.decode import decode
+from apiserver.schema.decode_errors import Empty
 from apiserver.schema.types import Schema
 
 SCALE = GroupVersionKind("autoscaling", "v1", "Scale")
@@ -50,12 +51,12 @@ def scale_manager(*, applies: bool) -> FieldManager:
             raise MissingVersion(api_version)
         return obj
 
-    def refuse(obj: Object) -> Object:
+    def finish(obj: Object, empties: list[Empty]) -> Object:
+        if applies:
+            return decode_scale(obj)[0]
         raise ValueError(f"request to convert CR to an invalid group/version: {SCALE_VERSION}")
 
-    return FieldManager(
-        "Scale", schemas, convert, finish=(lambda obj: decode_scale(obj)[0]) if applies else refuse
-    )
+    return FieldManager("Scale", schemas, convert, finish=finish)
 
 
 def decode_scale(obj: Object) -> tuple[Object, list[str]]:

@@ -136,5 +136,6 @@ class Scope:
             user_extra=self.user.extra,
             dry_run=dry_run,
             field_manager=field_manager,
+            empties=self.empties,
             warn=self.warn,
         )

@@ -34,8 +34,9 @@ _MOST = 10_000
 class Seeder:
     """Remembers which tenants this process knows to be seeded."""
 
-    def __init__(self, registry: Registry) -> None:
-        self._registry = registry
+    def __init__(self, registry: Registry, secure_port: int = 6443) -> None:
+        """secure_port: where this server listens."""
+        self._registry, self._port = registry, secure_port
         self._done: set[int] = set()
         self._running: dict[int, asyncio.Task[None]] = {}
         self._used: set[int] = set()
@@ -52,7 +53,7 @@ class Seeder:
     async def _seed(self, tenant: Tenant) -> None:
         try:
             if await self._registry.store.get(tenant.id, _MARK) is None:
-                await seed(self._registry, tenant)
+                await seed(self._registry, tenant, self._port)
             if len(self._done) >= _MOST:
                 self._done.clear()  # to ask again costs each tenant in use one query
             self._done.add(tenant.id)
@@ -68,8 +69,8 @@ class Seeder:
         self._done.discard(tenant_id)
 
 
-async def seed(registry: Registry, tenant: Tenant) -> None:
-    objects = bootstrap_for(registry, tenant)
+async def seed(registry: Registry, tenant: Tenant, secure_port: int = 6443) -> None:
+    objects = bootstrap_for(registry, tenant, secure_port)
     last = [o for o in objects if o["kind"] == "Namespace" and o["metadata"]["name"] == _MARK.name]
     namespaces = [o for o in objects if o["kind"] == "Namespace" and o not in last]
     rest = [o for o in objects if o["kind"] != "Namespace"]
@@ -77,9 +78,10 @@ async def seed(registry: Registry, tenant: Tenant) -> None:
         await asyncio.gather(*(_create(registry, tenant, obj) for obj in group))
 
 
-def bootstrap_for(registry: Registry, tenant: Tenant) -> list[Object]:
+def bootstrap_for(registry: Registry, tenant: Tenant, secure_port: int = 6443) -> list[Object]:
     """What the tenant is to hold, as `bootstrap_objects`."""
-    return [o for o in bootstrap_objects(now()) if _served(registry, tenant, o)]
+    objects = bootstrap_objects(now(), secure_port=secure_port)
+    return [o for o in objects if _served(registry, tenant, o)]
 
 
 def _served(registry: Registry, tenant: Tenant, obj: Object) -> bool:

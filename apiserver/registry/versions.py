@@ -73,7 +73,7 @@ def _entry_of(registry: Registry, scope: Scope, state: State) -> Entry:
 def shown(registry: Registry, scope: Scope, item: Item) -> Object:
     """The object as readers of the request's version see it, decoded anew. ``item``: of
     `in_version`."""
-    obj: Object = orjson.loads(item.json)
+    obj = scope.resource.loads(item.json)
     if isinstance(item, Converted):
         return obj
     return registry.to_version(scope.resource, obj, scope.version)

@@ -34,7 +34,7 @@ from apiserver.registry.scope import Scope
 from apiserver.registry.targets import NEW, Target
 from apiserver.registry.translate import storage_errors
 from apiserver.registry.versions import to_store, with_manager
-from apiserver.schema.empties import with_empties
+from apiserver.schema.empties import in_template_metadata, with_empties
 from apiserver.storage.errors import StorageError
 
 
@@ -105,6 +105,7 @@ async def manage(w: Writing) -> None:
             api_version=scope.gvk.api_version,
             subresource=scope.subresource,
             now=scope.now,
+            empties=scope.empties,
         )
 
     w.new = await with_manager(w.registry, scope, w.asker, work)
@@ -134,8 +135,9 @@ async def validate(w: Writing) -> None:
 def _validate(w: Writing) -> None:
     kind, new, empties = w.scope.resource.hooks, w.new, w.scope.empties
     errors = _errors(w, new)
-    if errors and empties:
-        errors = _reworded(errors, _errors(w, with_empties(new, empties)))
+    if empties and (errors or any(map(in_template_metadata, empties))):
+        shown = _errors(w, with_empties(new, empties))
+        errors = _reworded(errors, shown) if errors else shown
     if errors:
         raise Invalid(w.scope.kind_of(new), new["metadata"].get("name", ""), errors)
     for text in kind.warnings(new, w.old, w.context):
@@ -219,4 +221,7 @@ async def commit(
         written = await w.registry.write(
             scope, write, form.shown, w.attributes.audit, w.request.manager
         )
+    follower = w.registry.followers.get(resource.storage)
+    if follower is not None and claims and w.target is NEW:
+        await follower(scope.tenant, key, obj)
     return Stored.of_write(resource, scope.version, form, written)

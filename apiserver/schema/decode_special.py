@@ -14,6 +14,7 @@ from typing import Any
 from apiserver.golang.json import type_name
 from apiserver.golang.time import TimeError, format_duration, parse_duration
 from apiserver.meta.quantity import QuantityError, canonical_quantity
+from apiserver.meta.raw import RawObject
 from apiserver.meta.times import canonical_micro_time, canonical_time
 from apiserver.schema.decode_errors import DecodeError, Decoder, Path, Run, type_error
 
@@ -31,6 +32,10 @@ def _text(value: Any, path: Path) -> str:
     if type(value) is str:
         return value
     raise DecodeError(type_error(type_name(value), "string", path))
+
+
+def _raw(value: Any, run: Run, path: Path) -> Any:
+    return RawObject(value) if type(value) is dict else value
 
 
 def _time(value: Any, run: Run, path: Path) -> Any:
@@ -146,6 +151,6 @@ SPECIAL: dict[str, Decoder] = {
     "duration": _duration,
     "bytes": _bytes,
     "fields-v1": anything,
-    "raw-extension": anything,
+    "raw-extension": _raw,
     "json": anything,
 }

@@ -2,13 +2,15 @@
 and days that are over go (sql/audit.sql).
 
 The queue is bounded, as a whole and for each tenant, so that a flood of refusals neither fills the
-memory nor hides what others do; what it does not take is counted.
+memory nor hides what others do; a rate bounds what it fills of the disk. What is not taken is
+counted.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
@@ -26,6 +28,9 @@ log = logging.getLogger("polyplane.audit")
 MOST_ROWS, MOST_BYTES = 10_000, 32 * 2**20
 """That wait to be written."""
 MOST_OF_TENANT = MOST_ROWS // 4
+PER_SECOND = 100
+"""Rows of one tenant that a worker takes for long; a burst of `MOST_OF_TENANT` is taken at once."""
+_MOST_BUCKETS = 10_000
 BATCH, BATCH_BYTES = 500, 4 * 2**20
 SOON = 0.5
 """Seconds after which entries are written that do not fill a batch."""
@@ -55,12 +60,34 @@ class Row(NamedTuple):
     name: str
 
 
-class AuditLog:
-    """Takes rows of this process's event loop. dropped: how many there was no room for; on_drop: is
-    called for each."""
+class _Buckets:
+    """How many rows each tenant may still leave, at a rate of so many a second."""
 
-    def __init__(self, database: Database, on_drop: Callable[[], None] = lambda: None) -> None:
-        self._database, self._on_drop = database, on_drop
+    def __init__(self, rate: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._rate, self._clock = rate, clock
+        self._left: dict[int | None, tuple[float, float]] = {}
+
+    def take(self, tenant: int | None) -> bool:
+        now = self._clock()
+        left, since = self._left.get(tenant, (float(MOST_OF_TENANT), now))
+        left = min(left + (now - since) * self._rate, MOST_OF_TENANT)
+        if tenant not in self._left and len(self._left) >= _MOST_BUCKETS:
+            self._left.clear()
+        self._left[tenant] = max(left - 1, 0.0), now
+        return left >= 1
+
+
+class AuditLog:
+    """Takes rows of this process's event loop. rate: rows a second of one tenant; on_drop: is
+    called for each that there is no room for."""
+
+    def __init__(
+        self,
+        database: Database,
+        on_drop: Callable[[], None] = lambda: None,
+        rate: float = PER_SECOND,
+    ) -> None:
+        self._database, self._on_drop, self._buckets = database, on_drop, _Buckets(rate)
         self._rows: deque[Row] = deque()
         self._bytes = 0
         self._of: Counter[int | None] = Counter()
@@ -73,6 +100,7 @@ class AuditLog:
             len(self._rows) >= MOST_ROWS
             or self._bytes >= MOST_BYTES
             or self._of[row.tenant] >= MOST_OF_TENANT
+            or not self._buckets.take(row.tenant)
         ):
             self._on_drop()
             return

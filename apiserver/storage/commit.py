@@ -128,6 +128,7 @@ def _entry(write: Write) -> Entry:
             "apiGroup": write.key.group,
         },
         "responseStatus": {"metadata": {}, "code": 200},
+        "annotations": {"audit.polyplane.dev/on-behalf-of": write.cause} if write.cause else {},
     }
     return Entry(SERVER, write.operation, 200, json.dumps(event).encode())
 

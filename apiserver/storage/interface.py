@@ -113,8 +113,8 @@ class Write:
     see). claims: values that no other object of the tenant may hold, such as a cluster IP; they are
     free again when the object goes or claims others. needs (of a create): uid of an object of the
     tenant that must be there and not be marked for deletion. audit: the entry that it leaves in the
-    audit log once it is done; None: one that says that the server did it; QUIET: none. The columns
-    are what SQL users, quotas and garbage collection filter by."""
+    audit log once it is done; None: one that says that the server did it, and why (cause); QUIET:
+    none. The columns are what SQL users, quotas and garbage collection filter by."""
 
     operation: Literal["create", "update", "delete"]
     key: ObjectKey
@@ -127,6 +127,7 @@ class Write:
     claims: tuple[str, ...] = ()
     needs: str = ""
     audit: Entry | None = None
+    cause: str = ""
 
 
 QUIET = Entry("", "", 0, b"")

@@ -7,6 +7,7 @@ transaction mode does not have.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from apiserver.storage.pool import Connection, Database
@@ -18,6 +19,7 @@ ON CONFLICT (name) DO UPDATE SET holder = excluded.holder, expires_at = excluded
     WHERE leases.holder = excluded.holder OR leases.expires_at < now()
 RETURNING true
 """
+_HELD = "SELECT name FROM leases WHERE starts_with(name, %s) AND expires_at >= now()"
 _RELEASE = "DELETE FROM leases WHERE name = %(name)s AND holder = %(holder)s"
 
 
@@ -41,6 +43,15 @@ async def release(database: Database, name: str, holder: str) -> None:
         await connection.execute(_RELEASE, {"name": name, "holder": holder})
 
     await database.read(query)
+
+
+async def held(database: Database, prefix: str) -> Sequence[str]:
+    """The names of leases that somebody has, and that begin so. Raises Unavailable."""
+
+    async def query(connection: Connection) -> Sequence[str]:
+        return [row[0] for row in await (await connection.execute(_HELD, [prefix])).fetchall()]
+
+    return await database.read(query)
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Mapping, Sequence
+from datetime import datetime
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -67,6 +68,15 @@ WHERE owner_uids <> '{{}}' AND NOT deleting AND created_at < now() - interval '1
     AND (tenant_id, uid) > (%s, %s::uuid) ORDER BY tenant_id, uid LIMIT %s
 """  # noqa: S608
 
+# Within a minute of the mark: the index is by time.
+_DELETED_BY = """
+SELECT user_name, data->'impersonatedUser'->>'username' FROM audit_entries
+WHERE tenant_id = %s AND at BETWEEN %s::timestamptz - interval '1 second' AND
+    %s::timestamptz + interval '1 minute' AND resource_version > 0
+    AND api_group = %s AND resource = %s AND namespace = %s AND name = %s
+    AND verb IN ('delete', 'deletecollection')
+ORDER BY at LIMIT 1
+"""
 _WITHOUT = """
 SELECT name FROM objects space
 WHERE tenant_id = %s AND api_group = '' AND resource = 'namespaces' AND NOT deleting
@@ -150,6 +160,19 @@ class Owner(NamedTuple):
 class Relations:
     def __init__(self, database: Database) -> None:
         self._database = database
+
+    async def deleted_by(self, tenant: int, key: ObjectKey, marked: datetime) -> str:
+        """Who asked for the deletion of an object that was marked at that time, by the audit log;
+        "" where that does not know. Raises Unavailable."""
+
+        async def query(connection: Connection) -> str:
+            parameters = [tenant, marked, marked, *key]
+            row = await (await connection.execute(_DELETED_BY, parameters)).fetchone()
+            if row is None:
+                return ""
+            return f"{row[0]} as {row[1]}" if row[1] else str(row[0])
+
+        return await self._database.read_within(tenant, query)
 
     async def dependents(self, tenant: int, uids: Sequence[str]) -> Sequence[Dependent]:
         """Objects with an owner reference to one of ``uids``, each once."""

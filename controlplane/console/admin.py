@@ -1,5 +1,5 @@
 """Django finds the console's pages here."""
 
-from controlplane.console import storedobjects, tenants
+from controlplane.console import auditentries, storedobjects, tenants
 
-__all__ = ["storedobjects", "tenants"]
+__all__ = ["auditentries", "storedobjects", "tenants"]

@@ -11,7 +11,7 @@ from typing import Any
 from django.contrib.admin import ModelAdmin
 from django.db.models import QuerySet
 from django.http import HttpRequest
-from django_filters import CharFilter, FilterSet
+from django_filters import CharFilter, FilterSet, NumberFilter
 from unfold.contrib.filters.admin import DropdownFilter, TextFilter
 
 from apiserver.kinds import catalog
@@ -33,6 +33,9 @@ class StoredFilterSet(FilterSet):  # type: ignore[misc]  # django-filter has no 
     namespace = CharFilter("namespace", strip=False)
     finalizers = CharFilter(method="by_finalizers")
     deleting = CharFilter(method="by_deletion")
+    user = CharFilter("user_name", strip=False)
+    verb = CharFilter("verb")
+    code = NumberFilter("code")
 
     def by_tenant(self, rows: QuerySet[Any], name: str, value: str) -> QuerySet[Any]:
         tenants = Tenant.objects.filter(name=value).values_list("pk", flat=True)
@@ -86,6 +89,18 @@ class ResourceFilter(_Narrows, TextFilter):  # type: ignore[misc]
 
 class NamespaceFilter(_Narrows, TextFilter):  # type: ignore[misc]
     title, parameter_name = "namespace", "namespace"
+
+
+class UserFilter(_Narrows, TextFilter):  # type: ignore[misc]
+    title, parameter_name = "user", "user"
+
+
+class VerbFilter(_Narrows, TextFilter):  # type: ignore[misc]
+    title, parameter_name = "verb", "verb"
+
+
+class CodeFilter(_Narrows, TextFilter):  # type: ignore[misc]
+    title, parameter_name = "answer", "code"
 
 
 class FinalizersFilter(_Narrows, DropdownFilter):  # type: ignore[misc]

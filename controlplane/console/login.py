@@ -15,6 +15,7 @@ from django.http import HttpRequest
 from unfold.forms import AuthenticationForm
 
 from controlplane.console import attempts
+from controlplane.console.trail import record_login
 
 log = logging.getLogger("polyplane.console")
 
@@ -32,6 +33,7 @@ class LoginForm(AuthenticationForm):  # type: ignore[misc]  # unfold has no type
                 ascii(address),
                 _words(wait),
             )
+            self._record(user, address, 401, "refused unseen: too many failures")
             text = (
                 f"Too many failed logins. Try again in {_words(wait)}, or let an operator "
                 f"run: manage.py reset_admin_password"
@@ -41,10 +43,16 @@ class LoginForm(AuthenticationForm):  # type: ignore[misc]  # unfold has no type
             cleaned = super().clean()
         except ValidationError:
             log.warning("login failed: user=%s address=%s", ascii(user), ascii(address))
+            self._record(user, address, 401, "wrong name or password")
             raise
         attempts.succeeded(user, address)
         log.info("login: user=%s address=%s", ascii(user), ascii(address))
+        self._record(user, address, 200, "")
         return dict(cleaned)
+
+    def _record(self, user: str, address: str, code: int, reason: str) -> None:
+        agent = str(self.request.META.get("HTTP_USER_AGENT", ""))
+        record_login(user, address, agent, code, reason)
 
 
 def peer(request: HttpRequest) -> str:

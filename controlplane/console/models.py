@@ -12,6 +12,8 @@ from typing import ClassVar
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
+from apiserver.storage.models import AuditEntry
+
 
 class StoredObject(models.Model):
     """One object's current state."""
@@ -58,6 +60,10 @@ class StoredEvent(models.Model):
         max_length=1, choices=[("A", "ADDED"), ("M", "MODIFIED"), ("D", "DELETED")]
     )
     at = models.DateTimeField()
+
+    entry: AuditEntry | None = None
+    entry_url: str = ""
+    """Who made it, and the page that says so, where a page has looked that up."""
 
     objects: ClassVar[models.Manager[StoredEvent]]
 

@@ -82,6 +82,6 @@ def tenant_names(tenant_ids: set[int]) -> dict[int, str]:
 
 def with_tenant_names(result_list: Any) -> None:
     """Puts ``tenant_name`` on each row of a page."""
-    names = tenant_names({row.tenant_id for row in result_list})
+    names = tenant_names({row.tenant_id for row in result_list if row.tenant_id is not None})
     for row in result_list:
         row.tenant_name = names.get(row.tenant_id, f"#{row.tenant_id}")

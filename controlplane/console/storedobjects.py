@@ -4,6 +4,7 @@ real key."""
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from django.contrib import admin
@@ -14,6 +15,8 @@ from django.http import Http404, HttpRequest, HttpResponse
 from django.template.response import TemplateResponse
 from django.urls import reverse
 
+from apiserver.storage.models import AuditEntry
+from controlplane.console.auditentries import entry_url
 from controlplane.console.filters import (
     DeletingFilter,
     FinalizersFilter,
@@ -43,6 +46,24 @@ def object_key(row: Any) -> str:
 
 def object_url(row: Any) -> str:
     return reverse("admin:console_storedobject_change", args=[quote(object_key(row))])
+
+
+def with_makers(events: Iterable[StoredEvent]) -> list[StoredEvent]:
+    """Events of one tenant, each with the audit entry of who made it as ``entry``, None where there
+    is none (any more). The entry has the time of the event, by which the table is indexed."""
+    listed = list(events)
+    if not listed:
+        return listed
+    entries = AuditEntry.objects.filter(
+        tenant_id=listed[0].tenant_id,
+        at__in={event.at for event in listed},
+        resource_version__in=[event.resource_version for event in listed],
+    )
+    makers = {entry.resource_version: entry for entry in entries}
+    for event in listed:
+        event.entry = makers.get(event.resource_version)
+        event.entry_url = entry_url(event.entry) if event.entry is not None else ""
+    return listed
 
 
 class _ByKey(ChangeList):
@@ -133,7 +154,9 @@ class StoredObjectAdmin(_StoredAdmin):
         key = {
             k: getattr(row, k) for k in ("tenant_id", "api_group", "resource", "namespace", "name")
         }
-        history = StoredEvent.objects.filter(**key).order_by("-resource_version")[:_HISTORY]
+        history = with_makers(
+            StoredEvent.objects.filter(**key).order_by("-resource_version")[:_HISTORY]
+        )
         context = {
             **self.admin_site.each_context(request),
             "opts": self.opts,

@@ -30,7 +30,7 @@ from apiserver.endpoints.request import MAX_HEAD, MAX_HEADERS
 from apiserver.endpoints.tunnels import TUNNEL, Headers
 from apiserver.errors import MethodNotAllowed
 from apiserver.registry.offload import ClientGone
-from controlplane.serving import servername
+from controlplane.serving import clientcertificates, servername
 from controlplane.serving.connections import Connections, Seat
 from controlplane.serving.cycle import Cycle, Flow
 from controlplane.serving.tunnel import MAX_EARLY, Tunnel
@@ -100,7 +100,10 @@ class HttpProtocol(HttpToolsProtocol):
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         super().connection_made(transport)
         self.flow = Flow(transport)
-        self._extensions = servername.extension(transport)
+        self._extensions = {
+            **servername.extension(transport, self._seat.tenant),
+            **clientcertificates.extension(transport),
+        }
         self._seat.end, self._seat.conversation = partial(abort, transport), self
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -20,7 +20,7 @@ from websockets.protocol import State
 
 from apiserver.endpoints.tunnels import TUNNEL, Headers
 from apiserver.registry.offload import ClientGone
-from controlplane.serving import servername
+from controlplane.serving import clientcertificates, servername
 from controlplane.serving.connections import Connections, Seat
 from controlplane.serving.tunnel import MAX_EARLY, Tunnel
 
@@ -58,7 +58,10 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         super().connection_made(transport)
         self._seat.conversation = self
-        self._extensions = servername.extension(transport)
+        self._extensions = {
+            **servername.extension(transport, self._seat.tenant),
+            **clientcertificates.extension(transport),
+        }
 
     async def run_asgi(self) -> None:
         extensions = {**(self.scope["extensions"] or {}), **self._extensions, TUNNEL: self._switch}

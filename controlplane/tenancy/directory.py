@@ -90,6 +90,7 @@ class Directory:
     def __init__(self, fetch: Fetch, clock: Callable[[], float] = time.monotonic) -> None:
         self._fetch = fetch
         self._tenants: _Remembered[str, TenantInfo | None] = _Remembered(self._load_tenant, clock)
+        self._names: _Remembered[int, str] = _Remembered(self._load_name, clock)
         self._tokens: _Remembered[bytes, _Token | None] = _Remembered(self._load_token, clock)
 
     async def tenant(self, name: str) -> TenantInfo | None:
@@ -112,6 +113,14 @@ class Directory:
         for one that is good everywhere, or unknown."""
         token = await self._tokens.get(token_hash(secret))
         return token.tenant if token is not None and token.tenant else DEFAULT_TENANT
+
+    async def named(self, tenant_id: int) -> str:
+        """The name of the tenant of that number; the default tenant's where there is none."""
+        return await self._names.get(tenant_id)
+
+    async def _load_name(self, number: int) -> str:
+        rows = await self._fetch("SELECT name FROM tenancy_tenant WHERE id = %s", [number])
+        return str(rows[0][0]) if rows else DEFAULT_TENANT
 
     async def _load_tenant(self, name: str) -> TenantInfo | None:
         rows = await self._fetch(

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 from apiserver.codec import body
 from apiserver.meta.gvk import GroupVersionKind
 from apiserver.meta.objects import Object
+from apiserver.meta.raw import Way
 from apiserver.schema.types import Schema
 
 
@@ -55,6 +56,11 @@ class Encoding(ABC):
             return self.parse(data, kind, merge=merge)
         except body.BodyError as e:
             raise body.unrecognized(e, kind.kind, data) from None
+
+    def keep_raw(self, value: Any, data: bytes, way: Way) -> Any:
+        """``value``, read from ``data``, with RawObjects where ``way`` leads to. Where ``data`` is
+        not JSON, they have the text that Go would write."""
+        return value
 
     def type_error(self, text: str, value: Any, kind: GroupVersionKind) -> str:
         """What this decoder says where `apiserver.schema.decode` said ``text`` of ``value``."""

@@ -12,6 +12,7 @@ from apiserver.codec import json, lists, negotiate
 from apiserver.endpoints.encodings.base import Encoding, ListBody
 from apiserver.meta.gvk import GroupVersionKind
 from apiserver.meta.objects import Object
+from apiserver.meta.raw import Way, attach
 from apiserver.registry import weight
 from apiserver.schema.types import Schema
 
@@ -27,6 +28,10 @@ class JsonEncoding(Encoding):
         self, data: bytes, kind: GroupVersionKind, *, merge: bool = False
     ) -> tuple[Any, list[str]]:
         return bodies.decode_text(data, is_yaml=False, merge=merge)
+
+    def keep_raw(self, value: Any, data: bytes, way: Way) -> Any:
+        attach(value, data.decode(errors="replace"), way)
+        return value
 
     def render(self, value: Any, *, pretty: bool = False) -> bytes:
         return json.dumps_pretty(value) if pretty else json.dumps(value)

@@ -1,5 +1,5 @@
-"""Who sends the request: a bearer token's user, or system:anonymous; then whom the request acts as
-(impersonation).
+"""Who sends the request: whom the client's certificate names, a bearer token's user, or
+system:anonymous; then whom the request acts as (impersonation).
 
 A bearer token is a service account's (`apiserver.authn.serviceaccounts`) or one that an operator
 made (the directory)."""
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import base64
 from collections.abc import Sequence
+from functools import partial
 
 from apiserver.authn.claims import Refused
 from apiserver.authn.impersonation import read_headers
@@ -27,21 +28,34 @@ NOBODY = User(ANONYMOUS, groups=(UNAUTHENTICATED,))
 _PROTOCOL = "base64url.bearer.authorization.k8s.io."
 
 
-async def authenticate(server: Server, tenant: Tenant, secret: str) -> User:
-    """Who sends a request with the bearer token ``secret`` ("": none) to ``tenant``, which may not
-    be there.
+async def authenticate(server: Server, request: ApiRequest, tenant: Tenant, secret: str) -> User:
+    """Who sends the request to ``tenant``, which may not be there. ``secret``: its bearer token, ""
+    without one. A certificate is looked at first.
 
-    Raises Unauthorized for a token that is not known; nobody is silently made anonymous."""
+    Raises Unauthorized for a token that is not known, and for a certificate that is not good where
+    no good token is beside it; nobody is silently made anonymous."""
+    refused = False
+    if (presented := request.presented) is not None:
+        try:
+            holder = server.certificates.user(presented, tenant.id)
+        except Refused:
+            refused = True
+        else:
+            if holder is not None:
+                return holder
     if not secret:
-        if server.anonymous:
+        if server.anonymous and not refused:
             return NOBODY
         raise Unauthorized
+    request.secret = secret
     try:
         user = await identify(server, tenant, secret)
     except Refused:
         user = None
     if user is None:
         raise Unauthorized
+    if user.warning:
+        request.warnings.append(user.warning)
     return user.user
 
 
@@ -69,7 +83,8 @@ async def _service_account(
         return None
     try:
         await server.registry.watches.heard(tenant.id)
-        return await server.tokens.admit(recognized, audiences, server.registry.lookup(tenant))
+        lookup, used = server.registry.lookup(tenant), partial(server.token_used, tenant)
+        return await server.tokens.admit(recognized, audiences, lookup, used=used)
     except TenantGone:
         raise Refused(f"tenant {tenant.name} is gone") from None
 

@@ -23,7 +23,6 @@ from apiserver.aggregation import headers
 from apiserver.aggregation.backends import Backend
 from apiserver.aggregation.stream import Broken, Stream
 from apiserver.aggregation.transport import Unreachable, Unresolved
-from apiserver.endpoints.filters.authentication import bearer_token
 from apiserver.endpoints.metrics import long_running
 from apiserver.endpoints.outlets import SLICE, Outlet
 from apiserver.endpoints.request import ApiRequest, Send
@@ -132,7 +131,7 @@ class Exchange:
         assert aggregator is not None, "it has named the backend"
         lookup = self._server.registry.lookup(request.tenant)
         self._stream = await aggregator.transport.open(request.tenant, lookup, self._backend)
-        right = Right(request.tenant.name, request.tenant.id, bearer_token(request))
+        right = Right(request.tenant.name, request.tenant.id, request.secret)
         sending = self._sending = asyncio.create_task(self._send())
         try:
             with self._server.watchdog.guard(right, self), aggregator.exchanging(self):

@@ -11,26 +11,32 @@ from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import checks, table
 from apiserver.kinds.registration import register
 from apiserver.meta.objects import Object, controller_of
+from apiserver.meta.raw import RawObject, compact
 
 
 @register("apps", "ControllerRevision")
 class ControllerRevision(Kind):
     generation = False
+    raw_fields = ("data",)
 
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
-        data, errors = obj.get("data"), []
-        if data is None:
+        errors = []
+        if obj.get("data") is None:
             errors = [required(checks.root("data"), "data is mandatory")]
-        elif not isinstance(data, dict):
-            errors = [required(checks.root("data"), "data must be a valid JSON object")]
         return errors + list(checks.non_negative(obj.get("revision", 0), checks.root("revision")))
 
-    def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
-        """Quoted with its members as they were sent."""
-        if obj.get("data") == old.get("data"):
+    def validate_create(self, obj: Object, context: WriteContext) -> FieldErrors:
+        if isinstance(obj.get("data"), dict | None):
             return []
-        data_text = GoSyntax(go_json(obj.get("data")))
-        return [invalid(checks.root("data"), data_text, checks.IMMUTABLE)]
+        return [required(checks.root("data"), "data must be a valid JSON object")]
+
+    def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+        """Another spelling is another value."""
+        data = obj.get("data")
+        if data == old.get("data"):
+            return []
+        text = compact(data.text) if isinstance(data, RawObject) else go_json(data)
+        return [invalid(checks.root("data"), GoSyntax(text), checks.IMMUTABLE)]
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         owner = controller_of(obj)

@@ -26,6 +26,7 @@ from apiserver.meta.times import age
 
 _OLD_SOURCES = (("", "PersistentVolumeClaim"), ("snapshot.storage.k8s.io", "VolumeSnapshot"))
 _SPEC = "core.v1.PersistentVolumeClaimSpec"
+_POINTERS = ("selector", "dataSource", "dataSourceRef")
 _STORAGE = FieldPath("spec.resources.requests.storage")
 
 
@@ -196,7 +197,7 @@ def _comparable(spec: Object) -> Any:
             return {
                 k: plain(v, k in ("requests", "limits") or amounts)
                 for k, v in value.items()
-                if v not in (None, {}, [])
+                if v is not None and (k in _POINTERS or v not in ({}, []))
             }
         return canonical_quantity(value) if amounts and isinstance(value, str) else value
 

@@ -39,7 +39,9 @@ class ResourceQuota(Kind):
 
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
         new, before = ((o.get("spec") or {}).get("scopes") or [] for o in (obj, old))
-        return [] if set(new) == set(before) else [invalid("spec.scopes", new or None, c.IMMUTABLE)]
+        if set(new) == set(before):
+            return []
+        return [invalid("spec.scopes", obj["spec"].get("scopes"), c.IMMUTABLE)]
 
     def validate_status_update(
         self, obj: Object, old: Object, context: WriteContext

@@ -304,6 +304,7 @@ def _traffic(service: Object) -> Errors:
 # --- changes --------------------------------------------------------------------------------------
 def _cluster_ips_change(service: Object, old: Object) -> Errors:
     new_ips, old_ips, path = f.cluster_ips(service), f.cluster_ips(old), SPEC.child("clusterIPs")
+    shown = service["spec"].get("clusterIPs")
     if f.headless(service) and f.headless(old):
         return
     if len(new_ips) == len(old_ips):
@@ -312,7 +313,7 @@ def _cluster_ips_change(service: Object, old: Object) -> Errors:
                 yield invalid(path.at(i), new_ips, _ONCE)
         return
     if not new_ips:
-        yield invalid(path.at(0), new_ips or None, "primary clusterIP can not be unset")
+        yield invalid(path.at(0), shown, "primary clusterIP can not be unset")
     elif old_ips and new_ips[0] != old_ips[0]:
         yield invalid(path.at(0), new_ips, _ONCE)
     if len(new_ips) == 1 < len(old_ips):
@@ -327,7 +328,7 @@ def _families_change(service: Object, old: Object) -> Errors:
                 yield invalid(path, new, _ONCE)
         return
     if len(new) < len(before) and not f.cluster_ips(service):
-        yield invalid(path, new or None, "primary ipFamily can not be unset")
+        yield invalid(path, service["spec"].get("ipFamilies"), "primary ipFamily can not be unset")
     if new and before and new[0] != before[0]:
         yield invalid(path, f.cluster_ips(service), _ONCE)
     if len(new) == 1 < len(before):

@@ -35,6 +35,7 @@ _DIRECTIONS = (("ingress", "from"), ("egress", "to"))
 @register("networking.k8s.io", "NetworkPolicy")
 class NetworkPolicy(Kind):
     metadata_again = False
+    deep_generation = True
     declared = Declared(
         {f"spec.{direction}": [t.alpha(t.optional())] for direction, _ in _DIRECTIONS}
         | {

@@ -42,7 +42,7 @@ class ServiceCIDR(Kind):
         new, before = _cidrs(obj), _cidrs(old)
         second = len(before) == 1 and len(new) == 2
         if len(new) != len(before) and not second:
-            return [invalid(_CIDRS, new or None, c.IMMUTABLE)]
+            return [invalid(_CIDRS, (obj.get("spec") or {}).get("cidrs"), c.IMMUTABLE)]
         changed = [
             invalid(_CIDRS.at(i), x, c.IMMUTABLE)
             for i, (x, y) in enumerate(zip(new, before, strict=False))

@@ -25,6 +25,7 @@ _EXTENDED = "k8s-extended-resource-name"
 @register("resource.k8s.io", "DeviceClass")
 class DeviceClass(Kind):
     name_rule = staticmethod(long_name)
+    raw_fields = ("spec.config[].opaque.parameters",)
     declared = Declared(
         {
             "metadata": NAME_RULES,

@@ -28,6 +28,7 @@ from apiserver.kinds.common.volumesources import csi_driver_name
 from apiserver.kinds.declarative.run import covered
 from apiserver.meta import names
 from apiserver.meta.objects import Object, seen_before
+from apiserver.meta.raw import RawObject
 
 driver_name = csi_driver_name
 """The rules of CSI drivers' names, and their texts."""
@@ -169,9 +170,10 @@ def _covered_driver(name: str, path: FieldPath) -> c.Errors:
 
 def raw_object(value: Any, path: FieldPath, most: int) -> c.Errors:
     """A RawExtension that must hold a JSON object. most: bytes of it."""
+    text = value.text.encode() if isinstance(value, RawObject) else orjson.dumps(value)
     if value is None:
         yield required(path)
-    elif len(orjson.dumps(value)) > most:
+    elif len(text) > most:
         yield too_long(path, most)
     elif not isinstance(value, dict):
         yield invalid(path, "<value omitted>", "must be a valid JSON object")

@@ -32,6 +32,11 @@ from apiserver.meta.times import age
 @register("resource.k8s.io", "ResourceClaim")
 class ResourceClaim(Kind):
     generation = False
+    raw_fields = (
+        "spec.devices.config[].opaque.parameters",
+        "status.allocation.devices.config[].opaque.parameters",
+        "status.devices[].data",
+    )
     status = True
     status_keeps = STATUS_KEEPS_METADATA
     declared = Declared(

@@ -22,6 +22,7 @@ from apiserver.meta.times import age
 @register("resource.k8s.io", "ResourceClaimTemplate")
 class ResourceClaimTemplate(Kind):
     generation = False
+    raw_fields = ("spec.spec.devices.config[].opaque.parameters",)
     declared = Declared(under("spec.spec", CLAIM_RULES))
 
     def default(self, obj: Object, version: str) -> None:

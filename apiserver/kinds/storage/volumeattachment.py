@@ -9,7 +9,9 @@ from apiserver.fielderrors import ErrorType, FieldErrors, FieldPath, forbidden, 
 from apiserver.kinds.base import STATUS_KEEPS_METADATA, Kind, WriteContext
 from apiserver.kinds.common import checks as c
 from apiserver.kinds.common.internal import quote
+from apiserver.kinds.common.poddefaults import default_sources
 from apiserver.kinds.common.volumesources import csi_driver_name
+from apiserver.kinds.common.volumespec import inline_spec_errors
 from apiserver.kinds.declarative import tags as t
 from apiserver.kinds.declarative.declared import Declared
 from apiserver.kinds.declarative.run import covered
@@ -44,6 +46,9 @@ class VolumeAttachment(Kind):
             ],
         }
     )
+
+    def default(self, obj: Object, version: str) -> None:
+        default_sources((obj["spec"].get("source") or {}).get("inlineVolumeSpec") or {})
 
     def prepare_create(self, obj: Object, context: WriteContext) -> None:
         super().prepare_create(obj, context)
@@ -90,4 +95,6 @@ def _errors(spec: Object) -> c.Errors:
         )
     elif name:
         yield from c.dns_subdomain(name, path.child("persistentVolumeName"))
+    elif inline is not None:
+        yield from inline_spec_errors(inline, path.child("inlineVolumeSpec"))
     yield from c.dns_subdomain(spec.get("nodeName", ""), _SPEC.child("nodeName"))

@@ -5,6 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apiserver.codec import json
+from apiserver.golang.json import go_float
 
 VALUES = st.recursive(
     st.none()
@@ -133,7 +134,7 @@ def test_what_is_written_reads_back(value: object) -> None:
 
 @given(st.floats(allow_nan=False, allow_infinity=False))
 def test_floats_keep_their_value(value: float) -> None:
-    assert float(json.go_float(value)) == value
+    assert float(go_float(value)) == value
 
 
 @given(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 
@@ -135,10 +136,11 @@ async def test_a_binding_of_another_role_is_made_anew(seeded: Worker, store: Pos
 
 
 async def test_later_processes_leave_what_was_deleted_meanwhile(
-    seeded: Worker, store: PostgresStore
+    seeded: Worker, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A process of the same server whose first request for the tenant comes late."""
     late = BootstrapRoles(Actions(seeded.registry), Relations(store.database))
+    monkeypatch.setattr(late, "_started", time.monotonic() - 3600)
     await seeded.delete(ROLES, "view")
     await serve(seeded, late)
     assert await seeded.get(ROLES, "view") is None

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import base64
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 
 import pytest
 import pytest_asyncio
 
+from apiserver.authn.legacytokens import LAST_USED, TYPE
+from apiserver.authn.serviceaccounts import AccountTokens
 from apiserver.controllers import accountsecrets, aggregatedroles, manager
-from apiserver.controllers.manager import Controllers
+from apiserver.controllers.manager import Controllers, Trust
 from apiserver.meta.objects import Object
 from apiserver.registry.changes import Edit
 from apiserver.registry.scope import Tenant
@@ -19,6 +23,7 @@ from apiserver.storage.postgres import PostgresStore
 from tests.support.definitionworker import Worker
 
 ROLES = ("rbac.authorization.k8s.io", "clusterroles")
+TOKENS = AccountTokens.random()
 JOBS, SECRETS, ACCOUNTS = ("batch", "jobs"), ("", "secrets"), ("", "serviceaccounts")
 
 
@@ -26,7 +31,10 @@ def controllers(worker: Worker, store: PostgresStore) -> Controllers:
     async def tenant_of(number: int) -> Tenant | None:
         return worker.tenant
 
-    return Controllers(worker.registry, store.database, tenant_of, "test", worker.controller)
+    trust = Trust(ca_bundle="CA", tokens=TOKENS)
+    return Controllers(
+        worker.registry, store.database, tenant_of, "test", worker.controller, trust=trust
+    )
 
 
 @pytest_asyncio.fixture
@@ -142,7 +150,7 @@ async def _status(worker: Worker, edit: Callable[[Object], None]) -> None:
 async def test_token_secrets_go_with_their_account(kept: Worker) -> None:
     await kept.create(ACCOUNTS, {"metadata": {"name": "a"}})
     annotations = {"kubernetes.io/service-account.name": "a"}
-    token = {"metadata": {"name": "t", "annotations": annotations}, "type": accountsecrets.TYPE}
+    token = {"metadata": {"name": "t", "annotations": annotations}, "type": TYPE}
     await kept.create(SECRETS, token)
     await kept.create(SECRETS, {"metadata": {"name": "other"}})
     await kept.delete(ACCOUNTS, "a")
@@ -152,3 +160,97 @@ async def test_token_secrets_go_with_their_account(kept: Worker) -> None:
 
     await kept.until_true(gone)
     assert await kept.get(SECRETS, "other") is not None
+
+
+def token_secret(name: str = "t", **more: object) -> Object:
+    annotations = {"kubernetes.io/service-account.name": "a"}
+    return {"metadata": {"name": name, "annotations": annotations}, "type": TYPE, **more}
+
+
+async def filled(worker: Worker, name: str = "t") -> Object:
+    async def has_a_token() -> bool:
+        secret = await worker.get(SECRETS, name)
+        return bool(secret and (secret.get("data") or {}).get("token"))
+
+    await worker.until_true(has_a_token)
+    secret = await worker.get(SECRETS, name)
+    assert secret is not None
+    return secret
+
+
+async def test_token_secrets_are_filled(kept: Worker) -> None:
+    account = await kept.create(ACCOUNTS, {"metadata": {"name": "a"}})
+    await kept.create(SECRETS, token_secret("stubborn", immutable=True))
+    await kept.create(SECRETS, token_secret())
+    secret = await filled(kept)
+    data = {key: base64.b64decode(value).decode() for key, value in secret["data"].items()}
+    assert (data["ca.crt"], data["namespace"]) == ("CA", "ns")
+    uid = secret["metadata"]["annotations"]["kubernetes.io/service-account.uid"]
+    assert uid == account["metadata"]["uid"]
+    found = TOKENS.recognize((kept.tenant.id, kept.tenant.name), data["token"])
+    assert found is not None and found.claims.user.name == "system:serviceaccount:ns:a"
+
+    def spoil(obj: Object) -> None:
+        del obj["data"]["token"]
+
+    await kept.change(SECRETS, "t", spoil)
+    again = await filled(kept)
+    assert base64.b64decode(again["data"]["token"]).decode().count(".") == 2
+
+
+async def test_the_sweep_fills_what_a_dead_process_left(
+    worker: Worker, store: PostgresStore
+) -> None:
+    await worker.create(ACCOUNTS, {"metadata": {"name": "a"}})
+    await worker.create(SECRETS, token_secret())
+    successor = controllers(worker, store)
+    await successor.sweep()
+    await filled(worker)
+    await successor.stop()
+
+
+async def test_secrets_of_an_account_that_had_the_name_go(kept: Worker) -> None:
+    await kept.create(ACCOUNTS, {"metadata": {"name": "a"}})
+    old = token_secret()
+    old["metadata"]["annotations"]["kubernetes.io/service-account.uid"] = "another"
+    await kept.create(SECRETS, old)
+
+    async def gone() -> bool:
+        return await kept.get(SECRETS, "t") is None
+
+    await kept.until_true(gone)
+
+
+async def test_an_account_forgets_secrets_that_are_gone(kept: Worker) -> None:
+    names = [{"name": "t"}, {"name": "other"}]
+    await kept.create(ACCOUNTS, {"metadata": {"name": "a"}, "secrets": names})
+    await kept.create(SECRETS, token_secret())
+    await filled(kept)
+    await kept.delete(SECRETS, "t")
+
+    async def forgotten() -> bool:
+        account = await kept.get(ACCOUNTS, "a")
+        assert account is not None
+        return bool(account["secrets"] == [{"name": "other"}])
+
+    await kept.until_true(forgotten)
+
+
+async def test_the_day_of_the_last_use_is_noted(worker: Worker, store: PostgresStore) -> None:
+    await worker.create(SECRETS, token_secret())
+    await worker.create(SECRETS, {"metadata": {"name": "other"}})
+    some = controllers(worker, store)
+    for secret in ("t", "other", "absent"):
+        some.token_uses.used(worker.tenant, "ns", secret)
+
+    async def noted() -> bool:
+        secret = await worker.get(SECRETS, "t")
+        assert secret is not None
+        return (secret["metadata"].get("labels") or {}).get(LAST_USED) in days
+
+    days = [datetime.now(UTC).date().isoformat()]
+    days.append((datetime.now(UTC) + timedelta(hours=1)).date().isoformat())
+    await worker.until_true(noted)
+    await some.stop()
+    other = await worker.get(SECRETS, "other")
+    assert other is not None and "labels" not in other["metadata"]

@@ -12,6 +12,7 @@ import pytest
 from apiserver.errors import ApiError, ApplyConflict, BadRequest, PlainError
 from apiserver.fieldmanager.manager import FieldManager
 from apiserver.fieldmanager.updater import MissingVersion
+from apiserver.schema.decode_errors import Empty
 from apiserver.schema.structural import structural as schema_from
 from apiserver.schema.types import Schema
 
@@ -205,7 +206,7 @@ def test_conflicts_of_several_managers_are_listed_by_manager() -> None:
 
 
 def test_finish_decodes_what_apply_made_and_its_errors_are_told() -> None:
-    def finish(merged: dict[str, Any]) -> dict[str, Any]:
+    def finish(merged: dict[str, Any], empties: list[Empty]) -> dict[str, Any]:
         if merged["spec"].get("old") == "bad":
             raise ValueError("it is bad")
         return {**merged, "spec": {**merged["spec"], "map": {"default": "1"}}}

@@ -46,3 +46,10 @@ def test_json_patches_sort_what_they_went_through() -> None:
         r'{"apiVersion":"v1","kind":"ResourceQuota","metadata":'
         r'{"labels":{"a":"1","b":"\u003c","c":{"z":1,"a":2}},"name":"q","uid":"u"}'
     )
+
+
+def test_structs_are_written_when_they_are_empty_and_lists_are_not() -> None:
+    pod = schema_for(GroupVersionKind("", "v1", "Pod"))
+    containers = [{"name": "c", "resources": {}, "args": []}]
+    text = merged_text({"spec": {"containers": containers}}, {"x": 1}, pod)
+    assert text == '{"spec":{"containers":[{"name":"c","resources":{}}]},"x":1}'

@@ -7,15 +7,17 @@ import base64
 import re
 import uuid
 from datetime import UTC, datetime
+from html import unescape
 from typing import Any
 
 import pytest
 from django.apps import apps
 from django.contrib.admin import site
+from django.contrib.admin.utils import quote
 from django.contrib.auth.models import User
 from django.test import Client, RequestFactory
 
-from apiserver.storage.models import EventRow, ObjectRow
+from apiserver.storage.models import AuditEntry, EventRow, ObjectRow
 from apiserver.storage.visibility import django_everywhere
 from controlplane.console.readonly import AllowedLookups
 from controlplane.console.security import POLICY
@@ -28,6 +30,7 @@ LISTS = [
     "tenancy/apitoken",
     "console/storedobject",
     "console/storedevent",
+    "storage/auditentry",
     "auth/user",
 ]
 
@@ -153,6 +156,7 @@ def test_policy_cookies_and_frames(client: Client) -> None:
     [
         "console/storedobject/add/",
         "console/storedevent/add/",
+        "storage/auditentry/add/",
         "tenancy/tenant/add/",
         "tenancy/apitoken/add/",
     ],
@@ -319,3 +323,65 @@ def test_each_filter_of_a_list_works(client: Client, page: str) -> None:
     for lookup in site._registry[apps.get_model(app, name)].lookups:
         response = client.get(f"/admin/{page}/?{lookup}=1", secure=True)
         assert response.status_code == 200 or "e=1" in response["Location"], lookup
+
+
+# --- the audit log --------------------------------------------------------------------------------
+@pytest.fixture
+def audited(rows: tuple[ObjectRow, ObjectRow]) -> AuditEntry:
+    """Who made the ConfigMap."""
+    row, pk = rows[1], uuid.uuid4()
+    with django_everywhere():
+        made = EventRow.objects.get(tenant_id=row.tenant_id, resource_version=row.resource_version)
+        return AuditEntry.objects.create(
+            id=pk,
+            tenant_id=row.tenant_id,
+            at=made.at,
+            resource_version=row.resource_version,
+            user_name="ann@example.com",
+            verb="create",
+            code=201,
+            api_group="",
+            resource=row.resource,
+            namespace=row.namespace,
+            name=row.name,
+            data={
+                "verb": "create",
+                "impersonatedUser": {"username": "jane"},
+                "userAgent": "kubectl/9",
+                "objectRef": {"name": row.name},
+            },
+        )
+
+
+def test_an_objects_page_says_who_made_each_version(
+    client: Client, rows: tuple[ObjectRow, ObjectRow], audited: AuditEntry
+) -> None:
+    html = get(client, object_url(rows[1]))
+    assert "ann@example.com as jane (create)" in html
+    (link,) = re.findall(r'href="(/admin/storage/auditentry/[^"]+)"', html)
+    page = get(client, unescape(link))
+    assert "kubectl/9" in page and f"&quot;{audited.resource_version}&quot;" in page
+
+
+@pytest.mark.parametrize(
+    ("query", "shown"),
+    [
+        ("?user=ann@example.com", True),
+        ("?user=ann", False),
+        ("?verb=create&code=201&tenant=console", True),
+        ("?verb=delete", False),
+        ("?code=x", True),
+        ("?tenant=default", False),
+    ],
+)
+def test_entries_can_be_narrowed(
+    client: Client, audited: AuditEntry, query: str, shown: bool
+) -> None:
+    html = get(client, f"/admin/storage/auditentry/{query}")
+    assert ("ann@example.com as jane" in html) is shown
+
+
+@pytest.mark.parametrize("key", ["x", "[1]", "[null,1,2]", '[1,"2027-01-01","no"]', "{}", "null"])
+def test_an_entry_that_is_none_is_404(client: Client, key: str) -> None:
+    url = f"/admin/storage/auditentry/{quote(key)}/change/"
+    assert client.get(url, secure=True).status_code == 404

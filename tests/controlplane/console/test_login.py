@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from concurrent.futures import ThreadPoolExecutor
 from datetime import timedelta
@@ -13,6 +14,8 @@ from django.db import connections
 from django.db.models import F
 from django.test import Client, override_settings
 
+from apiserver.storage.models import AuditEntry
+from apiserver.storage.visibility import django_everywhere
 from controlplane import environment
 from controlplane.console import attempts
 from controlplane.console.models import LoginAttempt
@@ -195,3 +198,24 @@ def test_a_network_that_one_machine_has_counts_as_one_address(address: str, coun
 def test_the_root_leads_to_the_console() -> None:
     response = Client().get("/", secure=True)
     assert (response.status_code, response["Location"]) == (302, "/admin/")
+
+
+def test_each_try_to_log_in_is_in_the_audit_log() -> None:
+    address, agent = "192.0.2.44", {"user_agent": "browser/1"}
+    assert not login("ann", "no-such-secret", address, **agent)[0]
+    assert login("ann", PASSWORD, address, **agent)[0]
+    with django_everywhere():
+        rows = list(AuditEntry.objects.filter(user_name="ann", verb="login").order_by("at"))
+    found = [row for row in rows if row.data["sourceIPs"] == [address]]
+    assert [(row.code, row.tenant_id) for row in found] == [(401, None), (200, None)]
+    text = json.dumps([row.data for row in found])
+    assert "browser/1" in text and "secret" not in text and PASSWORD not in text
+
+
+def test_what_is_refused_unseen_is_in_the_audit_log_too() -> None:
+    for address in addresses()[: attempts.FREE["account"] + 1]:
+        login("admin", "guess", address)
+    with django_everywhere():
+        rows = AuditEntry.objects.filter(user_name="admin", verb="login", code=401)
+        reasons = {row.data["responseStatus"]["message"] for row in rows}
+    assert reasons == {"wrong name or password", "refused unseen: too many failures"}

@@ -1,0 +1,213 @@
+"""ClientCertificates: who a client is that opened TLS with a certificate.
+
+TLS itself has only proven that the client has the certificate's key (`controlplane.serving.
+clientcertificates`): any certificate gets that far, so that a bad one is answered like a bad token,
+with 401. Whose it is, is found out here, at the first request that a connection brings: a tenant's
+authority makes users of that tenant, those of the installation make users of all of them. Only what
+an authority has signed itself counts for a tenant; chains count for those of the installation.
+
+Sources: k8s.io/apiserver ``authentication/request/x509``, Go's ``crypto/x509``.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections import OrderedDict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+from cryptography import x509
+from cryptography.exceptions import UnsupportedAlgorithm
+from cryptography.x509.oid import ExtendedKeyUsageOID
+from cryptography.x509.verification import (
+    Criticality,
+    ExtensionPolicy,
+    Policy,
+    PolicyBuilder,
+    Store,
+    VerificationError,
+)
+
+from apiserver.authn.claims import Refused
+from apiserver.authn.clientca import ClientAuthority
+from apiserver.authn.signers import common_name, organizations
+from apiserver.user import User, authenticated
+
+EVERYWHERE = 0
+"""In the place of a tenant's number: users of all tenants."""
+_UID = x509.ObjectIdentifier("1.3.6.1.4.1.57683.2")
+_PURPOSES = {ExtendedKeyUsageOID.CLIENT_AUTH, ExtendedKeyUsageOID.ANY_EXTENDED_KEY_USAGE}
+_CREDENTIAL = "authentication.kubernetes.io/credential-id"
+_LONGEST_CHAIN = 8
+_REMEMBERED = 4096  # certificates
+
+
+@dataclass(frozen=True, slots=True)
+class Holder:
+    """tenant: its number, or `EVERYWHERE`; user: None for a certificate without a common name,
+    which is nobody's."""
+
+    tenant: int
+    user: User | None
+    begins: datetime
+    ends: datetime
+
+
+class Presented:
+    """What a client has presented on one connection. chain: certificates in DER, its own first,
+    whose key it has."""
+
+    __slots__ = ("chain", "judged")
+
+    def __init__(self, chain: Sequence[bytes]) -> None:
+        self.chain = chain
+        self.judged: Holder | Refused | None = None
+
+
+class ClientCertificates:
+    """everywhere: the authorities of the installation."""
+
+    def __init__(
+        self, authority: ClientAuthority, everywhere: Sequence[x509.Certificate] = ()
+    ) -> None:
+        self._authority = authority
+        self._store = Store(list(everywhere)) if everywhere else None
+        self._known: OrderedDict[bytes, Holder] = OrderedDict()
+
+    def user(self, presented: Presented, tenant: int, now: datetime | None = None) -> User | None:
+        """Who the client is in the tenant; None for nobody. Raises Refused for a certificate that
+        is not good there and now."""
+        holder, now = self._holder(presented), now or datetime.now(UTC)
+        if holder.tenant not in (EVERYWHERE, tenant):
+            raise Refused("x509: certificate signed by another tenant's authority")
+        if not holder.begins <= now <= holder.ends:
+            raise Refused("x509: certificate has expired or is not yet valid")
+        return holder.user
+
+    def tenant(self, presented: Presented) -> int:
+        """The number of the one tenant that the certificate is for, expired or not; `EVERYWHERE`
+        for one that is good in all, or in none."""
+        try:
+            return self._holder(presented).tenant
+        except Refused:
+            return EVERYWHERE
+
+    def _holder(self, presented: Presented) -> Holder:
+        """Raises Refused."""
+        judged = presented.judged
+        if judged is None:
+            judged = presented.judged = self._remembered(presented)
+            presented.chain = presented.chain[:1]
+        if isinstance(judged, Refused):
+            raise judged.with_traceback(None)
+        return judged
+
+    def _remembered(self, presented: Presented) -> Holder | Refused:
+        """Good ones are remembered: a session that is resumed brings the client's own certificate
+        alone, and not what it was signed by."""
+        digest = hashlib.sha256(presented.chain[0]).digest()
+        holder = self._known.get(digest)
+        if holder is None:
+            try:
+                holder = self._judge(presented.chain, digest)
+            except Refused as refused:
+                return refused
+            except (ValueError, UnsupportedAlgorithm, x509.DuplicateExtension) as e:
+                return Refused(f"x509: {e}")
+            self._known[digest] = holder
+            if len(self._known) > _REMEMBERED:
+                self._known.popitem(last=False)
+        self._known.move_to_end(digest)
+        return holder
+
+    def _judge(self, chain: Sequence[bytes], digest: bytes) -> Holder:
+        """Raises Refused, and what a certificate that cannot be read raises."""
+        if len(chain) > _LONGEST_CHAIN:
+            raise Refused("x509: too many certificates")
+        certificates = [x509.load_der_x509_certificate(der) for der in chain]
+        own = certificates[0]
+        tenant = self._authority.signer(own)
+        verified = [own] if tenant else self._chain(certificates)
+        for certificate in verified:
+            _check_purpose(certificate)
+        return Holder(
+            tenant or EVERYWHERE,
+            _user(own, digest, everywhere=not tenant),
+            max(c.not_valid_before_utc for c in verified),
+            min(c.not_valid_after_utc for c in verified),
+        )
+
+    def _chain(self, certificates: list[x509.Certificate]) -> list[x509.Certificate]:
+        """From the client's own to an authority of the installation. Looked at as of the time at
+        which the client's own one begins, or now if that is later than its end: who is late is
+        told from who never was good by the caller. Raises Refused."""
+        if self._store is None:
+            raise Refused("x509: certificate signed by unknown authority")
+        own, now = certificates[0], datetime.now(UTC)
+        moment = min(max(now, own.not_valid_before_utc), own.not_valid_after_utc)
+        policies = {
+            "ee_policy": ExtensionPolicy.permit_all(),
+            "ca_policy": ExtensionPolicy.permit_all().require_present(
+                x509.BasicConstraints, Criticality.AGNOSTIC, _check_authority
+            ),
+        }
+        verifier = (
+            PolicyBuilder()
+            .store(self._store)
+            .time(moment)
+            .max_chain_depth(_LONGEST_CHAIN)
+            .extension_policies(**policies)
+            .build_client_verifier()
+        )
+        try:
+            found = verifier.verify(own, certificates[1:]).chain
+        except VerificationError as e:
+            raise Refused(f"x509: {e}") from None
+        for below, certificate in enumerate(found[1:]):
+            _check_length(certificate, below)
+        return found
+
+
+def _check_authority(
+    policy: Policy, certificate: x509.Certificate, held: x509.BasicConstraints
+) -> None:
+    if not held.ca:
+        raise ValueError("it is no authority")
+    try:
+        usage = certificate.extensions.get_extension_for_class(x509.KeyUsage).value
+    except x509.ExtensionNotFound:
+        return
+    if not usage.key_cert_sign:
+        raise ValueError("it may not sign certificates")
+
+
+def _check_length(certificate: x509.Certificate, below: int) -> None:
+    """``below``: authorities between this one and the client's certificate."""
+    held = certificate.extensions.get_extension_for_class(x509.BasicConstraints).value
+    if held.path_length is not None and below > held.path_length:
+        raise Refused("x509: too many intermediates for path length constraint")
+
+
+def _check_purpose(certificate: x509.Certificate) -> None:
+    try:
+        held = certificate.extensions.get_extension_for_class(x509.ExtendedKeyUsage).value
+    except x509.ExtensionNotFound:
+        return  # good for anything
+    if not _PURPOSES & set(held):
+        raise Refused("x509: certificate specifies an incompatible key usage")
+
+
+def _user(certificate: x509.Certificate, digest: bytes, *, everywhere: bool) -> User | None:
+    subject = certificate.subject
+    name = common_name(subject)
+    if not name:
+        return None
+    uids = subject.get_attributes_for_oid(_UID)
+    if len(uids) > 1:
+        raise Refused("expected 1 UID, but found multiple")
+    uid = uids[0].value if uids else ""
+    if uids and (not uid or not isinstance(uid, str)):
+        raise Refused("UID cannot be an empty string")
+    extra = {_CREDENTIAL: (f"X509SHA256={digest.hex()}",)}
+    return User(name, str(uid), authenticated(organizations(subject)), extra, everywhere)

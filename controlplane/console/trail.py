@@ -1,0 +1,45 @@
+"""What the console leaves in the audit log: logins, and such that were refused."""
+
+from __future__ import annotations
+
+import json
+import logging
+import time
+import uuid
+from datetime import UTC, datetime
+
+from django.db import DatabaseError, connection, transaction
+
+from apiserver.audit.trail import cut, micro_time, plain
+
+log = logging.getLogger("polyplane.audit")
+
+_WRITE = "SELECT pp_audit(%s, %s, %s, %s, %s::bigint[], %s, %s, %s, %s, %s)"
+_MOST = 200  # characters of what somebody typed
+
+
+def record_login(user: str, address: str, agent: str, code: int, reason: str) -> None:
+    """One try to log in, of no tenant: as whom, 200 or 401, and why. A log that cannot be written
+    keeps nobody out."""
+    now, name = time.time(), plain(cut(user, _MOST))
+    event = {
+        "kind": "Event",
+        "apiVersion": "audit.k8s.io/v1",
+        "level": "Metadata",
+        "auditID": str(uuid.uuid4()),
+        "stage": "ResponseComplete",
+        "requestURI": "/admin/login/",
+        "verb": "login",
+        "user": {"username": name},
+        "sourceIPs": [plain(cut(address, _MOST))],
+        "userAgent": plain(cut(agent, _MOST)),
+        "responseStatus": {"metadata": {}, "code": code, "message": reason},
+        "requestReceivedTimestamp": micro_time(now),
+        "stageTimestamp": micro_time(now),
+    }
+    row = [None], [datetime.fromtimestamp(now, UTC)], [name], ["login"], [code]
+    try:
+        with transaction.atomic(), connection.cursor() as cursor:
+            cursor.execute(_WRITE, [*row, [""], [""], [""], [""], [json.dumps(event)]])
+    except DatabaseError as error:
+        log.error("a login is not in the audit log: %s", error)

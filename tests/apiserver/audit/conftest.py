@@ -1,0 +1,3 @@
+from tests.support.fixtures import store, tenant
+
+__all__ = ["store", "tenant"]

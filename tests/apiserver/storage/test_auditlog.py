@@ -1,0 +1,156 @@
+"""The audit log's queue and its days."""
+
+from __future__ import annotations
+
+import time
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import psycopg
+import pytest
+
+from apiserver.storage import auditlog
+from apiserver.storage.auditlog import AuditLog, Row, keep_days
+from apiserver.storage.errors import Unavailable
+from apiserver.storage.interface import Entry
+from apiserver.storage.postgres import PostgresStore
+from tests.support.storage import numbers
+
+COUNT = "SELECT count(*) FROM audit_entries WHERE tenant_id = %s"
+DAYS = """
+SELECT inhrelid::regclass::text FROM pg_inherits WHERE inhparent = 'audit_entries'::regclass
+"""
+
+
+def row(tenant: int | None, data: bytes = b"{}") -> Row:
+    return Row(tenant, time.time(), Entry("ann", "get", 200, data), "", "pods", "ns", "a")
+
+
+async def count(store: PostgresStore, tenant: int) -> int:
+    async def query(connection: Any) -> int:
+        found = await (await connection.execute(COUNT, [tenant])).fetchone()
+        return int(found[0])
+
+    return await store.database.read_within(tenant, query)
+
+
+async def test_what_is_put_is_written_by_the_end(store: PostgresStore) -> None:
+    a, b, log = next(numbers), next(numbers), AuditLog(store.database)
+    for _ in range(auditlog.BATCH + 1):
+        log.put(row(a))
+    log.put(row(b))
+    log.put(row(None))
+    await log.close()
+    assert (await count(store, a), await count(store, b)) == (auditlog.BATCH + 1, 1)
+
+
+async def test_a_tenant_that_floods_takes_no_room_from_another(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(auditlog, "MOST_OF_TENANT", 5)
+    dropped: list[int] = []
+    a, b, log = next(numbers), next(numbers), AuditLog(store.database, lambda: dropped.append(1))
+    for _ in range(20):
+        log.put(row(a))
+    log.put(row(b))
+    await log.close()
+    assert (await count(store, a), await count(store, b), len(dropped)) == (5, 1, 15)
+    log = AuditLog(store.database, rate=1e9)
+    for _ in range(2):
+        for _ in range(5):
+            log.put(row(a))
+        await log.close()
+    assert await count(store, a) == 15, "what was written takes no room"
+
+
+def test_a_flood_that_lasts_is_bounded_by_a_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(auditlog, "MOST_OF_TENANT", 5)
+    now = [1000.0]
+    a, b, buckets = 1, 2, auditlog._Buckets(2.0, lambda: now[0])
+    assert [buckets.take(a) for _ in range(7)] == [True] * 5 + [False] * 2
+    assert buckets.take(b), "another tenant has its own"
+    now[0] += 1.5
+    assert [buckets.take(a) for _ in range(4)] == [True] * 3 + [False]
+    now[0] += 3600
+    assert [buckets.take(a) for _ in range(7)] == [True] * 5 + [False] * 2, "no more than a burst"
+
+
+async def test_the_queue_is_bounded_in_bytes(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(auditlog, "MOST_BYTES", 3000)
+    dropped: list[int] = []
+    log, tenant = AuditLog(store.database, lambda: dropped.append(1)), next(numbers)
+    for _ in range(5):
+        log.put(row(tenant, b'{"x":"%b"}' % (b"x" * 1000)))
+    await log.close()
+    assert (await count(store, tenant), len(dropped)) == (3, 2)
+
+
+async def test_what_the_database_refuses_is_counted(store: PostgresStore) -> None:
+    dropped: list[int] = []
+    log = AuditLog(store.database, lambda: dropped.append(1))
+    log.put(row(next(numbers), b"no json"))
+    await log.close()
+    assert len(dropped) == 1
+
+
+# --- days -----------------------------------------------------------------------------------------
+def day(ago: int) -> datetime:
+    today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
+    return today - timedelta(days=ago)
+
+
+def partition(ago: int) -> str:
+    return f"audit_entries_{day(ago):%Y%m%d}"
+
+
+async def test_days_are_made_ahead_and_dropped_when_they_are_over(
+    store: PostgresStore, owner: str
+) -> None:
+    tenant = next(numbers)
+    with psycopg.connect(owner, autocommit=True) as connection:
+        for ago in (40, 11, 10):
+            connection.execute(
+                f"CREATE TABLE {partition(ago)} PARTITION OF audit_entries "
+                f"FOR VALUES FROM ('{day(ago)}') TO ('{day(ago - 1)}')"
+            )
+        for ago in (40, 30, 11, 10, 0):  # of the 30th day nobody has made a partition
+            with connection.transaction():
+                connection.execute("SELECT set_config('polyplane.tenant', %s, true)", [str(tenant)])
+                connection.execute(
+                    "INSERT INTO audit_entries (tenant_id, at, resource_version, user_name, verb, "
+                    "code, api_group, resource, namespace, name, data) VALUES "
+                    "(%s, %s, 0, '', '', 0, '', '', '', '', '{}')",
+                    [tenant, day(ago) + timedelta(hours=5)],
+                )
+        assert await count(store, tenant) == 5
+        done = await keep_days(store.database, 10)
+        assert {name for name, what in done if what == "dropped"} == {partition(40), partition(11)}
+        assert await count(store, tenant) == 2
+        there = {name for (name,) in connection.execute(DAYS).fetchall()}
+        assert there >= {partition(ago) for ago in range(-auditlog.AHEAD, 1)}
+        assert await keep_days(store.database, 10) == [], "all is done"
+        assert await keep_days(store.database, 0) == []
+        connection.execute(f"DROP TABLE {partition(10)}")
+
+
+async def test_writers_do_not_wait_for_a_reader_that_keeps_the_days_from_being_made(
+    store: PostgresStore, owner: str
+) -> None:
+    """What would wait behind the reader's lock gives up; who comes after it is served."""
+    old, tenant = partition(50), next(numbers)
+    with psycopg.connect(owner, autocommit=True) as connection:
+        connection.execute(
+            f"CREATE TABLE {old} PARTITION OF audit_entries "
+            f"FOR VALUES FROM ('{day(50)}') TO ('{day(49)}')"
+        )
+        with connection.transaction():
+            connection.execute("SELECT count(*) FROM audit_entries")
+            with pytest.raises(Unavailable, match="lock timeout"):
+                await keep_days(store.database, 10)
+            log = AuditLog(store.database)
+            log.put(row(tenant))
+            await log.close()
+            assert await count(store, tenant) == 1
+        assert (old, "dropped") in await keep_days(store.database, 10)
