@@ -34,7 +34,7 @@ from apiserver.errors import ApiError, Conflict
 from apiserver.kinds.common.objectmeta import FOREGROUND, ORPHAN
 from apiserver.registry.scope import Tenant
 from apiserver.storage.interface import ObjectKey
-from apiserver.storage.relations import Relations
+from apiserver.storage.relations import Owner, Relations
 
 log = logging.getLogger("polyplane.controllers")
 
@@ -76,7 +76,9 @@ class GarbageCollector:
         outcome = Outcome()
         for chunk in _chunks(uids):
             items = await self._actions.items(tenant, chunk)
-            results = await asyncio.gather(*map(judge.settle, items), return_exceptions=True)
+            owners = await judge.owners(items)
+            settling = (judge.settle(item, owners) for item in items)
+            results = await asyncio.gather(*settling, return_exceptions=True)
             for item, error in zip(items, results, strict=True):
                 if isinstance(error, Unresolvable):
                     outcome.stuck.add(item.uid)
@@ -190,27 +192,33 @@ class _Judge:
     def __post_init__(self) -> None:
         self.kinds = Kinds(self.actions.resources(self.tenant))
 
-    async def settle(self, item: Item) -> None:
-        """Raises Unresolvable where nobody can say, ApiError where it has to be tried again."""
+    async def owners(self, items: Sequence[Item]) -> Mapping[str, Owner]:
+        """Of those that objects refer to, the ones that are there, by uid: asked for together,
+        since a question costs as much as a deletion."""
+        uids = {r.get("uid", "") for item in items for r in references_of(item.metadata)}
+        return await self.relations.owners(self.tenant.id, uids) if uids else {}
+
+    async def settle(self, item: Item, owners: Mapping[str, Owner]) -> None:
+        """``owners``: of `owners`, asked for after the object was read. Raises Unresolvable where
+        nobody can say, ApiError where it has to be tried again."""
         current: Item | None = item
         for _ in range(ROUNDS):
             if current is None or current.metadata.get("deletionTimestamp"):
                 return
             try:
-                if await self._step(current):
+                if await self._step(current, owners):
                     return
             except Conflict:
                 pass  # it has changed since it was read
             current = next(iter(await self.actions.items(self.tenant, [item.uid])), None)
+            owners = await self.owners([current] if current is not None else [])
         raise Conflict(item.key.group_resource, item.key.name)
 
-    async def _step(self, item: Item) -> bool:
+    async def _step(self, item: Item, owners: Mapping[str, Owner]) -> bool:
         """False: it has to be read again. Raises Conflict likewise."""
         references = references_of(item.metadata)
         if not references:
             return True  # they were taken off since the question was asked
-        uids = {reference.get("uid", "") for reference in references}
-        owners = await self.relations.owners(self.tenant.id, uids)
         standing = classify(item.key.namespace, references, self.kinds, owners, self.gone)
         if standing.solid:
             if useless := standing.dangling | standing.waiting:

@@ -12,6 +12,7 @@ from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
+from typing import Any
 from uuid import uuid4
 
 import psycopg
@@ -140,13 +141,26 @@ class Bench:
         with suppress(RuntimeError):  # an earlier measurement has made it
             await self.send("POST", f"/clusters/{tenant}/api/v1/namespaces", body)
 
-    async def fill(self, namespace: str, count: int, tenant: str = "default") -> None:
+    async def fill(
+        self,
+        namespace: str,
+        count: int,
+        tenant: str = "default",
+        owner: dict[str, Any] | None = None,
+    ) -> None:
         """``count`` ConfigMaps as the API would store them, written to the store directly: seconds
-        instead of minutes."""
+        instead of minutes. owner: metadata of a ConfigMap that owns all but the first of them."""
         await self.namespace(namespace, tenant)
         path = f"/clusters/{tenant}/api/v1/namespaces/{namespace}/configmaps"
         model = json.loads(await self.send("POST", path, configmap("model")))
         del model["metadata"]["resourceVersion"]
+        owners: tuple[str, ...] = ()
+        if owner is not None:
+            named = {"name": owner["name"], "uid": owner["uid"]}
+            model["metadata"]["ownerReferences"] = [
+                {"apiVersion": "v1", "kind": "ConfigMap", **named}
+            ]
+            owners = (owner["uid"],)
         store = PostgresStore(self.conninfo)
         await store.open()
         number = await self.tenant_number(tenant)
@@ -161,6 +175,7 @@ class Bench:
                     ObjectKey("", "configmaps", namespace, name),
                     model["metadata"]["uid"],
                     data,
+                    owner_uids=owners,
                 ),
             )
 

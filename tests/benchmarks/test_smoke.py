@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from tests.benchmarks import __main__ as main
-from tests.benchmarks import caches, definitions, policies, tenants, watches
+from tests.benchmarks import caches, definitions, emptying, policies, tenants, watches
 from tests.benchmarks.result import Result, percentiles, table
 
 
@@ -16,6 +16,8 @@ def test_every_benchmark_measures_something(monkeypatch) -> None:
             for name in ("get", "create", "create-audit", "update", "merge-patch", "apply")
         },
         "create-policies": lambda bench: policies.create(bench, 2),
+        "owners": lambda bench: emptying.owners(bench, 5),
+        "namespace": lambda bench: emptying.namespace(bench, 5),
         "watch": lambda bench: watches.fanout(bench, 3),
         "tenants": main.BENCHMARKS["tenants"],
         "idle-tenants": lambda bench: tenants.idle(bench, 2),
@@ -28,7 +30,7 @@ def test_every_benchmark_measures_something(monkeypatch) -> None:
     assert len(results) == len(tiny) + 2, "those of watches and definitions have two lines"
     assert all(r.value > 0 for r in results)
     compared = [r for r in results if r.yardstick]
-    assert len(compared) == 9
+    assert len(compared) == 11
     assert all(0 < (r.ratio or 0) < 100 for r in compared)
     json.dumps([r.as_json() for r in results])
 

@@ -329,7 +329,7 @@ async def test_the_effort_grows_with_the_number_of_dependents_and_no_faster() ->
     assert world.calls == {
         "dependents": 1,
         "items": count / AT_ONCE,
-        "owners": count,
+        "owners": count / AT_ONCE,
         "delete": count,
     }
 
