@@ -51,8 +51,8 @@ def make_manager(
 
 def _plain(resource: Resource, obj: Object) -> Object:
     fields = resource.hooks.raw_fields
-    shown: Object = plain(obj, way_of(fields)) if fields else obj
-    return shown
+    plain_obj: Object = plain(obj, way_of(fields)) if fields else obj
+    return plain_obj
 
 
 def _finish(resource: Resource, obj: Object, empties: list[Empty]) -> Object:

@@ -92,9 +92,9 @@ class ReviewView(ResourceView):
     async def _token_review(self, review: Object) -> Object:
         token, audiences = token_of(review), review["spec"].get("audiences") or ()
         try:
-            found = await identify(self.server, self.request.tenant, token, audiences)
+            identity = await identify(self.server, self.request.tenant, token, audiences)
         except Refused as e:
             return token_review(review, None, error=f"[{_INVALID}, {e}]")
-        if found is None:
+        if identity is None:
             return token_review(review, None, error=_INVALID)
-        return token_review(review, found.user, found.audiences)
+        return token_review(review, identity.user, identity.audiences)
