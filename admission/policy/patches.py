@@ -22,6 +22,7 @@ from apiserver.fieldmanager.typed import TypedError, validate
 from apiserver.fieldmanager.types import Type
 from apiserver.fieldmanager.values import Value
 from apiserver.meta.objects import Object, copy_json
+from apiserver.meta.raw import without_texts
 from apiserver.patch.jsonpatch import TestFailed, apply_json_patch
 from apiserver.patch.values import PatchRefused
 from apiserver.schema.decode import DecodeError
@@ -70,11 +71,11 @@ def _merge(value: ObjectValue, obj: Object, target: Target) -> Object:
         raise MutationError(error.message) from None
     configuration |= {name: obj[name] for name in ("apiVersion", "kind") if name in obj}
     try:
-        merged = _merged(target.type, configuration, obj)
+        merged = _merged(target.type, configuration, without_texts(obj))
     except MutationError as error:
         raise MutationError(f"error applying patch: {error}") from None
     try:
-        return target.decode(copy_json(merged))[0]  # it shares parts with both
+        return target.decode(copy_json(merged))[0]  # it shares parts with the configuration
     except DecodeError as error:
         raise MutationError(str(error)) from None
 

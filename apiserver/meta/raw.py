@@ -70,6 +70,15 @@ def _fragment(value: Any) -> Any:
     raise TypeError(f"{type(value).__name__} is not JSON")
 
 
+def without_texts(value: Any) -> Any:
+    """A deep copy of any JSON value, of ordinary dictionaries and lists."""
+    if isinstance(value, dict):
+        return {k: without_texts(v) if isinstance(v, dict | list) else v for k, v in value.items()}
+    if isinstance(value, list):
+        return [without_texts(v) if isinstance(v, dict | list) else v for v in value]
+    return value
+
+
 # --- along a way ----------------------------------------------------------------------------------
 @cache
 def way_of(paths: Sequence[str]) -> Way:

@@ -21,6 +21,7 @@ import orjson
 from apiserver.errors import RequestEntityTooLarge
 from apiserver.golang.strconv import go_quote, whole
 from apiserver.meta.objects import copy_json
+from apiserver.meta.raw import without_texts
 from apiserver.patch.values import PatchRefused
 
 MAX_OPERATIONS = 10_000
@@ -47,7 +48,7 @@ def apply_json_patch(doc: dict[str, Any], operations: list[Operation]) -> Any:
             f"Request entity too large: The allowed maximum operations in a JSON patch is "
             f"{MAX_OPERATIONS}, got {len(operations)}"
         )
-    document = _Document(copy_json(doc))
+    document = _Document(without_texts(doc))
     try:
         GoPatch(operations, pointer_cls=GoPointer).apply(document, in_place=True)
     except jsonpatch.JsonPatchException as e:

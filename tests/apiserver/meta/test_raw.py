@@ -10,6 +10,7 @@ import pytest
 from apiserver.meta import raw
 from apiserver.meta.equality import semantic_equal
 from apiserver.meta.raw import RawObject, way_of
+from apiserver.patch.jsonpatch import apply_json_patch
 
 WAY = way_of(("data", "spec.config[].opaque.parameters"))
 
@@ -96,3 +97,12 @@ def test_a_patch_keeps_the_spelling_of_what_it_leaves_alone() -> None:
     assert texts(left) == ['{"b":1.0,"a":"\\u0041"}']
     touched = raw.patched('{"data":{"a":"B","b":1.0},"x":1}', old, WAY)
     assert texts(touched) == ['{"a":"B","b":1.0}']
+
+
+def test_a_json_patch_changes_a_copy() -> None:
+    old = raw.loads('{"data": {"a": {"b": 1}}, "x": [{"data": 1}]}', WAY)
+    new = apply_json_patch(old, [{"op": "add", "path": "/data/a/c", "value": 2}])
+    assert new["data"] == {"a": {"b": 1, "c": 2}}
+    assert type(new["data"]) is dict
+    assert texts(old) == ['{"a": {"b": 1}}']
+    assert old["data"] == {"a": {"b": 1}}
