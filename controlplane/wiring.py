@@ -57,7 +57,7 @@ from apiserver.registry.provision import Provision
 from apiserver.registry.quota import Quotas
 from apiserver.registry.scope import Tenant
 from apiserver.registry.seeding import Seeder
-from apiserver.registry.services import SERVICES, ServiceHook
+from apiserver.registry.services import ADDRESSES, SERVICES, AddressHook, ServiceHook
 from apiserver.request import DEFAULT_TENANT
 from apiserver.storage.auditlog import AuditLog, keep_days_forever
 from apiserver.storage.compact import compact_forever
@@ -183,7 +183,7 @@ def make_registry(
         ),
         catalog=catalog,
         manager=managers(),
-        hooks={SERVICES: ServiceHook(), DEFINITIONS: DefinitionHook()},
+        hooks={SERVICES: ServiceHook(), ADDRESSES: AddressHook(), DEFINITIONS: DefinitionHook()},
         sign=signer(settings.SECRET_KEY),
         index=index,
         gates=Gates.of(features.ENABLED),

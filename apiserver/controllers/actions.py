@@ -111,11 +111,18 @@ class Actions:
         return [await _item(tenant, r) for r in await self.registry.store.records(tenant.id, uids)]
 
     async def ensure(
-        self, tenant: Tenant, key: ObjectKey, obj: Object, manager: str = MANAGER
+        self,
+        tenant: Tenant,
+        key: ObjectKey,
+        obj: Object,
+        manager: str = MANAGER,
+        *,
+        absent: bool = False,
     ) -> bool:
         """Creates the object (less kind and apiVersion), unless it is there or may not be (its
-        namespace is gone or going): whether it did. manager: of its fields."""
-        if await self.registry.store.get(tenant.id, key) is not None:
+        namespace is gone or going): whether it did. manager: of its fields; absent: it is hardly
+        there."""
+        if not absent and await self.registry.store.get(tenant.id, key) is not None:
             return False
         scope = self.scope(tenant, key)
         if scope is None:

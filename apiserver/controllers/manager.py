@@ -27,6 +27,7 @@ from apiserver.controllers.batches import Backoff, Batches, SeenReferences
 from apiserver.controllers.bootstrap import BootstrapRoles, LocalServices
 from apiserver.controllers.certificaterequests import RequestApprover, RequestSigner
 from apiserver.controllers.crd import DefinitionController
+from apiserver.controllers.defaultrange import DefaultRange
 from apiserver.controllers.finishedjobs import FinishedJobs
 from apiserver.controllers.flowschemas import DanglingSchemas
 from apiserver.controllers.frontproxyca import FrontProxyAuthority
@@ -40,17 +41,22 @@ from apiserver.controllers.requestcleaner import RequestCleaner
 from apiserver.controllers.rootca import RootCertificate
 from apiserver.controllers.servers import Servers
 from apiserver.controllers.serviceaccounts import NAMESPACES, DefaultAccount
+from apiserver.controllers.serviceaddresses import ServiceAddresses
 from apiserver.controllers.systemnamespaces import SystemNamespaces
+from apiserver.controllers.tokencleaner import TokenCleaner
 from apiserver.controllers.tokenuses import TokenUses
 from apiserver.controllers.turns import turns
 from apiserver.controllers.upkeep import Keeper, TurnedOff, Upkeep
 from apiserver.errors import ApiError
+from apiserver.kinds.core.service_allocation import cluster_ips_of
 from apiserver.meta.objects import Object
 from apiserver.registry.core import Registry
 from apiserver.registry.definitions import DEFINITIONS
 from apiserver.registry.quota import Quotas
 from apiserver.registry.scope import Tenant
+from apiserver.registry.services import SERVICES
 from apiserver.storage import leases
+from apiserver.storage.addresses import Addresses
 from apiserver.storage.errors import StorageError
 from apiserver.storage.interface import Event, ObjectKey, Record
 from apiserver.storage.pool import Database
@@ -123,6 +129,7 @@ class Controllers:
         self._definitions, self._servers = definitions, servers
         self._relations = Relations(database)
         self._actions = Actions(registry)
+        self._addresses = ServiceAddresses(self._actions, self._relations, Addresses(database))
         self._garbage = GarbageCollector(self._actions, self._relations)
         self._tasks: dict[tuple[int, ObjectKey, str, Duty], asyncio.Task[None]] = {}
         self._gone, self._owned = Batches[Identity](), Batches[None]()
@@ -139,6 +146,7 @@ class Controllers:
         registry.recount = partial(self._upkeep.wanted, names.QUOTA)
         for resource, own_name, controller in IN_EVERY_NAMESPACE:
             registry.supplies[resource, own_name] = partial(self._supply, controller)
+        registry.followers[SERVICES] = self._service_created
 
     def _keepers(self, registry: Registry, trust: Trust) -> list[Keeper]:
         keepers: list[Keeper] = [
@@ -152,6 +160,9 @@ class Controllers:
             BootstrapRoles(self._actions, self._relations),
             LocalServices(self._actions, self._relations),
             DanglingSchemas(self._actions, self._relations),
+            TokenCleaner(self._actions, self._relations),
+            DefaultRange(self._actions, self._relations),
+            self._addresses,
             RequestApprover(self._actions, self._relations),
             RequestCleaner(self._actions, self._relations),
             QuotaStatus(Quotas(registry.store, registry.catalog), self._relations),
@@ -184,15 +195,31 @@ class Controllers:
     async def _supply(self, controller: str, tenant: Tenant, name: str) -> None:
         """So a pod that is created right after its namespace is not refused. What does not come in
         time, or fails, is followed up as any other event."""
+
+        async def supply() -> None:
+            namespace = await self._actions.get(tenant, ObjectKey(*NAMESPACES, "", name))
+            if namespace is not None and _age(namespace) < NEW:
+                await self._upkeep.at_once(tenant, controller, name)
+
+        await self._soon(supply())
+
+    async def _soon(self, work: Awaitable[None]) -> None:
         try:
             async with asyncio.timeout(WITH_NAMESPACE):
-                namespace = await self._actions.get(tenant, ObjectKey(*NAMESPACES, "", name))
-                if namespace is not None and _age(namespace) < NEW:
-                    await self._upkeep.at_once(tenant, controller, name)
+                await work
         except (ApiError, StorageError, TimeoutError) as e:
-            log.info("a new namespace is not complete yet: %s", e)
+            log.info("a new object is not complete yet: %s", e)
         except Exception:
-            log.exception("a new namespace is not complete yet")
+            log.exception("a new object is not complete yet")
+
+    async def _service_created(self, tenant: Tenant, key: ObjectKey, service: Object) -> None:
+        """So whoever creates a Service finds its IPAddress; else that comes a moment later."""
+
+        async def born() -> None:
+            if names.ADDRESSES not in await self._turned_off(tenant.id):
+                await self._addresses.born(tenant, key, cluster_ips_of(service))
+
+        await self._soon(born())
 
     # --- follow-ups -------------------------------------------------------------------------------
     def _committed(self, tenant: int, events: Sequence[Event]) -> None:

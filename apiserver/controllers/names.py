@@ -18,7 +18,10 @@ AUTOREGISTRATION = "kube-apiserver-autoregistration-controller"
 EVENT_TTL = "event-ttl-controller"
 OWN_SERVICE = "kubernetes-service-controller"
 OWN_LEASE = "kube-apiserver-identity-lease-controller"
+ADDRESSES = "service-ip-repair-controller"
+SERVICE_RANGE = "kubernetes-service-cidr-controller"
 FLOW_SCHEMAS = "priority-and-fairness-config-controller"
+LEGACY_CLEANING = "legacy-serviceaccount-token-cleaner-controller"
 REQUEST_SIGNING = "certificatesigningrequest-signing-controller"
 REQUEST_APPROVING = "certificatesigningrequest-approving-controller"
 REQUEST_CLEANING = "certificatesigningrequest-cleaner-controller"
@@ -38,8 +41,11 @@ CONTROLLERS = (
     AUTOREGISTRATION,
     EVENT_TTL,
     FLOW_SCHEMAS,
+    SERVICE_RANGE,
+    ADDRESSES,
     OWN_SERVICE,
     OWN_LEASE,
+    LEGACY_CLEANING,
     REQUEST_SIGNING,
     REQUEST_APPROVING,
     REQUEST_CLEANING,

@@ -37,6 +37,8 @@ MAX_HEADERS = 200
 SERVER_NAME = "polyplane.server_name"
 """Among the extensions of an ASGI scope: the host that the client named when it began TLS (RFC
 6066)."""
+PORT_OF = "polyplane.port_of"
+"""Among the extensions of an ASGI scope: the tenant whose own port the connection came to."""
 CLIENT_CERTIFICATE = "polyplane.client_certificate"
 """Likewise: what the client presented when it began TLS, `Presented`."""
 _LOGGED_AUDIT_ID = 64

@@ -45,7 +45,7 @@ def bootstrap_objects(now: datetime, *, secure_port: int = 6443) -> list[Object]
     ]
     objects += _from_data()
     objects += [*local_services(), _token_tracking(now)]
-    return [*objects, _service_cidr(now), api_service(secure_port)]
+    return [*objects, service_cidr(now), api_service(secure_port)]
 
 
 def _from_data() -> list[Object]:
@@ -93,7 +93,8 @@ def _token_tracking(now: datetime) -> Object:
     }
 
 
-def _service_cidr(now: datetime) -> Object:
+def service_cidr(now: datetime) -> Object:
+    """The range that cluster IPs come from."""
     ready = {
         "type": "Ready",
         "status": "True",

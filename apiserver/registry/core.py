@@ -36,6 +36,7 @@ from apiserver.request import RequestInfo
 from apiserver.schema import builtin
 from apiserver.schema.decode import DecodeError, decode
 from apiserver.storage.interface import QUIET, ObjectKey, Record, Store, Write
+from apiserver.watch.cache import Cache
 from apiserver.watch.entry import Entry, Index
 from apiserver.watch.watches import Watches
 
@@ -99,6 +100,10 @@ Supply = Callable[[Tenant, str], Awaitable[None]]
 """Makes what a new namespace lacks: (tenant, the namespace's name)."""
 
 
+Follower = Callable[[Tenant, ObjectKey, Object], Awaitable[None]]
+"""Does what comes with a new object that claims something, before whoever created it is answered.
+Raises nothing."""
+
 Recount = Callable[[int, str], None]
 """Counts the quotas of a namespace again, soon: (tenant, the namespace's name)."""
 
@@ -112,7 +117,8 @@ class Registry:
     """hooks: by storage GroupResource; manager: the FieldManager of a resource; sign: keyed hash of
     a message; index: labels and selectable fields of a stored object; gates: those of declarative
     validation; webhooks: who calls them; supplies: by storage GroupResource and name, who makes
-    what every namespace has and a new one may not have yet; audit: what is kept of requests and
+    what every namespace has and a new one may not have yet; followers: by storage
+    GroupResource, who does what comes with a new object; audit: what is kept of requests and
     writes; recount: who counts quotas."""
 
     store: Store
@@ -126,6 +132,7 @@ class Registry:
     gates: Gates = DEFAULT_GATES
     webhooks: WebhookClient = field(default_factory=WebhookClient)
     supplies: dict[tuple[GroupResource, str], Supply] = field(default_factory=dict)
+    followers: dict[GroupResource, Follower] = field(default_factory=dict)
     audit: Recorder = field(default_factory=Recorder)
     recount: Recount = _nobody_counts
     converter: Converter = field(init=False)
@@ -295,7 +302,7 @@ class CacheLookup:
         self, resource: GroupResource, namespace: str, name: str, *, fresh: bool = False
     ) -> Object | None:
         if not fresh:
-            cache = await self._registry.watches.cache(self._tenant.id, resource)
+            cache = await self._cache(resource)
             entry = cache.get(ObjectKey(*resource, namespace, name))
             return None if entry is None else entry.shared
         key = ObjectKey(*resource, namespace, name)
@@ -304,28 +311,28 @@ class CacheLookup:
         return None if record is None else orjson.loads(record.json)
 
     async def list(self, resource: GroupResource, namespace: str = "") -> Sequence[Object]:
-        cache = await self._registry.watches.cache(self._tenant.id, resource)
+        cache = await self._cache(resource)
         return cache.select(namespace).shared
 
     async def settled(self, resource: GroupResource, seconds: float) -> Sequence[Object]:
-        cache = await self._registry.watches.cache(self._tenant.id, resource)
+        cache = await self._cache(resource)
         return cache.settled(seconds).shared
 
     async def first(
         self, resource: GroupResource, namespace: str, most: int
     ) -> tuple[Sequence[Object], int]:
         entries = (await self._registry.watches.cache(self._tenant.id, resource)).select(namespace)
-        found = []
+        objects = []
         for entry in entries[:most]:
-            found.append(entry.shared)
-            if len(found) % _PARSED == 0:
+            objects.append(entry.shared)
+            if len(objects) % _PARSED == 0:
                 await asyncio.sleep(0)
-        return found, len(entries)
+        return objects, len(entries)
 
     async def select(
         self, resource: GroupResource, namespace: str, selector: LabelSelector, most: int
     ) -> Sequence[Object]:
-        cache = await self._registry.watches.cache(self._tenant.id, resource)
+        cache = await self._cache(resource)
         entries, matches = cache.select(namespace), selector.matcher()
 
         def look() -> list[Entry]:
@@ -339,6 +346,11 @@ class CacheLookup:
             return selected
 
         return [entry.shared for entry in await self.run(look)]
+
+    async def _cache(self, resource: GroupResource) -> Cache:
+        watches, tenant = self._registry.watches, self._tenant.id
+        cache = watches.peek(tenant, resource)
+        return await watches.cache(tenant, resource) if cache is None else cache
 
     def kind(self, kind: GroupVersionKind) -> Served | None:
         for resource in self._registry.catalog.all(self._tenant):

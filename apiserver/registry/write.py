@@ -221,4 +221,7 @@ async def commit(
         written = await w.registry.write(
             scope, write, form.shown, w.attributes.audit, w.request.manager
         )
+    follower = w.registry.followers.get(resource.storage)
+    if follower is not None and claims and w.target is NEW:
+        await follower(scope.tenant, key, obj)
     return Stored.of_write(resource, scope.version, form, written)

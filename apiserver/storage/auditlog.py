@@ -13,11 +13,11 @@ import logging
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from typing import NamedTuple
 
 import psycopg
 
+from apiserver.storage.call import BIGINTS, TEXTS, TIMES, Call
 from apiserver.storage.errors import StorageError
 from apiserver.storage.interface import Entry
 from apiserver.storage.leases import Candidate
@@ -39,9 +39,10 @@ AHEAD = 7
 EVERY = 3600.0
 _DUTY = "audit-days"
 
-_WRITE = (
-    "SELECT pp_audit(%s::bigint[], %s, %s::text[], %s::text[], %s::bigint[], %s::text[], "
-    "%s::text[], %s::text[], %s::text[], %s::text[])"
+_WRITE = Call(
+    "SELECT pp_audit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+    *(BIGINTS, TIMES, TEXTS, TEXTS, BIGINTS),  # tenant, at, user, verb, code
+    *(TEXTS,) * 5,  # group, resource, namespace, name, data
 )
 _KEEP = "SELECT partition, done FROM pp_keep_audit(%s, %s)"
 
@@ -152,11 +153,9 @@ class AuditLog:
         """Waits as long as readers do for a database that went away; then what cannot be written is
         lost, and counted."""
 
-        async def query(connection: Connection) -> None:
-            await connection.execute(_WRITE, _parameters(rows))
-
+        parameters = _parameters(rows)
         try:
-            await self._database.read(query)
+            await self._database.read(lambda connection: _WRITE.rows(connection, *parameters))
         except (StorageError, psycopg.Error) as error:
             log.error("%d audit entries are lost: %s", len(rows), error)
             for _ in rows:
@@ -166,15 +165,15 @@ class AuditLog:
 def _parameters(rows: Sequence[Row]) -> list[object]:
     return [
         [row.tenant for row in rows],
-        [datetime.fromtimestamp(row.at, UTC) for row in rows],
-        [row.entry.user for row in rows],
-        [row.entry.verb for row in rows],
+        [row.at for row in rows],
+        [row.entry.user.encode() for row in rows],
+        [row.entry.verb.encode() for row in rows],
         [row.entry.code for row in rows],
-        [row.group for row in rows],
-        [row.resource for row in rows],
-        [row.namespace for row in rows],
-        [row.name for row in rows],
-        [row.entry.data.decode() for row in rows],
+        [row.group.encode() for row in rows],
+        [row.resource.encode() for row in rows],
+        [row.namespace.encode() for row in rows],
+        [row.name.encode() for row in rows],
+        [row.entry.data for row in rows],
     ]
 
 

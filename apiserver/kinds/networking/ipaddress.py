@@ -18,7 +18,15 @@ from apiserver.meta import names
 from apiserver.meta.objects import Object
 from apiserver.meta.times import age
 
+FAMILY = "ipaddress.kubernetes.io/ip-family"
+MANAGED_BY = "ipaddress.kubernetes.io/managed-by"
+ALLOCATOR = "ipallocator.k8s.io"
 _REF = FieldPath("spec.parentRef")
+
+
+def is_allocated(obj: Object) -> bool:
+    """Whether it stands for a Service's cluster IP, and is not somebody's own."""
+    return bool((obj["metadata"].get("labels") or {}).get(MANAGED_BY) == ALLOCATOR)
 
 
 def strict_ip(value: str, prefix: bool = False) -> list[str]:
