@@ -20,6 +20,7 @@ from controlplane.console.filters import (
     GroupFilter,
     NamespaceFilter,
     ResourceFilter,
+    SinceFilter,
     TenantFilter,
     UserFilter,
     VerbFilter,
@@ -58,8 +59,11 @@ class AuditEntryAdmin(ReadOnlyAdmin):
         GroupFilter,
         ResourceFilter,
         NamespaceFilter,
+        SinceFilter,
     )
-    lookups = frozenset({"tenant", "user", "verb", "code", "group", "resource", "namespace"})
+    lookups = frozenset(
+        {"since", "tenant", "user", "verb", "code", "group", "resource", "namespace"}
+    )
     search_fields = ("=name",)
 
     def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:

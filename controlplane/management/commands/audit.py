@@ -44,7 +44,9 @@ class Command(PolyplaneCommand):
         parser.add_argument("--verb", default="", help="create, update, patch, delete ...")
         parser.add_argument("--code", type=int, help="the status of the answer: 403 ...")
         parser.add_argument(
-            "--since", default="", help="30m, 8h, 7d, or a time as 2027-01-31T03:00Z"
+            "--since",
+            default="",
+            help="30m, 8h, 7d or 2027-01-31T03:00Z; of all tenants 1d unless said",
         )
         parser.add_argument("--until", default="", help="likewise")
         parser.add_argument("--limit", type=int, default=100, help="most lines (default 100)")
@@ -86,6 +88,8 @@ def _entries(options: dict[str, Any]) -> Sequence[AuditEntry]:
     from apiserver.storage.models import AuditEntry
 
     wanted: dict[str, Any] = {}
+    if not options["tenant"] and not options["since"]:
+        wanted["at__gte"] = _moment("1d")  # the index is by tenant
     for option, column in (("user", "user_name"), ("verb", "verb"), ("code", "code")):
         if options[option]:
             wanted[column] = options[option]

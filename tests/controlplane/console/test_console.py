@@ -6,7 +6,7 @@ from __future__ import annotations
 import base64
 import re
 import uuid
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from html import unescape
 from typing import Any
 
@@ -372,6 +372,8 @@ def test_an_objects_page_says_who_made_each_version(
         ("?verb=delete", False),
         ("?code=x", True),
         ("?tenant=default", False),
+        ("?since=7", True),
+        ("?since=all", True),
     ],
 )
 def test_entries_can_be_narrowed(
@@ -379,6 +381,25 @@ def test_entries_can_be_narrowed(
 ) -> None:
     html = get(client, f"/admin/storage/auditentry/{query}")
     assert ("ann@example.com as jane" in html) is shown
+
+
+def test_a_list_goes_back_for_a_day_unless_more_is_asked_for(
+    client: Client, audited: AuditEntry
+) -> None:
+    with django_everywhere():
+        AuditEntry.objects.create(
+            **{
+                **{f.name: getattr(audited, f.name) for f in AuditEntry._meta.fields},
+                "id": uuid.uuid4(),
+                "at": audited.at - timedelta(days=8),
+                "user_name": "long-ago",
+            }
+        )
+    found = {
+        query: "long-ago" in get(client, f"/admin/storage/auditentry/{query}")
+        for query in ("", "?since=7", "?since=30", "?since=all")
+    }
+    assert found == {"": False, "?since=7": False, "?since=30": True, "?since=all": True}
 
 
 @pytest.mark.parametrize("key", ["x", "[1]", "[null,1,2]", '[1,"2027-01-01","no"]', "{}", "null"])
