@@ -19,12 +19,14 @@ from admission.attributes import Attributes, Lookup, Reinvocation
 
 
 class Plugin(Protocol):
-    """name: as in --enable-admission-plugins. handles: whether the request concerns the plugin,
-    without I/O."""
+    """name: as in --enable-admission-plugins."""
 
     name: str
 
-    def handles(self, attributes: Attributes) -> bool: ...
+    def handles(self, attributes: Attributes) -> bool:
+        """Whether requests of that sort concern the plugin; the answer is kept. It goes by nothing
+        but operation, kind, resource and subresource, and by whether there are a namespace and an
+        object and it is a dry run."""
 
 
 class MutatingPlugin(Plugin, Protocol):
@@ -42,6 +44,12 @@ class KeepingPlugin(Plugin, Protocol):
         """Drops what it keeps for a tenant that is not in use any more."""
 
 
+_SORTS = 4096
+"""Sorts of requests, over all tenants' resources, whose plugins are kept."""
+_Mutating = list[MutatingPlugin]
+_Validating = list[ValidatingPlugin]
+
+
 class Chain:
     def __init__(self, plugins: Iterable[Plugin]) -> None:
         self.plugins = list(plugins)
@@ -51,6 +59,7 @@ class Chain:
             for p in self.plugins
             if hasattr(p, "validate")
         ]
+        self._concerned: dict[tuple[object, ...], tuple[_Mutating, _Validating]] = {}
         self._keeping: list[KeepingPlugin] = [p for p in self.plugins if hasattr(p, "forget")]  # type: ignore[misc]
 
     def forget(self, tenant: int) -> None:
@@ -65,11 +74,30 @@ class Chain:
             await self._mutate(attributes, lookup)
 
     async def _mutate(self, attributes: Attributes, lookup: Lookup) -> None:
-        for plugin in self._mutating:
-            if plugin.handles(attributes):
-                await plugin.admit(attributes, lookup)
+        for plugin in self._of(attributes)[0]:
+            await plugin.admit(attributes, lookup)
 
     async def validate(self, attributes: Attributes, lookup: Lookup) -> None:
-        for plugin in self._validating:
-            if plugin.handles(attributes):
-                await plugin.validate(attributes, lookup)
+        for plugin in self._of(attributes)[1]:
+            await plugin.validate(attributes, lookup)
+
+    def _of(self, attributes: Attributes) -> tuple[_Mutating, _Validating]:
+        """The plugins that requests of that sort concern."""
+        sort = (
+            attributes.operation,
+            attributes.kind,
+            attributes.resource,
+            attributes.subresource,
+            not attributes.namespace,
+            attributes.object is None,
+            attributes.dry_run,
+        )
+        concerned = self._concerned.get(sort)
+        if concerned is None:
+            if len(self._concerned) >= _SORTS:
+                self._concerned.clear()
+            concerned = self._concerned[sort] = (
+                [plugin for plugin in self._mutating if plugin.handles(attributes)],
+                [plugin for plugin in self._validating if plugin.handles(attributes)],
+            )
+        return concerned

@@ -29,7 +29,10 @@ class Files(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Configurations:
-    """None, and nothing, where the document does not say it."""
+    """None, and nothing, where the document does not say it. names: of the plugins that it does
+    configure."""
+
+    names: frozenset[str] = frozenset()
 
     pod_security: podsecurity.Configuration | None = None
     event_limits: Sequence[eventratelimit.Limit] = ()
@@ -37,10 +40,6 @@ class Configurations:
     tolerations: tolerations.Configuration | None = None
     images: imagepolicy.Configuration | None = None
     limited: Sequence[quota_limits.Limited] = ()
-
-
-NEEDED: Mapping[str, str] = {"EventRateLimit": "event_limits", "ImagePolicyWebhook": "images"}
-"""Plugins that are of no use without a configuration, and the member that is theirs."""
 
 
 def read(document: Section, files: Files) -> Configurations:
@@ -62,7 +61,7 @@ def read(document: Section, files: Files) -> Configurations:
             raise ConfigError(f"{name}: {f'{path}: ' if path else ''}{error}") from None
         plugin.end()
     document.end()
-    return found
+    return replace(found, names=frozenset(seen))
 
 
 def _images(section: Section, files: Files, found: Configurations) -> Configurations:
@@ -94,8 +93,3 @@ _READERS: Mapping[str, _Reader] = {
     ),
     "ImagePolicyWebhook": _images,
 }
-
-
-def lacking(enabled: frozenset[str], found: Configurations) -> str:
-    """The name of a plugin that runs and is of no use as it is; "" for none."""
-    return next((n for n, of in NEEDED.items() if n in enabled and not getattr(found, of)), "")

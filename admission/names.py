@@ -64,6 +64,9 @@ OFF = frozenset(
 )
 """Those that run only where somebody asks for them."""
 
+NEEDY = frozenset({"EventRateLimit", "ImagePolicyWebhook"})
+"""Those of OFF that are of no use without a configuration (`admission.configuration`)."""
+
 DEFAULT = frozenset(ORDER) - OFF
 
 

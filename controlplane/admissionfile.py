@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import yaml
 
+from admission import names
 from admission.config import ConfigError, Section
 from controlplane import admissionplugins, environment
 from controlplane.errors import OperatorError
@@ -24,7 +25,7 @@ _FIX = "correct the file (docs/operations.md, Configuration of admission plugins
 def read() -> Configurations:
     """What the file says; nothing where none is named. Raises OperatorError, also where a plugin
     is enabled that cannot do without."""
-    from admission import configuration  # takes a moment, which other commands need not wait for
+    from admission import configuration  # takes a moment: see check
 
     path, found = environment.text("ADMISSION_CONTROL_CONFIG_FILE"), configuration.Configurations()
     if path:
@@ -33,19 +34,24 @@ def read() -> Configurations:
             found = configuration.read(files.document(Path(path).name), files)
         except ConfigError as error:
             raise OperatorError(f"{NAME}={path}: {error}.", _FIX) from None
-    if name := configuration.lacking(admissionplugins.enabled(), found):
-        raise OperatorError(
-            f"Admission plugin {name} is enabled and has no configuration.",
-            f"give it one in the file that {NAME} names, or do not enable it.",
-        )
+    _check_needy(found.names)
     return found
 
 
 def check() -> None:
-    """Raises OperatorError as `read`, if there is anything to read."""
-    enabled = environment.text("ENABLE_ADMISSION_PLUGINS")
-    if enabled or environment.text("ADMISSION_CONTROL_CONFIG_FILE"):
+    """Raises OperatorError as `read`; loads plugins only if there is anything to read."""
+    if environment.text("ADMISSION_CONTROL_CONFIG_FILE"):
         read()
+    else:
+        _check_needy(frozenset())
+
+
+def _check_needy(configured: frozenset[str]) -> None:
+    if lacking := sorted(admissionplugins.enabled() & names.NEEDY - configured):
+        raise OperatorError(
+            f"Admission plugin {lacking[0]} is enabled and has no configuration.",
+            f"give it one in the file that {NAME} names, or do not enable it.",
+        )
 
 
 class _Files:

@@ -18,6 +18,7 @@ from apiserver.audit.logfile import LogFile
 from apiserver.audit.policy import DEFAULT, Policy, PolicyError, parse
 from apiserver.audit.recorder import Recorder
 from apiserver.audit.webhook import Target, Webhook, basic
+from apiserver.storage.auditlog import PER_SECOND
 from controlplane import environment
 from controlplane.errors import OperatorError
 
@@ -34,6 +35,10 @@ def recorder() -> Recorder:
 def retention_days() -> int:
     """0: for ever."""
     return environment.number("AUDIT_RETENTION_DAYS", RETENTION_DAYS, most=36_500)
+
+
+def rows_per_second() -> int:
+    return environment.number("AUDIT_ROWS_PER_SECOND", PER_SECOND, least=1)
 
 
 def policy() -> Policy:
@@ -62,6 +67,7 @@ def check() -> None:
     """Whether the settings can be used, before anything starts. Raises OperatorError."""
     recorder()
     retention_days()
+    rows_per_second()
     path = environment.text("AUDIT_LOG_PATH")
     if path and path != "-":
         folder = Path(path).absolute().parent

@@ -42,7 +42,9 @@ class ServingFiles:
 
 
 def ensure(data: DataDir) -> ServingFiles:
-    """Makes or renews what is missing, and says where it lies."""
+    """Makes or renews what is missing, and says where it lies. Raises OperatorError for what the
+    operator has brought and workers could not use."""
+    client_cas()
     own_certificate, own_key = environment.text("TLS_CERT_FILE"), environment.text("TLS_KEY_FILE")
     if own_certificate or own_key:
         return _brought(own_certificate, own_key)

@@ -50,6 +50,7 @@ NAMES = frozenset(
         "AUDIT_POLICY_FILE",
         "AUDIT_READS_PERCENT",
         "AUDIT_RETENTION_DAYS",
+        "AUDIT_ROWS_PER_SECOND",
         "AUDIT_WEBHOOK_CONFIG_FILE",
     }
     | {"SECRET_KEY_FILE", "SERVICE_ACCOUNT_ISSUER", "SHUTDOWN_DELAY_SECONDS", "SHUTDOWN_SECONDS"}
@@ -60,6 +61,7 @@ NAMES = frozenset(
         "TENANT_MAX_HOUR_BYTES",
         "TENANT_MAX_LOG_BYTES",
         "TENANT_MAX_OBJECTS",
+        "TENANT_PORTS",
     }
     | {"STALL_SECONDS", "TENANT_MAX_INFLIGHT", "TENANT_MAX_UNREAD_BYTES", "TENANT_MAX_WATCHES"}
     | {"TLS_CA_FILE", "TLS_CERT_FILE", "TLS_KEY_FILE", "TLS_NAMES", "TRUSTED_PROXIES"}
@@ -70,7 +72,9 @@ NAMES = frozenset(
 docs/operations.md."""
 LOG_LEVELS = ("DEBUG", "INFO", "WARNING", "ERROR", "CRITICAL")
 _DOMAIN = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?(\.[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?)*")
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?")
 _LONGEST_DOMAIN = 253 - 64
+_LAST_PORT = 65535
 _TRUE = frozenset({"1", "true", "yes", "on"})
 _FALSE = frozenset({"", "0", "false", "no", "off"})
 
@@ -185,6 +189,30 @@ def domain(name: str) -> str:
             f"POLYPLANE_{name}={raw!r} is no domain.", "write a name like api.example.com."
         )
     return raw
+
+
+def tenant_ports() -> dict[str, int]:
+    """The port of its own that a tenant has, by the tenant's name. No tenant need be there yet."""
+    found: dict[str, int] = {}
+    shared = number("PORT", 6443)
+    for word in words("TENANT_PORTS"):
+        name, _, port = word.partition("=")
+        good = _LABEL.fullmatch(name) and port.isascii() and port.isdigit()
+        if not good or not 1 <= int(port) <= _LAST_PORT:
+            problem = f"{word!r} is no tenant and port"
+        elif name in found:
+            problem = f"tenant {name} has two ports"
+        elif int(port) == shared:
+            problem = f"port {port} is that of all tenants (POLYPLANE_PORT)"
+        elif int(port) in found.values():
+            problem = f"port {port} has two tenants"
+        else:
+            found[name] = int(port)
+            continue
+        raise OperatorError(
+            f"POLYPLANE_TENANT_PORTS: {problem}.", "write acme=7001,demo=7002, each of them once."
+        )
+    return found
 
 
 def secret(name: str) -> str:

@@ -23,11 +23,17 @@ def tenant_host_url(base: str, tenant: str, domain: str) -> str:
     return f"https://{tenant}.{domain}" + (f":{port}" if port else "")
 
 
+def tenant_port_url(base: str, port: int) -> str:
+    """The same at a port of the tenant's own."""
+    host = urlsplit(base).hostname or ""
+    return f"https://{f'[{host}]' if ':' in host else host}:{port}"
+
+
 def kubeconfig(
-    base: str, ca_pem: bytes, tenants: Sequence[str], user: str, token: str, domain: str = ""
+    base: str, ca_pem: bytes, tenants: Sequence[str], user: str, token: str, server: str = ""
 ) -> str:
     """YAML text; the first tenant is the current context. ``ca_pem`` empty: the system's trust
-    store decides. ``domain``: hosts below it name the tenants, in the place of paths."""
+    store decides. ``server``: the one tenant's own address, in the place of a path."""
     ca = {"certificate-authority-data": base64.b64encode(ca_pem).decode()} if ca_pem else {}
     config = {
         "apiVersion": "v1",
@@ -36,7 +42,7 @@ def kubeconfig(
             {
                 "name": f"polyplane-{t}",
                 "cluster": {
-                    "server": tenant_host_url(base, t, domain) if domain else tenant_url(base, t),
+                    "server": server or tenant_url(base, t),
                     **ca,
                 },
             }

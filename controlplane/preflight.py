@@ -16,7 +16,7 @@ from controlplane.advertised import advertised_address
 from controlplane.database import parse_database_url, verify
 from controlplane.datadir import DataDir
 from controlplane.errors import OperatorError
-from controlplane.supervisor.listener import bind
+from controlplane.supervisor.listener import bind, bind_tenants
 
 
 def check() -> None:
@@ -28,16 +28,17 @@ def check() -> None:
         logging.getLogger("psycopg").setLevel(logging.ERROR)  # the failure is said once, here
         verify(parse_database_url(url))
     if not _already_runs():
-        bind(
-            environment.text("BIND", "127.0.0.1"),
-            environment.number("PORT", 6443, least=1, most=65535),
-        ).close()
+        host = environment.text("BIND", "127.0.0.1")
+        bind(host, environment.number("PORT", 6443, least=1, most=65535)).close()
+        for listener in bind_tenants(host, environment.tenant_ports()).values():
+            listener.close()
 
 
 def _check_values() -> None:
     """Settings that are read late, in the workers or after the migrations."""
     environment.log_level("INFO")
     environment.default_workers()
+    environment.tenant_ports()
     for name in (
         "MAX_CONNECTIONS",
         "SHUTDOWN_SECONDS",

@@ -228,7 +228,7 @@ async def start_server() -> Server:
     await store.open()
     catalog = TenantCatalog()
     audit = auditing.recorder()
-    rows = AuditLog(store.database, lambda: counts.lost("audit-table"))
+    rows = AuditLog(store.database, lambda: counts.lost("audit-table"), auditing.rows_per_second())
     audit.table = rows
     registry = make_registry(store, catalog, audit)
     watches = registry.watches

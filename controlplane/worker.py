@@ -9,6 +9,7 @@ import gc
 import logging
 import signal
 import socket
+from collections.abc import Mapping
 from contextlib import suppress
 
 import uvicorn
@@ -54,8 +55,15 @@ class WorkerServer(uvicorn.Server):
     open request: the application hears it here first, so that readiness fails and watches end, and
     then uvicorn has nothing left to wait for."""
 
-    def __init__(self, config: uvicorn.Config, limits: Limits, heartbeat: Heartbeat) -> None:
+    def __init__(
+        self,
+        config: uvicorn.Config,
+        limits: Limits,
+        heartbeat: Heartbeat,
+        of_tenants: Mapping[str, socket.socket],
+    ) -> None:
         super().__init__(config)
+        self._of_tenants = of_tenants
         self._connections, self._heartbeat = Connections(limits), heartbeat
         self._ticking: asyncio.Task[None] | None = None
 
@@ -72,7 +80,11 @@ class WorkerServer(uvicorn.Server):
         if environment.domain("TENANT_DOMAIN"):
             servername.note_in(context)
         clientcertificates.ask(context, client_authorities())
-        acceptors = [Acceptor(sock, context, self._connections, self._protocol) for sock in sockets]
+        listeners = [("", sock) for sock in sockets] + list(self._of_tenants.items())
+        acceptors = [
+            Acceptor(sock, context, self._connections, self._protocol, tenant)
+            for tenant, sock in listeners
+        ]
         for acceptor in acceptors:
             acceptor.start()
         self.servers = acceptors  # type: ignore[assignment]  # uvicorn closes them
@@ -107,13 +119,16 @@ class WorkerServer(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def serve(listener: socket.socket, files: ServingFiles) -> int:
-    """Serves until SIGTERM or SIGINT; the exit code."""
+def serve(
+    listener: socket.socket, of_tenants: Mapping[str, socket.socket], files: ServingFiles
+) -> int:
+    """Serves until SIGTERM or SIGINT; the exit code. ``of_tenants``: listeners for one tenant each,
+    by its name."""
     with suppress(AttributeError, ValueError):
         faulthandler.register(
             signal.SIGUSR1, all_threads=True
         )  # the supervisor asks where a worker hangs before it ends it
     limits = Limits.from_environment(raise_descriptor_limit())
-    server = WorkerServer(configuration(files), limits, Heartbeat.inherited())
+    server = WorkerServer(configuration(files), limits, Heartbeat.inherited(), of_tenants)
     server.run(sockets=[listener])
     return 0 if server.started else 3

@@ -1,14 +1,18 @@
-"""The walks in docs/architecture.md name stations that are there."""
+"""The walks in docs/architecture.md name stations that are there, and the packages' docstrings
+modules."""
 
 from __future__ import annotations
 
+import ast
 import importlib
 import re
 from pathlib import Path
 
 import pytest
 
-PAGE = Path(__file__).parent.parent / "docs" / "architecture.md"
+ROOT = Path(__file__).parent.parent
+PAGE = ROOT / "docs" / "architecture.md"
+_NAMED = re.compile(r"(?<!`)`([a-z]\w*)(?:\.(\w+))*`(?!`)")
 _STATION = re.compile(r"`((?:apiserver|admission|controlplane)(?:\.\w+)+)`")
 
 
@@ -61,3 +65,21 @@ def test_a_station_is_there(station: str) -> None:
 def test_one_that_is_not_there_is_noticed(station: str) -> None:
     with pytest.raises((ImportError, AttributeError)):
         resolve(station)
+
+
+def guides() -> dict[str, str]:
+    """Package → its docstring, of those that say what is in it."""
+    paths = [
+        p for top in ("apiserver", "admission", "controlplane") for p in ROOT.glob(f"{top}/**")
+    ]
+    sources = {p: (p / "__init__.py").read_text() for p in paths if (p / "__init__.py").exists()}
+    documented = {p: ast.get_docstring(ast.parse(source)) for p, source in sources.items()}
+    return {str(p.relative_to(ROOT)): text for p, text in documented.items() if text}
+
+
+@pytest.mark.parametrize("package", sorted(guides()))
+def test_a_guide_names_modules_that_are_there(package: str) -> None:
+    below = {path.stem for path in (ROOT / package).rglob("*.py")}
+    below |= {path.parent.name for path in (ROOT / package).rglob("__init__.py")}
+    named = {match[1] for match in _NAMED.finditer(guides()[package])}
+    assert named - below - {"apiserver", "admission", "controlplane"} == set()

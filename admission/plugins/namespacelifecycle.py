@@ -17,12 +17,14 @@ class NamespaceLifecycle:
 
     def handles(self, attributes: Attributes) -> bool:
         if attributes.group_resource == NAMESPACES:
-            return attributes.operation == "DELETE" and attributes.name in IMMORTAL
+            return attributes.operation == "DELETE"
         return attributes.operation == "CREATE" and bool(attributes.namespace)
 
     async def admit(self, attributes: Attributes, lookup: Lookup) -> None:
         resource = attributes.group_resource
         if resource == NAMESPACES:
+            if attributes.name not in IMMORTAL:
+                return
             raise Forbidden(resource, attributes.name, "this namespace may not be deleted")
         if resource in _ACCESS_REVIEWS:
             return

@@ -40,16 +40,12 @@ class NodeRestriction:
         self._authorize = authorize
 
     def handles(self, attributes: Attributes) -> bool:
-        user = attributes.user
-        return (
-            user.name.startswith(PREFIX)
-            and NODE_GROUP in user.groups
-            and attributes.group_resource in _CHECKS
-            and attributes.operation != "CONNECT"
-        )
+        return attributes.group_resource in _CHECKS and attributes.operation != "CONNECT"
 
     async def admit(self, attributes: Attributes, lookup: Lookup) -> None:
         user = attributes.user.name
+        if not user.startswith(PREFIX) or NODE_GROUP not in attributes.user.groups:
+            return
         asked = Asked(user.removeprefix(PREFIX), attributes, lookup, self._authorize)
         try:
             if not asked.node:

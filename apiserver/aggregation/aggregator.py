@@ -9,6 +9,7 @@ from typing import Protocol
 from admission.webhooks.addresses import AddressPolicy
 from apiserver.aggregation.backends import Backends
 from apiserver.aggregation.documents import Documents, Listed
+from apiserver.aggregation.swagger import Swagger
 from apiserver.aggregation.transport import Transport
 from apiserver.authn.frontproxy import FrontProxy
 from apiserver.registry.core import Registry
@@ -42,6 +43,10 @@ class Aggregator:
         return self.documents.of(
             tenant.id, {gv: b for gv, b in backends.items() if gv not in local and not b.excess}
         )
+
+    async def swaggers(self, tenant: Tenant) -> tuple[Swagger, ...]:
+        """Their documents of version 2 of OpenAPI, likewise."""
+        return self.documents.swaggers(tenant.id, await self.listed(tenant))
 
     @contextmanager
     def exchanging(self, exchange: Exchange) -> Iterator[None]:

@@ -11,6 +11,7 @@ Source: k8s.io/kube-aggregator ``apiserver/handler_discovery.go``.
 from __future__ import annotations
 
 import asyncio
+import hashlib
 from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -21,9 +22,12 @@ from urllib.parse import parse_qs, urlsplit
 import orjson
 
 from admission.attributes import Lookup
+from apiserver.aggregation import swagger
 from apiserver.aggregation.backends import Backend, Of
 from apiserver.aggregation.fetch import Fetched, fetch
+from apiserver.aggregation.swagger import Swagger
 from apiserver.aggregation.transport import Transport, Unreachable
+from apiserver.errors import ApiError
 from apiserver.meta.gvk import GroupVersion
 from apiserver.registry.offload import Asker, by_size
 from apiserver.registry.scope import Tenant
@@ -98,9 +102,11 @@ class Documents:
     def __init__(self, transport: Transport) -> None:
         self._transport = transport
         self._served: dict[int, dict[GroupVersion, Served]] = {}
+        self._swagger: dict[int, dict[_Where, swagger.Kept]] = {}
 
     def forget(self, tenant: int) -> None:
         self._served.pop(tenant, None)
+        self._swagger.pop(tenant, None)
 
     def of(self, tenant: int, backends: Of) -> list[Listed]:
         """What is known of each of ``backends``; of one that has not been asked yet, that it is
@@ -112,12 +118,78 @@ class Documents:
         ]
         return sorted(listed, key=lambda one: (-one.priority, one.group_version))
 
+    def swaggers(self, tenant: int, listed: Iterable[Listed]) -> tuple[Swagger, ...]:
+        """What is known of version 2 of OpenAPI, of ``listed``, in their order."""
+        kept = self._swagger.get(tenant, {}).values()
+        parts = {gv: part for one in kept for gv, part in one.parts.items()}
+        return tuple(parts[one.group_version] for one in listed if one.group_version in parts)
+
     async def refresh(self, tenant: Tenant, lookup: Lookup, backends: Of) -> None:
         """Asks the servers of ``backends``, each once."""
         of_server: dict[_Where, list[Backend]] = {}
         for backend in (b for b in backends.values() if not b.excess):
             where = (backend.namespace, backend.service, backend.port)
             of_server.setdefault(where, []).append(backend)
+        await self._refresh_served(tenant, lookup, of_server)
+        await self._refresh_swagger(tenant, lookup, of_server)
+
+    async def _refresh_swagger(
+        self, tenant: Tenant, lookup: Lookup, of_server: Mapping[_Where, list[Backend]]
+    ) -> None:
+        """Of a server that cannot be asked, what it said last stays."""
+        before, turn = self._swagger.get(tenant.id, {}), asyncio.Semaphore(_AT_ONCE)
+
+        async def ask(where: _Where, backends: list[Backend]) -> swagger.Kept:
+            kept = before.get(where, swagger.Kept())
+            if not self._is_current(tenant, backends):
+                return kept
+            async with turn:
+                with suppress(Unreachable, ApiError):
+                    return await self._described(tenant, lookup, backends, kept)
+            return kept
+
+        asked = await asyncio.gather(*(ask(where, of) for where, of in of_server.items()))
+        now, room = dict[_Where, swagger.Kept](), swagger.MOST_KEPT
+        for where, kept in zip(of_server, asked, strict=True):
+            size = sum(len(part.body) for part in kept.parts.values())
+            if size <= room:
+                now[where] = kept
+                room -= size
+        self._swagger[tenant.id] = now
+
+    def _is_current(self, tenant: Tenant, backends: list[Backend]) -> bool:
+        """Whether the server has just answered."""
+        served = self._served.get(tenant.id, {})
+        return any(b.group_version in served and served[b.group_version].current for b in backends)
+
+    async def _described(
+        self, tenant: Tenant, lookup: Lookup, backends: list[Backend], kept: swagger.Kept
+    ) -> swagger.Kept:
+        """What a server says now in OpenAPI of version 2. Raises Unreachable, ApiError."""
+        versions = frozenset(backend.group_version for backend in backends)
+        fetched = await fetch(
+            self._transport,
+            tenant,
+            lookup,
+            backends[0],
+            "/openapi/v2",
+            _JSON,
+            known=kept.etag if versions == kept.versions else "",
+            most=swagger.MOST_FETCHED,
+        )
+        if fetched.status == 304:
+            return kept
+        digest = hashlib.sha256(fetched.body).digest()
+        if (digest, versions) == (kept.digest, kept.versions):
+            return kept
+        asker = Asker(tenant, len(fetched.body))
+        parts = await by_size(asker, lambda: swagger.read(_parsed(fetched), versions), _LARGE)
+        etag = fetched.etag if len(fetched.etag) <= _HASH else ""
+        return swagger.Kept(etag, digest, versions, parts)
+
+    async def _refresh_served(
+        self, tenant: Tenant, lookup: Lookup, of_server: Mapping[_Where, list[Backend]]
+    ) -> None:
         turn, room = asyncio.Semaphore(_AT_ONCE), _Room(MOST_ROWS, MOST_BYTES)
         answers = await asyncio.gather(
             *(self._ask(turn, room, tenant, lookup, of) for of in of_server.values())

@@ -21,23 +21,35 @@ _USER = User("system:kube-aggregator", groups=(MASTERS,))
 
 
 class Fetched(NamedTuple):
-    """content_type: "" where none was sent."""
+    """content_type, etag: "" where none was sent."""
 
     status: int
     content_type: str
     body: bytes
+    etag: str = ""
 
 
 async def fetch(
-    transport: Transport, tenant: Tenant, lookup: Lookup, backend: Backend, path: str, accept: str
+    transport: Transport,
+    tenant: Tenant,
+    lookup: Lookup,
+    backend: Backend,
+    path: str,
+    accept: str,
+    *,
+    known: str = "",
+    most: int = MOST_BYTES,
 ) -> Fetched:
-    """The answer to a GET. Raises Unreachable."""
+    """The answer to a GET, of at most ``most`` bytes. ``known``: the ETag of what is at hand.
+    Raises Unreachable."""
     try:
         async with asyncio.timeout(SECONDS):
             stream = await transport.open(tenant, lookup, backend)
             try:
                 host = f"{backend.server_name}:{backend.port}"
                 asked = [(b"Host", host.encode()), (b"Accept", accept.encode())]
+                if known:
+                    asked.append((b"If-None-Match", known.encode("latin-1")))
                 await stream.begin(b"GET", path.encode(), [*asked, *headers.who(_USER)])
                 await stream.finish()
                 head = await stream.head()
@@ -45,7 +57,7 @@ async def fetch(
                 async with contextlib.aclosing(stream.body()) as parts:
                     async for part in parts:
                         size += len(part)
-                        if size > MOST_BYTES:
+                        if size > most:
                             raise Broken("the response is too large")
                         body.append(part)
             finally:
@@ -56,5 +68,6 @@ async def fetch(
         ) from None
     except (OSError, Broken) as error:
         raise Unreachable(str(error) or "EOF") from None
-    kind = next((bytes(v) for name, v in head.headers if name == b"content-type"), b"")
-    return Fetched(head.status_code, kind.decode("latin-1"), b"".join(body))
+    said = {bytes(name): bytes(value).decode("latin-1") for name, value in head.headers}
+    kind, etag = said.get(b"content-type", ""), said.get(b"etag", "")
+    return Fetched(head.status_code, kind, b"".join(body), etag)

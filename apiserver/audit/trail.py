@@ -124,13 +124,24 @@ class Trail:
         return orjson.dumps(_without_managers(obj))
 
     def entry(
-        self, key: ObjectKey, uid: str, code: int, annotations: Mapping[str, str], obj: Object
+        self,
+        key: ObjectKey,
+        uid: str,
+        code: int,
+        annotations: Mapping[str, str],
+        obj: Object,
+        size: int = 0,
     ) -> Entry:
         """Of a write that is about to be committed. annotations: beside the request's own; obj: as
-        it will be."""
+        it will be, ``size`` bytes as it is stored (large ones are not kept)."""
         reference = self.reference(name=key.name, namespace=key.namespace, uid=uid)
+        own = reference is not None and self.info.resource == key.resource
+        if not own:  # what else the request changes, a budget that an eviction counts in
+            reference = _reference_of(key, uid)
         status = {"metadata": {}, "code": code}
-        answer = self.body(obj) if self.keeps_response else None
+        answer: bytes | None = None
+        if self.keeps_response and own:
+            answer = self.body(obj) if size <= MOST_BYTES else b" " * (MOST_BYTES + 1)
         event = self._event(COMPLETE, status, reference, annotations, answer)
         user = "" if self.user is None else self.user.name
         return Entry(plain(user), plain(self.info.verb), code, event)
@@ -202,19 +213,33 @@ class Trail:
             event["objectRef"] = reference
         if status is not None:
             event["responseStatus"] = status
-        bodies: dict[str, bytes] = {}
-        if self.keeps_request and (sent := self.sent()):
-            bodies["requestObject"] = sent
-        if answer is not None:
-            bodies["responseObject"] = answer
         notes = {TENANT: self.tenant, **self.annotations, **annotations}
-        if bodies and sum(map(len, bodies.values())) > MOST_BYTES:
-            bodies, notes[TRUNCATED] = {}, "true"
-        event |= {name: orjson.Fragment(body) for name, body in bodies.items()}
+        if self.keeps_request:
+            event |= self._bodies(answer, notes)
         event["requestReceivedTimestamp"] = micro_time(self.received)
         event["stageTimestamp"] = micro_time(time.time())
         event["annotations"] = bounded(notes)
         return dumps(event)
+
+    def _bodies(self, answer: bytes | None, notes: dict[str, str]) -> dict[str, Any]:
+        """What was sent and answered, unless that is too much, which ``notes`` then says."""
+        bodies = {"requestObject": self.sent(), "responseObject": answer}
+        there = {name: body for name, body in bodies.items() if body}
+        if sum(map(len, there.values())) > MOST_BYTES:
+            notes[TRUNCATED] = "true"
+            return {}
+        return {name: orjson.Fragment(body) for name, body in there.items()}
+
+
+def _reference_of(key: ObjectKey, uid: str) -> dict[str, str]:
+    reference = {
+        "resource": key.resource,
+        "namespace": key.namespace,
+        "name": key.name,
+        "uid": uid,
+        "apiGroup": key.group,
+    }
+    return {k: v for k, v in reference.items() if v}
 
 
 def _without_managers(obj: Object) -> Object:
@@ -248,7 +273,7 @@ def cut(text: str, most: int) -> str:
 
 def micro_time(seconds: float) -> str:
     """RFC 3339 with six digits, as metav1.MicroTime."""
-    return f"{datetime.fromtimestamp(seconds, UTC):%Y-%m-%dT%H:%M:%S.%fZ}"
+    return datetime.fromtimestamp(seconds, UTC).isoformat(timespec="microseconds")[:-6] + "Z"
 
 
 def plain(text: str) -> str:

@@ -26,8 +26,8 @@ For callers:
   Duration, Optional, Map).
 - ``kubernetes.rulecompile.estimate(program, size_of)``: the static estimate.
 - Rules of CRD schemas: ``kubernetes.rulecheck.check_rules(schema, path)`` when a definition is
-  written; ``kubernetes.rules.compile_rules(schema)`` and ``validate(node, obj, old, path, budget)``
-  when an object is. Admission: `kubernetes.policies`, `kubernetes.patchtypes`,
+  written; ``kubernetes.rulenodes.compile_rules(schema)`` and ``kubernetes.rules.validate`` when an
+  object is. Admission: `kubernetes.policies`, `kubernetes.patchtypes`,
   `library.authorizer`.
 
 Importing `plan.program` raises the interpreter's recursion limit to 10,000: the deepest trees that

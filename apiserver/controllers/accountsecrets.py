@@ -51,11 +51,11 @@ class AccountSecrets:
         key = event.record.key
         if key.group_resource == ACCOUNTS:
             return (key.namespace, SETTLE) if event.type == "DELETED" else None
-        secret = _token_secret(event.record)
+        secret = token_secret(event.record)
         if secret is None:
             return None
         if event.type == "DELETED":
-            return f"{key.namespace}/{_account(secret)}/{key.name}", SETTLE
+            return f"{key.namespace}/{account_of(secret)}/{key.name}", SETTLE
         return (key.namespace, FILL) if event.type == "ADDED" or self._wants(secret) else None
 
     async def look(self, tenant: Tenant, name: str) -> float | None:
@@ -65,8 +65,8 @@ class AccountSecrets:
             return None
         refused: ApiError | None = None
         async for record in self._actions.each(tenant.id, SECRETS, name):
-            secret = _token_secret(record)
-            if secret is None or not _account(secret):
+            secret = token_secret(record)
+            if secret is None or not account_of(secret):
                 continue
             try:
                 await self._settle(tenant, record, secret)
@@ -77,7 +77,7 @@ class AccountSecrets:
         return None
 
     async def _settle(self, tenant: Tenant, record: Record, secret: Object) -> None:
-        key = ObjectKey(*ACCOUNTS, record.key.namespace, _account(secret))
+        key = ObjectKey(*ACCOUNTS, record.key.namespace, account_of(secret))
         account = await self._actions.registry.store.get(tenant.id, key)
         if account is None or _of_another(secret, account.uid):
             why = "deletion of its service account"
@@ -103,7 +103,7 @@ class AccountSecrets:
     def _fill(self, tenant: Tenant, account: Ref, uid: str, secret: Object) -> bool:
         if secret["metadata"].get("uid") != uid or _of_another(secret, account.uid):
             return False
-        if self._tokens is None or _account(secret) != account.name:
+        if self._tokens is None or account_of(secret) != account.name:
             return False
         metadata, data = secret["metadata"], secret.get("data") or {}
         namespace = metadata["namespace"]
@@ -140,7 +140,7 @@ def _without(secret: str, account: Object) -> bool:
     return True
 
 
-def _token_secret(record: Record) -> Object | None:
+def token_secret(record: Record) -> Object | None:
     """The secret, if it is of this type."""
     if TYPE.encode() not in record.data:
         return None
@@ -148,7 +148,7 @@ def _token_secret(record: Record) -> Object | None:
     return secret if secret.get("type") == TYPE else None
 
 
-def _account(secret: Object) -> str:
+def account_of(secret: Object) -> str:
     return (secret["metadata"].get("annotations") or {}).get(_NAME) or ""
 
 

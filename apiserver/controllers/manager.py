@@ -43,6 +43,7 @@ from apiserver.controllers.servers import Servers
 from apiserver.controllers.serviceaccounts import NAMESPACES, DefaultAccount
 from apiserver.controllers.serviceaddresses import ServiceAddresses
 from apiserver.controllers.systemnamespaces import SystemNamespaces
+from apiserver.controllers.tokencleaner import TokenCleaner
 from apiserver.controllers.tokenuses import TokenUses
 from apiserver.controllers.turns import turns
 from apiserver.controllers.upkeep import Keeper, TurnedOff, Upkeep
@@ -159,6 +160,7 @@ class Controllers:
             BootstrapRoles(self._actions, self._relations),
             LocalServices(self._actions, self._relations),
             DanglingSchemas(self._actions, self._relations),
+            TokenCleaner(self._actions, self._relations),
             DefaultRange(self._actions, self._relations),
             self._addresses,
             RequestApprover(self._actions, self._relations),

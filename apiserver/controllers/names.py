@@ -21,6 +21,7 @@ OWN_LEASE = "kube-apiserver-identity-lease-controller"
 ADDRESSES = "service-ip-repair-controller"
 SERVICE_RANGE = "kubernetes-service-cidr-controller"
 FLOW_SCHEMAS = "priority-and-fairness-config-controller"
+LEGACY_CLEANING = "legacy-serviceaccount-token-cleaner-controller"
 REQUEST_SIGNING = "certificatesigningrequest-signing-controller"
 REQUEST_APPROVING = "certificatesigningrequest-approving-controller"
 REQUEST_CLEANING = "certificatesigningrequest-cleaner-controller"
@@ -44,6 +45,7 @@ CONTROLLERS = (
     ADDRESSES,
     OWN_SERVICE,
     OWN_LEASE,
+    LEGACY_CLEANING,
     REQUEST_SIGNING,
     REQUEST_APPROVING,
     REQUEST_CLEANING,

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
 
@@ -12,7 +13,7 @@ from admission.plugins.certificates import REQUESTS
 from apiserver.controllers import names
 from apiserver.controllers.actions import Actions, Item
 from apiserver.controllers.upkeep import Unchanged
-from apiserver.errors import Conflict
+from apiserver.errors import ApiError
 from apiserver.golang.time import TimeError
 from apiserver.kinds.certificates.requests import expiry
 from apiserver.meta.objects import Object
@@ -21,9 +22,11 @@ from apiserver.registry.scope import Tenant
 from apiserver.storage.interface import Event
 from apiserver.storage.relations import Relations
 
+log = logging.getLogger("polyplane.controllers")
+
 DECIDED, PENDING = timedelta(hours=1), timedelta(hours=24)
 """After approval with a certificate, denial or failure; without, or without an answer."""
-EVERY = 3600.0
+EVERY, AGAIN = 3600.0, 60.0
 _MOST = 200
 _ALL = "all"
 
@@ -56,8 +59,9 @@ class RequestCleaner:
             item = Item(record.key, record.uid, record.resource_version, request["metadata"])
             try:
                 await self._actions.delete_judged(tenant, item, "Background")
-            except Conflict:
-                pauses.append(0.0)  # it has changed, and may stay
+            except ApiError as e:  # it has changed, or somebody minds: the others have their turn
+                log.info("certificate request %s stays: %s", record.key.name, e)
+                pauses.append(AGAIN)
         return min(pauses, default=None)
 
     async def missed(self, tenant: int) -> Sequence[str]:

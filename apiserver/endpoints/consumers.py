@@ -64,7 +64,7 @@ class Stream:
         timeout: float,
         right: Right,
     ) -> None:
-        self._server, self._scope, self._frames, self._found = server, scope, frames, source
+        self._server, self._scope, self._frames, self._source = server, scope, frames, source
         self._right = right
         self._deadline = time.monotonic() + timeout
         self._sent = EventCount(
@@ -73,19 +73,19 @@ class Stream:
 
     async def batches(self) -> AsyncGenerator[list[bytes], None]:
         """Frames to send; ends when the stream does."""
-        with self._server.watchdog.guard(self._right, self._found.subscription):
+        with self._server.watchdog.guard(self._right, self._source.subscription):
             async for frames in self._all():
                 yield frames
 
     async def _all(self) -> AsyncGenerator[list[bytes], None]:
-        subscription = self._found.subscription
+        subscription = self._source.subscription
         try:
-            while self._found.initial_bookmark and not subscription.synced:
+            while self._source.initial_bookmark and not subscription.synced:
                 yield await self._encoded(await subscription.next())
-            if self._found.initial_bookmark:
+            if self._source.initial_bookmark:
                 yield [
                     self._frames.bookmark(
-                        max(subscription.start, self._found.not_before), initial=True
+                        max(subscription.start, self._source.not_before), initial=True
                     )
                 ]
             async for frames in self._changes(subscription):
@@ -121,7 +121,7 @@ class Stream:
                 next_bookmark = self._next_bookmark(BOOKMARK_EVERY)
                 # what the client knows already is no news; nor is a bookmark that overtakes events
                 # which wait to be sent
-                if self._found.bookmarks and subscription.position() > self._found.not_before:
+                if self._source.bookmarks and subscription.position() > self._source.not_before:
                     yield [self._frames.bookmark(subscription.position())]
 
     def _next_bookmark(self, seconds: float) -> float:
@@ -131,8 +131,8 @@ class Stream:
 
     async def _encoded(self, events: Sequence[WatchEvent]) -> list[bytes]:
         """Raises ConversionFailed."""
-        if self._found.conversions is not None and events:
-            events = await self._found.conversions.events(events)
+        if self._source.conversions is not None and events:
+            events = await self._source.conversions.events(events)
         if events:
             self._sent.add(len(events))
         return [self._frames.event(e) for e in events]

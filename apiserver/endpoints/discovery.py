@@ -197,8 +197,8 @@ def _aggregated_group(
         other = elsewhere.get(GroupVersion(group, version))
         rows = sorted(rows, key=_name_of) if other is None else list(other.resources)
         freshness = "Current" if other is None or other.current else "Stale"
-        shown = {"resources": rows} if rows or other is None else {}
-        out.append({"version": version, **shown, "freshness": freshness})
+        members = {"resources": rows} if rows or other is None else {}
+        out.append({"version": version, **members, "freshness": freshness})
     return {"metadata": {"name": group} if group else {}, "versions": out}
 
 

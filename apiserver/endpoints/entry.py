@@ -23,7 +23,7 @@ from apiserver.endpoints.filters.authentication import authenticate, bearer_toke
 from apiserver.endpoints.filters.authorization import ALWAYS_ALLOWED, authorize
 from apiserver.endpoints.filters.naming import tenant_name
 from apiserver.endpoints.filters.tenancy import enter_tenant, look_up_tenant, unproven
-from apiserver.endpoints.request import ApiRequest, HeadersTooLarge, Message, Receive, Send
+from apiserver.endpoints.request import PORT_OF, ApiRequest, HeadersTooLarge, Message, Receive, Send
 from apiserver.endpoints.respond import send_response, send_text
 from apiserver.endpoints.routes import find_view
 from apiserver.endpoints.server import Server
@@ -42,6 +42,8 @@ Application = Callable[[Message, Receive, Send], Awaitable[None]]
 
 PROBE_PATIENCE = 1.0
 """Seconds for which a probe waits for what other requests need."""
+GONE = 499
+"""What the audit log says of a request that nobody waited for, as others do."""
 CONSOLE_PREFIXES = ("/admin", "/static/", "/favicon.ico")
 
 
@@ -124,6 +126,7 @@ class Entry(ProtocolTypeRouter):  # type: ignore[misc]  # Channels has no types
             view = await self._filters(server, request)
             return await view(server, request, send)
         except ClientGone:
+            request.streamed_code = GONE
             return None
         except Exception as e:
             return failure(request, e)
@@ -201,7 +204,9 @@ class Entry(ProtocolTypeRouter):  # type: ignore[misc]  # Channels has no types
 
 def _is_for_console(scope: Message) -> bool:
     """The console's own paths, and the root for a browser, which asks for HTML before all else; API
-    clients get the root's list of paths."""
+    clients get the root's list of paths. It is all tenants', and so not at a port of one."""
+    if PORT_OF in (scope.get("extensions") or ()):
+        return False
     path: str = scope["path"]
     return path.startswith(CONSOLE_PREFIXES) or (path == "/" and _prefers_html(scope))
 

@@ -13,7 +13,7 @@ from urllib.parse import parse_qs, quote
 import orjson
 from django.http import HttpRequest
 
-from apiserver.audit.trail import Trail
+from apiserver.audit.trail import MOST_BYTES, Trail
 from apiserver.authn.clientcertificates import Presented
 from apiserver.authz.attributes import Decision
 from apiserver.endpoints.metric_types import Gauge
@@ -37,6 +37,8 @@ MAX_HEADERS = 200
 SERVER_NAME = "polyplane.server_name"
 """Among the extensions of an ASGI scope: the host that the client named when it began TLS (RFC
 6066)."""
+PORT_OF = "polyplane.port_of"
+"""Among the extensions of an ASGI scope: the tenant whose own port the connection came to."""
 CLIENT_CERTIFICATE = "polyplane.client_certificate"
 """Likewise: what the client presented when it began TLS, `Presented`."""
 _LOGGED_AUDIT_ID = 64
@@ -56,7 +58,7 @@ class ApiRequest(HttpRequest):
     policy wants nothing; sender: who sends it, before impersonation, None where nobody could be
     told; meant: the tenant that it names, entered or not; failed: why it was refused; panicked: by
     an error of the server; decision: the authorizer's last; received: when it came, in seconds
-    since 1970; streamed_code: of an answer that a view has sent itself.
+    since 1970; streamed_code: of an answer that a view has sent itself, for the audit log.
 
     authorized: set by `filters.authorization.authorize` alone, for `rest.FilterPermission`. A flag
     and nothing that authorization returns, because it speaks against views that somebody routes
@@ -179,6 +181,8 @@ class ApiRequest(HttpRequest):
         """The body as an audit event shows it; None where it was not read, or is no JSON."""
         stream: BytesIO | None = self.__dict__.get("_stream")
         data = b"" if stream is None else stream.getvalue()
+        if len(data) > MOST_BYTES:
+            return data  # too much to be kept, so nobody looks at it
         try:
             return orjson.dumps(orjson.loads(data)) if data else None
         except orjson.JSONDecodeError:

@@ -42,5 +42,5 @@ Opener = Callable[[Headers], Tunnel]
 def opener(request: ApiRequest) -> Opener | None:
     """None where the connection can only speak HTTP."""
     extensions = request.scope.get("extensions") or {}
-    found: Opener | None = extensions.get(TUNNEL)
-    return found
+    opener_of_server: Opener | None = extensions.get(TUNNEL)
+    return opener_of_server

@@ -3,7 +3,7 @@
 A tenant has few turns at a time. That alone would not do: a few slow tenants would hold all places.
 So whoever is still at it after a while gives the place to the next, goes on without one, and its
 tenant takes the slow lane from then on, which has places of its own that are held to the end. A
-tenant leaves that lane when a turn of it was quick.
+tenant leaves that lane when a turn of it was quick, and after a while in any case.
 """
 
 from __future__ import annotations
@@ -14,6 +14,8 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from weakref import WeakValueDictionary
 
+_SENTENCE = 60.0
+"""Seconds in the slow lane."""
 _MOST_SLOW = 10_000
 """Tenants whose slowness is remembered."""
 
@@ -26,7 +28,7 @@ class Lanes:
         self._fast, self._slow = asyncio.Semaphore(places), asyncio.Semaphore(slow)
         self._of_one, self._patience = of_one_tenant, patience
         self._tenants: WeakValueDictionary[int, asyncio.Semaphore] = WeakValueDictionary()
-        self._known_slow: OrderedDict[int, None] = OrderedDict()
+        self._known_slow: OrderedDict[int, float] = OrderedDict()
 
     @asynccontextmanager
     async def of(self, tenant: int) -> AsyncIterator[None]:
@@ -35,7 +37,7 @@ class Lanes:
         if own is None:
             own = self._tenants[tenant] = asyncio.Semaphore(self._of_one)
         async with own:
-            turn = self._slow_turn(tenant) if tenant in self._known_slow else self._turn(tenant)
+            turn = self._slow_turn(tenant) if self._is_slow(tenant) else self._turn(tenant)
             async with turn:
                 yield
 
@@ -71,9 +73,14 @@ class Lanes:
             finally:
                 if loop.time() - began < self._patience:
                     self._known_slow.pop(tenant, None)
+                else:
+                    self._remember(tenant)
+
+    def _is_slow(self, tenant: int) -> bool:
+        return self._known_slow.get(tenant, 0.0) > asyncio.get_running_loop().time()
 
     def _remember(self, tenant: int) -> None:
-        self._known_slow[tenant] = None
+        self._known_slow[tenant] = asyncio.get_running_loop().time() + _SENTENCE
         self._known_slow.move_to_end(tenant)
         if len(self._known_slow) > _MOST_SLOW:
             self._known_slow.popitem(last=False)

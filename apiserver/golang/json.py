@@ -16,6 +16,8 @@ from typing import Any
 
 import orjson
 
+from apiserver.golang.strconv import ESCAPES
+
 END = "unexpected end of JSON input"
 MAX_DEPTH_EXCEEDED = "exceeded max depth"
 _MAX_DEPTH = 10_000
@@ -119,10 +121,9 @@ def quote_char(c: int) -> str:
         return "'\\''"
     if c == 0x22:
         return "'\"'"
-    named = {7: "\\a", 8: "\\b", 9: "\\t", 10: "\\n", 11: "\\v", 12: "\\f", 13: "\\r", 0x5C: "\\\\"}
-    if c in named:
-        return f"'{named[c]}'"
     char = chr(c)
+    if char in ESCAPES:
+        return f"'{ESCAPES[char]}'"
     if char.isprintable():
         return f"'{char}'"
     return f"'\\x{c:02x}'" if c < 0x80 else f"'\\u{c:04x}'"

@@ -165,6 +165,12 @@ class Resource:
         is filled with what was there and is left out. Raises DecodeError."""
         raise NotImplementedError
 
+    def decode_merged(
+        self, served: ServedVersion, value: Any, empties: list[Empty] | None = None
+    ) -> tuple[Object, list[str]]:
+        """The same for what an apply made of the object and what was there."""
+        return self.decode(served, value, empties)
+
     def settle(self, served: ServedVersion, obj: Object) -> None:
         """What storing would change about a decoded object, in place; runs once ownership of its
         fields is settled."""

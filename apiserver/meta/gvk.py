@@ -16,11 +16,11 @@ class GroupVersion(NamedTuple):
         kube-apiserver's text."""
         if not api_version or api_version == "/":
             return cls("", "")
-        parts = api_version.split("/")
-        if len(parts) == 1:
-            return cls("", parts[0])
-        if len(parts) == 2:
-            return cls(parts[0], parts[1])
+        group, slash, version = api_version.partition("/")
+        if not slash:
+            return cls("", group)
+        if "/" not in version:
+            return cls(group, version)
         raise ValueError(f"unexpected GroupVersion string: {api_version}")
 
     def __str__(self) -> str:

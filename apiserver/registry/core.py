@@ -36,6 +36,7 @@ from apiserver.request import RequestInfo
 from apiserver.schema import builtin
 from apiserver.schema.decode import DecodeError, decode
 from apiserver.storage.interface import QUIET, ObjectKey, Record, Store, Write
+from apiserver.watch.cache import Cache
 from apiserver.watch.entry import Entry, Index
 from apiserver.watch.watches import Watches
 
@@ -172,7 +173,7 @@ class Registry:
         else:
             code = 201 if write.operation == "create" or trail.info.verb == "create" else 200
             notes = {MANAGER: manager, ON_BEHALF: scope.cause, **annotations}
-            write.audit = trail.entry(write.key, write.uid, code, notes, obj)
+            write.audit = trail.entry(write.key, write.uid, code, notes, obj, len(write.data))
         version = await self.store.write(scope.tenant.id, write)
         trail.committed(write.key.name, write.uid, version)
         return version
@@ -301,7 +302,7 @@ class CacheLookup:
         self, resource: GroupResource, namespace: str, name: str, *, fresh: bool = False
     ) -> Object | None:
         if not fresh:
-            cache = await self._registry.watches.cache(self._tenant.id, resource)
+            cache = await self._cache(resource)
             entry = cache.get(ObjectKey(*resource, namespace, name))
             return None if entry is None else entry.shared
         key = ObjectKey(*resource, namespace, name)
@@ -310,28 +311,28 @@ class CacheLookup:
         return None if record is None else orjson.loads(record.json)
 
     async def list(self, resource: GroupResource, namespace: str = "") -> Sequence[Object]:
-        cache = await self._registry.watches.cache(self._tenant.id, resource)
+        cache = await self._cache(resource)
         return cache.select(namespace).shared
 
     async def settled(self, resource: GroupResource, seconds: float) -> Sequence[Object]:
-        cache = await self._registry.watches.cache(self._tenant.id, resource)
+        cache = await self._cache(resource)
         return cache.settled(seconds).shared
 
     async def first(
         self, resource: GroupResource, namespace: str, most: int
     ) -> tuple[Sequence[Object], int]:
         entries = (await self._registry.watches.cache(self._tenant.id, resource)).select(namespace)
-        found = []
+        objects = []
         for entry in entries[:most]:
-            found.append(entry.shared)
-            if len(found) % _PARSED == 0:
+            objects.append(entry.shared)
+            if len(objects) % _PARSED == 0:
                 await asyncio.sleep(0)
-        return found, len(entries)
+        return objects, len(entries)
 
     async def select(
         self, resource: GroupResource, namespace: str, selector: LabelSelector, most: int
     ) -> Sequence[Object]:
-        cache = await self._registry.watches.cache(self._tenant.id, resource)
+        cache = await self._cache(resource)
         entries, matches = cache.select(namespace), selector.matcher()
 
         def look() -> list[Entry]:
@@ -345,6 +346,11 @@ class CacheLookup:
             return selected
 
         return [entry.shared for entry in await self.run(look)]
+
+    async def _cache(self, resource: GroupResource) -> Cache:
+        watches, tenant = self._registry.watches, self._tenant.id
+        cache = watches.peek(tenant, resource)
+        return await watches.cache(tenant, resource) if cache is None else cache
 
     def kind(self, kind: GroupVersionKind) -> Served | None:
         for resource in self._registry.catalog.all(self._tenant):

@@ -26,15 +26,15 @@ def _path(name: str) -> Path | None:
 class CustomFields(Mapping[str, str]):
     """``known``: metadata.name and metadata.namespace; ``data``: the object's JSON."""
 
-    __slots__ = ("_data", "_found")
+    __slots__ = ("_data", "_values")
 
     def __init__(self, fields: dict[str, str], data: bytes) -> None:
-        self._found, self._data = fields, data
+        self._values, self._data = fields, data
 
     def __getitem__(self, name: str) -> str:
-        value = self._found.get(name)
+        value = self._values.get(name)
         if value is None:
-            value = self._found[name] = self._look_up(name)
+            value = self._values[name] = self._look_up(name)
         return value
 
     def _look_up(self, name: str) -> str:
@@ -46,7 +46,7 @@ class CustomFields(Mapping[str, str]):
         return print_value(values[0]) if values and values[0] is not None else ""
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._found)
+        return iter(self._values)
 
     def __len__(self) -> int:
-        return len(self._found)
+        return len(self._values)

@@ -51,14 +51,14 @@ def make_manager(
 
 def _plain(resource: Resource, obj: Object) -> Object:
     fields = resource.hooks.raw_fields
-    shown: Object = plain(obj, way_of(fields)) if fields else obj
-    return shown
+    plain_obj: Object = plain(obj, way_of(fields)) if fields else obj
+    return plain_obj
 
 
 def _finish(resource: Resource, obj: Object, empties: list[Empty]) -> Object:
     version = resource.versions[GroupVersion.parse(obj["apiVersion"]).version]
     try:
-        return resource.decode(version, obj, empties)[0]
+        return resource.decode_merged(version, obj, empties)[0]
     except DecodeError:
         if not resource.has_go_type:
             raise
@@ -68,4 +68,4 @@ def _finish(resource: Resource, obj: Object, empties: list[Empty]) -> Object:
         gvk = resource.gvk(version.version)
         text = f"unable to convert unstructured object to {gvk}: {error}"
         raise DecodeError(text) from None
-    return resource.decode(version, restored, empties)[0]
+    return resource.decode_merged(version, restored, empties)[0]

@@ -99,15 +99,15 @@ def parse(text: str) -> ShardSelector:
         ) from None
     if tree is None:
         raise ShardError(f"CEL parse error: {errors[0].message}")
-    found = [_range(call) for call in _calls(tree)]
-    key = found[0][0]
-    for other, _, _ in found:
+    ranges = [_range(call) for call in _calls(tree)]
+    key = ranges[0][0]
+    for other, _, _ in ranges:
         if other != key:
             raise ShardError(
                 f"all shard ranges must use the same field, got {go_quote(key)} and "
                 f"{go_quote(other)}"
             )
-    return ShardSelector(key, tuple((start, end) for _, start, end in found))
+    return ShardSelector(key, tuple((start, end) for _, start, end in ranges))
 
 
 def _calls(tree: Expr) -> Iterator[Call]:

@@ -30,12 +30,14 @@ def decode_custom(
     *,
     preserve_unknown: bool = False,
     lenient: bool = False,
+    merged: bool = False,
 ) -> list[str]:
     """Bring a custom object into shape, in place. ``schema``: of its version (None: nothing is
     known); ``preserve_unknown``: the definition's ``spec.preserveUnknownFields``; ``lenient``: what
     cannot be read of the metadata of embedded resources goes, as for objects in storage, which may
-    be older than the schema. Returns the strict errors: ``unknown field "spec.foo"``. Raises
-    DecodeError."""
+    be older than the schema; ``merged``: it comes from an apply, not from a decoder, so its nulls
+    stay for defaults and validation. Returns the strict errors: ``unknown field "spec.foo"``.
+    Raises DecodeError."""
     unknown: list[str] = []
     for name in ("kind", "apiVersion"):
         if not isinstance(obj.get(name, ""), str):
@@ -46,7 +48,7 @@ def decode_custom(
     metadata = read_metadata(obj["metadata"], "metadata", unknown) if "metadata" in obj else None
     if not preserve_unknown:
         unknown += sorted(prune(schema, obj))
-        if schema is not None:
+        if schema is not None and not merged:
             prune_nulls(schema, obj)
     if schema is not None:
         embedded: list[str] = []

@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from apiserver.golang.math import MIN_INT64, is_int64
 from apiserver.schema.decode import decoder
 from apiserver.schema.decode_errors import DecodeError, Run
 from apiserver.schema.types import Schema
@@ -23,7 +24,8 @@ _KINDS: dict[type, str] = {
     int: "int64",
     float: "float64",
 }
-_INTEGERS = {"int32": 32, "int64": 64}
+_INTEGERS = {"int32": 32, "int64": 64, "uint8": 8}
+_BYTE = Schema(type="integer", format="uint8", go_type="uint8")
 
 
 def restore(schema: Schema, value: Any) -> Any:
@@ -33,7 +35,7 @@ def restore(schema: Schema, value: Any) -> Any:
     if value is None:
         return None
     if schema.special == "bytes" and type(value) is not str:
-        raise DecodeError(f"cannot restore slice from {_KINDS[type(value)]}")
+        return _list(_BYTE, value)
     if schema.special:
         return _special(schema, value)
     if schema.properties is not None:
@@ -89,12 +91,18 @@ def _scalar(schema: Schema, value: Any) -> Any:
     if kind in _INTEGERS and source in ("int64", "float64"):
         if not math.isfinite(value) or value != int(value):
             raise DecodeError(f"cannot convert {source} to {schema.go_type or kind}")
-        return _cut(int(value), _INTEGERS[kind])
+        whole = _whole(value)
+        return whole % 256 if kind == "uint8" else _cut(whole, _INTEGERS[kind])
     if kind == "float64" and source == "int64":
         return value
     if kind == "string" and source == "int64":
         raise DecodeError(f"cannot convert int64 to {schema.go_type or kind}")
     raise DecodeError(f"unrecognized type: {kind}")
+
+
+def _whole(value: float) -> int:
+    """As a processor converts a float64: what no int64 holds becomes the least one."""
+    return int(value) if is_int64(int(value)) else MIN_INT64
 
 
 def _cut(value: int, bits: int) -> int:

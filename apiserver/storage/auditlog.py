@@ -2,20 +2,22 @@
 and days that are over go (sql/audit.sql).
 
 The queue is bounded, as a whole and for each tenant, so that a flood of refusals neither fills the
-memory nor hides what others do; what it does not take is counted.
+memory nor hides what others do; a rate bounds what it fills of the disk. What is not taken is
+counted.
 """
 
 from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
-from datetime import UTC, datetime
 from typing import NamedTuple
 
 import psycopg
 
+from apiserver.storage.call import BIGINTS, TEXTS, TIMES, Call
 from apiserver.storage.errors import StorageError
 from apiserver.storage.interface import Entry
 from apiserver.storage.leases import Candidate
@@ -26,6 +28,9 @@ log = logging.getLogger("polyplane.audit")
 MOST_ROWS, MOST_BYTES = 10_000, 32 * 2**20
 """That wait to be written."""
 MOST_OF_TENANT = MOST_ROWS // 4
+PER_SECOND = 100
+"""Rows of one tenant that a worker takes for long; a burst of `MOST_OF_TENANT` is taken at once."""
+_MOST_BUCKETS = 10_000
 BATCH, BATCH_BYTES = 500, 4 * 2**20
 SOON = 0.5
 """Seconds after which entries are written that do not fill a batch."""
@@ -34,9 +39,10 @@ AHEAD = 7
 EVERY = 3600.0
 _DUTY = "audit-days"
 
-_WRITE = (
-    "SELECT pp_audit(%s::bigint[], %s, %s::text[], %s::text[], %s::bigint[], %s::text[], "
-    "%s::text[], %s::text[], %s::text[], %s::text[])"
+_WRITE = Call(
+    "SELECT pp_audit($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)",
+    *(BIGINTS, TIMES, TEXTS, TEXTS, BIGINTS),  # tenant, at, user, verb, code
+    *(TEXTS,) * 5,  # group, resource, namespace, name, data
 )
 _KEEP = "SELECT partition, done FROM pp_keep_audit(%s, %s)"
 
@@ -54,12 +60,34 @@ class Row(NamedTuple):
     name: str
 
 
-class AuditLog:
-    """Takes rows of this process's event loop. dropped: how many there was no room for; on_drop: is
-    called for each."""
+class _Buckets:
+    """How many rows each tenant may still leave, at a rate of so many a second."""
 
-    def __init__(self, database: Database, on_drop: Callable[[], None] = lambda: None) -> None:
-        self._database, self._on_drop = database, on_drop
+    def __init__(self, rate: float, clock: Callable[[], float] = time.monotonic) -> None:
+        self._rate, self._clock = rate, clock
+        self._left: dict[int | None, tuple[float, float]] = {}
+
+    def take(self, tenant: int | None) -> bool:
+        now = self._clock()
+        left, since = self._left.get(tenant, (float(MOST_OF_TENANT), now))
+        left = min(left + (now - since) * self._rate, MOST_OF_TENANT)
+        if tenant not in self._left and len(self._left) >= _MOST_BUCKETS:
+            self._left.clear()
+        self._left[tenant] = max(left - 1, 0.0), now
+        return left >= 1
+
+
+class AuditLog:
+    """Takes rows of this process's event loop. rate: rows a second of one tenant; on_drop: is
+    called for each that there is no room for."""
+
+    def __init__(
+        self,
+        database: Database,
+        on_drop: Callable[[], None] = lambda: None,
+        rate: float = PER_SECOND,
+    ) -> None:
+        self._database, self._on_drop, self._buckets = database, on_drop, _Buckets(rate)
         self._rows: deque[Row] = deque()
         self._bytes = 0
         self._of: Counter[int | None] = Counter()
@@ -72,6 +100,7 @@ class AuditLog:
             len(self._rows) >= MOST_ROWS
             or self._bytes >= MOST_BYTES
             or self._of[row.tenant] >= MOST_OF_TENANT
+            or not self._buckets.take(row.tenant)
         ):
             self._on_drop()
             return
@@ -124,11 +153,9 @@ class AuditLog:
         """Waits as long as readers do for a database that went away; then what cannot be written is
         lost, and counted."""
 
-        async def query(connection: Connection) -> None:
-            await connection.execute(_WRITE, _parameters(rows))
-
+        parameters = _parameters(rows)
         try:
-            await self._database.read(query)
+            await self._database.read(lambda connection: _WRITE.rows(connection, *parameters))
         except (StorageError, psycopg.Error) as error:
             log.error("%d audit entries are lost: %s", len(rows), error)
             for _ in rows:
@@ -138,15 +165,15 @@ class AuditLog:
 def _parameters(rows: Sequence[Row]) -> list[object]:
     return [
         [row.tenant for row in rows],
-        [datetime.fromtimestamp(row.at, UTC) for row in rows],
-        [row.entry.user for row in rows],
-        [row.entry.verb for row in rows],
+        [row.at for row in rows],
+        [row.entry.user.encode() for row in rows],
+        [row.entry.verb.encode() for row in rows],
         [row.entry.code for row in rows],
-        [row.group for row in rows],
-        [row.resource for row in rows],
-        [row.namespace for row in rows],
-        [row.name for row in rows],
-        [row.entry.data.decode() for row in rows],
+        [row.group.encode() for row in rows],
+        [row.resource.encode() for row in rows],
+        [row.namespace.encode() for row in rows],
+        [row.name.encode() for row in rows],
+        [row.entry.data for row in rows],
     ]
 
 

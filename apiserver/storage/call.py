@@ -19,6 +19,9 @@ from psycopg.errors import error_from_result
 from psycopg.generators import execute
 
 _TEXT, _TEXT_ARRAY, _INT8, _INT8_ARRAY, _BOOL, _BOOL_ARRAY = 25, 1009, 20, 1016, 16, 1000
+_TIMESTAMPTZ, _TIMESTAMPTZ_ARRAY = 1184, 1185
+_EPOCH = 946_684_800
+"""PostgreSQL's times begin with the year 2000."""
 _NULL = b"\xff\xff\xff\xff"
 _TRUE, _FALSE = b"\0\0\0\x01\x01", b"\0\0\0\x01\x00"
 
@@ -45,9 +48,14 @@ def _texts(values: Sequence[bytes | None]) -> bytes:
     return b"".join(parts)
 
 
-def _bigints(values: Sequence[int]) -> bytes:
-    head = struct.pack("!IIIII", 1, 0, _INT8, len(values), 1)
-    return head + b"".join(b"\0\0\0\x08" + _bigint(v) for v in values)
+def _bigints(values: Sequence[int | None], of: int = _INT8) -> bytes:
+    head = struct.pack("!IIIII", 1, 1, of, len(values), 1)
+    return head + b"".join(_NULL if v is None else b"\0\0\0\x08" + _bigint(v) for v in values)
+
+
+def _times(values: Sequence[float]) -> bytes:
+    """From seconds since 1970."""
+    return _bigints([round((v - _EPOCH) * 1e6) for v in values], _TIMESTAMPTZ)
 
 
 def _booleans(values: Sequence[bool]) -> bytes:
@@ -60,6 +68,7 @@ TEXT: Final = Type(_TEXT, str.encode)
 BOOLEAN: Final = Type(_BOOL, lambda value: b"\x01" if value else b"\x00")
 BIGINTS: Final = Type(_INT8_ARRAY, _bigints)
 TEXTS: Final = Type(_TEXT_ARRAY, _texts)
+TIMES: Final = Type(_TIMESTAMPTZ_ARRAY, _times)
 BOOLEANS: Final = Type(_BOOL_ARRAY, _booleans)
 
 

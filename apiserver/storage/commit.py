@@ -34,8 +34,7 @@ _COMMIT = function(
     BIGINTS,  # expected
     *(TEXTS,) * 2,  # owners, finalizers
     BOOLEANS,  # deleting
-    *(TEXTS,) * 2,  # claims, needs
-    *(TEXTS,) * 3,  # the audit entry, its user and verb
+    *(TEXTS,) * 5,  # claims, needs, audit, its user and verb
     BIGINTS,  # its code
 )
 OPERATIONS = {"create": b"A", "update": b"M", "delete": b"D"}

@@ -49,7 +49,7 @@ Factory = Callable[[Seat], asyncio.Protocol]
 
 class Acceptor:
     """Accepts on ``listener`` from `start` to `close`; the protocol that ``factory`` makes gets
-    what TLS decrypts."""
+    what TLS decrypts. ``tenant``: whose port it is, "" for that of all."""
 
     def __init__(
         self,
@@ -57,7 +57,9 @@ class Acceptor:
         context: ssl.SSLContext,
         connections: Connections,
         factory: Factory,
+        tenant: str = "",
     ) -> None:
+        self._tenant = tenant
         self._listener, self._context = listener, context
         self._connections, self._factory = connections, factory
         self._loop = asyncio.get_running_loop()
@@ -103,6 +105,7 @@ class Acceptor:
             if seat is None:
                 sock.close()
             else:
+                seat.tenant = self._tenant
                 self._expect(seat, sock)
 
     def _expect(self, seat: Seat, sock: socket.socket) -> None:

@@ -39,14 +39,16 @@ def _nothing() -> None:
 class Seat:
     """The place of one connection, from accept to close. since: in seconds of `Connections.now`;
     end: closes the connection at once; conversation: None until TLS is spoken; number: of the
-    connection, in the order in which they came."""
+    connection, in the order in which they came; tenant: whose port it came to, "" for that of
+    all."""
 
-    __slots__ = ("address", "conversation", "end", "number", "since")
+    __slots__ = ("address", "conversation", "end", "number", "since", "tenant")
 
     def __init__(self, address: str, since: float, number: int) -> None:
         self.address, self.since, self.number = address, since, number
         self.end: Callable[[], None] = _nothing
         self.conversation: Conversation | None = None
+        self.tenant = ""
 
     def patience(self) -> tuple[bool, float] | None:
         return (False, self.since) if self.conversation is None else self.conversation.patience()

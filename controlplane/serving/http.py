@@ -101,7 +101,7 @@ class HttpProtocol(HttpToolsProtocol):
         super().connection_made(transport)
         self.flow = Flow(transport)
         self._extensions = {
-            **servername.extension(transport),
+            **servername.extension(transport, self._seat.tenant),
             **clientcertificates.extension(transport),
         }
         self._seat.end, self._seat.conversation = partial(abort, transport), self

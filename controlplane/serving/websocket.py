@@ -59,7 +59,7 @@ class WebSocketProtocol(WebSocketsSansIOProtocol):
         super().connection_made(transport)
         self._seat.conversation = self
         self._extensions = {
-            **servername.extension(transport),
+            **servername.extension(transport, self._seat.tenant),
             **clientcertificates.extension(transport),
         }
 

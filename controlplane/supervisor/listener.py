@@ -6,7 +6,8 @@ import errno
 import os
 import socket
 import time
-from contextlib import suppress
+from collections.abc import Mapping
+from contextlib import ExitStack, suppress
 from pathlib import Path
 
 from controlplane.errors import OperatorError
@@ -15,9 +16,9 @@ _BACKLOG = 2048
 _PATIENCE = 5.0  # seconds for workers of a killed supervisor to go
 
 
-def bind(host: str, port: int) -> socket.socket:
-    """A bound TCP socket that does not listen yet; IPv6 when ``host`` has a colon. Raises
-    OperatorError that names the port's owner."""
+def bind(host: str, port: int, tenant: str = "") -> socket.socket:
+    """A bound TCP socket that does not listen yet; IPv6 when ``host`` has a colon. ``tenant``:
+    whose port it is, "" for that of all. Raises OperatorError that names the port's owner."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
     listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -33,7 +34,7 @@ def bind(host: str, port: int) -> socket.socket:
                 time.sleep(0.1)
                 continue
             listener.close()
-            raise _explain(e, host, port, owner) from e
+            raise _explain(e, host, port, owner, tenant) from e
 
 
 def _probe(family: int, host: str, port: int) -> None:
@@ -96,7 +97,18 @@ def _is_orphaned_worker(pid: int) -> bool:
     return True  # it went while we looked
 
 
-def _explain(error: OSError, host: str, port: int, owner: int | None) -> OperatorError:
+def bind_tenants(host: str, ports: Mapping[str, int]) -> dict[str, socket.socket]:
+    """As `bind`, for the ports of single tenants; by the tenants' names."""
+    with ExitStack() as made:
+        listeners = {
+            tenant: made.enter_context(bind(host, port, tenant)) for tenant, port in ports.items()
+        }
+        made.pop_all()
+        return listeners
+
+
+def _explain(error: OSError, host: str, port: int, owner: int | None, tenant: str) -> OperatorError:
+    setting = f"POLYPLANE_TENANT_PORTS={tenant}=" if tenant else "POLYPLANE_PORT="
     if error.errno == errno.EADDRINUSE:
         by = (
             f"process {owner} ({command_of(owner)[:120]})" if owner else "a process of another user"
@@ -104,12 +116,12 @@ def _explain(error: OSError, host: str, port: int, owner: int | None) -> Operato
         stop = f"stop it (kill {owner})" if owner else "stop it"
         return OperatorError(
             f"Port {port} on {host} is taken by {by}.",
-            f"{stop}, or choose another port: POLYPLANE_PORT={port + 1} make run",
+            f"{stop}, or choose another port: {setting}{port + 1} make run",
         )
     if error.errno == errno.EACCES:
         return OperatorError(
             f"Port {port} needs privileges that this user lacks.",
-            "choose a port above 1023: POLYPLANE_PORT=6443",
+            f"choose a port above 1023: {setting}6443",
         )
     return OperatorError(
         f"The address {host}:{port} cannot be used: {error.strerror}.",

@@ -30,7 +30,7 @@ from controlplane.embedded.server import EmbeddedServer
 from controlplane.errors import OperatorError
 from controlplane.supervisor.banner import banner, login_line
 from controlplane.supervisor.initialise import initialise, shown
-from controlplane.supervisor.listener import bind, listen
+from controlplane.supervisor.listener import bind, bind_tenants, listen
 from controlplane.supervisor.readiness import client_context, is_ready
 from controlplane.supervisor.workers import Workers
 
@@ -77,6 +77,9 @@ class Supervisor:
         base, host = base_url(), local_address()
         self._take_data_directory()
         listener = cleanup.enter_context(bind(self.host, self.port))
+        of_tenants = bind_tenants(self.host, environment.tenant_ports())
+        for bound in of_tenants.values():
+            cleanup.enter_context(bound)
         self._start_database(cleanup)
         say("migrating the database")
         call_command("migrate", verbosity=0, interactive=False)
@@ -84,9 +87,13 @@ class Supervisor:
         done = initialise(self.data, base, files.ca)
         connections.close_all()
         say(f"starting {environment.default_workers()} workers")
-        listen(listener)
+        for bound in (listener, *of_tenants.values()):
+            listen(bound)
         self.workers = Workers(
-            listener, environment.default_workers(), environment.number("HUNG_AFTER_SECONDS", 6)
+            listener,
+            environment.default_workers(),
+            environment.number("HUNG_AFTER_SECONDS", 6),
+            of_tenants,
         )
         cleanup.callback(
             self.workers.stop,

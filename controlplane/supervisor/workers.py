@@ -16,6 +16,7 @@ import socket
 import subprocess
 import tempfile
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
@@ -46,13 +47,15 @@ class _Slot:
 
 @dataclass(slots=True)
 class Workers:
-    """count processes on the listener, which share a board (`apiserver.watch.board`). hung_after:
-    seconds of silence after which a worker is killed and replaced, 0: never (one that has not been
-    heard yet gets at least `_START_WITHIN`). Call `tend` often."""
+    """count processes on the listener and on those of single tenants (of_tenants: by name), which
+    share a board (`apiserver.watch.board`). hung_after: seconds of silence after which a worker is
+    killed and replaced, 0: never (one that has not been heard yet gets at least `_START_WITHIN`).
+    Call `tend` often."""
 
     listener: socket.socket
     count: int
     hung_after: float = 0.0
+    of_tenants: Mapping[str, socket.socket] = field(default_factory=dict)
     slots: list[_Slot] = field(default_factory=list)
     board: IO[bytes] = field(default_factory=tempfile.TemporaryFile)
 
@@ -116,11 +119,14 @@ class Workers:
 
     def _spawn(self) -> tuple[subprocess.Popen[bytes], Pulse]:
         fd, board = self.listener.fileno(), self.board.fileno()
+        more = {tenant: listener.fileno() for tenant, listener in self.of_tenants.items()}
         pulse, beats = Pulse.pipe()
         try:
             process = subprocess.Popen(  # noqa: S603
-                environment.command("serve", "--fd", str(fd)),
-                pass_fds=[fd, board, beats],
+                environment.command(
+                    "serve", "--fd", str(fd), *(f"--tenant-fd={t}={n}" for t, n in more.items())
+                ),
+                pass_fds=[fd, board, beats, *more.values()],
                 env={**os.environ, "POLYPLANE_BOARD_FD": str(board), VARIABLE: str(beats)},
                 stdin=subprocess.DEVNULL,
                 # Ctrl-C at the terminal reaches the supervisor, which decides the order

@@ -1,0 +1,4 @@
+"""Tenants and operators' tokens: `service` and `tokens` write them, `directory` answers requests.
+
+`names` and `expiry` say what is allowed. Defaults of all limits: `service.DEFAULTS`.
+"""

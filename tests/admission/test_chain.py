@@ -51,6 +51,21 @@ async def test_another_run_begins_anew() -> None:
     assert [again for again, _ in plugin.seen] == [False, True, False]
 
 
+async def test_who_is_concerned_is_asked_once_for_each_sort_of_requests() -> None:
+    plugin, asked = Counting(), list[str]()
+    handles = plugin.handles
+
+    def asking(attributes: Attributes) -> bool:
+        asked.append(attributes.operation)
+        return handles(attributes)
+
+    plugin.handles = asking  # type: ignore[method-assign]
+    chain = Chain([plugin])
+    for operation in ("CREATE", "UPDATE", "CREATE", "UPDATE"):
+        await chain.admit(request(operation=operation), NOBODY)
+    assert (len(plugin.seen), asked) == (2, ["CREATE", "UPDATE"])
+
+
 def test_what_is_told_twice_is_kept_once() -> None:
     attributes = request()
     for _ in range(2):

@@ -15,7 +15,17 @@ from pathlib import Path
 
 import uvloop
 
-from tests.benchmarks import caches, cel, definitions, policies, reads, tenants, watches, writes
+from tests.benchmarks import (
+    audit,
+    caches,
+    cel,
+    definitions,
+    policies,
+    reads,
+    tenants,
+    watches,
+    writes,
+)
 from tests.benchmarks.bench import Bench
 from tests.benchmarks.result import Result, table
 from tests.benchmarks.wrk import WRK
@@ -27,6 +37,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "list-500": reads.list_500,
     "list-5000": reads.list_5000,
     "create": writes.create,
+    "create-audit": audit.create,
     "create-policies": policies.create,
     "update": writes.update,
     "merge-patch": writes.merge_patch,
@@ -53,6 +64,8 @@ def run(names: Sequence[str], seconds: float, *, clients: int = 0) -> list[Resul
     bench = Bench(folder, seconds, say)
     bench.clients = clients or bench.clients
     results: list[Result] = []
+    if "create-audit" in names:
+        audit.prepare(bench)
     try:
         say(f"starting a server of {bench.workers} workers in {folder}")
         bench.start()

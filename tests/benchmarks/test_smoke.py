@@ -13,7 +13,7 @@ def test_every_benchmark_measures_something(monkeypatch) -> None:
     tiny = {
         **{
             name: main.BENCHMARKS[name]
-            for name in ("get", "create", "update", "merge-patch", "apply")
+            for name in ("get", "create", "create-audit", "update", "merge-patch", "apply")
         },
         "create-policies": lambda bench: policies.create(bench, 2),
         "watch": lambda bench: watches.fanout(bench, 3),
@@ -28,7 +28,7 @@ def test_every_benchmark_measures_something(monkeypatch) -> None:
     assert len(results) == len(tiny) + 2, "those of watches and definitions have two lines"
     assert all(r.value > 0 for r in results)
     compared = [r for r in results if r.yardstick]
-    assert len(compared) == 8
+    assert len(compared) == 9
     assert all(0 < (r.ratio or 0) < 100 for r in compared)
     json.dumps([r.as_json() for r in results])
 

@@ -25,6 +25,7 @@ from tests.support.admissionhooks import (
     entry,
 )
 from tests.support.installation import Installation, eventually, free_port
+from tests.support.waiting import PATIENCE
 from tests.support.webhooks import authority, certificate, webhook
 
 pytestmark = pytest.mark.slow
@@ -99,13 +100,13 @@ def operator(installation: Installation, directory: Path) -> Iterator[None]:
         stderr=subprocess.DEVNULL,
     )
     try:
-        eventually(lambda: all(_webhooks(installation, kind) for kind in KINDS), 60)
+        eventually(lambda: all(_webhooks(installation, kind) for kind in KINDS))
         probe = configmap("probe")  # it writes them before it listens
-        eventually(lambda: installation.request("POST", f"{MAPS}?dryRun=All", probe)[0] == 201, 30)
+        eventually(lambda: installation.request("POST", f"{MAPS}?dryRun=All", probe)[0] == 201)
         yield
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(PATIENCE)
 
 
 def _webhooks(installation: Installation, kind: str) -> Any:

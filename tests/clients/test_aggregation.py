@@ -22,6 +22,7 @@ from tests.support.apiservers import (
 )
 from tests.support.installation import Installation, eventually
 from tests.support.kubectl import PROGRAM, Kubectl
+from tests.support.waiting import PATIENCE
 
 pytestmark = [
     pytest.mark.slow,
@@ -72,11 +73,11 @@ def running() -> Iterator[ApiServer]:
     thread = threading.Thread(target=lambda: loop.run_until_complete(serve()))
     thread.start()
     try:
-        assert started.wait(20)
+        assert started.wait(PATIENCE)
         yield made[0]
     finally:
         loop.call_soon_threadsafe(stop.set)
-        thread.join(20)
+        thread.join(PATIENCE)
         loop.close()
 
 
@@ -89,7 +90,7 @@ def test_kubectl_reads_and_watches_through_it(
         for path, body in server.objects("shop"):
             code, answer = installation.request("POST", f"/clusters/demo{path}", body)
             assert code == 201, answer
-        kubectl("wait", "apiservice", NAME, "--for=condition=Available", "--timeout=80s")
+        kubectl("wait", "apiservice", NAME, "--for=condition=Available", "--timeout=240s")
         eventually(lambda: "things" in kubectl("api-resources", f"--api-group={GROUP}"))
         assert "one" in kubectl("get", "things", "-n", "shop")
         assert kubectl.get("thing", "one", "-n", "shop") == THING

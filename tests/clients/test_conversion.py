@@ -106,4 +106,4 @@ async def test_a_life_in_two_versions(installation: Installation) -> None:
     done = await manage(installation, "migrate_storage", "--resource", "widgets.example.com")
     assert done.returncode != 0 and "ns/a failed" in done.stderr and "Traceback" not in done.stderr
     assert await specs(installation, "v2") == [{"address": "h:1", "replicas": 4}]
-    await ok(installation, "delete", "crd", "widgets.example.com", "--timeout=80s")
+    await ok(installation, "delete", "crd", "widgets.example.com", "--timeout=240s")

@@ -15,6 +15,7 @@ import pytest
 
 from tests.support.installation import Installation
 from tests.support.kubectl import PROGRAM, Kubectl, config_map
+from tests.support.waiting import PATIENCE
 
 pytestmark = [
     pytest.mark.slow,
@@ -269,7 +270,7 @@ def test_wait_ends_when_the_condition_holds(kubectl: Kubectl, ns: str) -> None:
     kubectl("create", "cm", "slow", "-n", ns, "--from-literal=state=begun")
     waiting = subprocess.Popen(
         kubectl.command(
-            "wait", "cm/slow", "-n", ns, "--for=jsonpath={.data.state}=done", "--timeout=80s"
+            "wait", "cm/slow", "-n", ns, "--for=jsonpath={.data.state}=done", "--timeout=240s"
         ),
         env=kubectl.env,
         stdout=subprocess.PIPE,
@@ -278,7 +279,7 @@ def test_wait_ends_when_the_condition_holds(kubectl: Kubectl, ns: str) -> None:
     time.sleep(0.5)
     assert waiting.poll() is None
     kubectl("patch", "cm", "slow", "-n", ns, "--type=merge", "-p", '{"data":{"state":"done"}}')
-    assert waiting.communicate(timeout=90)[0] == "configmap/slow condition met\n"
+    assert waiting.communicate(timeout=PATIENCE)[0] == "configmap/slow condition met\n"
     assert "timed out waiting for the condition" in kubectl.refused(
         "wait", "cm/slow", "-n", ns, "--for=delete", "--timeout=1s"
     )
@@ -362,5 +363,5 @@ def test_two_contexts_see_different_worlds(kubectl: Kubectl, ns: str) -> None:
         )
         assert "configmap/unseen" not in list(names)
     assert "here" not in demo.config_maps(ns) and "seen" in demo.config_maps(ns)
-    demo("delete", "ns", ns, "--timeout=80s")
+    demo("delete", "ns", ns, "--timeout=240s")
     assert kubectl.config_maps(ns) == {"here", "unseen"}

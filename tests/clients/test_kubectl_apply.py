@@ -371,7 +371,7 @@ def test_real_definitions_are_applied_by_one_and_by_another(kubectl: Kubectl, pr
     kubectl(
         "wait",
         "--for=condition=Established",
-        "--timeout=80s",
+        "--timeout=240s",
         *(f"crd/{d['metadata']['name']}" for d in wanted),
     )
     before = {d["metadata"]["name"]: d for d in _crds(kubectl, wanted)}
@@ -424,7 +424,7 @@ def test_atomic_lists_of_a_route_have_an_owner_each(kubectl: Kubectl, ns: str) -
     kubectl(
         "wait",
         "--for=condition=Established",
-        "--timeout=80s",
+        "--timeout=240s",
         "crd/httproutes.gateway.networking.k8s.io",
     )
     version = "gateway.networking.k8s.io/v1"

@@ -62,7 +62,7 @@ def test_delete_in_the_foreground_takes_dependents_first(kubectl: Kubectl, ns: s
     kubectl(
         "patch", "cm", "child-1", "-n", ns, "--type=merge", "-p", '{"metadata":{"finalizers":null}}'
     )
-    kubectl("wait", "cm/owner", "-n", ns, "--for=delete", "--timeout=80s")
+    kubectl("wait", "cm/owner", "-n", ns, "--for=delete", "--timeout=240s")
     assert kubectl.config_maps(ns) == set()
 
 
@@ -81,6 +81,6 @@ def test_delete_by_label_all_and_namespace(kubectl: Kubectl) -> None:
     assert 'secret "a" deleted' in kubectl("delete", "secret", "-l", "x=y", "-n", "doomed")
     assert kubectl("delete", "secret", "--all", "-n", "doomed").count("deleted") == 2
     kubectl("create", "cm", "rest", "-n", "doomed")
-    kubectl("delete", "ns", "doomed", "--timeout=80s")  # waits until it is gone
+    kubectl("delete", "ns", "doomed", "--timeout=240s")  # waits until it is gone
     assert 'namespaces "doomed" not found' in kubectl.refused("get", "ns", "doomed")
     assert kubectl("delete", "ns", "doomed", "--ignore-not-found") == ""

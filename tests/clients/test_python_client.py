@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from tests.support.installation import Installation, eventually
+from tests.support.waiting import PATIENCE
 
 with warnings.catch_warnings():
     warnings.simplefilter("ignore")  # of the package's own imports
@@ -121,7 +122,7 @@ class Writers:
         def both() -> bool:
             return bool(self.errors) or (self.deleted > deleted and self.changed > changed)
 
-        eventually(both, 120)
+        eventually(both)
 
     def __enter__(self) -> Writers:
         for thread in self._threads:
@@ -131,7 +132,7 @@ class Writers:
     def __exit__(self, *_: object) -> None:
         self._stop.set()
         for thread in self._threads:
-            thread.join(30)
+            thread.join(PATIENCE)
         assert not self.errors, self.errors
 
 
@@ -300,8 +301,8 @@ def test_watch_goes_on_after_dropped_connections(
         for i in range(300):
             if i % 60 == 30:
                 target = len(expected)
-                eventually(lambda target=target: len(seen) >= target, 120)
-                eventually(proxy.cut, 120)
+                eventually(lambda target=target: len(seen) >= target)
+                eventually(proxy.cut)
             made = core.create_namespaced_config_map(ns, config_map(f"w-{i}"))
             expected.append(("ADDED", f"w-{i}", int(made.metadata.resource_version)))
             if i % 3 == 0:
@@ -311,8 +312,8 @@ def test_watch_goes_on_after_dropped_connections(
                 core.delete_namespaced_config_map(f"w-{i}", ns)
                 expected.append(("DELETED", f"w-{i}", 0))
         core.create_namespaced_config_map(ns, config_map("the-end"))
-        assert done.wait(120), (len(seen), len(expected), seen[-2:], errors[-1:])
-        follower.join(30)
+        assert done.wait(PATIENCE), (len(seen), len(expected), seen[-2:], errors[-1:])
+        follower.join(PATIENCE)
         assert proxy.connections > 5, "each cut made it come again"
     ours = [e for e in seen if e[1].startswith("w-")]
     assert not [e for e in errors if isinstance(e, ApiException)]

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 from cryptography import x509
 
+from apiserver.authn.clientca import NAME
 from controlplane import certificates
 from controlplane.datadir import DataDir
 from controlplane.errors import OperatorError
@@ -102,3 +103,23 @@ def test_operators_own_certificate_is_used_as_it_is(
     files = certificates.ensure(data)
     assert (files.certificate, files.ca) == (tmp_path / "crt", b"")
     assert not data.file("ca.crt").exists()
+
+
+def test_authorities_of_clients_must_be_there(
+    data: DataDir, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert certificates.client_cas() == ""
+    for content in (None, "nonsense"):
+        path = tmp_path / "clients.pem"
+        if content is not None:
+            path.write_text(content)
+        monkeypatch.setenv("POLYPLANE_CLIENT_CA_FILE", str(path))
+        with pytest.raises(OperatorError, match="has no certificates"):
+            certificates.ensure(data)
+    monkeypatch.delenv("POLYPLANE_CLIENT_CA_FILE")
+    ca = certificates.ensure(data).ca.decode()
+    path.write_text(ca)
+    monkeypatch.setenv("POLYPLANE_CLIENT_CA_FILE", str(path))
+    own, brought = certificates.client_authorities()
+    assert x509.load_der_x509_certificate(own).subject == NAME
+    assert x509.load_der_x509_certificate(brought) == x509.load_pem_x509_certificate(ca.encode())

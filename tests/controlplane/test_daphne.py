@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 
 from tests.support.installation import REPOSITORY, eventually, free_port
+from tests.support.waiting import PATIENCE
 
 TENANT = "daphne"
 NAMES = f"/clusters/{TENANT}/api/v1/namespaces/default/configmaps"
@@ -30,7 +31,7 @@ class Client:
         request = urllib.request.Request(
             self._base + path, data, {**sent, **headers}, method=method
         )
-        return urllib.request.urlopen(request, timeout=30)
+        return urllib.request.urlopen(request, timeout=PATIENCE)
 
     def __call__(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
         try:
@@ -68,14 +69,13 @@ def daphne(postgres: str, tmp_path_factory: pytest.TempPathFactory) -> Iterator[
         eventually(
             lambda: (
                 process.poll() is not None or client("GET", f"/clusters/{TENANT}/readyz")[0] == 200
-            ),
-            60,
+            )
         )
         assert process.poll() is None, log.read_text()
         yield client
     finally:
         process.terminate()
-        process.wait(30)
+        process.wait(PATIENCE)
 
 
 def config_map(name: str) -> dict[str, Any]:

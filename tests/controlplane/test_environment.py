@@ -106,7 +106,8 @@ def test_every_setting_is_known_and_documented() -> None:
 
 
 def test_no_known_setting_is_unused() -> None:
-    inside = {"DATA_DIR", "LOG_LEVEL", "WORKERS"}  # read by functions of environment.py
+    # read by functions of environment.py
+    inside = {"DATA_DIR", "LOG_LEVEL", "TENANT_PORTS", "WORKERS"}
     names = {
         n.removesuffix("_FILE") if n.endswith(("URL_FILE", "SECRET_KEY_FILE")) else n
         for n in environment.NAMES
@@ -142,3 +143,33 @@ def test_flags_tell_every_setting_and_no_secret(monkeypatch: pytest.MonkeyPatch)
         "",
     )
     assert len(flags) == len(environment.NAMES) - 2
+
+
+def test_tenant_ports(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert environment.tenant_ports() == {}
+    monkeypatch.setenv("POLYPLANE_TENANT_PORTS", " acme=7001, bolt-2=443,")
+    assert environment.tenant_ports() == {"acme": 7001, "bolt-2": 443}
+
+
+@pytest.mark.parametrize(
+    ("raw", "problem"),
+    [
+        ("acme", "'acme' is no tenant and port"),
+        ("=7001", "'=7001' is no tenant and port"),
+        ("Acme=7001", "is no tenant and port"),
+        ("acme=", "is no tenant and port"),
+        ("acme=0", "is no tenant and port"),
+        ("acme=65536", "is no tenant and port"),
+        ("acme=\u0661", "is no tenant and port"),
+        ("acme=1,acme=2", "tenant acme has two ports"),
+        ("acme=1,bolt=1", "port 1 has two tenants"),
+        ("acme=6443", "port 6443 is that of all tenants"),
+    ],
+)
+def test_tenant_ports_refuse_anything_else(
+    monkeypatch: pytest.MonkeyPatch, raw: str, problem: str
+) -> None:
+    monkeypatch.delenv("POLYPLANE_PORT", raising=False)
+    monkeypatch.setenv("POLYPLANE_TENANT_PORTS", raw)
+    with pytest.raises(OperatorError, match=problem):
+        environment.tenant_ports()

@@ -7,7 +7,13 @@ import base64
 import pytest
 import yaml
 
-from controlplane.kubeconfig import kubeconfig, merge, server_of
+from controlplane.kubeconfig import (
+    kubeconfig,
+    merge,
+    server_of,
+    tenant_host_url,
+    tenant_port_url,
+)
 
 
 def test_one_context_per_tenant_with_the_ca_inside() -> None:
@@ -53,8 +59,22 @@ def test_no_address_is_read_out_of_other_files(text: str) -> None:
     ],
 )
 def test_a_host_names_the_tenant_where_there_is_a_domain(base: str, server: str) -> None:
-    config = yaml.safe_load(kubeconfig(base, b"", ["demo"], "admin", "secret", "t.example.com"))
+    own = tenant_host_url(base, "demo", "t.example.com")
+    assert own == server
+    config = yaml.safe_load(kubeconfig(base, b"", ["demo"], "admin", "secret", own))
     assert config["clusters"][0]["cluster"] == {"server": server}
+
+
+@pytest.mark.parametrize(
+    ("base", "server"),
+    [
+        ("https://127.0.0.1:6443", "https://127.0.0.1:7001"),
+        ("https://api.example.com", "https://api.example.com:7001"),
+        ("https://[::1]:6443", "https://[::1]:7001"),
+    ],
+)
+def test_a_port_names_the_tenant_that_has_one(base: str, server: str) -> None:
+    assert tenant_port_url(base, 7001) == server
 
 
 def test_merge_keeps_the_users_entries_and_repeats_harmlessly() -> None:

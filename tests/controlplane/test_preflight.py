@@ -41,6 +41,13 @@ def up(data: Path, **environment: str) -> subprocess.CompletedProcess[str]:
         ),
         ("DATABASE_URL_FILE", "/nowhere/url", "DATABASE_URL_FILE=/nowhere/url cannot be read"),
         ("POLYPLANE_BIND", "203.0.113.7", "The address 203.0.113.7:"),
+        (
+            "POLYPLANE_ADMISSION_CONTROL_CONFIG_FILE",
+            "/nowhere/admission.yaml",
+            "admission.yaml cannot be read: No such file",
+        ),
+        ("POLYPLANE_ENABLE_ADMISSION_PLUGINS", "PodSecurty", 'there is no plugin "PodSecurty"'),
+        ("POLYPLANE_ENABLE_ADMISSION_PLUGINS", "EventRateLimit", "has no configuration"),
     ],
 )
 def test_what_cannot_work_is_named_with_its_fix_and_leaves_nothing(

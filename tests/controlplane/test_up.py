@@ -137,7 +137,7 @@ def test_killed_postgresql_comes_back_by_itself(running: Installation) -> None:
 
 def test_sigterm_ends_open_watches_and_every_process(running: Installation) -> None:
     assert running.process is not None
-    connection = running.connect(timeout=30)
+    connection = running.connect()
     connection.request(
         "GET", "/api/v1/namespaces?watch=true", headers={"Authorization": f"Bearer {running.token}"}
     )
@@ -200,7 +200,7 @@ def test_killed_make_takes_the_supervisor_along(made: Installation, tmp_path: Pa
         make = subprocess.Popen(
             ["sh", "-c", command], env=made.env, stdout=out, stderr=subprocess.STDOUT
         )
-    eventually(lambda: "Ctrl-C stops it" in made.output(), 60)
+    eventually(lambda: "Ctrl-C stops it" in made.output())
     supervisor = int((tmp_path / "pid").read_text())
     children = descendants(supervisor)
     make.kill()

@@ -27,7 +27,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
         installation.process = subprocess.Popen(
             command, env=installation.env, stdout=out, stderr=subprocess.STDOUT, text=True
         )
-    eventually(lambda: "Ctrl-C stops it" in installation.output(), 120)
+    eventually(lambda: "Ctrl-C stops it" in installation.output())
     yield installation
     installation.stop()
 

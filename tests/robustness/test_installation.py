@@ -174,7 +174,7 @@ class Load:
     def goes_on(self) -> None:
         """Waits until each writer could have been answered again."""
         so_far = len(self.acknowledged)
-        eventually(lambda: len(self.acknowledged) > so_far + 100, 60)
+        eventually(lambda: len(self.acknowledged) > so_far + 100)
 
     def check(self) -> None:
         """Every acknowledged object is there, under the version that was told, and no version was

@@ -19,6 +19,8 @@ from typing import Any
 
 import yaml
 
+from tests.support.waiting import PATIENCE
+
 REPOSITORY = Path(__file__).resolve().parents[2]
 MANAGE = [sys.executable, str(REPOSITORY / "manage.py")]
 
@@ -29,7 +31,7 @@ def free_port() -> int:
         return int(s.getsockname()[1])
 
 
-def eventually(what: Callable[[], Any], within: float = 120.0) -> Any:
+def eventually(what: Callable[[], Any], within: float = PATIENCE) -> Any:
     deadline = time.monotonic() + within
     while True:
         with suppress(OSError, http.client.HTTPException):
@@ -87,8 +89,7 @@ class Installation:
         if ready:
             try:
                 eventually(
-                    lambda: "Ctrl-C stops it" in self.output() or self.process.poll() is not None,
-                    60,
+                    lambda: "Ctrl-C stops it" in self.output() or self.process.poll() is not None
                 )
             except AssertionError:
                 self.stop()
@@ -100,7 +101,7 @@ class Installation:
     def stop(self, signum: signal.Signals = signal.SIGTERM) -> int:
         assert self.process is not None
         self.process.send_signal(signum)
-        return self.process.wait(60)
+        return self.process.wait(PATIENCE)
 
     def below(self, word: str) -> list[int]:
         """Direct and indirect children whose command line has the word."""
@@ -112,7 +113,7 @@ class Installation:
                     found.append(pid)
         return found
 
-    def connect(self, timeout: float = 60.0) -> http.client.HTTPSConnection:
+    def connect(self, timeout: float = PATIENCE) -> http.client.HTTPSConnection:
         context = ssl.create_default_context(cafile=str(self.data / "ca.crt"))
         return http.client.HTTPSConnection("127.0.0.1", self.port, context=context, timeout=timeout)
 
@@ -137,5 +138,9 @@ class Installation:
 
     def manage(self, *arguments: str, **env: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
-            [*MANAGE, *arguments], env=self.env | env, capture_output=True, text=True, timeout=120
+            [*MANAGE, *arguments],
+            env=self.env | env,
+            capture_output=True,
+            text=True,
+            timeout=PATIENCE,
         )

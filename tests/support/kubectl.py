@@ -17,6 +17,7 @@ from typing import Any, Self
 import yaml
 
 from tests.support.installation import eventually
+from tests.support.waiting import PATIENCE
 
 PROGRAM = shutil.which("kubectl")
 _NUMBERS = itertools.count(1)
@@ -37,7 +38,7 @@ class Watching:
         for line in self._process.stdout:
             self._lines.put(line.rstrip("\n"))
 
-    def line(self, within: float = 120.0) -> str:
+    def line(self, within: float = PATIENCE) -> str:
         """The next line; queue.Empty when none came in time (seconds)."""
         return self._lines.get(timeout=within)
 
@@ -88,7 +89,7 @@ class Kubectl:
             input=text,
             capture_output=True,
             text=True,
-            timeout=120,
+            timeout=PATIENCE,
         )
 
     def __call__(self, *arguments: str, stdin: Any = None, **env: str) -> str:

@@ -150,7 +150,7 @@ class World:
         self._count("items")
         return [copy.deepcopy(self.objects[uid]) for uid in uids if uid in self.objects]
 
-    async def delete_judged(self, tenant: Tenant, item: Item, policy: str) -> None:
+    async def delete_judged(self, tenant: Tenant, item: Item, policy: str, cause: str) -> None:
         self._meanwhile()
         self._count("delete")
         current = self.objects.get(item.uid)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Awaitable, Callable
 
-PATIENCE = 120.0
+PATIENCE = 300.0
 """Seconds after which something has not happened: for what never comes, not for what is slow."""
 
 

@@ -85,59 +85,26 @@ def _setter(loop: _Loop) -> Callable[[Frame, Any], None]:
 
 def _plan_quantifier(planner: Planner, e: Comprehension, loop: _Loop) -> Code:
     """all and exists: stop at the first element that settles the result; it absorbs errors of the
-    others."""
+    others, of which the first counts."""
     settles = e.macro == "exists"
     assert isinstance(e.step, Call)
     predicate = planner.body(e.step.args[1])
     condition = _EXISTS_CONDITION if settles else _ALL_CONDITION
-    cost, run = condition + 1 + predicate.cost, predicate.run
-    if not loop.second:
-        return Code(_quick_quantifier(loop, run, cost, settles, condition), cost=1)
-    slow = _slow_quantifier(loop, run, cost, settles, condition)
-    return Code(lambda f: slow(f, loop.elements(f), None), cost=1)
+    fold = _quantifier(loop, predicate.run, condition + 1 + predicate.cost, settles, condition)
+    return Code(fold, cost=1)
 
 
-def _quick_quantifier(loop: _Loop, run: Run, cost: int, settles: bool, condition: int) -> Run:
-    slot = loop.first
-    slow = _slow_quantifier(loop, run, cost, settles, condition)
+def _quantifier(loop: _Loop, run: Run, cost: int, settles: bool, condition: int) -> Run:
+    first, second, goes_on = loop.first, loop.second, not settles
 
     def fold(f: Frame) -> Any:
+        error: EvalError | None = None
         elements = iter(loop.elements(f))
         for element in elements:
-            f[slot] = element
-            f[0] += cost
-            if f[0] > f[1]:
-                over(f)
-            try:
-                value = run(f)
-            except EvalError as error:
-                return slow(f, elements, error)
-            if value is settles:
-                return _settled(f, elements, settles, condition)
-            if value is not (not settles):
-                return slow(f, elements, no_such_overload())
-        return not settles
-
-    return fold
-
-
-def _settled(f: Frame, elements: Iterable[Any], result: bool, condition: int) -> bool:
-    """The condition is looked at once more when there is another element."""
-    for _ in elements:
-        f[0] += condition
-        break
-    return result
-
-
-def _slow_quantifier(
-    loop: _Loop, run: Run, cost: int, settles: bool, condition: int
-) -> Callable[[Frame, Iterable[Any], EvalError | None], bool]:
-    store = _setter(loop)
-
-    def fold(f: Frame, elements: Iterable[Any], error: EvalError | None) -> bool:
-        elements = iter(elements)
-        for element in elements:
-            store(f, element)
+            if second:  # as `_setter`, without a call for each element
+                f[first], f[second] = element
+            else:
+                f[first] = element
             f[0] += cost
             if f[0] > f[1]:
                 over(f)
@@ -148,13 +115,21 @@ def _slow_quantifier(
                 continue
             if value is settles:
                 return _settled(f, elements, settles, condition)
-            if value is not (not settles):
+            if value is not goes_on:
                 error = error or no_such_overload()
         if error is not None:
             raise error
-        return not settles
+        return goes_on
 
     return fold
+
+
+def _settled(f: Frame, elements: Iterable[Any], result: bool, condition: int) -> bool:
+    """The condition is looked at once more when there is another element."""
+    for _ in elements:
+        f[0] += condition
+        break
+    return result
 
 
 def _plan_exists_one(planner: Planner, e: Comprehension, loop: _Loop) -> Code:

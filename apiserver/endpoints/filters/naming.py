@@ -1,5 +1,5 @@
-"""Which tenant a request means: the one that its path or its host names, else the one tenant that
-its certificate or its token is good in, else ``default``.
+"""Which tenant a request means: the one that its path, its host or its port names, else the one
+tenant that its certificate or its token is good in, else ``default``.
 
 What is named explicitly decides, and a token of another tenant is refused there. The token is only
 asked where nothing is named: clients that build URLs from host and port alone lose the prefix
@@ -11,7 +11,7 @@ nobody without a good token.
 
 from __future__ import annotations
 
-from apiserver.endpoints.request import SERVER_NAME, ApiRequest
+from apiserver.endpoints.request import PORT_OF, SERVER_NAME, ApiRequest
 from apiserver.endpoints.server import Server
 from apiserver.errors import BadRequest
 from apiserver.golang.strconv import go_quote
@@ -19,10 +19,14 @@ from apiserver.request import DEFAULT_TENANT
 
 
 async def tenant_name(server: Server, request: ApiRequest, secret: str) -> str:
-    """``secret``: the bearer token, "" without one. Raises BadRequest where path, host and the
-    server name of TLS do not name the same tenant."""
+    """``secret``: the bearer token, "" without one. Raises BadRequest where path, host, port and
+    the server name of TLS do not name the same tenant."""
     if server.tenant_domain:
-        _name_by_host(server.tenant_domain, request)
+        if sum(name == b"host" for name, _ in request.scope["headers"]) > 1:
+            raise BadRequest("too many Host headers")
+        _name_by(request, **_by_host(server.tenant_domain, request))
+    elif PORT_OF in (request.scope.get("extensions") or ()):
+        _name_by(request)
     if request.info.tenant:
         return request.info.tenant
     presented = request.presented
@@ -33,15 +37,18 @@ async def tenant_name(server: Server, request: ApiRequest, secret: str) -> str:
     return server.tokens.claimed_tenant(secret) or await server.directory.home(secret)
 
 
-def _name_by_host(domain: str, request: ApiRequest) -> None:
-    """Writes the tenant that the host names into the request's info."""
-    if sum(name == b"host" for name, _ in request.scope["headers"]) > 1:
-        raise BadRequest("too many Host headers")
-    names = {
-        "path": request.info.tenant,
+def _by_host(domain: str, request: ApiRequest) -> dict[str, str]:
+    server_name = (request.scope.get("extensions") or {}).get(SERVER_NAME, "")
+    return {
         "host": _below(domain, _host(request.header(b"host"))),
-        "TLS server name": _below(domain, request.scope.get("extensions", {}).get(SERVER_NAME, "")),
+        "TLS server name": _below(domain, server_name),
     }
+
+
+def _name_by(request: ApiRequest, **named_by: str) -> None:
+    """Writes the tenant that the connection and the host name into the request's info."""
+    port = (request.scope.get("extensions") or {}).get(PORT_OF, "")
+    names = {"path": request.info.tenant, "port": port, **named_by}
     named = {where: name for where, name in names.items() if name}
     if len(set(named.values())) > 1:
         said = ", ".join(f"the {where} names {go_quote(name)}" for where, name in named.items())

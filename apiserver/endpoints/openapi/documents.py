@@ -21,9 +21,11 @@ from urllib.parse import quote
 
 import orjson
 
+from apiserver.aggregation.swagger import Swagger
 from apiserver.codec import openapi_pb, openapi_v3_pb
 from apiserver.endpoints.openapi import definitions, render
 from apiserver.endpoints.openapi.definitions import Node
+from apiserver.endpoints.openapi.merged import merge
 from apiserver.endpoints.openapi.operations import (
     META,
     Builder,
@@ -168,14 +170,17 @@ def _builtin_v2(resources: tuple[Resource, ...]) -> Part:
     return Part(paths, schemas, size + more)
 
 
-def build_v2(resources: Resources, version: str) -> Document:
+def build_v2(resources: Resources, version: str, others: Sequence[Swagger] = ()) -> Document:
+    """``others``: what other servers of the tenant add."""
     built_in = _builtin_v2(tuple(r for r in resources if r.has_routes))
     paths, schemas = {**built_in.paths}, {**built_in.schemas}
     for resource, served in served_versions([r for r in resources if not r.has_routes]):
         part = part_of(resource, served, v2=True)
         paths |= part.paths
         schemas |= part.schemas
-    return _encoded(render.v2_document(paths, schemas, version))
+    document = render.v2_document(paths, schemas, version)
+    merge(document, others)
+    return _encoded(document)
 
 
 # --- keeping --------------------------------------------------------------------------------------
@@ -247,15 +252,19 @@ class Documents:
             asker, plain.tag, lambda: Document(make(orjson.loads(plain.body)), plain.tag)
         )
 
-    async def v2(self, asker: Asker, resources: Resources) -> Document:
+    async def v2(
+        self, asker: Asker, resources: Resources, others: Sequence[Swagger] = ()
+    ) -> Document:
+        """``others``: what other servers of the tenant add."""
         asked = tuple(resources)
-        return await self._v2.get(
-            asker, tuple(map(identity, asked)), lambda: build_v2(asked, self._version)
-        )
+        key = (tuple(map(identity, asked)), tuple(other.tag for other in others))
+        return await self._v2.get(asker, key, lambda: build_v2(asked, self._version, others))
 
-    async def v2_binary(self, asker: Asker, resources: Resources) -> Document:
+    async def v2_binary(
+        self, asker: Asker, resources: Resources, others: Sequence[Swagger] = ()
+    ) -> Document:
         """In protobuf."""
-        plain = await self.v2(asker, resources)
+        plain = await self.v2(asker, resources, others)
         make = openapi_pb.encode_document
         return await self._v2_binary.get(
             asker, plain.tag, lambda: Document(make(orjson.loads(plain.body)), plain.tag)

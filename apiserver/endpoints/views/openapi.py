@@ -78,7 +78,9 @@ async def _v2(server: Server, request: ApiRequest) -> HttpResponse:
         return _bare(406)
     media_type, make = _V2[accepted]
     resources = server.registry.catalog.all(request.tenant)
-    document = await make(documents_of(server), _asker(request), resources)
+    aggregator = server.aggregator
+    more = await aggregator.swaggers(request.tenant) if aggregator is not None else ()
+    document = await make(documents_of(server), _asker(request), resources, more)
     return _answer(request, document, media_type)
 
 

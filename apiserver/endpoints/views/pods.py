@@ -54,11 +54,11 @@ class PodView(ResourceView):
     them."""
 
     def sibling(self, group: str, resource: str, name: str, subresource: str = "") -> Scope:
-        found = self.registry.catalog.find(self.scope.tenant, group, resource)
-        assert found is not None, f"{resource} are built in"
-        served = found.versions[found.storage_version]
+        sibling = self.registry.catalog.find(self.scope.tenant, group, resource)
+        assert sibling is not None, f"{resource} are built in"
+        served = sibling.versions[sibling.storage_version]
         return replace(
-            self.scope, resource=found, served=served, name=name, subresource=subresource
+            self.scope, resource=sibling, served=served, name=name, subresource=subresource
         )
 
     async def pod(self) -> Object:

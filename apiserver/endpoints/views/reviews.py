@@ -48,8 +48,20 @@ class ReviewView(ResourceView):
         review = await by_size(
             asker, lambda: parser.parse(BytesIO(data), parser.media_type, request.parser_context)
         )
-        answer = await self._answer(review)
+        answer = await self._answer(await by_size(asker, lambda: self._managed(review)))
         return encode.object_response(self.request, self.scope, kind, Stored.of_object(answer), 201)
+
+    def _managed(self, review: Object) -> Object:
+        """Who asks owns the question: it is shown by the reviews that answer with what was sent."""
+        options = WriteOptions.parse(self.request.query, "CreateOptions")
+        scope = self.scope
+        return self.registry.manager(scope.resource).update(
+            None,
+            review,
+            self.manager(options),
+            api_version=scope.gvk.api_version,
+            now=scope.now,
+        )
 
     async def _answer(self, review: Object) -> Object:
         resource, user = self.scope.resource.resource, self.scope.user
@@ -80,9 +92,9 @@ class ReviewView(ResourceView):
     async def _token_review(self, review: Object) -> Object:
         token, audiences = token_of(review), review["spec"].get("audiences") or ()
         try:
-            found = await identify(self.server, self.request.tenant, token, audiences)
+            identity = await identify(self.server, self.request.tenant, token, audiences)
         except Refused as e:
             return token_review(review, None, error=f"[{_INVALID}, {e}]")
-        if found is None:
+        if identity is None:
             return token_review(review, None, error=_INVALID)
-        return token_review(review, found.user, found.audiences)
+        return token_review(review, identity.user, identity.audiences)

@@ -237,9 +237,19 @@ class CustomResource(Resource):
     def decode(
         self, served: ServedVersion, value: Any, empties: list[Empty] | None = None
     ) -> tuple[Object, list[str]]:
+        return self._decode(served, value)
+
+    def decode_merged(
+        self, served: ServedVersion, value: Any, empties: list[Empty] | None = None
+    ) -> tuple[Object, list[str]]:
+        return self._decode(served, value, merged=True)
+
+    def _decode(
+        self, served: ServedVersion, value: Any, *, merged: bool = False
+    ) -> tuple[Object, list[str]]:
         obj: Object = whole_numbers(value)
         schema = self._claimed_schema(served, obj)
-        unknown = decode_custom(schema, obj)
+        unknown = decode_custom(schema, obj, merged=merged)
         if schema is not None:
             apply_defaults(schema, obj)
         return obj, unknown

@@ -147,6 +147,8 @@ def default_spec(spec: Object) -> None:
             condition["status"] = condition.get("status") or "True"
     if spec.get("podReplacementPolicy") is None:
         spec["podReplacementPolicy"] = "TerminatingOrFailed" if policy is None else "Failed"
+    if spec.get("manualSelector") is None:
+        spec["manualSelector"] = False
 
 
 def _labels_from_template(obj: Object) -> None:

@@ -19,7 +19,7 @@ DROP FUNCTION IF EXISTS pp_commit(
 class Migration(migrations.Migration):
     dependencies: ClassVar = [("storage", "0003_event_ttl")]
 
-    functions: ClassVar = "52862a96e1162a51"
+    functions: ClassVar = "0792f1be257a8fa7"
     """sql.digest() of what this migration was made for."""
 
     operations: ClassVar = [

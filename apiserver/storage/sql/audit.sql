@@ -1,12 +1,15 @@
 -- The audit log beside the commit: entries of what made no version, and the days that are kept.
 
 -- Many entries in one statement; the arrays hold one each at the same place, as in audit_tables.sql.
--- They may be of any tenants (p_tenant: NULL for none).
+-- They may be of any tenants (p_tenant: NULL for none); what the caller's transaction sees of them
+-- afterwards is what it saw before.
 CREATE OR REPLACE FUNCTION pp_audit(
     p_tenant bigint[], p_at timestamptz[], p_user text[], p_verb text[], p_code bigint[],
     p_group text[], p_resource text[], p_namespace text[], p_name text[], p_data text[]
 ) RETURNS void
 LANGUAGE plpgsql AS $$
+DECLARE
+    v_seen text := coalesce(current_setting('polyplane.tenant', true), '');
 BEGIN
     PERFORM set_config('polyplane.tenant', 'all', true);
     INSERT INTO audit_entries (
@@ -16,6 +19,7 @@ BEGIN
         FROM unnest(
             p_tenant, p_at, p_user, p_verb, p_code, p_group, p_resource, p_namespace, p_name, p_data
         ) AS entry (t, a, u, v, c, g, r, s, n, d);
+    PERFORM set_config('polyplane.tenant', v_seen, true);
 END
 $$;
 

@@ -50,7 +50,8 @@ DECLARE
     v_logged bigint := 0;
     v_hour bigint;
     v_hour_bytes bigint;
-    v_versions bigint[];
+    -- by the places of p_operation; NULL for a write that was refused
+    v_versions bigint[] := array_fill(NULL::bigint, ARRAY[array_length(p_operation, 1)]);
     -- of the write that is looked at
     v_size integer;
     v_old_size integer;

@@ -10,7 +10,7 @@ import yaml
 from controlplane import certificates, environment
 from controlplane.datadir import DataDir
 from controlplane.errors import OperatorError
-from controlplane.kubeconfig import kubeconfig, server_of
+from controlplane.kubeconfig import kubeconfig, server_of, tenant_host_url, tenant_port_url
 from controlplane.management.output import PolyplaneCommand, add_output
 from controlplane.supervisor.initialise import ADMIN, KUBECONFIG, MASTERS
 from controlplane.supervisor.supervisor import base_url
@@ -45,7 +45,13 @@ class Command(PolyplaneCommand):
             default="",
             help="address that clients use; default: where the server was started last",
         )
-        parser.add_argument(
+        own = parser.add_mutually_exclusive_group()
+        own.add_argument(
+            "--by-port",
+            action="store_true",
+            help="the port that POLYPLANE_TENANT_PORTS gives the tenant, likewise",
+        )
+        own.add_argument(
             "--by-host",
             action="store_true",
             help=(
@@ -57,12 +63,15 @@ class Command(PolyplaneCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         data = DataDir.from_environment()
         domain = _domain() if options["by_host"] else ""
+        port = _port(options["tenant"]) if options["by_port"] else 0
         tenant = service.get_tenant(options["tenant"])
         new = _token(tenant, options)
         self.stderr.write(tokens.describe(new.token))
         base = options["server"].rstrip("/") or _started_at(data) or base_url()
         ca = certificates.ensure(data).ca
-        text = kubeconfig(base, ca, [tenant.name], new.token.user, new.secret, domain)
+        own = tenant_host_url(base, tenant.name, domain) if domain else ""
+        own = tenant_port_url(base, port) if port else own
+        text = kubeconfig(base, ca, [tenant.name], new.token.user, new.secret, own)
         self.print(options, yaml.safe_load(text), text.rstrip("\n"))
 
 
@@ -72,6 +81,15 @@ def _domain() -> str:
     raise OperatorError(
         "--by-host: hosts name no tenants here.",
         "set POLYPLANE_TENANT_DOMAIN, for the server too, and let *.DOMAIN lead to it.",
+    )
+
+
+def _port(tenant: str) -> int:
+    if port := environment.tenant_ports().get(tenant):
+        return port
+    raise OperatorError(
+        f"--by-port: tenant {tenant} has no port of its own.",
+        f"set POLYPLANE_TENANT_PORTS={tenant}=7001, for the server too, and start it again.",
     )
 
 

@@ -83,7 +83,6 @@ async def test_a_tenant_without_bindings_reads_no_policies(
 
     monkeypatch.setattr("admission.policy.hooks._read", fail)
     monkeypatch.setattr("admission.policy.plugin.plan", fail)
-    monkeypatch.setattr("admission.policy.mutating.plan", fail)
     await policies.made(configmap())
 
 

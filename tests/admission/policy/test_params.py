@@ -7,8 +7,12 @@ from typing import Any
 
 import pytest
 
+from admission.attributes import Served
 from admission.policy import dispatch
+from admission.policy.hooks import Binding
+from admission.policy.params import MOST_MISSING, Params
 from apiserver.kinds.apiextensions import conditions
+from apiserver.meta.gvk import GroupResource, GroupVersionKind, GroupVersionResource
 from apiserver.meta.objects import Object
 from apiserver.registry.core import CacheLookup
 from tests.admission.policy.policies import (
@@ -205,3 +209,29 @@ async def test_bindings_that_select_alike_look_once(
     selections.clear()
     await policies.made(SECRET, SECRETS)
     assert len(selections) == 1
+
+
+async def test_the_database_is_asked_for_few_missing_parameters() -> None:
+    class Nothing:
+        def __init__(self) -> None:
+            self.asked: list[bool] = []
+
+        async def convert(self, obj: Object, *_: Any) -> Object:
+            return obj
+
+        async def get(
+            self, resource: GroupResource, namespace: str, name: str, *, fresh: bool = False
+        ) -> Object | None:
+            self.asked.append(fresh)
+            return None
+
+    lookup: Any = Nothing()
+    params = Params("n", lookup)
+    maps = GroupResource("", "configmaps")
+    kind = GroupVersionKind("", "v1", "ConfigMap")
+    served = Served(GroupVersionResource("", "v1", "configmaps"), kind, maps, True)
+    for i in range(100):
+        spec = {"paramRef": {"name": f"p{i}", "parameterNotFoundAction": "Allow"}}
+        assert await params.of(served, Binding({"spec": spec}, f"b{i}", "p", None), 1) == []
+    assert sum(lookup.asked) == MOST_MISSING
+    assert len(lookup.asked) == 100 + MOST_MISSING

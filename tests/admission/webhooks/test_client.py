@@ -217,7 +217,7 @@ async def test_names_that_never_answer_hold_up_their_tenant_alone(
 
     def slow(host: str, *_: Any, **__: Any) -> Any:
         if host.startswith("slow"):
-            end.wait(30)
+            end.wait(2 * PATIENCE)  # longer than anyone here waits for it
         return [(2, 1, 6, "", ("192.0.2.1", 0))]
 
     monkeypatch.setattr(names.socket, "getaddrinfo", slow)
@@ -229,6 +229,33 @@ async def test_names_that_never_answer_hold_up_their_tenant_alone(
     await asyncio.sleep(0)
     async with asyncio.timeout(PATIENCE):
         assert await resolver.resolve(2, "hooks.example") == ["192.0.2.1"]
+    assert not any(task.done() for task in held)
+    end.set()
+    await asyncio.gather(*held)
+    resolver.close()
+
+
+async def test_many_tenants_with_such_names_hold_up_nobody_else(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    end = threading.Event()
+
+    def slow(host: str, *_: Any, **__: Any) -> Any:
+        if host.startswith("slow"):
+            end.wait(60)
+        return [(2, 1, 6, "", ("192.0.2.1", 0))]
+
+    monkeypatch.setattr(names.socket, "getaddrinfo", slow)
+    monkeypatch.setattr(names, "_PATIENCE", 0.01)
+    resolver = names.Resolver()
+    held = [
+        asyncio.create_task(resolver.resolve(tenant, f"slow{i}.example"))
+        for tenant in range(names._AT_ONCE)
+        for i in range(3)
+    ]
+    await asyncio.sleep(0)
+    async with asyncio.timeout(PATIENCE):
+        assert await resolver.resolve(1000, "hooks.example") == ["192.0.2.1"]
     assert not any(task.done() for task in held)
     end.set()
     await asyncio.gather(*held)

@@ -15,12 +15,16 @@ from admission.attributes import Attributes as Admission
 from admission.chain import Chain
 from apiserver.audit.policy import Policy, parse
 from apiserver.audit.recorder import Recorder
+from apiserver.audit.trail import Trail
 from apiserver.authz.attributes import Attributes, Decision
 from apiserver.errors import Forbidden
+from apiserver.request import parse_request
 from apiserver.storage.auditlog import AuditLog
+from apiserver.storage.interface import ObjectKey
 from apiserver.storage.postgres import PostgresStore
 from apiserver.user import User
 from tests.support.api import TYPES, Api, serving
+from tests.support.auditrows import rows
 from tests.support.storage import create, key
 
 MAPS = "/api/v1/namespaces/ns/configmaps"
@@ -84,24 +88,6 @@ class World:
 
     async def head(self) -> int:
         return await self.store.head(self.api.tenant.id)
-
-
-async def rows(store: PostgresStore, tenant: int, **columns: Any) -> list[dict[str, Any]]:
-    where = " AND ".join(f"{name} = %s" for name in columns) or "true"
-
-    async def query(connection: Any) -> Any:
-        return await (
-            await connection.execute(
-                "SELECT resource_version, user_name, verb, code, api_group, resource, namespace, "
-                "name, data::text FROM audit_entries "
-                f"WHERE {where} ORDER BY at, resource_version",
-                list(columns.values()),
-            )
-        ).fetchall()
-
-    names = ("version", "user", "verb", "code", "group", "resource", "namespace", "name", "data")
-    found = await store.database.read_within(tenant, query)
-    return [dict(zip(names, row, strict=True)) | {"data": orjson.loads(row[-1])} for row in found]
 
 
 FULL = parse(
@@ -319,8 +305,27 @@ async def test_writes_that_come_together_are_told_apart(world: World) -> None:
     codes = await asyncio.gather(*map(one, range(30)))
     entries = await world.entries()
     assert sorted(codes) == [201] * 15 + [409] * 15 == sorted(e["code"] for e in entries)
-    made = [e for e in entries if e["version"]]
-    assert len({e["version"] for e in made}) == len({e["name"] for e in made}) == 15
+    made = {e["version"]: e["name"] for e in entries if e["version"]}
+    listed = (await world.api.ok("GET", MAPS, authorization="Bearer ann"))["items"]
+    stored = {int(o["metadata"]["resourceVersion"]): o["metadata"]["name"] for o in listed}
+    assert made == stored
+
+
+async def test_a_batch_whose_first_write_is_refused_keeps_entries_and_versions_together(
+    store: PostgresStore, tenant: int
+) -> None:
+    await store.write(tenant, create(key("a", "ns")))
+    blocker = asyncio.create_task(store.write(tenant, create(key("b", "ns"))))
+    await asyncio.sleep(0)  # while this one is committed the others gather
+    names = ("a", "c", "a", "d")
+    versions = await asyncio.gather(
+        *(store.write(tenant, create(key(name, "ns"))) for name in names), return_exceptions=True
+    )
+    await blocker
+    made = {e["version"]: e["name"] for e in await rows(store, tenant)}
+    assert {made[v] for v in versions if isinstance(v, int)} == {"c", "d"}
+    assert [made.get(v) for v in versions if isinstance(v, int)] == ["c", "d"]
+    assert len(made) == 4
 
 
 async def test_a_watch_begins_and_ends(full: World) -> None:
@@ -334,3 +339,22 @@ async def test_a_watch_begins_and_ends(full: World) -> None:
         "ResponseComplete",
     ]
     assert {verb for _, verb in stages} == {"watch"}
+
+
+def test_what_else_a_request_changes_goes_by_its_own_name_without_bodies() -> None:
+    info = parse_request("POST", "/api/v1/namespaces/ns/pods/p/eviction")
+    trail = Trail(FULL.rules[0].verdict, "default", info, User("ann"), audit_id="x")
+    budget = ObjectKey("policy", "poddisruptionbudgets", "ns", "budget")
+    pod = ObjectKey("", "pods", "ns", "p")
+    other, own = (
+        orjson.loads(trail.entry(k, "uid", 200, {}, {"metadata": {}}).data) for k in (budget, pod)
+    )
+    assert other["objectRef"] == {
+        "resource": "poddisruptionbudgets",
+        "namespace": "ns",
+        "name": "budget",
+        "uid": "uid",
+        "apiGroup": "policy",
+    }
+    assert "responseObject" not in other and "responseObject" in own
+    assert (own["objectRef"]["name"], own["objectRef"]["subresource"]) == ("p", "eviction")

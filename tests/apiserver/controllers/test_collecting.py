@@ -4,6 +4,7 @@ between a question and its answer."""
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from typing import Any, cast
 
 from apiserver.controllers import namespaces
@@ -35,7 +36,11 @@ class Pretended:
     async def get(self, tenant: Tenant, key: ObjectKey) -> Object | None:
         return self.objects.get(key.name)
 
-    async def delete(self, tenant: Tenant, key: ObjectKey, uid: str) -> bool:
+    async def deleted_by(self, tenant: int, key: ObjectKey, marked: datetime) -> str:
+        return "ann"
+
+    async def delete(self, tenant: Tenant, key: ObjectKey, uid: str, cause: str) -> bool:
+        assert cause == "deletion of namespace ns by ann"
         if key.name in self.forbidden:
             raise Forbidden(CONFIGMAPS, key.name, "a policy says so")
         self.deleted.append(key.name)

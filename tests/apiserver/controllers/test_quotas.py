@@ -13,12 +13,12 @@ from admission.chain import Chain
 from admission.plugins.resourcequota import ResourceQuota
 from apiserver.controllers import quotas
 from apiserver.controllers.manager import Controllers
-from apiserver.errors import Forbidden
+from apiserver.errors import AlreadyExists, Forbidden
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.objects import Object
 from apiserver.registry.quota import Quotas, sample
 from apiserver.registry.scope import Tenant
-from apiserver.storage.interface import ObjectKey
+from apiserver.storage.interface import ObjectKey, Write
 from apiserver.storage.postgres import PostgresStore
 from tests.support.definitionworker import Worker
 
@@ -98,6 +98,38 @@ async def test_what_is_deleted_may_be_used_again(counted: Worker) -> None:
     await counted.delete(CONFIGMAPS, "a")
     await until_used(counted, {"configmaps": "0"})
     await counted.create(CONFIGMAPS, {"metadata": {"name": "b"}})
+
+
+async def test_what_was_charged_for_nothing_is_given_back(counted: Worker) -> None:
+    await counted.create(QUOTAS, quota(configmaps="9"))
+    await counted.create(CONFIGMAPS, {"metadata": {"name": "a"}})
+    with pytest.raises(AlreadyExists):
+        await counted.create(CONFIGMAPS, {"metadata": {"name": "a"}})
+    assert await used(counted) == {"configmaps": "2"}
+    await until_used(counted, {"configmaps": "1"})
+
+
+async def test_a_write_whose_client_went_away_is_given_back(
+    counted: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await counted.create(QUOTAS, quota(configmaps="9"))
+    store, reached = counted.registry.store, asyncio.Event()
+    write = store.write
+
+    async def stuck(tenant: int, asked: Write) -> int:
+        if asked.key.resource == "configmaps":
+            reached.set()
+            await asyncio.Event().wait()
+        return await write(tenant, asked)
+
+    monkeypatch.setattr(store, "write", stuck)
+    task = asyncio.create_task(counted.create(CONFIGMAPS, {"metadata": {"name": "a"}}))
+    async with asyncio.timeout(60):
+        await reached.wait()
+    assert await used(counted) == {"configmaps": "1"}
+    task.cancel()
+    await asyncio.gather(task, return_exceptions=True)
+    await until_used(counted, {"configmaps": "0"})
 
 
 async def test_a_changed_limit_is_taken_over(counted: Worker) -> None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable
 
+import pytest
+
 from apiserver.controllers.turns import OF_ONE_TENANT, turns
+from apiserver.flow import lanes as lanes_module
 from apiserver.flow.lanes import Lanes
 
 NEVER = 1e9
@@ -86,6 +89,17 @@ async def test_a_quick_turn_leads_back() -> None:
     lanes._patience = NEVER
     await work.quick(1)
     assert 1 not in lanes._known_slow
+
+
+async def test_nobody_is_slow_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(lanes_module, "_SENTENCE", -1.0)
+    work = Work(Lanes(places=1, slow=0, of_one_tenant=5, patience=0.001))
+    (first,) = work.many(1)
+    await until(lambda: 1 in work.lanes._known_slow)
+    async with asyncio.timeout(60):
+        await work.quick(1)
+    work.go_on.set()
+    await first
 
 
 async def test_a_turn_that_is_cancelled_is_given_back() -> None:

@@ -15,7 +15,7 @@ import pytest
 from apiserver.authn.serviceaccounts import AccountTokens
 from apiserver.authz.attributes import Decision
 from apiserver.endpoints.entry import Entry
-from apiserver.endpoints.request import SERVER_NAME, Message
+from apiserver.endpoints.request import PORT_OF, SERVER_NAME, Message
 from apiserver.endpoints.server import Server
 from apiserver.user import User
 from tests.support.api import receive_of
@@ -149,6 +149,7 @@ async def ask(
     headers: list[tuple[str, str]],
     server_name: str = "",
     kind: str = "http",
+    port_of: str = "",
 ) -> list[Message]:
     async def make() -> Server:
         return of
@@ -165,7 +166,10 @@ async def ask(
         "raw_path": path.encode(),
         "query_string": b"",
         "headers": [(k.encode(), v.encode()) for k, v in headers],
-        "extensions": {SERVER_NAME: server_name} if server_name else {},
+        "extensions": {
+            **({SERVER_NAME: server_name} if server_name else {}),
+            **({PORT_OF: port_of} if port_of else {}),
+        },
     }
     received = {"type": "websocket.connect"} if kind == "websocket" else b""
     await Entry(make, cast(Any, None), cast(Any, None))(
@@ -205,6 +209,37 @@ async def test_without_a_domain_hosts_name_nobody(token: str) -> None:
         path = f"/clusters/{prefix}/openid/v1/jwks" if prefix else "/openid/v1/jwks"
         answer = reached(await ask(of, path, headers(token, host), f"acme.{DOMAIN}"))
         assert answer == expected(token, {prefix} - {""}), (prefix, host)
+
+
+@pytest.mark.parametrize("domain", ["", DOMAIN])
+@pytest.mark.parametrize("token", [ANONYMOUS, *TOKENS])
+async def test_a_port_names_its_tenant(token: str, domain: str) -> None:
+    of = server(domain)
+    for prefix, host, port in itertools.product(PREFIXES, HOSTS, PREFIXES):
+        path = f"/clusters/{prefix}/openid/v1/jwks" if prefix else "/openid/v1/jwks"
+        answer = reached(await ask(of, path, headers(token, host), port_of=port))
+        named = {prefix, HOSTS[host] if domain else "", port} - {""}
+        assert answer == expected(token, named), (prefix, host, port)
+
+
+async def test_a_port_of_one_tenant_has_no_console() -> None:
+    console: list[str] = []
+
+    async def serve(scope: Message, receive: Any, send: Any) -> None:
+        console.append(scope["path"])
+
+    async def make() -> Server:
+        return server()
+
+    async def send(message: Message) -> None:
+        pass
+
+    entry = Entry(make, cast(Any, None), cast(Any, serve))
+    for extensions, expected in (({}, ["/admin/"]), ({PORT_OF: "acme"}, [])):
+        console.clear()
+        scope = {"type": "http", "method": "GET", "path": "/admin/", "headers": []}
+        await entry({**scope, "extensions": extensions}, receive_of(b""), send)
+        assert console == expected
 
 
 async def test_a_disagreement_names_both_and_nothing_else() -> None:

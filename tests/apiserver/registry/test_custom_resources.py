@@ -401,3 +401,22 @@ async def test_objects_that_are_nested_too_deeply_are_refused(
     )
     status, answer = await api("POST", FOOS, body)
     assert status == wanted, answer
+
+
+async def test_an_apply_of_null_is_validated_and_other_writes_drop_it(api: Api) -> None:
+    members = {
+        "size": {"type": "integer"},
+        "name": {"type": "string", "default": "x"},
+        "none": {"type": "string", "nullable": True},
+    }
+    spec = {"type": "object", "properties": members}
+    await define(api, definition({"type": "object", "properties": {"spec": spec}}))
+    sent = foo(spec=dict.fromkeys(members))
+    made = await api.ok("POST", FOOS, sent)
+    assert made["spec"] == {"name": "x", "none": None}
+    status, answer = await api.patch(f"{FOOS}/f", sent, "apply", fieldManager="m", force="true")
+    text = 'spec.size: Invalid value: "null": spec.size in body must be of type integer: "null"'
+    assert (status, text in answer["message"]) == (422, True)
+    del sent["spec"]["size"]
+    status, applied = await api.patch(f"{FOOS}/f", sent, "apply", fieldManager="m", force="true")
+    assert (status, applied["spec"]) == (200, made["spec"])

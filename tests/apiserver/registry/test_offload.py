@@ -251,3 +251,24 @@ async def test_repeatable_work_that_takes_long_is_begun_anew_in_a_thread() -> No
 async def test_repeatable_work_that_is_short_stays() -> None:
     assert await repeatable(large(size=1), threading.get_ident) == threading.get_ident()
     assert await repeatable(large(), threading.get_ident) != threading.get_ident()
+
+
+async def test_repeatable_steps_of_one_request_share_the_time_on_the_loop() -> None:
+    """However many short steps it has: rules and match conditions of many policies."""
+    asker, threads, own = Asker(ACME), list[int](), threading.get_ident()
+
+    def step() -> None:
+        threads.append(threading.get_ident())
+        until = time.thread_time() + ON_LOOP / 4
+        while time.thread_time() < until:
+            spend(1000)
+
+    for _ in range(8):
+        await repeatable(asker, step)
+    on_loop = [thread == own for thread in threads]
+    assert on_loop[0] and not on_loop[-1]
+    assert sum(on_loop) <= 5
+    assert not any(on_loop[on_loop.index(False) + 1 :])
+    assert asker.meter.on_loop < 2 * ON_LOOP
+    await repeatable(Asker(ACME), step)
+    assert threads[-1] == own

@@ -55,9 +55,24 @@ async def test_a_tenant_that_floods_takes_no_room_from_another(
     log.put(row(b))
     await log.close()
     assert (await count(store, a), await count(store, b), len(dropped)) == (5, 1, 15)
-    log.put(row(a))
-    await log.close()
-    assert await count(store, a) == 6, "what was written takes no room"
+    log = AuditLog(store.database, rate=1e9)
+    for _ in range(2):
+        for _ in range(5):
+            log.put(row(a))
+        await log.close()
+    assert await count(store, a) == 15, "what was written takes no room"
+
+
+def test_a_flood_that_lasts_is_bounded_by_a_rate(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(auditlog, "MOST_OF_TENANT", 5)
+    now = [1000.0]
+    a, b, buckets = 1, 2, auditlog._Buckets(2.0, lambda: now[0])
+    assert [buckets.take(a) for _ in range(7)] == [True] * 5 + [False] * 2
+    assert buckets.take(b), "another tenant has its own"
+    now[0] += 1.5
+    assert [buckets.take(a) for _ in range(4)] == [True] * 3 + [False]
+    now[0] += 3600
+    assert [buckets.take(a) for _ in range(7)] == [True] * 5 + [False] * 2, "no more than a burst"
 
 
 async def test_the_queue_is_bounded_in_bytes(

@@ -39,6 +39,7 @@ def test_defaults() -> None:
             "completionMode",
             "suspend",
             "podReplacementPolicy",
+            "manualSelector",
         )
     }
     assert found == {
@@ -48,6 +49,7 @@ def test_defaults() -> None:
         "completionMode": "NonIndexed",
         "suspend": False,
         "podReplacementPolicy": "TerminatingOrFailed",
+        "manualSelector": False,
     }
     assert "completions" not in create(job(parallelism=2)).obj["spec"]
 
