@@ -11,7 +11,8 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from functools import partial
 
 from apiserver.controllers import names
 from apiserver.controllers.upkeep import TurnedOff
@@ -45,22 +46,25 @@ class EventExpiry:
 
     async def run_forever(self) -> None:
         """Until it is cancelled."""
+        keep = partial(self._candidate.elected, LEASE)
         while True:
             await asyncio.sleep(EVERY)
             try:
-                while await self._candidate.elected(LEASE) and await self.round():
+                while await keep() and await self.round(keep):
                     pass
             except StorageError as e:
                 log.info("events that are too old wait: %s", e)
             except Exception:
                 log.exception("ending events failed")
 
-    async def round(self) -> bool:
-        """One page of each tenant that has something due: whether there was any. Raises
-        StorageError."""
+    async def round(self, keep: Callable[[], Awaitable[bool]] | None = None) -> bool:
+        """One page of each tenant that has something due: whether there was any. keep: awaited
+        before each tenant; False ends the round. Raises StorageError."""
         tenants = await expiry.due(self._store.database, self._seen, self._ttl)
         some = False
         for tenant in tenants:
+            if keep is not None and not await keep():
+                return False
             began = time.monotonic()
             if names.EVENT_TTL not in await self._turned_off(tenant):
                 some = await self._page(tenant) or some

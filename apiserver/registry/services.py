@@ -44,8 +44,9 @@ class ServiceHook:
             raise Invalid(allocation.SERVICE, obj["metadata"].get("name", ""), errors)
 
     async def _set_aside(self, registry: Registry, scope: Scope) -> set[str]:
-        """Addresses that somebody has made IPAddresses for by hand."""
-        cache = await registry.watches.fresh(scope.tenant.id, ADDRESSES)
+        """Addresses that somebody has made IPAddresses for by hand. The tenant's caches have just
+        been brought up to date."""
+        cache = await registry.watches.cache(scope.tenant.id, ADDRESSES)
         return {e.name for e in cache.select() if e.labels.get(MANAGED_BY) != ALLOCATOR}
 
     def claims(self, obj: Object) -> tuple[str, ...]:

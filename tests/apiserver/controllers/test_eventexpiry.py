@@ -154,6 +154,21 @@ async def test_who_takes_over_goes_on(
     assert not await left(store, tenant)
 
 
+async def test_who_is_no_longer_elected_stops(
+    store: PostgresStore, tenant: int, neighbour: int
+) -> None:
+    for number in (tenant, neighbour):
+        await add(store, number, "old")
+        await aged(store, number, 2)
+    terms = iter([True, False])
+
+    async def keep() -> bool:
+        return next(terms)
+
+    assert not await expiry(store).round(keep)
+    assert len(await left(store, tenant)) + len(await left(store, neighbour)) == 1
+
+
 async def test_two_at_once_end_each_event_once(store: PostgresStore, tenant: int) -> None:
     """A lease that ran out while its holder was held up."""
     before = await store.head(tenant)
