@@ -391,6 +391,8 @@ async def test_audit_annotations_are_kept(api: Api, monkeypatch: pytest.MonkeyPa
         await api.ok("POST", MAPS, configmap("a"))
         (audit,) = audits
         assert audit == {
+            "authorization.k8s.io/decision": "allow",
+            "authorization.k8s.io/reason": "",
             "one.example.com/key": "value",
             "two.example.com/said": "yes",
             "mutation.webhook.admission.k8s.io/round_0_index_0": '{"configuration":"hooks",'
