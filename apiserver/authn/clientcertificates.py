@@ -18,7 +18,6 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from cryptography import x509
-from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.x509.oid import ExtendedKeyUsageOID
 from cryptography.x509.verification import (
     Criticality,
@@ -32,6 +31,7 @@ from cryptography.x509.verification import (
 from apiserver.authn.claims import Refused
 from apiserver.authn.clientca import ClientAuthority
 from apiserver.authn.signers import common_name, organizations
+from apiserver.authn.unreadable import UNREADABLE
 from apiserver.user import User, authenticated
 
 EVERYWHERE = 0
@@ -113,7 +113,7 @@ class ClientCertificates:
                 holder = self._judge(presented.chain, digest)
             except Refused as refused:
                 return refused
-            except (ValueError, UnsupportedAlgorithm, x509.DuplicateExtension) as e:
+            except UNREADABLE as e:
                 return Refused(f"x509: {e}")
             self._known[digest] = holder
             if len(self._known) > _REMEMBERED:

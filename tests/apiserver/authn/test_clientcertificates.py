@@ -139,6 +139,20 @@ def test_nonsense_is_refused() -> None:
     assert "too many" in refusal(presented(*[ROOT.certificate] * 9))
 
 
+@pytest.mark.parametrize(
+    ("written", "instead"),
+    [(b"\x0c\x04nice", b"\x03\x04\x00ice"), (b"\xa0\x03\x02\x01\x02", b"\xa0\x03\x02\x01\x17")],
+    ids=["name of bits", "version"],
+)
+def test_what_cannot_be_read_is_refused(written: bytes, instead: bytes) -> None:
+    """The library has other errors for these than ValueError."""
+    der = STRANGER.sign(unsigned(name("nice"))).public_bytes(Encoding.DER)
+    assert der.count(written) == 1
+    some = Presented([der.replace(written, instead)])
+    assert certificates().tenant(some) == 0
+    assert refusal(some).startswith("x509: ")
+
+
 def test_the_installations_are_good_everywhere() -> None:
     some = presented(ROOT.sign(unsigned(name("op", "system:masters"))))
     for tenant in (7, 8):
