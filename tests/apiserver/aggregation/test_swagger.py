@@ -9,6 +9,7 @@ import orjson
 import pytest
 
 from apiserver.aggregation.swagger import read
+from apiserver.endpoints.openapi import merged as merging
 from apiserver.endpoints.openapi.merged import merge
 from apiserver.meta.gvk import GroupVersion
 
@@ -161,6 +162,41 @@ def test_a_definition_may_be_about_the_kinds_of_both() -> None:
     made = merged(theirs, mine)
     assert [kind["group"] for kind in made["definitions"][DELETE][KINDS]] == ["ours", "theirs"]
     assert f"{DELETE}_v2" not in made["definitions"]
+
+
+class Compared(dict[str, Any]):
+    """Counts how often it is compared."""
+
+    times = 0
+
+    def __eq__(self, other: object) -> bool:
+        type(self).times += 1
+        return super().__eq__(other)
+
+
+def test_kinds_are_not_compared_one_with_another() -> None:
+    """A server may list a hundred thousand of them."""
+    theirs = document(**{DELETE: {KINDS: [{"group": f"theirs{i}"} for i in range(20)]}})
+    theirs["definitions"][THING]["properties"]["options"] = ref(DELETE)
+    mine = ours()
+    mine["definitions"][DELETE] = {KINDS: [Compared(group=f"ours{i}") for i in range(20)]}
+    Compared.times = 0
+    made = merged(theirs, mine)
+    assert (len(made["definitions"][DELETE][KINDS]), Compared.times) == (40, 0)
+
+
+def test_what_looks_for_a_name_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may be a megabyte, and the names that are taken thousands."""
+    read_, bare = [], merging._bare
+    monkeypatch.setattr(merging, "_bare", lambda node: [read_.append(node), bare(node)][1])
+    mine = ours()
+    taken = {f"{META}_v{i}": {"type": "string", "x-number": i} for i in range(2, 20)}
+    mine["definitions"] |= taken
+    theirs = document()
+    theirs["definitions"][META] = {"type": "string", "x-theirs": True}
+    made = merged(theirs, mine)["definitions"]
+    assert made[f"{META}_v20"] == theirs["definitions"][META]
+    assert read_.count(theirs["definitions"][META]) == 1
 
 
 def test_a_path_that_is_here_stays() -> None:
