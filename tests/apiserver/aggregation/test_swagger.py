@@ -8,6 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
+from apiserver.aggregation import swagger as swagger_module
 from apiserver.aggregation.swagger import read
 from apiserver.endpoints.openapi import merged as merging
 from apiserver.endpoints.openapi.merged import merge
@@ -111,6 +112,25 @@ def test_what_clients_cannot_read_is_left_out_alone(thing: Any) -> None:
 )
 def test_what_is_no_document_says_nothing(odd: Any) -> None:
     assert read(odd, [V1]) == {}
+
+
+def test_no_more_is_read_than_may_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each version may refer to the same large definitions."""
+    versions = [GroupVersion("things.example.com", f"v{i}") for i in range(1, 9)]
+    theirs = document()
+    theirs["paths"] = {f"/apis/{gv.group}/{gv.version}/things": path(ref(THING)) for gv in versions}
+    sizes = [len(swagger.body) for swagger in read(theirs, versions).values()]
+    assert len(sizes) == 8
+    made = []
+    encode = swagger_module.openapi_pb.encode_document
+    monkeypatch.setattr(
+        swagger_module.openapi_pb,
+        "encode_document",
+        lambda part: [made.append(part), encode(part)][1],
+    )
+    monkeypatch.setattr(swagger_module, "MOST_KEPT", sum(sizes[:3]))
+    assert sorted(read(theirs, versions)) == versions[:3]
+    assert len(made) == 4
 
 
 def ours() -> Any:
