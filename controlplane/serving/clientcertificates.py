@@ -51,7 +51,7 @@ _TAKE_ANY = _Verify(_take)
 def ask(context: ssl.SSLContext, authorities: Sequence[bytes]) -> bool:
     """Asks the context's clients for a certificate. authorities: certificates, in DER, whose names
     clients choose by. Whether it could be done; if not, the context is as it was."""
-    found = _openssl() if isinstance(context, _ssl._SSLContext) else None
+    found = _openssl() if _is_pythons(context) else None
     if found is None:
         log.warning("client certificates are not asked for: no OpenSSL is found")
         return False
@@ -98,6 +98,11 @@ def _pointer_of(context: ssl.SSLContext) -> int:
     value = _Pointer.from_address(id(context) + object.__basicsize__).value
     assert value is not None
     return value
+
+
+def _is_pythons(context: object) -> bool:
+    """Packages put others in the place of ssl.SSLContext."""
+    return isinstance(context, _ssl._SSLContext)
 
 
 def _openssl() -> Any:
