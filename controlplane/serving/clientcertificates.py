@@ -1,6 +1,6 @@
-"""TLS asks clients for a certificate, and takes any or none: what it is worth is judged with the
-requests (`apiserver.authn.clientcertificates`), so that a bad one is answered with 401, as
-kube-apiserver answers it (Go's ``tls.RequestClientCert``).
+"""TLS asks clients for a certificate, and takes none, or any whose key can be one: what it is worth
+is judged with the requests (`apiserver.authn.clientcertificates`), so that a bad one is answered
+with 401, as kube-apiserver answers it (Go's ``tls.RequestClientCert``).
 
 Python's ssl can only let OpenSSL refuse during the handshake, which tells a client nothing, and
 cannot say which authorities are meant, so that browsers would ask their users to choose among all
@@ -17,9 +17,14 @@ import logging
 import ssl
 import sys
 from collections.abc import Sequence
+from functools import cache
 from typing import Any
 
+from cryptography.hazmat.primitives.asymmetric.rsa import RSAPublicKey
+from cryptography.hazmat.primitives.serialization import load_der_public_key
+
 from apiserver.authn.clientcertificates import Presented
+from apiserver.authn.unreadable import UNREADABLE
 from apiserver.endpoints.request import CLIENT_CERTIFICATE
 
 log = logging.getLogger("polyplane.serving")
@@ -33,18 +38,43 @@ _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
     "SSL_CTX_add_client_CA": (ctypes.c_int, [_Pointer, _Pointer]),
     "SSL_CTX_ctrl": (ctypes.c_long, [_Pointer, ctypes.c_int, ctypes.c_long, _Pointer]),
     "SSL_CTX_set_cert_verify_callback": (None, [_Pointer, _Verify, _Pointer]),
+    "X509_STORE_CTX_get0_cert": (_Pointer, [_Pointer]),
+    "X509_get_X509_PUBKEY": (_Pointer, [_Pointer]),
+    "i2d_X509_PUBKEY": (ctypes.c_int, [_Pointer, _Pointer]),
 }
 """What they return and take."""
 _MAX_BYTES = 16 * 1024
 """Of a client's certificates: whoever opens a connection can make the server keep so many."""
 _SET_MAX_CERT_LIST = 51  # SSL_CTRL_SET_MAX_CERT_LIST
+_LARGEST_EXPONENT = 2**31
+"""Of a key of RSA, as in Go. Whoever has one of the key's own length proves in no time that it is
+his, and makes the server compute 8 ms to believe it."""
 
 
-def _take(store: int | None, argument: int | None) -> int:
-    return 1
+def _take(store: int, argument: int | None) -> int:
+    """``store``: an X509_STORE_CTX. 0 ends the handshake; so does an error."""
+    openssl = _openssl()
+    certificate = openssl.X509_STORE_CTX_get0_cert(store)
+    key = openssl.X509_get_X509_PUBKEY(certificate) if certificate else None
+    size = openssl.i2d_X509_PUBKEY(key, None) if key else 0
+    if size <= 0:
+        return 0
+    der = ctypes.create_string_buffer(size)
+    end = _Pointer(ctypes.addressof(der))
+    return int(openssl.i2d_X509_PUBKEY(key, ctypes.byref(end)) == size and _is_quick(der.raw))
 
 
-_TAKE_ANY = _Verify(_take)
+def _is_quick(der: bytes) -> bool:
+    """Whether what the key has signed is verified in no time; a key that cannot be read is nobody's
+    whom we know."""
+    try:
+        key = load_der_public_key(der)
+    except UNREADABLE:
+        return False
+    return not isinstance(key, RSAPublicKey) or key.public_numbers().e < _LARGEST_EXPONENT
+
+
+_TAKE = _Verify(_take)
 """OpenSSL calls it as long as there are contexts: it must not be collected."""
 
 
@@ -64,7 +94,7 @@ def ask(context: ssl.SSLContext, authorities: Sequence[bytes]) -> bool:
         openssl.SSL_CTX_add_client_CA(pointer, certificate)
         openssl.X509_free(certificate)
     openssl.SSL_CTX_ctrl(pointer, _SET_MAX_CERT_LIST, _MAX_BYTES, None)
-    openssl.SSL_CTX_set_cert_verify_callback(pointer, _TAKE_ANY, None)
+    openssl.SSL_CTX_set_cert_verify_callback(pointer, _TAKE, None)
     context.verify_mode = ssl.CERT_OPTIONAL
     return True
 
@@ -105,6 +135,7 @@ def _is_pythons(context: object) -> bool:
     return isinstance(context, _ssl._SSLContext)
 
 
+@cache
 def _openssl() -> Any:
     """The functions of the libssl that Python's ssl module is bound to; None where they are not to
     be found. Where that module is a part of the interpreter, the name may lead to another OpenSSL,

@@ -5,11 +5,13 @@ from __future__ import annotations
 import base64
 from datetime import UTC, datetime, timedelta
 from functools import cache
+from itertools import count
+from math import gcd
 from typing import Any
 
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
-from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.hazmat.primitives.asymmetric.types import CertificatePublicKeyTypes
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
@@ -24,10 +26,22 @@ def key(which: str = "") -> ec.EllipticCurvePrivateKey:
     return ec.generate_private_key(ec.SECP256R1())
 
 
-def key_pem(private: ec.EllipticCurvePrivateKey) -> bytes:
+def key_pem(private: ec.EllipticCurvePrivateKey | rsa.RSAPrivateKey) -> bytes:
     return private.private_bytes(
         PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )
+
+
+def rsa_keys() -> tuple[rsa.RSAPrivateKey, rsa.RSAPrivateKey]:
+    """A usual one, and one of the same modulus whose public exponent is larger than Go's."""
+    usual = rsa.generate_private_key(65537, 2048).private_numbers()
+    p, q = usual.p, usual.q
+    order = (p - 1) * (q - 1)
+    exponent = next(e for e in count(2**31 + 1, 2) if gcd(e, order) == 1)
+    d = pow(exponent, -1, order)
+    public = rsa.RSAPublicNumbers(exponent, p * q)
+    slow = rsa.RSAPrivateNumbers(p, q, d, d % (p - 1), d % (q - 1), usual.iqmp, public)
+    return usual.private_key(), slow.private_key()
 
 
 def name(common: str, *organizations: str, uid: str = "") -> x509.Name:

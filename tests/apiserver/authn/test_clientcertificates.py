@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
-from itertools import count
-from math import gcd
 
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
-from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
@@ -17,7 +14,7 @@ from apiserver.authn import clientcertificates
 from apiserver.authn.claims import Refused
 from apiserver.authn.clientca import NAME, ClientAuthority
 from apiserver.authn.clientcertificates import ClientCertificates, Presented
-from tests.support.clientcertificates import Authority, key, name, unsigned
+from tests.support.clientcertificates import Authority, key, name, rsa_keys, unsigned
 
 TENANTS = ClientAuthority(b"secret")
 ROOT, STRANGER = Authority("root"), Authority("stranger")
@@ -192,16 +189,8 @@ def test_few_authorities_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_authority_whose_signatures_take_long_to_verify_is_none() -> None:
-    usual = rsa.generate_private_key(65537, 2048).private_numbers()
-    p, q = usual.p, usual.q
-    order = (p - 1) * (q - 1)
-    exponent = next(e for e in count(2**31 + 1, 2) if gcd(e, order) == 1)
-    d = pow(exponent, -1, order)
-    public = rsa.RSAPublicNumbers(exponent, p * q)
-    slow = rsa.RSAPrivateNumbers(
-        p, q, d, d % (p - 1), d % (q - 1), usual.iqmp, public
-    ).private_key()
-    for key_, good in ((usual.private_key(), True), (slow, False)):
+    usual, slow = rsa_keys()
+    for key_, good in ((usual, True), (slow, False)):
         subject = name("rsa")
         authority = ROOT.sign(
             unsigned(subject, is_authority=True, purpose=None, of=key_.public_key())

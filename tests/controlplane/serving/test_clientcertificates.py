@@ -15,8 +15,17 @@ from apiserver.authn.clientca import NAME
 from apiserver.authn.clientcertificates import Presented
 from apiserver.endpoints.request import CLIENT_CERTIFICATE
 from controlplane.certificates import client_authorities
+from controlplane.serving import clientcertificates as serving
 from controlplane.serving.clientcertificates import ask, extension
-from tests.support.clientcertificates import PEM, Authority, key, key_pem, name, unsigned
+from tests.support.clientcertificates import (
+    PEM,
+    Authority,
+    key,
+    key_pem,
+    name,
+    rsa_keys,
+    unsigned,
+)
 
 KNOWN, STRANGER = Authority("known"), Authority("stranger")
 BOTH = pytest.mark.parametrize("version", [ssl.TLSVersion.TLSv1_2, ssl.TLSVersion.TLSv1_3])
@@ -106,6 +115,25 @@ def test_a_large_chain_is_not_kept(
         shake_hands(server, client(tmp_path, version, *chain))
 
 
+@BOTH
+def test_a_key_that_takes_long_to_believe_is_not_taken(
+    server: ssl.SSLContext, tmp_path: Path, version: ssl.TLSVersion
+) -> None:
+    usual, slow = rsa_keys()
+    for private in (usual, slow):
+        held = KNOWN.sign(unsigned(name("u"), of=private.public_key()))
+        path = tmp_path / "rsa.pem"
+        path.write_bytes(held.public_bytes(PEM) + key_pem(private))
+        presenting = client(tmp_path, version)
+        presenting.load_cert_chain(path)
+        if private is usual:
+            theirs, _ = shake_hands(server, presenting)
+            assert theirs.getpeercert(binary_form=True) == held.public_bytes(Encoding.DER)
+        else:
+            with pytest.raises(ssl.SSLError, match="CERTIFICATE_VERIFY_FAILED"):
+                shake_hands(server, presenting)
+
+
 def test_nothing_is_touched_without_the_very_openssl(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is guessed wrong there is memory overwritten."""
     context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
@@ -119,9 +147,11 @@ def test_nothing_is_touched_without_the_very_openssl(monkeypatch: pytest.MonkeyP
     assert not ask(wrapped, client_authorities())
     with monkeypatch.context() as patch:
         patch.setattr(ssl, "OPENSSL_VERSION", "OpenSSL 9.9.9 somebody else's")
+        patch.setattr(serving, "_openssl", serving._openssl.__wrapped__)
         assert not ask(context, client_authorities())
     with monkeypatch.context() as patch:
         patch.setattr(_ssl, "__file__", "/nowhere/_ssl.so", raising=False)
+        patch.setattr(serving, "_openssl", serving._openssl.__wrapped__)
         assert not ask(context, client_authorities())
     assert {wrapped.verify_mode, context.verify_mode} == {ssl.CERT_NONE}
     assert ask(context, client_authorities())
