@@ -9,13 +9,15 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import orjson
+import pytest
 import pytest_asyncio
 
 from admission.attributes import Attributes as Admission
 from admission.chain import Chain
-from apiserver.audit.policy import Policy, parse
+from apiserver.audit import counts
+from apiserver.audit.policy import Level, Policy, Verdict, parse
 from apiserver.audit.recorder import Recorder
-from apiserver.audit.trail import Trail
+from apiserver.audit.trail import TRUNCATED, Trail
 from apiserver.authz.attributes import Attributes, Decision
 from apiserver.errors import Forbidden
 from apiserver.request import parse_request
@@ -29,6 +31,7 @@ from tests.support.storage import create, key
 
 MAPS = "/api/v1/namespaces/ns/configmaps"
 SECRETS = "/api/v1/namespaces/ns/secrets"
+_INFO = parse_request("POST", MAPS)
 VALUE = "aHVudGVyMi1odW50ZXIy"
 
 
@@ -358,3 +361,65 @@ def test_what_else_a_request_changes_goes_by_its_own_name_without_bodies() -> No
     }
     assert "responseObject" not in other and "responseObject" in own
     assert (own["objectRef"]["name"], own["objectRef"]["subresource"]) == ("p", "eviction")
+
+
+async def test_what_is_nested_deeply_is_kept_all_the_same(full: World) -> None:
+    """More deeply than orjson writes: such a body neither fails the request nor hides it."""
+    deep = b'{"a":' * 400 + b"\n1" + b"}" * 400
+    for name, code in (("deep", 201), ("NO", 422)):
+        body = b'{"metadata":{"name":"%b"},"unknown":%b}' % (name.encode(), deep)
+        assert await full("POST", MAPS, body) == code
+    entries = await full.entries(verb="create")
+    assert [e["code"] for e in entries] == [201, 422]
+    assert all(_depth(e["data"]["requestObject"]["unknown"]) == 400 for e in entries)
+    assert b"\n" not in full.heard.raw
+
+
+def _depth(value: Any) -> int:
+    depth = 0
+    while isinstance(value, dict):
+        value, depth = value["a"], depth + 1
+    return depth
+
+
+def test_an_object_that_is_nested_deeply_has_a_body() -> None:
+    obj: dict[str, Any] = {"metadata": {"managedFields": []}}
+    for _ in range(400):
+        obj = {"a": obj}
+    for omit in (False, True):
+        trail = Trail(
+            Verdict(Level.REQUEST_RESPONSE, omit_managed=omit), "t", _INFO, None, audit_id=""
+        )
+        assert trail.body(obj).count(b'"a"') == 400
+        assert (trail.answer(trail.body(obj)) or b"").count(b'"a"') == 400
+        assert trail.answer(b'["a"]') == b'["a"]'
+        assert TRUNCATED not in trail.annotations
+        assert trail.answer(b"[" * 2000 + b"]" * 2000) is None
+        assert TRUNCATED in trail.annotations
+
+
+async def test_an_event_with_an_answer_stays_in_one_line(store: PostgresStore, tenant: int) -> None:
+    """Or who reads the file takes lines of an object for events."""
+    everything = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy"}
+    policy = parse({**everything, "rules": [{"level": "RequestResponse"}]})
+    async with serving(store, tenant) as api:
+        world = World(api, store, policy)
+        assert await world("POST", MAPS, {"metadata": {"name": "a"}, "data": {"x": "y"}}) == 201
+        assert await world("GET", f"{MAPS}/a") == 200
+        (entry,) = await world.entries(verb="get")
+        await world.log.close()
+    assert entry["data"]["responseObject"]["data"] == {"x": "y"}
+    assert entry["data"]["responseObject"]["metadata"]["managedFields"]
+    assert b"\n" not in world.heard.raw
+
+
+async def test_an_event_that_cannot_be_made_costs_no_answer_and_is_counted(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any) -> bytes:
+        raise RuntimeError
+
+    before = counts.LOST.get(("audit-event",), 0)
+    monkeypatch.setattr(Trail, "event", broken)
+    assert await world("POST", MAPS, {"metadata": {"name": "NO"}}) == 422
+    assert counts.LOST["audit-event",] == before + 1
