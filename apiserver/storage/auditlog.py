@@ -13,6 +13,7 @@ import logging
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 import psycopg
@@ -22,6 +23,7 @@ from apiserver.storage.errors import StorageError
 from apiserver.storage.interface import Entry
 from apiserver.storage.leases import Candidate
 from apiserver.storage.pool import Connection, Database
+from apiserver.storage.visibility import everywhere
 
 log = logging.getLogger("polyplane.audit")
 
@@ -44,6 +46,12 @@ _WRITE = Call(
     *(BIGINTS, TIMES, TEXTS, TEXTS, BIGINTS),  # tenant, at, user, verb, code
     *(TEXTS,) * 5,  # group, resource, namespace, name, data
 )
+_THERE = """
+SELECT 1 FROM audit_entries
+WHERE (tenant_id = %s::bigint OR %s::bigint IS NULL AND tenant_id IS NULL)
+    AND at BETWEEN %s - interval '1 second' AND %s + interval '1 second' AND data::text = %s
+LIMIT 1
+"""
 _KEEP = "SELECT partition, done FROM pp_keep_audit(%s, %s)"
 
 
@@ -151,15 +159,47 @@ class AuditLog:
 
     async def _write(self, rows: Sequence[Row]) -> None:
         """Waits as long as readers do for a database that went away; then what cannot be written is
-        lost, and counted."""
-
-        parameters = _parameters(rows)
+        lost, and counted. A row that the database does not take costs no other."""
         try:
-            await self._database.read(lambda connection: _WRITE.rows(connection, *parameters))
-        except (StorageError, psycopg.Error) as error:
+            await self._write_once(rows)
+        except StorageError as error:
+            if len(rows) > 1 and _is_refusal(error):
+                middle = len(rows) // 2
+                await self._write(rows[:middle])
+                await self._write(rows[middle:])
+                return
             log.error("%d audit entries are lost: %s", len(rows), error)
             for _ in rows:
                 self._on_drop()
+
+    async def _write_once(self, rows: Sequence[Row]) -> None:
+        """All or none. Whether they are there is asked where an answer was lost, so that they do
+        not come twice."""
+        parameters, sent = _parameters(rows), False
+
+        async def write(connection: Connection) -> None:
+            nonlocal sent
+            if sent and await _is_there(connection, rows[0]):
+                return
+            sent = True
+            await _WRITE.rows(connection, *parameters)
+
+        await self._database.read(write)
+
+
+async def _is_there(connection: Connection, row: Row) -> bool:
+    at = datetime.fromtimestamp(row.at, UTC)
+    async with everywhere(connection):
+        found = await connection.execute(
+            _THERE, [row.tenant, row.tenant, at, at, row.entry.data.decode()]
+        )
+        return await found.fetchone() is not None
+
+
+def _is_refusal(error: StorageError) -> bool:
+    """Whether the database said no to what was sent, and was not away."""
+    cause = error.__cause__
+    return isinstance(cause, psycopg.DataError | psycopg.errors.StatementTooComplex)
 
 
 def _parameters(rows: Sequence[Row]) -> list[object]:

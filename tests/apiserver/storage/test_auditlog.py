@@ -87,12 +87,45 @@ async def test_the_queue_is_bounded_in_bytes(
     assert (await count(store, tenant), len(dropped)) == (3, 2)
 
 
-async def test_what_the_database_refuses_is_counted(store: PostgresStore) -> None:
+async def test_what_the_database_refuses_is_counted_and_costs_no_other_entry(
+    store: PostgresStore,
+) -> None:
+    dropped: list[int] = []
+    a, b = next(numbers), next(numbers)
+    log = AuditLog(store.database, lambda: dropped.append(1))
+    for i in range(20):
+        log.put(row(a, b"no json" if i in (3, 11) else b"{}"))
+        log.put(row(b))
+    await log.close()
+    assert (await count(store, a), await count(store, b), len(dropped)) == (18, 20, 2)
+
+
+@pytest.mark.parametrize("arrives", [True, False])
+async def test_a_connection_that_breaks_doubles_and_loses_nothing(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch, arrives: bool
+) -> None:
+    real, calls, tenant = auditlog._WRITE, 0, next(numbers)
+
+    class Breaking:
+        async def rows(self, connection: Any, *values: Any) -> list[tuple[Any, ...]]:
+            nonlocal calls
+            calls += 1
+            if calls > 1:
+                return await real.rows(connection, *values)
+            if arrives:
+                await real.rows(connection, *values)
+            await connection.close()
+            raise psycopg.OperationalError("lost")
+
+    monkeypatch.setattr(auditlog, "_WRITE", Breaking())
     dropped: list[int] = []
     log = AuditLog(store.database, lambda: dropped.append(1))
-    log.put(row(next(numbers), b"no json"))
+    log.put(row(None, b'{"auditID":"%d"}' % tenant))
+    for _ in range(3):
+        log.put(row(tenant))
     await log.close()
-    assert len(dropped) == 1
+    assert (await count(store, tenant), dropped) == (3, [])
+    assert calls == (1 if arrives else 2)
 
 
 # --- days -----------------------------------------------------------------------------------------
