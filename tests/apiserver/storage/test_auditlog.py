@@ -168,6 +168,16 @@ async def test_days_are_made_ahead_and_dropped_when_they_are_over(
         connection.execute(f"DROP TABLE {partition(10)}")
 
 
+async def test_nobody_drops_what_has_just_happened(store: PostgresStore) -> None:
+    """The workers' role may call it with any number of days."""
+    tenant, log = next(numbers), AuditLog(store.database)
+    log.put(row(tenant))
+    await log.close()
+    for days in (-36_500, -1, 0, 1):
+        await keep_days(store.database, days)
+        assert await count(store, tenant) == 1
+
+
 async def test_writers_do_not_wait_for_a_reader_that_keeps_the_days_from_being_made(
     store: PostgresStore, owner: str
 ) -> None:
