@@ -28,7 +28,7 @@ from apiserver.audit.policy import (
     Verdict,
     is_sensitive,
 )
-from apiserver.audit.trail import Trail, plain
+from apiserver.audit.trail import Trail, cut, plain
 from apiserver.authz.attributes import Attributes
 from apiserver.errors import ApiError
 from apiserver.request import RequestInfo
@@ -37,6 +37,8 @@ from apiserver.storage.interface import Entry
 from apiserver.user import User
 
 _REFUSED = frozenset({401, 403})
+_MOST_NAME = 512
+"""Characters of a name in the columns; longer ones are none."""
 _READING = frozenset({"get", "list", "watch", "head", "options"})
 
 
@@ -157,7 +159,8 @@ def _row(trail: Trail, tenant: int | None, code: int, event: bytes) -> Row:
     info = trail.info
     user = "" if trail.user is None else trail.user.name
     group, resource, namespace, name = (
-        plain(text) for text in (info.group, info.resource, info.namespace, info.name)
+        plain(cut(text, _MOST_NAME))
+        for text in (info.group, info.resource, info.namespace, info.name)
     )
-    entry = Entry(plain(user), plain(info.verb), code, event)
+    entry = Entry(plain(cut(user, _MOST_NAME)), plain(cut(info.verb, _MOST_NAME)), code, event)
     return Row(tenant, trail.received, entry, group, resource, namespace, name)

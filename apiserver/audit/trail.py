@@ -195,7 +195,7 @@ class Trail:
             "auditID": cut(self.audit_id, _MOST_AGENT),
             "stage": stage,
             "requestURI": cut(self.uri, _MOST_TEXT),
-            "verb": self.info.verb,
+            "verb": cut(self.info.verb, _MOST_AGENT),
             "user": {} if self.user is None else of_user(self.user),
         }
         if self.acting is not None:

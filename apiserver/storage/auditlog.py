@@ -12,7 +12,7 @@ import asyncio
 import logging
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
@@ -32,6 +32,11 @@ MOST_ROWS, MOST_BYTES = 10_000, 32 * 2**20
 MOST_OF_TENANT = MOST_ROWS // 4
 PER_SECOND = 100
 """Rows of one tenant that a worker takes for long; a burst of `MOST_OF_TENANT` is taken at once."""
+_SHORT = 4096
+"""Bytes of a row that counts as one."""
+UNKNOWN = 401
+_TOGETHER = 4
+"""Times the rate of one tenant have all tenants together of requests by nobody knows whom."""
 _MOST_BUCKETS = 10_000
 BATCH, BATCH_BYTES = 500, 4 * 2**20
 SOON = 0.5
@@ -69,20 +74,23 @@ class Row(NamedTuple):
 
 
 class _Buckets:
-    """How many rows each tenant may still leave, at a rate of so many a second."""
+    """How many rows each of many may still leave, at a rate of so many a second. A long row counts
+    as several."""
 
     def __init__(self, rate: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._rate, self._clock = rate, clock
-        self._left: dict[int | None, tuple[float, float]] = {}
+        self._left: dict[Hashable, tuple[float, float]] = {}
 
-    def take(self, tenant: int | None) -> bool:
-        now = self._clock()
-        left, since = self._left.get(tenant, (float(MOST_OF_TENANT), now))
+    def take(self, whose: Hashable, size: int = 0) -> bool:
+        """What is not taken costs nothing: in a flood, too, so many rows a second come in."""
+        now, cost = self._clock(), 1 + size // _SHORT
+        left, since = self._left.get(whose, (float(MOST_OF_TENANT), now))
         left = min(left + (now - since) * self._rate, MOST_OF_TENANT)
-        if tenant not in self._left and len(self._left) >= _MOST_BUCKETS:
+        if whose not in self._left and len(self._left) >= _MOST_BUCKETS:
             self._left.clear()
-        self._left[tenant] = max(left - 1, 0.0), now
-        return left >= 1
+        taken = left >= min(cost, MOST_OF_TENANT)
+        self._left[whose] = max(left - cost, 0.0) if taken else left, now
+        return taken
 
 
 class AuditLog:
@@ -96,6 +104,7 @@ class AuditLog:
         rate: float = PER_SECOND,
     ) -> None:
         self._database, self._on_drop, self._buckets = database, on_drop, _Buckets(rate)
+        self._unknown = _Buckets(rate * _TOGETHER)
         self._rows: deque[Row] = deque()
         self._bytes = 0
         self._of: Counter[int | None] = Counter()
@@ -108,7 +117,7 @@ class AuditLog:
             len(self._rows) >= MOST_ROWS
             or self._bytes >= MOST_BYTES
             or self._of[row.tenant] >= MOST_OF_TENANT
-            or not self._buckets.take(row.tenant)
+            or not self._takes(row)
         ):
             self._on_drop()
             return
@@ -119,6 +128,14 @@ class AuditLog:
             self._full.set()
         if self._task is None:
             self._task = asyncio.create_task(self._write_soon())
+
+    def _takes(self, row: Row) -> bool:
+        """What nobody has authenticated for is not the tenant's that it names, and bounded for all
+        tenants together."""
+        size, known = len(row.entry.data), row.entry.code != UNKNOWN
+        if not known and not self._unknown.take(UNKNOWN, size):
+            return False
+        return self._buckets.take((row.tenant, known), size)
 
     async def close(self) -> None:
         """Writes what waits, if the database is there."""
