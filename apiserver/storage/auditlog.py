@@ -73,7 +73,7 @@ class Row(NamedTuple):
     name: str
 
 
-class _Buckets:
+class Buckets:
     """How many rows each of many may still leave, at a rate of so many a second. A long row counts
     as several."""
 
@@ -103,8 +103,8 @@ class AuditLog:
         on_drop: Callable[[], None] = lambda: None,
         rate: float = PER_SECOND,
     ) -> None:
-        self._database, self._on_drop, self._buckets = database, on_drop, _Buckets(rate)
-        self._unknown = _Buckets(rate * _TOGETHER)
+        self._database, self._on_drop, self._buckets = database, on_drop, Buckets(rate)
+        self._unknown = Buckets(rate * _TOGETHER)
         self._rows: deque[Row] = deque()
         self._bytes = 0
         self._of: Counter[int | None] = Counter()

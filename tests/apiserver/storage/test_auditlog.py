@@ -66,7 +66,7 @@ async def test_a_tenant_that_floods_takes_no_room_from_another(
 def test_a_flood_that_lasts_is_bounded_by_a_rate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(auditlog, "MOST_OF_TENANT", 5)
     now = [1000.0]
-    a, b, buckets = 1, 2, auditlog._Buckets(2.0, lambda: now[0])
+    a, b, buckets = 1, 2, auditlog.Buckets(2.0, lambda: now[0])
     assert [buckets.take(a) for _ in range(7)] == [True] * 5 + [False] * 2
     assert buckets.take(b), "another tenant has its own"
     now[0] += 1.5
