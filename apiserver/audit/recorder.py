@@ -36,6 +36,8 @@ from apiserver.storage.auditlog import Row
 from apiserver.storage.interface import Entry
 from apiserver.user import User
 
+UNHEARD = 499
+"""What is said of a request that nobody waited for, as others do."""
 _REFUSED = frozenset({401, 403})
 _MOST_NAME = 512
 """Characters of a name in the columns; longer ones are none."""
@@ -92,14 +94,16 @@ class Recorder:
         *,
         panicked: bool = False,
     ) -> None:
-        """The request has been answered. A write is in the table already."""
+        """The request has been answered. A write is in the table already; a request that failed
+        after some of its writes has an entry more."""
         if error is not None and is_sensitive(
             trail.info.group, trail.info.resource, trail.info.subresource
         ):
             error = _silent(error)
         stage = PANIC if panicked else STARTED if code == 401 else COMPLETE
         kept = trail.verdict.level is not Level.NONE and stage not in trail.verdict.quiet
-        wanted = self.table is not None and not trail.made and self._to_table(trail, code, kept)
+        told = trail.made and not _fails(code)
+        wanted = self.table is not None and not told and self._to_table(trail, code, kept)
         if not wanted and not (kept and self.sinks):
             return
         if not kept:
@@ -148,6 +152,11 @@ def trail_of_server(
         info.name,
     )
     return Trail(recorder.verdict(asked), tenant, info, user, audit_id=audit_id, agent=agent)
+
+
+def _fails(code: int) -> bool:
+    """Whether what was asked for was refused, or broke, in the middle of it at the latest."""
+    return code >= 400 and code != UNHEARD
 
 
 def _silent(error: ApiError) -> ApiError:
