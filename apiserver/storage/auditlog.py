@@ -124,7 +124,7 @@ class AuditLog:
         self._rows.append(row)
         self._bytes += len(row.entry.data)
         self._of[row.tenant] += 1
-        if len(self._rows) >= BATCH or self._bytes >= BATCH_BYTES:
+        if self._fills_a_batch():
             self._full.set()
         if self._task is None:
             self._task = asyncio.create_task(self._write_soon())
@@ -147,11 +147,17 @@ class AuditLog:
     async def _write_soon(self) -> None:
         try:
             while self._rows:
-                if not self._stopping:
+                if not self._stopping and not self._fills_a_batch():
                     await self._pause()
-                await self._write(self._take())
+                there = await self._write(self._take())
+                if self._stopping and not there:
+                    self._lose(len(self._rows), "the database is away")
+                    self._rows.clear()
         finally:
             self._task = None
+
+    def _fills_a_batch(self) -> bool:
+        return len(self._rows) >= BATCH or self._bytes >= BATCH_BYTES
 
     async def _pause(self) -> None:
         try:
@@ -174,20 +180,26 @@ class AuditLog:
         self._bytes -= size
         return rows
 
-    async def _write(self, rows: Sequence[Row]) -> None:
+    async def _write(self, rows: Sequence[Row]) -> bool:
         """Waits as long as readers do for a database that went away; then what cannot be written is
-        lost, and counted. A row that the database does not take costs no other."""
+        lost, and counted. A row that the database does not take costs no other. False: the database
+        is away."""
         try:
             await self._write_once(rows)
         except StorageError as error:
-            if len(rows) > 1 and _is_refusal(error):
+            refused = _is_refusal(error)
+            if refused and len(rows) > 1:
                 middle = len(rows) // 2
-                await self._write(rows[:middle])
-                await self._write(rows[middle:])
-                return
-            log.error("%d audit entries are lost: %s", len(rows), error)
-            for _ in rows:
-                self._on_drop()
+                halves = [await self._write(half) for half in (rows[:middle], rows[middle:])]
+                return all(halves)
+            self._lose(len(rows), str(error))
+            return refused
+        return True
+
+    def _lose(self, count: int, why: str) -> None:
+        log.error("%d audit entries are lost: %s", count, why)
+        for _ in range(count):
+            self._on_drop()
 
     async def _write_once(self, rows: Sequence[Row]) -> None:
         """All or none. Whether they are there is asked where an answer was lost, so that they do

@@ -158,6 +158,26 @@ async def test_a_connection_that_breaks_doubles_and_loses_nothing(
     assert calls == (1 if arrives else 2)
 
 
+async def test_the_end_does_not_wait_for_a_database_again_and_again(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tries = 0
+    dropped: list[int] = []
+
+    async def away(*_: Any) -> None:
+        nonlocal tries
+        tries += 1
+        raise Unavailable("away")
+
+    monkeypatch.setattr(store.database, "read", away)
+    monkeypatch.setattr(auditlog, "BATCH", 2)
+    log = AuditLog(store.database, lambda: dropped.append(1))
+    for _ in range(9):
+        log.put(row(next(numbers)))
+    await log.close()
+    assert (tries, len(dropped)) == (1, 9)
+
+
 # --- days -----------------------------------------------------------------------------------------
 def day(ago: int) -> datetime:
     today = datetime.now(UTC).replace(hour=0, minute=0, second=0, microsecond=0)
