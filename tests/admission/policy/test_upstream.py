@@ -69,6 +69,25 @@ async def test_parameters_that_no_binding_gives(
         await policies.made(configmap())
 
 
+async def test_conditions_have_parameters(policies: Policies) -> None:
+    await policies.made(configmap("whom", data={"user": "ann"}))
+    await policies.validating(
+        "p",
+        check("false", message="not you"),
+        rules=[rule("secrets")],
+        paramKind=MAPS,
+        binding={"paramRef": {"name": "whom", **BOUND}},
+        matchConditions=[
+            {"name": "who", "expression": "request.userInfo.username == params.data.user"}
+        ],
+    )
+    secrets = f"{NAMESPACES}/n/secrets"
+    await policies.made(named("s"), secrets)
+    change = {"data": {"user": "root"}}
+    await policies.api.ok("PATCH", f"{CONFIGMAPS}/whom", change, MERGE, **ROOT)
+    assert await policies.denied(named("t"), secrets) == "not you"
+
+
 async def test_annotations_that_need_parameters_that_no_binding_gives(policies: Policies) -> None:
     annotations = [{"key": "k", "valueExpression": "string(params.metadata.name)"}]
     await policies.validating("p", auditAnnotations=annotations, paramKind=MAPS)
