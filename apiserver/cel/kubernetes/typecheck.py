@@ -18,6 +18,11 @@ from apiserver.cel.types import DYN, Type
 from apiserver.meta.gvk import GroupVersionKind
 from apiserver.schema.types import Schema
 
+_UNLIKE_VARIABLES = "0"
+"""Ends the names of types (kube-apiserver's end in the nanoseconds of the moment): if there were a
+type ``params.settings``, the expression ``params.settings`` would be that type to CEL, and not the
+member of the variable."""
+
 
 class Typed(NamedTuple):
     """One kind that a policy is about."""
@@ -58,11 +63,11 @@ def check(spec: Mapping[str, Any], subject: Subject) -> list[dict[str, str]]:
 
 def _env(typed: Typed, subject: Subject, definitions: Sequence[tuple[str, str]]) -> Env:
     base = policy_env(subject.has_params, True)
-    object_type, structs = _declared(typed.schema, typed.kind.kind)
+    object_type, structs = _declared(typed.schema, f"{typed.kind.kind}{_UNLIKE_VARIABLES}")
     types = {**base.variables, "object": object_type, "oldObject": object_type}
     del types["authorizer.requestResource"]  # kube-apiserver's type checker does not know it either
     if subject.params is not None:
-        types["params"], more = _declared(subject.params, "params")
+        types["params"], more = _declared(subject.params, f"Params{_UNLIKE_VARIABLES}")
         structs = {**structs, **more}
     env = replace(base, variables=types, structs={**base.structs, **structs})
     variables = Variables()

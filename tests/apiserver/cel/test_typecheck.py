@@ -84,6 +84,31 @@ def test_parameters_are_typed_where_their_kind_is_known(
     assert len(warnings("params.max == 'x'", subject=subject)) == expected
 
 
+def test_members_of_members_of_parameters() -> None:
+    settings = Schema(type="object", properties={"max": Schema(type="integer")})
+    params = Schema(type="object", properties={"settings": settings})
+    types = [Typed(DEPLOYMENT, builtin.schema_for(DEPLOYMENT))]
+    subject = Subject(types, True, params)
+    assert warnings("object.spec.replicas < params.settings.max", subject=subject) == []
+    (text,) = warnings("params.settings.none == 1", subject=subject)
+    assert "undefined field 'none'" in text
+
+
+@pytest.mark.parametrize("kind", ["object", "params", "request", "variables"])
+def test_a_kind_that_is_called_like_a_variable(kind: str) -> None:
+    members = {
+        name: Schema(type="object", properties={"x": Schema(type="integer")})
+        for name in ("spec", "settings", "kind", "a")
+    }
+    typed = Typed(
+        GroupVersionKind("example.com", "v1", kind), Schema(type="object", properties=members)
+    )
+    subject = Subject([typed], True, None)
+    variables = [{"name": "a", "expression": "{'x': 1}"}]
+    source = "object.spec.x == params.settings.x && request.kind.kind == '' && variables.a.x == 1"
+    assert warnings(source, subject=subject, variables=variables) == []
+
+
 def test_a_definition_that_contains_itself_is_empty_there() -> None:
     schema = "object.spec.versions[0].schema.openAPIV3Schema"
     assert warnings(f"{schema}.type == 'object'", CRD) == []

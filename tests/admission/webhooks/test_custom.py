@@ -1,0 +1,90 @@
+"""Webhooks about custom objects and their definitions, as kubernetes' test/e2e/apimachinery/
+webhook.go has them."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest_asyncio
+
+from apiserver.meta.objects import Object
+from apiserver.storage.postgres import PostgresStore
+from tests.support.admissionhooks import admitting, answer, configure, entry, labelling
+from tests.support.api import Api
+from tests.support.webhooks import webhook
+from tests.support.widgets import CRDS, V1, V2, crd, define, redefine, widget
+
+
+@pytest_asyncio.fixture
+async def api(store: PostgresStore, tenant: int) -> AsyncIterator[Api]:
+    async with admitting(store, tenant) as served:
+        yield served
+
+
+def rule(group: str, resource: str, *operations: str) -> Object:
+    return {
+        "apiGroups": [group],
+        "apiVersions": ["v1"],
+        "resources": [resource],
+        "operations": list(operations),
+    }
+
+
+async def test_create_update_and_delete_of_custom_objects_are_refused(api: Api) -> None:
+    async def judging(review: Object) -> Object:
+        """Nothing that is, was or would be at host ``bad``."""
+        states = (review["request"].get(n) or {} for n in ("object", "oldObject"))
+        bad = any(s.get("spec", {}).get("host") == "bad" for s in states)
+        return answer(review, allowed=not bad, status={"message": "unwanted data"})
+
+    await define(api, None)
+    await api.ok("POST", V1, widget("old", host="bad"))
+    async with webhook(judging) as hook:
+        rules = [rule("example.com", "widgets", "CREATE", "UPDATE", "DELETE")]
+        await configure(api, "validating", entry(hook.config(), rules=rules))
+        await api.ok("POST", V1, widget("good", host="h"))
+        for status, told in (
+            await api("POST", V1, widget("bad", host="bad")),
+            await api.patch(f"{V1}/good", {"spec": {"host": "bad"}}),
+            await api("DELETE", f"{V1}/old"),
+        ):
+            assert status == 400 and told["message"].endswith("unwanted data"), told
+        refused = [c["request"]["operation"] for c in hook.calls if "bad" in str(c)]
+        assert refused == ["CREATE", "UPDATE", "DELETE"]
+        mended = await api.patch(f"{V1}/good", {"spec": {"replicas": 2}})
+        assert mended[0] == 200
+        await api.ok("DELETE", f"{V1}/good")
+
+
+async def test_a_definition_can_be_refused(api: Api) -> None:
+    async def judging(review: Object) -> Object:
+        labels = review["request"]["object"]["metadata"].get("labels") or {}
+        said = {"message": "unwanted label"}
+        return answer(review, allowed="unwanted" not in labels, status=said)
+
+    async with webhook(judging) as hook:
+        rules = [rule("apiextensions.k8s.io", "customresourcedefinitions", "CREATE")]
+        await configure(api, "validating", entry(hook.config(), rules=rules))
+        body = crd(None)
+        body["metadata"]["labels"] = {"unwanted": "yes"}
+        status, told = await api("POST", CRDS, body)
+        assert status == 400 and told["message"].endswith("denied the request: unwanted label")
+        del body["metadata"]["labels"]
+        await api.ok("POST", CRDS, body)
+
+
+async def test_an_object_is_mutated_after_its_kind_is_stored_in_another_version(api: Api) -> None:
+    await define(api, None)
+    async with webhook(labelling("seen", "yes")) as hook:
+        rules = [rule("example.com", "widgets", "CREATE", "UPDATE")]
+        await configure(api, "mutating", entry(hook.config(), rules=rules))
+        made = await api.ok("POST", V1, widget("a", replicas=1))
+        assert made["metadata"]["labels"] == {"seen": "yes"}
+        await redefine(api, None, "v2")
+        change = {"spec": {"replicas": 2}, "metadata": {"labels": None}}
+        for path, version in ((V1, "v1"), (V2, "v2")):
+            status, found = await api.patch(f"{path}/a", change)
+            assert status == 200, found
+            assert found["apiVersion"] == f"example.com/{version}"
+            assert (found["spec"]["replicas"], found["metadata"]["labels"]) == (2, {"seen": "yes"})
+        assert {c["request"]["object"]["apiVersion"] for c in hook.calls} == {"example.com/v1"}
