@@ -8,6 +8,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from hashlib import sha256
 from typing import Any
 
 import orjson
@@ -100,7 +101,7 @@ class ImagePolicyWebhook:
     async def validate(self, attributes: Attributes, lookup: Lookup) -> None:
         assert self._configuration is not None and attributes.object is not None
         spec = _asked(attributes)
-        key = (attributes.tenant, orjson.dumps(spec))
+        key = (attributes.tenant, sha256(orjson.dumps(spec)).digest())  # images may be long
         status = self._known(key)
         if status is None:
             try:

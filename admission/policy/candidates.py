@@ -24,7 +24,7 @@ _MATCH: Final = 50
 _MANY: Final = 64
 """Of them, that are looked at without asking how long it takes."""
 KEPT: Final = 20_000
-"""Policies and bindings that are kept by shape, of one tenant and one kind of policies."""
+"""Policies, bindings and labels that are kept by shape, of one tenant and one kind of policies."""
 
 T = TypeVar("T")
 
@@ -92,13 +92,22 @@ async def candidates(
     found: Sequence[Candidate] | None = hooks.memo.get(shape)
     if found is None:
         found = await _run(hooks.criteria, lambda: look.at(hooks), lookup)
-        if (len(hooks.memo) + 1) * hooks.criteria > KEPT:
-            hooks.memo.clear()
-        hooks.memo[shape] = found
+        _keep(hooks, shape, found)
     open_ = sum(candidate.by_object for candidate in found)
     if not open_:
         return found
     return await _run(open_, lambda: look.at_object(found), lookup)
+
+
+def _keep(hooks: HookList, shape: _Shape, found: Sequence[Candidate]) -> None:
+    """A shape counts as many as it is looked at for, and with its labels, which may be many."""
+    weight = hooks.criteria + len(shape.labels or ())
+    if hooks.kept + weight > KEPT:
+        hooks.memo.clear()
+        hooks.kept = 0
+    if weight <= KEPT:
+        hooks.memo[shape] = found
+        hooks.kept += weight
 
 
 async def _run(count: int, work: Callable[[], T], lookup: Lookup) -> T:

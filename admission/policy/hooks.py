@@ -67,7 +67,9 @@ class Hook:
 
 
 class HookList(tuple[Hook, ...]):
-    """In the order of their names."""
+    """In the order of their names. kept: how much is in `memo`, by whoever keeps it there."""
+
+    kept: int = 0
 
     @cached_property
     def criteria(self) -> int:

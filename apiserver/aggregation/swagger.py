@@ -51,17 +51,22 @@ class Kept:
 
 
 def read(document: Any, versions: Collection[GroupVersion]) -> dict[GroupVersion, Swagger]:
-    """Of those of ``versions`` that it describes well."""
+    """Of those of ``versions`` that it describes well, as many as may be kept: each may refer to
+    all that the document has."""
     if not isinstance(document, dict) or document.get("swagger") != "2.0":
         return {}
-    found = {}
-    for gv in versions:
+    found, room = dict[GroupVersion, Swagger](), MOST_KEPT
+    for gv in sorted(versions):
         try:
             part = _part(document, gv)
         except Malformed:
             continue
-        if part is not None:
-            found[gv] = part
+        if part is None:
+            continue
+        room -= len(part.body)
+        if room < 0:
+            break
+        found[gv] = part
     return found
 
 

@@ -23,12 +23,16 @@ class LogFile(Feed):
         super().__init__("audit-log", batch=400, batch_bytes=2**20, wait=0.1)
         self._path = path
         self._fd = -1
+        self._torn = False  # the disk was full in the middle of a line
 
     def write(self, events: Sequence[bytes]) -> None:
-        rest = memoryview(b"\n".join(events) + b"\n")
-        fd = self._open()
-        while rest:
-            rest = rest[os.write(fd, rest) :]
+        text = (b"\n" if self._torn else b"") + b"\n".join(events) + b"\n"
+        rest, fd = memoryview(text), self._open()
+        try:
+            while rest:
+                rest = rest[os.write(fd, rest) :]
+        finally:
+            self._torn = 0 < len(rest) < len(text) or (self._torn and bool(rest))
 
     def finish(self) -> None:
         if self._fd >= 0:

@@ -28,7 +28,7 @@ from apiserver.audit.policy import (
     Verdict,
     is_sensitive,
 )
-from apiserver.audit.trail import Trail, plain
+from apiserver.audit.trail import Trail, cut, plain
 from apiserver.authz.attributes import Attributes
 from apiserver.errors import ApiError
 from apiserver.request import RequestInfo
@@ -36,7 +36,11 @@ from apiserver.storage.auditlog import Row
 from apiserver.storage.interface import Entry
 from apiserver.user import User
 
+UNHEARD = 499
+"""What is said of a request that nobody waited for, as others do."""
 _REFUSED = frozenset({401, 403})
+_MOST_NAME = 512
+"""Characters of a name in the columns; longer ones are none."""
 _READING = frozenset({"get", "list", "watch", "head", "options"})
 
 
@@ -90,14 +94,16 @@ class Recorder:
         *,
         panicked: bool = False,
     ) -> None:
-        """The request has been answered. A write is in the table already."""
+        """The request has been answered. A write is in the table already; a request that failed
+        after some of its writes has an entry more."""
         if error is not None and is_sensitive(
             trail.info.group, trail.info.resource, trail.info.subresource
         ):
             error = _silent(error)
         stage = PANIC if panicked else STARTED if code == 401 else COMPLETE
         kept = trail.verdict.level is not Level.NONE and stage not in trail.verdict.quiet
-        wanted = self.table is not None and not trail.made and self._to_table(trail, code, kept)
+        told = trail.made and not _fails(code)
+        wanted = self.table is not None and not told and self._to_table(trail, code, kept)
         if not wanted and not (kept and self.sinks):
             return
         if not kept:
@@ -148,6 +154,11 @@ def trail_of_server(
     return Trail(recorder.verdict(asked), tenant, info, user, audit_id=audit_id, agent=agent)
 
 
+def _fails(code: int) -> bool:
+    """Whether what was asked for was refused, or broke, in the middle of it at the latest."""
+    return code >= 400 and code != UNHEARD
+
+
 def _silent(error: ApiError) -> ApiError:
     """Messages may quote what was sent."""
     return ApiError("", code=error.code, reason=error.reason)
@@ -157,7 +168,8 @@ def _row(trail: Trail, tenant: int | None, code: int, event: bytes) -> Row:
     info = trail.info
     user = "" if trail.user is None else trail.user.name
     group, resource, namespace, name = (
-        plain(text) for text in (info.group, info.resource, info.namespace, info.name)
+        plain(cut(text, _MOST_NAME))
+        for text in (info.group, info.resource, info.namespace, info.name)
     )
-    entry = Entry(plain(user), plain(info.verb), code, event)
+    entry = Entry(plain(cut(user, _MOST_NAME)), plain(cut(info.verb, _MOST_NAME)), code, event)
     return Row(tenant, trail.received, entry, group, resource, namespace, name)

@@ -7,6 +7,7 @@ when the write is, and only then.
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
@@ -35,6 +36,9 @@ _MOST_TEXT = 4096  # characters of a URI, of a message, and of an annotation
 _MOST_ANNOTATIONS = 64
 _MOST_GROUPS = 200
 _CUT = "...TRUNCATED"
+_TOO_MUCH = b" " * (MOST_BYTES + 1)
+"""In the place of a body that nobody will look at."""
+_BREAKS = b"\t\r\n"
 
 Body = Callable[[], bytes | None]
 
@@ -111,17 +115,19 @@ class Trail:
 
     def body(self, obj: Object) -> bytes:
         """An object as the event has it."""
-        return orjson.dumps(_without_managers(obj) if self.verdict.omit_managed else obj)
+        return _json(_without_managers(obj) if self.verdict.omit_managed else obj) or _TOO_MUCH
 
-    def stripped(self, data: bytes) -> bytes | None:
-        """A JSON answer, an object or a list, without managedFields; None for a large one."""
+    def answer(self, data: bytes) -> bytes | None:
+        """A JSON answer as the event has it; None for what is too much."""
         if len(data) > MOST_BYTES:
+            body = None
+        elif self.verdict.omit_managed:
+            body = _stripped(data)
+        else:
+            body = one_line(data)
+        if body is None:
             self.annotate(TRUNCATED, "true")
-            return None
-        obj = orjson.loads(data)
-        if isinstance(obj.get("items"), list):
-            obj["items"] = [_without_managers(item) for item in obj["items"]]
-        return orjson.dumps(_without_managers(obj))
+        return body
 
     def entry(
         self,
@@ -141,7 +147,7 @@ class Trail:
         status = {"metadata": {}, "code": code}
         answer: bytes | None = None
         if self.keeps_response and own:
-            answer = self.body(obj) if size <= MOST_BYTES else b" " * (MOST_BYTES + 1)
+            answer = self.body(obj) if size <= MOST_BYTES else _TOO_MUCH
         event = self._event(COMPLETE, status, reference, annotations, answer)
         user = "" if self.user is None else self.user.name
         return Entry(plain(user), plain(self.info.verb), code, event)
@@ -189,7 +195,7 @@ class Trail:
             "auditID": cut(self.audit_id, _MOST_AGENT),
             "stage": stage,
             "requestURI": cut(self.uri, _MOST_TEXT),
-            "verb": self.info.verb,
+            "verb": cut(self.info.verb, _MOST_AGENT),
             "user": {} if self.user is None else of_user(self.user),
         }
         if self.acting is not None:
@@ -247,6 +253,44 @@ def _without_managers(obj: Object) -> Object:
     if not isinstance(metadata, dict) or "managedFields" not in metadata:
         return obj
     return {**obj, "metadata": {k: v for k, v in metadata.items() if k != "managedFields"}}
+
+
+def _stripped(data: bytes) -> bytes | None:
+    """A JSON answer, an object or a list, without managedFields; None for what cannot be read."""
+    try:
+        obj = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return None
+    if not isinstance(obj, dict):
+        return one_line(data)
+    if isinstance(obj.get("items"), list):
+        obj["items"] = [_without_managers(i) if isinstance(i, dict) else i for i in obj["items"]]
+    return _json(_without_managers(obj))
+
+
+def one_line(data: bytes) -> bytes | None:
+    """JSON without line breaks, which end an event in files; None for what is none, or is nested
+    too deeply to be read."""
+    try:
+        value = orjson.loads(data)
+    except orjson.JSONDecodeError:
+        return None
+    try:
+        return orjson.dumps(value)
+    except TypeError:  # nested more deeply than orjson writes
+        return data.translate(None, _BREAKS)  # in strings they are escapes
+
+
+def _json(value: Any) -> bytes | None:
+    """None for what is nested too deeply."""
+    try:
+        return orjson.dumps(value)
+    except TypeError:  # more deeply than orjson writes
+        pass
+    try:
+        return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode()
+    except (RecursionError, ValueError):
+        return None
 
 
 def of_user(user: User) -> dict[str, Any]:

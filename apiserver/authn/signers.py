@@ -15,6 +15,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from apiserver.authn.clientca import END
+from apiserver.authn.unreadable import UNREADABLE
 from apiserver.user import NODES
 
 CLIENT = "kubernetes.io/kube-apiserver-client"
@@ -209,7 +210,7 @@ def _alternatives(request: Request) -> list[x509.GeneralName]:
         held = request.extensions.get_extension_for_class(x509.SubjectAlternativeName).value
     except x509.ExtensionNotFound:
         return []
-    except (x509.DuplicateExtension, x509.UnsupportedGeneralNameType) as e:
+    except UNREADABLE as e:
         raise ValueError(str(e)) from None
     known = x509.DNSName | x509.RFC822Name | x509.IPAddress | _URI
     return [name for name in held if isinstance(name, known)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+from collections import Counter, OrderedDict
 
 from apiserver.authn.legacytokens import LAST_USED, TYPE, day, to_note
 from apiserver.controllers.accountsecrets import SECRETS
@@ -22,44 +23,65 @@ from apiserver.storage.interface import ObjectKey
 
 log = logging.getLogger("polyplane.controllers")
 
-AT_ONCE = 64
+AT_ONCE, AT_ONCE_OF_ONE = 256, 8
+"""Notes under way in a process, and of one tenant: its webhooks may take long to let one be
+made."""
 AGAIN = 60.0
 """Seconds until another try for the same secret."""
+_MOST_FAILED = 4096
+"""Secrets that are left alone so long."""
 _MANAGER = "kube-apiserver"
+_Which = tuple[int, str, str]
 
 
 class TokenUses:
     def __init__(self, actions: Actions) -> None:
         self._actions = actions
-        self._noted: dict[tuple[int, str, str], asyncio.Task[None]] = {}
+        self._noting: dict[_Which, asyncio.Task[None]] = {}
+        self._of: Counter[int] = Counter()
+        self._failed: OrderedDict[_Which, float] = OrderedDict()
 
     def used(self, tenant: Tenant, namespace: str, secret: str) -> None:
         """Returns at once."""
         which = (tenant.id, namespace, secret)
-        if which not in self._noted and len(self._noted) < AT_ONCE:
-            task = asyncio.create_task(self._note(tenant, namespace, secret))
-            self._noted[which] = task
+        full = len(self._noting) >= AT_ONCE or self._of[tenant.id] >= AT_ONCE_OF_ONE
+        if which in self._noting or full or self._failed_lately(which):
+            return
+        self._of[tenant.id] += 1
+        self._noting[which] = asyncio.create_task(self._note(tenant, namespace, secret))
+        self._noting[which].add_done_callback(lambda _: self._noted(which))
 
     async def stop(self) -> None:
-        tasks = list(self._noted.values())
+        tasks = list(self._noting.values())
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
 
+    def _noted(self, which: _Which) -> None:
+        del self._noting[which]
+        self._of[which[0]] -= 1
+        if not self._of[which[0]]:
+            del self._of[which[0]]
+
+    def _failed_lately(self, which: _Which) -> bool:
+        if self._failed.get(which, 0.0) > asyncio.get_running_loop().time():
+            return True
+        self._failed.pop(which, None)
+        return False
+
     async def _note(self, tenant: Tenant, namespace: str, secret: str) -> None:
         key = ObjectKey(*SECRETS, namespace, secret)
-        pause = 0.0
         try:
             await self._actions.change(tenant, key, _mark, manager=_MANAGER)
         except (ApiError, StorageError) as e:
             log.info("the use of a token of secret %s/%s is not noted: %s", namespace, secret, e)
-            pause = AGAIN
         except Exception:
             log.exception("the use of a token of secret %s/%s is not noted", namespace, secret)
-            pause = AGAIN
-        asyncio.get_running_loop().call_later(
-            pause, self._noted.pop, (tenant.id, namespace, secret), None
-        )
+        else:
+            return
+        self._failed[tenant.id, namespace, secret] = asyncio.get_running_loop().time() + AGAIN
+        if len(self._failed) > _MOST_FAILED:
+            self._failed.popitem(last=False)
 
 
 def _mark(secret: Object) -> bool:

@@ -15,6 +15,7 @@ from time import monotonic
 from channels.routing import ProtocolTypeRouter
 from django.http.response import HttpResponseBase
 
+from apiserver.audit.recorder import UNHEARD
 from apiserver.endpoints import metrics
 from apiserver.endpoints.consumers import watch_socket
 from apiserver.endpoints.failure import failure
@@ -42,8 +43,6 @@ Application = Callable[[Message, Receive, Send], Awaitable[None]]
 
 PROBE_PATIENCE = 1.0
 """Seconds for which a probe waits for what other requests need."""
-GONE = 499
-"""What the audit log says of a request that nobody waited for, as others do."""
 CONSOLE_PREFIXES = ("/admin", "/static/", "/favicon.ico")
 
 
@@ -126,7 +125,7 @@ class Entry(ProtocolTypeRouter):  # type: ignore[misc]  # Channels has no types
             view = await self._filters(server, request)
             return await view(server, request, send)
         except ClientGone:
-            request.streamed_code = GONE
+            request.streamed_code = UNHEARD
             return None
         except Exception as e:
             return failure(request, e)

@@ -10,10 +10,9 @@ from io import BytesIO
 from typing import Any, cast
 from urllib.parse import parse_qs, quote
 
-import orjson
 from django.http import HttpRequest
 
-from apiserver.audit.trail import MOST_BYTES, Trail
+from apiserver.audit.trail import MOST_BYTES, Trail, one_line
 from apiserver.authn.clientcertificates import Presented
 from apiserver.authz.attributes import Decision
 from apiserver.endpoints.metric_types import Gauge
@@ -183,10 +182,7 @@ class ApiRequest(HttpRequest):
         data = b"" if stream is None else stream.getvalue()
         if len(data) > MOST_BYTES:
             return data  # too much to be kept, so nobody looks at it
-        try:
-            return orjson.dumps(orjson.loads(data)) if data else None
-        except orjson.JSONDecodeError:
-            return None
+        return one_line(data) if data else None
 
     async def gone(self) -> None:
         """Returns when the client has closed the connection. The body is read first, if nobody

@@ -23,7 +23,7 @@ from apiserver.golang.json import escape_html, marshal
 Way = Mapping[str, Any]
 _ITEMS = "[]"
 _SPACES = re.compile(r'("(?:[^"\\]|\\.)*")|[ \t\r\n]+')
-_UNSTORABLE = re.compile(r"[0-9]{400}|[0-9][eE][-+]?[0-9]{4}|\\u[dD][89a-fA-F]")
+_UNSTORABLE = re.compile(r"(?<![0-9])[0-9]{400}|[0-9][eE][-+]?[0-9]{4}|\\u[dD][89a-fA-F]")
 """Numbers beyond PostgreSQL's, and what may be half a surrogate pair: such a text is not kept."""
 
 

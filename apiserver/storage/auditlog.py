@@ -12,7 +12,8 @@ import asyncio
 import logging
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
+from datetime import UTC, datetime
 from typing import NamedTuple
 
 import psycopg
@@ -22,6 +23,7 @@ from apiserver.storage.errors import StorageError
 from apiserver.storage.interface import Entry
 from apiserver.storage.leases import Candidate
 from apiserver.storage.pool import Connection, Database
+from apiserver.storage.visibility import everywhere
 
 log = logging.getLogger("polyplane.audit")
 
@@ -30,6 +32,11 @@ MOST_ROWS, MOST_BYTES = 10_000, 32 * 2**20
 MOST_OF_TENANT = MOST_ROWS // 4
 PER_SECOND = 100
 """Rows of one tenant that a worker takes for long; a burst of `MOST_OF_TENANT` is taken at once."""
+_SHORT = 4096
+"""Bytes of a row that counts as one."""
+UNKNOWN = 401
+_TOGETHER = 4
+"""Times the rate of one tenant have all tenants together of requests by nobody knows whom."""
 _MOST_BUCKETS = 10_000
 BATCH, BATCH_BYTES = 500, 4 * 2**20
 SOON = 0.5
@@ -44,6 +51,12 @@ _WRITE = Call(
     *(BIGINTS, TIMES, TEXTS, TEXTS, BIGINTS),  # tenant, at, user, verb, code
     *(TEXTS,) * 5,  # group, resource, namespace, name, data
 )
+_THERE = """
+SELECT 1 FROM audit_entries
+WHERE (tenant_id = %s::bigint OR %s::bigint IS NULL AND tenant_id IS NULL)
+    AND at BETWEEN %s - interval '1 second' AND %s + interval '1 second' AND data::text = %s
+LIMIT 1
+"""
 _KEEP = "SELECT partition, done FROM pp_keep_audit(%s, %s)"
 
 
@@ -60,21 +73,24 @@ class Row(NamedTuple):
     name: str
 
 
-class _Buckets:
-    """How many rows each tenant may still leave, at a rate of so many a second."""
+class Buckets:
+    """How many rows each of many may still leave, at a rate of so many a second. A long row counts
+    as several."""
 
     def __init__(self, rate: float, clock: Callable[[], float] = time.monotonic) -> None:
         self._rate, self._clock = rate, clock
-        self._left: dict[int | None, tuple[float, float]] = {}
+        self._left: dict[Hashable, tuple[float, float]] = {}
 
-    def take(self, tenant: int | None) -> bool:
-        now = self._clock()
-        left, since = self._left.get(tenant, (float(MOST_OF_TENANT), now))
+    def take(self, whose: Hashable, size: int = 0) -> bool:
+        """What is not taken costs nothing: in a flood, too, so many rows a second come in."""
+        now, cost = self._clock(), 1 + size // _SHORT
+        left, since = self._left.get(whose, (float(MOST_OF_TENANT), now))
         left = min(left + (now - since) * self._rate, MOST_OF_TENANT)
-        if tenant not in self._left and len(self._left) >= _MOST_BUCKETS:
+        if whose not in self._left and len(self._left) >= _MOST_BUCKETS:
             self._left.clear()
-        self._left[tenant] = max(left - 1, 0.0), now
-        return left >= 1
+        taken = left >= min(cost, MOST_OF_TENANT)
+        self._left[whose] = max(left - cost, 0.0) if taken else left, now
+        return taken
 
 
 class AuditLog:
@@ -87,7 +103,8 @@ class AuditLog:
         on_drop: Callable[[], None] = lambda: None,
         rate: float = PER_SECOND,
     ) -> None:
-        self._database, self._on_drop, self._buckets = database, on_drop, _Buckets(rate)
+        self._database, self._on_drop, self._buckets = database, on_drop, Buckets(rate)
+        self._unknown = Buckets(rate * _TOGETHER)
         self._rows: deque[Row] = deque()
         self._bytes = 0
         self._of: Counter[int | None] = Counter()
@@ -100,17 +117,25 @@ class AuditLog:
             len(self._rows) >= MOST_ROWS
             or self._bytes >= MOST_BYTES
             or self._of[row.tenant] >= MOST_OF_TENANT
-            or not self._buckets.take(row.tenant)
+            or not self._takes(row)
         ):
             self._on_drop()
             return
         self._rows.append(row)
         self._bytes += len(row.entry.data)
         self._of[row.tenant] += 1
-        if len(self._rows) >= BATCH or self._bytes >= BATCH_BYTES:
+        if self._fills_a_batch():
             self._full.set()
         if self._task is None:
             self._task = asyncio.create_task(self._write_soon())
+
+    def _takes(self, row: Row) -> bool:
+        """What nobody has authenticated for is not the tenant's that it names, and bounded for all
+        tenants together."""
+        size, known = len(row.entry.data), row.entry.code != UNKNOWN
+        if not known and not self._unknown.take(UNKNOWN, size):
+            return False
+        return self._buckets.take((row.tenant, known), size)
 
     async def close(self) -> None:
         """Writes what waits, if the database is there."""
@@ -122,11 +147,17 @@ class AuditLog:
     async def _write_soon(self) -> None:
         try:
             while self._rows:
-                if not self._stopping:
+                if not self._stopping and not self._fills_a_batch():
                     await self._pause()
-                await self._write(self._take())
+                there = await self._write(self._take())
+                if self._stopping and not there:
+                    self._lose(len(self._rows), "the database is away")
+                    self._rows.clear()
         finally:
             self._task = None
+
+    def _fills_a_batch(self) -> bool:
+        return len(self._rows) >= BATCH or self._bytes >= BATCH_BYTES
 
     async def _pause(self) -> None:
         try:
@@ -149,17 +180,55 @@ class AuditLog:
         self._bytes -= size
         return rows
 
-    async def _write(self, rows: Sequence[Row]) -> None:
+    async def _write(self, rows: Sequence[Row]) -> bool:
         """Waits as long as readers do for a database that went away; then what cannot be written is
-        lost, and counted."""
-
-        parameters = _parameters(rows)
+        lost, and counted. A row that the database does not take costs no other. False: the database
+        is away."""
         try:
-            await self._database.read(lambda connection: _WRITE.rows(connection, *parameters))
-        except (StorageError, psycopg.Error) as error:
-            log.error("%d audit entries are lost: %s", len(rows), error)
-            for _ in rows:
-                self._on_drop()
+            await self._write_once(rows)
+        except StorageError as error:
+            refused = _is_refusal(error)
+            if refused and len(rows) > 1:
+                middle = len(rows) // 2
+                halves = [await self._write(half) for half in (rows[:middle], rows[middle:])]
+                return all(halves)
+            self._lose(len(rows), str(error))
+            return refused
+        return True
+
+    def _lose(self, count: int, why: str) -> None:
+        log.error("%d audit entries are lost: %s", count, why)
+        for _ in range(count):
+            self._on_drop()
+
+    async def _write_once(self, rows: Sequence[Row]) -> None:
+        """All or none. Whether they are there is asked where an answer was lost, so that they do
+        not come twice."""
+        parameters, sent = _parameters(rows), False
+
+        async def write(connection: Connection) -> None:
+            nonlocal sent
+            if sent and await _is_there(connection, rows[0]):
+                return
+            sent = True
+            await _WRITE.rows(connection, *parameters)
+
+        await self._database.read(write)
+
+
+async def _is_there(connection: Connection, row: Row) -> bool:
+    at = datetime.fromtimestamp(row.at, UTC)
+    async with everywhere(connection):
+        found = await connection.execute(
+            _THERE, [row.tenant, row.tenant, at, at, row.entry.data.decode()]
+        )
+        return await found.fetchone() is not None
+
+
+def _is_refusal(error: StorageError) -> bool:
+    """Whether the database said no to what was sent, and was not away."""
+    cause = error.__cause__
+    return isinstance(cause, psycopg.DataError | psycopg.errors.StatementTooComplex)
 
 
 def _parameters(rows: Sequence[Row]) -> list[object]:

@@ -15,7 +15,7 @@ from django.http import HttpRequest
 from unfold.forms import AuthenticationForm
 
 from controlplane.console import attempts
-from controlplane.console.trail import record_login
+from controlplane.console.trail import record_login, record_unseen
 
 log = logging.getLogger("polyplane.console")
 
@@ -33,7 +33,7 @@ class LoginForm(AuthenticationForm):  # type: ignore[misc]  # unfold has no type
                 ascii(address),
                 _words(wait),
             )
-            self._record(user, address, 401, "refused unseen: too many failures")
+            record_unseen(user, address, self._agent())
             text = (
                 f"Too many failed logins. Try again in {_words(wait)}, or let an operator "
                 f"run: manage.py reset_admin_password"
@@ -51,8 +51,10 @@ class LoginForm(AuthenticationForm):  # type: ignore[misc]  # unfold has no type
         return dict(cleaned)
 
     def _record(self, user: str, address: str, code: int, reason: str) -> None:
-        agent = str(self.request.META.get("HTTP_USER_AGENT", ""))
-        record_login(user, address, agent, code, reason)
+        record_login(user, address, self._agent(), code, reason)
+
+    def _agent(self) -> str:
+        return str(self.request.META.get("HTTP_USER_AGENT", ""))
 
 
 def peer(request: HttpRequest) -> str:

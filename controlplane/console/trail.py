@@ -10,12 +10,24 @@ from datetime import UTC, datetime
 
 from django.db import DatabaseError, connection, transaction
 
+from apiserver.audit import counts
 from apiserver.audit.trail import cut, micro_time, plain
+from apiserver.storage.auditlog import Buckets
 
 log = logging.getLogger("polyplane.audit")
 
 _WRITE = "SELECT pp_audit(%s, %s, %s, %s, %s::bigint[], %s, %s, %s, %s, %s)"
 _MOST = 200  # characters of what somebody typed
+_unseen = Buckets(1.0)
+"""Tries that nobody looked at: anybody can make them by the thousand, and they tell little."""
+
+
+def record_unseen(user: str, address: str, agent: str) -> None:
+    """A try that had to wait; a few of many."""
+    if _unseen.take(None):
+        record_login(user, address, agent, 401, "refused unseen: too many failures")
+    else:
+        counts.lost("audit-table")
 
 
 def record_login(user: str, address: str, agent: str, code: int, reason: str) -> None:

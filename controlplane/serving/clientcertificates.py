@@ -27,6 +27,7 @@ log = logging.getLogger("polyplane.serving")
 _Pointer = ctypes.c_void_p
 _Verify = ctypes.CFUNCTYPE(ctypes.c_int, _Pointer, _Pointer)
 _FUNCTIONS: dict[str, tuple[Any, list[Any]]] = {
+    "OpenSSL_version": (ctypes.c_char_p, [ctypes.c_int]),
     "d2i_X509": (_Pointer, [_Pointer, _Pointer, ctypes.c_long]),
     "X509_free": (None, [_Pointer]),
     "SSL_CTX_add_client_CA": (ctypes.c_int, [_Pointer, _Pointer]),
@@ -50,7 +51,7 @@ _TAKE_ANY = _Verify(_take)
 def ask(context: ssl.SSLContext, authorities: Sequence[bytes]) -> bool:
     """Asks the context's clients for a certificate. authorities: certificates, in DER, whose names
     clients choose by. Whether it could be done; if not, the context is as it was."""
-    found = _openssl()
+    found = _openssl() if _is_pythons(context) else None
     if found is None:
         log.warning("client certificates are not asked for: no OpenSSL is found")
         return False
@@ -99,16 +100,23 @@ def _pointer_of(context: ssl.SSLContext) -> int:
     return value
 
 
+def _is_pythons(context: object) -> bool:
+    """Packages put others in the place of ssl.SSLContext."""
+    return isinstance(context, _ssl._SSLContext)
+
+
 def _openssl() -> Any:
     """The functions of the libssl that Python's ssl module is bound to; None where they are not to
-    be found."""
+    be found. Where that module is a part of the interpreter, the name may lead to another OpenSSL,
+    whose functions would take a context of this one for something else."""
     if sys.implementation.name != "cpython":
         return None
-    library = ctypes.CDLL(getattr(_ssl, "__file__", None))
     try:
+        library = ctypes.CDLL(getattr(_ssl, "__file__", None))
         for name, (result, arguments) in _FUNCTIONS.items():
             function = getattr(library, name)
             function.restype, function.argtypes = result, arguments
-    except AttributeError:
+        same = library.OpenSSL_version(0) == ssl.OPENSSL_VERSION.encode()
+    except (OSError, TypeError, AttributeError):
         return None
-    return library
+    return library if same else None

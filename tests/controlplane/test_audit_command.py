@@ -115,6 +115,18 @@ def test_a_table_for_people(tenants: tuple[Tenant, Tenant]) -> None:
     assert line.endswith("deployments.apps/shop/web")
 
 
+def test_names_that_anybody_chose_do_nothing_to_a_terminal(
+    tenants: tuple[Tenant, Tenant],
+) -> None:
+    put(None, "x\n2027-01-01 forged", "get", "\x1b[2J\u202eweb\x9b", 401)
+    out = StringIO()
+    call_command("audit", "--verb", "get", "--code", "401", stdout=out)
+    _, *lines = out.getvalue().splitlines()
+    (line,) = (line for line in lines if "forged" in line)
+    assert line.isprintable()
+    assert r"x\n2027-01-01 forged" in line and r"\x1b[2J\u202eweb\x9b" in line
+
+
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [

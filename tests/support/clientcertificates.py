@@ -10,6 +10,7 @@ from typing import Any
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.hazmat.primitives.asymmetric.types import CertificatePublicKeyTypes
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from apiserver.meta.objects import Object
@@ -62,17 +63,20 @@ def unsigned(
     begins: timedelta = timedelta(minutes=-5),
     lasts: timedelta = timedelta(hours=1),
     purpose: x509.ObjectIdentifier | None = ExtendedKeyUsageOID.CLIENT_AUTH,
+    of: CertificatePublicKeyTypes | None = None,
+    is_authority: bool = False,
 ) -> x509.CertificateBuilder:
-    """A certificate without an issuer. purpose: None for one that says nothing of it."""
+    """A certificate without an issuer. purpose: None for one that says nothing of it; of: the key
+    that it is for."""
     begin = datetime.now(UTC) + begins
     builder = (
         x509.CertificateBuilder()
         .subject_name(subject)
-        .public_key(key().public_key())
+        .public_key(of or key().public_key())
         .serial_number(x509.random_serial_number())
         .not_valid_before(begin)
         .not_valid_after(begin + lasts)
-        .add_extension(x509.BasicConstraints(ca=False, path_length=None), critical=True)
+        .add_extension(x509.BasicConstraints(ca=is_authority, path_length=None), critical=True)
     )
     if purpose is None:
         return builder

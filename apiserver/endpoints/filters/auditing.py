@@ -6,10 +6,12 @@ A read that the policy wants nothing of costs a look at the policy, and no more.
 
 from __future__ import annotations
 
+import logging
 from ipaddress import ip_address
 
 from django.http.response import HttpResponseBase
 
+from apiserver.audit import counts
 from apiserver.audit.policy import Level, Verdict
 from apiserver.audit.trail import DECISION, REASON, Trail
 from apiserver.endpoints.filters.authorization import attributes_of
@@ -17,6 +19,8 @@ from apiserver.endpoints.request import ApiRequest, raw_path
 from apiserver.endpoints.respond import BytesResponse
 from apiserver.endpoints.server import Server
 from apiserver.user import User
+
+log = logging.getLogger("polyplane.audit")
 
 _READING = frozenset({"GET", "HEAD", "OPTIONS"})
 _MOST_HOPS = 16
@@ -46,7 +50,16 @@ def started(server: Server, request: ApiRequest) -> None:
 
 
 def finish(server: Server, request: ApiRequest, response: HttpResponseBase | None) -> None:
-    """``response``: None for one that was streamed, or that nobody waited for."""
+    """``response``: None for one that was streamed, or that nobody waited for. Raises nothing: the
+    answer has been sent."""
+    try:
+        _finish(server, request, response)
+    except Exception:
+        counts.lost("audit-event")
+        log.exception("a request is not in the audit log: audit-id=%s", request.logged_audit_id)
+
+
+def _finish(server: Server, request: ApiRequest, response: HttpResponseBase | None) -> None:
     audit = server.audit
     code = request.streamed_code if response is None else response.status_code
     trail = request.trail
@@ -95,9 +108,7 @@ def _answered(trail: Trail, response: BytesResponse) -> bytes | None:
     """What is no JSON is not kept."""
     if not response.content_type.startswith("application/json"):
         return None
-    if not trail.verdict.omit_managed:
-        return response.content
-    return trail.stripped(response.content)
+    return trail.answer(response.content)
 
 
 def addresses_of(request: ApiRequest) -> tuple[str, ...]:

@@ -41,21 +41,20 @@ def merge(document: Node, others: Iterable[Swagger]) -> None:
 
 def _name(ours: Node, theirs: Node, name: str) -> str:
     """The name that their ``name`` gets."""
-    if name not in ours or _alike(ours[name], theirs[name]):
+    if name not in ours:
+        return name
+    wanted = _bare(theirs[name])  # once: there may be many to compare it with
+    if _bare(ours[name]) == wanted:
         return name
     for number in count(2):
         new = f"{name}_v{number}"
-        if new not in theirs and (new not in ours or _alike(ours[new], theirs[name])):
+        if new not in theirs and (new not in ours or _bare(ours[new]) == wanted):
             return new
     raise AssertionError("numbers do not end")
 
 
-def _alike(one: Any, other: Any) -> bool:
-    """Whether they differ in their kinds at most."""
-    return _bare(one) == _bare(other)
-
-
 def _bare(node: Any) -> Node:
+    """Without its kinds, in which two that are alike may differ."""
     return {key: value for key, value in _plain(node).items() if key != _KINDS}
 
 
@@ -68,6 +67,12 @@ def _joined(ours: Any, theirs: Node) -> Any:
     """One that is about the kinds of both."""
     plain, kinds = _plain(ours), theirs.get(_KINDS)
     before = plain.get(_KINDS, [])
-    if not isinstance(kinds, list) or all(kind in before for kind in kinds):
+    if not isinstance(kinds, list) or not isinstance(before, list):
         return ours
-    return {**plain, _KINDS: [*before, *(kind for kind in kinds if kind not in before)]}
+    known = set(map(_text, before))
+    new = [kind for kind in kinds if _text(kind) not in known]
+    return {**plain, _KINDS: [*before, *new]} if new else ours
+
+
+def _text(kind: Any) -> bytes:
+    return orjson.dumps(kind, option=orjson.OPT_SORT_KEYS)

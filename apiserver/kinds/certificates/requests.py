@@ -5,96 +5,91 @@ from __future__ import annotations
 
 import base64
 import binascii
-import re
+from collections.abc import Iterator
 from datetime import datetime
+from typing import NamedTuple
 
 from cryptography import x509
-from cryptography.exceptions import UnsupportedAlgorithm
 
+from apiserver.authn.unreadable import UNREADABLE
 from apiserver.golang.strconv import go_quote
 
-_BLOCK = re.compile(
-    rb"-----BEGIN ([^-\n]*)-----[ \t]*\r?\n(.*?)-----END \1-----[ \t]*(?:\r?\n|$)", re.DOTALL
-)
+_BEGIN, _END, _DASHES = b"-----BEGIN ", b"-----END ", b"-----"
+
+
+class _Block(NamedTuple):
+    """body: what stands between its first and its last line; text: with them."""
+
+    type: bytes
+    body: bytes
+    text: bytes
 
 
 def request_problem(encoded: str) -> str:
     """``encoded``: base64 of spec.request. What is wrong with it, or ""."""
-    match = _BLOCK.search(_bytes(encoded))
-    if match is None or match[1] != b"CERTIFICATE REQUEST":
-        return "PEM block type must be CERTIFICATE REQUEST"
     try:
-        x509.load_pem_x509_csr(match[0])
-    except (ValueError, UnsupportedAlgorithm):
-        return "asn1: structure error: malformed certificate request"
+        parsed_request(encoded)
+    except ValueError as e:
+        return str(e)
     return ""
 
 
 def parsed_request(encoded: str) -> x509.CertificateSigningRequest:
-    """``encoded``: base64 of spec.request. Raises ValueError."""
-    match = _BLOCK.search(_bytes(encoded))
-    if match is None or match[1] != b"CERTIFICATE REQUEST":
+    """``encoded``: base64 of spec.request. Its subject can be read. Raises ValueError."""
+    block = next(_blocks(_bytes(encoded)), None)
+    if block is None or block.type != b"CERTIFICATE REQUEST":
         raise ValueError("PEM block type must be CERTIFICATE REQUEST")
     try:
-        return x509.load_pem_x509_csr(match[0])
-    except UnsupportedAlgorithm as e:
-        raise ValueError(str(e)) from None
+        request = x509.load_pem_x509_csr(block.text)
+        _ = request.subject
+    except UNREADABLE:
+        raise ValueError("asn1: structure error: malformed certificate request") from None
+    return request
 
 
 def expiry(encoded: str) -> datetime | None:
     """``encoded``: base64 of status.certificate. When its first certificate ends; None where there
     is none that can be read."""
-    match = _BLOCK.search(_bytes(encoded))
+    block = next(_blocks(_bytes(encoded)), None)
     try:
-        return x509.load_pem_x509_certificate(match[0]).not_valid_after_utc if match else None
-    except (ValueError, UnsupportedAlgorithm):
+        return x509.load_pem_x509_certificate(block.text).not_valid_after_utc if block else None
+    except UNREADABLE:
         return None
 
 
 def subject_organizations(encoded: str) -> list[str]:
     """The groups that a client certificate for this request would have; [] when it cannot be
     read."""
-    request = _request(encoded)
-    attributes = (
-        request.subject.get_attributes_for_oid(x509.NameOID.ORGANIZATION_NAME) if request else []
-    )
-    return [str(a.value) for a in attributes]
+    try:
+        subject = parsed_request(encoded).subject
+    except ValueError:
+        return []
+    return [str(a.value) for a in subject.get_attributes_for_oid(x509.NameOID.ORGANIZATION_NAME)]
 
 
 def common_name(encoded: str) -> str:
     """The user whom a client certificate for this request would be of. Raises ValueError."""
-    if problem := request_problem(encoded):
-        raise ValueError(problem)
-    request = _request(encoded)
-    found = request.subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME) if request else []
+    found = parsed_request(encoded).subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME)
     return str(found[-1].value) if found else ""
-
-
-def _request(encoded: str) -> x509.CertificateSigningRequest | None:
-    match = _BLOCK.search(_bytes(encoded))
-    try:
-        return x509.load_pem_x509_csr(match[0]) if match else None
-    except (ValueError, UnsupportedAlgorithm):
-        return None
 
 
 def certificate_problem(encoded: str) -> str:
     """``encoded``: base64 of status.certificate: one or more CERTIFICATE blocks without headers;
     anything may stand between them."""
-    blocks = list(_BLOCK.finditer(_bytes(encoded)))
+    blocks = list(_blocks(_bytes(encoded)))
     if not blocks:
         return "must contain one or more CERTIFICATE PEM blocks"
     for block in blocks:
-        if block[1] != b"CERTIFICATE":
+        if block.type != b"CERTIFICATE":
             return (
                 f"only CERTIFICATE PEM blocks are allowed, found "
-                f"{go_quote(block[1].decode(errors='replace'))}"
+                f"{go_quote(block.type.decode(errors='replace'))}"
             )
-        if b":" in block[2]:
+        if b":" in block.body:
             return "no PEM block headers are permitted"
         try:
-            x509.load_pem_x509_certificate(block[0])
-        except (ValueError, UnsupportedAlgorithm):
+            x509.load_pem_x509_certificate(block.text)
+        except UNREADABLE:
             return "x509: malformed certificate"
     return ""
 
@@ -104,3 +99,28 @@ def _bytes(encoded: str) -> bytes:
         return base64.b64decode(encoded)
     except (binascii.Error, ValueError):
         return b""
+
+
+def _blocks(data: bytes) -> Iterator[_Block]:
+    """Those that are closed by what they are opened by, before anything else ends (Go's
+    encoding/pem). Every byte is looked at a few times, however many blocks begin and do not end."""
+    at = 0
+    while (begin := _line(data, _BEGIN, at)) >= 0 and (first := data.find(b"\n", begin)) >= 0:
+        opened, at = data[begin + len(_BEGIN) : first].rstrip(b" \t\r"), first
+        if not opened.endswith(_DASHES):
+            continue
+        if (end := _line(data, _END, first)) < 0:
+            return
+        at = end + len(_END)
+        last = data.find(b"\n", at)
+        last = len(data) if last < 0 else last
+        if data[at:last].rstrip(b" \t\r") == opened:
+            kind = opened.removesuffix(_DASHES)
+            yield _Block(kind, data[first + 1 : end], data[begin:last])
+
+
+def _line(data: bytes, mark: bytes, at: int) -> int:
+    """Where a line begins with the mark, from ``at`` on; -1 where none does."""
+    if at == 0 and data.startswith(mark):
+        return 0
+    return data.find(b"\n" + mark, at) + 1 or -1

@@ -24,10 +24,12 @@ END
 $$;
 
 -- Makes the partitions of today and of p_ahead days, drops those that ended more than p_days days
--- ago (0: none), and says which: (name, made or dropped). A partition is a day in UTC. Waits two
--- seconds at most for readers of the table, because commits wait behind it (lock_not_available).
+-- ago (less than 1: none), and says which: (name, made or dropped). A partition is a day in UTC. Waits
+-- for readers of the table (a dump) for a moment only, because all commits wait behind it, and gives
+-- up: lock_not_available, to be tried again.
 --
--- SECURITY DEFINER: the workers' role makes and drops no tables (tenants.sql says more).
+-- SECURITY DEFINER: the workers' role makes and drops no tables (tenants.sql says more). So whoever has
+-- that role drops no entry of today and yesterday by this.
 CREATE OR REPLACE FUNCTION pp_keep_audit(p_days integer, p_ahead integer)
 RETURNS TABLE (partition text, done text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
@@ -36,7 +38,7 @@ DECLARE
     v_day date;
 BEGIN
     PERFORM pg_advisory_xact_lock(5787, 0);  -- one at a time
-    PERFORM set_config('lock_timeout', '2s', true);
+    PERFORM set_config('lock_timeout', '200ms', true);
     PERFORM set_config('polyplane.tenant', 'all', true);
     FOR i IN 0 .. p_ahead LOOP
         v_day := v_today + i;
@@ -58,7 +60,7 @@ BEGIN
             RETURN NEXT;
         END IF;
     END LOOP;
-    IF p_days = 0 THEN
+    IF p_days < 1 THEN
         RETURN;
     END IF;
     v_day := v_today - p_days;

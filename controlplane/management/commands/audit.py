@@ -133,10 +133,17 @@ def _rows(entries: Sequence[AuditEntry]) -> Iterator[str]:
     for e in entries:
         user = f"{e.user_name or '-'} as {e.acting}" if e.acting else e.user_name or "-"
         source = ",".join(e.data.get("sourceIPs") or ()) or "-"
-        yield (
+        yield visible(
             f"{e.at:%Y-%m-%d %H:%M:%S}  {_shown(e.tenant_id):<8}{e.code:<6}{e.verb:<18}"
             f"{user:<36}{source:<17}{_shown(e.resource_version or None):<10}{e.target}"
         )
+
+
+def visible(text: str) -> str:
+    """On one line, and nothing that a terminal would do: anybody may have chosen names in it."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 def _shown(number: int | None) -> str:

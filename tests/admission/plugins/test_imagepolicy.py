@@ -134,6 +134,15 @@ async def test_a_tenant_has_a_share_of_what_is_kept(monkeypatch: pytest.MonkeyPa
         assert len(there.calls) == 5
 
 
+async def test_what_is_asked_about_is_not_kept_with_the_answer() -> None:
+    """Images may be megabytes long, and answers are kept by the thousand."""
+    async with server(Asked()) as there:
+        plugin = ImagePolicyWebhook(configured(there.url))
+        for image in ("a" * 100_000, "b"):
+            await run(plugin, asked(pod(image)))
+        assert [len(digest) for _, digest in plugin._kept] == [32, 32]
+
+
 async def test_without_time_to_live_every_pod_is_asked_about() -> None:
     async with server(Asked()) as there:
         plugin = ImagePolicyWebhook(configured(there.url, allowTTL=-1))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import pytest
@@ -103,7 +104,7 @@ async def test_a_new_policy_counts_for_shapes_that_are_known(policies: Policies)
 
 
 async def test_what_is_kept_is_bounded(policies: Policies, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(candidates, "KEPT", 6)  # policies and bindings: three shapes of this one
+    monkeypatch.setattr(candidates, "KEPT", 12)  # three shapes of a policy, a binding, two labels
     kept: list[hooks.HookList] = []
     of = hooks.Hooks.of
 
@@ -116,5 +117,14 @@ async def test_what_is_kept_is_bounded(policies: Policies, monkeypatch: pytest.M
     for i in range(8):
         await relabel(policies, {"team": str(i)})
         await policies.made(configmap(f"c{i}"))
+        assert _labels_kept(kept) <= 12
     sizes = [len(hooks.memo) for hooks in kept if hooks]
     assert 1 <= max(sizes) <= 3
+    for i in range(3):
+        await relabel(policies, {f"label-{at}": str(i) for at in range(20)})
+        await policies.made(configmap(f"d{i}"))
+        assert _labels_kept(kept) <= 12, "many labels are not kept"
+
+
+def _labels_kept(kept: Iterable[hooks.HookList]) -> int:
+    return max(sum(len(shape.labels or ()) for shape in hooks.memo) for hooks in kept)

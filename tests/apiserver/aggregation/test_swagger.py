@@ -8,7 +8,9 @@ from typing import Any
 import orjson
 import pytest
 
+from apiserver.aggregation import swagger as swagger_module
 from apiserver.aggregation.swagger import read
+from apiserver.endpoints.openapi import merged as merging
 from apiserver.endpoints.openapi.merged import merge
 from apiserver.meta.gvk import GroupVersion
 
@@ -112,6 +114,25 @@ def test_what_is_no_document_says_nothing(odd: Any) -> None:
     assert read(odd, [V1]) == {}
 
 
+def test_no_more_is_read_than_may_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each version may refer to the same large definitions."""
+    versions = [GroupVersion("things.example.com", f"v{i}") for i in range(1, 9)]
+    theirs = document()
+    theirs["paths"] = {f"/apis/{gv.group}/{gv.version}/things": path(ref(THING)) for gv in versions}
+    sizes = [len(swagger.body) for swagger in read(theirs, versions).values()]
+    assert len(sizes) == 8
+    made = []
+    encode = swagger_module.openapi_pb.encode_document
+    monkeypatch.setattr(
+        swagger_module.openapi_pb,
+        "encode_document",
+        lambda part: [made.append(part), encode(part)][1],
+    )
+    monkeypatch.setattr(swagger_module, "MOST_KEPT", sum(sizes[:3]))
+    assert sorted(read(theirs, versions)) == versions[:3]
+    assert len(made) == 4
+
+
 def ours() -> Any:
     return {
         "paths": {"/api/": {}},
@@ -161,6 +182,41 @@ def test_a_definition_may_be_about_the_kinds_of_both() -> None:
     made = merged(theirs, mine)
     assert [kind["group"] for kind in made["definitions"][DELETE][KINDS]] == ["ours", "theirs"]
     assert f"{DELETE}_v2" not in made["definitions"]
+
+
+class Compared(dict[str, Any]):
+    """Counts how often it is compared."""
+
+    times = 0
+
+    def __eq__(self, other: object) -> bool:
+        type(self).times += 1
+        return super().__eq__(other)
+
+
+def test_kinds_are_not_compared_one_with_another() -> None:
+    """A server may list a hundred thousand of them."""
+    theirs = document(**{DELETE: {KINDS: [{"group": f"theirs{i}"} for i in range(20)]}})
+    theirs["definitions"][THING]["properties"]["options"] = ref(DELETE)
+    mine = ours()
+    mine["definitions"][DELETE] = {KINDS: [Compared(group=f"ours{i}") for i in range(20)]}
+    Compared.times = 0
+    made = merged(theirs, mine)
+    assert (len(made["definitions"][DELETE][KINDS]), Compared.times) == (40, 0)
+
+
+def test_what_looks_for_a_name_is_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may be a megabyte, and the names that are taken thousands."""
+    read_, bare = [], merging._bare
+    monkeypatch.setattr(merging, "_bare", lambda node: [read_.append(node), bare(node)][1])
+    mine = ours()
+    taken = {f"{META}_v{i}": {"type": "string", "x-number": i} for i in range(2, 20)}
+    mine["definitions"] |= taken
+    theirs = document()
+    theirs["definitions"][META] = {"type": "string", "x-theirs": True}
+    made = merged(theirs, mine)["definitions"]
+    assert made[f"{META}_v20"] == theirs["definitions"][META]
+    assert read_.count(theirs["definitions"][META]) == 1
 
 
 def test_a_path_that_is_here_stays() -> None:

@@ -9,10 +9,12 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import orjson
+import pytest
 import pytest_asyncio
 
 from admission.attributes import Attributes as Admission
 from admission.chain import Chain
+from apiserver.audit import counts
 from apiserver.audit.policy import Policy, parse
 from apiserver.audit.recorder import Recorder
 from apiserver.audit.trail import Trail
@@ -20,7 +22,6 @@ from apiserver.authz.attributes import Attributes, Decision
 from apiserver.errors import Forbidden
 from apiserver.request import parse_request
 from apiserver.storage.auditlog import AuditLog
-from apiserver.storage.interface import ObjectKey
 from apiserver.storage.postgres import PostgresStore
 from apiserver.user import User
 from tests.support.api import TYPES, Api, serving
@@ -29,6 +30,7 @@ from tests.support.storage import create, key
 
 MAPS = "/api/v1/namespaces/ns/configmaps"
 SECRETS = "/api/v1/namespaces/ns/secrets"
+_INFO = parse_request("POST", MAPS)
 VALUE = "aHVudGVyMi1odW50ZXIy"
 
 
@@ -204,6 +206,19 @@ async def test_each_object_of_a_collection_has_its_own_entry(world: World) -> No
     assert len({e["version"] for e in entries}) == 3
 
 
+async def test_a_collection_that_is_refused_in_the_middle_has_an_entry_of_that(
+    world: World,
+) -> None:
+    for name in ("a", "refused"):
+        assert await world("POST", MAPS, {"metadata": {"name": name}}) == 201
+    world.api.registry.chain = Chain([cast(Any, Keeping())])
+    assert await world("DELETE", MAPS) == 403
+    entries = await world.entries(verb="deletecollection")
+    told = {(e["name"], e["code"], e["version"] > 0) for e in entries}
+    assert told == {("a", 200, True), ("", 403, False)}
+    assert len({e["data"]["auditID"] for e in entries}) == 1
+
+
 async def test_what_nobody_names_is_the_servers(
     world: World, store: PostgresStore, tenant: int
 ) -> None:
@@ -260,6 +275,19 @@ async def test_a_secrets_value_is_nowhere(full: World) -> None:
     ]
     assert VALUE not in orjson.dumps(entries).decode()
     assert VALUE not in full.heard.raw.decode()
+
+
+class Keeping:
+    """A plugin that lets one object not go."""
+
+    name = "Keeping"
+
+    def handles(self, attributes: Admission) -> bool:
+        return True
+
+    async def validate(self, attributes: Admission, lookup: Any) -> None:
+        if attributes.old is not None and attributes.old["metadata"]["name"] == "refused":
+            raise Forbidden(attributes.group_resource, "refused", "no")
 
 
 class Annotating:
@@ -341,20 +369,47 @@ async def test_a_watch_begins_and_ends(full: World) -> None:
     assert {verb for _, verb in stages} == {"watch"}
 
 
-def test_what_else_a_request_changes_goes_by_its_own_name_without_bodies() -> None:
-    info = parse_request("POST", "/api/v1/namespaces/ns/pods/p/eviction")
-    trail = Trail(FULL.rules[0].verdict, "default", info, User("ann"), audit_id="x")
-    budget = ObjectKey("policy", "poddisruptionbudgets", "ns", "budget")
-    pod = ObjectKey("", "pods", "ns", "p")
-    other, own = (
-        orjson.loads(trail.entry(k, "uid", 200, {}, {"metadata": {}}).data) for k in (budget, pod)
-    )
-    assert other["objectRef"] == {
-        "resource": "poddisruptionbudgets",
-        "namespace": "ns",
-        "name": "budget",
-        "uid": "uid",
-        "apiGroup": "policy",
-    }
-    assert "responseObject" not in other and "responseObject" in own
-    assert (own["objectRef"]["name"], own["objectRef"]["subresource"]) == ("p", "eviction")
+async def test_what_is_nested_deeply_is_kept_all_the_same(full: World) -> None:
+    """More deeply than orjson writes: such a body neither fails the request nor hides it."""
+    deep = b'{"a":' * 400 + b"\n1" + b"}" * 400
+    for name, code in (("deep", 201), ("NO", 422)):
+        body = b'{"metadata":{"name":"%b"},"unknown":%b}' % (name.encode(), deep)
+        assert await full("POST", MAPS, body) == code
+    entries = await full.entries(verb="create")
+    assert [e["code"] for e in entries] == [201, 422]
+    assert all(_depth(e["data"]["requestObject"]["unknown"]) == 400 for e in entries)
+    assert b"\n" not in full.heard.raw
+
+
+def _depth(value: Any) -> int:
+    depth = 0
+    while isinstance(value, dict):
+        value, depth = value["a"], depth + 1
+    return depth
+
+
+async def test_an_event_with_an_answer_stays_in_one_line(store: PostgresStore, tenant: int) -> None:
+    """Or who reads the file takes lines of an object for events."""
+    everything = {"apiVersion": "audit.k8s.io/v1", "kind": "Policy"}
+    policy = parse({**everything, "rules": [{"level": "RequestResponse"}]})
+    async with serving(store, tenant) as api:
+        world = World(api, store, policy)
+        assert await world("POST", MAPS, {"metadata": {"name": "a"}, "data": {"x": "y"}}) == 201
+        assert await world("GET", f"{MAPS}/a") == 200
+        (entry,) = await world.entries(verb="get")
+        await world.log.close()
+    assert entry["data"]["responseObject"]["data"] == {"x": "y"}
+    assert entry["data"]["responseObject"]["metadata"]["managedFields"]
+    assert b"\n" not in world.heard.raw
+
+
+async def test_an_event_that_cannot_be_made_costs_no_answer_and_is_counted(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def broken(*_: Any) -> bytes:
+        raise RuntimeError
+
+    before = counts.LOST.get(("audit-event",), 0)
+    monkeypatch.setattr(Trail, "event", broken)
+    assert await world("POST", MAPS, {"metadata": {"name": "NO"}}) == 422
+    assert counts.LOST["audit-event",] == before + 1

@@ -3,6 +3,7 @@ away, a webhook that may be slow, broken or gone."""
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import threading
@@ -93,6 +94,32 @@ def test_a_file_gets_lines_and_is_opened_anew_when_it_was_moved(tmp_path: Path) 
     assert (tmp_path / "audit.log.1").read_bytes() == b'{"n":1}\n{"n":2}\n'
     assert path.read_bytes() == b'{"n":3}\n'
     assert path.stat().st_mode & 0o777 == 0o600
+
+
+def test_a_disk_that_is_full_in_the_middle_of_a_line_spoils_no_other(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path, write, room = tmp_path / "audit.jsonl", os.write, [3]
+
+    def full(fd: int, data: memoryview) -> int:
+        if not room[0]:
+            raise OSError(errno.ENOSPC, "full")
+        part = bytes(data)[: room[0]]
+        room[0] -= len(part)
+        return write(fd, part)
+
+    log = LogFile(str(path))
+    monkeypatch.setattr(os, "write", full)
+    for left in (3, 0):
+        room[0] = left
+        with pytest.raises(OSError, match="full"):
+            log.write([b'{"lost":1}', b'{"lost":2}'])
+    room[0] = 2**20
+    for number in range(2):
+        log.write([b'{"n":%d}' % number])
+    log.finish()
+    torn, *lines = path.read_text().splitlines()
+    assert (torn, lines) == ('{"l', ['{"n":0}', '{"n":1}'])
 
 
 def test_a_file_that_is_there_is_kept(tmp_path: Path) -> None:

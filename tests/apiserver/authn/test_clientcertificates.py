@@ -3,13 +3,17 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from itertools import count
+from math import gcd
 
 import pytest
 from cryptography import x509
 from cryptography.hazmat.primitives import hashes
+from cryptography.hazmat.primitives.asymmetric import rsa
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
+from apiserver.authn import clientcertificates
 from apiserver.authn.claims import Refused
 from apiserver.authn.clientca import NAME, ClientAuthority
 from apiserver.authn.clientcertificates import ClientCertificates, Presented
@@ -139,6 +143,20 @@ def test_nonsense_is_refused() -> None:
     assert "too many" in refusal(presented(*[ROOT.certificate] * 9))
 
 
+@pytest.mark.parametrize(
+    ("written", "instead"),
+    [(b"\x0c\x04nice", b"\x03\x04\x00ice"), (b"\xa0\x03\x02\x01\x02", b"\xa0\x03\x02\x01\x17")],
+    ids=["name of bits", "version"],
+)
+def test_what_cannot_be_read_is_refused(written: bytes, instead: bytes) -> None:
+    """The library has other errors for these than ValueError."""
+    der = STRANGER.sign(unsigned(name("nice"))).public_bytes(Encoding.DER)
+    assert der.count(written) == 1
+    some = Presented([der.replace(written, instead)])
+    assert certificates().tenant(some) == 0
+    assert refusal(some).startswith("x509: ")
+
+
 def test_the_installations_are_good_everywhere() -> None:
     some = presented(ROOT.sign(unsigned(name("op", "system:masters"))))
     for tenant in (7, 8):
@@ -157,6 +175,42 @@ def test_chains_lead_to_them() -> None:
 def test_only_authorities_sign() -> None:
     signed = NO_AUTHORITY.sign(unsigned(name("op")))
     assert refusal(presented(signed, NO_AUTHORITY.certificate))
+
+
+def test_few_authorities_are_tried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seven of one name that sign each other have a million ways through them."""
+    tried = []
+    check = clientcertificates._check_authority
+    monkeypatch.setattr(
+        clientcertificates,
+        "_check_authority",
+        lambda certificate, held: [tried.append(certificate), check(certificate, held)][1],
+    )
+    circle = [Authority("circle").certificate for _ in range(7)]
+    assert refusal(presented(Authority("circle").sign(unsigned(name("op"))), *circle))
+    assert len(tried) == 16
+
+
+def test_an_authority_whose_signatures_take_long_to_verify_is_none() -> None:
+    usual = rsa.generate_private_key(65537, 2048).private_numbers()
+    p, q = usual.p, usual.q
+    order = (p - 1) * (q - 1)
+    exponent = next(e for e in count(2**31 + 1, 2) if gcd(e, order) == 1)
+    d = pow(exponent, -1, order)
+    public = rsa.RSAPublicNumbers(exponent, p * q)
+    slow = rsa.RSAPrivateNumbers(
+        p, q, d, d % (p - 1), d % (q - 1), usual.iqmp, public
+    ).private_key()
+    for key_, good in ((usual.private_key(), True), (slow, False)):
+        subject = name("rsa")
+        authority = ROOT.sign(
+            unsigned(subject, is_authority=True, purpose=None, of=key_.public_key())
+        )
+        signed = unsigned(name("op")).issuer_name(subject).sign(key_, hashes.SHA256())
+        if good:
+            assert certificates().user(presented(signed, authority), 7) is not None
+        else:
+            assert "exponent" in refusal(presented(signed, authority))
 
 
 def test_without_any_of_the_installation_only_tenants_count() -> None:

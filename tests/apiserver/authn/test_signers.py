@@ -146,3 +146,14 @@ def test_who_names_a_tenant_has_not_its_signature() -> None:
         .add_extension(x509.AuthorityKeyIdentifier(identifier.digest, None, None), critical=False)
     )
     assert authority.signer(forged.sign(key("mallory"), hashes.SHA256())) is None
+
+
+def test_alternative_names_that_cannot_be_read_are_no_request() -> None:
+    """The library has another error for a name of bits than ValueError."""
+    odd = x509.DirectoryName(name("odd1"))
+    der = request(name("system:node:n", "system:nodes"), odd).public_bytes(Encoding.DER)
+    written = b"\x0c\x04odd1"
+    assert der.count(written) == 1
+    altered = x509.load_der_x509_csr(der.replace(written, b"\x03\x04\x00dd1"))
+    with pytest.raises(ValueError, match="BitString"):
+        signers.is_kubelet_client(altered, ["client auth"])

@@ -279,6 +279,15 @@ class Refuses:
     name = "refuses"
 
     def handles(self, attributes: Attributes) -> bool:
+        return True
+
+    async def validate(self, attributes: Attributes, lookup: Any) -> None:
+        if self._concerns(attributes):
+            resource = attributes.resource
+            group_resource = GroupResource(resource.group, resource.resource)
+            raise Forbidden(group_resource, attributes.name, "a policy says so")
+
+    def _concerns(self, attributes: Attributes) -> bool:
         if attributes.kind.kind == "CustomResourceDefinition":
             ending = bool(
                 attributes.object and attributes.object["metadata"].get("deletionTimestamp")
@@ -287,13 +296,6 @@ class Refuses:
         if attributes.kind.kind == "APIService":
             return attributes.name == "v1.b.example.com"
         return attributes.operation == "DELETE"
-
-    async def validate(self, attributes: Attributes, lookup: Any) -> None:
-        raise Forbidden(
-            GroupResource(attributes.resource.group, attributes.resource.resource),
-            attributes.name,
-            "a policy says so",
-        )
 
 
 async def test_what_admission_refuses_keeps_nothing_else_from_going(

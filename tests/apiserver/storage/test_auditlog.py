@@ -66,13 +66,43 @@ async def test_a_tenant_that_floods_takes_no_room_from_another(
 def test_a_flood_that_lasts_is_bounded_by_a_rate(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(auditlog, "MOST_OF_TENANT", 5)
     now = [1000.0]
-    a, b, buckets = 1, 2, auditlog._Buckets(2.0, lambda: now[0])
+    a, b, buckets = 1, 2, auditlog.Buckets(2.0, lambda: now[0])
     assert [buckets.take(a) for _ in range(7)] == [True] * 5 + [False] * 2
     assert buckets.take(b), "another tenant has its own"
     now[0] += 1.5
     assert [buckets.take(a) for _ in range(4)] == [True] * 3 + [False]
     now[0] += 3600
     assert [buckets.take(a) for _ in range(7)] == [True] * 5 + [False] * 2, "no more than a burst"
+    taken = 0
+    for _ in range(1000):  # faster than the rate
+        now[0] += 0.01
+        taken += buckets.take(a)
+    assert taken == 20, "ten seconds of a flood"
+    assert buckets.take(3, 3 * 4096), "a long row counts as four"
+    assert [buckets.take(3) for _ in range(2)] == [True, False]
+    assert buckets.take(4, 2**30), "no row is too long for ever"
+
+
+async def test_a_flood_by_nobody_knows_whom_hides_no_refusal_and_is_bounded_for_all_tenants(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(auditlog, "MOST_OF_TENANT", 40)
+    a, log = next(numbers), AuditLog(store.database, rate=1e-9)
+
+    def unknown(tenant: int) -> Row:
+        return row(tenant)._replace(entry=Entry("", "get", 401, b"{}"))
+
+    for tenant in (a, *(next(numbers) for _ in range(9))):
+        for _ in range(30):
+            log.put(unknown(tenant))
+    await log.close()
+    assert await count(store, a) == 30
+    for _ in range(3):
+        log.put(unknown(a))
+        log.put(row(a))
+    await log.close()
+    assert await count(store, a) == 33, "what is known has its own room"
+    assert len(log._buckets._left) == 3, "of ten tenants"
 
 
 async def test_the_queue_is_bounded_in_bytes(
@@ -87,12 +117,65 @@ async def test_the_queue_is_bounded_in_bytes(
     assert (await count(store, tenant), len(dropped)) == (3, 2)
 
 
-async def test_what_the_database_refuses_is_counted(store: PostgresStore) -> None:
+async def test_what_the_database_refuses_is_counted_and_costs_no_other_entry(
+    store: PostgresStore,
+) -> None:
+    dropped: list[int] = []
+    a, b = next(numbers), next(numbers)
+    log = AuditLog(store.database, lambda: dropped.append(1))
+    for i in range(20):
+        log.put(row(a, b"no json" if i in (3, 11) else b"{}"))
+        log.put(row(b))
+    await log.close()
+    assert (await count(store, a), await count(store, b), len(dropped)) == (18, 20, 2)
+
+
+@pytest.mark.parametrize("arrives", [True, False])
+async def test_a_connection_that_breaks_doubles_and_loses_nothing(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch, arrives: bool
+) -> None:
+    real, calls, tenant = auditlog._WRITE, 0, next(numbers)
+
+    class Breaking:
+        async def rows(self, connection: Any, *values: Any) -> list[tuple[Any, ...]]:
+            nonlocal calls
+            calls += 1
+            if calls > 1:
+                return await real.rows(connection, *values)
+            if arrives:
+                await real.rows(connection, *values)
+            await connection.close()
+            raise psycopg.OperationalError("lost")
+
+    monkeypatch.setattr(auditlog, "_WRITE", Breaking())
     dropped: list[int] = []
     log = AuditLog(store.database, lambda: dropped.append(1))
-    log.put(row(next(numbers), b"no json"))
+    log.put(row(None, b'{"auditID":"%d"}' % tenant))
+    for _ in range(3):
+        log.put(row(tenant))
     await log.close()
-    assert len(dropped) == 1
+    assert (await count(store, tenant), dropped) == (3, [])
+    assert calls == (1 if arrives else 2)
+
+
+async def test_the_end_does_not_wait_for_a_database_again_and_again(
+    store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tries = 0
+    dropped: list[int] = []
+
+    async def away(*_: Any) -> None:
+        nonlocal tries
+        tries += 1
+        raise Unavailable("away")
+
+    monkeypatch.setattr(store.database, "read", away)
+    monkeypatch.setattr(auditlog, "BATCH", 2)
+    log = AuditLog(store.database, lambda: dropped.append(1))
+    for _ in range(9):
+        log.put(row(next(numbers)))
+    await log.close()
+    assert (tries, len(dropped)) == (1, 9)
 
 
 # --- days -----------------------------------------------------------------------------------------
@@ -133,6 +216,16 @@ async def test_days_are_made_ahead_and_dropped_when_they_are_over(
         assert await keep_days(store.database, 10) == [], "all is done"
         assert await keep_days(store.database, 0) == []
         connection.execute(f"DROP TABLE {partition(10)}")
+
+
+async def test_nobody_drops_what_has_just_happened(store: PostgresStore) -> None:
+    """The workers' role may call it with any number of days."""
+    tenant, log = next(numbers), AuditLog(store.database)
+    log.put(row(tenant))
+    await log.close()
+    for days in (-36_500, -1, 0, 1):
+        await keep_days(store.database, days)
+        assert await count(store, tenant) == 1
 
 
 async def test_writers_do_not_wait_for_a_reader_that_keeps_the_days_from_being_made(

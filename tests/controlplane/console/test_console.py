@@ -393,13 +393,14 @@ def test_a_list_goes_back_for_a_day_unless_more_is_asked_for(
                 "id": uuid.uuid4(),
                 "at": audited.at - timedelta(days=8),
                 "user_name": "long-ago",
+                "name": "of-old",  # the first page may be full of what other tests leave
             }
         )
     found = {
-        query: "long-ago" in get(client, f"/admin/storage/auditentry/{query}")
-        for query in ("", "?since=7", "?since=30", "?since=all")
+        query: "long-ago" in get(client, f"/admin/storage/auditentry/?q=of-old{query}")
+        for query in ("", "&since=7", "&since=30", "&since=all")
     }
-    assert found == {"": False, "?since=7": False, "?since=30": True, "?since=all": True}
+    assert found == {"": False, "&since=7": False, "&since=30": True, "&since=all": True}
 
 
 @pytest.mark.parametrize("key", ["x", "[1]", "[null,1,2]", '[1,"2027-01-01","no"]', "{}", "null"])

@@ -14,10 +14,11 @@ from django.db import connections
 from django.db.models import F
 from django.test import Client, override_settings
 
+from apiserver.storage import auditlog
 from apiserver.storage.models import AuditEntry
 from apiserver.storage.visibility import django_everywhere
 from controlplane import environment
-from controlplane.console import attempts
+from controlplane.console import attempts, trail
 from controlplane.console.models import LoginAttempt
 from controlplane.errors import OperatorError
 
@@ -219,3 +220,18 @@ def test_what_is_refused_unseen_is_in_the_audit_log_too() -> None:
         rows = AuditEntry.objects.filter(user_name="admin", verb="login", code=401)
         reasons = {row.data["responseStatus"]["message"] for row in rows}
     assert reasons == {"wrong name or password", "refused unseen: too many failures"}
+
+
+def test_of_a_flood_that_is_refused_unseen_a_part_is_in_the_audit_log(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(auditlog, "MOST_OF_TENANT", 2)
+    monkeypatch.setattr(trail, "_unseen", auditlog.Buckets(1e-9))
+    address, user = "192.0.2.45", "flooded"
+    for _ in range(attempts.FREE["account"] + 5):
+        login(user, "guess", address)
+    with django_everywhere():
+        rows = AuditEntry.objects.filter(user_name=user, verb="login", code=401)
+        reasons = [row.data["responseStatus"]["message"] for row in rows]
+    assert len([r for r in reasons if "unseen" in r]) == 2
+    assert len(reasons) == 2 + attempts.FREE["account"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import _ssl
 import ssl
 from pathlib import Path
 from typing import Any
@@ -103,3 +104,24 @@ def test_a_large_chain_is_not_kept(
     chain = [STRANGER.sign(unsigned(name("u"))), *[STRANGER.certificate] * 50]
     with pytest.raises(ssl.SSLError):
         shake_hands(server, client(tmp_path, version, *chain))
+
+
+def test_nothing_is_touched_without_the_very_openssl(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is guessed wrong there is memory overwritten."""
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+
+    class Wrapped:
+        """As packages that replace ssl.SSLContext have it."""
+
+        verify_mode = ssl.CERT_NONE
+
+    wrapped: Any = Wrapped()
+    assert not ask(wrapped, client_authorities())
+    with monkeypatch.context() as patch:
+        patch.setattr(ssl, "OPENSSL_VERSION", "OpenSSL 9.9.9 somebody else's")
+        assert not ask(context, client_authorities())
+    with monkeypatch.context() as patch:
+        patch.setattr(_ssl, "__file__", "/nowhere/_ssl.so", raising=False)
+        assert not ask(context, client_authorities())
+    assert {wrapped.verify_mode, context.verify_mode} == {ssl.CERT_NONE}
+    assert ask(context, client_authorities())

@@ -12,9 +12,12 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from apiserver.fielderrors import FieldPath
 from apiserver.kinds.base import WriteContext
+from apiserver.kinds.certificates import requests
 from apiserver.kinds.certificates.certificatesigningrequest import CertificateSigningRequest
 from apiserver.kinds.certificates.requests import (
     certificate_problem,
+    common_name,
+    expiry,
     request_problem,
     subject_organizations,
 )
@@ -158,3 +161,61 @@ def test_columns_and_fields() -> None:
         "Approved,Failed,Issued",
     ]
     assert KIND.fields(obj) == {"spec.signerName": "example.com/s"}
+
+
+MALFORMED = "asn1: structure error: malformed certificate request"
+
+
+@pytest.mark.parametrize(
+    "instead",
+    [b"\x03\x0e\x00ystem:masters", b"\x05\x0esystem:masters", b"\x13\x0e\xff\xfe" + 12 * b"a"],
+)
+def test_a_subject_that_cannot_be_read_is_malformed(instead: bytes) -> None:
+    der = x509.load_pem_x509_csr(base64.b64decode(REQUEST)).public_bytes(serialization.Encoding.DER)
+    written = b"\x0c\x0esystem:masters"
+    assert der.count(written) == 1
+    body = base64.encodebytes(der.replace(written, instead))
+    odd = encoded(
+        b"-----BEGIN CERTIFICATE REQUEST-----\n", body, b"-----END CERTIFICATE REQUEST-----\n"
+    )
+    assert request_problem(odd) == MALFORMED
+    assert subject_organizations(odd) == []
+    with pytest.raises(ValueError, match=MALFORMED):
+        common_name(odd)
+
+
+def test_blocks_are_found_as_go_finds_them() -> None:
+    pem = base64.b64decode(REQUEST)
+    for good in (b"text\n" + pem, b"-----BEGIN X-----\n-----END Y-----\n" + pem, pem.strip()):
+        assert request_problem(encoded(good)) == ""
+    crlf = pem.replace(b"\n", b" \r\n")
+    assert request_problem(encoded(crlf)) == ""
+    headless = b"-----BEGIN X\n" + pem
+    assert request_problem(encoded(headless)) == ""
+    for bad in (
+        b"text" + pem,
+        b"-----BEGIN X-----\n" + pem,
+        pem[:-20],
+        pem.replace(b"END", b"ENDE"),
+    ):
+        assert "PEM block type" in request_problem(encoded(bad))
+
+
+class Counted(bytes):
+    """Counts the searches."""
+
+    searches = 0
+
+    def find(self, *args: Any) -> int:
+        type(self).searches += 1
+        return super().find(*args)
+
+
+def test_blocks_that_do_not_end_are_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each search would go through all that follows."""
+    monkeypatch.setattr(requests, "_bytes", lambda text: Counted(base64.b64decode(text)))
+    Counted.searches = 0
+    many = encoded(b"-----BEGIN X-----\n" * 100_000)
+    assert request_problem(many) and certificate_problem(many)
+    assert expiry(many) is None
+    assert 0 < Counted.searches < 20
