@@ -105,7 +105,7 @@ def test_definitions_are_shared_by_two_appliers(path: Path) -> None:
         lambda v: schema if v == V1 else None,
         lambda o, _: o,
         filters,
-        lambda o: decode(schema, o).value,
+        lambda o, _: decode(schema, o).value,
     )
 
     def apply(live: dict[str, Any] | None, intent: dict[str, Any], name: str) -> dict[str, Any]:
