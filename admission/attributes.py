@@ -42,10 +42,16 @@ class Lookup(Protocol):
     """Reads objects of the request's tenant, in their storage version; what it returns must not be
     changed."""
 
+    async def decide(self, question: authz.Attributes) -> authz.Decision:
+        """Whether somebody may do something in the tenant."""
+
     async def get(
         self, resource: GroupResource, namespace: str, name: str, *, fresh: bool = False
     ) -> Object | None:
         """One object; ``fresh`` asks the database instead of a cache that may lag by a moment."""
+
+    async def related(self, node: str, resource: GroupResource, namespace: str, name: str) -> bool:
+        """Whether the object belongs to the node, or to a pod that is bound to it."""
 
     async def settled(self, resource: GroupResource, seconds: float) -> Sequence[Object]:
         """As `list`, without the changes that came to this process in the last ``seconds``."""

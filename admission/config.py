@@ -36,9 +36,9 @@ class Section:
 
     def of_kind(self, group: str, versions: Collection[str], kind: str) -> None:
         """Raises ConfigError for a document of another kind."""
-        known = [f"{group}/{version}" for version in versions]
-        if self.text("apiVersion") not in known:
-            raise self.wrong("apiVersion", f"must be {' or '.join(known)}")
+        accepted = [f"{group}/{version}" for version in versions]
+        if self.text("apiVersion") not in accepted:
+            raise self.wrong("apiVersion", f"must be {' or '.join(accepted)}")
         if self.text("kind") != kind:
             raise self.wrong("kind", f"must be {kind}")
 

@@ -45,7 +45,7 @@ class Configurations:
 def read(document: Section, files: Files) -> Configurations:
     """Raises ConfigError."""
     document.of_kind("apiserver.config.k8s.io", ["v1"], "AdmissionConfiguration")
-    found, seen = Configurations(), set[str]()
+    configurations, seen = Configurations(), set[str]()
     for plugin in document.sections("plugins"):
         name = plugin.text("name")
         if name not in _READERS:
@@ -56,40 +56,42 @@ def read(document: Section, files: Files) -> Configurations:
         seen.add(name)
         path, section = plugin.text("path"), plugin.document("configuration")
         try:
-            found = _READERS[name](files.document(path) if path else section, files, found)
+            configurations = _READERS[name](
+                files.document(path) if path else section, files, configurations
+            )
         except ConfigError as error:
             raise ConfigError(f"{name}: {f'{path}: ' if path else ''}{error}") from None
         plugin.end()
     document.end()
-    return replace(found, names=frozenset(seen))
+    return replace(configurations, names=frozenset(seen))
 
 
-def _images(section: Section, files: Files, found: Configurations) -> Configurations:
+def _images(section: Section, files: Files, configurations: Configurations) -> Configurations:
     policy = section.section("imagePolicy")
     path = policy.text("kubeConfigFile")
     if not path:
         raise policy.wrong("kubeConfigFile", "must be set")
     section.end()
     images = imagepolicy.Configuration.read(policy, path, files.document(path), files.read)
-    return replace(found, images=images)
+    return replace(configurations, images=images)
 
 
 _Reader = Callable[[Section, Files, Configurations], Configurations]
 _READERS: Mapping[str, _Reader] = {
-    "PodSecurity": lambda section, files, found: replace(
-        found, pod_security=podsecurity.Configuration.read(section)
+    "PodSecurity": lambda section, files, configurations: replace(
+        configurations, pod_security=podsecurity.Configuration.read(section)
     ),
-    "EventRateLimit": lambda section, files, found: replace(
-        found, event_limits=eventratelimit.read(section)
+    "EventRateLimit": lambda section, files, configurations: replace(
+        configurations, event_limits=eventratelimit.read(section)
     ),
-    "PodNodeSelector": lambda section, files, found: replace(
-        found, node_selectors=podnodeselector.Configuration.read(section)
+    "PodNodeSelector": lambda section, files, configurations: replace(
+        configurations, node_selectors=podnodeselector.Configuration.read(section)
     ),
-    "PodTolerationRestriction": lambda section, files, found: replace(
-        found, tolerations=tolerations.Configuration.read(section)
+    "PodTolerationRestriction": lambda section, files, configurations: replace(
+        configurations, tolerations=tolerations.Configuration.read(section)
     ),
-    "ResourceQuota": lambda section, files, found: replace(
-        found, limited=quota_limits.read(section)
+    "ResourceQuota": lambda section, files, configurations: replace(
+        configurations, limited=quota_limits.read(section)
     ),
     "ImagePolicyWebhook": _images,
 }

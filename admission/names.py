@@ -37,6 +37,7 @@ ORDER = (
     "DenyServiceExternalIPs",
     "PodTopologyLabels",
     "NodeDeclaredFeatureValidator",
+    "TenantProtection",
     "MutatingAdmissionPolicy",
     "MutatingAdmissionWebhook",
     "ValidatingAdmissionPolicy",
@@ -50,7 +51,6 @@ OFF = frozenset(
         "NamespaceAutoProvision",
         "NamespaceExists",
         "LimitPodHardAntiAffinityTopology",
-        "NodeRestriction",
         "AlwaysPullImages",
         "ImagePolicyWebhook",
         "PodNodeSelector",
@@ -62,7 +62,8 @@ OFF = frozenset(
         "AlwaysDeny",
     }
 )
-"""Those that run only where somebody asks for them."""
+"""Those that run only where somebody asks for them: kube-apiserver's, but for NodeRestriction:
+without it the Node authorizer would let a node make pods that lead to any secret."""
 
 NEEDY = frozenset({"EventRateLimit", "ImagePolicyWebhook"})
 """Those of OFF that are of no use without a configuration (`admission.configuration`)."""

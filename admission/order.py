@@ -41,6 +41,7 @@ from admission.plugins.runtimeclass import RuntimeClass
 from admission.plugins.serviceaccount import ServiceAccount
 from admission.plugins.storageprotection import StorageObjectInUseProtection
 from admission.plugins.taintnodes import TaintNodesByCondition
+from admission.plugins.tenants import TenantProtection
 from admission.plugins.tolerations import PodTolerationRestriction
 from admission.plugins.validatingwebhook import ValidatingAdmissionWebhook
 from admission.policy.compiled import Library
@@ -59,12 +60,12 @@ def plugins_in_order(
     enabled: Container[str] = names.DEFAULT,
     configured: Configurations | None = None,
     buckets: Buckets | None = None,
+    home: int = 0,
 ) -> list[Plugin]:
     """enabled: by name; provide: creates namespaces; buckets: shared by the workers, None where
-    this process is alone."""
-    plugins = _all(
-        charge_quota, authorize, webhooks, provide, configured or Configurations(), buckets
-    )
+    this process is alone; home: the number of the tenant with Tenant objects."""
+    configured = configured or Configurations()
+    plugins = _all(charge_quota, authorize, webhooks, provide, configured, buckets, home)
     return [plugin for plugin in plugins if plugin.name in enabled]
 
 
@@ -75,9 +76,11 @@ def _all(
     provide: Provide,
     configured: Configurations,
     buckets: Buckets | None,
+    home: int,
 ) -> list[Plugin]:
     return [
         *_before_policies(authorize, provide, configured, buckets),
+        TenantProtection(home),
         *_policies(authorize, webhooks),
         # last: nothing is charged for what another plugin refuses
         ResourceQuota(charge_quota, configured.limited),

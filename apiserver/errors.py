@@ -260,6 +260,14 @@ class TooManyRequests(ApiError):
         super().__init__(message, details={"retryAfterSeconds": retry_after})
 
 
+class Overloaded(TooManyRequests):
+    """A request that found no seat in time (priority and fairness), which kube-apiserver answers in
+    plain text."""
+
+    def __init__(self, retry_after: int) -> None:
+        super().__init__("Too many requests, please try again later.", retry_after)
+
+
 class InternalError(ApiError):
     """A failure whose text may be shown, as kube-apiserver shows it; unexpected exceptions never
     come here."""

@@ -12,6 +12,8 @@ AUTHENTICATED = "system:authenticated"
 UNAUTHENTICATED = "system:unauthenticated"
 SERVICE_ACCOUNTS = "system:serviceaccounts"
 NODES = "system:nodes"
+NODE_NAME = "authentication.kubernetes.io/node-name"
+"""The extra of a service account whose token is bound to a node."""
 
 _SERVICE_ACCOUNT = "system:serviceaccount:"
 
@@ -20,13 +22,15 @@ _SERVICE_ACCOUNT = "system:serviceaccount:"
 class User:
     """name as in "alice" or "system:serviceaccount:ns:name"; extra: lower-case keys to values in
     order; everywhere: an operator of the installation, whose token is good in all tenants. No API
-    object shows that, and whom one acts as (impersonation) never is."""
+    object shows that, and an impersonated user never has it. platform: roles in the installation
+    (`apiserver.platformroles`), of which the same is true."""
 
     name: str
     uid: str = ""
     groups: tuple[str, ...] = ()
     extra: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     everywhere: bool = False
+    platform: frozenset[str] = frozenset()
 
 
 def authenticated(groups: Iterable[str]) -> tuple[str, ...]:

@@ -1,13 +1,14 @@
 """The tokens of service accounts that every process of an installation issues and accepts.
 
-Their keys are derived from the secret key, which all machines of an installation share, so there is
-nothing else to keep or to hand round.
+Their keys come from the secret key, which all machines of an installation share, and from what the
+database says of generations (`controlplane.tenancy.accountkeys`).
 """
 
 from __future__ import annotations
 
 from urllib.parse import urlsplit
 
+from apiserver.authn.accountkeys import KeyStore
 from apiserver.authn.serviceaccounts import ISSUER, AccountTokens
 from controlplane import environment
 from controlplane.errors import OperatorError
@@ -15,9 +16,14 @@ from controlplane.errors import OperatorError
 _NAME = "SERVICE_ACCOUNT_ISSUER"
 
 
-def account_tokens(secret_key: str) -> AccountTokens:
-    """Raises OperatorError for an issuer that no relying party would accept (OpenID Connect
-    Discovery 1.0, section 3)."""
+def account_tokens(secret_key: str, store: KeyStore | None = None) -> AccountTokens:
+    """Raises OperatorError."""
+    return AccountTokens(secret_key.encode(), service_account_issuer(), store=store)
+
+
+def service_account_issuer() -> str:
+    """Of the default tenant. Raises OperatorError for an issuer that no relying party would accept
+    (OpenID Connect Discovery 1.0, section 3)."""
     issuer = environment.text(_NAME) or ISSUER
     try:
         url = urlsplit(issuer)
@@ -29,4 +35,4 @@ def account_tokens(secret_key: str) -> AccountTokens:
             f"POLYPLANE_{_NAME}={issuer!r} is no https URL without query and fragment.",
             f"unset POLYPLANE_{_NAME} (default {ISSUER}).",
         )
-    return AccountTokens(secret_key.encode(), issuer.rstrip("/"))
+    return issuer.rstrip("/")

@@ -27,15 +27,18 @@ def read() -> Configurations:
     is enabled that cannot do without."""
     from admission import configuration  # takes a moment: see check
 
-    path, found = environment.text("ADMISSION_CONTROL_CONFIG_FILE"), configuration.Configurations()
+    path, configurations = (
+        environment.text("ADMISSION_CONTROL_CONFIG_FILE"),
+        configuration.Configurations(),
+    )
     if path:
-        files = _Files(Path(path).parent)
+        files = Files(Path(path).parent)
         try:
-            found = configuration.read(files.document(Path(path).name), files)
+            configurations = configuration.read(files.document(Path(path).name), files)
         except ConfigError as error:
             raise OperatorError(f"{NAME}={path}: {error}.", _FIX) from None
-    _check_needy(found.names)
-    return found
+    _check_needy(configurations.names)
+    return configurations
 
 
 def check() -> None:
@@ -54,7 +57,7 @@ def _check_needy(configured: frozenset[str]) -> None:
         )
 
 
-class _Files:
+class Files:
     """Paths are relative to the folder of the configuration."""
 
     def __init__(self, folder: Path) -> None:

@@ -55,12 +55,12 @@ def policy() -> Policy:
 
 
 def sinks() -> list[Feed]:
-    found: list[Feed] = []
+    feeds: list[Feed] = []
     if path := environment.text("AUDIT_LOG_PATH"):
-        found.append(LogFile(path))
+        feeds.append(LogFile(path))
     if path := environment.text("AUDIT_WEBHOOK_CONFIG_FILE"):
-        found.append(Webhook(_target(path)))
-    return found
+        feeds.append(Webhook(_target(path)))
+    return feeds
 
 
 def check() -> None:
@@ -163,7 +163,7 @@ def _load(
     context: ssl.SSLContext, certificate: bytes | str, key: bytes | str, folder: Path
 ) -> None:
     """OpenSSL reads files alone: what came within the kubeconfig goes through one for a moment."""
-    made: list[str] = []
+    created: list[str] = []
     try:
         paths = []
         for material in (certificate, key):
@@ -171,12 +171,12 @@ def _load(
                 paths.append(str(folder / material))
                 continue
             fd, path = tempfile.mkstemp()
-            made.append(path)
+            created.append(path)
             with os.fdopen(fd, "wb") as file:
                 file.write(material)
             paths.append(path)
         context.load_cert_chain(*paths)
     finally:
-        for path in made:
+        for path in created:
             with suppress(OSError):
                 os.unlink(path)

@@ -1,8 +1,9 @@
-"""The CA of the installation and its serving certificate, made on first start; the certificate is
-renewed before it expires.
+"""The certificates of the installation: what it serves with, and which authorities of clients it
+trusts.
 
-Operators with a certificate of their own set POLYPLANE_TLS_CERT_FILE and POLYPLANE_TLS_KEY_FILE,
-and nothing here is used.
+A CA and a serving certificate are made on first start. A start makes the certificate anew when it
+ends within `_RENEW` or lacks a name. Operators with a certificate of their own set
+POLYPLANE_TLS_CERT_FILE and POLYPLANE_TLS_KEY_FILE, and neither is made.
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from apiserver.authn.clientcertificates import ClientCertificates
 from controlplane import environment
 from controlplane.datadir import DataDir
 from controlplane.errors import OperatorError
+from controlplane.proxies import front_proxies, proxy_cas
 
 _CA_LIFE = timedelta(days=3650)
 _LIFE = timedelta(days=365)
@@ -45,6 +47,7 @@ def ensure(data: DataDir) -> ServingFiles:
     """Makes or renews what is missing, and says where it lies. Raises OperatorError for what the
     operator has brought and workers could not use."""
     client_cas()
+    proxy_cas()
     own_certificate, own_key = environment.text("TLS_CERT_FILE"), environment.text("TLS_KEY_FILE")
     if own_certificate or own_key:
         return _brought(own_certificate, own_key)
@@ -98,20 +101,24 @@ def client_certificates(secret_key: str) -> ClientCertificates:
     """Those that every process of the installation accepts. Raises OperatorError."""
     cas = client_cas().encode()
     everywhere = x509.load_pem_x509_certificates(cas) if cas else []
-    return ClientCertificates(ClientAuthority(secret_key.encode()), everywhere)
+    authority = ClientAuthority(secret_key.encode())
+    return ClientCertificates(authority, everywhere, front_proxies())
 
 
 def client_authorities() -> list[bytes]:
-    """Whose client certificates are asked for, in DER: those of `client_cas`, and one that stands
-    for the authorities of all tenants, which share their name."""
+    """Whose client certificates are asked for, in DER: those of `client_cas`, those of proxies,
+    and one that stands for the authorities of all tenants, which share their name."""
     own = ClientAuthority(token_bytes(32)).certificate(0).decode()
-    certificates = x509.load_pem_x509_certificates((own + client_cas()).encode())
+    certificates = x509.load_pem_x509_certificates(
+        (own + client_cas() + "\n" + proxy_cas()).encode()
+    )
     return [c.public_bytes(serialization.Encoding.DER) for c in certificates]
 
 
 def wanted_names() -> tuple[set[str], set[str]]:
     """(DNS names, IP addresses) that the certificate must carry: the local ones, the host's name,
-    POLYPLANE_TLS_NAMES, and POLYPLANE_TENANT_DOMAIN with all hosts directly below it."""
+    POLYPLANE_TLS_NAMES, POLYPLANE_ADVERTISE_ADDRESS, POLYPLANE_BIND where it is one address, and
+    POLYPLANE_TENANT_DOMAIN with all hosts directly below it."""
     names, addresses = {"localhost", socket.gethostname()}, {"127.0.0.1", "::1"}
     if domain := environment.domain("TENANT_DOMAIN"):
         names |= {domain, f"*.{domain}"}

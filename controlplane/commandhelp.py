@@ -6,8 +6,12 @@ The lines stand here and not in the commands, because to load all commands takes
 from __future__ import annotations
 
 import pkgutil
+from collections.abc import Iterable
+from pathlib import Path
 
 import django.core.management.commands
+
+_CORE = django.core.management.commands.__path__
 
 COMMANDS = {
     "Run": {
@@ -21,11 +25,14 @@ COMMANDS = {
     "Tenants and access": {
         "tenant": "create, list, change, suspend, resume and delete tenants",
         "token": "create, list and revoke bearer tokens",
+        "rotate_keys": "new keys for the tokens of service accounts, without a break",
         "kubeconfig": "a kubeconfig for one tenant, with a new token",
         "kubeconfig_merge": "add the administrator's contexts to your own kubeconfig",
         "reset_admin_password": "a new random password for the console's superuser",
     },
     "Data": {
+        "role": "what console accounts may do with the whole installation",
+        "why": "why somebody may do something in a tenant, or may not",
         "audit": "who did what: entries of the audit log",
         "psql": "the database, in PostgreSQL's own client; one tenant's rows or all",
         "compact": "forget superseded versions of objects",
@@ -41,14 +48,23 @@ def overview(program: str) -> str:
     width = max(len(name) for section in COMMANDS.values() for name in section)
     for title, section in COMMANDS.items():
         lines += [title, *(f"  {name:{width}}  {line}" for name, line in section.items()), ""]
-    own = {name for section in COMMANDS.values() for name in section}
-    lines += ["Django's own commands", *_wrapped(sorted(_of_django() - own))]
+    lines += ["Django's own commands", *_wrapped(sorted(_in(_CORE) - _own()))]
     return "\n".join(lines)
 
 
-def _of_django() -> set[str]:
-    path = django.core.management.commands.__path__
-    return {module.name for module in pkgutil.iter_modules(path) if not module.name.startswith("_")}
+def names() -> set[str]:
+    """Every command there is, told without loading the settings."""
+    contrib = (Path(django.__file__).parent / "contrib").glob("*/management/commands")
+    return _own() | _in(_CORE) | _in(map(str, contrib))
+
+
+def _own() -> set[str]:
+    return {name for section in COMMANDS.values() for name in section}
+
+
+def _in(directories: Iterable[str]) -> set[str]:
+    modules = pkgutil.iter_modules(directories)
+    return {module.name for module in modules if not module.name.startswith("_")}
 
 
 def _wrapped(names: list[str], width: int = 96) -> list[str]:

@@ -92,13 +92,15 @@ def _no_tables() -> OperatorError:
 def _database_for(command: str, words: list[str]) -> AbstractContextManager[None]:
     if command in WITHOUT_DATABASE or {"-h", "--help"} & set(words):
         return nullcontext()
-    from controlplane import environment
+    from controlplane import commandhelp, environment
     from controlplane.datadir import DataDir
     from controlplane.embedded.oneoff import running
 
     if environment.secret("DATABASE_URL"):
         return nullcontext()
     data = DataDir.from_environment()
-    if command != "migrate" and not data.cluster.exists():
+    if command == "migrate" or data.cluster.exists():
+        return running(data)
+    if command in commandhelp.names():
         raise _no_tables()  # nothing is made for a question
-    return running(data)
+    return nullcontext()  # Django says that there is none, and which one may have been meant

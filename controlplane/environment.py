@@ -27,15 +27,47 @@ NAMES = frozenset(
         "ALLOWED_HOSTS",
         "ALLOW_UNSAFE_DATABASE",
         "ANONYMOUS_TENANTS",
+        "AUTHORIZATION_CONFIG_FILE",
+        "AUTHORIZATION_MODE",
         "BIND",
         "BOARD_FD",
         "BODY_TIMEOUT_SECONDS",
         "EVENT_TTL_SECONDS",
     }
     | {"CLIENT_CA_FILE"}
+    | {
+        "CONSOLE_OIDC_CA_FILE",
+        "CONSOLE_OIDC_CLIENT_ID",
+        "CONSOLE_OIDC_CLIENT_SECRET",
+        "CONSOLE_OIDC_CLIENT_SECRET_FILE",
+        "CONSOLE_OIDC_GROUPS_CLAIM",
+        "CONSOLE_OIDC_ISSUER",
+        "CONSOLE_OIDC_REDIRECT_URI",
+        "CONSOLE_OIDC_ROLES",
+        "CONSOLE_OIDC_SCOPES",
+        "CONSOLE_OIDC_USERNAME_CLAIM",
+        "CONSOLE_PASSWORD_LOGIN",
+    }
+    | {
+        "AUTHENTICATION_CONFIG_FILE",
+        "AUTHENTICATION_TOKEN_WEBHOOK_CACHE_SECONDS",
+        "AUTHENTICATION_TOKEN_WEBHOOK_CONFIG_FILE",
+        "AUTHENTICATION_TOKEN_WEBHOOK_VERSION",
+        "BOOTSTRAP_TOKEN_AUTH",
+    }
+    | {
+        "REQUESTHEADER_ALLOWED_NAMES",
+        "REQUESTHEADER_CLIENT_CA_FILE",
+        "REQUESTHEADER_EXTRA_HEADERS_PREFIX",
+        "REQUESTHEADER_GROUP_HEADERS",
+        "REQUESTHEADER_UID_HEADERS",
+        "REQUESTHEADER_USERNAME_HEADERS",
+    }
     | {"CSRF_TRUSTED_ORIGINS", "DATA_DIR", "DEBUG", "FEATURE_GATES", "HEADER_TIMEOUT_SECONDS"}
+    | {"ENABLE_PRIORITY_AND_FAIRNESS"}
     | {"HEARTBEAT_FD", "HINTS_URL", "HINTS_URL_FILE", "HSTS_SECONDS", "HUNG_AFTER_SECONDS"}
     | {"KEEP_ALIVE_SECONDS", "LIVEZ_GRACE_SECONDS", "LOG_LEVEL", "MAX_CONNECTIONS"}
+    | {"METRICS_DIR"}
     | {
         "MAX_CONNECTIONS_PER_ADDRESS",
         "MIGRATION_DATABASE_URL",
@@ -96,8 +128,10 @@ def command(*words: str) -> list[str]:
     return [sys.executable, *start, *words]
 
 
-_CLASSIFIED = frozenset({"HINTS_URL", "MIGRATION_DATABASE_URL", "SECRET_KEY"})
-_INTERNAL = frozenset({"BOARD_FD", "HEARTBEAT_FD"})
+_CLASSIFIED = frozenset(
+    {"CONSOLE_OIDC_CLIENT_SECRET", "HINTS_URL", "MIGRATION_DATABASE_URL", "SECRET_KEY"}
+)
+_INTERNAL = frozenset({"BOARD_FD", "HEARTBEAT_FD", "METRICS_DIR"})
 """Said by the supervisor to its workers."""
 
 
@@ -193,26 +227,26 @@ def domain(name: str) -> str:
 
 def tenant_ports() -> dict[str, int]:
     """The port of its own that a tenant has, by the tenant's name. No tenant need be there yet."""
-    found: dict[str, int] = {}
+    ports: dict[str, int] = {}
     shared = number("PORT", 6443)
     for word in words("TENANT_PORTS"):
         name, _, port = word.partition("=")
         good = _LABEL.fullmatch(name) and port.isascii() and port.isdigit()
         if not good or not 1 <= int(port) <= _LAST_PORT:
             problem = f"{word!r} is no tenant and port"
-        elif name in found:
+        elif name in ports:
             problem = f"tenant {name} has two ports"
         elif int(port) == shared:
             problem = f"port {port} is that of all tenants (POLYPLANE_PORT)"
-        elif int(port) in found.values():
+        elif int(port) in ports.values():
             problem = f"port {port} has two tenants"
         else:
-            found[name] = int(port)
+            ports[name] = int(port)
             continue
         raise OperatorError(
             f"POLYPLANE_TENANT_PORTS: {problem}.", "write acme=7001,demo=7002, each of them once."
         )
-    return found
+    return ports
 
 
 def secret(name: str) -> str:

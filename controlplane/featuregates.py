@@ -39,7 +39,7 @@ def apply() -> None:
     )  # takes most of a second, which commands that switch nothing need not wait for
 
     try:
-        runtimeconfig.activate(runtimeconfig.parse(config, catalog.known()))
+        runtimeconfig.activate(runtimeconfig.parse(config, catalog.all_versions()))
     except runtimeconfig.RuntimeConfigError as e:
         form = (
             "write group/version=false, group/version/resource=false or api/all=true, "

@@ -11,8 +11,17 @@ import logging
 import ssl
 from pathlib import Path
 
-from controlplane import admissionfile, admissionplugins, auditing, environment
+from controlplane import (
+    admissionfile,
+    admissionplugins,
+    auditing,
+    authorization,
+    environment,
+    identityfiles,
+)
+from controlplane.accounttokens import service_account_issuer
 from controlplane.advertised import advertised_address
+from controlplane.console import oidcsettings
 from controlplane.database import parse_database_url, verify
 from controlplane.datadir import DataDir
 from controlplane.errors import OperatorError
@@ -48,12 +57,16 @@ def _check_values() -> None:
         "EVENT_TTL_SECONDS",
     ):
         environment.number(name, 1)
-    for name in ("DEBUG", "ALLOW_UNSAFE_DATABASE", "WEBHOOK_LOOPBACK"):
+    environment.number("AUTHENTICATION_TOKEN_WEBHOOK_CACHE_SECONDS", 120, most=86_400)
+    for name in ("DEBUG", "ALLOW_UNSAFE_DATABASE", "BOOTSTRAP_TOKEN_AUTH", "WEBHOOK_LOOPBACK"):
         environment.flag(name)
     environment.secret("POLYPLANE_SECRET_KEY")
+    oidcsettings.password_login(oidcsettings.read())
     advertised_address()
     admissionplugins.enabled()
     admissionfile.check()
+    authorization.check()
+    identityfiles.check([service_account_issuer()])
 
 
 def _check_tls_files() -> None:
@@ -66,16 +79,28 @@ def _check_tls_files() -> None:
         "set both POLYPLANE_TLS_CERT_FILE and POLYPLANE_TLS_KEY_FILE to PEM files of one "
         "certificate, or none."
     )
-    for name, path in (("CERT", certificate), ("KEY", key)):
+    for name, path, block in (("CERT", certificate, "CERTIFICATE"), ("KEY", key, "PRIVATE KEY")):
         if not Path(path).is_file():
             raise OperatorError(f"POLYPLANE_TLS_{name}_FILE={path!r} is no file.", both)
+        if not _has_block(path, block):
+            problem = f'POLYPLANE_TLS_{name}_FILE={path!r} has no "-----BEGIN {block}-----".'
+            raise OperatorError(problem, both)
     try:
         ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER).load_cert_chain(certificate, key)
     except (ssl.SSLError, OSError) as e:
-        reason = getattr(e, "reason", None) or e.strerror or e
+        reason = getattr(e, "reason", None) or e.strerror or e  # OpenSSL's: KEY_VALUES_MISMATCH
         raise OperatorError(
             f"The certificate {certificate} and the key {key} cannot be used: {reason}.", both
         ) from e
+
+
+def _has_block(path: str, block: str) -> bool:
+    """Whether a PEM file has what OpenSSL would look for in it ("EC PRIVATE KEY" is a private key,
+    too). OpenSSL itself says "PEM lib" of one that has not."""
+    try:
+        return f"{block}-----".encode() in Path(path).read_bytes()
+    except OSError:
+        return True  # what is wrong is said when it is loaded
 
 
 def _already_runs() -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 from django.urls import reverse_lazy
 
 from controlplane import environment
+from controlplane.console import oidcsettings
 from controlplane.database import OWNER, parse_database_url
 from controlplane.datadir import DataDir
 from controlplane.embedded.roles import WORKER
@@ -107,6 +108,9 @@ AUTH_PASSWORD_VALIDATORS = [
     {"NAME": "django.contrib.auth.password_validation.CommonPasswordValidator"},
 ]
 LOGIN_URL = "admin:login"
+# Who else says who somebody is in the console (None: nobody), and whether passwords do.
+POLYPLANE_CONSOLE_OIDC = oidcsettings.read()
+POLYPLANE_CONSOLE_PASSWORD_LOGIN = oidcsettings.password_login(POLYPLANE_CONSOLE_OIDC)
 # Proxies whose X-Forwarded-For says where a login to the console comes from; nobody else's does.
 POLYPLANE_TRUSTED_PROXIES = environment.networks("TRUSTED_PROXIES")
 

@@ -2,11 +2,14 @@
 (asgi.py)."""
 
 from django.contrib import admin
-from django.urls import path
+from django.urls import include, path
 from django.views.generic import RedirectView
+
+from controlplane.console import oidclogin
 
 admin.autodiscover()  # here and not at start-up: only a process that serves needs the pages
 urlpatterns = [
+    path("admin/oidc/", include(oidclogin.pages)),
     path("admin/", admin.site.urls),
     # of the root, only what browsers ask for gets here (apiserver.endpoints.entry)
     path("", RedirectView.as_view(url="/admin/")),

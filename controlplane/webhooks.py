@@ -10,18 +10,22 @@ from admission.webhooks.client import TIMEOUT, WebhookClient
 from controlplane import environment
 
 
-def webhook_client() -> WebhookClient:
-    """Raises OperatorError. A server that listens on loopback alone is somebody's own, and so are
-    the webhooks beside it."""
+def address_policy() -> AddressPolicy:
+    """Which addresses this server calls because somebody named them. Raises OperatorError. A server
+    that listens on loopback alone is somebody's own, and so are the webhooks beside it."""
     own = settings.POLYPLANE_BIND in ("localhost", "::1") or settings.POLYPLANE_BIND.startswith(
         "127."
     )
-    policy = AddressPolicy(
+    return AddressPolicy(
         denied=networks(DENIED) + environment.networks("WEBHOOK_DENIED_NETWORKS"),
         allowed=environment.networks("WEBHOOK_ALLOWED_NETWORKS"),
         loopback=environment.flag("WEBHOOK_LOOPBACK", own),
     )
+
+
+def webhook_client() -> WebhookClient:
+    """Raises OperatorError."""
     return WebhookClient(
-        policy,
+        address_policy(),
         float(environment.number("WEBHOOK_TIMEOUT_SECONDS", int(TIMEOUT), least=1, most=300)),
     )

@@ -1,6 +1,7 @@
 """Wiring: who gets what. One Server per process, made inside its running event loop.
 
-This is the only place where the layers of ``apiserver`` meet the settings.
+``apiserver`` and ``admission`` read no settings: what they need to know is handed to them here.
+Only resources and features are switched before that (`controlplane.featuregates`).
 """
 
 from __future__ import annotations
@@ -26,6 +27,7 @@ from apiserver.audit import counts
 from apiserver.audit.recorder import Recorder
 from apiserver.authn.clientca import ClientAuthority
 from apiserver.authn.frontproxy import FrontProxy
+from apiserver.authorizers.chain import Authority
 from apiserver.authz.lastmodes import LastModes
 from apiserver.controllers.aggregation import AggregationController
 from apiserver.controllers.crd import DefinitionController
@@ -46,12 +48,13 @@ from apiserver.meta import features
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.objects import Object
 from apiserver.registry import sharding
-from apiserver.registry.authorizer import RbacAuthorizer, decide
+from apiserver.registry.authorizer import TenantAuthorizer, decide
 from apiserver.registry.core import Registry
 from apiserver.registry.customcatalog import TenantCatalog
 from apiserver.registry.customfields import CustomFields
 from apiserver.registry.definitionnames import DefinitionHook
 from apiserver.registry.definitions import DEFINITIONS, Change
+from apiserver.registry.flowcontrol import FlowControl
 from apiserver.registry.managers import make_manager
 from apiserver.registry.provision import Provision
 from apiserver.registry.quota import Quotas
@@ -66,10 +69,16 @@ from apiserver.storage.postgres import PostgresStore
 from apiserver.watch.board import BUCKETS_AT, LAST_MODES_AT, SHARES_AT, Board, shared_file
 from apiserver.watch.watches import MAX_BEHIND, Watches
 from controlplane import admissionfile, admissionplugins, auditing, environment
-from controlplane.accounttokens import account_tokens
+from controlplane.accounttokens import account_tokens, service_account_issuer
 from controlplane.advertised import advertised_address
+from controlplane.authentication import Identities
+from controlplane.authorization import Chosen
 from controlplane.certificates import ca_bundle, client_cas, client_certificates
 from controlplane.database import conninfo
+from controlplane.peers import meet
+from controlplane.proxies import proxy_headers
+from controlplane.tenancy.accountkeys import StoredKeys
+from controlplane.tenancy.controller import TenantController
 from controlplane.tenancy.directory import Directory, Fetch
 from controlplane.version import GIT_VERSION
 from controlplane.webhooks import webhook_client
@@ -129,6 +138,12 @@ def fetcher(store: PostgresStore) -> Fetch:
     return fetch
 
 
+async def home_of(store: PostgresStore) -> int:
+    """The number of tenant default, 0 where nobody has set the installation up yet."""
+    rows = await fetcher(store)("SELECT id FROM tenancy_tenant WHERE name = %s", [DEFAULT_TENANT])
+    return int(rows[0][0]) if rows else 0
+
+
 def max_unread() -> int:
     """Bytes that the clients of one tenant may leave unread in one process."""
     return environment.number("TENANT_MAX_UNREAD_BYTES", MAX_BEHIND, least=2**20)
@@ -142,7 +157,8 @@ def limits() -> Defaults:
 
 
 class _LeftAlone:
-    """The quotas of tenants that count their quotas themselves, or do without."""
+    """`Quotas` for admission, which fill in no status where the tenant has switched the quota
+    controller off: it counts by itself, or does without."""
 
     def __init__(self, quotas: Quotas, off: TurnedOff) -> None:
         self._quotas, self._off = quotas, off
@@ -154,22 +170,19 @@ class _LeftAlone:
 
 
 def make_registry(
-    store: PostgresStore, catalog: TenantCatalog, audit: Recorder | None = None
+    store: PostgresStore, catalog: TenantCatalog, home: int, audit: Recorder | None = None
 ) -> Registry:
     """The registry over an open store, with watches that have not been started and a catalog that
-    nobody follows yet. audit: None: writes are kept by the policy, and nothing else."""
+    nobody follows yet. home: the number of tenant default (`home_of`). audit: None (commands): the
+    audit policy decides what of writes is kept, in the database; nothing else is kept, and nothing
+    goes to files or webhooks."""
     index = index_with(catalog)
     client = webhook_client()
     provision = Provision()
     board = environment.text("BOARD_FD")
     registry = Registry(
         store=store,
-        watches=Watches(
-            store,
-            index,
-            board=Board.inherited(board),
-            max_behind=max_unread(),
-        ),
+        watches=Watches(store, index, board=Board.inherited(board), max_behind=max_unread()),
         chain=Chain(
             plugins_in_order(
                 _LeftAlone(Quotas(store, catalog), controllers_off(store)),
@@ -179,6 +192,7 @@ def make_registry(
                 admissionplugins.enabled(),
                 admissionfile.read(),
                 Buckets(shared_file(board), BUCKETS_AT),
+                home,
             )
         ),
         catalog=catalog,
@@ -191,7 +205,8 @@ def make_registry(
         audit=audit or Recorder(auditing.policy()),
     )
     provision.registry = registry
-    registry.watches.when_idle(registry.chain.forget)
+    for keeper in (registry.chain, registry.authority):
+        registry.watches.when_idle(keeper.forget)
     return registry
 
 
@@ -208,7 +223,8 @@ async def open_registry() -> AsyncIterator[tuple[Registry, TenantCatalog]]:
     store = PostgresStore(conninfo(settings.DATABASES["default"], application_name="polyplane"))
     await store.open()
     catalog = TenantCatalog()
-    registry = make_registry(store, catalog)
+    registry = make_registry(store, catalog, await home_of(store))
+    Chosen(registry.authority).configure()
     await registry.watches.start()
     catalog.follow(registry.watches, _Nobody())
     try:
@@ -222,57 +238,100 @@ async def open_registry() -> AsyncIterator[tuple[Registry, TenantCatalog]]:
 
 async def start_server() -> Server:
     """Everything that serves requests, running."""
-    database = settings.DATABASES["default"]
-    dsn = conninfo(database, application_name="polyplane")
+    dsn = conninfo(settings.DATABASES["default"], application_name="polyplane")
     store = PostgresStore(dsn, hints_conninfo=settings.POLYPLANE_HINTS_DSN or dsn)
     await store.open()
     catalog = TenantCatalog()
     audit = auditing.recorder()
-    rows = AuditLog(store.database, lambda: counts.lost("audit-table"), auditing.rows_per_second())
-    audit.table = rows
-    registry = make_registry(store, catalog, audit)
+    audit.table = rows = _audit_rows(store)
+    registry = make_registry(store, catalog, await home_of(store), audit)
     watches = registry.watches
     watches.when_idle(forget)
     await watches.start()
     holder = f"{socket.gethostname()}:{os.getpid()}"
     definitions = DefinitionController(registry, catalog, Candidate(store.database, holder))
     catalog.follow(watches, definitions)
-    server = _server(registry, catalog, definitions, store)
     policy, front_proxy = registry.webhooks.policy, FrontProxy(settings.SECRET_KEY.encode())
-    clients = ClientAuthority(settings.SECRET_KEY.encode())
+    identities = Identities(Directory(fetcher(store)), policy, [service_account_issuer()])
+    server = _server(registry, catalog, definitions, store, identities)
     server.aggregator = Aggregator(registry, policy, front_proxy)
+    server.flows = _flows(watches)
     candidate = Candidate(store.database, holder)
     aggregation = AggregationController(registry, server.aggregator, candidate, catalog.used)
-    controllers = Controllers(
-        registry,
+    trust = _trust(front_proxy, server)
+    controllers = _controllers(server, store, catalog, definitions, holder, trust)
+    controllers.start()
+    tenancy = TenantController(registry, catalog, server.seeder, candidate)
+    tenancy.start()
+    server.token_used = controllers.token_uses.used
+    sweeps = [_authorizers(registry.authority), *_sweeps(store, holder, server.flows)]
+    await meet(server)
+    server.stop = lambda: _stop(server, controllers, aggregation, tenancy, sweeps, rows, identities)
+    identities.start()
+    server.started = True
+    return server
+
+
+def _controllers(
+    server: Server,
+    store: PostgresStore,
+    catalog: TenantCatalog,
+    definitions: DefinitionController,
+    holder: str,
+    trust: Trust,
+) -> Controllers:
+    return Controllers(
+        server.registry,
         store.database,
         tenant_reader(store, catalog),
         holder,
         definitions,
         turned_off=controllers_off(store),
-        trust=Trust(ca_bundle(), front_proxy, clients, client_cas(), server.tokens),
+        trust=trust,
         servers=_servers(store),
         used=server.seeder.take_used,
     )
-    controllers.start()
-    server.token_used = controllers.token_uses.used
-    sweeps = _sweeps(store, holder)
-    server.stop = lambda: _stop(server, controllers, aggregation, sweeps, rows)
-    server.started = True
-    return server
 
 
-def _sweeps(store: PostgresStore, holder: str) -> list[asyncio.Task[None]]:
-    """What ends by its age: the log's past, audit entries, Events."""
+def _authorizers(authority: Authority) -> asyncio.Task[None]:
+    """Those of the settings decide from now on; what the settings name is followed."""
+    chosen = Chosen(authority)
+    chosen.configure()
+    return asyncio.create_task(chosen.follow())
+
+
+def _audit_rows(store: PostgresStore) -> AuditLog:
+    return AuditLog(store.database, lambda: counts.lost("audit-table"), auditing.rows_per_second())
+
+
+def _flows(watches: Watches) -> FlowControl | None:
+    """None where an operator has switched priority and fairness off."""
+    if not environment.flag("ENABLE_PRIORITY_AND_FAIRNESS", default=True):
+        return None
+    return FlowControl(watches, environment.default_workers())
+
+
+def _sweeps(
+    store: PostgresStore, holder: str, flows: FlowControl | None
+) -> list[asyncio.Task[None]]:
+    """What ends by its age: the log's past, audit entries, Events; and what is dealt anew again and
+    again: seats."""
     sweeps = [
         asyncio.create_task(compact_forever(store.database, holder)),
         asyncio.create_task(keep_days_forever(store.database, holder, auditing.retention_days())),
     ]
+    if flows is not None:
+        sweeps.append(asyncio.create_task(flows.adjust_forever()))
     if ttl := environment.number("EVENT_TTL_SECONDS", TTL):
         candidate = Candidate(store.database, holder)
         expiry = EventExpiry(store, candidate, controllers_off(store), ttl)
         sweeps.append(asyncio.create_task(expiry.run_forever()))
     return sweeps
+
+
+def _trust(front_proxy: FrontProxy, server: Server) -> Trust:
+    clients = ClientAuthority(settings.SECRET_KEY.encode())
+    return Trust(ca_bundle(), front_proxy, clients, client_cas(), server.tokens)
 
 
 def _servers(store: PostgresStore) -> Servers:
@@ -285,6 +344,7 @@ def _server(
     catalog: TenantCatalog,
     definitions: DefinitionController,
     store: PostgresStore,
+    identities: Identities,
 ) -> Server:
     """What requests are served with, by the settings."""
     shared = shared_file(environment.text("BOARD_FD"))
@@ -292,12 +352,14 @@ def _server(
         registry=registry,
         catalog=catalog,
         definitions=definitions,
-        directory=Directory(fetcher(store)),
-        authorizer=RbacAuthorizer(registry),
+        directory=identities.directory,
+        external=identities.external,
+        authorizer=TenantAuthorizer(registry),
         seeder=Seeder(registry, settings.POLYPLANE_PORT),
         git_version=GIT_VERSION,
-        tokens=account_tokens(settings.SECRET_KEY),
+        tokens=account_tokens(settings.SECRET_KEY, StoredKeys(fetcher(store))),
         certificates=client_certificates(settings.SECRET_KEY),
+        proxy_headers=proxy_headers(),
         livez_grace=float(environment.number("LIVEZ_GRACE_SECONDS", 0)),
         anonymous_tenants=frozenset(environment.words("ANONYMOUS_TENANTS") or [DEFAULT_TENANT]),
         tenant_domain=environment.domain("TENANT_DOMAIN"),
@@ -307,6 +369,7 @@ def _server(
         last_modes=LastModes(shared, LAST_MODES_AT),
         flags=environment.flags(),
         audit=registry.audit,
+        tells_selectors=registry.authority.looks_at_selectors,
     )
 
 
@@ -352,9 +415,15 @@ async def _stop(
     server: Server,
     controllers: Controllers,
     aggregation: AggregationController,
+    tenancy: TenantController,
     sweeps: Sequence[asyncio.Task[None]],
     rows: AuditLog,
+    identities: Identities,
 ) -> None:
+    if server.peers is not None:
+        await server.peers.stop()
+    await tenancy.stop()
+    identities.stop()
     await server.registry.watches.stop()
     await aggregation.stop()
     if server.aggregator is not None:

@@ -16,12 +16,13 @@ import uvicorn
 
 from controlplane import environment
 from controlplane.certificates import ServingFiles, client_authorities
-from controlplane.serving import clientcertificates, servername
+from controlplane.serving import clientcertificates, servername, tls
 from controlplane.serving.acceptor import Acceptor
 from controlplane.serving.connections import Connections, Seat
 from controlplane.serving.heartbeat import Heartbeat
 from controlplane.serving.http import HttpProtocol
 from controlplane.serving.limits import Limits, raise_descriptor_limit
+from controlplane.serving.loop import FairLoop
 from controlplane.serving.websocket import MAX_MESSAGE, WebSocketProtocol
 
 log = logging.getLogger("polyplane.serving")
@@ -34,7 +35,7 @@ _GARBAGE_AFTER = 5000
 def configuration(files: ServingFiles) -> uvicorn.Config:
     return uvicorn.Config(
         "controlplane.asgi:application",
-        loop="uvloop",
+        loop=f"{FairLoop.__module__}:{FairLoop.__name__}",
         http=HttpProtocol,
         ws=WebSocketProtocol,
         ws_max_size=MAX_MESSAGE,
@@ -77,6 +78,7 @@ class WorkerServer(uvicorn.Server):
         gc.set_threshold(_GARBAGE_AFTER, 20, 50)
         context = self.config.ssl
         assert sockets and context is not None
+        tls.restrict(context)
         if environment.domain("TENANT_DOMAIN"):
             servername.note_in(context)
         clientcertificates.ask(context, client_authorities())
@@ -105,6 +107,8 @@ class WorkerServer(uvicorn.Server):
             await asyncio.sleep(1)
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """uvicorn's hook when a signal has come: the delay for load balancers, then the end of
+        watches, then uvicorn's own end of what is left."""
         from controlplane.asgi import application
 
         if application.server is not None:

@@ -13,7 +13,8 @@ that the code needs, what only the data file holds is kept as it stands:
     apiserver/schema/data/openapi-defaults.json  defaults that markers in Go's source declare
     apiserver/schema/data/unserved-kinds.json    nothing
 
-So are members of groups below `polyplane.dev`, which are our own (CONTRIBUTING.md, Adding a kind).
+So are members of groups below `polyplane.dev`, which are our own (CONTRIBUTING.md, Adding a kind),
+and resources that are served only where somebody asks for them ("off").
 
 Six files have no source in ../shared, and no tool makes them. Tests hold them to recorded answers
 and documents instead. Their sources, of the release that `controlplane.version.KUBERNETES` names:
@@ -44,6 +45,8 @@ ROOT = Path(__file__).resolve().parent.parent
 FACTS = ROOT.parent / "shared" / "facts"
 
 _OWN_GROUP, _OWN_DEFINITIONS = ".polyplane.dev", "dev.polyplane."
+_KEPT_COLUMNS = (_OWN_GROUP, ".storagemigration.k8s.io")
+"""Of resources that the recorded server did not serve."""
 
 _LEFT_OUT = frozenset({"system:controller:service-ca-cert-publisher"})
 """Objects of a controller that only OpenShift has."""
@@ -99,8 +102,13 @@ def resources(facts: list[dict[str, Any]], kept: list[dict[str, Any]]) -> str:
         version = _version(fact)
         text = before.get("versions", {}).get(fact["version"], {}).get("deprecated")
         entry["versions"][fact["version"]] = version | ({"deprecated": text} if text else {})
-    own = [entry for entry in kept if entry["group"].endswith(_OWN_GROUP)]
+    own = [entry for entry in kept if entry["group"].endswith(_OWN_GROUP) or _is_off(entry)]
     return "[\n" + ",\n".join(map(_compact, [*entries.values(), *own])) + "\n]\n"
+
+
+def _is_off(entry: Mapping[str, Any]) -> bool:
+    """Whether nobody is served it who does not ask, so that no fact tells of it."""
+    return all(version.get("off") for version in entry["versions"].values())
 
 
 def _entry(fact: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
@@ -142,7 +150,7 @@ def columns(facts: Mapping[str, list[Any]], kept: Mapping[str, list[Any]]) -> st
         name = f"{resource}.{group}" if group else resource
         described = {row[0]: row[4] for row in kept[name]}
         tables[name] = [[*row, described[row[0]]] for row in rows]
-    own = {name: rows for name, rows in kept.items() if name.endswith(_OWN_GROUP)}
+    own = {name: rows for name, rows in kept.items() if name.endswith(_KEPT_COLUMNS)}
     return _object(tables | own, _spaced)
 
 

@@ -147,8 +147,8 @@ themselves. Made by `make lock`
 def licences() -> str:
     listed = list(packages())
     parts = [_HEAD]
-    for title, wanted in (("What runs", True), ("For development only", False)):
-        rows = [_row(package) for package, runs in listed if runs is wanted]
+    for title, at_run_time in (("What runs", True), ("For development only", False)):
+        rows = [_row(package) for package, runs in listed if runs is at_run_time]
         parts.append(
             f"## {title}\n\n| package | version | licence |\n|---|---|---|\n"
             + "\n".join(rows)

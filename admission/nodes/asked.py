@@ -13,12 +13,12 @@ _CLUSTER = frozenset({GroupResource("", "nodes")})
 
 
 class Refusal(Exception):
-    """The text says why."""
+    """The node may not do this. The text says why, for the 403 that the client gets."""
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """node: the name of who asks."""
+    """A write that a kubelet wants to make. node: the name of its node, from its user name."""
 
     node: str
     attributes: Attributes
@@ -35,14 +35,14 @@ class Asked:
 
     @property
     def own_name(self) -> str:
-        """Of the object that the request is about."""
+        """The name of the object that the request is about; on create it is in the body only."""
         if self.attributes.operation == "CREATE":
             name: str = self.new["metadata"].get("name", "")
             return name
         return self.attributes.name
 
     def expect(self, operation: Operation) -> None:
-        """Raises Refusal for another one."""
+        """Raises Refusal when the request is another operation."""
         if self.attributes.operation != operation:
             raise Refusal(f'unexpected operation "{self.attributes.operation}"')
 

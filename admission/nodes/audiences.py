@@ -27,10 +27,10 @@ _MIGRATED = {
 
 async def check(asked: Asked, pod: Object) -> None:
     """Raises Refusal."""
-    wanted = asked.new["spec"].get("audiences") or [""]
-    if len(wanted) > 1:
+    audiences = asked.new["spec"].get("audiences") or [""]
+    if len(audiences) > 1:
         raise Refusal("node may only request 0 or 1 audiences")
-    audience: str = wanted[0]
+    audience: str = audiences[0]
     if await _has(asked, pod, audience):
         return
     attributes = asked.attributes
@@ -76,11 +76,11 @@ async def _by_driver(asked: Asked, pod: Object, volume: Object, audience: str) -
     driver = await _driver_of(asked, pod, volume)
     if not driver:
         return False
-    found = await asked.lookup.get(_DRIVERS, "", driver)
-    if found is None:
+    csi_driver = await asked.lookup.get(_DRIVERS, "", driver)
+    if csi_driver is None:
         raise LookupError(f'csidriver.storage.k8s.io "{driver}" not found')
-    wanted = (found.get("spec") or {}).get("tokenRequests") or ()
-    return any((request.get("audience") or "") == audience for request in wanted)
+    requests = (csi_driver.get("spec") or {}).get("tokenRequests") or ()
+    return any((request.get("audience") or "") == audience for request in requests)
 
 
 async def _driver_of(asked: Asked, pod: Object, volume: Object) -> str:
@@ -90,10 +90,10 @@ async def _driver_of(asked: Asked, pod: Object, volume: Object) -> str:
         claim = f"{pod['metadata']['name']}-{volume['name']}"
     if not claim:
         return _driver(volume)
-    found = await asked.lookup.get(_CLAIMS, asked.attributes.namespace, claim)
-    if found is None:
+    volume_claim = await asked.lookup.get(_CLAIMS, asked.attributes.namespace, claim)
+    if volume_claim is None:
         raise LookupError(f'persistentvolumeclaim "{claim}" not found')
-    name = (found.get("spec") or {}).get("volumeName", "")
+    name = (volume_claim.get("spec") or {}).get("volumeName", "")
     if not name:
         return ""
     bound = await asked.lookup.get(_VOLUMES, "", name)

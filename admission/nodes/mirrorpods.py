@@ -1,18 +1,16 @@
-"""The pods that a node may create: mirrors of those that it runs anyway, owned by its Node, which
-refer to nothing that it could read through them."""
+"""The pods that a node may create: mirrors of those that it runs anyway, owned by its Node. They
+refer to no Secret, ConfigMap, claim or account: a node may read what its pods refer to, so it would
+give itself the right to read them."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from admission.nodes.asked import Asked, Refusal
+from apiserver.kinds.common.podannotations import MIRROR
+from apiserver.kinds.common.podreferences import config_maps, secrets
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.objects import Object
 
-MIRROR = "kubernetes.io/config.mirror"
 _NODES = GroupResource("", "nodes")
-_CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
-_SECRET_REFS = ("cephfs", "cinder", "flexVolume", "rbd", "scaleIO", "iscsi", "storageos")
 _HARMLESS = frozenset(
     {
         *("awsElasticBlockStore", "azureDisk", "cephfs", "cinder", "downwardAPI", "emptyDir"),
@@ -75,7 +73,7 @@ def reference(pod: Object) -> str:
     spec = pod["spec"]
     if spec.get("serviceAccountName"):
         return "serviceaccounts"
-    for kind, names in (("secrets", _secrets(spec)), ("configmaps", _config_maps(spec))):
+    for kind, names in (("secrets", secrets(spec)), ("configmaps", config_maps(spec))):
         if any(names):
             return kind
     if spec.get("resourceClaims"):
@@ -92,34 +90,3 @@ def _of_volume(volume: Object) -> str:
     sources = (volume.get("projected") or {}).get("sources") or ()
     parts = (text for s in sources for kind, text in _SOURCES.items() if s.get(kind) is not None)
     return next(parts, "")
-
-
-def _secrets(spec: Object) -> Iterator[str]:
-    for pull in spec.get("imagePullSecrets") or ():
-        yield pull.get("name") or ""
-    yield from _environment(spec, "secretRef", "secretKeyRef")
-    for volume in spec.get("volumes") or ():
-        yield (volume.get("azureFile") or {}).get("secretName") or ""
-        yield (volume.get("secret") or {}).get("secretName") or ""
-        for kind in _SECRET_REFS:
-            yield ((volume.get(kind) or {}).get("secretRef") or {}).get("name") or ""
-        yield ((volume.get("csi") or {}).get("nodePublishSecretRef") or {}).get("name") or ""
-        for source in (volume.get("projected") or {}).get("sources") or ():
-            yield (source.get("secret") or {}).get("name") or ""
-
-
-def _config_maps(spec: Object) -> Iterator[str]:
-    yield from _environment(spec, "configMapRef", "configMapKeyRef")
-    for volume in spec.get("volumes") or ():
-        yield (volume.get("configMap") or {}).get("name") or ""
-        for source in (volume.get("projected") or {}).get("sources") or ():
-            yield (source.get("configMap") or {}).get("name") or ""
-
-
-def _environment(spec: Object, whole: str, key: str) -> Iterator[str]:
-    for member in _CONTAINERS:
-        for container in spec.get(member) or ():
-            for source in container.get("envFrom") or ():
-                yield (source.get(whole) or {}).get("name") or ""
-            for variable in container.get("env") or ():
-                yield ((variable.get("valueFrom") or {}).get(key) or {}).get("name") or ""

@@ -1,5 +1,6 @@
-"""DefaultStorageClass and DefaultIngressClass: an object that names no class gets the one that is
-marked as default.
+"""DefaultStorageClass and DefaultIngressClass: a claim or an ingress that names no class gets the
+class that is marked as default. Of several StorageClasses the newest counts; with several
+IngressClasses the ingress is refused.
 
 Sources: kubernetes ``plugin/pkg/admission/storage/storageclass/setdefault``,
 ``plugin/pkg/admission/network/defaultingressclass``.

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import logging
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
@@ -17,6 +16,7 @@ from admission.attributes import Attributes, Lookup
 from admission.config import ConfigError, Section
 from admission.objects import PODS, WRITES
 from admission.webhooks.errors import CallFailed
+from admission.webhooks.kept import Kept
 from admission.webhooks.kubeconfig import Backend, ReadFile
 from admission.webhooks.kubeconfig import read as read_kubeconfig
 from admission.webhooks.reviewer import Reviewer
@@ -28,7 +28,6 @@ log = logging.getLogger("polyplane.webhooks")
 _AUDIT = "imagepolicywebhook.image-policy.k8s.io/"
 _KIND = {"kind": "ImageReview", "apiVersion": "imagepolicy.k8s.io/v1alpha1"}
 _FORWARDED = ".image-policy.k8s.io/"
-KEPT, KEPT_FOR_TENANT = 16_384, 1024
 _LONGEST_TEXT = 10 * 1024
 
 
@@ -79,13 +78,11 @@ class ImagePolicyWebhook:
         self, configuration: Configuration | None, clock: Callable[[], float] = time.monotonic
     ) -> None:
         """``configuration``: None only where nobody asks for the plugin."""
-        self._clock = clock
         self._configuration = configuration
         self._reviewer: Reviewer | None = None
         if configuration is not None:
             self._reviewer = Reviewer(configuration.backend, configuration.retry_backoff)
-        self._kept: OrderedDict[tuple[int, bytes], tuple[float, Mapping[str, Any]]] = OrderedDict()
-        self._of_tenant: dict[int, int] = {}
+        self._kept = Kept[Mapping[str, Any]](clock=clock)
 
     def handles(self, attributes: Attributes) -> bool:
         return (
@@ -95,14 +92,13 @@ class ImagePolicyWebhook:
         )
 
     def forget(self, tenant: int) -> None:
-        for key in [key for key in self._kept if key[0] == tenant]:
-            self._drop(key)
+        self._kept.forget(tenant)
 
     async def validate(self, attributes: Attributes, lookup: Lookup) -> None:
         assert self._configuration is not None and attributes.object is not None
         spec = _asked(attributes)
-        key = (attributes.tenant, sha256(orjson.dumps(spec)).digest())  # images may be long
-        status = self._known(key)
+        key = sha256(orjson.dumps(spec)).digest()  # images may be long
+        status = self._kept.get(attributes.tenant, key)
         if status is None:
             try:
                 status = await attributes.bounds.within(self._ask(attributes.tenant, spec))
@@ -110,7 +106,8 @@ class ImagePolicyWebhook:
                 self._failed(attributes, error)
                 return
             config = self._configuration
-            self._keep(key, status, config.allow_ttl if status["allowed"] else config.deny_ttl)
+            seconds = config.allow_ttl if status["allowed"] else config.deny_ttl
+            self._kept.keep(attributes.tenant, key, status, seconds)
         for name, text in status["auditAnnotations"].items():
             attributes.annotate(_AUDIT + name, text)
         if not status["allowed"]:
@@ -130,32 +127,6 @@ class ImagePolicyWebhook:
         if not self._configuration.default_allow:
             raise Forbidden(PODS, attributes.name, str(error))
         attributes.annotate(f"{_AUDIT}failed-open", "true")
-
-    # --- what is known ----------------------------------------------------------------------------
-    def _known(self, key: tuple[int, bytes]) -> Mapping[str, Any] | None:
-        until, status = self._kept.get(key, (0.0, None))
-        if status is not None and until <= self._clock():
-            self._drop(key)
-            return None
-        return status
-
-    def _keep(self, key: tuple[int, bytes], status: Mapping[str, Any], seconds: float) -> None:
-        if seconds <= 0:
-            return
-        self._drop(key)
-        tenant = key[0]
-        if self._of_tenant.get(tenant, 0) >= KEPT_FOR_TENANT:
-            self._drop(next(other for other in self._kept if other[0] == tenant))
-        elif len(self._kept) >= KEPT:
-            self._drop(next(iter(self._kept)))
-        self._kept[key] = self._clock() + seconds, status
-        self._of_tenant[tenant] = self._of_tenant.get(tenant, 0) + 1
-
-    def _drop(self, key: tuple[int, bytes]) -> None:
-        if self._kept.pop(key, None) is not None:
-            self._of_tenant[key[0]] -= 1
-            if not self._of_tenant[key[0]]:
-                del self._of_tenant[key[0]]
 
 
 def _asked(attributes: Attributes) -> Object:

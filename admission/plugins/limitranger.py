@@ -1,8 +1,8 @@
 """LimitRanger: fills in the requests and limits that a LimitRange gives to containers, and refuses
 what is outside its bounds.
 
-Source: kubernetes ``plugin/pkg/admission/limitranger``. The functions are pure; the plugin only
-fetches the LimitRanges.
+Source: kubernetes ``plugin/pkg/admission/limitranger``. The plugin fetches the LimitRanges, the
+functions below it know nothing but what they are handed; `apply_defaults` changes the pod.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ LIMIT_RANGES, PODS, CLAIMS = (
 )
 ANNOTATION = "kubernetes.io/limit-ranger"
 MOST_DEFAULTS = 20_000
-"""Amounts that one LimitRange sets in one pod; upstream knows no limit but that of the object."""
+"""Containers of a pod times the default amounts of one LimitRange, whether or not they state their
+own; upstream knows no limit but that of the object."""
 _LARGEST_FOR_MILLI = ((1 << 63) - 1) // 1000
 
 
@@ -30,8 +31,8 @@ class LimitRanger:
     name = "LimitRanger"
 
     def handles(self, attributes: Attributes) -> bool:
-        """Containers of a pod change only through resize; claims are also checked when they
-        grow."""
+        """What a pod's containers request changes only through resize, so other updates are not
+        looked at; claims may grow."""
         if attributes.group_resource == PODS:
             if attributes.subresource == "resize":
                 return attributes.operation == "UPDATE"

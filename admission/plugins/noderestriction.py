@@ -211,7 +211,8 @@ async def _csi_nodes(asked: Asked) -> None:
 
 
 async def _slices(asked: Asked) -> None:
-    """Changes are a matter of whoever may change them: a slice stays with its node."""
+    """Updates need no look: the Node authorizer lets a node change its own slices only, and a
+    slice's node name is immutable."""
     operation = asked.attributes.operation
     if operation == "UPDATE":
         return

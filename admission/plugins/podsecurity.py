@@ -295,8 +295,8 @@ def _significant(new: Object, old: Object) -> bool:
         )
         if images != before:
             return True
-    known = {c.get("name"): c.get("image", "") for c in old.get("ephemeralContainers") or ()}
+    old_images = {c.get("name"): c.get("image", "") for c in old.get("ephemeralContainers") or ()}
     return any(
-        c.get("name") not in known or known[c.get("name")] != c.get("image", "")
+        c.get("name") not in old_images or old_images[c.get("name")] != c.get("image", "")
         for c in new.get("ephemeralContainers") or ()
     )

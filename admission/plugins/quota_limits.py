@@ -83,7 +83,7 @@ def check_covered(
 ) -> None:
     """quotas: all of the namespace; relevant: those that limit the object. Raises Forbidden, and
     PlainError, where upstream's answer is 500."""
-    wanted = {
+    required = {
         used
         for limit in limited
         if limit.resource == resource
@@ -91,7 +91,7 @@ def check_covered(
         if amount.sign > 0 and any(part in used for part in limit.contains)
     }
     covered = {n for quota in relevant for n in matching(resource, _hard(quota))}
-    if lacking := sorted(wanted - covered):
+    if lacking := sorted(required - covered):
         raise Forbidden(resource, name, f"insufficient quota to consume: {','.join(lacking)}")
     scopes = [s for limit in limited for s in limit.scopes if fits(s, resource, obj)]
     have = {
@@ -101,7 +101,7 @@ def check_covered(
         if fits(scope, resource, obj)
     }
     if missing := [scope for scope in scopes if scope["scopeName"] not in have]:
-        told = " ".join(map(_shown, missing))
+        told = " ".join(map(_scope_text, missing))
         raise PlainError(f"insufficient quota to match these scopes: [{told}]")
 
 
@@ -109,6 +109,6 @@ def _hard(quota: Object) -> Object:
     return (quota.get("status") or {}).get("hard") or {}
 
 
-def _shown(scope: Object) -> str:
+def _scope_text(scope: Object) -> str:
     """As Go prints the struct."""
     return f"{{{scope['scopeName']} {scope['operator']} [{' '.join(scope['values'])}]}}"

@@ -234,7 +234,7 @@ def _charge_one(quota: Object, resource: GroupResource, delta: Usage, name: str)
     exceeded = sorted(n for n in requested if after[n] > hard[n])
     if exceeded:
         parts = (
-            (word, _shown(amounts, exceeded))
+            (word, _amounts_text(amounts, exceeded))
             for word, amounts in (("requested", requested), ("used", used), ("limited", hard))
         )
         text = ", ".join(f"{word}: {rendered}" for word, rendered in parts)
@@ -242,5 +242,5 @@ def _charge_one(quota: Object, resource: GroupResource, delta: Usage, name: str)
     return {**_status(quota, "used"), **{n: str(amount) for n, amount in after.items()}}
 
 
-def _shown(amounts: Usage, names: Sequence[str]) -> str:
+def _amounts_text(amounts: Usage, names: Sequence[str]) -> str:
     return ",".join(f"{name}={amounts[name]}" for name in names if name in amounts)

@@ -14,12 +14,12 @@ from collections.abc import Callable
 from admission.attributes import Attributes, Lookup
 from admission.objects import PODS, OfObjects
 from apiserver.errors import Forbidden
+from apiserver.kinds.common.podannotations import MIRROR
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.names import random_suffix
 from apiserver.meta.objects import Object
 
 ACCOUNTS = GroupResource("", "serviceaccounts")
-MIRROR = "kubernetes.io/config.mirror"
 MOUNT_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"
 _EXPIRATION = 3607  # seconds: an hour, told apart from the hours that people ask for
 

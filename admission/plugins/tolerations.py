@@ -97,15 +97,15 @@ async def _annotated(
     if not text:
         return None if text is None else ()
     try:
-        found = orjson.loads(text)
+        listed = orjson.loads(text)
     except orjson.JSONDecodeError as error:
         raise PlainError(f"annotation {annotation}: {error}") from None
-    if found is None:
+    if listed is None:
         return ()
-    if not isinstance(found, list):
+    if not isinstance(listed, list):
         raise PlainError(f"annotation {annotation}: no list of tolerations")
     try:
-        return [_toleration_of(Section(part, f"[{i}]")) for i, part in enumerate(found)]
+        return [_toleration_of(Section(part, f"[{i}]")) for i, part in enumerate(listed)]
     except ConfigError as error:
         raise PlainError(f"annotation {annotation}: {error}") from None
 

@@ -52,29 +52,32 @@ class Pod:
         return self.spec.get("hostUsers") is False
 
     def where(self, holds: Callable[[Mapping[str, Any]], bool]) -> list[str]:
-        """Names of the containers of whose securityContext that is true."""
+        """Names of the containers whose securityContext fulfils a condition."""
         return [name for name, _, context in self.containers if holds(context)]
 
     def having(
         self, values: Callable[[Mapping[str, Any]], Collection[str]]
     ) -> tuple[list[str], list[str]]:
-        """Names of the containers in whose securityContext ``values`` finds any, and all of those,
-        sorted."""
-        found = [(name, values(context)) for name, _, context in self.containers]
-        return [name for name, of in found if of], sorted({v for _, of in found for v in of})
+        """``values`` takes from a securityContext what is wrong with it: the names of the
+        containers with any, and all that is wrong, sorted."""
+        by_container = [(name, values(context)) for name, _, context in self.containers]
+        return [name for name, of in by_container if of], sorted(
+            {v for _, of in by_container for v in of}
+        )
 
     def setting(
         self, values: Callable[[Mapping[str, Any]], Collection[str]]
     ) -> tuple[str, list[str]]:
-        """As `having`, of the pod too: ``pod and containers "a", "b"``, "" for none."""
-        own, (names, found) = values(self.context), self.having(values)
+        """As `having`, with the pod's own securityContext. Who has any is put as messages put it:
+        ``pod and containers "a", "b"``, "" for nobody."""
+        own, (names, theirs) = values(self.context), self.having(values)
         who = ["pod"] if own else []
         if names:
             who.append(containers_of(names))
-        return " and ".join(who), sorted({*own, *found})
+        return " and ".join(who), sorted({*own, *theirs})
 
     def setters(self, holds: Callable[[Mapping[str, Any]], bool]) -> str:
-        """Those of whose securityContext it is true, likewise."""
+        """Pod and containers whose securityContext fulfils a condition, put as by `setting`."""
         return self.setting(lambda context: ("",) if holds(context) else ())[0]
 
 

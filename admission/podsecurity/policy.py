@@ -120,7 +120,8 @@ class _Reading:
 
 def policy_of(labels: Mapping[str, str] | None, default: Policy) -> tuple[Policy, FieldErrors]:
     """What holds, and what is wrong with the labels: a bad level enforces ``restricted`` and audits
-    and warns of nothing, a bad version is the latest."""
+    and warns of nothing, a bad version is the latest. Without a label for it, ``warn`` is at
+    least as strict as a good label for ``enforce``."""
     reading = _Reading(labels or {})
     enforce, said = reading.level("enforce", default.enforce.level, Level.RESTRICTED)
     policy = replace(

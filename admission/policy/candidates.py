@@ -2,7 +2,7 @@
 
 Operation, resource, subresource and the labels of the namespace decide for most policies and
 bindings. What they decide is kept by that shape, so that a policy that does not mean a request
-costs it nothing. Who goes by names or labels of objects is asked for each request.
+costs it nothing. Those that choose objects by name or label are asked for each request.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from apiserver.meta.objects import Object
 _MATCH: Final = 50
 """Steps (`apiserver.effort`) for one look at the rules of a policy or a binding."""
 _MANY: Final = 64
-"""Of them, that are looked at without asking how long it takes."""
+"""So many such looks are done at once; more of them through `Lookup.run`, which minds the time."""
 KEPT: Final = 20_000
 """Policies, bindings and labels that are kept by shape, of one tenant and one kind of policies."""
 
@@ -31,7 +31,8 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Invocation:
-    """One evaluation of a policy. matched: what its rules call the request's objects."""
+    """One evaluation of a policy. matched: the resource and kind by which its rules mean the
+    request's objects."""
 
     hook: Hook
     binding: Binding
@@ -41,10 +42,10 @@ class Invocation:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Candidate:
-    """matched: what its rules call the objects of such requests, None where they cannot be read;
-    by_object, by_namespace: whether the object, or the namespace, has still to be looked at;
-    bindings: each with its criteria if they have to be asked; steps: where nothing is left to be
-    asked."""
+    """A policy that may mean requests of a shape. matched: as in `Invocation`; None where the rules
+    cannot be read, or the object decides. by_object, by_namespace: whether the object, or the
+    namespace, has still to be looked at. bindings: each with its criteria where these have still to
+    be asked, else None. steps: the evaluations, where nothing has still to be asked."""
 
     hook: Hook
     matched: Equivalent | None
@@ -56,7 +57,7 @@ class Candidate:
 
 class _Shape(NamedTuple):
     """inside: whether it is about something in a namespace; labels: of `namespace_labels`, None
-    also where they decide nothing; known: whether that namespace is there."""
+    also where they decide nothing; namespace_exists: False where it is in one that is not there."""
 
     operation: Operation
     kind: GroupVersionKind
@@ -65,7 +66,7 @@ class _Shape(NamedTuple):
     inside: bool
     equivalents: tuple[Equivalent, ...]
     labels: tuple[tuple[str, str], ...] | None
-    known: bool
+    namespace_exists: bool
 
 
 class Equivalents:
@@ -87,26 +88,27 @@ async def candidates(
         try:
             look.labels = await namespace_labels(attributes, lookup)
         except NotFound:
-            look.known = False
+            look.namespace_exists = False
     shape = look.shape()
-    found: Sequence[Candidate] | None = hooks.memo.get(shape)
-    if found is None:
-        found = await _run(hooks.criteria, lambda: look.at(hooks), lookup)
-        _keep(hooks, shape, found)
-    open_ = sum(candidate.by_object for candidate in found)
+    of_shape: Sequence[Candidate] | None = hooks.memo.get(shape)
+    if of_shape is None:
+        of_shape = await _run(hooks.criteria, lambda: look.at(hooks), lookup)
+        _keep(hooks, shape, of_shape)
+    open_ = sum(candidate.by_object for candidate in of_shape)
     if not open_:
-        return found
-    return await _run(open_, lambda: look.at_object(found), lookup)
+        return of_shape
+    return await _run(open_, lambda: look.at_object(of_shape), lookup)
 
 
-def _keep(hooks: HookList, shape: _Shape, found: Sequence[Candidate]) -> None:
-    """A shape counts as many as it is looked at for, and with its labels, which may be many."""
+def _keep(hooks: HookList, shape: _Shape, candidates: Sequence[Candidate]) -> None:
+    """A shape weighs as much as there are policies and bindings, though few may have been found for
+    it, and its labels beside them. When all weigh more than `KEPT`, the others are dropped."""
     weight = hooks.criteria + len(shape.labels or ())
     if hooks.kept + weight > KEPT:
         hooks.memo.clear()
         hooks.kept = 0
     if weight <= KEPT:
-        hooks.memo[shape] = found
+        hooks.memo[shape] = candidates
         hooks.kept += weight
 
 
@@ -121,7 +123,7 @@ class _Look:
     attributes: Attributes
     equivalents: Equivalents
     labels: Mapping[str, str] | None = None
-    known: bool = True
+    namespace_exists: bool = True
 
     def shape(self) -> _Shape:
         attributes = self.attributes
@@ -133,7 +135,7 @@ class _Look:
             bool(namespace_of(attributes)),
             self.equivalents.all,
             None if self.labels is None else tuple(self.labels.items()),
-            self.known,
+            self.namespace_exists,
         )
 
     def at(self, hooks: Sequence[Hook]) -> Sequence[Candidate]:
@@ -184,7 +186,7 @@ class _Look:
                 yield binding, None
 
     def _lacks_namespace(self, criteria: Criteria) -> bool:
-        return not self.known and not criteria.namespaces.empty
+        return not self.namespace_exists and not criteria.namespaces.empty
 
     def _matched(self, criteria: Criteria) -> Equivalent | None:
         spend(_MATCH)

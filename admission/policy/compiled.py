@@ -1,8 +1,9 @@
 """Policies compiled. Equal policies share one compiled form, whoever wrote them.
 
 An expression is compiled when it is first needed, because a policy may hold megabytes of them. The
-process keeps the compiled forms of the policies that were last used, up to `KEPT` code points of
-sources, and none that nobody has used for `IDLE` seconds.
+process keeps the compiled forms of the policies that were last used: up to `KEPT` code points of
+sources, or one policy that is larger. What nobody has used for `IDLE` seconds is dropped when the
+next policy is asked for, or a tenant goes out of use.
 """
 
 from __future__ import annotations
@@ -88,8 +89,9 @@ class Mutation:
 
 
 class Compiled:
-    """One policy of either kind. What it lacks is empty. speaks: whether it has more to tell of a
-    request than that its validations hold."""
+    """One policy of either kind. What it lacks is empty. speaks: whether there is more to evaluate
+    when all validations hold: audit annotations, and expressions of messages, which are evaluated
+    for every request and fail some (`admission.policy.validating`)."""
 
     def __init__(self, spec: Object) -> None:
         self.size = sum(map(len, _sources(spec)))
@@ -163,7 +165,7 @@ def _sources(spec: Object) -> Iterator[str]:
 
 
 def digest_of(spec: Object) -> bytes:
-    """What equal specs have in common."""
+    """A hash of the spec, by which its compiled form is found; members may come in any order."""
     text = orjson.dumps(spec, option=orjson.OPT_SORT_KEYS)
     return hashlib.blake2b(text, digest_size=20).digest()
 
@@ -172,8 +174,8 @@ class Library:
     """The compiled policies of a process, by `digest_of` their specs. Used by several threads, each
     of which may be ended at any place."""
 
-    def __init__(self, kept: int = KEPT) -> None:
-        self._kept = kept
+    def __init__(self, kept: int = KEPT, idle: float = IDLE) -> None:
+        self._kept, self._idle = kept, idle
         self._compiled: OrderedDict[bytes, Compiled] = OrderedDict()
         self._lock = Lock()
 
@@ -181,11 +183,14 @@ class Library:
         return len(self._compiled)
 
     def get(self, digest: bytes, spec: Object) -> Compiled:
+        now = time.monotonic()
         with self._lock:
             compiled = self._compiled.get(digest)
             if compiled is not None:
                 self._compiled.move_to_end(digest)
-                compiled.used = time.monotonic()
+                compiled.used = now
+            self._drop_unused(now - self._idle)
+            if compiled is not None:
                 return compiled
         compiled = Compiled(spec)
         with self._lock:
@@ -195,12 +200,14 @@ class Library:
                 size -= self._compiled.popitem(last=False)[1].size
         return compiled
 
-    def forget_idle(self, seconds: float = IDLE) -> None:
-        """Drops what nobody has used for so long."""
-        limit = time.monotonic() - seconds
+    def forget_idle(self) -> None:
         with self._lock:
-            while self._compiled:
-                digest, compiled = next(iter(self._compiled.items()))
-                if compiled.used > limit:
-                    return
-                del self._compiled[digest]
+            self._drop_unused(time.monotonic() - self._idle)
+
+    def _drop_unused(self, since: float) -> None:
+        """They are in the order in which they were used, so this mostly looks at one."""
+        while self._compiled:
+            digest, compiled = next(iter(self._compiled.items()))
+            if compiled.used > since:
+                return
+            del self._compiled[digest]

@@ -8,6 +8,7 @@ question costs 350,000 units, so that an evaluation asks two at most before its 
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from typing import TypeVar
 
 from admission.attributes import Attributes, Authorize, Lookup
@@ -20,6 +21,8 @@ from apiserver.cel.library.authorizer import (
     ResourceCheck,
     request_resource,
 )
+from apiserver.meta.fields import FieldSelectorError, parse_field_selector
+from apiserver.meta.labels import LabelSelectorError, parse_label_selector
 from apiserver.user import User, service_account_groups, service_account_name
 
 T = TypeVar("T")
@@ -75,8 +78,21 @@ class Decisions:
             path=question.path,
             is_resource=bool(question.resource),
         )
-        decision = await self._authorize(self._lookup, asked)
-        self._decisions[question] = Decision(decision.allowed, decision.reason)
+        decision = await self._authorize(self._lookup, _limited(asked, question))
+        self._decisions[question] = Decision(decision.allowed, decision.reason, decision.error)
+
+
+def _limited(asked: authz.Attributes, question: Question) -> authz.Attributes:
+    """With the selectors; what cannot be read does not limit the question."""
+    if question.field_selector:
+        with suppress(FieldSelectorError):
+            fields = parse_field_selector(question.field_selector).requirements
+            asked = asked._replace(field_requirements=fields)
+    if question.label_selector:
+        with suppress(LabelSelectorError):
+            labels = parse_label_selector(question.label_selector).requirements
+            asked = asked._replace(label_requirements=labels)
+    return asked
 
 
 def _account(namespace: str, name: str) -> User:

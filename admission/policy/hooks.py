@@ -6,8 +6,8 @@ look.
 
 A change counts `SETTLING` seconds after it came to a worker, since kube-apiserver reads policies
 anew once a second (``policy/generic/policy_source.go``): manifests that bring a policy, its
-bindings, its parameters and objects of their own are applied there in one go, and shall be here. A
-worker that has not known the tenant until now obeys what is there at once.
+bindings, its parameters and objects that it means can be applied there in one go, and so they can
+here. A worker that has not known the tenant until now obeys what is there at once.
 """
 
 from __future__ import annotations
@@ -49,8 +49,9 @@ class Binding:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hook:
-    """A policy with its bindings, those in the order of their names. ignores: failurePolicy is
-    Ignore; params: its paramKind; criteria: a text where they cannot be read."""
+    """A policy with its bindings, which are in the order of their names. ignores: whether
+    failurePolicy is Ignore; params: its paramKind; criteria: which requests it means, or the reason
+    why they cannot be read."""
 
     object: Object
     name: str
@@ -67,7 +68,8 @@ class Hook:
 
 
 class HookList(tuple[Hook, ...]):
-    """In the order of their names. kept: how much is in `memo`, by whoever keeps it there."""
+    """A tenant's policies in the order of their names. kept: the size of what is in `memo`, counted
+    by those who put it there."""
 
     kept: int = 0
 
@@ -87,8 +89,8 @@ class HookList(tuple[Hook, ...]):
 
     @cached_property
     def memo(self) -> dict[Any, Any]:
-        """What others have made of them and want to find again, as long as they stay as they
-        are."""
+        """For what others derive from these policies: it goes with the list, which is made anew
+        when a policy or binding changes."""
         return {}
 
 
@@ -106,7 +108,8 @@ class _State:
 
 
 class Hooks:
-    """Of one kind of policies, for all tenants in use. library: where compiled ones are kept."""
+    """The policies of one kind, validating or mutating, of all tenants in use. library: keeps the
+    compiled expressions."""
 
     def __init__(self, kind: str, library: Library) -> None:
         self._policies = GroupResource(GROUP, f"{kind}admissionpolicies")
@@ -118,7 +121,7 @@ class Hooks:
         return self._library.get(hook.digest, hook.spec)
 
     async def of(self, tenant: int, lookup: Lookup) -> HookList:
-        """Those that are obeyed now. Raises StorageError."""
+        """The tenant's policies that are in force now. Raises StorageError."""
         bindings = await lookup.settled(self._bindings, SETTLING)
         if not bindings:
             return _NONE

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import math
-import time
 from collections.abc import Callable, Mapping
 from contextlib import AsyncExitStack
 from typing import Any
@@ -23,6 +22,7 @@ from admission.webhooks.answers import body_of
 from admission.webhooks.connection import Answer, Connection, Gone
 from admission.webhooks.dialing import Dialer, errno_text
 from admission.webhooks.errors import CallFailed, ServiceError
+from admission.webhooks.idle import Idle
 from admission.webhooks.target import Target
 from admission.webhooks.tls import Contexts
 
@@ -31,7 +31,6 @@ TIMEOUT = 30.0
 MOST_BYTES, MOST_FACTOR = 4 * 1024 * 1024, 4
 """Of an answer: so many, and so many times the bytes of the question. It is parsed in one go, and
 all tenants of the process wait."""
-_IDLE = 30.0
 _KEPT, _KEPT_FOR_TENANT = 8, 32
 """Idle connections to one address, and of one tenant to all: it chooses how many addresses there
 are."""
@@ -43,7 +42,7 @@ LARGE, LARGE_AT_ONCE = 256 * 1024, 8
 of memory while it is sent."""
 _AGENT = "kube-apiserver-admission"
 
-_Key = tuple[int, str, int, str, bytes]
+_Key = tuple[str, int, str, bytes]
 
 
 class WebhookClient:
@@ -55,11 +54,10 @@ class WebhookClient:
         self.timeout = timeout
         self._dialer = Dialer(self.policy, "webhooks")
         self._contexts = Contexts()
-        self._idle: dict[_Key, list[Connection]] = {}
+        self._idle = Idle(_KEPT, _KEPT_FOR_TENANT)
         self._turns: WeakValueDictionary[tuple[int, bool], asyncio.Semaphore] = (
             WeakValueDictionary()
         )
-        self._sweep: asyncio.TimerHandle | None = None
 
     async def post(
         self,
@@ -107,38 +105,35 @@ class WebhookClient:
 
     async def close(self) -> None:
         self._dialer.close()
-        if self._sweep is not None:
-            self._sweep.cancel()
-        idle = [connection for kept in self._idle.values() for connection in kept]
-        self._idle.clear()
-        await asyncio.gather(*(connection.close() for connection in idle))
+        await self._idle.close()
 
     # --- one call ---------------------------------------------------------------------------------
     async def _call(self, tenant: int, target: Target, body: bytes, lookup: Lookup) -> Answer:
         host, port = target.name, target.port
         if target.service is not None:
             host, port = await services.resolve(lookup, *target.service, target.port)
-        key = (tenant, host, port, target.name, target.bundle)
+        key = (host, port, target.name, target.bundle)
         headers = [
             ("Host", target.authority),
             ("User-Agent", _AGENT),
             ("Content-Length", str(len(body))),
         ]
         headers += [("Accept", "application/json, */*"), ("Content-Type", "application/json")]
-        kept = self._take(key)
+        kept = self._idle.take(tenant, key)
         if kept is not None:
             try:
-                return await self._exchange(key, kept, target, headers, body)
+                return await self._exchange(tenant, key, kept, target, headers, body)
             except (Gone, ConnectionError):
                 pass  # it had been closed while nobody looked
         fresh = await self._dial(tenant, host, port, target)
         try:
-            return await self._exchange(key, fresh, target, headers, body)
+            return await self._exchange(tenant, key, fresh, target, headers, body)
         except Gone:
             raise CallFailed("EOF") from None
 
     async def _exchange(
         self,
+        tenant: int,
         key: _Key,
         connection: Connection,
         target: Target,
@@ -152,44 +147,12 @@ class WebhookClient:
         except BaseException:
             connection.abort()
             raise
-        self._keep(key, connection)
+        self._idle.keep(tenant, key, connection)
         return answer
 
     async def _dial(self, tenant: int, host: str, port: int, target: Target) -> Connection:
         context = await self._contexts.of(tenant, target.bundle)
         return Connection(*await self._dialer.dial(tenant, host, port, context, target.name))
-
-    # --- connections that wait --------------------------------------------------------------------
-    def _take(self, key: _Key) -> Connection | None:
-        kept = self._idle.get(key, [])
-        while kept:
-            connection = kept.pop()
-            if connection.reusable:
-                return connection
-            connection.abort()
-        return None
-
-    def _keep(self, key: _Key, connection: Connection) -> None:
-        kept = self._idle.get(key, [])
-        others = sum(len(connections) for of, connections in self._idle.items() if of[0] == key[0])
-        if not connection.reusable or len(kept) >= _KEPT or others >= _KEPT_FOR_TENANT:
-            connection.abort()
-            return
-        kept.append(connection)
-        self._idle[key] = kept
-        if self._sweep is None:
-            self._sweep = asyncio.get_running_loop().call_later(_IDLE, self._drop_old)
-
-    def _drop_old(self) -> None:
-        self._sweep = None
-        limit = time.monotonic() - _IDLE
-        for key, kept in list(self._idle.items()):
-            while kept and kept[0].used < limit:  # the longest idle ones stand first
-                kept.pop(0).abort()
-            if not kept:
-                del self._idle[key]
-        if self._idle:
-            self._sweep = asyncio.get_running_loop().call_later(_IDLE, self._drop_old)
 
 
 def _failed(target: Target, why: str) -> CallFailed:

@@ -45,13 +45,18 @@ class Connection:
         )
 
     async def post(
-        self, target: str, headers: list[tuple[str, str]], body: bytes, limit: int
+        self,
+        target: str,
+        headers: list[tuple[str, str]],
+        body: bytes,
+        limit: int,
+        method: str = "POST",
     ) -> Answer:
         """limit: of bytes that the answer's body may have. Raises Gone, OSError, CallFailed; the
         connection is of no use then."""
         try:
             http = self._http
-            request = h11.Request(method="POST", target=target, headers=headers)
+            request = h11.Request(method=method, target=target, headers=headers)
             parts = [
                 http.send(request),
                 http.send(h11.Data(data=body)),

@@ -62,14 +62,14 @@ def read(document: Section, file: ReadFile) -> Backend:
 def _named(document: Section, listed: str, member: str, name: str) -> Section:
     """The one of that name; without a name the only one."""
     entries: Sequence[Section] = document.sections(listed)
-    found = [entry for entry in entries if entry.text("name") == name]
+    matching = [entry for entry in entries if entry.text("name") == name]
     if not name and len(entries) == 1:
-        found = list(entries)
-    if not found:
+        matching = list(entries)
+    if not matching:
         if member == "user" and not name:
             return Section({}, "users")
         raise ConfigError(f'{listed} has no entry "{name}"')
-    return found[0].section(member)
+    return matching[0].section(member)
 
 
 def _context(cluster: Section, user: Section, file: ReadFile) -> ssl.SSLContext:

@@ -9,27 +9,38 @@ from weakref import WeakValueDictionary
 
 from admission.webhooks.addresses import AddressPolicy
 from admission.webhooks.answers import body_of
-from admission.webhooks.connection import Connection, Gone
+from admission.webhooks.connection import Answer, Connection, Gone
 from admission.webhooks.dialing import Dialer, errno_text
 from admission.webhooks.errors import CallFailed
+from admission.webhooks.idle import Idle
 from admission.webhooks.kubeconfig import Backend
 
 TIMEOUT = 30.0
 """Seconds for one try."""
 TRIES, FACTOR, JITTER = 5, 1.5, 0.2
 AT_ONCE = 8
-"""Calls of one tenant under way: it chooses how many there are to ask about."""
+MOST_IDLE = 16
+"""Connections that are kept; all tenants' questions go to one server, as one client."""
 MOST_BYTES = 1024 * 1024
+"""Of an answer."""
+_OWN = 0
+"""In the place of a tenant's number, by which `Idle` keeps connections apart."""
 _AGENT = "kube-apiserver-admission"
 _AGAIN = frozenset({429, 500, 504})
-"""Of an answer; without one it is asked again only where the connection was reset."""
+"""Codes of answers after which the server is asked again; without an answer it is only where the
+connection was reset."""
 
 
 class Reviewer:
-    """One per process. pause: seconds before the second try; each later one waits longer."""
+    """One for each such server, in a process. pause: seconds before the second try; each later one
+    waits longer; at_once: calls of one tenant under way, because it chooses how many there are to
+    ask about."""
 
-    def __init__(self, backend: Backend, pause: float, timeout: float = TIMEOUT) -> None:
+    def __init__(
+        self, backend: Backend, pause: float, timeout: float = TIMEOUT, at_once: int = AT_ONCE
+    ) -> None:
         self._backend, self._pause, self._timeout = backend, pause, timeout
+        self._at_once, self._idle = at_once, Idle(MOST_IDLE, MOST_IDLE)
         self._dialer = Dialer(AddressPolicy(denied=()), "servers")
         self._turns: WeakValueDictionary[int, asyncio.Semaphore] = WeakValueDictionary()
 
@@ -37,7 +48,7 @@ class Reviewer:
         """The body of the answer. Raises CallFailed."""
         turn = self._turns.get(tenant)
         if turn is None:
-            turn = self._turns[tenant] = asyncio.Semaphore(AT_ONCE)
+            turn = self._turns[tenant] = asyncio.Semaphore(self._at_once)
         async with turn:
             pause = self._pause
             for left in reversed(range(TRIES)):
@@ -50,26 +61,47 @@ class Reviewer:
                 pause *= FACTOR
         raise AssertionError("the last try returns or raises")
 
+    def close(self) -> None:
+        """Questions that are under way are still answered."""
+        self._dialer.close()
+        self._idle.abort()
+
     async def _once(self, tenant: int, body: bytes) -> bytes:
         backend = self._backend
         headers = [("Host", backend.authority), ("User-Agent", _AGENT), *backend.headers]
         headers += [("Content-Length", str(len(body))), ("Content-Type", "application/json")]
-        headers += [("Accept", "application/json, */*"), ("Connection", "close")]
+        headers.append(("Accept", "application/json, */*"))
         try:
             async with asyncio.timeout(self._timeout):
-                connection = Connection(
-                    *await self._dialer.dial(
-                        tenant, backend.host, backend.port, backend.context, backend.name
-                    )
-                )
-                try:
-                    answer = await connection.post(backend.path, headers, body, MOST_BYTES)
-                finally:
-                    connection.abort()
+                answer = await self._exchange(tenant, headers, body)
         except (TimeoutError, Gone, OSError, CallFailed) as error:
             code = 500 if isinstance(error, ConnectionResetError) else 0
             raise CallFailed(f'Post "{backend.url}": {_why(error)}', code) from None
         return body_of(answer)
+
+    async def _exchange(self, tenant: int, headers: list[tuple[str, str]], body: bytes) -> Answer:
+        kept = self._idle.take(_OWN, "")
+        if kept is not None:
+            try:
+                return await self._post(kept, headers, body)
+            except (Gone, ConnectionError):
+                pass  # it had been closed while nobody looked
+        backend = self._backend
+        streams = await self._dialer.dial(
+            tenant, backend.host, backend.port, backend.context, backend.name
+        )
+        return await self._post(Connection(*streams), headers, body)
+
+    async def _post(
+        self, connection: Connection, headers: list[tuple[str, str]], body: bytes
+    ) -> Answer:
+        try:
+            answer = await connection.post(self._backend.path, headers, body, MOST_BYTES)
+        except BaseException:
+            connection.abort()
+            raise
+        self._idle.keep(_OWN, "", connection)
+        return answer
 
 
 def _why(error: Exception) -> str:

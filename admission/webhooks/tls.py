@@ -28,7 +28,7 @@ class Contexts:
     """Of one event loop. They are made in threads, for each tenant one at a time."""
 
     def __init__(self) -> None:
-        self._made: OrderedDict[tuple[int, bytes], ssl.SSLContext] = OrderedDict()
+        self._contexts: OrderedDict[tuple[int, bytes], ssl.SSLContext] = OrderedDict()
         self._turns: WeakValueDictionary[int, asyncio.Lock] = WeakValueDictionary()
 
     async def of(self, tenant: int, bundle: bytes) -> ssl.SSLContext:
@@ -43,18 +43,18 @@ class Contexts:
         if turn is None:
             turn = self._turns[tenant] = asyncio.Lock()
         async with turn:
-            if key not in self._made:
+            if key not in self._contexts:
                 self._keep(key, await asyncio.to_thread(client_context, bundle))
-            self._made.move_to_end(key)
-            return self._made[key]
+            self._contexts.move_to_end(key)
+            return self._contexts[key]
 
     def _keep(self, key: tuple[int, bytes], context: ssl.SSLContext) -> None:
-        own = [other for other in self._made if other[0] == key[0]]
+        own = [other for other in self._contexts if other[0] == key[0]]
         if len(own) >= _KEPT_FOR_TENANT:
-            del self._made[own[0]]
-        self._made[key] = context
-        if len(self._made) > _KEPT:
-            self._made.popitem(last=False)
+            del self._contexts[own[0]]
+        self._contexts[key] = context
+        if len(self._contexts) > _KEPT:
+            self._contexts.popitem(last=False)
 
 
 def client_context(bundle: bytes | None) -> ssl.SSLContext:

@@ -22,8 +22,8 @@ from apiserver.registry.scope import Tenant
 API_SERVICES = GroupResource("apiregistration.k8s.io", "apiservices")
 AVAILABLE = "Available"
 MOST = 100
-"""Backends of one tenant, by name: each is asked again and again. The others are not available."""
-
+"""Backends of one tenant, the first ones by name, since each is asked again and again. Those beyond
+count as not available."""
 MOST_BUNDLE = 64 * 1024
 """Bytes of PEM: contexts are kept for each of them."""
 
@@ -112,7 +112,7 @@ class Backends:
 
     def __init__(self, registry: Registry) -> None:
         self._registry = registry
-        self._known: dict[int, _Known] = {}
+        self._tenants: dict[int, _Known] = {}
         self.noticed: Callable[[Tenant], None] = lambda tenant: None
         """Called with a tenant that has backends, whenever a request asks for them."""
         registry.watches.when_idle(self._forget)
@@ -124,29 +124,29 @@ class Backends:
             await watches.fresh(tenant.id, API_SERVICES)
         backends = await self.current(tenant)
         if backends:
-            self._known[tenant.id].used = time.monotonic()
+            self._tenants[tenant.id].used = time.monotonic()
             self.noticed(tenant)
         return backends
 
     async def current(self, tenant: Tenant) -> Of:
         """As of(), for whoever follows them: does not count as use. Raises StorageError."""
         entries = (await self._registry.watches.cache(tenant.id, API_SERVICES)).select()
-        known = self._known.setdefault(tenant.id, _Known())
-        if entries is not known.entries:
+        kept = self._tenants.setdefault(tenant.id, _Known())
+        if entries is not kept.entries:
             backends = [backend for e in entries if (backend := read(e.shared)) is not None]
             backends.sort(key=lambda backend: backend.name)
             backends[MOST:] = [replace(b, available=False, excess=True) for b in backends[MOST:]]
-            known.entries = entries
-            known.backends = {b.group_version: b for b in reversed(backends)}
-        return known.backends
+            kept.entries = entries
+            kept.backends = {b.group_version: b for b in reversed(backends)}
+        return kept.backends
 
     def _forget(self, tenant: int) -> None:
-        self._known.pop(tenant, None)
+        self._tenants.pop(tenant, None)
 
     def unused_for(self, tenant: Tenant) -> float:
         """Seconds since a request asked."""
-        known = self._known.get(tenant.id)
-        return time.monotonic() - known.used if known is not None else float("inf")
+        kept = self._tenants.get(tenant.id)
+        return time.monotonic() - kept.used if kept is not None else float("inf")
 
     def local(self, tenant: Tenant) -> set[GroupVersion]:
         """What this server serves itself."""

@@ -74,9 +74,9 @@ def onward(
     audit: str,
     upgrade: bytes = b"",
 ) -> Pairs:
-    """``headers``: as they came, names in lower case; ``client``: its address, "" where it is not
-    known; ``path``: as sent, without the tenant; ``audit``: the id of the request; ``upgrade``: the
-    protocol to be asked for."""
+    """What the other server gets. ``headers``: as they came, names in lower case; ``client``: its
+    address, "" where it is not known; ``path``: as sent, without the tenant; ``audit``: the id of
+    the request; ``upgrade``: the protocol to be asked for."""
     came = list(headers)
     dropped = _NOT_ON | _HOP_BY_HOP | _listed(came)
     passed = [
@@ -98,8 +98,9 @@ def onward(
 
 
 def _poses(name: bytes, dropped: frozenset[bytes]) -> bool:
-    """Whether a server may take it for one that is not sent on: to CGI and its heirs an underscore
-    is a hyphen."""
+    """Whether the other server could take this header for one that must not reach it: servers that
+    pass headers on as CGI does (WSGI, for one) no longer tell ``x_remote_user`` from
+    ``x-remote-user``."""
     plain = name.replace(b"_", b"-")
     return plain.startswith(_NOT_ON_PREFIXES) or (plain != name and plain in dropped | {_LENGTH})
 
@@ -122,7 +123,8 @@ def _upgrading(came: Pairs, protocol: bytes) -> Pairs:
 
 
 def switched(headers: Iterable[tuple[bytes, bytes]]) -> Pairs:
-    """Of a 101, names in lower case."""
+    """What the client gets of the headers of a 101, by which the other server has agreed to an
+    upgrade; names in lower case."""
     came = list(headers)
     upgrade = [(name, value) for name, value in came if name == b"upgrade"]
     framing = (b"content-length", b"transfer-encoding")
@@ -134,7 +136,7 @@ def switched(headers: Iterable[tuple[bytes, bytes]]) -> Pairs:
 
 
 def back(headers: Iterable[tuple[bytes, bytes]]) -> Pairs:
-    """Of an answer, names in lower case."""
+    """What the client gets of an answer's headers, and `SANDBOX`; names in lower case."""
     came = list(headers)
     dropped = _NOT_BACK | _HOP_BY_HOP | _listed(came)
     return [*((name, value) for name, value in came if name not in dropped), *SANDBOX]

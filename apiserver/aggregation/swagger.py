@@ -55,7 +55,7 @@ def read(document: Any, versions: Collection[GroupVersion]) -> dict[GroupVersion
     all that the document has."""
     if not isinstance(document, dict) or document.get("swagger") != "2.0":
         return {}
-    found, room = dict[GroupVersion, Swagger](), MOST_KEPT
+    parts, room = dict[GroupVersion, Swagger](), MOST_KEPT
     for gv in sorted(versions):
         try:
             part = _part(document, gv)
@@ -66,8 +66,8 @@ def read(document: Any, versions: Collection[GroupVersion]) -> dict[GroupVersion
         room -= len(part.body)
         if room < 0:
             break
-        found[gv] = part
-    return found
+        parts[gv] = part
+    return parts
 
 
 def _part(document: Node, gv: GroupVersion) -> Swagger | None:

@@ -8,7 +8,7 @@ LOST: dict[tuple[str, ...], float] = {}
 """By who should have taken them (apiserver_audit_error_total, plugin)."""
 
 
-def made() -> None:
+def count_event() -> None:
     EVENTS[()] += 1
 
 

@@ -198,10 +198,10 @@ def _resources(value: Any, where: str) -> Resources:
     return Resources(group, frozenset(resources), frozenset(names))
 
 
-def _members(value: Any, known: set[str], where: str) -> Mapping[str, Any]:
+def _members(value: Any, allowed: set[str], where: str) -> Mapping[str, Any]:
     if not isinstance(value, dict):
         raise PolicyError(f"{where}: it must be a mapping")
-    if unknown := sorted(map(str, value.keys() - known)):
+    if unknown := sorted(map(str, value.keys() - allowed)):
         raise PolicyError(f"{where}: unknown field {unknown[0]!r}")
     return value
 
@@ -259,9 +259,14 @@ DEFAULT = parse(
 
 _SENSITIVE = frozenset({("", "secrets"), ("authentication.k8s.io", "tokenreviews")})
 
+_PAST = "history.polyplane.dev"
+"""Revisions may be of Secrets."""
+
 
 def is_sensitive(group: str, resource: str, subresource: str) -> bool:
     """Whether bodies hold secrets by their nature: they are kept at no level."""
-    return (group, resource) in _SENSITIVE or (
-        subresource == "token" and (group, resource) == ("", "serviceaccounts")
+    return (
+        group == _PAST
+        or (group, resource) in _SENSITIVE
+        or (subresource == "token" and (group, resource) == ("", "serviceaccounts"))
     )

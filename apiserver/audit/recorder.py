@@ -37,10 +37,10 @@ from apiserver.storage.interface import Entry
 from apiserver.user import User
 
 UNHEARD = 499
-"""What is said of a request that nobody waited for, as others do."""
+"""The status in the entry of a request whose client left before the answer (as nginx has it)."""
 _REFUSED = frozenset({401, 403})
 _MOST_NAME = 512
-"""Characters of a name in the columns; longer ones are none."""
+"""Characters of a text in the table's columns. Longer ones are cut: they are no names."""
 _READING = frozenset({"get", "list", "watch", "head", "options"})
 
 
@@ -103,14 +103,14 @@ class Recorder:
         stage = PANIC if panicked else STARTED if code == 401 else COMPLETE
         kept = trail.verdict.level is not Level.NONE and stage not in trail.verdict.quiet
         told = trail.made and not _fails(code)
-        wanted = self.table is not None and not told and self._to_table(trail, code, kept)
-        if not wanted and not (kept and self.sinks):
+        to_table = self.table is not None and not told and self._to_table(trail, code, kept)
+        if not to_table and not (kept and self.sinks):
             return
         if not kept:
             trail.verdict = trail.verdict._replace(level=Level.METADATA)
         event = trail.event(stage, code, error)
-        counts.made()
-        if wanted and self.table is not None:
+        counts.count_event()
+        if to_table and self.table is not None:
             self.table.put(_row(trail, tenant, code, event))
         if kept:
             for sink in self.sinks:
@@ -125,14 +125,15 @@ class Recorder:
             return True
         if not kept:
             return False
-        # a sample, not a secret
-        return trail.info.verb not in _READING or self.reads >= 1 or random.random() < self.reads  # noqa: S311
+        if trail.info.verb not in _READING or self.reads >= 1:
+            return True
+        return random.random() < self.reads  # noqa: S311  a sample, not a secret
 
     def _emit(self, trail: Trail, stage: str, code: int = 0) -> None:
         if not self.sinks or trail.verdict.level is Level.NONE or stage in trail.verdict.quiet:
             return
         event = trail.event(stage, code)
-        counts.made()
+        counts.count_event()
         for sink in self.sinks:
             sink.put(event)
 
@@ -140,7 +141,7 @@ class Recorder:
 def trail_of_server(
     recorder: Recorder, user: User, tenant: str, info: RequestInfo, audit_id: str, agent: str
 ) -> Trail:
-    """Of a write that no request asks for."""
+    """The trail of a write that the server makes by itself, without a request."""
     asked = Attributes(
         user,
         info.verb,
@@ -155,7 +156,8 @@ def trail_of_server(
 
 
 def _fails(code: int) -> bool:
-    """Whether what was asked for was refused, or broke, in the middle of it at the latest."""
+    """Whether the request failed, at once or in the middle; that a client left says nothing about
+    what it asked for."""
     return code >= 400 and code != UNHEARD
 
 

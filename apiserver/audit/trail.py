@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
+from itertools import islice
 from typing import Any
 
 import orjson
@@ -26,6 +27,7 @@ TENANT = "tenancy.polyplane.dev/tenant"
 MANAGER = "audit.polyplane.dev/field-manager"
 ON_BEHALF = "audit.polyplane.dev/on-behalf-of"
 DECISION, REASON = "authorization.k8s.io/decision", "authorization.k8s.io/reason"
+RULE, AUTHORIZER = "authorization.polyplane.dev/rule", "authorization.polyplane.dev/authorizer"
 TRUNCATED = "audit.k8s.io/truncated"
 
 MOST_BYTES = 100 * 1024
@@ -184,7 +186,7 @@ class Trail:
             "apiVersion": info.version,
             "subresource": info.subresource,
         }
-        return {k: cut(v, _MOST_TEXT) for k, v in reference.items() if v}
+        return _short(reference.items())
 
     def _asked(self, stage: str) -> dict[str, Any]:
         """Who asked for what, and from where."""
@@ -307,8 +309,12 @@ def of_user(user: User) -> dict[str, Any]:
 
 def bounded(notes: Mapping[str, str]) -> dict[str, str]:
     """Annotations, of which webhooks and policies may make many and long ones."""
-    kept = list(notes.items())[:_MOST_ANNOTATIONS]
-    return {key: cut(value, _MOST_TEXT) for key, value in kept if value}
+    return _short(islice(notes.items(), _MOST_ANNOTATIONS))
+
+
+def _short(members: Iterable[tuple[str, str]]) -> dict[str, str]:
+    """Those that say something, and not at any length."""
+    return {k: v if len(v) <= _MOST_TEXT else cut(v, _MOST_TEXT) for k, v in members if v}
 
 
 def cut(text: str, most: int) -> str:

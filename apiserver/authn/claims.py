@@ -31,7 +31,9 @@ _INVALIDATED = "service account token has been invalidated"
 
 class Refused(Exception):
     """A token of ours that is not accepted. The text is for whoever reviews tokens; a request is
-    told nothing but 401."""
+    told nothing but 401. doubtful: nobody could say, at present."""
+
+    doubtful = False
 
 
 class Missing(Refused):

@@ -13,9 +13,11 @@ from __future__ import annotations
 
 import hashlib
 from collections import OrderedDict
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import NamedTuple
 
 from cryptography import x509
 from cryptography.hazmat.primitives.asymmetric import rsa
@@ -59,24 +61,80 @@ class Holder:
 
 class Presented:
     """What a client has presented on one connection. chain: certificates in DER, its own first,
-    whose key it has."""
+    whose key it has; proxy: when it may speak for others, None for never."""
 
-    __slots__ = ("chain", "judged")
+    __slots__ = ("chain", "judged", "proxy")
 
     def __init__(self, chain: Sequence[bytes]) -> None:
         self.chain = chain
         self.judged: Holder | Refused | None = None
+        self.proxy: Times | None = None
+
+
+class Times(NamedTuple):
+    """Both included."""
+
+    begins: datetime
+    ends: datetime
+
+
+class FrontProxies:
+    """Who may say in headers whose request it passes on: whoever has a certificate of
+    ``authorities``, of which the common name is one of ``names``, where there are any."""
+
+    def __init__(self, authorities: Sequence[x509.Certificate], names: Iterable[str] = ()) -> None:
+        self._store, self._names = Store(list(authorities)), frozenset(names)
+        self._known: OrderedDict[bytes, Times] = OrderedDict()
+
+    def judge(self, chain: Sequence[bytes]) -> Times | None:
+        """``chain``: as `Presented` has it. A good one is remembered by its first certificate: a
+        resumed session of TLS brings no more."""
+        digest = hashlib.sha256(chain[0]).digest()
+        times = self._known.get(digest)
+        if times is None:
+            try:
+                times = self._judge(chain)
+            except (Refused, *UNREADABLE):
+                return None
+            self._known[digest] = times
+            if len(self._known) > _REMEMBERED:
+                self._known.popitem(last=False)
+        return times
+
+    def _judge(self, chain: Sequence[bytes]) -> Times:
+        """Raises Refused, and what a certificate that cannot be read raises."""
+        if len(chain) > _LONGEST_CHAIN:
+            raise Refused("x509: too many certificates")
+        certificates = [x509.load_der_x509_certificate(der) for der in chain]
+        if self._names and common_name(certificates[0].subject) not in self._names:
+            raise Refused("x509: subject with that common name is not allowed")
+        verified = _verified(self._store, certificates)
+        for certificate in verified:
+            _check_purpose(certificate)
+        return _times(verified)
 
 
 class ClientCertificates:
-    """everywhere: the authorities of the installation."""
+    """everywhere: the authorities of the installation; proxies: None where there are none."""
 
     def __init__(
-        self, authority: ClientAuthority, everywhere: Sequence[x509.Certificate] = ()
+        self,
+        authority: ClientAuthority,
+        everywhere: Sequence[x509.Certificate] = (),
+        proxies: FrontProxies | None = None,
     ) -> None:
-        self._authority = authority
+        self._authority, self._proxies = authority, proxies
         self._store = Store(list(everywhere)) if everywhere else None
         self._known: OrderedDict[bytes, Holder] = OrderedDict()
+
+    def is_proxy(self, presented: Presented, now: datetime | None = None) -> bool:
+        """Whether the client may say, now, whose request it passes on."""
+        if self._proxies is None:
+            return False
+        with suppress(Refused):
+            self._holder(presented)
+        times = presented.proxy
+        return times is not None and times.begins <= (now or datetime.now(UTC)) <= times.ends
 
     def user(self, presented: Presented, tenant: int, now: datetime | None = None) -> User | None:
         """Who the client is in the tenant; None for nobody. Raises Refused for a certificate that
@@ -101,6 +159,8 @@ class ClientCertificates:
         judged = presented.judged
         if judged is None:
             judged = presented.judged = self._remembered(presented)
+            if self._proxies is not None:
+                presented.proxy = self._proxies.judge(presented.chain)
             presented.chain = presented.chain[:1]
         if isinstance(judged, Refused):
             raise judged.with_traceback(None)
@@ -134,42 +194,48 @@ class ClientCertificates:
         verified = [own] if tenant else self._chain(certificates)
         for certificate in verified:
             _check_purpose(certificate)
-        return Holder(
-            tenant or EVERYWHERE,
-            _user(own, digest, everywhere=not tenant),
-            max(c.not_valid_before_utc for c in verified),
-            min(c.not_valid_after_utc for c in verified),
-        )
+        user = _user(own, digest, everywhere=not tenant)
+        return Holder(tenant or EVERYWHERE, user, *_times(verified))
 
     def _chain(self, certificates: list[x509.Certificate]) -> list[x509.Certificate]:
-        """From the client's own to an authority of the installation. Looked at as of the time at
-        which the client's own one begins, or now if that is later than its end: who is late is
-        told from who never was good by the caller. Raises Refused."""
+        """Raises Refused."""
         if self._store is None:
             raise Refused("x509: certificate signed by unknown authority")
-        own, now = certificates[0], datetime.now(UTC)
-        moment = min(max(now, own.not_valid_before_utc), own.not_valid_after_utc)
-        policies = {
-            "ee_policy": ExtensionPolicy.permit_all(),
-            "ca_policy": ExtensionPolicy.permit_all().require_present(
-                x509.BasicConstraints, Criticality.AGNOSTIC, _Authorities()
-            ),
-        }
-        verifier = (
-            PolicyBuilder()
-            .store(self._store)
-            .time(moment)
-            .max_chain_depth(_LONGEST_CHAIN)
-            .extension_policies(**policies)
-            .build_client_verifier()
-        )
-        try:
-            found = verifier.verify(own, certificates[1:]).chain
-        except VerificationError as e:
-            raise Refused(f"x509: {e}") from None
-        for below, certificate in enumerate(found[1:]):
-            _check_length(certificate, below)
-        return found
+        return _verified(self._store, certificates)
+
+
+def _verified(store: Store, certificates: list[x509.Certificate]) -> list[x509.Certificate]:
+    """From the client's own to an authority of the store. Looked at as of the time at which the
+    client's own one begins, or now if that is later than its end: who is late is told from who
+    never was good by the caller. Raises Refused."""
+    own, now = certificates[0], datetime.now(UTC)
+    moment = min(max(now, own.not_valid_before_utc), own.not_valid_after_utc)
+    policies = {
+        "ee_policy": ExtensionPolicy.permit_all(),
+        "ca_policy": ExtensionPolicy.permit_all().require_present(
+            x509.BasicConstraints, Criticality.AGNOSTIC, _Authorities()
+        ),
+    }
+    verifier = (
+        PolicyBuilder()
+        .store(store)
+        .time(moment)
+        .max_chain_depth(_LONGEST_CHAIN)
+        .extension_policies(**policies)
+        .build_client_verifier()
+    )
+    try:
+        found = verifier.verify(own, certificates[1:]).chain
+    except VerificationError as e:
+        raise Refused(f"x509: {e}") from None
+    for below, certificate in enumerate(found[1:]):
+        _check_length(certificate, below)
+    return found
+
+
+def _times(verified: Sequence[x509.Certificate]) -> Times:
+    begins = max(c.not_valid_before_utc for c in verified)
+    return Times(begins, min(c.not_valid_after_utc for c in verified))
 
 
 class _Authorities:

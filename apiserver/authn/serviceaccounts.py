@@ -1,8 +1,9 @@
 """AccountTokens: issues the tokens of service accounts and says whose a token is.
 
-A token is good in exactly one tenant: its issuer names the tenant, and it is signed by that
-tenant's own key. What verifies once is remembered by the token's hash; whether the account and what
-the token is bound to are still there is looked up every time, in caches that follow the database.
+A token is good in exactly one tenant: its issuer names the tenant, and it is signed by one of that
+tenant's own keys. What verifies once is remembered by the token's hash; whether the account and
+what the token is bound to are still there is looked up every time, in caches that follow the
+database.
 Source: kubernetes ``pkg/serviceaccount/{jwt,claims}.go``.
 """
 
@@ -15,15 +16,14 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from functools import lru_cache
 from typing import NamedTuple, Protocol
-from zlib import crc32
 
 from apiserver.authn import claims as tokens
 from apiserver.authn import legacytokens
+from apiserver.authn.accountkeys import FOREVER, AccountKeys, Generation, KeyStore
 from apiserver.authn.claims import Claims, Missing, Ref, Refused
+from apiserver.authn.jose import Unsigned, parse
 from apiserver.authn.legacytokens import LegacyClaims
-from apiserver.authn.signing import TenantKey, Unsigned, parse
 from apiserver.golang.strconv import go_quote
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.objects import Object
@@ -32,7 +32,6 @@ from apiserver.user import User
 
 ISSUER = "https://kubernetes.default.svc"
 _REMEMBERED = 4096  # tokens
-_KEYS = 1024
 _GONE = 2.0
 """Seconds for which a token whose account is not in the database is refused without asking
 again."""
@@ -58,10 +57,11 @@ class Authenticated(NamedTuple):
 
 @dataclass(slots=True)
 class Recognized:
-    """A token whose signature is right. gone_until: until when (of the clock) it is known to stand
-    on nothing."""
+    """A token whose signature is right. under: the generations of keys for which that was found;
+    gone_until: until when (of the clock) it is known to stand on nothing."""
 
     claims: Claims | LegacyClaims
+    under: Sequence[Generation]
     gone_until: float = 0.0
 
 
@@ -79,19 +79,16 @@ class AccountTokens:
     default tenant's issuer, below which those of the others are; ``clock``: monotonic seconds."""
 
     def __init__(
-        self, secret: bytes, issuer: str = ISSUER, clock: Callable[[], float] = time.monotonic
+        self,
+        secret: bytes,
+        issuer: str = ISSUER,
+        clock: Callable[[], float] = time.monotonic,
+        store: KeyStore | None = None,
     ) -> None:
         self._issuer, self._clock = issuer, clock
         self._known: OrderedDict[tuple[int, bytes], Recognized] = OrderedDict()
         self._tenants: OrderedDict[bytes, str] = OrderedDict()
-        self.key: Callable[[int], TenantKey] = lru_cache(_KEYS)(
-            lambda tenant: TenantKey(secret, tenant)
-        )
-        self._nobodys: Callable[[str], TenantKey] = lru_cache(_KEYS)(
-            lambda name: TenantKey(secret, -1 - crc32(name.encode()))
-        )
-        """Of tenants that are not there: a token of one takes as long to refuse as a token of one
-        that is."""
+        self.keys = AccountKeys(secret, store)
 
     @classmethod
     def random(cls) -> AccountTokens:
@@ -111,18 +108,18 @@ class AccountTokens:
             return ""
         if (name := self._tenants.get(_digest(token))) is not None:
             return name
-        token_parts = parse(token)
-        issuer = token_parts.claims.get("iss") if token_parts is not None else None
+        unsigned = parse(token)
+        issuer = unsigned.claims.get("iss") if unsigned is not None else None
         if issuer == self._issuer:
             return DEFAULT_TENANT
-        if token_parts is not None and issuer == legacytokens.ISSUER:
-            return legacytokens.claimed_tenant(token_parts.claims)
+        if unsigned is not None and issuer == legacytokens.ISSUER:
+            return legacytokens.claimed_tenant(unsigned.claims)
         prefix = f"{self._issuer}/clusters/"
         return (
             issuer[len(prefix) :] if isinstance(issuer, str) and issuer.startswith(prefix) else ""
         )
 
-    def issue(
+    async def issue(
         self,
         tenant: tuple[int, str],
         account: Object,
@@ -133,45 +130,56 @@ class AccountTokens:
     ) -> str:
         """``tenant``: number and name; ``bound``: by the names in `tokens.BOUND`."""
         number, name = tenant
-        return self.key(number).sign(
-            tokens.encode(tokens.make(self.issuer(name), audiences, account, bound, seconds, now))
-        )
+        claims = tokens.make(self.issuer(name), audiences, account, bound, seconds, now)
+        return await self._sign(number, tokens.encode(claims), claims.expires)
 
-    def issue_legacy(
+    async def issue_legacy(
         self, tenant: tuple[int, str], namespace: str, account: Ref, secret: str
     ) -> str:
         """A token to be kept in the secret of that name."""
         number, name = tenant
-        return self.key(number).sign(legacytokens.encode(namespace, account, secret, name))
+        payload = legacytokens.encode(namespace, account, secret, name)
+        return await self._sign(number, payload, FOREVER)
 
-    def recognize(self, tenant: tuple[int, str], token: str) -> Recognized | None:
+    async def _sign(self, tenant: int, payload: Object, until: int) -> str:
+        ring = await self.keys.whole_ring(tenant)
+        assert ring.signer is not None, "it is whole"
+        await self.keys.note(ring.generation, until)
+        return ring.signer.sign(payload)
+
+    async def recognize(self, tenant: tuple[int, str], token: str) -> Recognized | None:
         """None for what is no token of the tenant's issuer. Raises Refused where it says to be one,
         and is not."""
         if token.count(".") != 2:  # an operator's, and no JWT: not worth a hash for every request
             return None
         number, name = tenant
         place = number, _digest(token)
+        under = await self.keys.generations()
         remembered = self._known.get(place)
-        if remembered is not None:
+        if remembered is not None and remembered.under is under:
             self._known.move_to_end(place)
             return remembered
-        token_parts = parse(token)
+        unsigned = parse(token)
         ours = (self.issuer(name), legacytokens.ISSUER)
-        if token_parts is None or token_parts.claims.get("iss") not in ours:
+        if unsigned is None or unsigned.claims.get("iss") not in ours:
             return None
-        key = self.key(number) if number else self._nobodys(name)
-        if token_parts.header.get("kid") != key.kid:
+        ring = await (self.keys.ring(number) if number else self.keys.nobodys_ring(name))
+        key = ring.keys.get(unsigned.header.get("kid", ""))
+        if key is None:
             raise Refused("invalid signature, no keys found")
-        if not key.verifies(token_parts):
+        if not key.verifies(unsigned):
             raise Refused("go-jose/go-jose: error in cryptographic primitive")
-        claims = _claims(token_parts, self.issuer(name), place[1])
-        remembered = self._known[place] = Recognized(claims)
+        claims = _claims(unsigned, self.issuer(name), place[1])
+        return self._remember(place, name, Recognized(claims, under))
+
+    def _remember(self, place: tuple[int, bytes], name: str, found: Recognized) -> Recognized:
+        self._known[place] = found
         if len(self._known) > _REMEMBERED:
             self._known.popitem(last=False)
         self._tenants[place[1]] = name
         if len(self._tenants) > _REMEMBERED:
             self._tenants.popitem(last=False)
-        return remembered
+        return found
 
     async def admit(
         self,

@@ -14,6 +14,7 @@ from apiserver.golang.strconv import go_quote
 from apiserver.meta.fields import FieldRequirement
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.labels import Requirement
+from apiserver.meta.objects import Object
 from apiserver.user import User
 
 
@@ -43,13 +44,28 @@ class Attributes(NamedTuple):
         return f"{self.resource}/{self.subresource}" if self.subresource else self.resource
 
 
+class Grant(NamedTuple):
+    """What RBAC allows something by. namespace: the binding's, "" for a ClusterRoleBinding;
+    subject: which of the binding's the user is; at: the place of the rule in its role, from 0."""
+
+    binding: Object
+    subject: Object
+    namespace: str
+    rule: Object
+    at: int
+
+
 class Decision(NamedTuple):
     """reason: why it is allowed, or what went wrong on the way to a refusal; often "". denied:
-    refused for good, whoever else is asked."""
+    refused for good, whoever else is asked; error: what kept an authorizer from deciding; grant:
+    where RBAC has allowed it; authorizer: the name of the one that decided, "" where none did."""
 
     allowed: bool
     reason: str = ""
     denied: bool = False
+    error: str = ""
+    grant: Grant | None = None
+    authorizer: str = ""
 
 
 Authorize = Callable[[Attributes], Awaitable[Decision]]

@@ -24,6 +24,7 @@ from apiserver.user import (
     ANONYMOUS,
     AUTHENTICATED,
     MASTERS,
+    NODE_NAME,
     NODES,
     UNAUTHENTICATED,
     User,
@@ -33,8 +34,7 @@ from apiserver.user import (
 
 _AUTHENTICATION = "authentication.k8s.io"
 _NODE = "system:node:"
-_NODE_NAME = "authentication.kubernetes.io/node-name"
-"""The extra by which a service account's token says on which node its pod runs."""
+"""How the user names of nodes begin."""
 _MANY = 4
 """From so many groups or extras on, the right to all of them is asked for first."""
 
@@ -64,7 +64,7 @@ def _is_associated_node(wanted: User, requestor: User) -> bool:
     return (
         _is_bare_node(wanted, requestor)
         and split_service_account(requestor.name) is not None
-        and requestor.extra.get(_NODE_NAME) == (_node(wanted.name),)
+        and requestor.extra.get(NODE_NAME) == (_node(wanted.name),)
     )
 
 
@@ -146,7 +146,8 @@ class _Attempt(NamedTuple):
         return User(wanted.name, wanted.uid, groups, wanted.extra)
 
     async def _name(self) -> tuple[str, ...]:
-        """The groups of the user, where they are not named: those that come with the name."""
+        """Asks for the right to the name. Returns the user's groups: those that the request wants,
+        or else those that come with the name."""
         wanted, account = self.wanted, split_service_account(self.wanted.name)
         node = _node(wanted.name) if self.mode.constrained else ""
         if account is not None:

@@ -8,17 +8,20 @@ refusal.
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Iterable, Sequence
 from typing import NamedTuple, Protocol
 
-from apiserver.authz.attributes import Attributes, Decision
+from apiserver.authz.attributes import Attributes, Decision, Grant
+from apiserver.authz.bindings import Bound, Identity
 from apiserver.authz.rules import Rule, rule_allows
 from apiserver.errors import aggregate
 from apiserver.golang.strconv import go_quote
 from apiserver.meta.objects import Object
-from apiserver.user import MASTERS, User, split_service_account
+from apiserver.user import MASTERS, User
 
 GROUP = "rbac.authorization.k8s.io"
+NAME = "rbac"
+"""Of the authorizer."""
 MOST_ERRORS = 100
 """Roles that could not be found of which a refusal tells."""
 MOST_ERROR_TEXT = 1024
@@ -26,29 +29,39 @@ MOST_ERROR_TEXT = 1024
 
 
 class Reader(Protocol):
-    """Objects of rbac.authorization.k8s.io/v1 of one tenant; lists in name order; None for what
+    """Objects of rbac.authorization.k8s.io/v1 of one tenant; bindings in name order; None for what
     does not exist."""
 
-    async def cluster_role_bindings(self) -> Sequence[Object]: ...
-    async def role_bindings(self, namespace: str) -> Sequence[Object]: ...
+    async def bound(self, namespace: str, identity: Identity) -> Iterable[Bound]:
+        """The user's RoleBindings of the namespace; of "" its ClusterRoleBindings."""
+
     async def cluster_role(self, name: str) -> Object | None: ...
     async def role(self, namespace: str, name: str) -> Object | None: ...
 
 
 class RuleSource(NamedTuple):
-    """The rules that one binding gives to the user and where they come from, or what kept them from
-    being found."""
+    """The rules of a role, or what kept them from being found."""
 
     rules: Sequence[Rule]
-    source: str = ""
+    error: str = ""
+
+
+class Source(NamedTuple):
+    """What one binding gives to the user. namespace: "" for a ClusterRoleBinding."""
+
+    bound: Bound
+    namespace: str
+    rules: Sequence[Rule]
     error: str = ""
 
 
 class UserRules(NamedTuple):
-    """All rules of a user, complete unless ``errors`` says which roles could not be found."""
+    """All rules of a user, but for what ``errors`` says; incomplete: an authorizer of the
+    chain, such as a webhook, cannot list its rules."""
 
     rules: list[Rule]
     errors: list[str]
+    incomplete: bool = False
 
 
 async def authorize(attributes: Attributes, reader: Reader) -> Decision:
@@ -56,14 +69,21 @@ async def authorize(attributes: Attributes, reader: Reader) -> Decision:
     without looking."""
     if MASTERS in attributes.user.groups:
         return Decision(True)
-    errors: list[str] = []
-    async for source in _sources(
-        attributes.user, attributes.namespace if attributes.is_resource else "", reader
-    ):
-        if source.error:
-            _note(errors, source.error)
-        elif any(rule_allows(rule, attributes) for rule in source.rules):
-            return Decision(True, f"RBAC: allowed by {source.source}")
+    identity, errors = Identity.of(attributes.user), list[str]()
+    namespace = attributes.namespace if attributes.is_resource else ""
+    for place in (
+        ("", namespace) if namespace else ("",)
+    ):  # not sources(): to leave it early is dear
+        for bound in await reader.bound(place, identity):
+            rules, error = await role_rules(bound.binding["roleRef"], place, reader)
+            if error:
+                note(errors, error)
+            for at, rule in enumerate(rules):
+                if rule_allows(rule, attributes):
+                    grant = Grant(*bound, place, rule, at)
+                    return Decision(
+                        True, f"RBAC: allowed by {_described(grant)}", False, "", grant, NAME
+                    )
     return Decision(False, f"RBAC: {aggregate(errors)}" if errors else "")
 
 
@@ -71,14 +91,14 @@ async def rules_for(user: User, namespace: str, reader: Reader) -> UserRules:
     """Every rule that holds for the user cluster-wide and, where ``namespace`` is not "", in that
     namespace."""
     out = UserRules([], [])
-    async for source in _sources(user, namespace, reader):
+    async for source in sources(user, namespace, reader):
         if source.error:
-            _note(out.errors, source.error)
+            note(out.errors, source.error)
         out.rules.extend(source.rules)
     return out
 
 
-def _note(errors: list[str], error: str) -> None:
+def note(errors: list[str], error: str) -> None:
     """A user may be bound to any number of roles that are gone, and names may be long: an answer
     tells of some."""
     if len(errors) < MOST_ERRORS:
@@ -99,61 +119,25 @@ async def role_rules(role_ref: Object, namespace: str, reader: Reader) -> RuleSo
     return RuleSource(role.get("rules") or ())
 
 
-async def _sources(user: User, namespace: str, reader: Reader) -> AsyncIterator[RuleSource]:
-    identity = _Identity(user.name, frozenset(user.groups), split_service_account(user.name))
-    for binding in await reader.cluster_role_bindings():
-        subject = _subject_of(identity, binding, "")
-        if subject is not None:
-            yield await _source(binding, subject, "", reader)
-    if namespace:
-        for binding in await reader.role_bindings(namespace):
-            subject = _subject_of(identity, binding, namespace)
-            if subject is not None:
-                yield await _source(binding, subject, namespace, reader)
+async def sources(user: User, namespace: str, reader: Reader) -> AsyncIterator[Source]:
+    """What each binding gives to the user, cluster-wide and, where ``namespace`` is not "", there;
+    in the order in which a decision looks."""
+    identity = Identity.of(user)
+    for place in ("", namespace) if namespace else ("",):
+        for bound in await reader.bound(place, identity):
+            rules = await role_rules(bound.binding["roleRef"], place, reader)
+            yield Source(bound, place, *rules)
 
 
-async def _source(binding: Object, subject: Object, namespace: str, reader: Reader) -> RuleSource:
-    role_ref = binding["roleRef"]
-    rules = await role_rules(role_ref, namespace, reader)
-    if rules.error:
-        return rules
-    name = binding["metadata"]["name"]
+def _described(grant: Grant) -> str:
+    name, role_ref = grant.binding["metadata"]["name"], grant.binding["roleRef"]
     kind, label = (
-        ("RoleBinding", f"{name}/{namespace}") if namespace else ("ClusterRoleBinding", name)
+        ("RoleBinding", f"{name}/{grant.namespace}")
+        if grant.namespace
+        else ("ClusterRoleBinding", name)
     )
-    to = subject["name"]
+    subject, to = grant.subject, grant.subject["name"]
     if subject["kind"] == "ServiceAccount":
-        to = f"{to}/{subject.get('namespace') or namespace}"
+        to = f"{to}/{subject.get('namespace') or grant.namespace}"
     role = f"{role_ref['kind']} {go_quote(role_ref['name'])}"
-    return RuleSource(
-        rules.rules, f"{kind} {go_quote(label)} of {role} to {subject['kind']} {go_quote(to)}"
-    )
-
-
-class _Identity(NamedTuple):
-    """A user as subjects are compared with it: every request walks over all bindings. account:
-    (namespace, name) or None."""
-
-    name: str
-    groups: frozenset[str]
-    account: tuple[str, str] | None
-
-
-def _subject_of(identity: _Identity, binding: Object, namespace: str) -> Object | None:
-    """The first subject of the binding that the user is. A ServiceAccount without a namespace means
-    one in the binding's."""
-    name, groups, account = identity
-    subject: Object
-    for subject in binding.get("subjects") or ():
-        kind = subject.get("kind")
-        if kind == "ServiceAccount":
-            if (
-                account is not None
-                and (subject.get("namespace") or namespace, subject.get("name")) == account
-            ):
-                return subject
-        elif (kind == "Group" and subject.get("name") in groups) or (
-            kind == "User" and subject.get("name") == name
-        ):
-            return subject
-    return None
+    return f"{kind} {go_quote(label)} of {role} to {subject['kind']} {go_quote(to)}"

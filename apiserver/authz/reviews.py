@@ -8,10 +8,10 @@ object.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from typing import Any
 
-from apiserver.authz.attributes import Attributes, Authorize
+from apiserver.authz.attributes import Attributes, Authorize, Decision
 from apiserver.authz.rbac import UserRules
 from apiserver.authz.review_selectors import (
     read_field_selector,
@@ -31,18 +31,18 @@ _NO_KIND = GroupKind("authorization.k8s.io", "")
 
 async def subject_access_review(review: Object, authorize: Authorize) -> Object:
     """For SubjectAccessReview. Raises Invalid."""
-    _refuse(_spec_errors(review, named=True) + _metadata_errors(review, "must be empty"))
-    return await _answer(review, _subject(review["spec"]), authorize)
+    refuse(spec_errors(review, named=True) + metadata_errors(review, "must be empty"))
+    return await _answer(review, subject_of(review["spec"]), authorize)
 
 
 async def local_subject_access_review(
     review: Object, namespace: str, authorize: Authorize
 ) -> Object:
     """For LocalSubjectAccessReview posted to ``namespace``. Raises Invalid, BadRequest."""
-    errors = _spec_errors(review, named=True) + _metadata_errors(
+    errors = spec_errors(review, named=True) + metadata_errors(
         review, "must be empty except for namespace", frozenset({"namespace"})
     )
-    spec, own = _spec(review), review.get("metadata", {}).get("namespace", "")
+    spec, own = spec_of(review), review.get("metadata", {}).get("namespace", "")
     asked = spec.get("resourceAttributes")
     if asked is not None and asked.get("namespace", "") != own:
         errors.append(
@@ -60,15 +60,15 @@ async def local_subject_access_review(
                 "disallowed on this kind of request",
             )
         )
-    _refuse(errors)
+    refuse(errors)
     if namespace != own:
         raise BadRequest(f"spec.resourceAttributes.namespace must match namespace: {namespace}")
-    return await _answer(review, _subject(spec), authorize)
+    return await _answer(review, subject_of(spec), authorize)
 
 
 async def self_subject_access_review(review: Object, user: User, authorize: Authorize) -> Object:
     """For SelfSubjectAccessReview by ``user``. Raises Invalid."""
-    _refuse(_spec_errors(review, named=False) + _metadata_errors(review, "must be empty"))
+    refuse(spec_errors(review, named=False) + metadata_errors(review, "must be empty"))
     return await _answer(review, user, authorize)
 
 
@@ -77,7 +77,7 @@ async def self_subject_rules_review(
 ) -> Object:
     """For SelfSubjectRulesReview: the rules of ``user`` in spec.namespace; the answer carries no
     spec. Raises BadRequest."""
-    namespace = _spec(review).get("namespace", "")
+    namespace = spec_of(review).get("namespace", "")
     if not namespace:
         raise BadRequest("no namespace on request")
     rules = await rules_for(user, namespace)
@@ -90,7 +90,7 @@ async def self_subject_rules_review(
     status: Object = {
         "resourceRules": resource_rules,
         "nonResourceRules": url_rules,
-        "incomplete": False,
+        "incomplete": rules.incomplete,
     }
     if rules.errors:
         status["evaluationError"] = aggregate(rules.errors)
@@ -105,25 +105,29 @@ def _members(rule: Mapping[str, Any], *names: str) -> Object:
 
 
 # --- evaluation -----------------------------------------------------------------------------------
-def _subject(spec: Object) -> User:
+def subject_of(spec: Object) -> User:
     extra = {key: tuple(values or ()) for key, values in (spec.get("extra") or {}).items()}
     return User(spec.get("user", ""), spec.get("uid", ""), tuple(spec.get("groups") or ()), extra)
 
 
 async def _answer(review: Object, user: User, authorize: Authorize) -> Object:
-    attributes, problems = _attributes(user, review["spec"])
-    decision = await authorize(attributes)
+    attributes, problems = attributes_of(user, review["spec"])
+    return {**review, "status": status_of(await authorize(attributes), problems)}
+
+
+def status_of(decision: Decision, problems: Sequence[str]) -> Object:
+    """``problems``: of reading the question."""
     status: Object = {"allowed": decision.allowed}
     if decision.denied:
         status["denied"] = True
     if decision.reason:
         status["reason"] = decision.reason
-    if problems:
-        status["evaluationError"] = "; ".join(problems)
-    return {**review, "status": status}
+    if errors := [error for error in (decision.error, *problems) if error]:
+        status["evaluationError"] = "; ".join(errors)
+    return status
 
 
-def _attributes(user: User, spec: Object) -> tuple[Attributes, list[str]]:
+def attributes_of(user: User, spec: Object) -> tuple[Attributes, list[str]]:
     """What is asked, and which selectors could not be read: those only widen the question."""
     asked = spec.get("resourceAttributes")
     if asked is None:
@@ -159,18 +163,18 @@ def _attributes(user: User, spec: Object) -> tuple[Attributes, list[str]]:
 
 
 # --- validation -----------------------------------------------------------------------------------
-def _spec(review: Object) -> Object:
+def spec_of(review: Object) -> Object:
     return review.get("spec") or {}
 
 
-def _refuse(errors: FieldErrors) -> None:
+def refuse(errors: FieldErrors) -> None:
     if errors:
         raise Invalid(_NO_KIND, "", errors)
 
 
-def _spec_errors(review: Object, *, named: bool) -> FieldErrors:
+def spec_errors(review: Object, *, named: bool) -> FieldErrors:
     """``named``: the review says whose rights it asks for."""
-    spec, path = _spec(review), FieldPath("spec")
+    spec, path = spec_of(review), FieldPath("spec")
     asked, url = spec.get("resourceAttributes"), spec.get("nonResourceAttributes")
     errors: FieldErrors = []
     if asked is not None and url is not None:
@@ -186,9 +190,7 @@ def _spec_errors(review: Object, *, named: bool) -> FieldErrors:
     return errors + selector_errors(asked or {}, path.child("resourceAttributes"))
 
 
-def _metadata_errors(
-    review: Object, why: str, allowed: frozenset[str] = frozenset()
-) -> FieldErrors:
+def metadata_errors(review: Object, why: str, allowed: frozenset[str] = frozenset()) -> FieldErrors:
     metadata = review.get("metadata") or {}
     if any(
         value for name, value in metadata.items() if name not in allowed and name != "managedFields"

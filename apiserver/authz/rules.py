@@ -44,6 +44,25 @@ def rule_allows(rule: Rule, attributes: Attributes) -> bool:
     return not names or attributes.name in names
 
 
+def lacking(rule: Rule, attributes: Attributes) -> tuple[str, ...]:
+    """What this rule does not cover of the question, by its members; empty where it allows it. One
+    of the other sort, about URLs or resources, lacks everything."""
+    asked = [("verbs", attributes.verb in values(rule, "verbs") or ALL in values(rule, "verbs"))]
+    if attributes.is_resource:
+        groups, resources = values(rule, "apiGroups"), values(rule, "resources")
+        names, full = values(rule, "resourceNames"), attributes.full_resource
+        anywhere = attributes.subresource and f"*/{attributes.subresource}" in resources
+        asked += [
+            ("apiGroups", ALL in groups or attributes.group in groups),
+            ("resources", ALL in resources or full in resources or bool(anywhere)),
+            ("resourceNames", not names or attributes.name in names),
+        ]
+    else:
+        urls = values(rule, "nonResourceURLs")
+        asked.append(("nonResourceURLs", any(_url_covers(u, attributes.path) for u in urls)))
+    return tuple(member for member, covered in asked if not covered)
+
+
 def _url_covers(owner: str, url: str) -> bool:
     return owner in (ALL, url) or (owner.endswith(ALL) and url.startswith(owner.rstrip(ALL)))
 

@@ -48,20 +48,23 @@ def read_kind(value: Any) -> tuple[str, str]:
             f"{_NO_KIND}json: cannot unmarshal {json_kind(value)} into Go value of type "
             f"{WRONG_KIND}"
         )
-    texts = []
-    for name in ("apiVersion", "kind"):
-        member = value.get(name)
-        if member is not None and not isinstance(member, str):
-            raise BodyError(
-                f"{_NO_KIND}json: cannot unmarshal {json_kind(member)} into Go struct field "
-                f".{name} of type string"
-            )
-        texts.append(member or "")
+    api_version = _text(value, "apiVersion")
+    kind = _text(value, "kind")
     try:
-        GroupVersion.parse(texts[0])
+        GroupVersion.parse(api_version)
     except ValueError as e:
         raise BodyError(str(e)) from None
-    return texts[0], texts[1]
+    return api_version, kind
+
+
+def _text(value: dict[str, Any], name: str) -> str:
+    member = value.get(name)
+    if member is not None and not isinstance(member, str):
+        raise BodyError(
+            f"{_NO_KIND}json: cannot unmarshal {json_kind(member)} into Go struct field "
+            f".{name} of type string"
+        )
+    return member or ""
 
 
 def unrecognized(why: object, expected_kind: str, data: bytes) -> BadRequest:

@@ -21,6 +21,7 @@ from typing import Any
 
 import cbor2
 
+from apiserver.codec import cbor_form
 from apiserver.golang.math import is_int64
 from apiserver.golang.strconv import go_quote
 from apiserver.meta.gvk import GroupVersion, GroupVersionKind
@@ -146,11 +147,30 @@ def loads(data: bytes) -> Any:
     if not data:
         raise Malformed("EOF")
     stream = io.BytesIO(data)
-    value = _decode(stream)
-    rest = len(data) - stream.tell()
-    if rest:
-        raise Malformed(f"cbor: {rest} bytes of extraneous data starting at index {stream.tell()}")
+    try:
+        value = _decode(stream)
+        if stream.tell() == len(data):
+            return value
+    except CBORError as e:
+        try:
+            _check_form(data)
+        except cbor_form.TooLong:
+            raise Malformed(str(e)) from None
+        raise
+    end = stream.tell()
+    try:
+        _check_form(data)
+    except cbor_form.TooLong:
+        rest = len(data) - end
+        why = f"cbor: {rest} bytes of extraneous data starting at index {end}"
+        raise Malformed(why) from None
     return value
+
+
+def _check_form(data: bytes) -> None:
+    why = cbor_form.fault(data)
+    if why:
+        raise Malformed(why)
 
 
 def _decode(stream: io.BytesIO) -> Any:

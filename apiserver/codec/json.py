@@ -87,7 +87,7 @@ def _quickly(data: bytes) -> Any | None:
         for item in level:
             if item.__class__ is dict:
                 members += len(item)
-                below += item.values()
+                below += [v for v in item.values() if v.__class__ is not str]
             elif item.__class__ is list:
                 below += item
             elif item.__class__ is int and item not in _INT64:

@@ -17,6 +17,7 @@ from urllib.parse import parse_qs
 from apiserver.errors import NotAcceptable, UnsupportedMediaType
 from apiserver.meta import features
 from apiserver.meta.gvk import GroupVersionKind
+from apiserver.meta.values import value
 
 JSON = "application/json"
 YAML = "application/yaml"
@@ -59,7 +60,7 @@ class Clause:
     params: tuple[tuple[str, str], ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Accepted:
     """What the answer will be: media_type without parameters; convert: target of a transformation,
     as asked for (any member may be ""), or None; stream: "watch" when asked for; pretty: indented

@@ -82,9 +82,12 @@ class AccountSecrets:
         if account is None or _of_another(secret, account.uid):
             why = "deletion of its service account"
             await self._actions.delete(tenant, record.key, record.uid, why)
-        elif self._wants(secret):
-            fill = partial(self._fill, tenant, Ref(key.name, account.uid), record.uid)
-            await self._actions.change(tenant, record.key, fill)
+        elif self._tokens is not None and self._wants(secret):
+            of, name = Ref(key.name, account.uid), record.key.name
+            token = await self._tokens.issue_legacy(tenant, record.key.namespace, of, name)
+            await self._actions.change(
+                tenant, record.key, partial(self._fill, token, of, record.uid)
+            )
 
     async def missed(self, tenant: int) -> Sequence[str]:
         if await self._unchanged.since_last(tenant):
@@ -93,25 +96,25 @@ class AccountSecrets:
         return sorted({s.key.namespace async for s in secrets if marker in s.data})
 
     def _wants(self, secret: Object) -> bool:
-        """A CA that is there stays: an attached kube-controller-manager has its own idea of it."""
+        """Whether the secret lacks what `_fill` would put in. A CA that is there is left alone: an
+        attached kube-controller-manager would write its own back."""
         if self._tokens is None or secret.get("immutable"):
             return False
         data, annotations = secret.get("data") or {}, secret["metadata"].get("annotations") or {}
         lacks = not data.get("token") or not data.get("namespace") or not annotations.get(_UID)
         return lacks or bool(self._bundle and not data.get("ca.crt"))
 
-    def _fill(self, tenant: Tenant, account: Ref, uid: str, secret: Object) -> bool:
+    def _fill(self, token: str, account: Ref, uid: str, secret: Object) -> bool:
+        """``token``: for a secret that still lacks one."""
         if secret["metadata"].get("uid") != uid or _of_another(secret, account.uid):
             return False
-        if self._tokens is None or account_of(secret) != account.name:
+        if account_of(secret) != account.name:
             return False
         metadata, data = secret["metadata"], secret.get("data") or {}
         namespace = metadata["namespace"]
         metadata["annotations"] = {**metadata["annotations"], _UID: account.uid}
         if not data.get("token"):
-            data["token"] = _encoded(
-                self._tokens.issue_legacy(tenant, namespace, account, metadata["name"])
-            )
+            data["token"] = _encoded(token)
         if not data.get("namespace"):
             data["namespace"] = _encoded(namespace)
         if self._bundle and not data.get("ca.crt"):
@@ -120,7 +123,7 @@ class AccountSecrets:
         return True
 
     async def _forget(self, tenant: Tenant, namespace: str, account: str, secret: str) -> None:
-        """The account does not name a secret that is gone."""
+        """Takes a secret that is gone from the account's list."""
         store = self._actions.registry.store
         if await store.get(tenant.id, ObjectKey(*SECRETS, namespace, secret)) is not None:
             return
@@ -131,7 +134,7 @@ class AccountSecrets:
 
 
 def _without(secret: str, account: Object) -> bool:
-    """Takes the secret from those that the account names: whether it was among them."""
+    """Removes the secret from the account's list, in place. Returns whether it was there."""
     named = account.get("secrets") or []
     left = [ref for ref in named if ref.get("name") != secret]
     if len(left) == len(named):
@@ -153,7 +156,7 @@ def account_of(secret: Object) -> str:
 
 
 def _of_another(secret: Object, uid: str) -> bool:
-    """Whether the secret is of an account that had the same name."""
+    """Whether the secret belongs to an earlier account of the same name."""
     return (secret["metadata"].get("annotations") or {}).get(_UID) not in (None, "", uid)
 
 

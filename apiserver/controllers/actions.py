@@ -56,13 +56,19 @@ class Actions:
         self.registry = registry
 
     def scope(
-        self, tenant: Tenant, key: ObjectKey, subresource: str = "", cause: str = ""
+        self,
+        tenant: Tenant,
+        key: ObjectKey,
+        subresource: str = "",
+        cause: str = "",
+        version: str = "",
     ) -> Scope | None:
-        """None where the resource is not served (any more). cause: for the audit log."""
+        """None where the resource is not served (any more). cause: for the audit log; version: that
+        in which objects are stored where none is given."""
         resource = self.registry.catalog.find(tenant, key.group, key.resource)
         if resource is None:
             return None
-        served = resource.versions[resource.storage_version]
+        served = resource.versions[version or resource.storage_version]
         return Scope(
             tenant=tenant,
             resource=resource,

@@ -75,9 +75,9 @@ class _OncePerStart:
         self, tenant: int, keys: Collection[ObjectKey]
     ) -> Mapping[ObjectKey, Object | None]:
         """Those of the keys' objects that are there; None for one that is too large to compare."""
-        found = await self._relations.named(tenant, list(keys))
-        present: dict[ObjectKey, Object | None] = dict.fromkeys(found)
-        uids = [uid for uid, size in found.values() if size <= _LARGEST]
+        sizes = await self._relations.named(tenant, list(keys))
+        present: dict[ObjectKey, Object | None] = dict.fromkeys(sizes)
+        uids = [uid for uid, size in sizes.values() if size <= _LARGEST]
         for start in range(0, len(uids), _AT_ONCE):
             chunk = uids[start : start + _AT_ONCE]
             for record in await self._actions.registry.store.records(tenant, chunk):
@@ -133,24 +133,24 @@ class LocalServices(_OncePerStart):
     controller = names.AUTOREGISTRATION
 
     async def _bring_up(self, tenant: Tenant) -> None:
-        known = {_service_key(o): o for o in local_services()}
+        services = {_service_key(o): o for o in local_services()}
         served = {
             _service_key(o)
             for o in bootstrap_for(self._actions.registry, tenant)
             if o["kind"] == "APIService"
         }
-        present = await self._present(tenant.id, known)
+        present = await self._present(tenant.id, services)
         differing = [
             key
-            for key, obj in known.items()
+            for key, obj in services.items()
             if (key not in present and key in served) or _ours(present.get(key), key in served, obj)
         ]
         for key in await self._untouched(tenant.id, differing):
             existing = present.get(key)
             if existing is not None and key not in served:
                 await self._remove(tenant, key, existing)
-            elif not await self._actions.ensure(tenant, key, known[key], _MANAGER):
-                await self._restore(tenant, key, known[key]["spec"])
+            elif not await self._actions.ensure(tenant, key, services[key], _MANAGER):
+                await self._restore(tenant, key, services[key]["spec"])
 
     async def _remove(self, tenant: Tenant, key: ObjectKey, existing: Object) -> None:
         metadata = existing["metadata"]

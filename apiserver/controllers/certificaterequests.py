@@ -74,11 +74,11 @@ class RequestSigner:
             if why := signers.problem(spec["signerName"], parsed, usages):
                 status["conditions"] = [*_conditions(request), _failed(why, now())]
                 return True
-            wanted = signers.certificate(parsed, usages, spec.get("expirationSeconds"), now())
+            unsigned = signers.certificate(parsed, usages, spec.get("expirationSeconds"), now())
         except ValueError as e:
             log.info("%s is not signed: %s", request["metadata"]["name"], e)
             return False
-        pem = self._authority.sign(tenant.id, wanted).public_bytes(Encoding.PEM)
+        pem = self._authority.sign(tenant.id, unsigned).public_bytes(Encoding.PEM)
         status["certificate"] = base64.b64encode(pem).decode()
         return True
 

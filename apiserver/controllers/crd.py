@@ -45,7 +45,7 @@ class DefinitionController:
     """One in each worker. candidate: who stands for the duty to end instances."""
 
     def __init__(self, registry: Registry, catalog: TenantCatalog, candidate: Candidate) -> None:
-        self._registry, self._catalog = registry, catalog
+        self._registry, self.catalog = registry, catalog
         self._instances = InstanceController(registry, catalog, candidate)
         self._settling = Rounds(self._settle_all)
         registry.store.observe(self._committed)
@@ -60,7 +60,8 @@ class DefinitionController:
             tenant, changes
         )
         # workers take turns
-        delay = 0.0 if self._settling.busy(tenant.id) else SAFETY * random.uniform(1.0, 1.5)  # noqa: S311
+        later = SAFETY * random.uniform(1.0, 1.5)  # noqa: S311
+        delay = 0.0 if self._settling.busy(tenant.id) else later
         self._settling.start(tenant, names, delay)
 
     def look(self, tenant: Tenant, name: str) -> None:
@@ -69,7 +70,7 @@ class DefinitionController:
 
     def _committed(self, tenant_id: int, events: Sequence[Event]) -> None:
         names = {e.record.key.name for e in events if e.record.key.group_resource == DEFINITIONS}
-        tenant = self._catalog.used(tenant_id) if names else None
+        tenant = self.catalog.used(tenant_id) if names else None
         if tenant is not None:
             self._settling.start(tenant, names)
         self._instances.committed(tenant_id, events)
@@ -82,30 +83,30 @@ class DefinitionController:
             if lost and old is not None:
                 names |= {
                     name
-                    for name, other in self._catalog.group(tenant, old.group).items()
+                    for name, other in self.catalog.group(tenant, old.group).items()
                     if lost & other.wanted
                 }
         return names
 
     # --- names and conditions ---------------------------------------------------------------------
     async def _settle_all(self, tenant: Tenant, names: set[str]) -> Iterable[str] | None:
-        if not await self._catalog.latest(tenant):
+        if not await self.catalog.latest(tenant):
             return None
         left, groups = set(), set()
         for name in sorted(names):
-            definition = self._catalog.definitions(tenant).get(name)
+            definition = self.catalog.definitions(tenant).get(name)
             groups.add(definition.group if definition is not None else name.partition(".")[2])
             if definition is not None and not await self._settle(tenant, definition):
                 left.add(name)
         ending = [
             d.name
             for name in names
-            if (d := self._catalog.definitions(tenant).get(name)) is not None and d.ending
+            if (d := self.catalog.definitions(tenant).get(name)) is not None and d.ending
         ]
         if ending:
             self._instances.start(tenant, ending)
         try:
-            await register(self._registry, self._catalog, tenant, groups)
+            await register(self._registry, self.catalog, tenant, groups)
         except ApiError as e:  # admission may refuse it
             log.info(
                 "APIServices of %s in tenant %s wait: %s",
@@ -118,19 +119,19 @@ class DefinitionController:
 
     async def _settle(self, tenant: Tenant, definition: Definition) -> bool:
         """False: it could not be done now."""
-        if not unsettled(definition, self._catalog.group(tenant, definition.group)):
+        if not unsettled(definition, self.catalog.group(tenant, definition.group)):
             return True
 
         async def change(crd: Object, scope: Scope) -> None:
-            await self._catalog.latest(
+            await self.catalog.latest(
                 tenant
             )  # when names turn out to be taken, this is called again
-            others = [d.outline for d in self._catalog.group(tenant, definition.group).values()]
+            others = [d.outline for d in self.catalog.group(tenant, definition.group).values()]
             asker = scope.asker(len(definition.entry.json))
             await repeatable(asker, lambda: conditions.settle(crd, others, scope.now))
 
         try:
-            await change_status(self._registry, self._catalog, tenant, definition.name, change)
+            await change_status(self._registry, self.catalog, tenant, definition.name, change)
         except NotFound:
             return True
         except ApiError as e:

@@ -41,7 +41,7 @@ async def register(
     services = {
         name: spec
         for group in groups
-        for name, spec in _wanted(catalog, tenant, group, without).items()
+        for name, spec in _desired(catalog, tenant, group, without).items()
     }
     cache = await registry.watches.cache(tenant.id, SERVICES)
     existing = {e.name: e for e in cache.select() if e.name.partition(".")[2] in groups}
@@ -61,7 +61,7 @@ async def register(
                 continue
 
 
-def _wanted(catalog: TenantCatalog, tenant: Tenant, group: str, without: str) -> dict[str, Object]:
+def _desired(catalog: TenantCatalog, tenant: Tenant, group: str, without: str) -> dict[str, Object]:
     """Names and specs. A definition counts from its creation on, served or not, until it is
     gone."""
     versions = {

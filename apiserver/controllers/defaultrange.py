@@ -9,15 +9,13 @@ from apiserver.controllers import names
 from apiserver.controllers.actions import Actions
 from apiserver.controllers.serviceaccounts import RESTORE
 from apiserver.kinds.bootstrap import service_cidr
-from apiserver.meta.gvk import GroupResource
+from apiserver.kinds.core.service_ranges import DEFAULT
 from apiserver.meta.times import now
 from apiserver.registry.scope import Tenant
-from apiserver.registry.services import SERVICES
+from apiserver.registry.services import RANGES, SERVICES
 from apiserver.storage.interface import Event, ObjectKey
 from apiserver.storage.relations import Relations
 
-RANGES = GroupResource("networking.k8s.io", "servicecidrs")
-NAME = "kubernetes"
 _SERVICE = ObjectKey(*SERVICES, "default", "kubernetes")
 
 
@@ -31,8 +29,8 @@ class DefaultRange:
         self._actions, self._relations = actions, relations
 
     def concerned(self, event: Event) -> tuple[str, float] | None:
-        gone = event.type == "DELETED" and event.record.key.name == NAME
-        return (NAME, RESTORE) if gone else None
+        gone = event.type == "DELETED" and event.record.key.name == DEFAULT
+        return (DEFAULT, RESTORE) if gone else None
 
     async def look(self, tenant: Tenant, name: str) -> float | None:
         key = ObjectKey(*RANGES, "", name)
@@ -41,6 +39,6 @@ class DefaultRange:
 
     async def missed(self, tenant: int) -> Sequence[str]:
         """Of a tenant that has been seeded, which the Service shows."""
-        key = ObjectKey(*RANGES, "", NAME)
+        key = ObjectKey(*RANGES, "", DEFAULT)
         present = await self._relations.named(tenant, [key, _SERVICE])
-        return [NAME] if _SERVICE in present and key not in present else []
+        return [DEFAULT] if _SERVICE in present and key not in present else []

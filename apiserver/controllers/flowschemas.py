@@ -60,8 +60,8 @@ class DanglingSchemas:
         if schema is None:
             return
         level = ObjectKey(*LEVELS, "", level_of(schema))
-        found = await self._actions.registry.store.get(tenant.id, level) is not None
-        if (condition := changed(schema, found)) is not None:
+        exists = await self._actions.registry.store.get(tenant.id, level) is not None
+        if (condition := changed(schema, exists)) is not None:
             await self._actions.apply_status(tenant, key, {"conditions": [condition]}, MANAGER)
 
     async def missed(self, tenant: int) -> Sequence[str]:
@@ -83,17 +83,17 @@ def level_of(schema: Object) -> str:
     return str(reference.get("name") or "")
 
 
-def changed(schema: Object, found: bool) -> Object | None:
+def changed(schema: Object, exists: bool) -> Object | None:
     """The condition that the schema is to have; None where it has it."""
     text = "This FlowSchema references the PriorityLevelConfiguration object named "
     text += go_quote(level_of(schema))
-    wanted = {
+    desired = {
         "type": "Dangling",
-        "status": "False" if found else "True",
-        "reason": "Found" if found else "NotFound",
-        "message": f"{text} and it exists" if found else f"{text} but there is no such object",
+        "status": "False" if exists else "True",
+        "reason": "Found" if exists else "NotFound",
+        "message": f"{text} and it exists" if exists else f"{text} but there is no such object",
     }
     for condition in (schema.get("status") or {}).get("conditions") or ():
-        if all(condition.get(member) == value for member, value in wanted.items()):
+        if all(condition.get(member) == value for member, value in desired.items()):
             return None
-    return {**wanted, "lastTransitionTime": format_time(now())}
+    return {**desired, "lastTransitionTime": format_time(now())}

@@ -119,5 +119,5 @@ class FrontProxyAuthority:
 
 def blocks(pem: str) -> list[str]:
     """The certificates of a bundle, one by one."""
-    found = re.findall(rf"-----BEGIN CERTIFICATE-----.*?{_END}", pem, re.DOTALL)
-    return [f"{block}\n" for block in found]
+    pattern = rf"-----BEGIN CERTIFICATE-----.*?{_END}"
+    return [f"{block}\n" for block in re.findall(pattern, pem, re.DOTALL)]

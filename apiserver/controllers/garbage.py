@@ -69,9 +69,9 @@ class GarbageCollector:
     async def collect(
         self, tenant: Tenant, uids: Sequence[str], gone: Mapping[str, Identity] = _NONE_KNOWN
     ) -> Outcome:
-        """Judges objects: deletes those that no solid owner keeps, takes references that keep
-        nobody off the others. One that cannot be seen to keeps no other. ``gone``: see
-        `classify`."""
+        """Judges objects (by uid): deletes those that no solid owner keeps, and takes from the
+        others the references to owners that are gone. An object that cannot be judged now holds up
+        none of the others: the outcome names it. ``gone``: see `classify`."""
         judge = _Judge(self._actions, self._relations, tenant, gone)
         outcome = Outcome()
         for chunk in _chunks(uids):
@@ -193,14 +193,15 @@ class _Judge:
         self.kinds = Kinds(self.actions.resources(self.tenant))
 
     async def owners(self, items: Sequence[Item]) -> Mapping[str, Owner]:
-        """Of those that objects refer to, the ones that are there, by uid: asked for together,
-        since a question costs as much as a deletion."""
+        """The owners of these objects that exist, by uid. One query for all of them, because it
+        costs as much as a deletion."""
         uids = {r.get("uid", "") for item in items for r in references_of(item.metadata)}
         return await self.relations.owners(self.tenant.id, uids) if uids else {}
 
     async def settle(self, item: Item, owners: Mapping[str, Owner]) -> None:
-        """``owners``: of `owners`, asked for after the object was read. Raises Unresolvable where
-        nobody can say, ApiError where it has to be tried again."""
+        """Decides about one object and carries it out. ``owners``: what `owners` returned after the
+        object was read, not before. Raises Unresolvable where a reference cannot be followed,
+        ApiError where it has to be tried again."""
         current: Item | None = item
         for _ in range(ROUNDS):
             if current is None or current.metadata.get("deletionTimestamp"):
@@ -215,7 +216,7 @@ class _Judge:
         raise Conflict(item.key.group_resource, item.key.name)
 
     async def _step(self, item: Item, owners: Mapping[str, Owner]) -> bool:
-        """False: it has to be read again. Raises Conflict likewise."""
+        """One attempt. False or Conflict: the object has to be read and judged anew."""
         references = references_of(item.metadata)
         if not references:
             return True  # they were taken off since the question was asked

@@ -19,7 +19,7 @@ from typing import Literal, NamedTuple
 from apiserver.authn.clientca import ClientAuthority
 from apiserver.authn.frontproxy import FrontProxy
 from apiserver.authn.serviceaccounts import AccountTokens
-from apiserver.controllers import names, namespaces, rootca, serviceaccounts
+from apiserver.controllers import names, namespaces, rootca, serviceaccounts, serviceranges
 from apiserver.controllers.accountsecrets import AccountSecrets
 from apiserver.controllers.actions import Actions
 from apiserver.controllers.aggregatedroles import AggregatedRoles
@@ -32,6 +32,7 @@ from apiserver.controllers.finishedjobs import FinishedJobs
 from apiserver.controllers.flowschemas import DanglingSchemas
 from apiserver.controllers.frontproxyca import FrontProxyAuthority
 from apiserver.controllers.garbage import GarbageCollector
+from apiserver.controllers.migrationrequests import MigrationRequests
 from apiserver.controllers.ownership import Identity
 from apiserver.controllers.ownlease import OwnLease
 from apiserver.controllers.ownservice import OwnService
@@ -42,6 +43,7 @@ from apiserver.controllers.rootca import RootCertificate
 from apiserver.controllers.servers import Servers
 from apiserver.controllers.serviceaccounts import NAMESPACES, DefaultAccount
 from apiserver.controllers.serviceaddresses import ServiceAddresses
+from apiserver.controllers.serviceranges import ServiceRanges
 from apiserver.controllers.systemnamespaces import SystemNamespaces
 from apiserver.controllers.tokencleaner import TokenCleaner
 from apiserver.controllers.tokenuses import TokenUses
@@ -49,6 +51,7 @@ from apiserver.controllers.turns import turns
 from apiserver.controllers.upkeep import Keeper, TurnedOff, Upkeep
 from apiserver.errors import ApiError
 from apiserver.kinds.core.service_allocation import cluster_ips_of
+from apiserver.meta import features
 from apiserver.meta.objects import Object
 from apiserver.registry.core import Registry
 from apiserver.registry.definitions import DEFINITIONS
@@ -59,6 +62,7 @@ from apiserver.storage import leases
 from apiserver.storage.addresses import Addresses
 from apiserver.storage.errors import StorageError
 from apiserver.storage.interface import Event, ObjectKey, Record
+from apiserver.storage.leases import Candidate
 from apiserver.storage.pool import Database
 from apiserver.storage.relations import Found, Relations
 
@@ -129,7 +133,9 @@ class Controllers:
         self._definitions, self._servers = definitions, servers
         self._relations = Relations(database)
         self._actions = Actions(registry)
-        self._addresses = ServiceAddresses(self._actions, self._relations, Addresses(database))
+        candidate, addresses = Candidate(database, holder), Addresses(database)
+        self._addresses = ServiceAddresses(self._actions, self._relations, addresses)
+        self._ranges = ServiceRanges(self._actions, self._relations, addresses, candidate)
         self._garbage = GarbageCollector(self._actions, self._relations)
         self._tasks: dict[tuple[int, ObjectKey, str, Duty], asyncio.Task[None]] = {}
         self._gone, self._owned = Batches[Identity](), Batches[None]()
@@ -140,13 +146,21 @@ class Controllers:
         self._stopped = False
         self._turned_off, self._used = turned_off, used
         self.token_uses = TokenUses(self._actions)
+        self._migrations = MigrationRequests(
+            self._actions, self._relations, definitions.catalog, candidate
+        )
         self._upkeep = Upkeep(self._keepers(registry, trust), tenant_of, turned_off)
+        self._offer(registry)
+
+    def _offer(self, registry: Registry) -> None:
+        """What writes tell the controllers, and ask of them."""
         registry.store.observe(self._committed)
         registry.store.observe(self._upkeep.committed)
-        registry.recount = partial(self._upkeep.wanted, names.QUOTA)
+        registry.recount = partial(self._upkeep.enqueue, names.QUOTA)
         for resource, own_name, controller in IN_EVERY_NAMESPACE:
             registry.supplies[resource, own_name] = partial(self._supply, controller)
         registry.followers[SERVICES] = self._service_created
+        registry.protect_ranges = self._protect_ranges
 
     def _keepers(self, registry: Registry, trust: Trust) -> list[Keeper]:
         keepers: list[Keeper] = [
@@ -163,17 +177,20 @@ class Controllers:
             TokenCleaner(self._actions, self._relations),
             DefaultRange(self._actions, self._relations),
             self._addresses,
+            self._ranges,
             RequestApprover(self._actions, self._relations),
             RequestCleaner(self._actions, self._relations),
             QuotaStatus(Quotas(registry.store, registry.catalog), self._relations),
         ]
-        known, clients = (self._actions, self._relations), trust.client_authority
+        if features.enabled("StorageVersionMigrator"):
+            keepers.append(self._migrations)
+        common, clients = (self._actions, self._relations), trust.client_authority
         if clients is not None:
-            keepers.append(RequestSigner(*known, clients))
+            keepers.append(RequestSigner(*common, clients))
         if (front := trust.front_proxy) is not None:
-            keepers.append(FrontProxyAuthority(*known, front, clients, trust.client_cas))
+            keepers.append(FrontProxyAuthority(*common, front, clients, trust.client_cas))
         if (servers := self._servers) is not None:
-            keepers.append(OwnService(*known, servers))
+            keepers.append(OwnService(*common, servers))
             keepers.append(OwnLease(self._actions, servers))
         return keepers
 
@@ -190,6 +207,7 @@ class Controllers:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._upkeep.stop()
+        self._migrations.stop()
         await self.token_uses.stop()
 
     async def _supply(self, controller: str, tenant: Tenant, name: str) -> None:
@@ -220,6 +238,9 @@ class Controllers:
                 await self._addresses.born(tenant, key, cluster_ips_of(service))
 
         await self._soon(born())
+
+    async def _protect_ranges(self, tenant: Tenant) -> None:
+        await self._soon(self._upkeep.at_once(tenant, names.SERVICE_RANGES, serviceranges.NOW))
 
     # --- follow-ups -------------------------------------------------------------------------------
     def _committed(self, tenant: int, events: Sequence[Event]) -> None:

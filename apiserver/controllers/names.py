@@ -20,11 +20,13 @@ OWN_SERVICE = "kubernetes-service-controller"
 OWN_LEASE = "kube-apiserver-identity-lease-controller"
 ADDRESSES = "service-ip-repair-controller"
 SERVICE_RANGE = "kubernetes-service-cidr-controller"
+SERVICE_RANGES = "service-cidr-controller"
 FLOW_SCHEMAS = "priority-and-fairness-config-controller"
 LEGACY_CLEANING = "legacy-serviceaccount-token-cleaner-controller"
 REQUEST_SIGNING = "certificatesigningrequest-signing-controller"
 REQUEST_APPROVING = "certificatesigningrequest-approving-controller"
 REQUEST_CLEANING = "certificatesigningrequest-cleaner-controller"
+MIGRATION = "storage-version-migrator-controller"
 
 CONTROLLERS = (
     NAMESPACE,
@@ -42,6 +44,7 @@ CONTROLLERS = (
     EVENT_TTL,
     FLOW_SCHEMAS,
     SERVICE_RANGE,
+    SERVICE_RANGES,
     ADDRESSES,
     OWN_SERVICE,
     OWN_LEASE,
@@ -49,4 +52,5 @@ CONTROLLERS = (
     REQUEST_SIGNING,
     REQUEST_APPROVING,
     REQUEST_CLEANING,
+    MIGRATION,
 )

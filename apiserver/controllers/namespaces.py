@@ -33,7 +33,8 @@ _PASSES = 3
 
 
 async def finish(actions: Actions, relations: Relations, tenant: Tenant, key: ObjectKey) -> bool:
-    """One pass over a terminating namespace. False: something is still there, come again."""
+    """Deletes what can be deleted of a terminating namespace now, and then lets it go. False:
+    something is still there, come again."""
     namespace = await actions.get(tenant, key)
     if namespace is None or not namespace["metadata"].get("deletionTimestamp"):
         return True
@@ -103,8 +104,8 @@ class _Emptying:
     async def _gracious(self) -> bool:
         """Whether pods that run still have time to end."""
         passed = (now() - self._began).total_seconds()
-        for found in await self._relations.in_namespace(self._tenant.id, self._name, resource=PODS):
-            pod = await self._actions.get(self._tenant, found.key)
+        for row in await self._relations.in_namespace(self._tenant.id, self._name, resource=PODS):
+            pod = await self._actions.get(self._tenant, row.key)
             if pod is None or pod.get("status", {}).get("phase") in ("Succeeded", "Failed"):
                 continue
             if passed < (pod["spec"].get("terminationGracePeriodSeconds") or 0):
@@ -123,19 +124,19 @@ class _Emptying:
         ):
             last = page[-1]
             for chunk in _chunks(page):
-                for found, outcome in zip(
+                for row, outcome in zip(
                     chunk, await asyncio.gather(*map(self._delete, chunk)), strict=True
                 ):
                     if isinstance(outcome, str):
-                        errors.setdefault(found.key.group_resource, outcome)
+                        errors.setdefault(row.key.group_resource, outcome)
                     else:
                         progress = progress or outcome
         return errors, progress
 
-    async def _delete(self, found: Found) -> bool | str:
+    async def _delete(self, row: Found) -> bool | str:
         """Whether it is gone, or why it may not go. One object keeps none of the others."""
         try:
-            return await self._actions.delete(self._tenant, found.key, found.uid, self._cause)
+            return await self._actions.delete(self._tenant, row.key, row.uid, self._cause)
         except ApiError as e:
             return e.message
 

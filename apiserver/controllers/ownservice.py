@@ -60,23 +60,24 @@ class OwnService:
         self._due.done(tenant.id)
         return None
 
-    async def _restore(self, tenant: Tenant, key: ObjectKey, wanted: Object) -> None:
-        if await self._actions.ensure(tenant, key, wanted, MANAGER):
+    async def _restore(self, tenant: Tenant, key: ObjectKey, desired: Object) -> None:
+        if await self._actions.ensure(tenant, key, desired, MANAGER):
             return
 
         def edit(obj: Object) -> bool:
-            obj["metadata"]["labels"] = dict(wanted["metadata"]["labels"])
-            for member in wanted.keys() - {"metadata", "addressType"}:
-                obj[member] = wanted[member]
+            obj["metadata"]["labels"] = dict(desired["metadata"]["labels"])
+            for member in desired.keys() - {"metadata", "addressType"}:
+                obj[member] = desired[member]
             return True
 
         await self._actions.change(tenant, key, edit, manager=MANAGER)
 
     async def missed(self, tenant: int) -> Sequence[str]:
-        """Where the tenant has been seeded, and has one of them that is not there with others."""
+        """The name where some of these objects are there and others are not; nothing where none is:
+        seeding, which makes them, is still to come."""
         present = await self._relations.named(tenant, _KEYS)
-        wanted = len(_KEYS) if self._servers.addresses else 1
-        return [NAME] if present and len(present) < wanted else []
+        expected = len(_KEYS) if self._servers.addresses else 1
+        return [NAME] if present and len(present) < expected else []
 
 
 def endpoints(addresses: Sequence[str], port: int) -> Object:

@@ -76,8 +76,8 @@ def due(request: Object) -> datetime | None:
 def _ends(request: Object) -> Iterator[datetime]:
     status = request.get("status") or {}
     conditions, certificate = status.get("conditions") or [], status.get("certificate")
-    if not conditions and (made := _time(request["metadata"].get("creationTimestamp"))):
-        yield made + PENDING
+    if not conditions and (created := _time(request["metadata"].get("creationTimestamp"))):
+        yield created + PENDING
     for condition in conditions:
         kind, updated = condition.get("type"), _time(condition.get("lastUpdateTime"))
         approved = kind == "Approved"

@@ -1,9 +1,9 @@
 """Work on names of a tenant's objects, in rounds: one task per tenant while there is something to
 do, and nothing when there is not.
 
-A round that fails, or leaves names over, is followed by another one after a pause that grows;
-whatever comes in meanwhile is looked at at once. So an outage of the database delays work and never
-loses it.
+A round that fails, or leaves names over, is followed by another one after a pause that grows. What
+comes in meanwhile ends the pause, unless it is to be looked at later. So an outage of the database
+delays work and never loses it.
 """
 
 from __future__ import annotations
@@ -41,7 +41,8 @@ class Rounds:
         self._work: dict[int, _Work] = {}
 
     def start(self, tenant: Tenant, names: Iterable[str], delay: float = 0.0) -> None:
-        """delay: seconds until they are looked at, unless the tenant has work before that."""
+        """delay: seconds until they are looked at; where the tenant has work already they join its
+        next round, sooner or later than that."""
         work = self._work.get(tenant.id)
         if work is None:
             work = self._work[tenant.id] = _Work(tenant)

@@ -20,7 +20,7 @@ RESTORE = 1.0
 
 
 class DefaultAccount:
-    """Looks at namespaces by their name."""
+    """The names that it looks at are those of namespaces."""
 
     controller = names.ACCOUNT
     resources = frozenset({NAMESPACES, ACCOUNTS})
@@ -41,7 +41,8 @@ class DefaultAccount:
 
 
 def wanted_beside(event: Event, resource: GroupResource, name: str) -> tuple[str, float] | None:
-    """The namespace where an object that all namespaces have may be absent after this event."""
+    """For controllers that keep an object, ``resource`` and ``name``, in every namespace: the
+    namespace that may lack it after this event, and in how many seconds to look."""
     key = event.record.key
     if key.group_resource == NAMESPACES:
         return (key.name, RESTORE) if event.type == "ADDED" else None

@@ -34,7 +34,7 @@ RESTORE = 1.0
 
 
 class ServiceAddresses:
-    """Looks at Services by namespace and name, and at addresses by themselves."""
+    """What it looks at is named NAMESPACE/NAME for a Service, and an address for an IPAddress."""
 
     controller = names.ADDRESSES
     resources = frozenset({SERVICES, ADDRESSES})
@@ -58,9 +58,9 @@ class ServiceAddresses:
     async def born(self, tenant: Tenant, key: ObjectKey, held: Sequence[str]) -> None:
         """A Service has just been stored with these addresses; a look at it follows."""
         for address in held:
-            wanted = ip_address(key, address)
+            desired = ip_address(key, address)
             place = ObjectKey(*ADDRESSES, "", address)
-            await self._actions.ensure(tenant, place, wanted, MANAGER, absent=True)
+            await self._actions.ensure(tenant, place, desired, MANAGER, absent=True)
 
     async def look(self, tenant: Tenant, name: str) -> float | None:
         namespace, slash, service_name = name.partition("/")
@@ -72,7 +72,7 @@ class ServiceAddresses:
         for address in held:
             await self._stand_for(tenant, key, address)
         if not held:
-            for address in await self._addresses.of(tenant.id, namespace, service_name):
+            for address in await self._addresses.before(tenant.id, namespace, service_name):
                 await self._look_at_address(tenant, address)
         return None
 
@@ -81,14 +81,15 @@ class ServiceAddresses:
         return cluster_ips_of(orjson.loads(record.data)) if record is not None else ()
 
     async def _stand_for(self, tenant: Tenant, service: ObjectKey, address: str) -> None:
-        """In the place of the IPAddress of a Service that had the address before."""
+        """Makes the Service's IPAddress. One that still stands for an earlier Service with this
+        address is replaced."""
         key = ObjectKey(*ADDRESSES, "", address)
-        wanted = ip_address(service, address)
+        desired = ip_address(service, address)
         for _ in range(2):
-            if await self._actions.ensure(tenant, key, wanted, MANAGER):
+            if await self._actions.ensure(tenant, key, desired, MANAGER):
                 break
             present = await self._actions.get(tenant, key)
-            if present is None or present.get("spec") == wanted["spec"]:
+            if present is None or present.get("spec") == desired["spec"]:
                 break
             if not is_allocated(present):
                 return
@@ -97,7 +98,7 @@ class ServiceAddresses:
             await self._look_at_address(tenant, address)
 
     async def _look_at_address(self, tenant: Tenant, address: str) -> None:
-        """Takes it away where its Service does not have it."""
+        """Deletes the IPAddress if its Service no longer has the address."""
         key = ObjectKey(*ADDRESSES, "", address)
         present = await self._actions.get(tenant, key)
         if present is not None and is_allocated(present):

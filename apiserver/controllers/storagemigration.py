@@ -7,7 +7,8 @@ the other; what is written meanwhile behind the reader was written in today's ve
 process that has not heard of it yet. So a pass that found anything is followed by another one, a
 moment later, until one finds nothing. Only then, and only if the definition's spec is still the
 same, are the other versions taken off its ``status.storedVersions``. It may be stopped and run
-again at any time.
+again at any time. ``manage.py migrate_storage`` and
+`apiserver.controllers.migrationrequests` use it.
 
 Source of the procedure: "Versions in CustomResourceDefinitions" in the Kubernetes documentation
 (upgrade existing objects to a new stored version).
@@ -18,6 +19,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from typing import NamedTuple
 
 from apiserver.controllers.crd_status import change_status
 from apiserver.errors import ApiError, PlainError
@@ -54,15 +56,24 @@ class Moved(Exception):
     """The definition changed while its objects were migrated."""
 
 
+class Failure(NamedTuple):
+    """object: namespace/name; lasting: trying again would not help."""
+
+    object: str
+    reason: str
+    lasting: bool
+
+
 @dataclass(slots=True)
 class Outcome:
     """version: of storage; outdated: objects that were (with dry_run: are) stored in another;
-    failed: (namespace/name, why); trimmed: what went from status.storedVersions."""
+    failed: what could not be converted or stored; trimmed: what went from
+    status.storedVersions."""
 
     resource: GroupResource
     version: str
     outdated: int = 0
-    failed: list[tuple[str, str]] = field(default_factory=list)
+    failed: list[Failure] = field(default_factory=list)
     trimmed: list[str] = field(default_factory=list)
 
 
@@ -131,9 +142,9 @@ class StorageMigration:
 
     async def _renew(
         self, tenant: Tenant, resource: Resource, records: Sequence[Record], dry_run: bool
-    ) -> list[tuple[str, str]]:
+    ) -> list[Failure]:
         """What could not be converted or stored, and why."""
-        failed: list[tuple[str, str]] = []
+        failed: list[Failure] = []
         for start in range(0, len(records), BATCH):
             converted = await self._converted(
                 tenant, resource, records[start : start + BATCH], failed
@@ -152,14 +163,14 @@ class StorageMigration:
         tenant: Tenant,
         resource: Resource,
         records: Sequence[Record],
-        failed: list[tuple[str, str]],
+        failed: list[Failure],
     ) -> list[tuple[Record, Object]]:
         """Together if that is possible; else one by one, to find out which of them it is about."""
         try:
             return await self._convert(tenant, resource, records)
         except ConversionFailed as error:
             if len(records) == 1:
-                failed.append((_name(records[0].key), error.message))
+                failed.append(Failure(_name(records[0].key), error.message, False))
                 return []
         return [
             pair
@@ -184,7 +195,7 @@ class StorageMigration:
 
     async def _store(
         self, tenant: Tenant, resource: Resource, record: Record, obj: Object
-    ) -> tuple[str, str] | None:
+    ) -> Failure | None:
         """Why it failed."""
         registry = self._registry
         claims = registry.claims(resource, obj)
@@ -200,8 +211,10 @@ class StorageMigration:
             await registry.store.write(tenant.id, write)
         except (Stale, KeyMissing):
             return None  # somebody has written it, or it is gone; the next pass looks again
-        except (QuotaExceeded, RateExceeded, ObjectTooLarge, InvalidText) as error:
-            return _name(record.key), str(error)
+        except (QuotaExceeded, RateExceeded) as error:
+            return Failure(_name(record.key), str(error), False)
+        except (ObjectTooLarge, InvalidText) as error:
+            return Failure(_name(record.key), str(error), True)
         return None
 
     # --- the definition ---------------------------------------------------------------------------

@@ -1,5 +1,5 @@
-"""The namespaces that every cluster has come back when they are deleted (kubernetes
-``pkg/controlplane/controller/systemnamespaces``)."""
+"""SystemNamespaces: makes the namespaces that every cluster has again when somebody has deleted one
+(kubernetes ``pkg/controlplane/controller/systemnamespaces``)."""
 
 from __future__ import annotations
 
@@ -34,6 +34,6 @@ class SystemNamespaces:
         return None
 
     async def missed(self, tenant: int) -> Sequence[str]:
-        """Of a tenant that has been seeded."""
+        """Nothing where none of them is there: seeding, which makes them all, is still to come."""
         present = await self._relations.present(tenant, NAMESPACES, SYSTEM)
         return [name for name in SYSTEM if name not in present] if present else []

@@ -95,16 +95,16 @@ class TokenCleaner:
         """Whether the account names the secret."""
         key = ObjectKey(*ACCOUNTS, record.key.namespace, account_of(secret))
         account = await self._actions.get(tenant, key)
-        made = {ref.get("name") for ref in (account or {}).get("secrets") or ()}
-        return record.key.name in made
+        listed = {ref.get("name") for ref in (account or {}).get("secrets") or ()}
+        return record.key.name in listed
 
     async def _mounted(self, tenant: Tenant, namespace: str) -> set[str]:
         """The secrets that pods of the namespace mount."""
-        found: set[str] = set()
+        secrets: set[str] = set()
         async for record in self._actions.each(tenant.id, _PODS, namespace):
             volumes = (orjson.loads(record.data).get("spec") or {}).get("volumes") or ()
-            found |= {(volume.get("secret") or {}).get("secretName", "") for volume in volumes}
-        return found
+            secrets |= {(volume.get("secret") or {}).get("secretName", "") for volume in volumes}
+        return secrets
 
 
 def unused(secret: Object, moment: datetime) -> bool:

@@ -83,7 +83,7 @@ class Due:
         self._next[tenant] = inf
 
     def anew(self) -> None:
-        """Something has changed for all."""
+        """Something has changed that concerns every tenant: all are due."""
         self._next.clear()
 
 
@@ -96,7 +96,8 @@ class Unchanged:
         self._seen: dict[int, tuple[int, int]] = {}
 
     async def since_last(self, tenant: int) -> bool:
-        """Whether nothing has changed since the last call; also where there is nothing."""
+        """Whether nothing has changed since the last call. True, too, where the tenant has no such
+        object."""
         state = await self._relations.state(tenant, self._resource)
         if len(self._seen) >= self._most:
             self._seen.clear()
@@ -115,6 +116,7 @@ class Upkeep:
     ) -> None:
         self._keepers, self._tenant_of, self._turned_off = keepers, tenant_of, turned_off
         self._everywhere = [k for k in keepers if k.resources is None]
+        self._at_use = [k for k in keepers if isinstance(k, AtUse)]
         self._of: dict[GroupResource, list[Keeper]] = {}
         for keeper in keepers:
             for resource in keeper.resources or ():
@@ -151,12 +153,12 @@ class Upkeep:
     def used(self, tenants: Collection[int]) -> None:
         """Requests for these tenants have come."""
         for tenant in tenants:
-            for keeper in self._keepers:
-                for name in keeper.used(tenant) if isinstance(keeper, AtUse) else ():
+            for keeper in self._at_use:
+                for name in keeper.used(tenant):
                     self._later(tenant, keeper, name, 0.0)
 
-    def wanted(self, controller: str, tenant: int, name: str) -> None:
-        """A look, soon."""
+    def enqueue(self, controller: str, tenant: int, name: str) -> None:
+        """Has the keeper of that name look at ``name`` as soon as its turn comes."""
         for keeper in self._keepers:
             if keeper.controller == controller and not self._stopped:
                 self._later(tenant, keeper, name, 0.0)
@@ -180,7 +182,8 @@ class Upkeep:
         self._tasks[which] = asyncio.create_task(self._run(tenant, keeper, name, delay))
 
     async def _run(self, tenant: int, keeper: Keeper, name: str, delay: float) -> None:
-        """Ends without a step in which an event could still believe that it goes on."""
+        """Nothing is awaited between the end of the rounds and the removal from `_tasks`: no event
+        is noted for a task that has ended already."""
         which = (tenant, keeper.controller, name)
         try:
             await self._rounds(tenant, keeper, name, delay)

@@ -107,6 +107,8 @@ def identify(
     """The body's kind, with what it leaves out taken from ``expected``. Raises BadRequest where it
     is another kind."""
     api_version, kind = body.read_kind(value)
+    if kind == expected.kind and api_version == expected.api_version:
+        return expected
     try:
         gv = GroupVersion.parse(api_version)
     except ValueError as e:

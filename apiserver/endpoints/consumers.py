@@ -13,7 +13,8 @@ import contextlib
 import logging
 import random
 import time
-from collections.abc import AsyncGenerator, Sequence
+from collections.abc import AsyncGenerator, Callable, Sequence
+from functools import partial
 
 from channels.generic.http import AsyncHttpConsumer
 from channels.generic.websocket import AsyncWebsocketConsumer
@@ -21,7 +22,7 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 from apiserver.codec import negotiate
 from apiserver.codec.table import check_include_object
 from apiserver.endpoints.encode import allowed
-from apiserver.endpoints.filters import auditing
+from apiserver.endpoints.filters import auditing, fairness
 from apiserver.endpoints.metrics import EventCount, long_running
 from apiserver.endpoints.outlets import SLICE, Outlet
 from apiserver.endpoints.request import ApiRequest, Message, Receive, Send
@@ -63,9 +64,10 @@ class Stream:
         source: Watching,
         timeout: float,
         right: Right,
+        begun: Callable[[], None] = lambda: None,
     ) -> None:
         self._server, self._scope, self._frames, self._source = server, scope, frames, source
-        self._right = right
+        self._right, self._begun = right, begun
         self._deadline = time.monotonic() + timeout
         self._sent = EventCount(
             scope.tenant.id, scope.resource.group, scope.version, scope.resource.resource
@@ -108,10 +110,14 @@ class Stream:
     async def _changes(self, subscription: Subscription) -> AsyncGenerator[list[bytes], None]:
         # spread, not secrecy
         next_bookmark = self._next_bookmark(BOOKMARK_EVERY * random.uniform(0.9, 1.0))  # noqa: S311
+        beginning = True
         while not self._server.stopping:
             now = time.monotonic()
             if now >= self._deadline:
                 break
+            if beginning and subscription.synced:
+                beginning = False
+                self._begun()
             frames = await self._encoded(
                 await subscription.next(max(min(self._deadline, next_bookmark) - now, 0.001))
             )
@@ -154,13 +160,14 @@ async def open_stream(
     if server.stopping:
         raise TooManyRequests("the server is shutting down", 1)
     # spread, not secrecy
-    timeout = float(options.timeout_seconds or 0) or MIN_TIMEOUT * random.uniform(1, 2)  # noqa: S311
+    timeout = float(options.timeout_seconds or 0)
+    timeout = timeout or MIN_TIMEOUT * random.uniform(1, 2)  # noqa: S311
     source = await watching.watch(server.registry, scope, options, selection)
     auditing.started(server, request)
     right = Right(request.tenant.name, request.tenant.id, request.secret)
-    return Stream(
-        server, scope, Frames(server.registry, scope, kind, include), source, timeout, right
-    ), kind.stream_type
+    frames = Frames(server.registry, scope, kind, include)
+    begun = partial(fairness.leave, request)
+    return Stream(server, scope, frames, source, timeout, right, begun), kind.stream_type
 
 
 class WatchConsumer(AsyncHttpConsumer):  # type: ignore[misc]  # Channels has no types

@@ -210,14 +210,14 @@ def _aggregated_resource(resource: Resource, served: ServedVersion) -> Document:
     def kind(group: str, version: str, name: str) -> Document:
         return {"group": group, "version": version, "kind": name}
 
-    def shown(of: GroupVersionKind) -> Document:
+    def response_kind(of: GroupVersionKind) -> Document:
         """Built-in kinds of the resource's own group and version are named alone."""
         alone = resource.has_routes and (of.group, of.version) == (resource.group, served.version)
         return kind("", "", of.kind) if alone else kind(*of)
 
     entry: Document = {
         "resource": resource.resource,
-        "responseKind": shown(resource.gvk(served.version)),
+        "responseKind": response_kind(resource.gvk(served.version)),
         "scope": "Namespaced" if resource.namespaced else "Cluster",
         "singularResource": resource.singular,
         "verbs": _verbs(resource, served),
@@ -228,7 +228,7 @@ def _aggregated_resource(resource: Resource, served: ServedVersion) -> Document:
         entry["categories"] = list(resource.categories)
     if served.subresources:
         entry["subresources"] = [
-            {"subresource": name, "responseKind": shown(sub.kind), "verbs": list(sub.verbs)}
+            {"subresource": name, "responseKind": response_kind(sub.kind), "verbs": list(sub.verbs)}
             for name, sub in sorted(served.subresources.items())
         ]
     return entry

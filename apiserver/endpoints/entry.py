@@ -1,8 +1,8 @@
 """The ASGI entry: one coroutine from a connection to an answer, without thread hops.
 
 The order of the filters is here and nowhere else: tenant's name → its row → authenticate → tenant →
-limits → impersonate → authorize → view or consumer. Authentication comes before DRF's own
-negotiation, as in kube-apiserver. Whatever a view raises becomes a Status in `failure`.
+limits → impersonate → fairness → authorize → view or consumer. Authentication comes before DRF's
+own negotiation, as in kube-apiserver. Whatever a view raises becomes a Status in `failure`.
 """
 
 from __future__ import annotations
@@ -19,8 +19,13 @@ from apiserver.audit.recorder import UNHEARD
 from apiserver.endpoints import metrics
 from apiserver.endpoints.consumers import watch_socket
 from apiserver.endpoints.failure import failure
-from apiserver.endpoints.filters import auditing, limits
-from apiserver.endpoints.filters.authentication import authenticate, bearer_token, impersonate
+from apiserver.endpoints.filters import auditing, fairness, limits
+from apiserver.endpoints.filters.authentication import (
+    NOBODY,
+    authenticate,
+    bearer_token,
+    impersonate,
+)
 from apiserver.endpoints.filters.authorization import ALWAYS_ALLOWED, authorize
 from apiserver.endpoints.filters.naming import tenant_name
 from apiserver.endpoints.filters.tenancy import enter_tenant, look_up_tenant, unproven
@@ -36,6 +41,7 @@ from apiserver.errors import ApiError, BadRequest, UnknownResource
 from apiserver.registry.offload import ClientGone
 from apiserver.registry.scope import NO_TENANT
 from apiserver.storage.errors import Unavailable
+from apiserver.whose import works_for
 
 log = logging.getLogger("polyplane.api")
 
@@ -113,6 +119,7 @@ class Entry(ProtocolTypeRouter):  # type: ignore[misc]  # Channels has no types
         except ClientGone:
             pass
         finally:
+            fairness.over(request)
             limits.give_back(server, request)
             auditing.finish(server, request, response)
             metrics.observe(request, response, monotonic() - began)
@@ -144,6 +151,8 @@ class Entry(ProtocolTypeRouter):  # type: ignore[misc]  # Channels has no types
         request.meant = unproven(tenant_info, name)
         user = await authenticate(server, request, request.meant, secret)
         request.sender = user
+        if tenant_info is not None and request.path not in ALWAYS_ALLOWED:
+            await works_for(-tenant_info.id if user is NOBODY else tenant_info.id)
         request.tenant = await enter_tenant(server, name, tenant_info, user)
         auditing.begin(server, request, user)
         if tenant_info is not None and request.tenant.id:
@@ -153,6 +162,8 @@ class Entry(ProtocolTypeRouter):  # type: ignore[misc]  # Channels has no types
             await server.registry.watches.heard(request.tenant.id)
         request.user = await impersonate(server, request, user)
         auditing.acts_as(request, request.user)
+        if server.flows is not None and tenant_info is not None and request.tenant.id:
+            await fairness.enter(server.flows, server.defaults, request, tenant_info)
         await authorize(server, request)
 
     async def _admit_probe(self, server: Server, request: ApiRequest) -> None:
@@ -197,6 +208,7 @@ class Entry(ProtocolTypeRouter):  # type: ignore[misc]  # Channels has no types
                 {"type": "websocket.close", "code": 4000 + answer.status_code, "reason": reason}
             )
         finally:
+            fairness.over(request)
             limits.give_back(server, request)
             auditing.finish(server, request, None)
 

@@ -9,7 +9,7 @@ from django.http import HttpResponse
 from apiserver.codec import negotiate
 from apiserver.endpoints.encode import respond, wants_pretty
 from apiserver.endpoints.request import ApiRequest
-from apiserver.errors import ApiError
+from apiserver.errors import ApiError, Overloaded
 from apiserver.registry.translate import unavailable
 from apiserver.storage.errors import TenantGone, Unavailable
 
@@ -38,6 +38,12 @@ def failure(request: ApiRequest, error: Exception) -> HttpResponse:
             code=500,
         )
     request.failed = error
+    if isinstance(error, Overloaded):
+        response = HttpResponse(
+            f"{error.message}\n", status=error.code, content_type="text/plain; charset=utf-8"
+        )
+        response["Retry-After"] = str(error.retry_after)
+        return response
     kind = negotiate.negotiate_error(request.header(b"accept"), pretty=wants_pretty(request))
     response = respond(error.to_status(), kind, error.code)
     if error.retry_after:

@@ -7,23 +7,35 @@ cost a third of a GET from the cache.
 from __future__ import annotations
 
 from bisect import bisect_left
-from collections.abc import Callable, Iterator, Mapping
-from typing import ClassVar, TypeVar
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, TypeVar
 
 Labels = tuple[str, ...]
+_RISES_NOT = "="
 _Metric = TypeVar("_Metric", bound="Metric")
+
+
+Snapshot = dict[str, list[tuple[Sequence[str], Any]]]
+"""What a worker has counted, as JSON has it: by metric, label values and a number, or a
+histogram's counts and sum; a metric's name begins with "=" where it may fall."""
 
 
 class Metric:
     """name as upstream; labels: names of the label values that every sample gives, in order."""
 
     kind: ClassVar[str]
+    adds_up: ClassVar[bool] = True
+    """Whether the number of all workers is the sum of theirs; otherwise each knows it all."""
 
     def __init__(self, name: str, text: str, labels: tuple[str, ...]) -> None:
         self.name, self.text, self.labels = name, text, labels
 
-    def samples(self) -> Iterator[tuple[str, str, float]]:
+    def cells(self) -> Mapping[Labels, Any]:
+        """What this process has counted."""
         raise NotImplementedError
+
+    def samples(self, values: Labels, cell: Any) -> Iterator[tuple[str, str, float]]:
+        yield "", self._pairs(values), cell
 
     def _pairs(self, values: Labels, more: str = "") -> str:
         pairs = [f'{k}="{_escape(v)}"' for k, v in zip(self.labels, values, strict=True)]
@@ -42,9 +54,8 @@ class Counter(Metric):
     def add(self, values: Labels = (), amount: float = 1) -> None:
         self.values[values] = self.values.get(values, 0) + amount
 
-    def samples(self) -> Iterator[tuple[str, str, float]]:
-        for values, value in list(self.values.items()):
-            yield "", self._pairs(values), value
+    def cells(self) -> Mapping[Labels, float]:
+        return self.values
 
 
 class Foreign(Metric):
@@ -62,9 +73,8 @@ class Foreign(Metric):
         super().__init__(name, text, labels)
         self._read = read
 
-    def samples(self) -> Iterator[tuple[str, str, float]]:
-        for values, value in list(self._read().items()):
-            yield "", self._pairs(values), value
+    def cells(self) -> Mapping[Labels, float]:
+        return self._read()
 
 
 class Gauge(Counter):
@@ -72,6 +82,12 @@ class Gauge(Counter):
 
     def set(self, values: Labels, value: float) -> None:
         self.values[values] = value
+
+
+class Known(Gauge):
+    """A gauge of what every worker knows for itself."""
+
+    adds_up = False
 
 
 class Histogram(Metric):
@@ -97,14 +113,36 @@ class Histogram(Metric):
         counts[bisect_left(self.buckets, value)] += 1
         counts[-1] += value
 
-    def samples(self) -> Iterator[tuple[str, str, float]]:
-        for values, counts in list(self.values.items()):
-            total = 0.0
-            for bound, count in zip((*self.buckets, "+Inf"), counts, strict=False):
-                total += count
-                yield "_bucket", self._pairs(values, f'le="{bound}"'), total
-            yield "_sum", self._pairs(values), counts[-1]
-            yield "_count", self._pairs(values), total
+    def cells(self) -> Mapping[Labels, list[float]]:
+        return self.values
+
+    def samples(self, values: Labels, cell: Any) -> Iterator[tuple[str, str, float]]:
+        total = 0.0
+        for bound, count in zip((*self.buckets, "+Inf"), cell, strict=False):
+            total += count
+            yield "_bucket", self._pairs(values, f'le="{bound}"'), total
+        yield "_sum", self._pairs(values), cell[-1]
+        yield "_count", self._pairs(values), total
+
+
+def _joined(one: Any, other: Any) -> Any:
+    if isinstance(one, list):
+        return [a + b for a, b in zip(one, other, strict=True)]
+    return one + other
+
+
+def add_up(snapshots: Iterable[Snapshot]) -> Snapshot:
+    """What dead workers have counted between them; their gauges went with them."""
+    totals: dict[str, dict[Labels, Any]] = {}
+    for snapshot in snapshots:
+        for name, cells in snapshot.items():
+            if name.startswith(_RISES_NOT):
+                continue
+            total = totals.setdefault(name, {})
+            for values, cell in cells:
+                labels = tuple(values)
+                total[labels] = _joined(total[labels], cell) if labels in total else cell
+    return {name: list(total.items()) for name, total in totals.items()}
 
 
 def _number(value: float) -> str:
@@ -124,11 +162,33 @@ class Metrics:
         self._metrics.append(metric)
         return metric
 
-    def expose(self) -> Iterator[bytes]:
-        """Lines, which may be asked for at leisure: counting goes on meanwhile."""
+    def snapshot(self) -> Snapshot:
+        """For other workers; what each knows for itself is left out."""
+        return {
+            (_RISES_NOT if metric.kind == "gauge" else "") + metric.name: list(
+                metric.cells().items()
+            )
+            for metric in self._metrics
+            if metric.adds_up
+        }
+
+    def expose(self, others: Sequence[Snapshot] = ()) -> Iterator[bytes]:
+        """Lines, which may be asked for at leisure: counting goes on meanwhile. others: what other
+        workers have counted."""
         for metric in self._metrics:
             yield (
                 f"# HELP {metric.name} {metric.text}\n# TYPE {metric.name} {metric.kind}\n"
             ).encode()
-            for suffix, labels, value in metric.samples():
-                yield f"{metric.name}{suffix}{labels} {_number(value)}\n".encode()
+            for values, cell in _sums(metric, others).items():
+                for suffix, labels, value in metric.samples(values, cell):
+                    yield f"{metric.name}{suffix}{labels} {_number(value)}\n".encode()
+
+
+def _sums(metric: Metric, others: Sequence[Snapshot]) -> Mapping[Labels, Any]:
+    cells = dict(metric.cells())
+    name = (_RISES_NOT if metric.kind == "gauge" else "") + metric.name
+    for snapshot in others if metric.adds_up else ():
+        for values, cell in snapshot.get(name, ()):
+            labels = tuple(values)
+            cells[labels] = _joined(cells[labels], cell) if labels in cells else cell
+    return cells

@@ -20,7 +20,18 @@ from typing import NamedTuple
 from django.http.response import HttpResponseBase
 
 from apiserver.audit import counts
-from apiserver.endpoints.metric_types import Counter, Foreign, Gauge, Histogram, Labels, Metrics
+from apiserver.authn import counts as authn
+from apiserver.endpoints.metric_peers import EVERYTHING
+from apiserver.endpoints.metric_types import (
+    Counter,
+    Foreign,
+    Gauge,
+    Histogram,
+    Known,
+    Labels,
+    Metrics,
+    Snapshot,
+)
 from apiserver.endpoints.request import ApiRequest
 from apiserver.endpoints.respond import PartsResponse
 from apiserver.endpoints.webhook_metrics import WebhookMetrics
@@ -92,7 +103,7 @@ class Families:
         text = "Watches and other long-running requests."
         self.long_running = add(Gauge("apiserver_longrunning_requests", text, labels))
         self.deprecated = add(
-            Gauge(
+            Known(
                 "apiserver_requested_deprecated_apis",
                 "Deprecated APIs that have been requested.",
                 ("group", "version", "resource", "subresource", "removed_release"),
@@ -101,7 +112,7 @@ class Families:
         text, what = "Events sent to watch clients.", ("group", "version", "resource")
         self.watch_events = add(Counter("apiserver_watch_events_total", text, what))
         text = "Stored objects, by resource."
-        self.objects = add(Gauge("apiserver_resource_objects", text, ("group", "resource")))
+        self.objects = add(Known("apiserver_resource_objects", text, ("group", "resource")))
         self.webhooks = WebhookMetrics(most)
         for metric in self.webhooks.all:
             add(metric)
@@ -115,6 +126,27 @@ class Families:
         self.objects.values = {
             (resource.group, resource.resource): count for resource, count in counts.items()
         }
+
+
+def _authentication(registry: Metrics) -> None:
+    """What is known of the installation only."""
+    name, text = "authentication_attempts", "Authenticated requests, and those that were not."
+    registry.add(Counter(name, text, ("result",))).values = authn.ATTEMPTS
+    prefix = "apiserver_authentication_"
+    name = f"{prefix}jwt_authenticator_latency_seconds"
+    text, labels = (
+        "Time to authenticate a JWT that is not remembered.",
+        ("result", "jwt_issuer_hash"),
+    )
+    registry.add(Histogram(name, text, labels, authn.SECONDS)).values = authn.LATENCY
+    name = f"{prefix}jwt_authenticator_jwks_fetch_last_timestamp_seconds"
+    text = "When the keys of an issuer were last fetched, by result."
+    registry.add(Known(name, text, labels)).values = authn.FETCHED
+    name = f"{prefix}config_controller_automatic_reloads_total"
+    text = "Times that the authentication configuration was read anew, by status."
+    registry.add(Counter(name, text, ("status",))).values = authn.RELOADS
+    name, text = "apiserver_delegated_authn_request_total", "Questions to the token webhook."
+    registry.add(Counter(name, text, ("code",))).values = authn.WEBHOOK
 
 
 ALL = Families(_MOST_SERIES)
@@ -141,7 +173,11 @@ ALL.registry.add(
         lambda: counts.LOST,
     )
 )
+_authentication(ALL.registry)
 _tenants: dict[int, Families] = {}
+_shown: dict[int, None] = {}
+_MOST_SHOWN = 1_000
+"""Tenants whose counts are kept because somebody has asked for them, the latest."""
 
 
 def of_tenant(number: int) -> Families:
@@ -153,8 +189,21 @@ def of_tenant(number: int) -> Families:
 
 
 def forget(number: int) -> None:
-    """Nobody uses the tenant at present; its counts begin anew with its next request."""
-    _tenants.pop(number, None)
+    """Nobody uses the tenant at present; its counts begin anew with its next request, unless
+    somebody has asked for them: what was shown does not go back."""
+    if number not in _shown:
+        _tenants.pop(number, None)
+
+
+def snapshot(number: int) -> Snapshot:
+    """What this process has counted for the installation (0) or a tenant."""
+    if number == EVERYTHING:
+        return ALL.registry.snapshot()
+    _shown.pop(number, None)
+    _shown[number] = None
+    if len(_shown) > _MOST_SHOWN:
+        del _shown[next(iter(_shown))]
+    return of_tenant(number).registry.snapshot()
 
 
 _VERBS = {"create": "POST", "update": "PUT", "deletecollection": "DELETECOLLECTION"}

@@ -24,6 +24,7 @@ from apiserver.endpoints.request import Message, Send
 from apiserver.registry.offload import ClientGone
 from apiserver.registry.scope import Tenant
 from apiserver.watch.turnover import Turnover
+from apiserver.whose import shared_task
 
 log = logging.getLogger("polyplane.watch")
 
@@ -151,7 +152,7 @@ class Outlets:
             self._forget(first)
             first.abort("the tenant's clients leave too much unread")
         if self._looking is None or self._looking.done():
-            self._looking = asyncio.create_task(self._look())
+            self._looking = shared_task(self._look())
         try:
             yield
         finally:

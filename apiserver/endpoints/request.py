@@ -7,6 +7,7 @@ import random
 import time
 from collections.abc import Awaitable, Callable, MutableMapping, Sequence
 from io import BytesIO
+from itertools import chain
 from typing import Any, cast
 from urllib.parse import parse_qs, quote
 
@@ -17,6 +18,7 @@ from apiserver.authn.clientcertificates import Presented
 from apiserver.authz.attributes import Decision
 from apiserver.endpoints.metric_types import Gauge
 from apiserver.errors import ApiError, RequestEntityTooLarge
+from apiserver.flow.queueset import Ticket
 from apiserver.flow.shares import Taken
 from apiserver.kinds.served import ServedVersion
 from apiserver.registry.offload import ClientGone
@@ -49,15 +51,21 @@ class HeadersTooLarge(Exception):
 
 
 class ApiRequest(HttpRequest):
-    """info, tenant, user and audit_id are set on the way through the filters; ``warnings`` become
-    Warning headers; served: the version that the path leads to, once it is found; counted_as: how
-    metrics count the request while it is being served, counted_in: where of its tenant's; taken:
-    what it takes of its tenant's limits; secret: the bearer token that says who sends it, "" where
-    nothing does, or a certificate; trail: what the audit log is told of it, None where the
-    policy wants nothing; sender: who sends it, before impersonation, None where nobody could be
-    told; meant: the tenant that it names, entered or not; failed: why it was refused; panicked: by
-    an error of the server; decision: the authorizer's last; received: when it came, in seconds
-    since 1970; streamed_code: of an answer that a view has sent itself, for the audit log.
+    """What the filters and views find out about a request is kept on it:
+
+    - who: secret: the bearer token that says who sends it, "" where a certificate does, or nothing;
+      sender: who sends it, None where it is refused before that is known; user: whom it acts as,
+      somebody else where the sender impersonates;
+    - where: tenant: the one that it has entered; meant: the one that it names, entered or not;
+      info: of its path; served: the version that the path leads to, once it is found;
+    - what it takes, and gives back at its end: taken: of its tenant's limits; ticket: of the seats
+      of its priority level; unwatch: tells fairness that a watch is over; counted_as: how metrics
+      count it meanwhile, counted_in: in which gauge of its tenant's;
+    - for the audit log: audit_id; trail: None where the policy wants nothing; decision: the
+      authorizer's last; failed: why it was refused; panicked: whether by an error of the server;
+      streamed_code: the status of an answer that a view has sent by itself; received: when it came,
+      in seconds since 1970;
+    - warnings: they become Warning headers.
 
     authorized: set by `filters.authorization.authorize` alone, for `rest.FilterPermission`. A flag
     and nothing that authorization returns, because it speaks against views that somebody routes
@@ -72,6 +80,8 @@ class ApiRequest(HttpRequest):
     counted_as: tuple[str, ...] = ()
     counted_in: Gauge | None = None
     taken: Taken | None = None
+    ticket: Ticket | None = None
+    unwatch: Callable[[], None] | None = None
     trail: Trail | None = None
     sender: User | None = None
     meant: Tenant = NO_TENANT
@@ -202,14 +212,9 @@ def _first_values(headers: Sequence[tuple[bytes, bytes]]) -> dict[bytes, bytes]:
     6455, 11.3.4), and is joined. Raises HeadersTooLarge."""
     if len(headers) > MAX_HEADERS:
         raise HeadersTooLarge
-    first: dict[bytes, bytes] = {}
-    size = 0
-    for name, value in headers:
-        size += len(name) + len(value)
-        if name not in first:
-            first[name] = value
-    if size > MAX_HEAD:
+    if sum(map(len, chain.from_iterable(headers))) > MAX_HEAD:
         raise HeadersTooLarge
+    first = dict(reversed(headers))
     if len(first) < len(headers) and _PROTOCOLS in first:
         first[_PROTOCOLS] = b",".join([value for name, value in headers if name == _PROTOCOLS])
     return first

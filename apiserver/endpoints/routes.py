@@ -10,6 +10,7 @@ from apiserver.endpoints.server import Server
 from apiserver.endpoints.views import (
     discovery,
     dispatch,
+    flowcontrol,
     health,
     metrics,
     openapi,
@@ -46,7 +47,7 @@ def find_view(server: Server, request: ApiRequest) -> View:
         return openid.VIEWS[path.removesuffix("/")]
     if path == "/metrics":
         return metrics.dispatch
-    return zpages.VIEWS.get(path, no_page)
+    return zpages.VIEWS.get(path) or flowcontrol.VIEWS.get(path, no_page)
 
 
 def _empty_segment(server: Server, request: ApiRequest) -> View:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from secrets import token_bytes
@@ -13,14 +13,19 @@ from apiserver.aggregation.aggregator import Aggregator
 from apiserver.audit.recorder import Recorder
 from apiserver.authn.clientca import ClientAuthority
 from apiserver.authn.clientcertificates import ClientCertificates
+from apiserver.authn.external import External
+from apiserver.authn.requestheaders import HeaderNames
 from apiserver.authn.serviceaccounts import AccountTokens
 from apiserver.authz.attributes import Attributes, Decision
+from apiserver.authz.explain import Explanation
 from apiserver.authz.lastmodes import LastModes
 from apiserver.authz.rbac import UserRules
+from apiserver.endpoints.metric_peers import Peers
 from apiserver.endpoints.outlets import Outlets
 from apiserver.endpoints.watchdog import Watchdog
 from apiserver.flow.shares import Shares
 from apiserver.registry.core import Registry
+from apiserver.registry.flowcontrol import FlowControl
 from apiserver.registry.scope import Tenant
 from apiserver.registry.seeding import Seeder
 from apiserver.request import DEFAULT_TENANT
@@ -60,6 +65,9 @@ class Directory(Protocol):
     async def named(self, tenant_id: int) -> str:
         """The name of the tenant of that number; the default tenant's where there is none."""
 
+    async def owned(self, user: User) -> Sequence[tuple[str, str, str]]:
+        """(name, display name, state) of the tenants that the user owns, or a group of theirs."""
+
 
 class Catalog(Protocol):
     """The resources of each tenant (apiserver.registry.core.Catalog), which have to be brought up
@@ -82,6 +90,8 @@ class Authorizer(Protocol):
 
     async def rules_for(self, tenant: Tenant, user: User, namespace: str) -> UserRules: ...
 
+    async def explain(self, tenant: Tenant, attributes: Attributes) -> Explanation: ...
+
 
 class Defaults(NamedTuple):
     """Limits of tenants whose rows say nothing of them."""
@@ -94,6 +104,10 @@ async def _nothing() -> None:
     return None
 
 
+def _never() -> bool:
+    return False
+
+
 def _ignore(tenant: Tenant, namespace: str, secret: str) -> None:
     return None
 
@@ -101,7 +115,9 @@ def _ignore(tenant: Tenant, namespace: str, secret: str) -> None:
 @dataclass(slots=True)
 class Server:
     """git_version: as /version prints it; tokens: of service accounts; certificates: of clients;
-    anonymous_tenants: names of those whose RBAC is asked about requests without a token;
+    proxy_headers: in which authenticating proxies say whose requests they are; external: tokens
+    that others have made; anonymous_tenants: names of those whose RBAC is asked about requests
+    without a token;
     tenant_domain: below which hosts are named after tenants, in lower case, "" where none are;
     leaving: the process has been told to stop, readiness fails, requests are still served as ever;
     stopping: watches end and the listener closes; born: monotonic time; livez_grace: seconds from
@@ -109,7 +125,8 @@ class Server:
     that the clients of one tenant may leave unread in this process; shares: what is served of
     tenants' limits; last_modes: of impersonation; flags: settings by name, as /flagz shows them to
     an operator; started_at: wall clock, UTC; aggregator: the way to tenants' own API servers, None
-    where there is none; audit: what is kept of requests."""
+    where there is none; audit: what is kept of requests; flows: priority and fairness, None where
+    it is switched off; peers: the other workers, None where there are none."""
 
     registry: Registry
     catalog: Catalog
@@ -122,7 +139,8 @@ class Server:
     certificates: ClientCertificates = field(
         default_factory=lambda: ClientCertificates(ClientAuthority(token_bytes(32)))
     )
-    anonymous: bool = True
+    proxy_headers: HeaderNames = field(default_factory=HeaderNames)
+    external: External = field(default_factory=External)
     anonymous_tenants: frozenset[str] = frozenset({DEFAULT_TENANT})
     tenant_domain: str = ""
     stopping: bool = False
@@ -137,9 +155,13 @@ class Server:
     last_modes: LastModes = field(default_factory=LastModes)
     flags: Mapping[str, str] = field(default_factory=dict)
     audit: Recorder = field(default_factory=Recorder)
+    flows: FlowControl | None = None
+    peers: Peers | None = None
     started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     watchdog: Watchdog = field(init=False)
     outlets: Outlets = field(init=False)
+    tells_selectors: Callable[[], bool] = field(default=_never)
+    """Whether the authorizer wants to know what a list is limited to; set by the wiring."""
     token_used: Callable[[Tenant, str, str], None] = field(default=_ignore)
     """Hears of each use of a token that is kept in a secret (namespace, name) and does not say that
     it was used today; set by the wiring."""

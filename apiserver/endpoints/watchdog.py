@@ -18,6 +18,7 @@ from apiserver.authn.claims import Refused
 from apiserver.registry.scope import Tenant
 from apiserver.storage.errors import StorageError
 from apiserver.watch.errors import WatchClosed
+from apiserver.whose import shared_task
 
 EVERY = 2.0  # seconds
 
@@ -62,7 +63,7 @@ class Watchdog:
         """``watch`` is closed within seconds after the right is gone."""
         self._open.setdefault(right, set()).add(watch)
         if self._looking is None or self._looking.done():
-            self._looking = asyncio.create_task(self._look())
+            self._looking = shared_task(self._look())
         try:
             yield
         finally:
@@ -89,7 +90,7 @@ class Watchdog:
                 or await self._identify(Tenant(right.tenant_id, right.tenant), right.token)
                 is not None
             )
-        except Refused:
-            return False
+        except Refused as refused:
+            return refused.doubtful
         except StorageError:
             return True  # nobody can say so now; the next look will

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from apiserver.fieldmanager.fieldpath import LEAF, FieldSet, Filter, as_member
-from apiserver.fieldmanager.typed import LIST, MAP, element_of, form, presence_node
+from apiserver.fieldmanager.typed import LIST, MAP, SCALARS, element_of, form, presence_node
 from apiserver.fieldmanager.types import ListType, MapType, Type
 from apiserver.fieldmanager.values import Value
 from apiserver.meta.equality import equal
@@ -65,8 +65,11 @@ class _Walk:
             self.path.append(element)
 
     def values(self, t: Type, old: Value, new: Value) -> None:
-        """Two values that are both there. Of different form, each form is walked with the other
-        side empty."""
+        """Two values that are both there and not equal. Of different form, each form is walked with
+        the other side empty."""
+        if old.__class__ in SCALARS and new.__class__ in SCALARS:
+            self.changed()
+            return
         old_form = form(t, old)
         new_form = form(t, new)
         self.as_form(old_form, t, old, new)
@@ -94,7 +97,7 @@ class _Walk:
         for name, before in old.items():
             if name in new:
                 after = new[name]
-                if equal(before, after):
+                if before == after and (before.__class__ is str or equal(before, after)):
                     continue
                 below = t.member(name)
                 if below is not None:

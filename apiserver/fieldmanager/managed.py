@@ -16,7 +16,7 @@ from typing import Any, Literal, NamedTuple
 
 import orjson
 
-from apiserver.fieldmanager.fieldpath import decode, encode, union
+from apiserver.fieldmanager.fieldpath import decode, encode_text, union
 from apiserver.fieldmanager.updater import Owned
 from apiserver.fieldmanager.values import to_json
 from apiserver.golang.strconv import go_quote
@@ -113,20 +113,13 @@ def decode_entries(entries: Sequence[Any] | None) -> Managed:
 def encode_entries(managed: Managed) -> list[Entry]:
     """Entries in kube-apiserver's order, sharing nothing with the sets; an empty list when nobody
     manages anything."""
-    managers = sorted(
-        managed.fields,
-        key=lambda m: (
-            m.operation,
-            managed.times.get(m) or _EPOCH,
-            m.name,
-            managed.fields[m].version,
-            m.subresource,
-        ),
-    )
-    return [
-        _entry(manager, managed.fields[manager], managed.times.get(manager, ""))
-        for manager in managers
-    ]
+    fields, times = managed.fields, managed.times
+
+    def order(m: Manager) -> tuple[str, ...]:
+        return m.operation, times.get(m) or _EPOCH, m.name, fields[m].version, m.subresource
+
+    managers = sorted(fields, key=order) if len(fields) > 1 else fields
+    return [_entry(manager, fields[manager], times.get(manager, "")) for manager in managers]
 
 
 def _entry(manager: Manager, owned: Owned, time: str) -> Entry:
@@ -136,7 +129,7 @@ def _entry(manager: Manager, owned: Owned, time: str) -> Entry:
     if time:
         entry["time"] = time
     entry["fieldsType"] = "FieldsV1"
-    entry["fieldsV1"] = orjson.loads(orjson.dumps(encode(owned.fields)))
+    entry["fieldsV1"] = orjson.loads(encode_text(orjson.dumps(owned.fields)))
     if manager.subresource:
         entry["subresource"] = manager.subresource
     return entry
@@ -189,13 +182,16 @@ def without_entries(obj: Object) -> Object:
     metadata = obj.get("metadata")
     if not isinstance(metadata, dict) or "managedFields" not in metadata:
         return obj
-    return {**obj, "metadata": {k: v for k, v in metadata.items() if k != "managedFields"}}
+    metadata = metadata.copy()
+    del metadata["managedFields"]
+    return {**obj, "metadata": metadata}
 
 
 def with_entries(obj: Object, entries: list[Entry]) -> Object:
     """The object with these managedFields, without the member when there are none. The object and
     its metadata are new dictionaries."""
-    metadata = {k: v for k, v in (obj.get("metadata") or {}).items() if k != "managedFields"}
+    metadata = {**(obj.get("metadata") or {})}
+    metadata.pop("managedFields", None)
     if entries:
         metadata["managedFields"] = entries
     return {**obj, "metadata": metadata}
@@ -214,6 +210,8 @@ def keep_times(new: Object, live: Object) -> Object:
     ):
         return new
     if any({**a, "time": None} != {**b, "time": None} for a, b in zip(mine, theirs, strict=True)):
+        return new
+    if new != {**live, "metadata": new["metadata"]}:  # as nearly always, and cheap to see
         return new
     if not equal(without_entries(new), without_entries(live)):
         return new

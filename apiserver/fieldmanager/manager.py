@@ -86,6 +86,23 @@ STRIPPED = set_of(
 """What nobody ever owns."""
 
 
+_STRIPPED_META = frozenset(f"f:{name}" for name in _META)
+
+
+def _with_identity(new: Object, live: Object, managed: Managed) -> Object:
+    """``new`` with what a PUT may leave out of the live object's metadata and nobody can own: it
+    need not be compared then, and taken from everybody. As it is where somebody owns such a member
+    all the same, because a client has written so."""
+    metadata, before = new.get("metadata") or {}, live.get("metadata") or {}
+    if "uid" in metadata or "uid" not in before:
+        return new
+    for owned in managed.fields.values():
+        if not _STRIPPED_META.isdisjoint(owned.fields.get("f:metadata") or ()):
+            return new
+    own = {name: member for name, member in before.items() if name in _META}
+    return {**new, "metadata": {**own, **metadata, **own}}
+
+
 class Merged(NamedTuple):
     """object: of an apply; finished: ``finish`` has seen it. What an apply leaves as it is does not
     go through it."""
@@ -153,7 +170,7 @@ class FieldManager:
                 self._versions.empty(api_version) if live is None else without_entries(live),
                 api_version,
             )
-            seen, made = self._plain(before), self._plain(bare)
+            seen, made = self._plain(before), _with_identity(self._plain(bare), before, managed)
             if empties and live is not None:
                 made = with_told_apart(self._versions.type(api_version), made, empties)
             managed = self._updated(

@@ -44,8 +44,8 @@ class ElementError(ValueError):
 
 
 def form(t: Type, value: Value) -> str:
-    """As what the type takes the value. A null or misfit is taken as the first form that the type
-    has."""
+    """Which form of the type the value has: `MAP`, `LIST` or `SCALAR`. A null or misfit counts as
+    the first of map, scalar and list that the type has."""
     cls = value.__class__
     if cls is dict:
         if t.map is not None:
@@ -256,12 +256,15 @@ def _list_node(t: ListType, value: list[Any], named: bool) -> FieldSet | None:
 
 
 def presence_node(t: Type, value: Value) -> FieldSet:
+    """All that is there with a value that was added or removed as a whole. Unlike in `field_set`,
+    maps and lists that hold something are members beside what they hold."""
     if value.__class__ is dict and value and t.map is not None and not t.map.atomic:
         result: FieldSet = {".": LEAF}
         for name, item in value.items():
             below = t.map.member(name)
             if below is not None:
-                result[f"f:{name}"] = presence_node(below, item)
+                scalar = item.__class__ in SCALARS
+                result[f"f:{name}"] = LEAF if scalar else presence_node(below, item)
         return result
     if value.__class__ is list and value and t.list is not None and not t.list.atomic:
         result = {".": LEAF}

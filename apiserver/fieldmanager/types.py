@@ -120,7 +120,7 @@ class MapType:
 
     def member(self, name: str) -> Type | None:
         """The type of any member: declared, or the one of undeclared members."""
-        return self.known.get(name) or self.field(name) or self.element
+        return self.known.get(name) or (self._schemas and self.field(name)) or self.element
 
     def default(self, name: str) -> Any:
         """The default of a declared member, None where there is none. A Go scalar that is always

@@ -70,7 +70,7 @@ class Regex:
         self.size = size
         self.used = True
 
-    def found(self, text: str) -> Iterator[str]:
+    def matches(self, text: str) -> Iterator[str]:
         """What it matches, from the left, as Go's FindAllString has it: no empty match right after
         another. Raises TooExpensive."""
         data = text.encode("utf-8", "surrogatepass")

@@ -19,6 +19,7 @@ from typing import Any
 from apiserver.fielderrors import FieldErrors
 from apiserver.kinds.declarative.declared import Declared
 from apiserver.meta.objects import Object, copy_json
+from apiserver.meta.values import value
 from apiserver.schema.decode_errors import Empty
 from apiserver.schema.empties import any_of_spec
 
@@ -27,7 +28,7 @@ STATUS_KEEPS_METADATA = ("labels", "annotations", "finalizers", "ownerReferences
 kind can change."""
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class WriteContext:
     """What a hook may know of the request: the version the object is in, UTC now, the subresource
     ("" for the object itself), the user's name, groups, uid and extra, and whether anything will be
@@ -73,6 +74,8 @@ class Kind:
     name_rule: checks metadata.name (see apiserver.meta.names); None uses DNS subdomains.
     zero_status: version → the status that Go writes for an object that has none yet; the catalog
     fills it in. returns_deleted: DELETE answers with the object instead of a Status.
+    completed_by_update: kube-apiserver stores a new object without a part that reading fills in, so
+    that the first update stores that, whatever else it changes.
     metadata_create, metadata_update, metadata_again: what the kind's own validation asks of
     metadata beside the checks that every kind goes through, for clients see each finding as often
     as it is made: on create all rules; on update of the object or its status what may change
@@ -97,6 +100,7 @@ class Kind:
     status = False
     status_keeps: tuple[str, ...] = ()
     returns_deleted = False
+    completed_by_update = False
     metadata_create = True
     metadata_update = True
     metadata_again: int = True

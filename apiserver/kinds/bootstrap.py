@@ -16,7 +16,7 @@ from functools import cache
 from importlib.resources import files
 
 from apiserver.kinds.apiregistration.builtin import local_services
-from apiserver.kinds.core.service_allocation import CLUSTER_RANGE
+from apiserver.kinds.core.service_ranges import CLUSTER_RANGE
 from apiserver.kinds.rbac.aggregation import aggregate_all
 from apiserver.meta.objects import Object
 from apiserver.meta.times import format_time

@@ -138,6 +138,14 @@ class BuiltinResource(Resource):
         return ".spec.replicas" if "scale" in self.versions[version].subresources else ""
 
 
+@dataclass(slots=True, eq=False)
+class OwnResource(BuiltinResource):
+    """A Resource of Polyplane's own groups, which have no protobuf messages, as those of aggregated
+    API servers often have none."""
+
+    encodings: ClassVar[tuple[str, ...]] = negotiate.CUSTOM
+
+
 def _resets_managers(value: Any) -> bool:
     """managedFields: [] is the one empty list with omitempty that means something: to a field
     manager it is not an absent one."""

@@ -16,7 +16,7 @@ from typing import Any
 
 import apiserver.kinds.imports  # noqa: F401  the kinds register themselves
 from apiserver.kinds.base import Column
-from apiserver.kinds.builtin import BuiltinResource
+from apiserver.kinds.builtin import BuiltinResource, OwnResource
 from apiserver.kinds.registration import hooks_for
 from apiserver.kinds.runtimeconfig import serves
 from apiserver.kinds.served import Resource, ServedVersion, Subresource
@@ -24,6 +24,8 @@ from apiserver.meta.gvk import GroupResource, GroupVersionKind, GroupVersionReso
 from apiserver.schema.builtin import schema_for
 from apiserver.schema.decode import zero
 from apiserver.schema.types import Schema
+
+_OWN = ".polyplane.dev"
 
 
 @cache
@@ -37,7 +39,7 @@ def resources() -> Mapping[GroupResource, Resource]:
     }
 
 
-def known() -> frozenset[GroupVersionResource]:
+def all_versions() -> frozenset[GroupVersionResource]:
     """All that can be served, whatever is switched off."""
     entries = _data("resources.json")
     return frozenset(
@@ -59,7 +61,8 @@ def _resource(entry: Mapping[str, Any], columns: Mapping[str, list[list[Any]]]) 
         columns.get(str(GroupResource(group, entry["resource"])), []),
         GroupVersionKind(storage.group, storage_version, kind),
     )
-    return BuiltinResource(
+    kind_of_resource = OwnResource if group.endswith(_OWN) else BuiltinResource
+    return kind_of_resource(
         group=group,
         resource=entry["resource"],
         kind=kind,
@@ -97,7 +100,9 @@ def _version(
         subresources=subresources,
         columns=columns,
         deprecated=version.get("deprecated", ""),
-        served=serves(GroupVersionResource(group, name, entry["resource"])),
+        served=serves(
+            GroupVersionResource(group, name, entry["resource"]), not version.get("off", False)
+        ),
     )
 
 

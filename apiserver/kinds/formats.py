@@ -74,11 +74,11 @@ def _exact(text: str) -> Address | None:
 
 
 def is_mapped(address: Address) -> bool:
-    """Whether it is an IPv4 address in IPv6 clothes."""
+    """Whether it is an IPv4-mapped IPv6 address (``::ffff:192.0.2.1``)."""
     return isinstance(address, ipaddress.IPv6Address) and address.ipv4_mapped is not None
 
 
 def is_standard(text: str) -> bool:
-    """Neither zeros before IPv4 octets nor an IPv4 address in IPv6 clothes."""
+    """Whether strict validation takes it: no zeros before IPv4 octets, not IPv4-mapped IPv6."""
     address = _exact(text)
     return address is not None and not is_mapped(address)

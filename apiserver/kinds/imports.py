@@ -16,6 +16,7 @@ import apiserver.kinds.apps.daemonset
 import apiserver.kinds.apps.deployment
 import apiserver.kinds.apps.replicaset
 import apiserver.kinds.apps.statefulset
+import apiserver.kinds.authorization.explanation
 import apiserver.kinds.autoscaling.horizontalpodautoscaler
 import apiserver.kinds.batch.cronjob
 import apiserver.kinds.batch.job
@@ -42,6 +43,7 @@ import apiserver.kinds.discovery.endpointslice
 import apiserver.kinds.events.event
 import apiserver.kinds.flowcontrol.flowschema
 import apiserver.kinds.flowcontrol.prioritylevelconfiguration
+import apiserver.kinds.history.revision
 import apiserver.kinds.networking.ingress
 import apiserver.kinds.networking.ingressclass
 import apiserver.kinds.networking.ipaddress
@@ -64,3 +66,4 @@ import apiserver.kinds.storage.csistoragecapacity
 import apiserver.kinds.storage.storageclass
 import apiserver.kinds.storage.volumeattachment
 import apiserver.kinds.storage.volumeattributesclass
+import apiserver.kinds.storagemigration.storageversionmigration

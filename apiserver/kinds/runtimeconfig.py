@@ -65,15 +65,16 @@ def activate(switches: Switches) -> None:
     _active.update(switches)
 
 
-def serves(resource: GroupVersionResource) -> bool:
-    return not _active or _serves(_active, resource)
+def serves(resource: GroupVersionResource, default: bool = True) -> bool:
+    """default: whether it is served when nobody says anything."""
+    return _serves(_active, resource, default)
 
 
-def _serves(switches: Switches, resource: GroupVersionResource) -> bool:
-    """The strongest switch decides; what no switch mentions is served."""
+def _serves(switches: Switches, resource: GroupVersionResource, default: bool = True) -> bool:
+    """The strongest switch decides."""
     gv = GroupVersion(resource.group, resource.version)
     candidates = [(*gv, resource.resource), (*gv, ""), ("api", _stage(gv), ""), ("api", "all", "")]
-    return next((switches[c] for c in candidates if c in switches), True)
+    return next((switches[c] for c in candidates if c in switches), default)
 
 
 def _stage(gv: GroupVersion) -> str:

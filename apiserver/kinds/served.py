@@ -35,8 +35,8 @@ class ConversionWebhook:
         if conversion.get("strategy") != "Webhook":
             return None
         webhook = conversion.get("webhook") or {}
-        known = [v for v in webhook.get("conversionReviewVersions") or () if v in _KNOWN_REVIEWS]
-        return cls(webhook.get("clientConfig") or {}, known[0] if known else "")
+        versions = [v for v in webhook.get("conversionReviewVersions") or () if v in _KNOWN_REVIEWS]
+        return cls(webhook.get("clientConfig") or {}, versions[0] if versions else "")
 
 
 @dataclass(frozen=True, slots=True)

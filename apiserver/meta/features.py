@@ -1,8 +1,9 @@
 """Feature gates: what can be switched off or on, and the life cycle of such switches.
 
-An alpha gate is off and a beta gate on unless somebody says otherwise; a gate that has become
-general (GA) is locked to what it is and can only be named; one that is deprecated still works, with
-a warning. ``AllAlpha`` and ``AllBeta`` set the gates of a stage that nobody set by name. Source:
+An alpha gate is off and most beta gates are on unless somebody says otherwise; a gate that has
+become general (GA) is locked to what it is and can only be named; one that is deprecated still
+works, with a warning. ``AllAlpha`` and ``AllBeta`` set the gates of a stage that nobody set by
+name. Source:
 "Feature Gates" in the Kubernetes documentation; k8s.io/component-base ``featuregate`` for the
 texts.
 """
@@ -51,9 +52,11 @@ GATES: Mapping[str, Gate] = {
         ALPHA, True
     ),  # on here: Polyplane has it on by default, other than kube-apiserver
     "APIResponseCompression": Gate(BETA, True),
+    "DRAResourceClaimGranularStatusAuthorization": Gate(BETA, True),
     "NodeDeclaredFeatures": Gate(BETA, True),
     "PodTopologyLabelsAdmission": Gate(BETA, True),
     "ServiceAccountNodeAudienceRestriction": Gate(BETA, True),
+    "StorageVersionMigrator": Gate(BETA, False),
     "StrictIPCIDRValidation": Gate(BETA, True),
     "TokenRequestServiceAccountUIDValidation": Gate(BETA, True),
     "CBORServingAndStorage": Gate(ALPHA, True),  # likewise

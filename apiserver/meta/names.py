@@ -11,6 +11,7 @@ from __future__ import annotations
 import os
 import re
 import secrets
+import sys
 from collections.abc import Callable
 
 Validator = Callable[[str], list[str]]
@@ -114,8 +115,11 @@ def _syntax(pattern: str, text: str, *examples: str, limit: int = 0) -> Validato
     match."""
     matches = re.compile(pattern).fullmatch
     complaint = regex_error(text, pattern, *examples)
+    most = limit or sys.maxsize
 
     def validate(value: str) -> list[str]:
+        if len(value) <= most and value.isascii() and matches(value):
+            return []
         errors = [max_length_error(limit)] if limit and _too_long(value, limit) else []
         if not matches(value):
             errors.append(complaint)
@@ -162,6 +166,8 @@ def dns1123_label(value: str) -> list[str]:
 def label_key(value: str) -> list[str]:
     """A qualified name: ``name`` or ``prefix/name``. Label keys, annotation keys (lower-cased
     first), finalizers, resource names."""
+    if len(value) <= 63 and value.isascii() and _key_name_matches(value):
+        return []
     parts = value.split("/")
     if len(parts) > 2:
         return [
@@ -197,6 +203,8 @@ qualified_name = label_key
 
 
 def label_value(value: str) -> list[str]:
+    if len(value) <= 63 and value.isascii() and _label_value_matches(value):
+        return []
     errors = [max_length_error(63, "bytes")] if _too_long(value, 63) else []
     if not _label_value_matches(value):
         errors.append(regex_error(_LABEL_VALUE_TEXT, _LABEL_VALUE, "MyValue", "my_value", "12345"))
@@ -212,6 +220,8 @@ def path_segment(value: str) -> list[str]:
 
 
 def path_segment_prefix(value: str) -> list[str]:
+    if "/" not in value and "%" not in value:
+        return []
     return [f"may not contain '{c}'" for c in "/%" if c in value]
 
 

@@ -11,13 +11,15 @@ from apiserver.meta.gvk import GroupVersion, GroupVersionKind
 T = TypeVar("T")
 Object = dict[str, Any]
 """A JSON object that its holder may change."""
+_CONTAINERS = frozenset((dict, list))
 ReadOnlyObject = Mapping[str, Any]
 """A JSON object that is only looked at: validation and printing never change what they are
 handed."""
 
 
 def frozen(value: Any) -> Hashable:
-    """A value that can be looked up in a set: equal for JSON values that are equal."""
+    """A value that can be looked up in a set: equal for JSON values that Python takes for equal, to
+    which true and 1 are one."""
     if isinstance(value, dict):
         return frozenset((name, frozen(member)) for name, member in value.items())
     return tuple(map(frozen, value)) if isinstance(value, list) else value
@@ -67,7 +69,9 @@ def copy_json(value: T) -> T:
     with the original."""
     copied: Any = value
     if isinstance(value, dict):
-        copied = {k: copy_json(v) if type(v) in (dict, list) else v for k, v in value.items()}
+        if _CONTAINERS.isdisjoint(map(type, value.values())):
+            return value.copy()  # type: ignore[return-value]  # a dict of a dict
+        copied = {k: copy_json(v) if type(v) in _CONTAINERS else v for k, v in value.items()}
     elif isinstance(value, list):
-        copied = [copy_json(v) if type(v) in (dict, list) else v for v in value]
-    return copied  # type: ignore[no-any-return]  # a dict of a dict, a list of a list
+        copied = [copy_json(v) if type(v) in _CONTAINERS else v for v in value]
+    return copied  # type: ignore[no-any-return]  # a list of a list

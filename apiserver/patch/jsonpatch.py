@@ -239,8 +239,8 @@ class GoPatch(jsonpatch.JsonPatch):
     def _get_operation(self, operation: Any) -> Any:
         kind = operation.get("op") if isinstance(operation, dict) else None
         if not isinstance(kind, str) or kind not in self.operations:
-            shown = kind if isinstance(kind, str) else "unknown"
-            raise PatchRefused(f"Unexpected kind: {shown}")
+            name = kind if isinstance(kind, str) else "unknown"
+            raise PatchRefused(f"Unexpected kind: {name}")
         if not isinstance(operation.get("path"), str):
             raise PatchRefused(f"{kind} operation failed to decode path: missing value")
         return super()._get_operation(operation)  # type: ignore[misc]  # the stubs lack it

@@ -1,63 +1,36 @@
-"""RBAC over the objects of a tenant: the reader that the pure authorizer (apiserver.authz.rbac) is
-given."""
+"""What the installation's authorizers say about the objects of a tenant."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 from admission.attributes import Lookup
-from apiserver.authz import rbac
+from apiserver.authorizers.links import World
 from apiserver.authz.attributes import Attributes, Decision
-from apiserver.meta.gvk import GroupResource
-from apiserver.meta.objects import Object
+from apiserver.authz.explain import Explanation
+from apiserver.authz.rbac import UserRules
 from apiserver.registry.core import Registry
 from apiserver.registry.scope import Tenant
-from apiserver.user import MASTERS, User
-
-_ROLES, _CLUSTER_ROLES = (
-    GroupResource(rbac.GROUP, "roles"),
-    GroupResource(rbac.GROUP, "clusterroles"),
-)
-_BINDINGS, _CLUSTER_BINDINGS = (
-    GroupResource(rbac.GROUP, "rolebindings"),
-    GroupResource(rbac.GROUP, "clusterrolebindings"),
-)
-
-
-class RbacReader:
-    """apiserver.authz.rbac.Reader over the watch caches of one tenant."""
-
-    def __init__(self, lookup: Lookup) -> None:
-        self._lookup = lookup
-
-    async def cluster_role_bindings(self) -> Sequence[Object]:
-        return await self._lookup.list(_CLUSTER_BINDINGS)
-
-    async def role_bindings(self, namespace: str) -> Sequence[Object]:
-        return await self._lookup.list(_BINDINGS, namespace)
-
-    async def cluster_role(self, name: str) -> Object | None:
-        return await self._lookup.get(_CLUSTER_ROLES, "", name)
-
-    async def role(self, namespace: str, name: str) -> Object | None:
-        return await self._lookup.get(_ROLES, namespace, name)
+from apiserver.user import User
 
 
 async def decide(lookup: Lookup, attributes: Attributes) -> Decision:
-    """RBAC's answer within the tenant that ``lookup`` reads; system:masters may do everything."""
-    if MASTERS in attributes.user.groups:
-        return Decision(True)
-    return await rbac.authorize(attributes, RbacReader(lookup))
+    """About the tenant that ``lookup`` reads; system:masters may do everything."""
+    return await lookup.decide(attributes)
 
 
-class RbacAuthorizer:
+class TenantAuthorizer:
     """apiserver.endpoints.server.Authorizer."""
 
     def __init__(self, registry: Registry) -> None:
-        self._registry = registry
+        self._registry, self._authority = registry, registry.authority
 
     async def authorize(self, tenant: Tenant, attributes: Attributes) -> Decision:
-        return await decide(self._registry.lookup(tenant), attributes)
+        return await self._authority.authorize(self._world(tenant), attributes)
 
-    async def rules_for(self, tenant: Tenant, user: User, namespace: str) -> rbac.UserRules:
-        return await rbac.rules_for(user, namespace, RbacReader(self._registry.lookup(tenant)))
+    async def rules_for(self, tenant: Tenant, user: User, namespace: str) -> UserRules:
+        return await self._authority.rules_for(self._world(tenant), user, namespace)
+
+    async def explain(self, tenant: Tenant, attributes: Attributes) -> Explanation:
+        return await self._authority.explain(self._world(tenant), attributes)
+
+    def _world(self, tenant: Tenant) -> World:
+        return World(tenant.id, tenant.name, self._registry.lookup(tenant))

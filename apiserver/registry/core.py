@@ -3,7 +3,7 @@ and encoding objects."""
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field
 from typing import Any, Protocol, TypeVar
@@ -16,6 +16,9 @@ from admission.webhooks.client import WebhookClient
 from apiserver.audit.policy import COMPLETE, Level
 from apiserver.audit.recorder import Recorder, trail_of_server
 from apiserver.audit.trail import MANAGER, ON_BEHALF, Trail
+from apiserver.authorizers.chain import Authority
+from apiserver.authorizers.links import World
+from apiserver.authz import attributes as authz
 from apiserver.effort import spend
 from apiserver.errors import NotFound
 from apiserver.fieldmanager.manager import FieldManager
@@ -29,6 +32,15 @@ from apiserver.meta.names import random_uid
 from apiserver.meta.objects import Object
 from apiserver.registry.bounds import RequestBounds
 from apiserver.registry.conversion import Converter
+from apiserver.registry.followups import (
+    Follower,
+    Protect,
+    Recount,
+    Supply,
+    nobody_counts,
+    nobody_protects,
+)
+from apiserver.registry.noderelations import NodeRelations
 from apiserver.registry.offload import Asker, repeatable
 from apiserver.registry.scope import Scope, Tenant
 from apiserver.request import RequestInfo
@@ -87,28 +99,14 @@ class Hook(Protocol):
 
     async def before_write(
         self, registry: Registry, scope: Scope, obj: Object, old: Object | None, *, dry_run: bool
-    ) -> None: ...
+    ) -> str:
+        """The uid of an object without which a new one is not stored (Write.needs), "" for none:
+        the write is then begun again."""
 
     def claims(self, obj: Object) -> tuple[str, ...]:
         """What the object holds and no other object of the tenant may hold (Write.claims). A write
         that finds something claimed by another is begun again: before_write then sees that other
         one."""
-
-
-Supply = Callable[[Tenant, str], Awaitable[None]]
-"""Makes what a new namespace lacks: (tenant, the namespace's name)."""
-
-
-Follower = Callable[[Tenant, ObjectKey, Object], Awaitable[None]]
-"""Does what comes with a new object that claims something, before whoever created it is answered.
-Raises nothing."""
-
-Recount = Callable[[int, str], None]
-"""Counts the quotas of a namespace again, soon: (tenant, the namespace's name)."""
-
-
-def _nobody_counts(tenant: int, namespace: str) -> None:
-    """Where no controllers run."""
 
 
 @dataclass(slots=True)
@@ -118,7 +116,7 @@ class Registry:
     validation; webhooks: who calls them; supplies: by storage GroupResource and name, who makes
     what every namespace has and a new one may not have yet; followers: by storage
     GroupResource, who does what comes with a new object; audit: what is kept of requests and
-    writes; recount: who counts quotas."""
+    writes; recount: who counts quotas; protect_ranges: of ServiceCIDRs; authority: who may what."""
 
     store: Store
     watches: Watches
@@ -133,11 +131,15 @@ class Registry:
     supplies: dict[tuple[GroupResource, str], Supply] = field(default_factory=dict)
     followers: dict[GroupResource, Follower] = field(default_factory=dict)
     audit: Recorder = field(default_factory=Recorder)
-    recount: Recount = _nobody_counts
+    recount: Recount = nobody_counts
+    protect_ranges: Protect = nobody_protects
+    authority: Authority = field(default_factory=Authority)
     converter: Converter = field(init=False)
+    node_relations: NodeRelations = field(init=False)
 
     def __post_init__(self) -> None:
         self.converter = Converter(self.webhooks, self.index)
+        self.node_relations = NodeRelations(self.watches)
 
     def unasked(self) -> Registry:
         """The same, for writes that follow from a request that has passed admission and do not pass
@@ -220,16 +222,14 @@ class Registry:
         storage_version = resource.gvk(resource.storage_version)
         if obj.get("apiVersion") != storage_version.api_version:
             obj = resource.hooks.convert(obj, resource.storage_version)
-        metadata = {k: v for k, v in obj["metadata"].items() if k != "resourceVersion"}
-        ordered = {
+        metadata = obj["metadata"].copy()
+        metadata.pop("resourceVersion", None)
+        first = {
             "kind": resource.kind,
             "apiVersion": storage_version.api_version,
             "metadata": metadata,
         }
-        for name, value in obj.items():
-            if name not in ordered:
-                ordered[name] = value
-        return resource.dumps(ordered)
+        return resource.dumps({**first, **obj, **first})
 
     def claims(self, resource: Resource, obj: Object) -> tuple[str, ...]:
         hook = self.hooks.get(resource.storage)
@@ -251,11 +251,11 @@ class Registry:
         entry = cache.get(key) if cache is not None else None
         if entry is not None:
             return entry, False
-        return await self.store.get(scope.tenant.id, key), True
+        return await self.watches.latest_known(scope.tenant.id, key)
 
     def lookup(self, tenant: Tenant, asker: Asker | None = None) -> CacheLookup:
         """asker: for whom admission does what may take long."""
-        return CacheLookup(self, tenant, asker or Asker(tenant))
+        return CacheLookup(self, tenant, asker)
 
     def attributes(
         self,
@@ -285,15 +285,17 @@ class Registry:
         )
 
 
-_LOOK = 10
-"""Steps (`apiserver.effort`) for comparing one object's labels with a selector."""
+_LOOK = 10  # steps (`apiserver.effort`) for comparing one object's labels with a selector
 
 
 class CacheLookup:
     """admission.Lookup over the watch caches of one tenant."""
 
-    def __init__(self, registry: Registry, tenant: Tenant, asker: Asker) -> None:
+    def __init__(self, registry: Registry, tenant: Tenant, asker: Asker | None) -> None:
         self._registry, self._tenant, self._asker = registry, tenant, asker
+
+    async def decide(self, question: authz.Attributes) -> authz.Decision:
+        return await self._registry.authority.authorize(World(*self._tenant, self), question)
 
     async def get(
         self, resource: GroupResource, namespace: str, name: str, *, fresh: bool = False
@@ -307,13 +309,23 @@ class CacheLookup:
         record = record or await self._registry.late(self._tenant, key)
         return None if record is None else orjson.loads(record.json)
 
+    async def related(self, node: str, resource: GroupResource, namespace: str, name: str) -> bool:
+        known = self._registry.node_relations
+        return await known.related(self._tenant.id, node, resource, namespace, name)
+
     async def list(self, resource: GroupResource, namespace: str = "") -> Sequence[Object]:
-        cache = await self._cache(resource)
-        return await decoded(cache.select(namespace))
+        cache = self._registry.watches.peek(self._tenant.id, resource)
+        if cache is None:
+            cache = await self._cache(resource)
+        entries = cache.select(namespace)
+        return entries.shared if entries.is_decoded else await decoded(entries)
 
     async def settled(self, resource: GroupResource, seconds: float) -> Sequence[Object]:
-        cache = await self._cache(resource)
-        return await decoded(cache.settled(seconds))
+        cache = self._registry.watches.peek(self._tenant.id, resource)
+        if cache is None:
+            cache = await self._cache(resource)
+        entries = cache.settled(seconds)
+        return entries.shared if entries.is_decoded else await decoded(entries)
 
     async def first(
         self, resource: GroupResource, namespace: str, most: int
@@ -400,6 +412,8 @@ class CacheLookup:
         return object_type(schema)
 
     async def run(self, work: Callable[[], T]) -> T:
+        if self._asker is None:
+            self._asker = Asker(self._tenant)
         return await repeatable(self._asker, work)
 
     def _resource(self, to: Equivalent) -> Resource:

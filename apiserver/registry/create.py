@@ -21,7 +21,7 @@ from apiserver.registry.result import Stored
 from apiserver.registry.scope import Scope
 from apiserver.registry.targets import NEW
 from apiserver.registry.write import Request, Writing
-from apiserver.storage.errors import Claimed, KeyExists
+from apiserver.storage.errors import Claimed, KeyExists, NeedMissing
 
 ATTEMPTS = 8
 
@@ -71,9 +71,10 @@ async def _attempts(
         except AlreadyExists:
             if not generated or not attempts_left:
                 raise
-        except Claimed:
+        except (Claimed, NeedMissing):
             if not attempts_left:
                 raise Conflict(scope.resource.group_resource, metadata.get("name", "")) from None
+            await registry.watches.fresh(scope.tenant.id, scope.resource.storage)
     raise AssertionError("unreachable")
 
 
@@ -103,7 +104,8 @@ async def _store(w: Writing, given: object) -> Stored:
     if given:
         raise PlainError("resourceVersion should not be set on objects to be created")
     try:
-        return await write.commit(w, form, passing=(Claimed, KeyExists))
+        begun_again = (Claimed, NeedMissing) if w.needs else (Claimed,)
+        return await write.commit(w, form, passing=(KeyExists, *begun_again))
     except KeyExists:
         raise await _already_exists(w) from None
 

@@ -14,8 +14,9 @@ class DefinitionHook:
 
     async def before_write(
         self, registry: Registry, scope: Scope, obj: Object, old: Object | None, *, dry_run: bool
-    ) -> None:
+    ) -> str:
         """Nothing: who gets a name is decided by `apiserver.kinds.apiextensions.conditions`."""
+        return ""
 
     def claims(self, obj: Object) -> tuple[str, ...]:
         group = obj["spec"]["group"]

@@ -11,11 +11,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from apiserver.authorizers.links import World
 from apiserver.authz import rbac
-from apiserver.authz.attributes import Attributes, Decision
+from apiserver.authz.attributes import Attributes
 from apiserver.authz.escalation import check_binding, check_role
 from apiserver.meta.objects import Object
-from apiserver.registry.authorizer import RbacReader
 from apiserver.registry.core import Registry
 from apiserver.registry.offload import by_size
 from apiserver.registry.scope import Scope
@@ -33,11 +33,8 @@ async def check_grant(registry: Registry, scope: Scope, obj: Object, old: Object
     not hold, NotFound for a role that does not exist; returns at once for what grants nothing."""
     if scope.resource.group != rbac.GROUP:
         return
-    reader = RbacReader(registry.lookup(scope.tenant))
-
-    async def authorize(question: Attributes) -> Decision:
-        return await rbac.authorize(question, reader)
-
+    lookup = registry.lookup(scope.tenant)
+    reader = registry.authority.reader(World(*scope.tenant, lookup))
     request = Attributes(
         scope.user,
         "create" if old is None else "update",
@@ -51,4 +48,4 @@ async def check_grant(registry: Registry, scope: Scope, obj: Object, old: Object
     async def run(size: int, work: Callable[[], str]) -> str:
         return await by_size(scope.asker(size), work)
 
-    await _CHECKS[scope.resource.resource](request, obj, old, reader, authorize, run)
+    await _CHECKS[scope.resource.resource](request, obj, old, reader, lookup.decide, run)

@@ -151,6 +151,8 @@ def _change_errors(obj: Object, old: Object, path: FieldPath) -> FieldErrors:
                 path.child("generation"), metadata.get("generation", 0), "must not be decremented"
             )
         )
+    if [*map(metadata.get, _IMMUTABLE)] == [*map(before.get, _IMMUTABLE)]:
+        return errors
     for name in _IMMUTABLE:
         if metadata.get(name) != before.get(name):
             errors.append(invalid(path.child(name), metadata.get(name), "field is immutable"))

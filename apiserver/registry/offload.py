@@ -23,9 +23,11 @@ from typing import Any, Protocol, TypeVar
 
 from apiserver.effort import TakesLong, limited
 from apiserver.errors import ApiError, TimedOut, TooManyRequests
+from apiserver.meta.values import value
 from apiserver.registry.endable import EndableThread
 from apiserver.registry.turns import Full, Limits, Turns
 from apiserver.schema.types import Schema
+from apiserver.whose import is_shared
 
 log = logging.getLogger("polyplane.api")
 
@@ -37,6 +39,9 @@ LARGE_WITH_RULES = 4 * 1024
 ON_LOOP = 0.02
 """Seconds of processor time that validation may take on the loop before it is begun anew beside
 it."""
+
+ON_SHARED_LOOP = 0.002
+"""The same while other tenants have something to do on the loop."""
 
 LIMITS = Limits(places=2, share=1, waiting=64, waiting_bytes=32 * 1024 * 1024)
 """Of one process. Threads share the interpreter's lock with the loop: more of them would answer
@@ -74,7 +79,7 @@ class Meter:
     on_loop: float = 0.0
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Asker:
     """For whom one step is done. size: bytes of the text that it is about; gone: returns when the
     client has closed the connection. None: what the server does itself, which nobody's going ends,
@@ -98,16 +103,16 @@ async def by_size(asker: Asker, work: Callable[[], T], large: int = LARGE) -> T:
 async def repeatable(asker: Asker, work: Callable[[], T], large: int = LARGE) -> T:
     """As `by_size`, for work that what a tenant wrote may make long however small the object is:
     rules, patterns, their compilation. On the loop it is broken off when the request's steps have
-    had ON_LOOP seconds there, and begun anew, so it must have no effect before its end that hurts
-    when it comes twice."""
-    left = ON_LOOP - asker.meter.on_loop
+    had ON_LOOP seconds there (ON_SHARED_LOOP), and begun anew, so it must have no effect before its
+    end that hurts when it comes twice."""
+    left = (ON_SHARED_LOOP if is_shared() else ON_LOOP) - asker.meter.on_loop
     if asker.size < large and left > 0:
-        began = thread_time()
+        account = limited(left)
         try:
-            with suppress(TakesLong), limited(left):
+            with suppress(TakesLong), account:
                 return work()
         finally:
-            asker.meter.on_loop += thread_time() - began
+            asker.meter.on_loop += thread_time() - (account.until - left)
     return await beside(asker, work)
 
 

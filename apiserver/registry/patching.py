@@ -52,7 +52,11 @@ async def patch(
     authorize_create: Callable[[], Awaitable[None]],
 ) -> Stored:
     request = Request(
-        patch.manager, patch.options.dry_run, authorize_create, patch.options.as_object()
+        patch.manager,
+        patch.options.dry_run,
+        authorize_create,
+        patch.options.as_object(),
+        verb="patch",
     )
     return await update(registry, scope, change_of(scope, patch), request)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from typing import Any, NamedTuple
 
@@ -16,6 +16,7 @@ from apiserver.kinds.base import WriteContext
 from apiserver.kinds.served import Resource, ServedVersion
 from apiserver.meta.gvk import GroupKind, GroupVersionKind
 from apiserver.meta.objects import Object, ReadOnlyObject
+from apiserver.meta.values import value
 from apiserver.registry.offload import Asker, Meter
 from apiserver.schema.decode_errors import Empty
 from apiserver.schema.types import Schema
@@ -48,7 +49,7 @@ def _deadline() -> float:
     return time.monotonic() + MOST_SECONDS
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Scope:
     """namespace, name: "" where the URL has none. gone: as in `apiserver.registry.offload.Asker`.
 

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
+from types import TracebackType
 
 from apiserver.errors import (
     AlreadyExists,
@@ -81,42 +80,64 @@ def over_budget(
     )
 
 
-@contextmanager
-def storage_errors(
-    scope: Scope,
-    name: str = "",
-    requested: int = 0,
-    *,
-    passing: tuple[type[errors.StorageError], ...] = (),
-) -> Iterator[None]:
-    """name: the object concerned; requested: the resourceVersion that was asked for; passing:
-    errors that the caller deals with itself."""
+class storage_errors:
+    """Around what may raise them. name: the object concerned; requested: the resourceVersion that
+    was asked for; passing: errors that the caller deals with itself."""
+
+    __slots__ = ("_name", "_passing", "_requested", "_scope")
+
+    def __init__(
+        self,
+        scope: Scope,
+        name: str = "",
+        requested: int = 0,
+        *,
+        passing: tuple[type[errors.StorageError], ...] = (),
+    ) -> None:
+        self._scope, self._name, self._requested = scope, name, requested
+        self._passing = passing
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if isinstance(error, errors.StorageError) and not isinstance(error, self._passing):
+            answer = _answer(error, self._scope, self._name, self._requested)
+            if answer is not None:
+                raise answer from None
+
+
+def _answer(error: errors.StorageError, scope: Scope, name: str, requested: int) -> ApiError | None:
+    """None for what is a bug of the server."""
     resource = scope.resource.group_resource
-    try:
-        yield
-    except passing:
-        raise
-    except errors.KeyExists:
-        raise AlreadyExists(resource, name) from None
-    except errors.KeyMissing:
-        raise NotFound(resource, name) from None
-    except errors.NeedMissing:
-        raise Outdated(
-            resource, name, "create not allowed while custom resource definition is terminating"
-        ) from None
-    except (errors.Stale, errors.Claimed):
-        raise Conflict(resource, name) from None
-    except errors.TooLarge as e:
-        raise too_large(requested, e.current) from None
-    except errors.Compacted as e:
-        raise Expired(
-            f"The provided resource version is too old: {requested} ({e.floor})"
-        ) from None
-    except BUDGET as e:
-        raise over_budget(e, resource, name, f"tenant {scope.tenant.name}") from None
-    except errors.InvalidText:
-        raise BadRequest(
-            "a string in the object contains a NUL character, which cannot be stored"
-        ) from None
-    except (errors.Unavailable, errors.TenantGone) as e:
-        raise unavailable(e) from None
+    match error:
+        case errors.KeyExists():
+            return AlreadyExists(resource, name)
+        case errors.KeyMissing():
+            return NotFound(resource, name)
+        case errors.NeedMissing():
+            return Outdated(
+                resource,
+                name,
+                "create not allowed while custom resource definition is terminating",
+            )
+        case errors.Stale() | errors.Claimed():
+            return Conflict(resource, name)
+        case errors.TooLarge():
+            return too_large(requested, error.current)
+        case errors.Compacted():
+            return Expired(f"The provided resource version is too old: {requested} ({error.floor})")
+        case errors.QuotaExceeded() | errors.RateExceeded() | errors.ObjectTooLarge():
+            return over_budget(error, resource, name, f"tenant {scope.tenant.name}")
+        case errors.InvalidText():
+            return BadRequest(
+                "a string in the object contains a NUL character, which cannot be stored"
+            )
+        case errors.Unavailable() | errors.TenantGone():
+            return unavailable(error)
+    return None

@@ -1,8 +1,8 @@
 """Turns: whose work is next, when tenants share a few places to work at.
 
-Tenants take turns, not jobs: a tenant that asks for a hundred things waits for itself. A tenant
-gets fewer places than there are, so that one is free, or becomes free after a turn, whatever any
-one tenant asks for. What waits is bounded for each tenant, in number and bytes.
+Tenants take turns, not jobs: a tenant that asks for a hundred things waits for itself. Where a
+tenant's share is smaller than the number of places (`Limits`), no tenant alone can hold all of
+them. What waits is bounded for each tenant, in number and bytes.
 Pure bookkeeping: no threads, no clock, no loop.
 """
 

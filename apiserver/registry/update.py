@@ -8,13 +8,12 @@ from there (k8s.io/apiserver ``storage/etcd3`` GuaranteedUpdate).
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import orjson
 
 from apiserver.errors import ApiError, Conflict, NotFound
 from apiserver.fieldmanager.managed import keep_times
 from apiserver.meta.objects import Object, ReadOnlyObject
+from apiserver.meta.values import value
 from apiserver.registry import preconditions, write
 from apiserver.registry.changes import Change
 from apiserver.registry.core import Registry, State, write_of
@@ -40,7 +39,7 @@ async def update(registry: Registry, scope: Scope, change: Change, request: Requ
     return await loop.run()
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class _Update:
     """One update, however many attempts it takes."""
 
@@ -71,6 +70,7 @@ class _Update:
                 claims_lost += 1
                 if claims_lost == CLAIM_ATTEMPTS:
                     raise Conflict(self.scope.resource.group_resource, self.scope.name) from None
+                await registry.watches.fresh(tenant, self.scope.resource.storage)
             latest = await registry.store.get(tenant, self.key)
             if outcome is not None and _same_version(latest, state):
                 return _settled(outcome)
@@ -104,9 +104,10 @@ class _Update:
 
     async def _store(self, w: Writing, old: Object, state: State) -> tuple[Stored, bool]:
         registry, resource = self.registry, self.scope.resource
-        if await by_size(
+        same = await by_size(
             w.asker, lambda: _same(w.new, old) and is_current(registry, resource, state)
-        ):
+        )
+        if same and not await self._completes(state):
             w.new["metadata"] = resource.ordered_metadata(w.new["metadata"])
             return Stored.of_object(w.new), False
         form = await write.encode(w)
@@ -114,6 +115,14 @@ class _Update:
             return Stored.of_object(form.shown), False
         passing = (Stale, KeyMissing, Claimed)
         return await write.commit(w, form, state.resource_version, passing=passing), True
+
+    async def _completes(self, state: State) -> bool:
+        """Whether an update that changes nothing is to be stored all the same: the first one of an
+        object of some kinds (`completed_by_update` in `apiserver.kinds.base`)."""
+        if not self.scope.resource.hooks.completed_by_update:
+            return False
+        tenant = self.scope.tenant.id
+        return await self.registry.store.is_first(tenant, state.resource_version)
 
     async def _create(self) -> Stored:
         scope, change, request = self.scope, self.change, self.request

@@ -13,9 +13,9 @@ k8s.io/apiserver ``registry/generic/registry/store.go``, ``registry/rest/{create
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Awaitable, Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from types import TracebackType
 
 from admission.attributes import Attributes
 from apiserver.errors import Invalid
@@ -25,7 +25,9 @@ from apiserver.kinds.base import WriteContext
 from apiserver.kinds.declarative.run import Gates, Subject
 from apiserver.kinds.declarative.run import validate as validate_declared
 from apiserver.meta.objects import Object
+from apiserver.meta.values import value
 from apiserver.registry import mutation
+from apiserver.registry.claimstatus import permission_errors
 from apiserver.registry.core import Registry, write_of
 from apiserver.registry.offload import Asker, by_size, large_to_validate, repeatable
 from apiserver.registry.options import options_of
@@ -38,16 +40,17 @@ from apiserver.schema.empties import in_template_metadata, with_empties
 from apiserver.storage.errors import StorageError
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Request:
     """What is asked of a write beside the object. manager: the field manager; authorize_create: to
     be awaited before a write of an absent object creates it, raises Forbidden; options: as the
-    client sent them (`WriteOptions.as_object`)."""
+    client sent them (`WriteOptions.as_object`); verb: of a change, "update" or "patch"."""
 
     manager: str
     dry_run: bool = False
     authorize_create: Callable[[], Awaitable[None]] | None = None
     options: Object = field(default_factory=dict)
+    verb: str = "update"
 
 
 @dataclass(slots=True)
@@ -65,6 +68,7 @@ class Writing:
     asker: Asker
     attributes: Attributes
     context: WriteContext
+    needs: str = ""
 
 
 def begin(
@@ -124,17 +128,21 @@ async def prepare(w: Writing) -> None:
     await by_size(w.asker, lambda: w.target.prepare(w.scope, w.new, w.old, w.context))
     hook = w.registry.hooks.get(w.scope.resource.storage) if w.target.writes_object else None
     if hook is not None:
-        await hook.before_write(w.registry, w.scope, w.new, w.old, dry_run=w.request.dry_run)
+        w.needs = await hook.before_write(
+            w.registry, w.scope, w.new, w.old, dry_run=w.request.dry_run
+        )
 
 
 async def validate(w: Writing) -> None:
     """All validation, the warnings, and the canonical form. Raises Invalid."""
-    await repeatable(w.asker, lambda: _validate(w), large_to_validate(w.scope.served.schema))
+    may_not = await permission_errors(w.registry, w.scope, w.request.verb, w.new, w.old)
+    large = large_to_validate(w.scope.served.schema)
+    await repeatable(w.asker, lambda: _validate(w, may_not), large)
 
 
-def _validate(w: Writing) -> None:
+def _validate(w: Writing, may_not: FieldErrors) -> None:
     kind, new, empties = w.scope.resource.hooks, w.new, w.scope.empties
-    errors = _errors(w, new)
+    errors = may_not + _errors(w, new)
     if empties and (errors or any(map(in_template_metadata, empties))):
         shown = _errors(w, with_empties(new, empties))
         errors = _reworded(errors, shown) if errors else shown
@@ -177,16 +185,27 @@ async def admit(w: Writing) -> None:
     await w.registry.chain.validate(w.attributes, w.registry.lookup(w.scope.tenant, w.asker))
 
 
-@contextmanager
-def charged(w: Writing) -> Iterator[None]:
+class charged:
     """Around all that follows once quotas may have been charged for the write. One that comes to
     nothing, or whose client went away, has them counted again: perhaps it is stored after all."""
-    try:
-        yield
-    except BaseException:
-        if w.attributes.charged:
+
+    __slots__ = ("_writing",)
+
+    def __init__(self, w: Writing) -> None:
+        self._writing = w
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        w = self._writing
+        if error is not None and w.attributes.charged:
             w.registry.recount(w.scope.tenant.id, w.scope.namespace)
-        raise
 
 
 async def settle(w: Writing) -> None:
@@ -214,7 +233,9 @@ async def commit(
     scope, obj = w.scope, w.new
     resource = scope.resource
     key = scope.key(obj["metadata"]["name"])
-    operation, needs = ("update", "") if w.target is not NEW else ("create", resource.definition)
+    operation, needs = (
+        ("update", "") if w.target is not NEW else ("create", w.needs or resource.definition)
+    )
     claims = w.registry.claims(resource, obj)
     write = write_of(operation, key, obj, form.data, expected, claims, needs)
     with storage_errors(scope, key.name, passing=passing):

@@ -138,7 +138,7 @@ class _Struct:
             exact, decode_member, drops, holder = declared
             if type(member) is not exact:
                 member = decode_member(member, run, (path, name, holder))
-            if drops is not None and drops(member):
+            if drops is not None and (not member if drops is _falsy else drops(member)):
                 run.drop(path, name, member)
                 continue
             out[name] = member

@@ -33,14 +33,30 @@ WHERE a.tenant_id = %(tenant)s AND a.api_group = 'networking.k8s.io' AND a.resou
     )
 LIMIT {_MOST}
 """  # noqa: S608
-_OF = """
-SELECT name FROM objects
-WHERE tenant_id = %(tenant)s AND api_group = 'networking.k8s.io' AND resource = 'ipaddresses'
-    AND data #>> '{spec,parentRef,resource}' = 'services'
-    AND data #>> '{spec,parentRef,namespace}' = %(namespace)s
-    AND data #>> '{spec,parentRef,name}' = %(name)s
-LIMIT 100
+_ONLY_IN = """
+SELECT 1 FROM objects s CROSS JOIN LATERAL unnest(s.claims) AS claim
+WHERE s.tenant_id = %(tenant)s AND s.api_group = '' AND s.resource = 'services'
+    AND split_part(claim, '/', 2) = 'service-ip'
+    AND split_part(claim, '/', 3)::inet <<= ANY (%(own)s::inet[])
+    AND NOT split_part(claim, '/', 3)::inet <<= ANY (%(others)s::inet[])
+LIMIT 1
 """
+_BEFORE = """
+WITH RECURSIVE past AS (
+    SELECT e.data, e.key_previous, 0 AS back FROM objects o
+    JOIN events e ON e.tenant_id = o.tenant_id AND e.resource_version = o.resource_version
+    WHERE o.tenant_id = %(tenant)s AND o.api_group = '' AND o.resource = 'services'
+        AND o.namespace = %(namespace)s AND o.name = %(name)s
+    UNION ALL
+    SELECT e.data, e.key_previous, past.back + 1 FROM past
+    JOIN events e ON e.tenant_id = %(tenant)s AND e.resource_version = past.key_previous
+    WHERE past.key_previous > 0 AND past.back < %(most)s
+)
+SELECT DISTINCT json_array_elements_text(data #> '{spec,clusterIPs}') FROM past
+WHERE json_typeof(data #> '{spec,clusterIPs}') = 'array'
+"""
+_BACK = 8
+"""Versions of a Service that are looked at."""
 
 
 class Addresses:
@@ -57,10 +73,16 @@ class Addresses:
         """IPAddresses of the allocator whose Service does not hold them; a thousand."""
         return [row[0] for row in await self._rows(_STALE, {"tenant": tenant})]
 
-    async def of(self, tenant: int, namespace: str, name: str) -> Sequence[str]:
-        """IPAddresses that name this Service. Looks at all of the tenant's."""
-        place = {"tenant": tenant, "namespace": namespace, "name": name}
-        return [row[0] for row in await self._rows(_OF, place)]
+    async def only_in(self, tenant: int, own: Sequence[str], others: Sequence[str]) -> bool:
+        """Whether a Service holds an address of the ranges ``own`` that is in none of
+        ``others``."""
+        ranges = {"tenant": tenant, "own": list(own), "others": list(others)}
+        return bool(await self._rows(_ONLY_IN, ranges))
+
+    async def before(self, tenant: int, namespace: str, name: str) -> Sequence[str]:
+        """Addresses that the last versions of a Service had, by the log."""
+        place = {"tenant": tenant, "namespace": namespace, "name": name, "most": _BACK}
+        return [row[0] for row in await self._rows(_BEFORE, place)]
 
     async def _rows(self, statement: str, parameters: dict[str, Any]) -> Sequence[tuple[Any, ...]]:
         async def query(connection: Connection) -> Sequence[tuple[Any, ...]]:

@@ -24,6 +24,7 @@ from apiserver.storage.interface import Entry
 from apiserver.storage.leases import Candidate
 from apiserver.storage.pool import Connection, Database
 from apiserver.storage.visibility import everywhere
+from apiserver.whose import shared_task
 
 log = logging.getLogger("polyplane.audit")
 
@@ -127,7 +128,7 @@ class AuditLog:
         if self._fills_a_batch():
             self._full.set()
         if self._task is None:
-            self._task = asyncio.create_task(self._write_soon())
+            self._task = shared_task(self._write_soon())
 
     def _takes(self, row: Row) -> bool:
         """What nobody has authenticated for is not the tenant's that it names, and bounded for all

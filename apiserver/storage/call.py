@@ -22,6 +22,7 @@ _TEXT, _TEXT_ARRAY, _INT8, _INT8_ARRAY, _BOOL, _BOOL_ARRAY = 25, 1009, 20, 1016,
 _TIMESTAMPTZ, _TIMESTAMPTZ_ARRAY = 1184, 1185
 _EPOCH = 946_684_800
 """PostgreSQL's times begin with the year 2000."""
+_length = struct.Struct("!I").pack
 _NULL = b"\xff\xff\xff\xff"
 _TRUE, _FALSE = b"\0\0\0\x01\x01", b"\0\0\0\x01\x00"
 
@@ -39,13 +40,8 @@ def _bigint(value: int) -> bytes:
 
 def _texts(values: Sequence[bytes | None]) -> bytes:
     """From UTF-8 values; None is NULL."""
-    parts = [struct.pack("!IIIII", 1, 1, _TEXT, len(values), 1)]
-    for value in values:
-        if value is None:
-            parts.append(_NULL)
-        else:
-            parts += (len(value).to_bytes(4, "big"), value)
-    return b"".join(parts)
+    head = struct.pack("!IIIII", 1, 1, _TEXT, len(values), 1)
+    return head + b"".join([_NULL if v is None else _length(len(v)) + v for v in values])
 
 
 def _bigints(values: Sequence[int | None], of: int = _INT8) -> bytes:

@@ -13,6 +13,7 @@ from apiserver.storage.call import BIGINTS, function
 from apiserver.storage.errors import StorageError, TenantGone
 from apiserver.storage.interface import Head
 from apiserver.storage.pool import Database
+from apiserver.whose import shared_task, turns_pass
 
 _HEADS = function("pp_heads", "tenant_id, head, floor", BIGINTS)
 
@@ -28,7 +29,7 @@ class Heads:
         future: asyncio.Future[Head] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(tenant, []).append(future)
         if self._task is None:
-            self._task = asyncio.create_task(self._run())
+            self._task = shared_task(self._run())
         return await future
 
     async def of_all(self, tenants: list[int]) -> dict[int, Head]:
@@ -40,6 +41,7 @@ class Heads:
     async def _run(self) -> None:
         try:
             while self._waiting:
+                await turns_pass()
                 asked, self._waiting = self._waiting, {}
                 await self._answer(asked)
         finally:

@@ -12,9 +12,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Literal, NamedTuple, Protocol
 
 from apiserver.meta.gvk import GroupResource
+from apiserver.meta.values import value
+
+if TYPE_CHECKING:
+    from apiserver.storage.history import History
 
 
 class ObjectKey(NamedTuple):
@@ -27,7 +31,7 @@ class ObjectKey(NamedTuple):
 
     @property
     def group_resource(self) -> GroupResource:
-        return GroupResource(self.group, self.resource)
+        return tuple.__new__(GroupResource, self[:2])
 
 
 def key_order(namespace: str, name: str) -> tuple[str, str]:
@@ -64,7 +68,7 @@ def stored_api_version(json: bytes) -> str:
     return json[at : json.index(b'"', at)].decode()
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Record:
     """One object at one resourceVersion; ``data`` without that version."""
 
@@ -92,7 +96,7 @@ class Entry(NamedTuple):
 EventType = Literal["ADDED", "MODIFIED", "DELETED"]
 
 
-@dataclass(frozen=True, slots=True)
+@value(frozen=True, slots=True)
 class Event:
     """One entry of the log. previous: the tenant's resourceVersion before this one: the chain.
     key_previous: resourceVersion of the key's event before this one, 0 for ADDED. A DELETED event
@@ -165,6 +169,10 @@ Listener = Callable[[int, int], None]
 
 
 class Reader(Protocol):
+    @property
+    def history(self) -> History:
+        """The log looked at backwards."""
+
     async def head(self, tenant: int) -> int:
         """The tenant's last committed resourceVersion, not older than the call. Readers that wait
         at one moment share one query."""
@@ -180,6 +188,9 @@ class Reader(Protocol):
 
     async def records(self, tenant: int, uids: Sequence[str]) -> Sequence[Record]:
         """The current state of those objects that are there, from the database, in no order."""
+
+    async def is_first(self, tenant: int, resource_version: int) -> bool:
+        """Whether an object was created at that version, which is its present one."""
 
     async def list(
         self,

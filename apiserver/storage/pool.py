@@ -12,7 +12,7 @@ import asyncio
 import logging
 import random
 import time
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
@@ -22,11 +22,14 @@ from psycopg.pq import Format
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from apiserver.storage.errors import StorageError, Unavailable
+from apiserver.storage.places import Places
 from apiserver.storage.visibility import everywhere, within
+from apiserver.whose import NOBODY, WHOSE, for_nobody, takes_turn
 
 log = logging.getLogger("polyplane.storage")
 
-Connection = psycopg.AsyncConnection[tuple[Any, ...]]
+Row = tuple[Any, ...]
+Connection = psycopg.AsyncConnection[Row]
 T = TypeVar("T")
 
 _LIVENESS: dict[str, Any] = {
@@ -65,6 +68,7 @@ class Database:
         self.size = size
         self.patience = patience
         self._tested = 0.0
+        self._places = Places(max(size // 2, 1))
         self._pool: AsyncConnectionPool[Connection] = AsyncConnectionPool(
             conninfo,
             min_size=1,
@@ -102,12 +106,27 @@ class Database:
     @asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:
         """One connection in autocommit. Raises psycopg's errors: use `read`, or translate."""
-        async with self._pool.connection() as connection:
+        async with for_nobody(), self._pool.connection() as connection:
             yield connection
 
     async def use(self, work: Callable[[Connection], Awaitable[T]]) -> T:
         """``work`` with one connection, on which it leaves no transaction open. As `connection`,
-        for what is done for each request."""
+        for what is done for each request: a tenant may have half of the connections at a time, and
+        who has one waits for no turn on the loop, because others wait for the connection."""
+        whose = WHOSE.get()
+        if whose == NOBODY:
+            return await self._use(work)
+        await self._places.take(whose)
+        WHOSE.set(NOBODY)
+        try:
+            result = await self._use(work)
+        finally:
+            WHOSE.set(whose)
+            self._places.give_back(whose)
+        await takes_turn()
+        return result
+
+    async def _use(self, work: Callable[[Connection], Awaitable[T]]) -> T:
         connection = await self._pool.getconn()
         try:
             return await work(connection)
@@ -173,6 +192,15 @@ class Database:
             application_name="polyplane-hints",
             **_LIVENESS,
         )
+
+
+async def query(
+    connection: Connection, statement: str, parameters: dict[str, Any]
+) -> Sequence[Row]:
+    """All rows, in PostgreSQL's binary format."""
+    cursor = connection.cursor(binary=True)
+    await cursor.execute(statement, parameters)
+    return await cursor.fetchall()
 
 
 def is_connection_loss(error: psycopg.Error) -> bool:

@@ -13,14 +13,13 @@ from apiserver.meta.gvk import GroupResource
 from apiserver.storage import statements
 from apiserver.storage.errors import ChainBroken, Compacted, TenantGone, TooLarge
 from apiserver.storage.heads import Heads
+from apiserver.storage.history import History
 from apiserver.storage.interface import Event, EventPage, EventType, Head, ObjectKey, Page, Record
-from apiserver.storage.pool import Connection, Database, translate
+from apiserver.storage.pool import Connection, Database, Row, query, translate
 from apiserver.storage.transform import Identity, Transformer
 from apiserver.storage.visibility import see
 
 _TYPES: dict[str, EventType] = {"A": "ADDED", "M": "MODIFIED", "D": "DELETED"}
-
-Row = tuple[Any, ...]
 
 
 def _text(name: str) -> str:
@@ -29,20 +28,13 @@ def _text(name: str) -> str:
     return name.replace("\x00", "\ufffd").encode("utf-8", "replace").decode()
 
 
-async def _query(
-    connection: Connection, statement: str, parameters: dict[str, Any]
-) -> Sequence[Row]:
-    cursor = connection.cursor(binary=True)
-    await cursor.execute(statement, parameters)
-    return await cursor.fetchall()
-
-
 class PostgresReader:
     """interface.Reader over a Database."""
 
     def __init__(self, database: Database, transformer: Transformer | None = None) -> None:
         self.database = database
         self.transformer = transformer or Identity()
+        self.history = History(database, self.transformer)
         self._heads = Heads(database)
         self._snapshots = asyncio.Semaphore(
             max(database.size // 2, 1)
@@ -70,9 +62,16 @@ class PostgresReader:
     async def records(self, tenant: int, uids: Sequence[str]) -> Sequence[Record]:
         parameters = {"tenant": tenant, "uids": list(uids)}
         rows = await self.database.read_within(
-            tenant, lambda connection: _query(connection, statements.BY_UID, parameters)
+            tenant, lambda connection: query(connection, statements.BY_UID, parameters)
         )
         return [self._record(tenant, ObjectKey(*row[:4]), *row[4:]) for row in rows]
+
+    async def is_first(self, tenant: int, resource_version: int) -> bool:
+        parameters = {"tenant": tenant, "version": resource_version}
+        rows = await self.database.read_within(
+            tenant, lambda connection: query(connection, statements.TYPE_AT, parameters)
+        )
+        return bool(rows) and rows[0][0] == "A"
 
     async def list(
         self,
@@ -96,7 +95,7 @@ class PostgresReader:
         if after is not None:
             parameters |= {"after_namespace": _text(after[0]), "after_name": _text(after[1])}
         rows = await self.database.read_within(
-            tenant, lambda connection: _query(connection, statement, parameters)
+            tenant, lambda connection: query(connection, statement, parameters)
         )
         if not rows:
             raise TenantGone(f"tenant {tenant} is gone")
@@ -172,12 +171,12 @@ class PostgresReader:
     async def counts(self, tenant: int | None = None) -> Mapping[GroupResource, int]:
         if tenant is None:
             rows = await self.database.read_everywhere(
-                lambda connection: _query(connection, statements.COUNTS, {})
+                lambda connection: query(connection, statements.COUNTS, {})
             )
         else:
             of = {"tenant": tenant}
             rows = await self.database.read_within(
-                tenant, lambda connection: _query(connection, statements.COUNTS_OF_TENANT, of)
+                tenant, lambda connection: query(connection, statements.COUNTS_OF_TENANT, of)
             )
         return {GroupResource(group, resource): count for group, resource, count in rows}
 

@@ -28,6 +28,7 @@ EVENTS = function(
     BOOLEAN,  # with_old
 )
 
+TYPE_AT = "SELECT type FROM events WHERE tenant_id = %(tenant)s AND resource_version = %(version)s"
 BY_UID = """
 SELECT o.api_group, o.resource, o.namespace, o.name, o.uid::text, o.resource_version, e.data
 FROM objects o

@@ -8,13 +8,14 @@ itself below the new one's floor (410).
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import timedelta
 from typing import NamedTuple
 
 from django.db import connections
 
 from apiserver.storage.models import TenantHead
-from apiserver.storage.visibility import django_within
+from apiserver.storage.visibility import django_everywhere, django_within
 
 _BUMP = 1_000_000  # more versions than one backup's age plausibly saw
 
@@ -23,6 +24,27 @@ def create(tenant_id: int, *, using: str = "default") -> None:
     """Makes the sequence and the head; harmless when they are there."""
     with django_within(tenant_id, using), connections[using].cursor() as cursor:
         cursor.execute("SELECT pp_create_tenant(%s)", [tenant_id])
+
+
+def create_many(tenant_ids: Sequence[int], *, using: str = "default") -> None:
+    """`create` of each, in the caller's transaction."""
+    with django_everywhere(using), connections[using].cursor() as cursor:
+        cursor.execute("SELECT pp_create_tenant(t) FROM unnest(%s::bigint[]) t", [list(tenant_ids)])
+
+
+def drop_some(tenant_id: int, most: int, *, using: str = "default") -> bool:
+    """Removes up to ``most`` objects and events of a tenant that is to go; whether any were
+    there."""
+    with django_within(tenant_id, using), connections[using].cursor() as cursor:
+        for table in ("objects", "events"):
+            cursor.execute(
+                f"DELETE FROM {table} WHERE ctid = ANY(ARRAY("  # noqa: S608  constant names
+                f"SELECT ctid FROM {table} WHERE tenant_id = %s LIMIT %s))",
+                [tenant_id, most],
+            )
+            if cursor.rowcount:
+                return True
+    return False
 
 
 def drop(tenant_id: int, *, using: str = "default") -> None:
@@ -34,12 +56,23 @@ def drop(tenant_id: int, *, using: str = "default") -> None:
         cursor.execute("SELECT pp_drop_tenant(%s)", [tenant_id])
 
 
+def drop_many(tenant_ids: Sequence[int], *, using: str = "default") -> None:
+    """`drop` of each, in the caller's transaction."""
+    with django_everywhere(using), connections[using].cursor() as cursor:
+        cursor.execute("SET LOCAL statement_timeout = 0")
+        cursor.execute("SELECT pp_drop_tenant(t) FROM unnest(%s::bigint[]) t", [list(tenant_ids)])
+
+
 def bump(tenant_id: int, *, above: int = 0, using: str = "default") -> int:
     """After a restore or promotion: moves head and floor far up (and above ``above``), so that
     whoever saw a version that is lost gets 410 and never a silent rewind. Returns the new head."""
     with django_within(tenant_id, using), connections[using].cursor() as cursor:
         cursor.execute("SELECT pp_bump_tenant(%s, %s, %s)", [tenant_id, above, _BUMP])
         return int(cursor.fetchone()[0])
+
+
+MOST_ROWS = 5_000
+"""Rows that one transaction of a deletion takes."""
 
 
 class Limits(NamedTuple):

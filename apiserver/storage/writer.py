@@ -30,6 +30,7 @@ from apiserver.storage.interface import Event, Observer, Write
 from apiserver.storage.pool import Connection, Database, is_connection_loss, translate
 from apiserver.storage.resolve import find_committed
 from apiserver.storage.transform import Transformer
+from apiserver.whose import takes_turn
 
 log = logging.getLogger("polyplane.storage")
 
@@ -71,6 +72,7 @@ class Writer:
     async def _drain(self, tenant: int, queue: deque[_Pending]) -> None:
         try:
             while queue:
+                await takes_turn()  # behind the tenant's other steps, whose writes it takes along
                 batch = _take(queue)
                 if not batch:
                     break

@@ -48,6 +48,11 @@ class Entries(tuple[Entry, ...]):
         """All objects (`Entry.shared`), for those who look at them again and again."""
         return tuple(entry.shared for entry in self)
 
+    @property
+    def is_decoded(self) -> bool:
+        """Whether ``shared`` costs nothing."""
+        return "shared" in self.__dict__
+
     @once
     def largest(self) -> int:
         return max(map(len, map(_json, self)), default=0)
@@ -56,14 +61,13 @@ class Entries(tuple[Entry, ...]):
 async def decoded(entries: Entries) -> Sequence[dict[str, Any]]:
     """`Entries.shared`; what was never decoded is so a few at a time, because a tenant may have
     very many."""
-    if "shared" not in entries.__dict__:
-        count = 0
-        for entry in entries:
-            count += not entry.is_decoded
-            entry.shared  # noqa: B018  it is kept
-            if count == DECODED:
-                count = 0
-                await asyncio.sleep(0)
+    count = 0
+    for entry in entries:
+        count += not entry.is_decoded
+        entry.shared  # noqa: B018  it is kept
+        if count == DECODED:
+            count = 0
+            await asyncio.sleep(0)
     return entries.shared
 
 
@@ -75,6 +79,8 @@ class Cache:
         self._index = index
         self._clock = clock
         self._loaded = 0
+        self.size = 0
+        """Bytes of all objects."""
         self._keys: list[tuple[str, str]] = []
         self._entries: list[Entry] = []
         self._by_key: dict[tuple[str, str], Entry] = {}
@@ -157,6 +163,7 @@ class Cache:
             self._keys.append(order)
             self._entries.append(entry)
             self._by_key[order] = entry
+            self.size += len(entry.json)
 
     def loaded(self, resource_version: int) -> None:
         self._loaded = self._window_after = resource_version
@@ -170,7 +177,8 @@ class Cache:
         order = self._order(new.namespace, new.name)
         old = self._by_key.get(order)
         at = bisect_left(self._keys, order)
-        deleted = event.type == "DELETED"
+        deleted, size = event.type == "DELETED", len(new.json)
+        self.size += (0 if deleted else size) - (0 if old is None else len(old.json))
         if deleted:
             if old is not None:
                 del self._keys[at], self._entries[at], self._by_key[order]
@@ -185,7 +193,7 @@ class Cache:
         self._selected.pop(new.namespace, None)
         change = Change(old, new, deleted)
         self._window.append(change)
-        self._window_bytes += len(new.json)
+        self._window_bytes += size
         if len(self._window) > 2 * WINDOW_CHANGES or self._window_bytes > WINDOW_BYTES:
             self._shrink()
         return change

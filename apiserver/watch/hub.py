@@ -58,6 +58,8 @@ class Hub:
         subscription.joined(leave)
 
     def send(self, change: Change) -> None:
+        if not self._places:
+            return
         namespace, name = change.new.namespace, change.new.name
         version = change.resource_version
         for place in dict.fromkeys((("", ""), (namespace, ""), ("", name), (namespace, name))):

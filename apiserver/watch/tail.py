@@ -32,6 +32,7 @@ from apiserver.watch.cache import Cache
 from apiserver.watch.entry import Index
 from apiserver.watch.errors import WatchClosed
 from apiserver.watch.hub import Hub
+from apiserver.watch.recent import Recent
 from apiserver.watch.turnover import Turnover
 
 log = logging.getLogger("polyplane.watch")
@@ -57,10 +58,17 @@ class Tail:
     starts a new one. unheard: a version that requests have waited for in vain."""
 
     def __init__(
-        self, store: Store, tenant: int, position: int, index: Index, turnover: Turnover
+        self,
+        store: Store,
+        tenant: int,
+        position: int,
+        index: Index,
+        turnover: Turnover,
+        recent: Recent,
     ) -> None:
         self.tenant = tenant
         self.turnover = turnover
+        self._recent = recent
         self.position = position
         self.unheard = 0
         self.closed = False
@@ -217,6 +225,7 @@ class Tail:
     async def _catch_up(self) -> None:
         while not self.closed:
             page = await self._store.events(self.tenant, self.position, limit=PAGE)
+            self._recent.follow(self.tenant, page.events)
             self._apply(page.events)
             if page.through > self.position:
                 beyond = [

@@ -14,11 +14,12 @@ from collections.abc import AsyncIterator, Callable, Hashable, Iterable, Sequenc
 
 from apiserver.meta.gvk import GroupResource
 from apiserver.storage.errors import StorageError, TenantGone, TooLarge, Unavailable
-from apiserver.storage.interface import Event, Record, Store
+from apiserver.storage.interface import Event, ObjectKey, Record, Store
 from apiserver.watch.board import Board, last_deciding
 from apiserver.watch.cache import Cache
 from apiserver.watch.entry import Change, Entry, Index, Predicate
 from apiserver.watch.errors import WatchClosed
+from apiserver.watch.recent import Recent
 from apiserver.watch.subscription import BATCH_BYTES, Subscription, initial_state, replay
 from apiserver.watch.tail import Channel, Tail
 from apiserver.watch.turnover import Turnover
@@ -53,6 +54,7 @@ class Watches:
         self._board = board
         self._max_behind = max_behind
         self._tails: dict[int, Tail] = {}
+        self._recent = Recent()
         self._forgetting: list[Callable[[int], None]] = []
         self._starting: dict[int, asyncio.Task[Tail]] = {}
         self._tasks: list[asyncio.Task[None]] = []
@@ -93,6 +95,17 @@ class Watches:
             return None
         channel.used = time.monotonic()
         return channel.cache
+
+    async def latest_known(self, tenant: int, key: ObjectKey) -> tuple[Record | None, bool]:
+        """An object of a resource without a cache, and whether this is its state of now: it may be
+        what was heard of it last. Raises TenantGone, Unavailable."""
+        record = self._recent.get(tenant, key)
+        if record is not None:
+            return record, False
+        record = await self._store.get(tenant, key)
+        if record is not None and tenant in self._tails:
+            self._recent.keep(tenant, record)
+        return record, True
 
     async def fresh(self, tenant: int, resource: GroupResource) -> Cache:
         """Not older than the call: asks the database for the head and waits until the cache has it.
@@ -204,6 +217,7 @@ class Watches:
 
     def committed(self, tenant: int, events: Sequence[Event]) -> None:
         """What this process wrote; called by the store."""
+        self._recent.follow(tenant, events)
         tail = self._tails.get(tenant)
         if tail is not None and not tail.closed:
             tail.committed(events)
@@ -255,7 +269,9 @@ class Watches:
     async def _start_tail(self, tenant: int) -> Tail:
         try:
             head, turnover = await self._store.head(tenant), Turnover(self._max_behind)
-            tail = self._tails[tenant] = Tail(self._store, tenant, head, self._index, turnover)
+            tail = self._tails[tenant] = Tail(
+                self._store, tenant, head, self._index, turnover, self._recent
+            )
             return tail
         finally:
             del self._starting[tenant]
@@ -299,6 +315,7 @@ class Watches:
                 tail.close(WatchClosed("idle"))
             if tail.closed:
                 del self._tails[tenant]
+                self._recent.forget(tenant)
                 for forget in self._forgetting:
                     forget(tenant)
 

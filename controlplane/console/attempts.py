@@ -41,11 +41,11 @@ _COUNT = """
 """
 
 
-def begin(user: str, address: str) -> timedelta | None:
+def begin(user: str | None, address: str) -> timedelta | None:
     """Counts a login that is about to be tried; how long it has to wait instead, None when it may
-    go on."""
+    go on. ``user``: None where nobody knows yet whose it is."""
     for kind, value in (("address", network_of(address)), ("account", user)):
-        wait = _count(kind, value)
+        wait = _count(kind, value) if value is not None else None
         if wait is not None:
             return wait
     return None
@@ -56,6 +56,11 @@ def succeeded(user: str, address: str) -> None:
     the address. What the address failed at before stays, or whoever has an account could go on
     guessing the others' with a right login in between."""
     LoginAttempt.objects.filter(key=_key("account", user)).delete()
+    withdraw(address)
+
+
+def withdraw(address: str) -> None:
+    """What was just tried from there does not count: it was right, or not the address's fault."""
     LoginAttempt.objects.filter(key=_key("address", network_of(address))).update(
         failures=F("failures") - 1, until=timezone.now()
     )

@@ -8,10 +8,8 @@ from typing import Any
 from uuid import UUID
 
 from django.contrib import admin
-from django.contrib.admin.utils import quote, unquote
-from django.contrib.admin.views.main import ChangeList
-from django.http import Http404, HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
+from django.contrib.admin.utils import quote
+from django.http import HttpRequest
 from django.urls import reverse
 
 from apiserver.storage.models import AuditEntry
@@ -25,12 +23,7 @@ from controlplane.console.filters import (
     UserFilter,
     VerbFilter,
 )
-from controlplane.console.readonly import (
-    ReadOnlyAdmin,
-    across_tenants,
-    tenant_names,
-    with_tenant_names,
-)
+from controlplane.console.readonly import RowPage
 
 
 def entry_url(row: AuditEntry) -> str:
@@ -39,17 +32,10 @@ def entry_url(row: AuditEntry) -> str:
     return reverse("admin:storage_auditentry_change", args=[quote(key)])
 
 
-class _ByKey(ChangeList):
-    def get_results(self, request: HttpRequest) -> None:
-        super().get_results(request)
-        with_tenant_names(self.result_list)
-
-    def url_for_result(self, result: Any) -> str:
-        return entry_url(result)
-
-
 @admin.register(AuditEntry)
-class AuditEntryAdmin(ReadOnlyAdmin):
+class AuditEntryAdmin(RowPage):
+    page_template = "console/auditentry.html"
+    what = "entry"
     list_display = ("at", "who", "verb", "target", "code", "resource_version", "tenant", "source")
     list_filter = (
         TenantFilter,
@@ -66,8 +52,8 @@ class AuditEntryAdmin(ReadOnlyAdmin):
     )
     search_fields = ("=name",)
 
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
-        return _ByKey
+    def row_url(self, row: AuditEntry) -> str:
+        return entry_url(row)
 
     def get_object(
         self, request: HttpRequest, object_id: str, from_field: str | None = None
@@ -87,34 +73,9 @@ class AuditEntryAdmin(ReadOnlyAdmin):
     def target(self, row: AuditEntry) -> str:
         return row.target
 
-    @admin.display(description="tenant")
-    def tenant(self, row: Any) -> str:
-        return "-" if row.tenant_id is None else str(row.tenant_name)
-
     @admin.display(description="from")
     def source(self, row: AuditEntry) -> str:
         return ", ".join(row.data.get("sourceIPs") or ()) or "-"
 
-    @across_tenants
-    def changeform_view(
-        self,
-        request: HttpRequest,
-        object_id: str | None = None,
-        form_url: str = "",
-        extra_context: Any = None,
-    ) -> HttpResponse:
-        row = self.get_object(request, unquote(object_id or ""))
-        if row is None or not self.has_view_permission(request, row):
-            raise Http404("no such entry")
-        names = tenant_names(set() if row.tenant_id is None else {row.tenant_id})
-        context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
-            "title": str(row),
-            "row": row,
-            "tenant": "-"
-            if row.tenant_id is None
-            else names.get(row.tenant_id, f"#{row.tenant_id}"),
-            "event": json.dumps(row.event, indent=2, ensure_ascii=False),
-        }
-        return TemplateResponse(request, "console/auditentry.html", context)
+    def page(self, row: AuditEntry) -> dict[str, Any]:
+        return {"event": json.dumps(row.event, indent=2, ensure_ascii=False)}

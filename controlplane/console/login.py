@@ -21,7 +21,21 @@ log = logging.getLogger("polyplane.console")
 
 
 class LoginForm(AuthenticationForm):  # type: ignore[misc]  # unfold has no types
+    """What templates/admin/login.html shows."""
+
+    @property
+    def passwords(self) -> bool:
+        return bool(settings.POLYPLANE_CONSOLE_PASSWORD_LOGIN)
+
+    @property
+    def provider(self) -> str:
+        """Where else one can log in, "" for nowhere."""
+        found = settings.POLYPLANE_CONSOLE_OIDC
+        return found.host if found is not None else ""
+
     def clean(self) -> dict[str, Any]:
+        if not self.passwords:
+            raise ValidationError("Passwords are not accepted here.", code="no_passwords")
         user, address = self.cleaned_data.get("username"), peer(self.request)
         if user is None or not self.cleaned_data.get("password"):
             return dict(super().clean())
@@ -31,11 +45,11 @@ class LoginForm(AuthenticationForm):  # type: ignore[misc]  # unfold has no type
                 "login refused unseen: user=%s address=%s, %s to wait",
                 ascii(user),
                 ascii(address),
-                _words(wait),
+                in_words(wait),
             )
             record_unseen(user, address, self._agent())
             text = (
-                f"Too many failed logins. Try again in {_words(wait)}, or let an operator "
+                f"Too many failed logins. Try again in {in_words(wait)}, or let an operator "
                 f"run: manage.py reset_admin_password"
             )
             raise ValidationError(text, code="too_many_failures")
@@ -73,6 +87,6 @@ def peer(request: HttpRequest) -> str:
         return address
 
 
-def _words(wait: timedelta) -> str:
+def in_words(wait: timedelta) -> str:
     seconds = max(1, math.ceil(wait.total_seconds()))
     return f"{seconds} seconds" if seconds < 120 else f"{math.ceil(seconds / 60)} minutes"

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
+from django.contrib.auth.models import User
 from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
@@ -91,3 +92,21 @@ class LoginAttempt(models.Model):
 
     def __str__(self) -> str:
         return f"{self.key}: {self.failures}"
+
+
+class OidcIdentity(models.Model):
+    """Whose an account is, at an OpenID provider (oidcaccounts.py)."""
+
+    user = models.OneToOneField(User, on_delete=models.CASCADE, primary_key=True)
+    issuer = models.TextField()
+    subject = models.TextField()
+
+    objects: ClassVar[models.Manager[OidcIdentity]]
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["issuer", "subject"], name="one_account_each")
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.subject} of {self.issuer}"

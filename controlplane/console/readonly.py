@@ -7,12 +7,17 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, ClassVar
 
+from django.contrib import admin
+from django.contrib.admin.utils import unquote
+from django.contrib.admin.views.main import ChangeList
 from django.db import models
-from django.http import HttpRequest, HttpResponse
-from django.template.response import SimpleTemplateResponse
+from django.http import Http404, HttpRequest, HttpResponse
+from django.template.response import SimpleTemplateResponse, TemplateResponse
 from unfold.admin import ModelAdmin
 
+from apiserver.platformroles import VIEWERS
 from apiserver.storage.visibility import django_everywhere
+from controlplane.accounts import holds
 from controlplane.tenancy.models import Tenant
 
 
@@ -65,6 +70,12 @@ class ReadOnlyAdmin(AllowedLookups, ModelAdmin):  # type: ignore[misc]  # unfold
         )
         return response
 
+    def has_module_permission(self, request: HttpRequest) -> bool:
+        return holds(request.user, VIEWERS)
+
+    def has_view_permission(self, request: HttpRequest, obj: models.Model | None = None) -> bool:
+        return holds(request.user, VIEWERS)
+
     def has_add_permission(self, request: HttpRequest) -> bool:
         return False
 
@@ -75,13 +86,72 @@ class ReadOnlyAdmin(AllowedLookups, ModelAdmin):  # type: ignore[misc]  # unfold
         return False
 
 
-def tenant_names(tenant_ids: set[int]) -> dict[int, str]:
-    """Names by number, in one query."""
-    return dict(Tenant.objects.filter(pk__in=tenant_ids).values_list("pk", "name"))
+class KeyedList(ChangeList):
+    """Rows with the names of their tenants, linked as ``row_url`` of their admin says."""
+
+    model_admin: KeyedAdmin
+
+    def get_results(self, request: HttpRequest) -> None:
+        super().get_results(request)
+        with_tenant_names(self.result_list)
+
+    def url_for_result(self, result: models.Model) -> str:
+        return self.model_admin.row_url(result)
+
+
+class KeyedAdmin(ReadOnlyAdmin):
+    """Tables whose primary key says too little to find a row by: rows are addressed by the table's
+    real key, which ``get_object`` reads from the URL."""
+
+    def row_url(self, row: Any) -> str:
+        raise NotImplementedError
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return KeyedList
+
+    @admin.display(description="tenant")
+    def tenant(self, row: Any) -> str:
+        return str(row.tenant_name)
+
+
+class RowPage(KeyedAdmin):
+    """A row has a page of our own, a template that is given ``row``, ``tenant``
+    (its name) and what ``page`` returns."""
+
+    page_template: ClassVar[str]
+    what: ClassVar[str]
+    """What a 404 says is not there."""
+
+    def page(self, row: Any) -> dict[str, Any]:
+        raise NotImplementedError
+
+    @across_tenants
+    def changeform_view(
+        self,
+        request: HttpRequest,
+        object_id: str | None = None,
+        form_url: str = "",
+        extra_context: Any = None,
+    ) -> HttpResponse:
+        row = self.get_object(request, unquote(object_id or ""))
+        if row is None or not self.has_view_permission(request, row):
+            raise Http404(f"no such {self.what}")
+        with_tenant_names([row])
+        context = {
+            **self.admin_site.each_context(request),
+            "opts": self.opts,
+            "title": str(row),
+            "row": row,
+            "tenant": row.tenant_name,
+            **self.page(row),
+        }
+        return TemplateResponse(request, self.page_template, context)
 
 
 def with_tenant_names(result_list: Any) -> None:
-    """Puts ``tenant_name`` on each row of a page."""
-    names = tenant_names({row.tenant_id for row in result_list if row.tenant_id is not None})
+    """Puts ``tenant_name`` on each row of a page, "-" where it belongs to none; one query."""
+    numbers = {row.tenant_id for row in result_list}
+    names = dict(Tenant.objects.filter(pk__in=numbers - {None}).values_list("pk", "name"))
     for row in result_list:
-        row.tenant_name = names.get(row.tenant_id, f"#{row.tenant_id}")
+        number = row.tenant_id
+        row.tenant_name = "-" if number is None else names.get(number, f"#{number}")

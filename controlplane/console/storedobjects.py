@@ -8,11 +8,8 @@ from collections.abc import Iterable
 from typing import Any
 
 from django.contrib import admin
-from django.contrib.admin.utils import quote, unquote
-from django.contrib.admin.views.main import ChangeList
-from django.db.models import Model
-from django.http import Http404, HttpRequest, HttpResponse
-from django.template.response import TemplateResponse
+from django.contrib.admin.utils import quote
+from django.http import HttpRequest
 from django.urls import reverse
 
 from apiserver.storage.models import AuditEntry
@@ -27,12 +24,7 @@ from controlplane.console.filters import (
 )
 from controlplane.console.models import StoredEvent, StoredObject
 from controlplane.console.presentation import as_yaml, finalizers, managers
-from controlplane.console.readonly import (
-    ReadOnlyAdmin,
-    across_tenants,
-    tenant_names,
-    with_tenant_names,
-)
+from controlplane.console.readonly import KeyedAdmin, RowPage
 
 _HISTORY = 50  # events on an object's page
 
@@ -66,22 +58,9 @@ def with_makers(events: Iterable[StoredEvent]) -> list[StoredEvent]:
     return listed
 
 
-class _ByKey(ChangeList):
-    def get_results(self, request: HttpRequest) -> None:
-        super().get_results(request)
-        with_tenant_names(self.result_list)
-
-    def url_for_result(self, result: Model) -> str:
-        return object_url(result)
-
-
-class _StoredAdmin(ReadOnlyAdmin):
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
-        return _ByKey
-
-    @admin.display(description="tenant")
-    def tenant(self, row: Any) -> str:
-        return str(row.tenant_name)
+class _StoredAdmin(KeyedAdmin):
+    def row_url(self, row: StoredObject | StoredEvent) -> str:
+        return object_url(row)
 
     @admin.display(description="resource", ordering="resource")
     def kind(self, row: Any) -> str:
@@ -89,7 +68,9 @@ class _StoredAdmin(ReadOnlyAdmin):
 
 
 @admin.register(StoredObject)
-class StoredObjectAdmin(_StoredAdmin):
+class StoredObjectAdmin(RowPage, _StoredAdmin):
+    page_template = "console/object.html"
+    what = "object"
     list_display = (
         "name",
         "namespace",
@@ -139,37 +120,20 @@ class StoredObjectAdmin(_StoredAdmin):
         except (ValueError, TypeError):
             return None
 
-    @across_tenants
-    def changeform_view(
-        self,
-        request: HttpRequest,
-        object_id: str | None = None,
-        form_url: str = "",
-        extra_context: Any = None,
-    ) -> HttpResponse:
-        row = self.get_object(request, unquote(object_id or ""))
-        if row is None or not self.has_view_permission(request, row):
-            raise Http404("no such object")
-        tenant = tenant_names({row.tenant_id}).get(row.tenant_id, f"#{row.tenant_id}")
+    def page(self, row: StoredObject) -> dict[str, Any]:
         key = {
             k: getattr(row, k) for k in ("tenant_id", "api_group", "resource", "namespace", "name")
         }
         history = with_makers(
             StoredEvent.objects.filter(**key).order_by("-resource_version")[:_HISTORY]
         )
-        context = {
-            **self.admin_site.each_context(request),
-            "opts": self.opts,
-            "title": str(row),
-            "row": row,
-            "tenant": tenant,
+        return {
             "yaml": as_yaml(row.data),
             "managers": managers(row.data),
             "finalizers": finalizers(row.data),
             "owners": row.data.get("metadata", {}).get("ownerReferences", []),
             "history": history,
         }
-        return TemplateResponse(request, "console/object.html", context)
 
 
 @admin.register(StoredEvent)

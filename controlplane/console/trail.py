@@ -17,20 +17,24 @@ from apiserver.storage.auditlog import Buckets
 log = logging.getLogger("polyplane.audit")
 
 _WRITE = "SELECT pp_audit(%s, %s, %s, %s, %s::bigint[], %s, %s, %s, %s, %s)"
+PASSWORDS = "/admin/login/"
+_LONGEST = 500
 _MOST = 200  # characters of what somebody typed
 _unseen = Buckets(1.0)
 """Tries that nobody looked at: anybody can make them by the thousand, and they tell little."""
 
 
-def record_unseen(user: str, address: str, agent: str) -> None:
+def record_unseen(user: str, address: str, agent: str, uri: str = PASSWORDS) -> None:
     """A try that had to wait; a few of many."""
     if _unseen.take(None):
-        record_login(user, address, agent, 401, "refused unseen: too many failures")
+        record_login(user, address, agent, 401, "refused unseen: too many failures", uri)
     else:
         counts.lost("audit-table")
 
 
-def record_login(user: str, address: str, agent: str, code: int, reason: str) -> None:
+def record_login(
+    user: str, address: str, agent: str, code: int, reason: str, uri: str = PASSWORDS
+) -> None:
     """One try to log in, of no tenant: as whom, 200 or 401, and why. A log that cannot be written
     keeps nobody out."""
     now, name = time.time(), plain(cut(user, _MOST))
@@ -40,12 +44,12 @@ def record_login(user: str, address: str, agent: str, code: int, reason: str) ->
         "level": "Metadata",
         "auditID": str(uuid.uuid4()),
         "stage": "ResponseComplete",
-        "requestURI": "/admin/login/",
+        "requestURI": uri,
         "verb": "login",
         "user": {"username": name},
         "sourceIPs": [plain(cut(address, _MOST))],
         "userAgent": plain(cut(agent, _MOST)),
-        "responseStatus": {"metadata": {}, "code": code, "message": reason},
+        "responseStatus": {"metadata": {}, "code": code, "message": plain(cut(reason, _LONGEST))},
         "requestReceivedTimestamp": micro_time(now),
         "stageTimestamp": micro_time(now),
     }

@@ -1,5 +1,5 @@
-"""Events of events.k8s.io/v1beta1 to v1: what v1 does not let new events have moves to its
-successor."""
+"""Events to events.k8s.io/v1. It refuses new events with the members ``deprecated...``, which
+v1beta1 took: what they say moves to the members that replace them."""
 
 from __future__ import annotations
 

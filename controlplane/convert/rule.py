@@ -1,8 +1,9 @@
-"""What one rule of the conversion looks like.
+"""What the rules of `manage.py convert` are made of: a `Removal` for each version that Kubernetes
+has removed, with a function that changes an object of it.
 
 Source of all rules in this package: the "Deprecated API Migration Guide" of the Kubernetes
-documentation. Where a default changed between the versions, the old default is written down, so
-that the converted manifest means what it meant; what cannot be decided here is said in a note.
+documentation. Where a default changed between the versions, the old default is written into the
+manifest, which so means what it meant; what cannot be decided here is said in a note.
 """
 
 from __future__ import annotations

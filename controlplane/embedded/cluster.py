@@ -17,7 +17,9 @@ from controlplane.errors import OperatorError
 
 MAJOR = 18
 READABLE = 0o644  # within a directory of mode 0700: for PostgreSQL's account, when root writes
-_LEAST_FREE = 512 * 2**20  # bytes: WAL of one checkpoint and room to work
+_LEAST_FREE = 512 * 2**20
+"""Bytes for a start. It says that the disk is full, not how much is needed: the WAL alone may take
+``max_wal_size``."""
 
 
 def binaries() -> Path:
@@ -116,7 +118,8 @@ def _initdb(data: DataDir, account: Account | None, durable: bool) -> None:
 
 
 def environment() -> dict[str, str]:
-    """PostgreSQL's own variables of the caller (PGPORT and others) must not reach our server."""
+    """The caller's, without what PostgreSQL reads of it: its own variables (PGPORT and others) must
+    not reach our server, and its messages are in English wherever it runs."""
     return {
         k: v
         for k, v in os.environ.items()

@@ -79,7 +79,9 @@ def prepare_database(connection: psycopg.Connection[tuple[object, ...]]) -> None
 
 
 def harden(connection: psycopg.Connection[tuple[object, ...]]) -> None:
-    """Within the database. ``connection``: the owner's to it, in autocommit."""
+    """Takes from the workers' role what PostgreSQL gives everybody in a database: making tables and
+    large objects. Harmless to repeat. ``connection``: the owner's to Polyplane's database, in
+    autocommit."""
     connection.execute("REVOKE CREATE ON SCHEMA public FROM PUBLIC")
     for function in _LARGE_OBJECTS:
         connection.execute(

@@ -1,9 +1,9 @@
 """What Polyplane's own commands share: they begin at once, and print text for people or JSON for
 programs.
 
-With `-o json` a command writes exactly one JSON document to standard output, with the members'
-names in the manner of Kubernetes (``createdAt``) and times in RFC 3339; notes and progress go to
-standard error in both forms.
+With `-o json` or `-o yaml` a command writes exactly one document to standard output, with the
+members' names in the manner of Kubernetes (``createdAt``) and times in RFC 3339; notes and progress
+go to standard error in all forms.
 """
 
 from __future__ import annotations
@@ -14,18 +14,29 @@ from collections.abc import Callable
 from datetime import datetime
 from typing import Any
 
+import yaml
 from django.core.checks import Tags
 from django.core.management.base import BaseCommand
 
+_FOR_PEOPLE = frozenset({"text", "table"})
+
 
 def add_output(parser: ArgumentParser) -> None:
-    """The option `-o json`."""
-    parser.add_argument("-o", "--output", choices=("text", "json"), default="text")
+    """The option `-o`; ``table`` is another name of ``text``."""
+    choices = ("text", "table", "json", "yaml")
+    parser.add_argument("-o", "--output", choices=choices, default="text")
 
 
 def timestamp(time: datetime | None) -> str | None:
     """RFC 3339 in UTC, whole seconds, as API objects have it."""
     return None if time is None else f"{time:%Y-%m-%dT%H:%M:%SZ}"
+
+
+def visible(text: str) -> str:
+    """On one line, and nothing that a terminal would do: anybody may have chosen names in it."""
+    if text.isprintable():
+        return text
+    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
 
 
 class PolyplaneCommand(BaseCommand):
@@ -34,17 +45,19 @@ class PolyplaneCommand(BaseCommand):
     the console and every kind, which takes a second; `check` runs them all."""
 
     def line(self, options: dict[str, Any], text: str) -> None:
-        """A line as soon as it is known; nothing with `-o json`."""
-        if options["output"] == "text":
+        """A line as soon as it is known; nothing with `-o json` and `-o yaml`."""
+        if options["output"] in _FOR_PEOPLE:
             self.stdout.write(text)
 
     def document(self, options: dict[str, Any], value: Any) -> None:
-        """All of it in the end; nothing without `-o json`."""
+        """All of it in the end; nothing without `-o json` or `-o yaml`."""
+        if options["output"] == "yaml":
+            self.stdout.write(yaml.safe_dump(value, sort_keys=False, allow_unicode=True))
         if options["output"] == "json":
             self.stdout.write(json.dumps(value, indent=2, ensure_ascii=False))
 
     def print(self, options: dict[str, Any], value: Any, text: str | Callable[[], str]) -> None:
-        """``value`` with `-o json`, otherwise ``text``."""
-        if options["output"] == "text":
+        """``value`` with `-o json` or `-o yaml`, otherwise ``text``."""
+        if options["output"] in _FOR_PEOPLE:
             self.stdout.write(text if isinstance(text, str) else text())
         self.document(options, value)

@@ -81,11 +81,11 @@ _TAKE = _Verify(_take)
 def ask(context: ssl.SSLContext, authorities: Sequence[bytes]) -> bool:
     """Asks the context's clients for a certificate. authorities: certificates, in DER, whose names
     clients choose by. Whether it could be done; if not, the context is as it was."""
-    found = _openssl() if _is_pythons(context) else None
-    if found is None:
+    libraries = _openssl() if _is_pythons(context) else None
+    if libraries is None:
         log.warning("client certificates are not asked for: no OpenSSL is found")
         return False
-    openssl, pointer = found, _pointer_of(context)
+    openssl, pointer = libraries, _pointer_of(context)
     for der in authorities:
         begin = ctypes.c_char_p(der)
         certificate = openssl.d2i_X509(None, ctypes.byref(begin), len(der))

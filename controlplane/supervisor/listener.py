@@ -99,11 +99,11 @@ def _is_orphaned_worker(pid: int) -> bool:
 
 def bind_tenants(host: str, ports: Mapping[str, int]) -> dict[str, socket.socket]:
     """As `bind`, for the ports of single tenants; by the tenants' names."""
-    with ExitStack() as made:
+    with ExitStack() as opened:
         listeners = {
-            tenant: made.enter_context(bind(host, port, tenant)) for tenant, port in ports.items()
+            tenant: opened.enter_context(bind(host, port, tenant)) for tenant, port in ports.items()
         }
-        made.pop_all()
+        opened.pop_all()
         return listeners
 
 

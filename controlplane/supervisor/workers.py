@@ -48,7 +48,8 @@ class _Slot:
 @dataclass(slots=True)
 class Workers:
     """count processes on the listener and on those of single tenants (of_tenants: by name), which
-    share a board (`apiserver.watch.board`). hung_after: seconds of silence after which a worker is
+    share a board (`apiserver.watch.board`) and a directory for what they count
+    (`apiserver.endpoints.metric_peers`). hung_after: seconds of silence after which a worker is
     killed and replaced, 0: never (one that has not been heard yet gets at least `_START_WITHIN`).
     Call `tend` often."""
 
@@ -58,6 +59,9 @@ class Workers:
     of_tenants: Mapping[str, socket.socket] = field(default_factory=dict)
     slots: list[_Slot] = field(default_factory=list)
     board: IO[bytes] = field(default_factory=tempfile.TemporaryFile)
+    metrics: tempfile.TemporaryDirectory[str] = field(
+        default_factory=lambda: tempfile.TemporaryDirectory(prefix="polyplane-metrics-")
+    )
 
     def start(self) -> None:
         self.board.write(
@@ -127,7 +131,12 @@ class Workers:
                     "serve", "--fd", str(fd), *(f"--tenant-fd={t}={n}" for t, n in more.items())
                 ),
                 pass_fds=[fd, board, beats, *more.values()],
-                env={**os.environ, "POLYPLANE_BOARD_FD": str(board), VARIABLE: str(beats)},
+                env={
+                    **os.environ,
+                    "POLYPLANE_BOARD_FD": str(board),
+                    "POLYPLANE_METRICS_DIR": self.metrics.name,
+                    VARIABLE: str(beats),
+                },
                 stdin=subprocess.DEVNULL,
                 # Ctrl-C at the terminal reaches the supervisor, which decides the order
                 start_new_session=True,
@@ -155,6 +164,7 @@ class Workers:
             except subprocess.TimeoutExpired:
                 process.kill()
                 process.wait()
+        self.metrics.cleanup()
 
 
 def waited_for_processor(pid: int) -> float:

@@ -15,6 +15,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import Any, Generic, TypeVar
 
+from apiserver.platformroles import ROLES
 from apiserver.request import DEFAULT_TENANT
 from apiserver.user import User, authenticated
 from controlplane.tenancy.names import is_name
@@ -26,6 +27,17 @@ Fetch = Callable[[str, Sequence[Any]], Awaitable[Sequence[tuple[Any, ...]]]]
 REMEMBERED = 2.0  # seconds
 _MOST = 10_000
 _USED_EVERY = timedelta(hours=1)
+
+_LOOK_UP = """
+SELECT k.id, "user", uid, groups, tenant_id, t.name, k.expires_at, k.last_used,
+       ARRAY(SELECT g.name FROM auth_user u
+             JOIN auth_user_groups m ON m.user_id = u.id JOIN auth_group g ON g.id = m.group_id
+             WHERE k.tenant_id IS NULL AND u.username = k."user" AND u.is_active
+                   AND g.name = ANY(%s))
+FROM tenancy_apitoken k LEFT JOIN tenancy_tenant t ON t.id = tenant_id
+WHERE hash = %s AND revoked_at IS NULL"""
+"""With the platform roles of the console account that has the name of the token's user; of a token
+for one tenant there are none."""
 
 K = TypeVar("K")
 V = TypeVar("V")
@@ -58,11 +70,11 @@ class _Remembered(Generic[K, V]):
 
     def __init__(self, load: Callable[[K], Awaitable[V]], clock: Callable[[], float]) -> None:
         self._load, self._clock = load, clock
-        self._known: dict[K, tuple[float, V]] = {}
+        self._answers: dict[K, tuple[float, V]] = {}
         self._loading: dict[K, asyncio.Future[V]] = {}
 
     async def get(self, key: K) -> V:
-        remembered = self._known.get(key)
+        remembered = self._answers.get(key)
         if remembered is not None and remembered[0] > self._clock():
             return remembered[1]
         loading = self._loading.get(key)
@@ -78,9 +90,9 @@ class _Remembered(Generic[K, V]):
             value = await self._load(key)
         finally:
             del self._loading[key]
-        if len(self._known) >= _MOST:
-            self._known.clear()
-        self._known[key] = (began + REMEMBERED, value)
+        if len(self._answers) >= _MOST:
+            self._answers.clear()
+        self._answers[key] = (began + REMEMBERED, value)
         return value
 
 
@@ -91,6 +103,7 @@ class Directory:
         self._fetch = fetch
         self._tenants: _Remembered[str, TenantInfo | None] = _Remembered(self._load_tenant, clock)
         self._names: _Remembered[int, str] = _Remembered(self._load_name, clock)
+        self._documents: _Remembered[int, str] = _Remembered(self._load_document, clock)
         self._tokens: _Remembered[bytes, _Token | None] = _Remembered(self._load_token, clock)
 
     async def tenant(self, name: str) -> TenantInfo | None:
@@ -118,6 +131,26 @@ class Directory:
         """The name of the tenant of that number; the default tenant's where there is none."""
         return await self._names.get(tenant_id)
 
+    async def owned(self, user: User) -> Sequence[tuple[str, str, str]]:
+        """(name, display name, state) of the tenants that the user owns, or a group of theirs."""
+        owners = [f"User:{user.name}", *(f"Group:{group}" for group in user.groups)]
+        rows = await self._fetch(
+            "SELECT name, display_name, state FROM tenancy_tenant "
+            "WHERE owners && %s::varchar(320)[] AND state <> 'deleting' ORDER BY name",
+            [owners],
+        )
+        return [(str(name), str(shown), str(state)) for name, shown, state in rows]
+
+    async def authentication(self, tenant_id: int) -> str:
+        """The tenant's own AuthenticationConfiguration, "" where it has none."""
+        return await self._documents.get(tenant_id)
+
+    async def _load_document(self, number: int) -> str:
+        rows = await self._fetch(
+            "SELECT document FROM tenancy_authentication WHERE tenant_id = %s", [number]
+        )
+        return str(rows[0][0]) if rows else ""
+
     async def _load_name(self, number: int) -> str:
         rows = await self._fetch("SELECT name FROM tenancy_tenant WHERE id = %s", [number])
         return str(rows[0][0]) if rows else DEFAULT_TENANT
@@ -130,22 +163,23 @@ class Directory:
         return TenantInfo(*rows[0]) if rows else None
 
     async def _load_token(self, digest: bytes) -> _Token | None:
-        rows = await self._fetch(
-            'SELECT k.id, "user", uid, groups, tenant_id, t.name, expires_at, last_used FROM '
-            "tenancy_apitoken k LEFT JOIN tenancy_tenant t ON t.id = tenant_id "
-            "WHERE hash = %s AND revoked_at IS NULL",
-            [digest],
-        )
+        rows = await self._fetch(_LOOK_UP, [list(ROLES), digest])
         if not rows:
             return None
-        number, user, uid, groups, tenant_id, tenant, expires_at, last_used = rows[0]
+        number, user, uid, groups, tenant_id, tenant, expires_at, last_used, roles = rows[0]
         if last_used is None or last_used < datetime.now(UTC) - _USED_EVERY:
             await self._fetch(
                 "UPDATE tenancy_apitoken SET last_used = now() WHERE id = %s RETURNING id", [number]
             )
         return _Token(
             number,
-            User(user, uid, authenticated(groups), everywhere=tenant_id is None),
+            User(
+                user,
+                uid,
+                authenticated(groups),
+                everywhere=tenant_id is None,
+                platform=frozenset(roles),
+            ),
             tenant_id,
             tenant or "",
             expires_at,

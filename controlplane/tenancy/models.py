@@ -3,9 +3,10 @@ through directory.py."""
 
 from __future__ import annotations
 
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from django.contrib.postgres.fields import ArrayField
+from django.contrib.postgres.indexes import GinIndex
 from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
 from django.db import models
@@ -27,9 +28,23 @@ SMALLEST = {
 (about 165 objects, 180 KB) counts."""
 
 
+def _texts(help_text: str) -> Any:
+    return ArrayField(
+        models.CharField(max_length=320),
+        default=list,
+        blank=True,
+        db_default=models.Value([], ArrayField(models.CharField(max_length=320))),
+        help_text=help_text,
+    )
+
+
 class Tenant(models.Model):
     """One control plane. Its objects, events and sequence belong to apiserver.storage, keyed by
-    ``id``. A quota that is null is the installation's default (service.DEFAULTS)."""
+    ``id``. A quota that is null is the installation's default (service.DEFAULTS).
+
+    object_uid: of the Tenant object that stands for it; declared: what row and object agreed on
+    last (`controlplane.tenancy.declaration`); revision: counts what commands change;
+    synced_revision: the one that the object knows of."""
 
     class State(models.TextChoices):
         ACTIVE = "active"
@@ -69,6 +84,18 @@ class Tenant(models.Model):
         help_text="controllers that are left to somebody else",
     )
 
+    labels = models.JSONField(default=dict, blank=True, db_default={})
+    owners = _texts("who is bound to cluster-admin, as Kind:name")
+    bound_owners = _texts("those whose binding is there")
+    templates = _texts("what it is made from")
+    applied_templates = _texts("those of which all is there")
+    expires_at = models.DateTimeField(null=True, blank=True)
+    deletion_protection = models.BooleanField(default=False, db_default=False)
+    object_uid = models.CharField(max_length=64, blank=True, default="", db_default="")
+    declared = models.JSONField(null=True, blank=True)
+    revision = models.BigIntegerField(default=1, db_default=1)
+    synced_revision = models.BigIntegerField(default=0, db_default=0)
+
     QUOTAS: ClassVar = (
         "max_objects",
         "max_bytes",
@@ -93,6 +120,19 @@ class Tenant(models.Model):
                 name="tenant_state_known",
             ),
         ]
+        indexes: ClassVar = [
+            models.Index(
+                fields=["name"],
+                condition=~models.Q(synced_revision=models.F("revision")),
+                name="tenant_unsynced",
+            ),
+            GinIndex(fields=["owners"], name="tenant_owners"),
+            models.Index(
+                fields=["expires_at"],
+                condition=models.Q(expires_at__isnull=False),
+                name="tenant_expiry",
+            ),
+        ]
 
     def __str__(self) -> str:
         return self.name
@@ -109,6 +149,19 @@ class Tenant(models.Model):
         }
         if errors:
             raise ValidationError(errors)
+
+
+class Departed(models.Model):
+    """The Tenant object of a tenant that a command has deleted: it goes as well, and makes no new
+    tenant."""
+
+    object_uid = models.CharField(max_length=64, primary_key=True)
+    name = models.CharField(max_length=63)
+
+    objects: ClassVar[models.Manager[Departed]]
+
+    def __str__(self) -> str:
+        return self.name
 
 
 class ApiToken(models.Model):
@@ -136,3 +189,49 @@ class ApiToken(models.Model):
 
     def __str__(self) -> str:
         return f"{self.user} #{self.pk}"
+
+
+class KeyGeneration(models.Model):
+    """A generation of the keys that sign tokens of service accounts
+    (apiserver.authn.accountkeys)."""
+
+    number = models.AutoField(primary_key=True)
+    algorithm = models.CharField(max_length=8)
+    salt = models.BinaryField(max_length=32, editable=False)
+    created_at = models.DateTimeField(auto_now_add=True)
+    signs_from = models.DateTimeField()
+    lasts = models.BigIntegerField(help_text="no token of it ends later; seconds since 1970")
+    retired_at = models.DateTimeField(null=True)
+
+    objects: ClassVar[models.Manager[KeyGeneration]]
+
+    class Meta:
+        ordering: ClassVar = ["number"]
+
+
+class Authentication(models.Model):
+    """Whose tokens a tenant accepts beside its own and the installation's: an
+    AuthenticationConfiguration, as it was given (controlplane.tenancy.authentication)."""
+
+    tenant = models.OneToOneField(
+        Tenant, on_delete=models.CASCADE, primary_key=True, related_name="+"
+    )
+    document = models.TextField()
+
+    objects: ClassVar[models.Manager[Authentication]]
+
+
+class AccountKey(models.Model):
+    """A key of one tenant, of a generation whose keys cannot be derived, sealed."""
+
+    id = models.BigAutoField(primary_key=True)
+    tenant = models.ForeignKey(Tenant, on_delete=models.CASCADE, related_name="+")
+    generation = models.ForeignKey(KeyGeneration, on_delete=models.CASCADE, related_name="+")
+    sealed = models.BinaryField(editable=False)
+
+    objects: ClassVar[models.Manager[AccountKey]]
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(fields=["tenant", "generation"], name="one_key_a_generation")
+        ]

@@ -9,12 +9,13 @@ from typing import Any
 
 from django.core.exceptions import ValidationError
 from django.db import connection, transaction
+from django.db.models import F
 
 from apiserver.storage import tenants as storage
 from apiserver.storage.visibility import django_everywhere
 from controlplane import environment
 from controlplane.errors import OperatorError
-from controlplane.tenancy.models import Tenant
+from controlplane.tenancy.models import Departed, Tenant
 
 DEFAULT = "default"
 DEFAULTS = {
@@ -28,17 +29,20 @@ DEFAULTS = {
 is not set."""
 
 
+_RETENTION = "make_interval(secs => t.retention_seconds)"
+
+
 def create_tenant(
     name: str,
     *,
     display_name: str = "",
     controllers_off: Sequence[str] = (),
-    **quotas: int | None,
+    **columns: Any,
 ) -> Tenant:
-    """A new active tenant; ``quotas`` are quota columns of the model. Raises OperatorError for a
-    bad or taken name and for a limit that is too small."""
+    """A new active tenant; ``columns``: others of the model, such as its quotas. Raises
+    OperatorError for a bad or taken name and for a limit that is too small."""
     tenant = Tenant(
-        name=name, display_name=display_name, controllers_off=list(controllers_off), **quotas
+        name=name, display_name=display_name, controllers_off=list(controllers_off), **columns
     )
     try:
         tenant.full_clean()
@@ -79,6 +83,14 @@ def set_quotas(tenant: Tenant, **quotas: int | None) -> None:
     limit that is too small."""
     for field, value in quotas.items():
         setattr(tenant, field, value)
+    check(tenant)
+    with transaction.atomic():
+        _save(tenant, *quotas)
+        apply_limits(tenant)
+
+
+def check(tenant: Tenant) -> None:
+    """Raises OperatorError for limits that are too small."""
     try:
         tenant.full_clean()
     except ValidationError as e:
@@ -87,15 +99,27 @@ def set_quotas(tenant: Tenant, **quotas: int | None) -> None:
             f'Limits of tenant "{tenant.name}" cannot be set: {problem}',
             "choose other limits, or none.",
         ) from e
+
+
+def change(tenant: Tenant, **columns: Any) -> None:
+    """Display name, labels, owners, templates, expiry or protection; the object of the tenant
+    follows, and with it the binding of its owners."""
+    for column, value in columns.items():
+        setattr(tenant, column, value)
+    _save(tenant, *columns)
+
+
+def _save(tenant: Tenant, *columns: str) -> None:
+    """Only these, and the count that tells the Tenant object of it."""
     with transaction.atomic():
-        tenant.save(update_fields=list(quotas))
-        apply_limits(tenant)
+        Tenant.objects.filter(pk=tenant.pk).update(revision=F("revision") + 1)
+        tenant.save(update_fields=columns)
 
 
 def turn_controllers_off(tenant: Tenant, names: Sequence[str]) -> None:
     """These and no others (apiserver.controllers.names); running workers follow at once."""
     tenant.controllers_off = list(names)
-    tenant.save(update_fields=["controllers_off"])
+    _save(tenant, "controllers_off")
 
 
 def default_limit(name: str) -> int | None:
@@ -115,18 +139,22 @@ def apply_limits(tenant: Tenant) -> None:
     storage.set_limits(tenant.pk, storage.Limits(**limits), retention=retention)
 
 
-def apply_default_limits() -> None:
-    """After a start, when the defaults may be others than before: hands limits to storage for all
-    tenants whose limits differ."""
+def apply_default_limits(only: Sequence[int] | None = None) -> None:
+    """After a start, when the defaults may be others than before, and for many new tenants
+    (``only``): hands limits to storage for all tenants whose limits differ."""
     columns = [f"max_{name}" for name in DEFAULTS]
-    held = ", ".join(f"h.{column}" for column in columns)
-    due = ", ".join(f"coalesce(t.{column}, %s)" for column in columns)
+    held = ", ".join([*(f"h.{column}" for column in columns), "h.retention"])
+    due = ", ".join([*(f"coalesce(t.{column}, %s)" for column in columns), _RETENTION])
     statement = f"""
-        UPDATE tenant_heads h SET ({", ".join(columns)}) = ROW({due}) FROM tenancy_tenant t
-        WHERE t.id = h.tenant_id AND ROW({held}) IS DISTINCT FROM ROW({due})
+        UPDATE tenant_heads h SET ({", ".join(columns)}, retention) = ROW({due})
+        FROM tenancy_tenant t WHERE t.id = h.tenant_id AND ROW({held}) IS DISTINCT FROM ROW({due})
     """  # noqa: S608  constant columns
+    parameters: list[Any] = [default_limit(name) for name in DEFAULTS] * 2
+    if only is not None:
+        statement += " AND t.id = ANY(%s)"
+        parameters.append(list(only))
     with django_everywhere(), connection.cursor() as cursor:
-        cursor.execute(statement, [default_limit(name) for name in DEFAULTS] * 2)
+        cursor.execute(statement, parameters)
 
 
 def suspend(name: str) -> None:
@@ -146,7 +174,7 @@ def _set_state(name: str, state: Tenant.State) -> None:
             f"finish with: manage.py tenant delete {name} --yes",
         )
     tenant.state = state
-    tenant.save(update_fields=["state"])
+    _save(tenant, "state")
 
 
 def delete_tenant(name: str) -> None:
@@ -159,8 +187,17 @@ def delete_tenant(name: str) -> None:
             f'Tenant "{DEFAULT}" answers URLs without /clusters/ and stays.',
             "delete its objects with kubectl instead.",
         )
+    if tenant.deletion_protection:
+        raise OperatorError(
+            f'Tenant "{name}" is protected from deletion.',
+            f"take that off first: manage.py tenant update {name} --deletion-protection off",
+        )
     tenant.state = Tenant.State.DELETING
-    tenant.save(update_fields=["state"])
+    _save(tenant, "state")
+    while storage.drop_some(tenant.pk, storage.MOST_ROWS):
+        pass
     with django_everywhere():  # and its tokens
         storage.drop(tenant.pk)
+        if tenant.object_uid:
+            Departed.objects.get_or_create(object_uid=tenant.object_uid, name=name)
         tenant.delete()

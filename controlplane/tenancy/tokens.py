@@ -80,15 +80,29 @@ def is_known(secret: str) -> bool:
         return ApiToken.objects.filter(hash=token_hash(secret), revoked_at=None).exists()
 
 
-def revoke_token(token_id: int) -> ApiToken:
-    """The token stops working within two seconds. Raises OperatorError when there is none."""
+def tenants_of(token_id: int) -> list[Tenant]:
+    """The tenants that the token's user, or a group of theirs, owns, where the token is good.
+    Raises OperatorError when there is no such token."""
+    token = _get(token_id)
+    owners = [f"User:{token.user}", *(f"Group:{group}" for group in token.groups)]
+    owned = Tenant.objects.filter(owners__overlap=owners)
+    return list(owned.filter(pk=token.tenant_id) if token.tenant_id else owned)
+
+
+def _get(token_id: int) -> ApiToken:
     with django_everywhere():
         try:
-            token = ApiToken.objects.get(pk=token_id)
+            return ApiToken.objects.get(pk=token_id)
         except ApiToken.DoesNotExist:
             raise OperatorError(
                 f"There is no token {token_id}.", "`manage.py token list` shows all."
             ) from None
+
+
+def revoke_token(token_id: int) -> ApiToken:
+    """The token stops working within two seconds. Raises OperatorError when there is none."""
+    with django_everywhere():
+        token = _get(token_id)
         if token.revoked_at is None:
             token.revoked_at = timezone.now()
             token.save(update_fields=["revoked_at"])

@@ -18,6 +18,11 @@ def cpu_seconds(pids: Iterable[int]) -> float:
     return total / _TICK
 
 
+def loop_seconds(pids: Iterable[int]) -> list[float]:
+    """Of the first thread of each, in which its event loop runs; to the nanosecond."""
+    return [int(Path(f"/proc/{pid}/schedstat").read_text().split()[0]) / 1e9 for pid in pids]
+
+
 def memory(pid: int) -> int:
     """Bytes that are in memory for this process alone."""
     found = 0

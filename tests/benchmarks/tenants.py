@@ -5,8 +5,11 @@ process of its own because Django's settings belong to the installation that is 
 from __future__ import annotations
 
 import asyncio
+import json
 import sys
 import time
+from collections.abc import Callable
+from typing import Any
 
 from tests.benchmarks.bench import Bench
 from tests.benchmarks.inserts import insert
@@ -42,6 +45,44 @@ async def idle(bench: Bench, count: int = 1000) -> list[Result]:
             notes={"grown by": f"{grown / 2**20:.1f} MB"},
         )
     ]
+
+
+async def declared(bench: Bench, count: int = 1000) -> list[Result]:
+    """Tenant objects: until all that were posted are Ready, and until all that were deleted are
+    gone."""
+    await bench.send("GET", _TENANTS)
+    began = time.perf_counter()
+    posting = asyncio.Semaphore(8)
+
+    async def post(number: int) -> None:
+        metadata = {"name": f"declared-{number}", "labels": {"bench": "declared"}}
+        async with posting:
+            await bench.send("POST", _TENANTS, json.dumps({**_KIND, "metadata": metadata}).encode())
+
+    await asyncio.gather(*(post(number) for number in range(count)))
+    await _until(bench, lambda items: len(items) == count and all(map(_is_ready, items)))
+    made = time.perf_counter() - began
+    began = time.perf_counter()
+    await bench.send("DELETE", _SELECTED)
+    await _until(bench, lambda items: not items)
+    deleted = time.perf_counter() - began
+    notes = {"deleted": f"{count / deleted:.0f}/s"}
+    return [Result("Tenant objects made", count / made, "tenants/s", notes=notes)]
+
+
+_TENANTS = "/apis/tenancy.polyplane.dev/v1/tenants"
+_SELECTED = f"{_TENANTS}?labelSelector=bench%3Ddeclared"
+_KIND = {"apiVersion": "tenancy.polyplane.dev/v1", "kind": "Tenant"}
+
+
+async def _until(bench: Bench, holds: Callable[[list[Any]], bool]) -> None:
+    while not holds(json.loads(await bench.send("GET", _SELECTED))["items"]):  # noqa: ASYNC110
+        await asyncio.sleep(0.1)
+
+
+def _is_ready(tenant: dict[str, Any]) -> bool:
+    conditions = (tenant.get("status") or {}).get("conditions") or ()
+    return any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
 
 
 async def make(bench: Bench, prefix: str, count: int) -> float:

@@ -21,6 +21,7 @@ def test_every_benchmark_measures_something(monkeypatch) -> None:
         "watch": lambda bench: watches.fanout(bench, 3),
         "tenants": main.BENCHMARKS["tenants"],
         "idle-tenants": lambda bench: tenants.idle(bench, 2),
+        "tenant-objects": lambda bench: tenants.declared(bench, 3),
         "cached-objects": lambda bench: caches.cached(bench, 20),
         "definitions": lambda bench: definitions.created(bench, 2),
         "held-definitions": lambda bench: definitions.held(bench, 2, 2),

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 from tests.support.installation import Installation
+from tests.support.kubectl import Kubectl
 
 
 @pytest.fixture(scope="module")
@@ -16,3 +17,14 @@ def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installat
     made.start()
     yield made
     made.stop()
+
+
+@pytest.fixture(scope="module")
+def kubectl(installation: Installation, tmp_path_factory: pytest.TempPathFactory) -> Kubectl:
+    return Kubectl(installation.data / "admin.kubeconfig", tmp_path_factory.mktemp("home"))
+
+
+@pytest.fixture
+def ns(kubectl: Kubectl) -> Iterator[str]:
+    with kubectl.namespace() as name:
+        yield name

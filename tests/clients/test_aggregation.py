@@ -21,14 +21,12 @@ from tests.support.apiservers import (
     documents,
 )
 from tests.support.installation import Installation, eventually
-from tests.support.kubectl import PROGRAM, Kubectl
+from tests.support.kubectl import NEEDS_KUBECTL, Kubectl
 from tests.support.waiting import PATIENCE
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(
-        PROGRAM is None, reason="kubectl is not on PATH: NOTHING of aggregation is tested with it"
-    ),
+    NEEDS_KUBECTL,
 ]
 
 THING = {

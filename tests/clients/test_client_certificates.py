@@ -31,7 +31,7 @@ from tests.support.clientcertificates import (
     unsigned,
 )
 from tests.support.installation import Installation, eventually
-from tests.support.kubectl import PROGRAM, Kubectl
+from tests.support.kubectl import NEEDS_KUBECTL, Kubectl
 
 pytestmark = pytest.mark.slow
 OPERATORS, STRANGER = Authority("operators"), Authority("stranger")
@@ -173,7 +173,7 @@ def test_websockets_too(installation: Installation, tmp_path: Path) -> None:
         connect(url, ssl=watching(STRANGER))
 
 
-@pytest.mark.skipif(PROGRAM is None, reason="kubectl is not on PATH: NOTHING of it is tested")
+@NEEDS_KUBECTL
 def test_kubectl_from_the_request_to_the_login(installation: Installation, tmp_path: Path) -> None:
     admin = Kubectl(installation.data / "admin.kubeconfig", tmp_path, "demo")
     encoded = base64.b64encode(request(name("bob", "dev")).public_bytes(PEM)).decode()

@@ -11,16 +11,14 @@ from typing import Any
 import pytest
 
 from tests.support.installation import Installation
-from tests.support.kubectl import PROGRAM
+from tests.support.kubectl import NEEDS_KUBECTL, PROGRAM
 from tests.support.waiting import PATIENCE
 from tests.support.webhooks import converting, nobody, webhook
 from tests.support.widgets import crd, widget
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(
-        PROGRAM is None, reason="kubectl is not on PATH: NOTHING of kubectl is tested"
-    ),
+    NEEDS_KUBECTL,
 ]
 
 

@@ -19,7 +19,7 @@ from websockets.sync.client import connect
 from websockets.typing import Subprotocol
 
 from tests.support.installation import Installation
-from tests.support.kubectl import PROGRAM, Kubectl
+from tests.support.kubectl import NEEDS_KUBECTL, Kubectl
 from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.slow
@@ -59,7 +59,7 @@ def kubectl(config: Any, server: str, tmp_path: Path, **cluster: str) -> Kubectl
     return Kubectl(path, tmp_path, "demo")
 
 
-@pytest.mark.skipif(PROGRAM is None, reason="kubectl is not on PATH: NOTHING of it is tested")
+@NEEDS_KUBECTL
 @pytest.mark.parametrize("server_name", ["", f"demo.{DOMAIN}"])
 def test_kubectl_without_the_prefix(
     installation: Installation, config: Any, tmp_path: Path, server_name: str

@@ -7,33 +7,15 @@ import itertools
 import re
 import subprocess
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.installation import Installation
-from tests.support.kubectl import PROGRAM, Kubectl, config_map
+from tests.support.kubectl import NEEDS_KUBECTL, Kubectl, config_map
 from tests.support.waiting import PATIENCE
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        PROGRAM is None, reason="kubectl is not on PATH: NOTHING of kubectl is tested"
-    ),
-]
-
-
-@pytest.fixture(scope="module")
-def kubectl(installation: Installation, tmp_path_factory: pytest.TempPathFactory) -> Kubectl:
-    return Kubectl(installation.data / "admin.kubeconfig", tmp_path_factory.mktemp("home"))
-
-
-@pytest.fixture
-def ns(kubectl: Kubectl) -> Iterator[str]:
-    with kubectl.namespace() as name:
-        yield name
+pytestmark = [pytest.mark.slow, NEEDS_KUBECTL]
 
 
 # What a real cluster refuses too, when each folder is applied to a namespace of its own, in the

@@ -6,7 +6,6 @@ from __future__ import annotations
 import copy
 import itertools
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,32 +14,14 @@ import yaml
 
 from apiserver.meta.objects import Object
 from tests.support.installation import REPOSITORY, Installation
-from tests.support.kubectl import PROGRAM, Kubectl
+from tests.support.kubectl import NEEDS_KUBECTL, Kubectl
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        PROGRAM is None, reason="kubectl is not on PATH: NOTHING of kubectl apply is tested"
-    ),
-]
+pytestmark = [pytest.mark.slow, NEEDS_KUBECTL]
 
 NUMBERS = itertools.count(1)
 CRDS = REPOSITORY.parent / "shared" / "crds"
 CONTROLLER = "kube-controller-manager"
 MIGRATED = "kubectl.kubernetes.io/last-applied-configuration"
-
-
-@pytest.fixture(scope="module")
-def kubectl(installation: Installation, tmp_path_factory: pytest.TempPathFactory) -> Kubectl:
-    return Kubectl(installation.data / "admin.kubeconfig", tmp_path_factory.mktemp("home"))
-
-
-@pytest.fixture
-def ns(kubectl: Kubectl) -> Iterator[str]:
-    name = f"apply{next(NUMBERS)}"
-    kubectl("create", "namespace", name)
-    yield name
-    kubectl("delete", "ns", name, "--wait=false")
 
 
 def config_map(name: str, **data: str) -> Object:

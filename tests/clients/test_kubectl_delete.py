@@ -2,30 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 
-from tests.support.installation import Installation, eventually
-from tests.support.kubectl import PROGRAM, Kubectl, config_map
+from tests.support.installation import eventually
+from tests.support.kubectl import NEEDS_KUBECTL, Kubectl, config_map
 
-pytestmark = [
-    pytest.mark.slow,
-    pytest.mark.skipif(
-        PROGRAM is None, reason="kubectl is not on PATH: NOTHING of kubectl is tested"
-    ),
-]
-
-
-@pytest.fixture(scope="module")
-def kubectl(installation: Installation, tmp_path_factory: pytest.TempPathFactory) -> Kubectl:
-    return Kubectl(installation.data / "admin.kubeconfig", tmp_path_factory.mktemp("home"))
-
-
-@pytest.fixture
-def ns(kubectl: Kubectl) -> Iterator[str]:
-    with kubectl.namespace() as name:
-        yield name
+pytestmark = [pytest.mark.slow, NEEDS_KUBECTL]
 
 
 def _family(kubectl: Kubectl, ns: str) -> None:

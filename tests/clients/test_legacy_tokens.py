@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from tests.support.installation import Installation, eventually
-from tests.support.kubectl import PROGRAM, Kubectl
+from tests.support.kubectl import NEEDS_KUBECTL, Kubectl
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(PROGRAM is None, reason="kubectl is not on PATH: NOTHING of it is tested"),
+    NEEDS_KUBECTL,
 ]
 WHO = "/apis/authentication.k8s.io/v1/selfsubjectreviews"
 

@@ -11,13 +11,11 @@ import pytest
 from kubernetes import client
 
 from tests.support.installation import Installation, eventually
-from tests.support.kubectl import PROGRAM, Kubectl
+from tests.support.kubectl import NEEDS_KUBECTL, Kubectl
 
 pytestmark = [
     pytest.mark.slow,
-    pytest.mark.skipif(
-        PROGRAM is None, reason="kubectl is not on PATH: NOTHING of its tokens is tested"
-    ),
+    NEEDS_KUBECTL,
 ]
 
 NUMBERS = itertools.count(1)

@@ -19,7 +19,7 @@ from websockets.sync.client import connect
 from websockets.typing import Subprotocol
 
 from tests.support.installation import Installation, eventually, free_port
-from tests.support.kubectl import PROGRAM, Kubectl
+from tests.support.kubectl import NEEDS_KUBECTL, Kubectl
 
 pytestmark = pytest.mark.slow
 SHOP = "/api/v1/namespaces/shop"
@@ -118,7 +118,7 @@ def test_a_websocket_comes_by_the_port(installation: Installation, token: str) -
         watch("default")
 
 
-@pytest.mark.skipif(PROGRAM is None, reason="kubectl is not on PATH: NOTHING of it is tested")
+@NEEDS_KUBECTL
 def test_kubectl_by_port(installation: Installation, config: Any, tmp_path: Path) -> None:
     (cluster,) = config["clusters"]
     server = f"https://127.0.0.1:{port_of(installation, 'demo')}"

@@ -8,11 +8,12 @@ from controlplane.accounttokens import account_tokens
 from controlplane.errors import OperatorError
 
 
-def test_all_machines_with_the_secret_understand_each_other(
+async def test_all_machines_with_the_secret_understand_each_other(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     here, there = account_tokens("secret"), account_tokens("secret")
-    assert here.key(1).kid == there.key(1).kid != account_tokens("another").key(1).kid
+    rings = [await tokens.keys.ring(1) for tokens in (here, there, account_tokens("another"))]
+    assert rings[0].keys.keys() == rings[1].keys.keys() != rings[2].keys.keys()
     assert here.issuer("default") == "https://kubernetes.default.svc"
     monkeypatch.setenv("POLYPLANE_SERVICE_ACCOUNT_ISSUER", "https://api.example.com:6443/")
     assert account_tokens("secret").issuer("acme") == "https://api.example.com:6443/clusters/acme"

@@ -19,6 +19,7 @@ from django.core.management import call_command, load_command_class
 
 from controlplane import commandhelp, version
 from controlplane.tenancy import service
+from tests.support.installation import MANAGE
 
 ROOT = Path(__file__).parents[2]
 COMMANDS = sorted(
@@ -89,6 +90,18 @@ def test_no_command_loads_the_kinds_before_it_has_to(name: str) -> None:
     )
     done = python(code)
     assert done.returncode == 0, done.stderr
+
+
+def test_a_misspelt_command_needs_no_database(tmp_path: Path) -> None:
+    environment = {k: v for k, v in os.environ.items() if k != "DATABASE_URL"}
+    done = subprocess.run(
+        [*MANAGE, "tennant", "list"],
+        env={**environment, "POLYPLANE_DATA_DIR": str(tmp_path / "data")},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 1
+    assert "Unknown command: 'tennant'. Did you mean tenant?" in done.stderr
 
 
 def test_tenants_as_json(postgres: str) -> None:

@@ -97,11 +97,12 @@ def test_every_setting_is_known_and_documented() -> None:
     assert not asked_for() - environment.NAMES, "add to environment.NAMES"
     documented = (environment.REPOSITORY / "docs" / "operations.md").read_text()
     files = {
+        "CONSOLE_OIDC_CLIENT_SECRET_FILE",
         "HINTS_URL_FILE",
         "MIGRATION_DATABASE_URL_FILE",
         "SECRET_KEY_FILE",
     }  # documented with what they hold
-    spelt_out = environment.NAMES - {"BOARD_FD", "HEARTBEAT_FD"} - files
+    spelt_out = environment.NAMES - {"BOARD_FD", "HEARTBEAT_FD", "METRICS_DIR"} - files
     assert {n for n in spelt_out if f"`POLYPLANE_{n}`" not in documented} == set()
 
 
@@ -109,7 +110,9 @@ def test_no_known_setting_is_unused() -> None:
     # read by functions of environment.py
     inside = {"DATA_DIR", "LOG_LEVEL", "TENANT_PORTS", "WORKERS"}
     names = {
-        n.removesuffix("_FILE") if n.endswith(("URL_FILE", "SECRET_KEY_FILE")) else n
+        n.removesuffix("_FILE")
+        if n.endswith(("URL_FILE", "SECRET_KEY_FILE", "CLIENT_SECRET_FILE"))
+        else n
         for n in environment.NAMES
     }
     assert names - constants() == inside - constants()
@@ -142,7 +145,7 @@ def test_flags_tell_every_setting_and_no_secret(monkeypatch: pytest.MonkeyPatch)
         "127.0.0.1",
         "",
     )
-    assert len(flags) == len(environment.NAMES) - 2
+    assert len(flags) == len(environment.NAMES) - 3
 
 
 def test_tenant_ports(monkeypatch: pytest.MonkeyPatch) -> None:

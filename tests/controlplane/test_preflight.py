@@ -83,9 +83,14 @@ def test_a_key_of_another_certificate_is_refused(tmp_path: Path) -> None:
     certificate, key = tmp_path / "tls.crt", tmp_path / "tls.key"
     certificate.write_text("-----BEGIN CERTIFICATE-----\nnonsense\n-----END CERTIFICATE-----\n")
     key.write_text("nonsense")
-    done = up(
-        tmp_path / "data", POLYPLANE_TLS_CERT_FILE=str(certificate), POLYPLANE_TLS_KEY_FILE=str(key)
-    )
+    files = {
+        "POLYPLANE_TLS_CERT_FILE": str(certificate),
+        "POLYPLANE_TLS_KEY_FILE": str(key),
+    }
+    done = up(tmp_path / "data", **files)
+    assert done.returncode == 1 and 'has no "-----BEGIN PRIVATE KEY-----"' in done.stderr
+    key.write_text("-----BEGIN EC PRIVATE KEY-----\nnonsense\n-----END EC PRIVATE KEY-----\n")
+    done = up(tmp_path / "data", **files)
     assert (
         done.returncode == 1 and "cannot be used" in done.stderr and "Traceback" not in done.stderr
     )

@@ -8,8 +8,8 @@ from contextlib import asynccontextmanager
 from types import SimpleNamespace
 from typing import Any
 
-from apiserver.authn.signing import parse
-from apiserver.registry.authorizer import RbacAuthorizer
+from apiserver.authn.jose import parse
+from apiserver.registry.authorizer import TenantAuthorizer
 from apiserver.storage import tenants
 from apiserver.storage.postgres import PostgresStore
 from apiserver.user import MASTERS, User, authenticated
@@ -51,7 +51,7 @@ async def serving_tokens(store: PostgresStore, tenant: int) -> AsyncIterator[Api
     await in_thread(lambda: tenants.create(other))
     async with serving(store, tenant) as served:
         served.server.directory = Directory(tenant, other)
-        served.server.authorizer = RbacAuthorizer(served.registry)
+        served.server.authorizer = TenantAuthorizer(served.registry)
         await served.ok("POST", f"{NS}/serviceaccounts", {"metadata": {"name": "robot"}}, **ROOT)
         yield served
     await in_thread(lambda: tenants.drop(other))

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
+import hashlib
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
@@ -70,7 +71,7 @@ class Watch:
 
 class Api:
     """registry: of the process; the catalog follows the tenant's definitions; warnings: Warning
-    headers of the last answer."""
+    headers of the last answer; headers: all of them, by lower-case names."""
 
     def __init__(self, server: Server, catalog: TenantCatalog, tenant: Tenant) -> None:
         async def make() -> Server:
@@ -83,6 +84,7 @@ class Api:
             tenant,
         )
         self.warnings: list[str] = []
+        self.headers: dict[str, str] = {}
         self._entry = Entry(make, cast(Any, None), cast(Any, None))
 
     async def __call__(
@@ -107,6 +109,7 @@ class Api:
             sent.append(message)
 
         await self._entry(_scope(method, path, type, headers), receive_of(body), send)
+        self.headers = {n.decode(): v.decode() for n, v in sent[0].get("headers", ())}
         self.warnings = [
             value.decode()
             for name, value in sent[0].get("headers", ())
@@ -221,7 +224,7 @@ async def serving(
         catalog,
         managers(),
         {},
-        lambda message: message[:8],
+        lambda message: hashlib.sha256(message).digest(),
         index,
         webhooks=client,
     )

@@ -17,7 +17,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from apiserver.meta.objects import Object
 
-PEM = serialization.Encoding.PEM
+PEM, DER = serialization.Encoding.PEM, serialization.Encoding.DER
 
 
 @cache

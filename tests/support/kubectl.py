@@ -14,12 +14,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+import pytest
 import yaml
 
 from tests.support.installation import eventually
 from tests.support.waiting import PATIENCE
 
 PROGRAM = shutil.which("kubectl")
+NEEDS_KUBECTL = pytest.mark.skipif(
+    PROGRAM is None, reason="kubectl is not on PATH: NOTHING of kubectl is tested"
+)
 _NUMBERS = itertools.count(1)
 
 

@@ -41,6 +41,9 @@ class MemoryStore:
     async def get(self, tenant: int, key: ObjectKey) -> Record | None:
         return self._records.get(key)
 
+    async def is_first(self, tenant: int, resource_version: int) -> bool:
+        return False
+
     async def list(
         self,
         tenant: int,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from apiserver.authz.bindings import Bound, Identity, bound
 from apiserver.meta.objects import Object
 
 
@@ -25,11 +26,12 @@ class Roles:
         ]
         return sorted(found, key=lambda o: str(o["metadata"]["name"]))
 
-    async def cluster_role_bindings(self) -> Sequence[Object]:
-        return self._all("ClusterRoleBinding")
+    async def bound(self, namespace: str, identity: Identity) -> Iterable[Bound]:
+        kind = "RoleBinding" if namespace else "ClusterRoleBinding"
+        return bound(self._all(kind, namespace), identity, namespace)
 
-    async def role_bindings(self, namespace: str) -> Sequence[Object]:
-        return self._all("RoleBinding", namespace)
+    async def role_bindings(self) -> Sequence[Object]:
+        return [o for o in self.objects if o["kind"] == "RoleBinding"]
 
     async def cluster_role(self, name: str) -> Object | None:
         return next((o for o in self._all("ClusterRole") if o["metadata"]["name"] == name), None)

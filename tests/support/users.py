@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from apiserver.registry.authorizer import RbacAuthorizer
+from apiserver.registry.authorizer import TenantAuthorizer
 from apiserver.user import MASTERS, User, authenticated
 from tests.support.api import Api
 
@@ -32,7 +32,7 @@ class _Directory:
 def authorizing(api: Api) -> Api:
     """The same API with users and with RBAC."""
     api.server.directory = _Directory(api.tenant.id)
-    api.server.authorizer = RbacAuthorizer(api.registry)
+    api.server.authorizer = TenantAuthorizer(api.registry)
     return api
 
 

@@ -78,7 +78,7 @@ class _Checker:
         self.scopes: list[dict[str, Type]] = []
         self.free = 0
         self.seen: list[Expr] = []
-        self.found: dict[int, tuple[list[CompileError], int]] = {}
+        self.checked: dict[int, tuple[list[CompileError], int]] = {}
 
     # --- helpers ----------------------------------------------------------------------------------
     def error(self, pos: int, message: str) -> None:
@@ -129,9 +129,9 @@ class _Checker:
             else:
                 raise AssertionError(e)
             self.seen.append(e)
-            self.found[id(e)] = self.errors[first:], self.free - free
-        elif id(e) in self.found and len(self.errors) < _MOST_ERRORS:
-            errors, free = self.found[id(e)]
+            self.checked[id(e)] = self.errors[first:], self.free - free
+        elif id(e) in self.checked and len(self.errors) < _MOST_ERRORS:
+            errors, free = self.checked[id(e)]
             self.errors += errors
             self.free += free
         return e.type

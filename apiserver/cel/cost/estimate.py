@@ -1,5 +1,6 @@
 """Static cost estimates: the least and the most that an expression may cost (cel-go
-``checker/cost.go``).
+``checker/cost.go``). The standard rules are here; what Kubernetes adds for calls is handed in
+(`CallEstimator`: `apiserver.cel.cost.estimate_calls`).
 
 Sizes come from literals, from the results of calls and, for declared variables, from a `SizeOf`
 that the caller derives from schemas.

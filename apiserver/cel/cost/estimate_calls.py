@@ -1,5 +1,6 @@
 """Estimated costs of the calls that Kubernetes knows better (k8s.io/apiserver
-``pkg/cel/library/cost.go``, cel-go ``ext``)."""
+``pkg/cel/library/cost.go``), and of cel-go's extensions (``ext``). All other calls cost what the
+standard rules say, in `apiserver.cel.cost.estimate`."""
 
 from __future__ import annotations
 

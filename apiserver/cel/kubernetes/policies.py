@@ -289,15 +289,15 @@ class _LazyVariables(Mapping[str, Any]):
     ) -> None:
         self.compiled = compiled
         self.evaluate = evaluate
-        self.known: dict[str, Any] = {}
+        self.evaluated: dict[str, Any] = {}
 
     def __getitem__(self, name: str) -> Any:
-        if name not in self.known:
+        if name not in self.evaluated:
             try:
-                self.known[name] = self.evaluate(name, self.compiled[name])
+                self.evaluated[name] = self.evaluate(name, self.compiled[name])
             except EvalError as e:
-                self.known[name] = e
-        value = self.known[name]
+                self.evaluated[name] = e
+        value = self.evaluated[name]
         if isinstance(value, EvalError):
             raise EvalError(value.message)
         return value

@@ -60,7 +60,7 @@ def check_rules(
     )
     errors = [*schema_errors, *rule_errors]
     if check.total > SCHEMA_LIMIT:
-        expensive = sorted(check.expensive, key=lambda found: -found[1])[:4]
+        expensive = sorted(check.expensive, key=lambda priced: -priced[1])[:4]
         why = (
             "contributed to estimated rule cost total exceeding cost limit for entire "
             "OpenAPIv3 schema"

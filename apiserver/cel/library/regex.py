@@ -27,7 +27,7 @@ def find_all(text: str, pattern: str, count: int = -1) -> list[str]:
     """The first ``count`` matches, all when it is negative. Raises EvalError for a bad pattern."""
     texts: list[str] = []
     try:
-        for match in islice(parse_regex(pattern).found(text), count if count >= 0 else None):
+        for match in islice(parse_regex(pattern).matches(text), count if count >= 0 else None):
             hold(_MATCH + 4 * len(match))
             texts.append(match)
     except RegexError as e:

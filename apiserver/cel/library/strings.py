@@ -14,7 +14,8 @@ from apiserver.golang.strconv import ESCAPES
 
 _SPACE = (
     "\t\n\v\f\r "
-    "\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009\u200a\u2028\u2029\u202f\u205f\u3000"
+    "\x85\xa0\u1680\u2000\u2001\u2002\u2003\u2004\u2005\u2006\u2007\u2008\u2009"
+    "\u200a\u2028\u2029\u202f\u205f\u3000"
 )
 _CHARACTER = 72
 """Bytes of a text of one character, with its place in a list."""

@@ -28,8 +28,8 @@ _ENTRY: Final = 200
 
 
 class _Loop:
-    """How a fold walks: run gives the range; set stores an element in the frame; two: whether it
-    binds two variables."""
+    """What a fold walks over. range: gives the list or map; first, second: slots of the frame for
+    the variables of an element; second is 0 where the macro binds only one."""
 
     __slots__ = ("first", "range", "second")
 
@@ -125,7 +125,8 @@ def _quantifier(loop: _Loop, run: Run, cost: int, settles: bool, condition: int)
 
 
 def _settled(f: Frame, elements: Iterable[Any], result: bool, condition: int) -> bool:
-    """The condition is looked at once more when there is another element."""
+    """A fold that stops early has paid for the condition of the element after, too, if there is
+    one: that is where cel-go finds out that it can stop."""
     for _ in elements:
         f[0] += condition
         break
@@ -133,33 +134,10 @@ def _settled(f: Frame, elements: Iterable[Any], result: bool, condition: int) ->
 
 
 def _plan_exists_one(planner: Planner, e: Comprehension, loop: _Loop) -> Code:
+    """A filter, of which one element is left; its costs are the same."""
     assert isinstance(e.step, Call)
-    predicate = planner.body(e.step.args[0])
-    run, cost, store = predicate.run, predicate.cost, _setter(loop)
-
-    def fold(f: Frame) -> Any:
-        count = 0
-        error: EvalError | None = None
-        for element in loop.elements(f):
-            store(f, element)
-            f[0] += cost
-            if f[0] > f[1]:
-                over(f)
-            try:
-                value = run(f)
-            except EvalError as e:
-                error = e  # the last one counts, because the conditional drops the accumulator
-                continue
-            if value is True:
-                count += 1
-                f[0] += 2
-            elif value is not False:
-                error = no_such_overload()
-        if error is not None:
-            raise error
-        return count == 1
-
-    return Code(fold, cost=2)
+    ones = _select(loop, planner.body(e.step.args[0]), lambda f: True, 2)
+    return Code(lambda f: len(ones(f)) == 1, cost=2)
 
 
 def _split_filter(planner: Planner, e: Comprehension) -> tuple[Code | None, Call]:
@@ -197,7 +175,8 @@ def _plan_list(planner: Planner, e: Comprehension, loop: _Loop) -> Code:
 
 
 def _select(loop: _Loop, keep: Code, run: Run, grow_cost: int) -> Run:
-    """The list of what ``run`` gives for the elements that ``keep`` lets through."""
+    """The list of what ``run`` gives for the elements that ``keep`` lets through, each of which
+    costs ``grow_cost``."""
     test, test_cost, store = keep.run, keep.cost, _setter(loop)
 
     def select(f: Frame) -> Any:

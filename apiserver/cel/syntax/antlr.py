@@ -122,7 +122,7 @@ class Recovery:
         if self.kind(1) not in expected or self.kind() == EOF:
             return False
         self.begin(
-            self.token, f"extraneous input {_shown(self.token)} expecting {_listed(expected)}"
+            self.token, f"extraneous input {_token_text(self.token)} expecting {_listed(expected)}"
         )
         self.consume()
         self.recovering = False
@@ -135,7 +135,8 @@ class Recovery:
         if loop_back:
             expected = self.expected(local)
             self.begin(
-                self.token, f"extraneous input {_shown(self.token)} expecting {_listed(expected)}"
+                self.token,
+                f"extraneous input {_token_text(self.token)} expecting {_listed(expected)}",
             )
             self.skip_to(expected | self.recovery_set())
         elif not self.delete_one(local):
@@ -151,7 +152,9 @@ class Recovery:
         if self.delete_one(frozenset({kind})):
             self.consume()
         elif self.kind() in self.expected(after):
-            self.begin(self.token, f"missing {_listed(frozenset({kind}))} at {_shown(self.token)}")
+            self.begin(
+                self.token, f"missing {_listed(frozenset({kind}))} at {_token_text(self.token)}"
+            )
         else:
             raise Mismatch(state, frozenset({kind}))
 
@@ -195,7 +198,7 @@ class Recovery:
         except Mismatch as e:
             self.begin(
                 self.token,
-                f"mismatched input {_shown(self.token)} expecting "
+                f"mismatched input {_token_text(self.token)} expecting "
                 f"{_listed(self.expected(e.expected))}",
             )
             self.recover(e.state)
@@ -245,7 +248,7 @@ def _quoted(text: str) -> str:
     return "'" + text.replace("\t", "\\t").replace("\n", "\\n").replace("\r", "\\r") + "'"
 
 
-def _shown(token: Token) -> str:
+def _token_text(token: Token) -> str:
     return _quoted(token.text)
 
 

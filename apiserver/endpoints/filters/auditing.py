@@ -13,8 +13,8 @@ from django.http.response import HttpResponseBase
 
 from apiserver.audit import counts
 from apiserver.audit.policy import Level, Verdict
-from apiserver.audit.trail import DECISION, REASON, Trail
-from apiserver.endpoints.filters.authorization import attributes_of
+from apiserver.audit.trail import Trail
+from apiserver.endpoints.filters.authorization import annotate, attributes_of
 from apiserver.endpoints.request import ApiRequest, raw_path
 from apiserver.endpoints.respond import BytesResponse
 from apiserver.endpoints.server import Server
@@ -71,8 +71,7 @@ def _finish(server: Server, request: ApiRequest, response: HttpResponseBase | No
         if acting is not request.sender:
             trail.acting = acting
         if request.decision is not None:
-            trail.annotate(DECISION, "allow" if request.decision.allowed else "forbid")
-            trail.annotate(REASON, request.decision.reason)
+            annotate(trail, request.decision)
     if trail.keeps_response and isinstance(response, BytesResponse):
         trail.answered = _answered(trail, response)
     tenant = request.tenant.id or request.meant.id or None
@@ -114,18 +113,18 @@ def _answered(trail: Trail, response: BytesResponse) -> bytes | None:
 def addresses_of(request: ApiRequest) -> tuple[str, ...]:
     """Where it comes from, the connection last: what stands before that is what others say
     (k8s.io/apimachinery ``net.SourceIPs``)."""
-    found: list[str] = []
+    addresses: list[str] = []
     forwarded = request.raw_headers.get(b"x-forwarded-for")
     if forwarded is not None:
         said = forwarded.decode("latin-1").split(",")[:_MOST_HOPS]
-        found = [text.strip() for text in said if _is_address(text.strip())]
+        addresses = [text.strip() for text in said if _is_address(text.strip())]
     real = request.header(b"x-real-ip").strip()
-    if real and real not in found and _is_address(real):
-        found.append(real)
+    if real and real not in addresses and _is_address(real):
+        addresses.append(real)
     client = request.scope.get("client")
-    if client and client[0] and (not found or found[-1] != client[0]):
-        found.append(client[0])
-    return tuple(found)
+    if client and client[0] and (not addresses or addresses[-1] != client[0]):
+        addresses.append(client[0])
+    return tuple(addresses)
 
 
 def _is_address(text: str) -> bool:

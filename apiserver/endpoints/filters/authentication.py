@@ -1,8 +1,8 @@
 """Who sends the request: whom the client's certificate names, a bearer token's user, or
 system:anonymous; then whom the request acts as (impersonation).
 
-A bearer token is a service account's (`apiserver.authn.serviceaccounts`) or one that an operator
-made (the directory)."""
+A bearer token is a service account's (`apiserver.authn.serviceaccounts`), one that an operator
+made (the directory), or somebody else's (`apiserver.authn.external`)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ import base64
 from collections.abc import Sequence
 from functools import partial
 
+from apiserver.authn import counts
+from apiserver.authn.accountkeys import nobodys_number
 from apiserver.authn.claims import Refused
+from apiserver.authn.external import together
 from apiserver.authn.impersonation import read_headers
 from apiserver.authn.serviceaccounts import Authenticated
 from apiserver.authz.attributes import Attributes, Decision
@@ -34,8 +37,24 @@ async def authenticate(server: Server, request: ApiRequest, tenant: Tenant, secr
 
     Raises Unauthorized for a token that is not known, and for a certificate that is not good where
     no good token is beside it; nobody is silently made anonymous."""
+    try:
+        user = await _sender(server, request, tenant, secret)
+    except Unauthorized:
+        counts.attempt("failure")
+        raise
+    if user is not NOBODY:
+        counts.attempt("success")
+    return user
+
+
+async def _sender(server: Server, request: ApiRequest, tenant: Tenant, secret: str) -> User:
+    """Raises Unauthorized."""
     refused = False
     if (presented := request.presented) is not None:
+        if server.certificates.is_proxy(presented) and (
+            user := server.proxy_headers.user(request.scope["headers"])
+        ):
+            return user
         try:
             holder = server.certificates.user(presented, tenant.id)
         except Refused:
@@ -44,41 +63,59 @@ async def authenticate(server: Server, request: ApiRequest, tenant: Tenant, secr
             if holder is not None:
                 return holder
     if not secret:
-        if server.anonymous and not refused:
+        if not refused and server.external.anonymous.admits(request.info.path):
             return NOBODY
         raise Unauthorized
     request.secret = secret
     try:
-        user = await identify(server, tenant, secret)
+        identity = await identify(server, tenant, secret)
     except Refused:
-        user = None
-    if user is None:
+        identity = None
+    if identity is None:
         raise Unauthorized
-    if user.warning:
-        request.warnings.append(user.warning)
-    return user.user
+    if identity.warning:
+        request.warnings.append(identity.warning)
+    return identity.user
 
 
 async def identify(
     server: Server, tenant: Tenant, secret: str, audiences: Sequence[str] = ()
 ) -> Authenticated | None:
     """Whose bearer token it is in the tenant, for one of ``audiences`` (none: the tenant's API
-    itself). None for a token that nobody knows. Raises Refused for a service account's that is not
-    good, or not any more."""
+    itself). None for a token that nobody knows. Raises Refused for one that is not good, or not any
+    more."""
     own = server.tokens.issuer(tenant.name)
-    identity = await _service_account(server, tenant, secret, audiences or (own,))
-    if identity is None and (
-        not audiences or own in audiences
-    ):  # an operator's token is for the API itself
+    wanted, refusals = audiences or (own,), list[Refused]()
+    try:
+        identity = await _service_account(server, tenant, secret, wanted)
+    except Refused as refused:
+        identity = None
+        refusals.append(refused)
+    if identity is not None:
+        return identity
+    if own in wanted and not refusals:  # an operator's token is for the API itself
         user = await server.directory.token(secret, tenant.id)
-        identity = None if user is None else Authenticated(user, (own,))
+        if user is not None:
+            return Authenticated(user, (own,))
+    try:
+        identity = await server.external.identify(
+            tenant.id or nobodys_number(tenant.name),
+            secret,
+            wanted,
+            own,
+            lambda: server.registry.lookup(tenant),
+        )
+    except Refused as refused:
+        refusals.append(refused)
+    if identity is None:
+        together(refusals)
     return identity
 
 
 async def _service_account(
     server: Server, tenant: Tenant, secret: str, audiences: Sequence[str]
 ) -> Authenticated | None:
-    recognized = server.tokens.recognize(tenant, secret)
+    recognized = await server.tokens.recognize(tenant, secret)
     if recognized is None:
         return None
     try:
@@ -110,9 +147,7 @@ def bearer_token(request: ApiRequest) -> str:
 async def impersonate(server: Server, request: ApiRequest, user: User) -> User:
     """The user that Impersonate-* headers name, once ``user`` may act as them. Raises Forbidden,
     BadRequest."""
-    if b"impersonate-user" not in request.raw_headers and not any(
-        n.startswith(b"impersonate-") for n in request.raw_headers
-    ):
+    if b"impersonate-" not in b" ".join(request.raw_headers):
         return user
     pairs = [
         (n.decode("latin-1"), v.decode("utf-8", "replace"))

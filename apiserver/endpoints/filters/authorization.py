@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from apiserver.audit.trail import DECISION, REASON
+from contextlib import suppress
+
+from apiserver.audit.trail import AUTHORIZER, DECISION, REASON, RULE, Trail
 from apiserver.authz.attributes import Attributes, Decision, forbidden
+from apiserver.authz.explain import rule_text
+from apiserver.authz.node import PREFIX
 from apiserver.endpoints.request import ApiRequest
 from apiserver.endpoints.server import Server
-from apiserver.errors import Forbidden
+from apiserver.errors import Forbidden, PlainError
+from apiserver.golang.strconv import go_quote
+from apiserver.meta.fields import FieldSelectorError, parse_field_selector
+from apiserver.meta.labels import LabelSelectorError, parse_label_selector
 from apiserver.registry.scope import NO_TENANT, Tenant
 from apiserver.user import User
 
@@ -26,6 +33,25 @@ def attributes_of(request: ApiRequest, user: User) -> Attributes:
         path=info.path,
         is_resource=info.is_resource,
     )
+
+
+_SELECTING = frozenset({"list", "watch", "deletecollection"})
+
+
+def _limited(request: ApiRequest, attributes: Attributes) -> Attributes:
+    """With what a list is limited to. What cannot be read does not limit it; the view says so."""
+    query = request.query
+    if attributes.verb not in _SELECTING or not attributes.is_resource or not query:
+        return attributes
+    if fields := query.get("fieldSelector"):
+        with suppress(FieldSelectorError):
+            requirements = parse_field_selector(fields[0]).requirements
+            attributes = attributes._replace(field_requirements=requirements)
+    if labels := query.get("labelSelector"):
+        with suppress(LabelSelectorError):
+            terms = parse_label_selector(labels[0]).requirements
+            attributes = attributes._replace(label_requirements=terms)
+    return attributes
 
 
 ALWAYS_ALLOWED = frozenset({"/healthz", "/livez", "/readyz"})
@@ -77,10 +103,27 @@ async def authorize_unsafe(server: Server, request: ApiRequest) -> None:
 
 
 async def ask(server: Server, request: ApiRequest, attributes: Attributes) -> None:
+    if server.tells_selectors() or attributes.user.name.startswith(PREFIX):
+        attributes = _limited(request, attributes)
     decision = request.decision = await decide(server, request.tenant, attributes)
     if request.trail is not None:
-        notes = request.trail.annotations
-        notes[DECISION] = "allow" if decision.allowed else "forbid"
-        notes[REASON] = decision.reason
+        annotate(request.trail, decision)
     if not decision.allowed:
+        if decision.error:
+            raise PlainError(f"Internal Server Error: {go_quote(request.path)}: {decision.error}")
         raise forbidden(attributes, decision.reason)
+
+
+def annotate(trail: Trail, decision: Decision) -> None:
+    """What the audit log is told of a decision: upstream's two annotations, and the rule that
+    allowed, or who else has decided."""
+    notes = trail.annotations
+    if decision.error and not decision.allowed:
+        notes[REASON] = "internal error"
+        return
+    notes[DECISION] = "allow" if decision.allowed else "forbid"
+    notes[REASON] = decision.reason
+    if decision.grant is not None:
+        notes[RULE] = rule_text(decision.grant)
+    elif decision.authorizer:
+        notes[AUTHORIZER] = decision.authorizer

@@ -8,6 +8,7 @@ count together (`apiserver.flow.shares`); several machines count each for itself
 
 from __future__ import annotations
 
+from apiserver.endpoints.filters import fairness
 from apiserver.endpoints.request import ApiRequest
 from apiserver.endpoints.server import Server, TenantInfo
 from apiserver.errors import TooManyRequests
@@ -35,6 +36,7 @@ def become_watch(server: Server, request: ApiRequest, tenant: TenantInfo) -> Non
         raise TooManyRequests("too many requests, please try again later", 1)
     give_back(server, request)
     request.taken = taken
+    fairness.leave(request)
 
 
 def give_back(server: Server, request: ApiRequest) -> None:

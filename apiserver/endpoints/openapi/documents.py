@@ -192,35 +192,35 @@ class Kept:
 
     def __init__(self, most: int) -> None:
         self._most = most
-        self._made: OrderedDict[Hashable, asyncio.Future[Document]] = OrderedDict()
+        self._documents: OrderedDict[Hashable, asyncio.Future[Document]] = OrderedDict()
 
     async def get(self, asker: Asker, key: Hashable, make: Callable[[], Document]) -> Document:
         """Raises TooManyRequests, TimedOut, ClientGone."""
-        while (document := self._made.get(key)) is not None and not (
+        while (document := self._documents.get(key)) is not None and not (
             document.done() and not _is_made(document)
         ):
-            self._made.move_to_end(key)
+            self._documents.move_to_end(key)
             if not document.done():
                 await asyncio.wait([document])
             if _is_made(document):
                 return document.result()
-        mine = self._made[key] = asyncio.ensure_future(beside(asker, make))
+        mine = self._documents[key] = asyncio.ensure_future(beside(asker, make))
         mine.add_done_callback(lambda _: self._bound())
         return await mine
 
     def _bound(self) -> None:
         """Drops what nobody has, and those that nobody has asked for longest; the last one stays,
         whatever its size."""
-        for key, document in list(self._made.items()):
+        for key, document in list(self._documents.items()):
             if document.done() and not _is_made(document):
-                del self._made[key]
-        size = sum(len(f.result().body) for f in self._made.values() if _is_made(f))
-        for key, document in list(self._made.items())[:-1]:
+                del self._documents[key]
+        size = sum(len(f.result().body) for f in self._documents.values() if _is_made(f))
+        for key, document in list(self._documents.items())[:-1]:
             if size <= self._most:
                 break
             if document.done():
                 size -= len(document.result().body) if _is_made(document) else 0
-                del self._made[key]
+                del self._documents[key]
 
 
 def _is_made(document: asyncio.Future[Document]) -> bool:

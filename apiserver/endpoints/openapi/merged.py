@@ -43,12 +43,12 @@ def _name(ours: Node, theirs: Node, name: str) -> str:
     """The name that their ``name`` gets."""
     if name not in ours:
         return name
-    wanted = _bare(theirs[name])  # once: there may be many to compare it with
-    if _bare(ours[name]) == wanted:
+    definition = _bare(theirs[name])  # once: there may be many to compare it with
+    if _bare(ours[name]) == definition:
         return name
     for number in count(2):
         new = f"{name}_v{number}"
-        if new not in theirs and (new not in ours or _bare(ours[new]) == wanted):
+        if new not in theirs and (new not in ours or _bare(ours[new]) == definition):
             return new
     raise AssertionError("numbers do not end")
 
@@ -69,8 +69,8 @@ def _joined(ours: Any, theirs: Node) -> Any:
     before = plain.get(_KINDS, [])
     if not isinstance(kinds, list) or not isinstance(before, list):
         return ours
-    known = set(map(_text, before))
-    new = [kind for kind in kinds if _text(kind) not in known]
+    present = set(map(_text, before))
+    new = [kind for kind in kinds if _text(kind) not in present]
     return {**plain, _KINDS: [*before, *new]} if new else ours
 
 

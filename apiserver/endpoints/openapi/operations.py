@@ -226,7 +226,7 @@ class Builder:
     def _on_object(self, verb: str, sub: Subresource | None) -> Operation:
         name = sub.name if sub is not None else ""
         gvk = self.gvk if sub is None or not self.resource.has_routes else sub.kind
-        media_types = self._shown(verb, sub)
+        media_types = self._media_types(verb, sub)
         words = {"get": "read", "update": "replace", "patch": "partially update"}.get(verb, verb)
         return Operation(
             method=_METHODS[verb],
@@ -247,7 +247,7 @@ class Builder:
             produces=("text/plain", *negotiate.ALL) if name == "log" else self._media,
         )
 
-    def _shown(self, verb: str, sub: Subresource | None) -> str:
+    def _media_types(self, verb: str, sub: Subresource | None) -> str:
         """The definition of what an operation answers with."""
         if verb == "delete":
             return self.definition if self.resource.hooks.returns_deleted else STATUS

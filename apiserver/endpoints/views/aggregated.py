@@ -23,6 +23,7 @@ from apiserver.aggregation import headers
 from apiserver.aggregation.backends import Backend
 from apiserver.aggregation.stream import Broken, Stream
 from apiserver.aggregation.transport import Unreachable, Unresolved
+from apiserver.endpoints.filters import fairness
 from apiserver.endpoints.metrics import long_running
 from apiserver.endpoints.outlets import SLICE, Outlet
 from apiserver.endpoints.request import ApiRequest, Send
@@ -50,12 +51,12 @@ async def backend_of(server: Server, tenant: Tenant, group: str, version: str) -
     """Whoever serves the group and version, where this server does not."""
     if server.aggregator is None or not group:
         return None
-    wanted, backends = GroupVersion(group, version), server.aggregator.backends
-    if wanted in backends.local(tenant):
+    group_version, backends = GroupVersion(group, version), server.aggregator.backends
+    if group_version in backends.local(tenant):
         return None
-    backend = (await backends.of(tenant)).get(wanted)
+    backend = (await backends.of(tenant)).get(group_version)
     # where this worker knows of none, another one may do so already
-    return backend or (await backends.of(tenant, fresh=True)).get(wanted)
+    return backend or (await backends.of(tenant, fresh=True)).get(group_version)
 
 
 async def forward(
@@ -67,9 +68,11 @@ async def forward(
         return not_found()
     if not backend.available:
         return _error("service unavailable\n")
-    upgrade = upgraded.wanted(request)
+    upgrade = upgraded.upgrade_of(request)
     if upgrade:
         await upgraded.count_as_watch(server, request)
+    if request.info.verb == "watch":
+        fairness.leave(request)  # its backend counts what it costs
     long, discovery = bool(upgrade) or _is_long(request), not request.info.is_resource
     exchange = Exchange(server, request, send, backend)
     try:
@@ -108,7 +111,7 @@ class Exchange:
     def __init__(self, server: Server, request: ApiRequest, send: Send, backend: Backend) -> None:
         self._server, self._request, self._backend = server, request, backend
         self._outlet: Outlet = server.outlets.open(request.tenant, send, passing=True)
-        self._upgrade = upgraded.wanted(request)
+        self._upgrade = upgraded.upgrade_of(request)
         self._started = self._left = False
         self._failure: Exception | None = None
         self._stream: Stream

@@ -23,7 +23,7 @@ from apiserver.endpoints.encode import wants_pretty
 from apiserver.endpoints.request import ApiRequest, Send
 from apiserver.endpoints.server import Server
 from apiserver.errors import MethodNotAllowed
-from apiserver.user import MASTERS
+from apiserver.platformroles import holds
 
 Handler = Callable[[Any], Awaitable[HttpResponseBase | None]]
 View = Callable[[Server, ApiRequest, Send], Awaitable[HttpResponseBase | None]]
@@ -129,9 +129,8 @@ def routed(view: type[KubernetesView]) -> View:
     return serving
 
 
-def of_installation(request: ApiRequest) -> bool:
+def of_installation(request: ApiRequest, role: str = "") -> bool:
     """Whether a page that names no tenant, neither by path nor by host, is asked for by who may see
     all of the installation: with an operator's token that is good in all tenants, in
-    system:masters."""
-    user = request.user
-    return user.everywhere and MASTERS in user.groups and not request.info.tenant
+    system:masters, or of an account with the platform role."""
+    return holds(request.user, role) and not request.info.tenant

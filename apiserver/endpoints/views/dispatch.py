@@ -24,6 +24,8 @@ from apiserver.registry.options import first
 from apiserver.registry.scope import MOST_SECONDS, MOST_SECONDS_OF_MANY, Scope
 from apiserver.registry.translate import Outdated
 
+_WITH_PATHS = "proxy"
+"""The subresource that has paths of its own below it."""
 _METHOD_VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 
 
@@ -126,7 +128,7 @@ def find_scope(server: Server, request: ApiRequest) -> Scope | None:
     if not resource.has_routes and not _handles_path(request, resource, served):
         return None
     namespace = info.namespace if resource.namespaced else ""
-    if len(info.parts) > 3 or (
+    if (len(info.parts) > 3 and info.subresource != _WITH_PATHS) or (
         not resource.namespaced and info.namespace and info.resource != "namespaces"
     ):
         raise UnknownResource

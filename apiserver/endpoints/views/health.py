@@ -92,6 +92,13 @@ CHECKS: Mapping[str, Mapping[str, Check]] = {
 """etcd and etcd-readiness keep the names that probes exclude; they ask PostgreSQL."""
 
 
+def _known(reason: str) -> Check:
+    async def check(server: Server, request: ApiRequest) -> str:
+        return reason
+
+    return check
+
+
 async def dispatch(server: Server, request: ApiRequest, send: Send) -> HttpResponse:
     root, slash, name = request.info.path.removeprefix("/").partition("/")
     checks = CHECKS[root]
@@ -114,7 +121,11 @@ async def _all(
         reason = await check(server, request)
         failed = failed or bool(reason)
         lines.append(f"[-]{name} failed: reason withheld" if reason else f"[+]{name} ok")
-    unknown = sorted(excluded - set(checks))
+    parts = dict(server.external.health()) if root == "readyz" else {}
+    lines += [
+        f"[!]{name} degraded: reason withheld" if parts[name] else f"[+]{name} ok" for name in parts
+    ]
+    unknown = sorted(excluded - set(checks) - set(parts))
     if unknown:
         listed = ",".join(f'"{name}"' for name in unknown)
         lines.append(f"warn: some health checks cannot be excluded: no matches for {listed}")
@@ -130,7 +141,10 @@ async def _all(
 async def _single(
     server: Server, request: ApiRequest, checks: Mapping[str, Check], name: str
 ) -> HttpResponse:
+    parts = dict(server.external.health())
     check = checks.get(name)
+    if check is None and name in parts:
+        check = _known(parts[name])
     if check is None:
         return HttpResponse(b"404 page not found\n", status=404, content_type=_PLAIN)
     reason = await check(server, request)

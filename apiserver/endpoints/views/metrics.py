@@ -1,23 +1,26 @@
 """/metrics in Prometheus' text format, under kube-apiserver's names: of the tenant that is asked,
-or of the whole installation.
+or of the whole installation, by all workers of this machine.
 
 ``/clusters/<tenant>/metrics`` is the tenant's, whoever asks. ``/metrics``, at a host that names no
 tenant, is that of the whole installation to who may see all of it, an operator's token that is good
-in all tenants and has the group system:masters, and that of the request's tenant to everybody
-else.
+in all tenants and has the group system:masters, or whose console account reads metrics
+(`apiserver.platformroles`), and that of the request's tenant to everybody else.
 """
 
 from __future__ import annotations
 
+from itertools import chain
 from time import monotonic
 
 from django.http.response import HttpResponseBase
 
-from apiserver.endpoints import metrics
+from apiserver.endpoints import flow_metrics, metrics
+from apiserver.endpoints.metric_peers import EVERYTHING
 from apiserver.endpoints.request import ApiRequest, Send
 from apiserver.endpoints.respond import PartsResponse
 from apiserver.endpoints.server import Server
 from apiserver.endpoints.views.base import of_installation
+from apiserver.platformroles import METRICS_READERS
 from apiserver.storage.errors import StorageError
 
 COUNT_EVERY = 60.0
@@ -26,7 +29,7 @@ _MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores"
 
 
 async def dispatch(server: Server, request: ApiRequest, send: Send) -> HttpResponseBase:
-    everything = of_installation(request)
+    everything = of_installation(request, METRICS_READERS)
     families = metrics.ALL if everything else metrics.of_tenant(request.tenant.id)
     if monotonic() >= families.due:
         families.due = monotonic() + COUNT_EVERY
@@ -38,4 +41,10 @@ async def dispatch(server: Server, request: ApiRequest, send: Send) -> HttpRespo
             families.set_objects(
                 {}
             )  # what cannot be counted is not told; the other metrics are wanted most just then
-    return PartsResponse(families.registry.expose(), content_type=_MEDIA_TYPE)
+    number = EVERYTHING if everything else request.tenant.id
+    others = await server.peers.others(number) if server.peers is not None else ()
+    tenant = None if everything else request.tenant.id
+    lines = chain(
+        families.registry.expose(others), flow_metrics.expose(server.flows, tenant, others)
+    )
+    return PartsResponse(lines, content_type=_MEDIA_TYPE)

@@ -28,14 +28,16 @@ async def configuration(server: Server, request: ApiRequest, send: Send) -> Http
     host, tenant = request.header(b"host"), request.tenant.name
     prefix = "" if tenant == DEFAULT_TENANT else f"/clusters/{tenant}"
     address = host if _HOST.fullmatch(host) else "127.0.0.1:6443"
+    ring = await server.tokens.keys.whole_ring(request.tenant.id)
     document = openid.configuration(
-        server.tokens.issuer(tenant), f"https://{address}{prefix}{openid.KEYS}"
+        server.tokens.issuer(tenant), f"https://{address}{prefix}{openid.KEYS}", ring
     )
     return _public(request, document, negotiate.JSON)
 
 
 async def keys(server: Server, request: ApiRequest, send: Send) -> HttpResponse:
-    return _public(request, openid.key_set(server.tokens.key(request.tenant.id)), KEY_SET)
+    ring = await server.tokens.keys.whole_ring(request.tenant.id)
+    return _public(request, openid.key_set(ring), KEY_SET)
 
 
 def _public(request: ApiRequest, document: dict[str, Any], media_type: str) -> HttpResponse:

@@ -25,10 +25,11 @@ from apiserver.errors import (
     Conflict,
     Invalid,
     PlainError,
+    ServiceUnavailable,
     aggregate,
 )
 from apiserver.fielderrors import FieldErrors, not_supported, required
-from apiserver.kinds.core import podbinding, podeviction, podstreams
+from apiserver.kinds.core import podbinding, podeviction, podstreams, proxies
 from apiserver.meta.gvk import GroupKind, GroupResource
 from apiserver.meta.objects import Object
 from apiserver.registry import deletion, mutation, reading
@@ -62,7 +63,11 @@ class PodView(ResourceView):
         )
 
     async def pod(self) -> Object:
-        stored = await reading.get(self.registry, self.sibling("", "pods", self.scope.name))
+        return await self.core("pods", self.scope.name)
+
+    async def core(self, resource: str, name: str) -> Object:
+        """Of the request's namespace. Raises NotFound."""
+        stored = await reading.get(self.registry, self.sibling("", resource, name))
         obj: Object = stored.object
         return obj
 
@@ -244,21 +249,18 @@ class LogView(PodView):
 
 
 class ConnectView(PodView):
-    """exec, attach, portforward and proxy: they need a node that runs the pod."""
+    """exec, attach and portforward: they need a node that runs the pod."""
 
     async def _connect(self) -> HttpResponseBase | None:
         await self._admit()
-        if self.scope.resource.group_resource != _PODS:
-            await reading.get(self.registry, replace(self.scope, subresource=""))
-            raise ApiError(
-                f"no endpoints available for {self.scope.resource.singular} "
-                f"{self.scope.name!r}".replace("'", '"'),
-                code=503,
-            )
+        raise await self._unreachable()
+
+    async def _unreachable(self) -> ApiError:
+        """Why nothing is at the other end. Raises it, too."""
         pod = await self.pod()
         if self.scope.subresource in ("exec", "attach"):
             podstreams.container_of(pod, first(self.request.query, "container"))
-        raise podstreams.unreachable(await self.node(podstreams.node_of(pod)))
+        return podstreams.unreachable(await self.node(podstreams.node_of(pod)))
 
     async def _admit(self) -> None:
         """Of what the client asks for with its query (``rest.ConnectResource``)."""
@@ -287,3 +289,21 @@ class ConnectView(PodView):
 
     async def delete(self, request: ApiRequest) -> HttpResponseBase | None:
         return await self._connect()
+
+
+class ProxyView(ConnectView):
+    """proxy of pods, services and nodes: this server connects to none of them."""
+
+    async def _unreachable(self) -> ApiError:
+        resource, asked = self.scope.resource, self.scope.name
+        target = proxies.target_of(resource.singular, asked)
+        if resource.group_resource.resource == "nodes":
+            return podstreams.unreachable(await self.node(target.name))
+        if resource.group_resource == _PODS:
+            proxies.check_pod(await self.core("pods", target.name))
+        else:
+            port, number = target.port, target.number
+            if number is not None:
+                port = proxies.port_name(await self.core("services", target.name), number)
+            proxies.check_endpoints(await self.core("endpoints", target.name), asked, port)
+        return ServiceUnavailable(proxies.UNREACHED)

@@ -11,6 +11,8 @@ from rest_framework.request import Request
 from apiserver.authn.claims import Refused
 from apiserver.authz import reviews
 from apiserver.authz.attributes import Attributes, Decision
+from apiserver.authz.explain import Explanation
+from apiserver.authz.explanations import access_explanation
 from apiserver.authz.rbac import UserRules
 from apiserver.codec import strict
 from apiserver.endpoints import encode
@@ -18,6 +20,7 @@ from apiserver.endpoints.filters.authentication import identify
 from apiserver.endpoints.request import ApiRequest
 from apiserver.endpoints.views.base import KubernetesView
 from apiserver.endpoints.views.resource import ResourceView
+from apiserver.errors import MethodNotAllowed
 from apiserver.kinds.authentication.reviews import token_of, token_review, user_info
 from apiserver.meta.objects import Object
 from apiserver.meta.times import format_time
@@ -75,6 +78,8 @@ class ReviewView(ResourceView):
             return await reviews.self_subject_access_review(review, user, self._authorize)
         if resource == "selfsubjectrulesreviews":
             return await reviews.self_subject_rules_review(review, user, self._rules)
+        if resource == "accessexplanations":
+            return await access_explanation(review, user, self._explain)
         if resource == "selfsubjectreviews":
             return {
                 **review,
@@ -85,6 +90,9 @@ class ReviewView(ResourceView):
 
     async def _authorize(self, attributes: Attributes) -> Decision:
         return await self.server.authorizer.authorize(self.request.tenant, attributes)
+
+    async def _explain(self, attributes: Attributes) -> Explanation:
+        return await self.server.authorizer.explain(self.request.tenant, attributes)
 
     async def _rules(self, user: User, namespace: str) -> UserRules:
         return await self.server.authorizer.rules_for(self.request.tenant, user, namespace)
@@ -98,3 +106,26 @@ class ReviewView(ResourceView):
         if identity is None:
             return token_review(review, None, error=_INVALID)
         return token_review(review, identity.user, identity.audiences)
+
+
+class SelfTenantReviewView(ReviewView):
+    """Which tenants the one who asks owns. The type comes from a definition, so that all methods
+    have routes; all but this one are refused."""
+
+    async def _answer(self, review: Object) -> Object:
+        tenants = [
+            {
+                "name": name,
+                "displayName": shown,
+                "path": f"/clusters/{name}",
+                "suspended": state == "suspended",
+            }
+            for name, shown, state in await self.server.directory.owned(self.scope.user)
+        ]
+        metadata = {"creationTimestamp": format_time(self.scope.now)}
+        return {**review, "metadata": metadata, "status": {"tenants": tenants}}
+
+    async def _refuse(self, request: Request) -> HttpResponseBase | None:
+        raise MethodNotAllowed(self.scope.resource.group_resource, self.request.info.verb)
+
+    get = put = patch = delete = _refuse

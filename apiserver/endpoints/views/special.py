@@ -6,12 +6,13 @@ from collections.abc import Awaitable, Callable
 
 from django.http.response import HttpResponseBase
 
-from apiserver.endpoints.views import pods, reviews, tokens
+from apiserver.endpoints.views import history, pods, reviews, tokens
 from apiserver.endpoints.views.componentstatuses import ComponentStatusView
 from apiserver.endpoints.views.resource import ResourceView
 from apiserver.endpoints.views.scale import ScaleView
 from apiserver.meta.gvk import GroupResource
 from apiserver.registry.scope import Scope
+from apiserver.request import DEFAULT_TENANT
 
 View = Callable[..., Awaitable[HttpResponseBase | None]]
 """Of `ResourceView.as_view`."""
@@ -25,6 +26,10 @@ _AUTHORIZATION = (
 )
 _AUTHENTICATION = ("selfsubjectreviews", "tokenreviews")
 
+_REVISIONS = tuple(
+    GroupResource("history.polyplane.dev", name) for name in ("revisions", "clusterrevisions")
+)
+
 _CLASSES: dict[tuple[GroupResource, str], type[ResourceView]] = {
     (GroupResource("", "componentstatuses"), ""): ComponentStatusView,
     (_PODS, "binding"): pods.BindingView,
@@ -32,9 +37,9 @@ _CLASSES: dict[tuple[GroupResource, str], type[ResourceView]] = {
     (_PODS, "eviction"): pods.EvictionView,
     (_PODS, "log"): pods.LogView,
     (GroupResource("", "serviceaccounts"), "token"): tokens.TokenView,
-    **{(_PODS, name): pods.ConnectView for name in ("exec", "attach", "portforward", "proxy")},
-    (_SERVICES, "proxy"): pods.ConnectView,
-    (_NODES, "proxy"): pods.ConnectView,
+    **{(_PODS, name): pods.ConnectView for name in ("exec", "attach", "portforward")},
+    **{(resource, "proxy"): pods.ProxyView for resource in (_PODS, _SERVICES, _NODES)},
+    (GroupResource("authorization.polyplane.dev", "accessexplanations"), ""): reviews.ReviewView,
     **{
         (GroupResource("authorization.k8s.io", name), ""): reviews.ReviewView
         for name in _AUTHORIZATION
@@ -42,6 +47,14 @@ _CLASSES: dict[tuple[GroupResource, str], type[ResourceView]] = {
     **{
         (GroupResource("authentication.k8s.io", name), ""): reviews.ReviewView
         for name in _AUTHENTICATION
+    },
+    **{(resource, ""): history.RevisionView for resource in _REVISIONS},
+    **{(resource, "diff"): history.DiffView for resource in _REVISIONS},
+    **{(resource, "blame"): history.BlameView for resource in _REVISIONS},
+    **{
+        (resource, name): history.RestoreView
+        for resource in _REVISIONS
+        for name in ("rollback", "undelete")
     },
 }
 
@@ -51,9 +64,13 @@ _VIEWS: dict[tuple[GroupResource, str], View] = {
 }
 _PLAIN: View = ResourceView.as_view()
 _SCALE: View = ScaleView.as_view()
+_TENANT_REVIEWS = GroupResource("tenancy.polyplane.dev", "selftenantreviews")
+_TENANT_REVIEW: View = reviews.SelfTenantReviewView.as_view()
 
 
 def view_of(scope: Scope) -> View:
     if scope.subresource == "scale":
         return _SCALE
+    if scope.resource.group_resource == _TENANT_REVIEWS and scope.tenant.name == DEFAULT_TENANT:
+        return _TENANT_REVIEW
     return _VIEWS.get((scope.resource.group_resource, scope.subresource), _PLAIN)

@@ -71,7 +71,7 @@ class TokenView(ResourceView):
     async def _issue(self, asked: Object, attributes: Attributes) -> None:
         scope, tokens = self.scope, self.server.tokens
         token_request.check_name(asked, scope.name)
-        account = await self._found("serviceaccounts", scope.name)
+        account = await self._existing("serviceaccounts", scope.name)
         audiences, strictly = (
             [tokens.issuer(scope.tenant.name)],
             features.enabled(token_request.UID_VALIDATION),
@@ -87,7 +87,9 @@ class TokenView(ResourceView):
         spec = asked["spec"]
         bound = await self._bound(spec.get("boundObjectRef"))
         seconds = spec["expirationSeconds"]
-        token = tokens.issue(scope.tenant, account, spec["audiences"], bound, seconds, scope.now)
+        token = await tokens.issue(
+            scope.tenant, account, spec["audiences"], bound, seconds, scope.now
+        )
         asked["metadata"] = scope.resource.ordered_metadata(asked["metadata"])
         expires = format_time(scope.now + timedelta(seconds=seconds))
         asked["status"] = {"token": token, "expirationTimestamp": expires}
@@ -98,7 +100,7 @@ class TokenView(ResourceView):
         if ref is None:
             return {}
         kind = token_request.bound_kind(ref).lower()
-        owner = await self._found(f"{kind}s", ref["name"])
+        owner = await self._existing(f"{kind}s", ref["name"])
         token_request.check_bound(ref, owner, self.scope.name)
         bound = {kind: Ref(ref["name"], owner["metadata"]["uid"])}
         if kind == "pod" and (node := owner["spec"].get("nodeName")):
@@ -108,7 +110,7 @@ class TokenView(ResourceView):
             bound["node"] = Ref(node, there["metadata"]["uid"] if there is not None else "")
         return bound
 
-    async def _found(self, resource: str, name: str) -> Object:
+    async def _existing(self, resource: str, name: str) -> Object:
         """An object of the core group by name, of the request's namespace where it has one. Raises
         NotFound."""
         served_resource = self.registry.catalog.find(self.scope.tenant, "", resource)

@@ -26,7 +26,7 @@ _LEFT = (OSError, Broken, ClientGone)
 _PROTOCOLS = frozenset({b"websocket", b"spdy/3.1"})
 
 
-def wanted(request: ApiRequest) -> bytes:
+def upgrade_of(request: ApiRequest) -> bytes:
     """The protocol to ask the other server for, as the client wrote it; b"" for plain HTTP."""
     asked = request.raw_headers.get(b"upgrade", b"")
     return asked if asked.lower() in _PROTOCOLS and opener(request) is not None else b""

@@ -2,34 +2,11 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Any
-
-from apiserver.fielderrors import FieldErrors
-from apiserver.kinds.admissionregistration.policies import binding_errors, param_ref_cell
-from apiserver.kinds.admissionregistration.rules import GROUP, default_match_resources
-from apiserver.kinds.base import Kind, WriteContext
+from apiserver.kinds.admissionregistration.policybinding import PolicyBindingKind
+from apiserver.kinds.admissionregistration.rules import GROUP
 from apiserver.kinds.registration import register
-from apiserver.meta.objects import Object
-from apiserver.meta.times import age
 
 
 @register(GROUP, "MutatingAdmissionPolicyBinding")
-class MutatingAdmissionPolicyBinding(Kind):
-    standard_finalizers = False
-    allow_unconditional_update = False
-
-    def default(self, obj: Object, version: str) -> None:
-        default_match_resources((obj.get("spec") or {}).get("matchResources"))
-
-    def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
-        return list(binding_errors(obj.get("spec") or {}))
-
-    def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
-        metadata, spec = obj["metadata"], obj.get("spec") or {}
-        return [
-            metadata["name"],
-            spec.get("policyName", ""),
-            param_ref_cell(spec),
-            age(metadata.get("creationTimestamp"), now),
-        ]
+class MutatingAdmissionPolicyBinding(PolicyBindingKind):
+    pass

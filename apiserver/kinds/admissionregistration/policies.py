@@ -80,14 +80,14 @@ def _defined(spec: Object) -> Definitions:
 
 
 def _variables(spec: Object, params: bool) -> c.Errors:
-    known = _defined(spec)
-    for i, (name, source) in enumerate(known):
+    definitions = _defined(spec)
+    for i, (name, source) in enumerate(definitions):
         path = SPEC.child("variables").at(i)
         if not name.strip():
             yield required(path.child("name"), "name is not specified")
         elif not _IDENTIFIER.fullmatch(name) or name in _RESERVED:
             yield invalid(path.child("name"), name, "must be a valid CEL identifier")
-        expression = Expression(source, params=params, variables=known[:i])
+        expression = Expression(source, params=params, variables=definitions[:i])
         yield from expression_errors(
             expression, path.child("expression"), "expression is not specified"
         )
@@ -127,7 +127,7 @@ def _joined(value: str, path: FieldPath, wrong: list[str]) -> c.Errors:
 
 # --- bindings -------------------------------------------------------------------------------------
 def binding_errors(spec: Object) -> c.Errors:
-    """policyName, paramRef, matchResources (whose path is misspelt upstream too)."""
+    """policyName, paramRef, matchResources."""
     if not spec.get("policyName"):
         yield required(SPEC.child("policyName"))
     else:

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import datetime
-from typing import Any
-
 from apiserver.fielderrors import (
     ErrorType,
     FieldError,
@@ -14,16 +11,16 @@ from apiserver.fielderrors import (
     not_supported,
     required,
 )
-from apiserver.kinds.admissionregistration.policies import SPEC, binding_errors, param_ref_cell
-from apiserver.kinds.admissionregistration.rules import GROUP, default_match_resources
-from apiserver.kinds.base import Kind, WriteContext
+from apiserver.kinds.admissionregistration.policies import SPEC
+from apiserver.kinds.admissionregistration.policybinding import PolicyBindingKind
+from apiserver.kinds.admissionregistration.rules import GROUP
+from apiserver.kinds.base import WriteContext
 from apiserver.kinds.common import checks as c
 from apiserver.kinds.declarative import tags as t
 from apiserver.kinds.declarative.declared import Declared
 from apiserver.kinds.declarative.run import covered
 from apiserver.kinds.registration import register
 from apiserver.meta.objects import Object, seen_before
-from apiserver.meta.times import age
 
 _ACTIONS = ["Audit", "Deny", "Warn"]
 _POINTLESS = (
@@ -33,9 +30,7 @@ _POINTLESS = (
 
 
 @register(GROUP, "ValidatingAdmissionPolicyBinding")
-class ValidatingAdmissionPolicyBinding(Kind):
-    standard_finalizers = False
-    allow_unconditional_update = False
+class ValidatingAdmissionPolicyBinding(PolicyBindingKind):
     declared = Declared(
         {
             "spec.policyName": [t.alpha(t.required())],
@@ -43,21 +38,9 @@ class ValidatingAdmissionPolicyBinding(Kind):
         }
     )
 
-    def default(self, obj: Object, version: str) -> None:
-        default_match_resources((obj.get("spec") or {}).get("matchResources"))
-
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
-        spec = obj.get("spec") or {}
-        return [*map(_marked, binding_errors(spec)), *_actions(spec.get("validationActions") or [])]
-
-    def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
-        metadata, spec = obj["metadata"], obj.get("spec") or {}
-        return [
-            metadata["name"],
-            spec.get("policyName", ""),
-            param_ref_cell(spec),
-            age(metadata.get("creationTimestamp"), now),
-        ]
+        errors = map(_marked, super().validate(obj, context))
+        return [*errors, *_actions((obj.get("spec") or {}).get("validationActions") or [])]
 
 
 def _marked(error: FieldError) -> FieldError:

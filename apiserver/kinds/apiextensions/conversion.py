@@ -122,7 +122,7 @@ def _response(webhook: ConversionWebhook, uid: str, answer: bytes) -> list[Objec
         raise ValueError(f"response is of type {go_type(response)}, not an object")
     if webhook.review == "v1" and response.get("uid", "") != uid:
         raise ValueError(
-            f"expected response.uid={go_quote(uid)}, got {_shown(response.get('uid', ''))}"
+            f"expected response.uid={go_quote(uid)}, got {_go_value(response.get('uid', ''))}"
         )
     result = response.get("result")
     status = result.get("status", "") if isinstance(result, dict) else ""
@@ -214,5 +214,5 @@ def _take(member: str, metadata: Object, answered: Any) -> None:
     metadata[member] = answered
 
 
-def _shown(value: Any) -> str:
+def _go_value(value: Any) -> str:
     return go_quote(value) if isinstance(value, str) else go_type(value)

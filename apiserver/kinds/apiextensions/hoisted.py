@@ -24,8 +24,8 @@ MEMBERS = {
 
 @dataclass(slots=True)
 class Part:
-    """One value of one of the members: where it stands, and the versions (by index) that it is
-    of."""
+    """The value that a member has in some versions. path: where errors say it stands; versions:
+    the indices in ``spec.versions`` of those that have it."""
 
     value: Any
     path: FieldPath

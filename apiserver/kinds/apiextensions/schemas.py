@@ -54,7 +54,7 @@ class Source:
 
 
 _LOCK = Lock()  # large definitions are validated in threads
-_found: WeakValueDictionary[bytes, Source] = WeakValueDictionary()
+_sources: WeakValueDictionary[bytes, Source] = WeakValueDictionary()
 _recent: deque[Source] = deque(maxlen=_RECENT)
 
 
@@ -63,9 +63,9 @@ def source(props: Object | None) -> Source:
     text = orjson.dumps(props, option=orjson.OPT_SORT_KEYS)
     digest = hashlib.blake2b(text, digest_size=20).digest()
     with _LOCK:
-        cached = _found.get(digest)
+        cached = _sources.get(digest)
         if cached is None:
-            cached = _found[digest] = Source(digest, text)
+            cached = _sources[digest] = Source(digest, text)
         if not _recent or _recent[-1] is not cached:
             _recent.append(cached)
     return cached

@@ -27,9 +27,13 @@ _PRIORITIES = {
     "discovery.k8s.io": (16200, {"v1": 15}),
     "flowcontrol.apiserver.k8s.io": (16100, {"v1": 21}),
     "resource.k8s.io": (15900, {"v1": 20}),
+    "storagemigration.k8s.io": (15800, {"v1beta1": 9}),
+    "authorization.polyplane.dev": (1000, {"v1": 15}),
+    "history.polyplane.dev": (2000, {"v1": 15}),
 }
-"""groupPriorityMinimum of each group, versionPriority of each version. That of resource.k8s.io/v1
-is no fact: upstream's present table was not to be had."""
+"""groupPriorityMinimum of each group, versionPriority of each version. Those of resource.k8s.io/v1
+and storagemigration.k8s.io/v1beta1 are no facts: upstream's present table was not to be had. Our
+own come after Kubernetes' groups and before those of definitions."""
 
 
 def local_services() -> list[Object]:

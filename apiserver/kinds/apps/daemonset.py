@@ -9,6 +9,7 @@ from typing import Any
 
 from apiserver.fielderrors import FieldErrors, invalid, not_supported, required
 from apiserver.golang.strconv import whole
+from apiserver.kinds.apps.selected import selector_kept
 from apiserver.kinds.base import WriteContext
 from apiserver.kinds.common import checks, rollout, selectors, table, templates
 from apiserver.kinds.common.internal import quote
@@ -102,14 +103,7 @@ class DaemonSet(Workload):
         )
 
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
-        return list(
-            checks.immutable(
-                obj["spec"].get("selector"),
-                old["spec"].get("selector"),
-                SPEC.child("selector"),
-                quote=selectors.quoted,
-            )
-        )
+        return list(selector_kept(obj["spec"], old["spec"]))
 
     def validate_status_update(
         self, obj: Object, old: Object, context: WriteContext

@@ -7,7 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from apiserver.fielderrors import FieldErrors, forbidden, invalid, not_supported, required
-from apiserver.kinds.apps.selected import replica_set_template, required_selector
+from apiserver.kinds.apps.selected import replica_set_template, required_selector, selector_kept
 from apiserver.kinds.base import WriteContext
 from apiserver.kinds.common import checks, rollout, selectors, table
 from apiserver.kinds.common.internal import quote
@@ -74,14 +74,7 @@ class Deployment(Workload):
         return errors
 
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
-        return list(
-            checks.immutable(
-                obj["spec"].get("selector"),
-                old["spec"].get("selector"),
-                SPEC.child("selector"),
-                quote=selectors.quoted,
-            )
-        )
+        return list(selector_kept(obj["spec"], old["spec"]))
 
     def validate_status_update(
         self, obj: Object, old: Object, context: WriteContext

@@ -7,10 +7,16 @@ from datetime import datetime
 from typing import Any
 
 from apiserver.fielderrors import FieldErrors
-from apiserver.kinds.apps.selected import replica_set_template, required_selector
+from apiserver.kinds.apps.selected import replica_set_template, required_selector, selector_kept
 from apiserver.kinds.base import WriteContext
-from apiserver.kinds.common import checks, rollout, selectors, table
-from apiserver.kinds.common.workload import SPEC, STATUS, Workload, name_for_pods
+from apiserver.kinds.common import checks, selectors
+from apiserver.kinds.common.workload import (
+    SPEC,
+    Workload,
+    name_for_pods,
+    replica_cells,
+    replica_counts,
+)
 from apiserver.kinds.registration import register
 from apiserver.meta.objects import Object
 
@@ -32,46 +38,20 @@ class ReplicaSet(Workload):
         return errors + list(replica_set_template(spec))
 
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
-        return list(
-            checks.immutable(
-                obj["spec"].get("selector"),
-                old["spec"].get("selector"),
-                SPEC.child("selector"),
-                quote=selectors.quoted,
-            )
-        )
+        return list(selector_kept(obj["spec"], old["spec"]))
 
     def validate_status_update(
         self, obj: Object, old: Object, context: WriteContext
     ) -> FieldErrors:
         status = obj.get("status") or {}
-        counted = ("fullyLabeledReplicas", "readyReplicas", "availableReplicas")
-        errors = list(
-            checks.non_negatives(
-                status, STATUS, "replicas", *counted, "observedGeneration", "terminatingReplicas"
-            )
-        )
-        return errors + list(rollout.counters(status, STATUS, *counted))
+        return list(replica_counts(status, "observedGeneration", "terminatingReplicas"))
 
     def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
         texts = name_for_pods(obj) if old is None else []
         return texts + super().warnings(obj, old, context)
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
-        spec, status = obj["spec"], obj.get("status") or {}
-        pods = table.containers((spec.get("template") or {}).get("spec") or {})
-        counts = [
-            spec.get("replicas", 0),
-            status.get("replicas", 0),
-            status.get("readyReplicas", 0),
-        ]
-        return [
-            table.name(obj),
-            *counts,
-            table.created(obj, now),
-            *pods,
-            selectors.show(spec.get("selector")),
-        ]
+        return replica_cells(obj, now, selectors.show(obj["spec"].get("selector")))
 
     def fields(self, obj: Object) -> Mapping[str, str]:
         return {"status.replicas": str((obj.get("status") or {}).get("replicas", 0))}

@@ -21,6 +21,13 @@ def required_selector(selector: ReadOnlyObject | None, empty: str) -> checks.Err
         yield invalid(_SELECTOR, selectors.quoted(selector), empty)
 
 
+def selector_kept(spec: ReadOnlyObject, old: ReadOnlyObject) -> checks.Errors:
+    """A selector is immutable: another one would leave the workload's pods behind."""
+    yield from checks.immutable(
+        spec.get("selector"), old.get("selector"), _SELECTOR, quote=selectors.quoted
+    )
+
+
 def replica_set_template(spec: ReadOnlyObject) -> checks.Errors:
     """For Deployments and ReplicaSets; a selector that makes no sense is told instead of the
     template."""

@@ -12,13 +12,15 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from apiserver.kinds.autoscaling.annotations import (
+    ANNOTATIONS,
+    BEHAVIOR,
+    CONDITIONS,
+    CURRENT,
+    METRICS,
+    read,
+)
 from apiserver.meta.objects import Object
-
-METRICS = "autoscaling.alpha.kubernetes.io/metrics"
-CURRENT = "autoscaling.alpha.kubernetes.io/current-metrics"
-CONDITIONS = "autoscaling.alpha.kubernetes.io/conditions"
-BEHAVIOR = "autoscaling.alpha.kubernetes.io/behavior"
-ANNOTATIONS = frozenset({METRICS, CURRENT, CONDITIONS, BEHAVIOR})
 
 _MEMBERS = ("object", "pods", "resource", "containerResource", "external")
 _CONDITION = ("type", "status", "lastTransitionTime", "reason", "message", "observedGeneration")
@@ -28,7 +30,7 @@ _POLICY = (("Type", "type"), ("Value", "value"), ("PeriodSeconds", "periodSecond
 
 def to_v1(obj: Object) -> Object:
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
-    annotations = dict(obj["metadata"].get("annotations") or {})
+    annotations = _annotations(obj)
     metrics = spec.get("metrics") or []
     others = [m for m in metrics if not _is_cpu_utilization(m)]
     if others:
@@ -65,20 +67,20 @@ def to_v1(obj: Object) -> Object:
 
 def to_v2(obj: Object) -> Object:
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
-    annotations = dict(obj["metadata"].get("annotations") or {})
+    annotations = _annotations(obj)
     new_spec = {k: v for k, v in spec.items() if k != "targetCPUUtilizationPercentage"}
-    metrics = [_metric_v2(m, "target") for m in _load(annotations, METRICS, list) or ()]
+    metrics = [_metric_v2(m, "target") for m in read(annotations, METRICS) or ()]
     cpu = spec.get("targetCPUUtilizationPercentage")
     if cpu is not None:
         target = {"type": "Utilization", "averageUtilization": cpu}
         metrics.append({"type": "Resource", "resource": {"name": "cpu", "target": target}})
     if metrics:
         new_spec["metrics"] = metrics
-    behavior = _load(annotations, BEHAVIOR, dict)
-    if behavior is not None:
+    behavior = read(annotations, BEHAVIOR)
+    if behavior:
         new_spec["behavior"] = _behavior_v2(behavior)
     new_status = {k: v for k, v in status.items() if k != "currentCPUUtilizationPercentage"}
-    current = [_metric_v2(m, "current") for m in _load(annotations, CURRENT, list) or ()]
+    current = [_metric_v2(m, "current") for m in read(annotations, CURRENT) or ()]
     used = status.get("currentCPUUtilizationPercentage")
     if used is not None and not current:
         current = [
@@ -88,7 +90,7 @@ def to_v2(obj: Object) -> Object:
             }
         ]
     new_status["currentMetrics"] = current or None
-    conditions = _load(annotations, CONDITIONS, list)
+    conditions = read(annotations, CONDITIONS)
     if conditions:
         new_status["conditions"] = conditions
     if not new_status.get("currentReplicas"):
@@ -98,10 +100,19 @@ def to_v2(obj: Object) -> Object:
     return _rebuilt(obj, "autoscaling/v2", kept, new_spec, new_status)
 
 
+def _metadata(obj: Object) -> Object:
+    """What an apply takes away from an object may leave it without."""
+    return obj.get("metadata") or {}
+
+
+def _annotations(obj: Object) -> dict[str, Any]:
+    return dict(_metadata(obj).get("annotations") or {})
+
+
 def _rebuilt(
     obj: Object, api_version: str, annotations: Mapping[str, str], spec: Object, status: Object
 ) -> Object:
-    metadata = {k: v for k, v in obj["metadata"].items() if k != "annotations"}
+    metadata = {k: v for k, v in _metadata(obj).items() if k != "annotations"}
     if annotations:
         metadata["annotations"] = dict(annotations)
     return {**obj, "apiVersion": api_version, "metadata": metadata, "spec": spec, "status": status}
@@ -111,15 +122,6 @@ def _dump(value: Any) -> str:
     """Go's json.Marshal: compact, and HTML's special characters escaped."""
     text = json.dumps(value, separators=(",", ":"), ensure_ascii=False)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
-
-
-def _load(annotations: Mapping[str, str], key: str, kind: type) -> Any:
-    """The annotation's value; None where it is missing or not what it should be."""
-    try:
-        value = json.loads(annotations.get(key, "null"))
-    except ValueError:
-        return None
-    return value if isinstance(value, kind) else None
 
 
 def _is_cpu_utilization(metric: Mapping[str, Any]) -> bool:

@@ -9,7 +9,8 @@ from typing import Any
 
 from apiserver.fielderrors import FieldErrors, invalid, required
 from apiserver.kinds.autoscaling import behavior, metrics
-from apiserver.kinds.autoscaling.conversion import ANNOTATIONS, METRICS, to_v1, to_v2
+from apiserver.kinds.autoscaling.annotations import ANNOTATIONS, METRICS, read
+from apiserver.kinds.autoscaling.conversion import to_v1, to_v2
 from apiserver.kinds.autoscaling.targets import show_targets
 from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import checks, table
@@ -98,7 +99,7 @@ def _cpu_metric() -> Object:
 def _complete_v1(obj: Object) -> None:
     """What the way through the internal type adds to v1: v2's default metric."""
     annotations = obj["metadata"].get("annotations") or {}
-    if METRICS not in annotations and obj["spec"].get("targetCPUUtilizationPercentage") is None:
+    if not read(annotations, METRICS) and obj["spec"].get("targetCPUUtilizationPercentage") is None:
         obj["spec"]["targetCPUUtilizationPercentage"] = _CPU_TARGET
 
 

@@ -69,8 +69,8 @@ def subject_organizations(encoded: str) -> list[str]:
 
 def common_name(encoded: str) -> str:
     """The user whom a client certificate for this request would be of. Raises ValueError."""
-    found = parsed_request(encoded).subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME)
-    return str(found[-1].value) if found else ""
+    names = parsed_request(encoded).subject.get_attributes_for_oid(x509.NameOID.COMMON_NAME)
+    return str(names[-1].value) if names else ""
 
 
 def certificate_problem(encoded: str) -> str:

@@ -44,20 +44,20 @@ def quoted(value: Any) -> GoSyntax:
 
 def plain(name: str, value: Any) -> Any:
     """The same as a value, for a diff; None stays None, as a null pointer does."""
-    return None if value is None else _shown(definition(_TAGLESS + name), value)
+    return None if value is None else _go_value(definition(_TAGLESS + name), value)
 
 
 def plain_part(name: str, value: Any, members: Sequence[str]) -> Any:
     """The same of a struct that the type embeds: these members, in this order."""
-    shown = plain(name, value)
+    struct = plain(name, value)
     go_names = {member: go for member, go, _ in _members(_TAGLESS + name)}
-    return {go_names[member]: shown[go_names[member]] for member in members}
+    return {go_names[member]: struct[go_names[member]] for member in members}
 
 
 def versioned(definition_name: str, value: Any) -> GoSyntax:
     """A bad value of a type that has tags, of the full name of its definition: its members in the
     order of the Go type."""
-    return quoted(None if value is None else _shown(definition(definition_name), value))
+    return quoted(None if value is None else _go_value(definition(definition_name), value))
 
 
 @cache
@@ -85,15 +85,17 @@ def _members(name: str) -> list[tuple[str, str, Schema]]:
     ]
 
 
-def _shown(schema: Schema, value: Any) -> Any:
+def _go_value(schema: Schema, value: Any) -> Any:
     if schema.special or not isinstance(value, dict | list):
         return value
     if isinstance(value, list):
         items = schema.items
-        return [_shown(items, item) for item in value] if items is not None else value
+        return [_go_value(items, item) for item in value] if items is not None else value
     if schema.properties is None:
         values = schema.additional
-        return {k: _shown(values, v) if values is not None else v for k, v in sorted(value.items())}
+        return {
+            k: _go_value(values, v) if values is not None else v for k, v in sorted(value.items())
+        }
     if not schema.definition.startswith(_TAGLESS):
         return in_order(schema, value)
     return _struct(schema, value)
@@ -108,9 +110,9 @@ def _struct(schema: Schema, value: dict[str, Any]) -> dict[str, Any]:
     for member, go_name, declared in _members(name):
         given = value.get(member)
         if not go_name:
-            out.update(_shown(declared, given or {}))
+            out.update(_go_value(declared, given or {}))
         elif given is not None:
-            out[go_name] = _shown(declared, given)
+            out[go_name] = _go_value(declared, given)
         else:
             out[go_name] = 0 if member in numbers else _zero(declared)
     return out
@@ -130,5 +132,5 @@ def _zero(schema: Schema) -> Any:
     if schema.special == "int-or-string":
         return 0
     if schema.properties is not None and not schema.special:
-        return _shown(schema, {})
+        return _go_value(schema, {})
     return _SCALARS.get(schema.type) if not schema.special else None

@@ -38,10 +38,8 @@ def identity_errors(
         if not namespace:
             errors.append(required(path.child("namespace")))
         else:
-            errors += [
-                invalid(path.child("namespace"), namespace, text)
-                for text in names.dns1123_label(namespace)
-            ]
+            for text in names.dns1123_label(namespace):
+                errors.append(invalid(path.child("namespace"), namespace, text))
     elif namespace:
         errors.append(forbidden(path.child("namespace"), "not allowed on this type"))
     if metadata.get("generation", 0) < 0:
@@ -52,7 +50,9 @@ def identity_errors(
                 "must be greater than or equal to 0",
             )
         )
-    return errors + _finalizer_errors(metadata.get("finalizers") or (), path.child("finalizers"))
+    if finalizers := metadata.get("finalizers"):
+        errors += _finalizer_errors(finalizers, path.child("finalizers"))
+    return errors
 
 
 def _name_errors(metadata: Metadata, rule: NameRule, path: FieldPath) -> FieldErrors:
@@ -63,23 +63,30 @@ def _name_errors(metadata: Metadata, rule: NameRule, path: FieldPath) -> FieldEr
     if not name:
         errors.append(required(path.child("name"), "name or generateName is required"))
     else:
-        errors += [invalid(path.child("name"), name, text) for text in rule(name, False)]
+        for text in rule(name, False):
+            errors.append(invalid(path.child("name"), name, text))
     return errors
 
 
 def shared_errors(metadata: Metadata, path: FieldPath) -> FieldErrors:
     """Labels, annotations and owner references: what create and update check alike."""
-    errors = label_errors(metadata.get("labels") or {}, path.child("labels"))
-    errors += _annotation_errors(metadata.get("annotations") or {}, path.child("annotations"))
-    errors += _owner_errors(metadata.get("ownerReferences") or (), path.child("ownerReferences"))
+    errors: FieldErrors = []
+    if labels := metadata.get("labels"):
+        errors += label_errors(labels, path.child("labels"))
+    if annotations := metadata.get("annotations"):
+        errors += _annotation_errors(annotations, path.child("annotations"))
+    if owners := metadata.get("ownerReferences"):
+        errors += _owner_errors(owners, path.child("ownerReferences"))
     return errors
 
 
 def label_errors(labels: Mapping[str, str], path: FieldPath) -> FieldErrors:
     errors: FieldErrors = []
     for key, value in labels.items():
-        errors += [invalid(path, key, text) for text in names.label_key(key)]
-        errors += [invalid(path, value, text) for text in names.label_value(value)]
+        for text in names.label_key(key):
+            errors.append(invalid(path, key, text))
+        for text in names.label_value(value):
+            errors.append(invalid(path, value, text))
     return errors
 
 
@@ -98,8 +105,6 @@ def _annotation_errors(annotations: Mapping[str, str], path: FieldPath) -> Field
 
 def _owner_errors(owners: Any, path: FieldPath) -> FieldErrors:
     errors: FieldErrors = []
-    if not owners:
-        return errors
     controller = None
     owner_text = cache(
         lambda: GoSyntax(f"[{','.join(map(_in_go_order, owners))}]")
@@ -161,9 +166,11 @@ def _finalizer_errors(finalizers: Sequence[str], path: FieldPath) -> FieldErrors
 
 def standard_finalizer_errors(metadata: Metadata, path: FieldPath) -> FieldErrors:
     """Names without a domain must be among Kubernetes' own."""
+    if not metadata.get("finalizers"):
+        return []
     text = "name is neither a standard finalizer name nor is it fully qualified"
     return [
         invalid(path.child("finalizers").at(i), name, text)
-        for i, name in enumerate(metadata.get("finalizers") or ())
+        for i, name in enumerate(metadata["finalizers"])
         if "/" not in name and name not in STANDARD_FINALIZERS
     ]

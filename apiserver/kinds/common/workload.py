@@ -3,12 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from datetime import datetime
 from typing import Any
 
 from apiserver.kinds.base import Kind, WriteContext
-from apiserver.kinds.common import checks, disabled, poddefaults, podwarnings, scale, selectors
+from apiserver.kinds.common import (
+    checks,
+    disabled,
+    poddefaults,
+    podwarnings,
+    rollout,
+    scale,
+    selectors,
+    table,
+)
 from apiserver.meta import names
-from apiserver.meta.objects import Object
+from apiserver.meta.objects import Object, ReadOnlyObject
 
 SPEC = checks.root("spec")
 STATUS = checks.root("status")
@@ -72,3 +82,27 @@ def name_for_pods(obj: Object) -> list[str]:
         "behavior; a DNS label is recommended"
     )
     return [f"metadata.name: {why}: [{' '.join(wrong)}]"]
+
+
+def replica_counts(status: ReadOnlyObject, *others: str) -> checks.Errors:
+    """The counters that ReplicaSets and ReplicationControllers report: none is negative, none
+    exceeds ``replicas``. ``others``: further members that must not be negative, in the order of
+    their errors."""
+    counted = ("fullyLabeledReplicas", "readyReplicas", "availableReplicas")
+    yield from checks.non_negatives(status, STATUS, "replicas", *counted, *others)
+    yield from rollout.counters(status, STATUS, *counted)
+
+
+def replica_cells(obj: Object, now: datetime, selector: str) -> list[Any]:
+    """A row of a ReplicaSet or ReplicationController: how many replicas are wanted, there and
+    ready."""
+    spec, status = obj["spec"], obj.get("status") or {}
+    return [
+        table.name(obj),
+        spec.get("replicas", 0),
+        status.get("replicas", 0),
+        status.get("readyReplicas", 0),
+        table.created(obj, now),
+        *table.containers((spec.get("template") or {}).get("spec") or {}),
+        selector,
+    ]

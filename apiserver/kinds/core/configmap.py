@@ -24,18 +24,14 @@ class ConfigMap(Kind):
         data, binary = obj.get("data") or {}, obj.get("binaryData") or {}
         errors: FieldErrors = []
         for key in sorted(data):
-            errors += checks.rule(key, checks.root("data").key(key), names.config_map_key)
+            texts = names.config_map_key(key)
             if key in binary:
-                errors.append(
-                    invalid(
-                        checks.root("data").key(key), key, "duplicate of key present in binaryData"
-                    )
-                )
+                texts.append("duplicate of key present in binaryData")
+            for text in texts:
+                errors.append(invalid(checks.root("data").key(key), key, text))
         for key in sorted(binary):
             errors += checks.rule(key, checks.root("binaryData").key(key), names.config_map_key)
-        size = sum(len(v.encode("utf-8", "surrogatepass")) for v in data.values()) + sum(
-            map(decoded_size, binary.values())
-        )
+        size = sum(map(text_size, data.values())) + sum(map(decoded_size, binary.values()))
         if size > MAX_BYTES:
             errors.append(too_long(checks.NOWHERE, MAX_BYTES))
         return errors
@@ -49,6 +45,11 @@ class ConfigMap(Kind):
             len(obj.get("data") or ()) + len(obj.get("binaryData") or ()),
             table.created(obj, now),
         ]
+
+
+def text_size(value: str) -> int:
+    """Bytes in UTF-8."""
+    return len(value) if value.isascii() else len(value.encode("utf-8", "surrogatepass"))
 
 
 def decoded_size(value: str) -> int:

@@ -52,7 +52,7 @@ class Endpoints(Kind):
         metadata = obj["metadata"]
         return [
             metadata["name"],
-            _shown(obj.get("subsets") or []),
+            _cell(obj.get("subsets") or []),
             age(metadata.get("creationTimestamp"), now),
         ]
 
@@ -89,7 +89,7 @@ def _port(port: Object, needs_name: bool, path: FieldPath) -> c.Errors:
         yield from c.qualified_name(port["appProtocol"], path.child("appProtocol"))
 
 
-def _shown(subsets: list[Object]) -> str:
+def _cell(subsets: list[Object]) -> str:
     """At most three endpoints, and how many more."""
     addresses: list[str] = []
     for subset in subsets:

@@ -33,6 +33,7 @@ _STORAGE = FieldPath("spec.resources.requests.storage")
 @register("", "PersistentVolumeClaim")
 class PersistentVolumeClaim(Kind):
     returns_deleted = True
+    completed_by_update = True
     generation = False
     status = True
 
@@ -116,8 +117,8 @@ def _drop_data_sources(spec: Object, old: Object) -> None:
     source = spec.get("dataSource")
     if source is None or old.get("dataSource") or old.get("dataSourceRef"):
         return
-    known = (source.get("apiGroup") or "", source.get("kind")) in _OLD_SOURCES
-    if not known and spec.get("dataSourceRef") is None:
+    old_kind = (source.get("apiGroup") or "", source.get("kind")) in _OLD_SOURCES
+    if not old_kind and spec.get("dataSourceRef") is None:
         del spec["dataSource"]
 
 

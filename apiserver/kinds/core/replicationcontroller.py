@@ -9,9 +9,15 @@ from typing import Any
 
 from apiserver.fielderrors import FieldErrors, invalid, required
 from apiserver.kinds.base import WriteContext
-from apiserver.kinds.common import checks, rollout, selectors, table, templates
+from apiserver.kinds.common import checks, selectors, templates
 from apiserver.kinds.common.namerules import long_name
-from apiserver.kinds.common.workload import SPEC, STATUS, Workload, name_for_pods
+from apiserver.kinds.common.workload import (
+    SPEC,
+    Workload,
+    name_for_pods,
+    replica_cells,
+    replica_counts,
+)
 from apiserver.kinds.declarative import tags as t
 from apiserver.kinds.declarative.declared import Declared
 from apiserver.kinds.declarative.run import NAME_RULES, covered
@@ -64,12 +70,7 @@ class ReplicationController(Workload):
     def validate_status_update(
         self, obj: Object, old: Object, context: WriteContext
     ) -> FieldErrors:
-        status = obj.get("status") or {}
-        counted = ("fullyLabeledReplicas", "readyReplicas", "availableReplicas")
-        errors = list(
-            checks.non_negatives(status, STATUS, "replicas", *counted, "observedGeneration")
-        )
-        return errors + list(rollout.counters(status, STATUS, *counted))
+        return list(replica_counts(obj.get("status") or {}, "observedGeneration"))
 
     def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
         if obj["spec"].get("template") is None:
@@ -81,20 +82,7 @@ class ReplicationController(Workload):
         return "" if not selector else selectors.show_labels(selector)
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
-        spec, status = obj["spec"], obj.get("status") or {}
-        pods = table.containers((spec.get("template") or {}).get("spec") or {})
-        counts = [
-            spec.get("replicas", 0),
-            status.get("replicas", 0),
-            status.get("readyReplicas", 0),
-        ]
-        return [
-            table.name(obj),
-            *counts,
-            table.created(obj, now),
-            *pods,
-            selectors.show_labels(spec.get("selector")),
-        ]
+        return replica_cells(obj, now, selectors.show_labels(obj["spec"].get("selector")))
 
     def fields(self, obj: Object) -> Mapping[str, str]:
         return {"status.replicas": str((obj.get("status") or {}).get("replicas", 0))}

@@ -4,7 +4,8 @@ Pure; the registry knows what is in use.
 Sources: kubernetes ``pkg/registry/core/service/storage/alloc.go``, ``ipallocator``,
 ``portallocator``. Like upstream, free values come at random from the upper band of a range first,
 so that values that people pick by hand (mostly low ones) stay free; the lower band is used when the
-upper one is full. One IP family (IPv4) is configured.
+upper one is full. One IP family (IPv4) is configured. Where there are several ranges, the first one
+that has a free address gives it (upstream: any of them).
 
 Use, on create and update right after admission: ``set_ip_families``, then ``needs``; with the
 values that the tenant's services hold, ``assign`` puts the values in or says why not; validation
@@ -15,18 +16,18 @@ from __future__ import annotations
 
 import ipaddress
 import random
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from apiserver.fielderrors import FieldErrors, FieldPath, invalid
 from apiserver.kinds.common.addresses import IPV4, IPV6, family
 from apiserver.kinds.core import service_fields as f
+from apiserver.kinds.core.service_ranges import DEFAULT_RANGE, Range
 from apiserver.kinds.formats import parse_ip
 from apiserver.meta.gvk import GroupKind
 from apiserver.meta.objects import Object
 
 SERVICE = GroupKind("", "Service")
-CLUSTER_RANGE = ipaddress.IPv4Network("10.0.0.0/16")
 NODE_PORTS = range(30000, 32768)
 
 _SPEC = FieldPath("spec")
@@ -118,32 +119,37 @@ def assign(
     used_ips: Collection[str],
     used_ports: Collection[int],
     *,
+    ranges: Sequence[Range] = (DEFAULT_RANGE,),
     dry_run: bool = False,
 ) -> FieldErrors:
     """Puts the allocated values into ``service``. ``used_*``: all values that services of the
-    tenant hold, this one's included.
+    tenant hold, this one's included; ``ranges``: where addresses come from.
 
     Returns errors of the first value that cannot be had; raises AllocationFailed. A dry run does as
     upstream's: an address in use passes, a node port in use does not, and new node ports are
     dummies above the range."""
     ports = _Ports(set(used_ports), dry_run)
     return (
-        _assign_ip(service, requests.cluster_ip, used_ips, dry_run)
+        _assign_ip(service, requests.cluster_ip, used_ips, ranges, dry_run)
         or _assign_ports(service, requests, ports)
         or _assign_check(service, requests.health_check, ports)
     )
 
 
 def _assign_ip(
-    service: Object, requested: str | None, used: Collection[str], dry_run: bool
+    service: Object,
+    requested: str | None,
+    used: Collection[str],
+    ranges: Sequence[Range],
+    dry_run: bool,
 ) -> FieldErrors:
     if requested is None:
         return []
     spec = service["spec"]
     if not requested:
-        requested = _free_ip(used)
+        requested = _free_ip(used, ranges)
     else:
-        why = _ip_refused(requested, used, dry_run)
+        why = _ip_refused(requested, used, ranges, dry_run)
         if why:
             return [
                 invalid(
@@ -157,17 +163,25 @@ def _assign_ip(
     return []
 
 
-def _ip_refused(requested: str, used: Collection[str], dry_run: bool) -> str:
+def _ip_refused(
+    requested: str, used: Collection[str], ranges: Sequence[Range], dry_run: bool
+) -> str:
     address = parse_ip(requested)
-    outside = address is None or address not in CLUSTER_RANGE
-    if outside and not dry_run:
+    around = [r.network for r in ranges if address is not None and address in r.network]
+    if not around and not dry_run:
         return "the provided network does not match the current range"
-    if outside or address in (CLUSTER_RANGE.network_address, CLUSTER_RANGE.broadcast_address):
+    if address is None or not any(int(address) in _hosts(network) for network in around):
+        shown = around[0] if around else (*(r.network for r in ranges), DEFAULT_RANGE.network)[0]
         return (
             f"the provided IP ({requested}) is not in the valid range. The range of valid "
-            f"IPs is {CLUSTER_RANGE}"
+            f"IPs is {shown}"
         )
     return "provided IP is already allocated" if str(address) in used and not dry_run else ""
+
+
+def _hosts(network: ipaddress.IPv4Network) -> range:
+    """The addresses that Services may have, as numbers: neither the first nor the last one."""
+    return range(int(network.network_address) + 1, int(network.broadcast_address))
 
 
 def band(size: int, step: int, largest: int) -> int:
@@ -177,13 +191,13 @@ def band(size: int, step: int, largest: int) -> int:
     return 0 if size <= 16 else min(max(16, size // step), largest)
 
 
-def _free_ip(used: Collection[str]) -> str:
-    first, count = int(CLUSTER_RANGE.network_address) + 1, CLUSTER_RANGE.num_addresses - 2
-    taken = {int(ipaddress.IPv4Address(ip)) - first for ip in used if family(ip) == IPV4}
-    offset = _free(range(count), taken, band(CLUSTER_RANGE.num_addresses, 16, 256))
-    if offset is None:
-        raise AllocationFailed("failed to allocate a serviceIP: range is full")
-    return str(ipaddress.IPv4Address(first + offset))
+def _free_ip(used: Collection[str], ranges: Sequence[Range]) -> str:
+    taken = {int(ipaddress.IPv4Address(ip)) for ip in used if family(ip) == IPV4}
+    for network in (r.network for r in ranges):
+        free = _free(_hosts(network), taken, band(network.num_addresses, 16, 256))
+        if free is not None:
+            return str(ipaddress.IPv4Address(free))
+    raise AllocationFailed("failed to allocate a serviceIP: range is full")
 
 
 def _free(values: range, taken: Collection[int], lower: int) -> int | None:

@@ -304,7 +304,7 @@ def _traffic(service: Object) -> Errors:
 # --- changes --------------------------------------------------------------------------------------
 def _cluster_ips_change(service: Object, old: Object) -> Errors:
     new_ips, old_ips, path = f.cluster_ips(service), f.cluster_ips(old), SPEC.child("clusterIPs")
-    shown = service["spec"].get("clusterIPs")
+    addresses = service["spec"].get("clusterIPs")
     if f.headless(service) and f.headless(old):
         return
     if len(new_ips) == len(old_ips):
@@ -313,7 +313,7 @@ def _cluster_ips_change(service: Object, old: Object) -> Errors:
                 yield invalid(path.at(i), new_ips, _ONCE)
         return
     if not new_ips:
-        yield invalid(path.at(0), shown, "primary clusterIP can not be unset")
+        yield invalid(path.at(0), addresses, "primary clusterIP can not be unset")
     elif old_ips and new_ips[0] != old_ips[0]:
         yield invalid(path.at(0), new_ips, _ONCE)
     if len(new_ips) == 1 < len(old_ips):

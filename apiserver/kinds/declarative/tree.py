@@ -92,7 +92,7 @@ class Node:
                 new,
                 old,
                 self.traits,
-                lambda at, one, known: items.findings(run, at, one, known, related=False),
+                lambda at, one, earlier: items.findings(run, at, one, earlier, related=False),
             )
         for name, schema, node in self.fields:
             before = None if old is None else read(schema, old, name)

@@ -13,10 +13,10 @@ from apiserver.fielderrors import (
     not_supported,
     required,
 )
-from apiserver.kinds.base import STATUS_KEEPS_METADATA, Kind, WriteContext
+from apiserver.kinds.base import WriteContext
 from apiserver.kinds.common import checks as c
 from apiserver.kinds.common.internal import quote
-from apiserver.kinds.flowcontrol.conditions import condition_errors
+from apiserver.kinds.flowcontrol.conditions import FlowControlKind
 from apiserver.kinds.flowcontrol.mandatory import mandatory_errors
 from apiserver.kinds.registration import register
 from apiserver.meta import names
@@ -42,10 +42,7 @@ _VERBS = [
 
 
 @register(GROUP, "FlowSchema")
-class FlowSchema(Kind):
-    status = True
-    status_keeps = ("generateName", *STATUS_KEEPS_METADATA)
-
+class FlowSchema(FlowControlKind):
     @staticmethod
     def row_order(obj: Object) -> tuple[int, str]:
         """As requests try them."""
@@ -57,17 +54,8 @@ class FlowSchema(Kind):
             spec["matchingPrecedence"] = 1000
         obj.setdefault("status", {})
 
-    def prepare_create(self, obj: Object, context: WriteContext) -> None:
-        super().prepare_create(obj, context)
-        obj["status"] = {}
-
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
         return [*_errors(obj), *mandatory_errors("flowschemas", obj)]
-
-    def validate_status_update(
-        self, obj: Object, old: Object, context: WriteContext
-    ) -> FieldErrors:
-        return list(condition_errors(obj))
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         metadata, spec = obj["metadata"], obj.get("spec") or {}

@@ -14,12 +14,12 @@ from apiserver.fielderrors import (
     not_supported,
     required,
 )
-from apiserver.kinds.base import STATUS_KEEPS_METADATA, Kind, WriteContext
+from apiserver.kinds.base import WriteContext
 from apiserver.kinds.common import checks as c
 from apiserver.kinds.declarative import tags as t
 from apiserver.kinds.declarative.declared import Declared
 from apiserver.kinds.declarative.run import covered
-from apiserver.kinds.flowcontrol.conditions import condition_errors
+from apiserver.kinds.flowcontrol.conditions import FlowControlKind
 from apiserver.kinds.flowcontrol.flowschema import GROUP
 from apiserver.kinds.flowcontrol.mandatory import mandatory_errors
 from apiserver.kinds.registration import register
@@ -33,9 +33,7 @@ _ENTROPY_BITS = 60
 
 
 @register(GROUP, "PriorityLevelConfiguration")
-class PriorityLevelConfiguration(Kind):
-    status = True
-    status_keeps = ("generateName", *STATUS_KEEPS_METADATA)
+class PriorityLevelConfiguration(FlowControlKind):
     declared = Declared(
         {
             "spec.type": [t.alpha(t.required()), t.alpha(t.discriminator())],
@@ -76,17 +74,8 @@ class PriorityLevelConfiguration(Kind):
                     queuing[member] = queuing.get(member) or value
         obj.setdefault("status", {})
 
-    def prepare_create(self, obj: Object, context: WriteContext) -> None:
-        super().prepare_create(obj, context)
-        obj["status"] = {}
-
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
         return [*_errors(obj), *mandatory_errors("prioritylevelconfigurations", obj)]
-
-    def validate_status_update(
-        self, obj: Object, old: Object, context: WriteContext
-    ) -> FieldErrors:
-        return list(condition_errors(obj))
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         metadata, spec = obj["metadata"], obj.get("spec") or {}

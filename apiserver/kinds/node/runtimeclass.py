@@ -73,8 +73,8 @@ def _errors(obj: Object) -> c.Errors:
             zip(tolerations, seen_before(tolerations), strict=True)
         ):
             if again:
-                yield duplicate(path.child("tolerations").at(i), _shown(toleration))
+                yield duplicate(path.child("tolerations").at(i), _quoted(toleration))
 
 
-def _shown(toleration: Object) -> GoSyntax:
+def _quoted(toleration: Object) -> GoSyntax:
     return quote("core.v1.Toleration", toleration)

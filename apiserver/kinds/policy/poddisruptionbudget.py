@@ -21,7 +21,7 @@ _COUNTS = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPo
 
 def _one_bound(spec: Object, path: FieldPath) -> c.Errors:
     if spec.get("minAvailable") is not None and spec.get("maxUnavailable") is not None:
-        yield invalid(path, _shown(spec), "minAvailable and maxUnavailable cannot be both set")
+        yield invalid(path, _quoted(spec), "minAvailable and maxUnavailable cannot be both set")
 
 
 def _pods(value: int | str, path: FieldPath) -> c.Errors:
@@ -29,7 +29,7 @@ def _pods(value: int | str, path: FieldPath) -> c.Errors:
     yield from c.not_above_100_percent(value, path)
 
 
-def _shown(spec: Object) -> GoSyntax:
+def _quoted(spec: Object) -> GoSyntax:
     return quote("policy.v1.PodDisruptionBudgetSpec", spec)
 
 

@@ -4,29 +4,21 @@ others by labels."""
 from __future__ import annotations
 
 from apiserver.fielderrors import FieldErrors, FieldPath, invalid, required
-from apiserver.kinds.base import Kind, WriteContext
+from apiserver.kinds.base import WriteContext
 from apiserver.kinds.common import checks as c
-from apiserver.kinds.common import namerules, selectors
-from apiserver.kinds.rbac.rules import DECLARED_ROLE, GROUP, rule_errors
+from apiserver.kinds.common import selectors
+from apiserver.kinds.rbac.base import RoleKind
+from apiserver.kinds.rbac.rules import GROUP
 from apiserver.kinds.registration import register
 from apiserver.meta.objects import Object
 
 
 @register(GROUP, "ClusterRole")
-class ClusterRole(Kind):
-    allow_create_on_update = True
-    generation = False
-    declared = DECLARED_ROLE
-    name_rule = staticmethod(namerules.path_segment)
-
-    def default(self, obj: Object, version: str) -> None:
-        obj.setdefault("rules", None)
+class ClusterRole(RoleKind):
+    of_namespace = False
 
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
-        return [
-            *rule_errors(obj.get("rules"), namespaced=False),
-            *_aggregation(obj.get("aggregationRule")),
-        ]
+        return [*super().validate(obj, context), *_aggregation(obj.get("aggregationRule"))]
 
 
 def _aggregation(rule: Object | None) -> c.Errors:

@@ -68,8 +68,8 @@ class ResourceClaim(Kind):
         return list(claim_errors(obj.get("spec") or {}, FieldPath("spec")))
 
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
-        spec, shown = obj.get("spec") or {}, partial(quote, "resource.v1.ResourceClaimSpec")
-        changed = c.immutable(spec, old.get("spec") or {}, FieldPath("spec"), quote=shown)
+        spec, quoted = obj.get("spec") or {}, partial(quote, "resource.v1.ResourceClaimSpec")
+        changed = c.immutable(spec, old.get("spec") or {}, FieldPath("spec"), quote=quoted)
         return list(covered(changed, "immutable"))
 
     def validate_status_update(

@@ -36,8 +36,11 @@ class ResourceClaimTemplate(Kind):
         ]
 
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
-        spec, shown = obj.get("spec") or {}, partial(quote, "resource.v1.ResourceClaimTemplateSpec")
-        return list(c.immutable(spec, old.get("spec") or {}, FieldPath("spec"), quote=shown))
+        spec, quoted = (
+            obj.get("spec") or {},
+            partial(quote, "resource.v1.ResourceClaimTemplateSpec"),
+        )
+        return list(c.immutable(spec, old.get("spec") or {}, FieldPath("spec"), quote=quoted))
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         metadata = obj["metadata"]

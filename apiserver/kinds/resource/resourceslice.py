@@ -111,8 +111,8 @@ def _places(spec: Object) -> c.Errors:
         at, terms = _SPEC.child("nodeSelector"), selector.get("nodeSelectorTerms")
         yield from node_selector(selector, at)
         if len(terms or ()) != 1:
-            shown = quote_list("core.v1.NodeSelectorTerm", terms)
-            yield invalid(at.child("nodeSelectorTerms"), shown, _ONE_TERM)
+            quoted = quote_list("core.v1.NodeSelectorTerm", terms)
+            yield invalid(at.child("nodeSelectorTerms"), quoted, _ONE_TERM)
     for member in ("allNodes", "perDeviceNodeSelection"):
         if spec.get(member):
             chosen.append(f"`{member}`")

@@ -15,7 +15,7 @@ from django.utils.dateparse import parse_datetime
 
 from apiserver.storage.visibility import django_everywhere, django_within
 from controlplane.errors import OperatorError
-from controlplane.management.output import PolyplaneCommand, add_output
+from controlplane.management.output import PolyplaneCommand, add_output, visible
 from controlplane.tenancy import service
 
 if TYPE_CHECKING:
@@ -87,18 +87,18 @@ def _seeing(tenant: str) -> AbstractContextManager[None]:
 def _entries(options: dict[str, Any]) -> Sequence[AuditEntry]:
     from apiserver.storage.models import AuditEntry
 
-    wanted: dict[str, Any] = {}
+    conditions: dict[str, Any] = {}
     if not options["tenant"] and not options["since"]:
-        wanted["at__gte"] = _moment("1d")  # the index is by tenant
+        conditions["at__gte"] = _moment("1d")  # the index is by tenant
     for option, column in (("user", "user_name"), ("verb", "verb"), ("code", "code")):
         if options[option]:
-            wanted[column] = options[option]
+            conditions[column] = options[option]
     for option, column in (("since", "at__gte"), ("until", "at__lt")):
         if options[option]:
-            wanted[column] = _moment(options[option])
+            conditions[column] = _moment(options[option])
     if options["object"]:
-        wanted |= _key(options["object"])
-    rows = AuditEntry.objects.filter(**wanted).order_by("-at", "-resource_version")
+        conditions |= _key(options["object"])
+    rows = AuditEntry.objects.filter(**conditions).order_by("-at", "-resource_version")
     return list(rows[: max(options["limit"], 0)])
 
 
@@ -134,17 +134,10 @@ def _rows(entries: Sequence[AuditEntry]) -> Iterator[str]:
         user = f"{e.user_name or '-'} as {e.acting}" if e.acting else e.user_name or "-"
         source = ",".join(e.data.get("sourceIPs") or ()) or "-"
         yield visible(
-            f"{e.at:%Y-%m-%d %H:%M:%S}  {_shown(e.tenant_id):<8}{e.code:<6}{e.verb:<18}"
-            f"{user:<36}{source:<17}{_shown(e.resource_version or None):<10}{e.target}"
+            f"{e.at:%Y-%m-%d %H:%M:%S}  {_number_text(e.tenant_id):<8}{e.code:<6}{e.verb:<18}"
+            f"{user:<36}{source:<17}{_number_text(e.resource_version or None):<10}{e.target}"
         )
 
 
-def visible(text: str) -> str:
-    """On one line, and nothing that a terminal would do: anybody may have chosen names in it."""
-    if text.isprintable():
-        return text
-    return "".join(c if c.isprintable() else ascii(c)[1:-1] for c in text)
-
-
-def _shown(number: int | None) -> str:
+def _number_text(number: int | None) -> str:
     return "-" if number is None else str(number)

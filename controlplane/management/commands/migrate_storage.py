@@ -129,8 +129,8 @@ class Command(PolyplaneCommand):
                 )
 
         outcome = await migration.migrate(tenant, resource, progress, dry_run=dry_run)
-        for what, why in outcome.failed:
-            self.stderr.write(f"{name}: {what} failed: {why}")
+        for failure in outcome.failed:
+            self.stderr.write(f"{name}: {failure.object} failed: {failure.reason}")
         if outcome.outdated or outcome.trimmed:
             self.line(options, _summary(name, outcome, dry_run))
         return outcome
@@ -167,7 +167,7 @@ def _described(tenant: Tenant, outcome: Outcome) -> dict[str, Any]:
         "resource": str(outcome.resource),
         "storageVersion": outcome.version,
         "outdated": outcome.outdated,
-        "failed": [{"object": name, "reason": reason} for name, reason in outcome.failed],
+        "failed": [{"object": f.object, "reason": f.reason} for f in outcome.failed],
         "trimmedVersions": list(outcome.trimmed),
     }
 

@@ -2,16 +2,26 @@
 
 from __future__ import annotations
 
+import sys
 from argparse import ArgumentParser
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
 from typing import Any
 
 from apiserver.controllers.names import CONTROLLERS
 from apiserver.storage.models import TenantHead
 from apiserver.storage.visibility import django_everywhere, django_within
+from controlplane.accounttokens import service_account_issuer
 from controlplane.errors import OperatorError
+from controlplane.management.declared import (
+    add_declared,
+    add_names,
+    declared,
+    matches,
+    selected,
+)
 from controlplane.management.output import PolyplaneCommand, add_output, timestamp
-from controlplane.tenancy import service
+from controlplane.tenancy import authentication, service
 from controlplane.tenancy.models import Tenant
 
 _LIMITS = {
@@ -37,6 +47,28 @@ def _limit(text: str) -> int | str:
     return text if text == _DEFAULT else int(text)
 
 
+def _add_settings(parser: ArgumentParser) -> None:
+    for field, text in _LIMITS.items():
+        parser.add_argument(
+            f"--{field.replace('_', '-')}",
+            type=_limit,
+            help=f"{text}; {_DEFAULT}: the installation's",
+        )
+    parser.add_argument(
+        "--authentication-config",
+        metavar="FILE",
+        help="AuthenticationConfiguration: whose JWTs are good in this tenant, beside the "
+        f"installation's; {_DEFAULT}: nobody's",
+    )
+    parser.add_argument(
+        "--without-controllers",
+        metavar="NAMES",
+        type=_names,
+        help=f"comma-separated: left to somebody else; {_DEFAULT}: none. "
+        f"There are {', '.join(CONTROLLERS)}",
+    )
+
+
 class Command(PolyplaneCommand):
     help = "Create, change, show, suspend, resume and delete tenants."
 
@@ -44,63 +76,57 @@ class Command(PolyplaneCommand):
         actions = parser.add_subparsers(dest="action", required=True)
         create = actions.add_parser("create", help="make a tenant")
         create.add_argument("name")
-        create.add_argument("--display-name", default="")
+        create.add_argument(
+            "--template",
+            action="append",
+            default=[],
+            help="a TenantTemplate of tenant default; applied by a server that runs",
+        )
         update = actions.add_parser(
             "update", help="change limits; running servers follow within two seconds"
         )
         update.add_argument("name")
         for parser_of in (create, update):
-            for field, text in _LIMITS.items():
-                parser_of.add_argument(
-                    f"--{field.replace('_', '-')}",
-                    type=_limit,
-                    help=f"{text}; {_DEFAULT}: the installation's",
-                )
-            parser_of.add_argument(
-                "--without-controllers",
-                metavar="NAMES",
-                type=_names,
-                help=f"comma-separated: left to somebody else; {_DEFAULT}: none. "
-                f"There are {', '.join(CONTROLLERS)}",
-            )
-        listing = actions.add_parser("list", help="all tenants with state and what they use")
-        for sub in (create, update, listing):
+            add_declared(parser_of)
+            _add_settings(parser_of)
+        for sub in (create, update):
             add_output(sub)
-        for action, text in (
-            ("show", "one tenant with its limits and what it uses"),
-            ("suspend", "refuse all requests"),
-            ("resume", "accept requests again"),
-            ("delete", "remove with all objects"),
-        ):
-            sub = actions.add_parser(action, help=text)
-            sub.add_argument("name")
-            add_output(sub)
-            if action == "delete":
-                sub.add_argument("--yes", action="store_true", help="do it: there is no way back")
+        _add_the_rest(actions)
 
     def handle(self, *args: Any, **options: Any) -> None:
         getattr(self, f"_{options['action']}")(options)
 
     def _create(self, options: dict[str, Any]) -> None:
+        document = _document(options["authentication_config"])
+        if document:
+            authentication.check(document, _issuers())
         tenant = service.create_tenant(
             options["name"],
-            display_name=options["display_name"],
             controllers_off=options["without_controllers"] or [],
-            **_limits(options),
+            templates=options["template"],
+            **{**declared(options, {}), **_limits(options)},
         )
+        if document:
+            authentication.set_document(tenant, document, _issuers())
         text = f'tenant "{tenant.name}" created: /clusters/{tenant.name}'
-        self.print(options, _described(tenant, _head(tenant)), text)
+        self.print(options, _whole(tenant), text)
 
     def _update(self, options: dict[str, Any]) -> None:
+        tenant = service.get_tenant(options["name"])
         limits, off = _limits(options), options["without_controllers"]
-        if not limits and off is None:
+        columns = declared(options, tenant.labels)
+        document = _document(options["authentication_config"])
+        if not limits and not columns and off is None and document is None:
             raise OperatorError(
                 "Nothing to change.",
                 "give at least one limit, such as --max-objects 200000; --help lists them.",
             )
-        tenant = service.get_tenant(options["name"])
+        if columns:
+            service.change(tenant, **columns)
         if limits:
             service.set_quotas(tenant, **limits)
+        if document is not None:
+            authentication.set_document(tenant, document, _issuers())
         if off is not None:
             service.turn_controllers_off(tenant, off)
         self._changed(options, "updated")
@@ -108,37 +134,96 @@ class Command(PolyplaneCommand):
     def _list(self, options: dict[str, Any]) -> None:
         with django_everywhere():
             heads = TenantHead.objects.in_bulk()
-        tenants = [(t, heads.get(t.pk) or TenantHead()) for t in Tenant.objects.all()]
-        value = [_described(tenant, head) for tenant, head in tenants]
+        wanted = (t for t in Tenant.objects.all() if matches(options["selector"], t))
+        tenants = [(t, heads.get(t.pk) or TenantHead()) for t in wanted]
+        documents = authentication.documents()
+        value = [_described(t, head, documents.get(t.pk, "")) for t, head in tenants]
         self.print(options, value, lambda: "\n".join(_rows(tenants)))
 
     def _show(self, options: dict[str, Any]) -> None:
         tenant = service.get_tenant(options["name"])
-        value = _described(tenant, _head(tenant))
+        value = _whole(tenant)
         self.print(options, value, lambda: "\n".join(_lines(value)))
 
     def _suspend(self, options: dict[str, Any]) -> None:
-        service.suspend(options["name"])
-        self._changed(options, "suspended")
+        self._each(options, "suspended", service.suspend)
 
     def _resume(self, options: dict[str, Any]) -> None:
-        service.resume(options["name"])
-        self._changed(options, "resumed")
+        self._each(options, "resumed", service.resume)
+
+    def _delete(self, options: dict[str, Any]) -> None:
+        self._each(options, "deleted", service.delete_tenant)
+
+    def _each(self, options: dict[str, Any], what: str, act: Callable[[str], None]) -> None:
+        """One by one; what refuses stops those after it. A single tenant is described as ever,
+        several are listed."""
+        tenants = selected(options)
+        self._confirm(options, what, [tenant.name for tenant in tenants])
+        done: list[dict[str, Any]] = []
+        for tenant in tenants:
+            act(tenant.name)
+            self.line(options, f'tenant "{tenant.name}" {what}')
+            if what == "deleted":
+                done.append({"name": tenant.name, "state": what})
+            else:
+                tenant.refresh_from_db()
+                done.append(_whole(tenant))
+        self.document(options, done if options["selector"] or len(done) > 1 else done[0])
+
+    def _confirm(self, options: dict[str, Any], what: str, names: Sequence[str]) -> None:
+        """Asks before a deletion, and before anything is done to what a selector has found. Raises
+        OperatorError unless somebody says yes."""
+        if options["yes"] or not names or (what != "deleted" and not options["selector"]):
+            return
+        text = ", ".join(f'"{name}"' for name in names[:10])
+        if len(names) > 10:
+            text += f" and {len(names) - 10} more"
+        asks = sys.stdin.isatty() and options["output"] in ("text", "table")
+        if asks and input(f"{text} will be {what}. Go on? [y/N] ").strip().lower() == "y":
+            return
+        raise OperatorError(
+            f"{text} would be {what}"
+            + (" with all objects, which cannot be undone." if what == "deleted" else "."),
+            "say so: the same command with --yes.",
+        )
 
     def _changed(self, options: dict[str, Any], what: str) -> None:
         tenant = service.get_tenant(options["name"])
-        self.print(options, _described(tenant, _head(tenant)), f'tenant "{tenant.name}" {what}')
+        self.print(options, _whole(tenant), f'tenant "{tenant.name}" {what}')
 
-    def _delete(self, options: dict[str, Any]) -> None:
-        name = options["name"]
-        service.get_tenant(name)
-        if not options["yes"]:
-            raise OperatorError(
-                f'Deleting tenant "{name}" removes all its objects and cannot be undone.',
-                f"manage.py tenant delete {name} --yes",
-            )
-        service.delete_tenant(name)
-        self.print(options, {"name": name, "state": "deleted"}, f'tenant "{name}" deleted')
+
+def _add_the_rest(actions: Any) -> None:
+    """Subcommands that change nothing but a tenant's state."""
+    listing = actions.add_parser("list", help="all tenants with state and what they use")
+    listing.add_argument("-l", "--selector", default="", help="only those with these labels")
+    show = actions.add_parser("show", help="one tenant with its limits and what it uses")
+    show.add_argument("name")
+    for sub in (listing, show):
+        add_output(sub)
+    for action, text in (
+        ("suspend", "refuse all requests"),
+        ("resume", "accept requests again"),
+        ("delete", "remove with all objects; there is no way back"),
+    ):
+        sub = actions.add_parser(action, help=text)
+        add_names(sub)
+        sub.add_argument("--yes", action="store_true", help="do it without asking")
+        add_output(sub)
+
+
+def _document(path: str | None) -> str | None:
+    """An empty one takes it away; None leaves it as it is. Raises OperatorError."""
+    if path is None or path == _DEFAULT:
+        return None if path is None else ""
+    try:
+        with Path(path).open() as file:
+            return file.read(authentication.LARGEST + 1)
+    except (OSError, UnicodeDecodeError) as e:
+        raise OperatorError(f"{path} cannot be read: {e}.", "name a file of YAML.") from None
+
+
+def _issuers() -> list[str]:
+    return [service_account_issuer()]
 
 
 def _head(tenant: Tenant) -> TenantHead:
@@ -147,7 +232,11 @@ def _head(tenant: Tenant) -> TenantHead:
         return TenantHead.objects.filter(pk=tenant.pk).first() or TenantHead()
 
 
-def _described(tenant: Tenant, head: TenantHead) -> dict[str, Any]:
+def _whole(tenant: Tenant) -> dict[str, Any]:
+    return _described(tenant, _head(tenant), authentication.document_of(tenant))
+
+
+def _described(tenant: Tenant, head: TenantHead, document: str) -> dict[str, Any]:
     """limits: those of its own; null: the installation's."""
     return {
         "name": tenant.name,
@@ -162,7 +251,13 @@ def _described(tenant: Tenant, head: TenantHead) -> dict[str, Any]:
             "logBytes": head.log_bytes,
             "hourBytes": head.written_this_hour,
         },
+        "labels": tenant.labels,
+        "owners": tenant.owners,
+        "templates": tenant.templates,
+        "expiresAt": timestamp(tenant.expires_at),
+        "deletionProtection": tenant.deletion_protection,
         "controllersOff": tenant.controllers_off,
+        "issuers": authentication.issuers_in(document) if document else [],
         "limits": {_camel(field): getattr(tenant, field) for field in _LIMITS},
     }
 
@@ -192,6 +287,10 @@ def _lines(described: dict[str, Any]) -> Iterator[str]:
             yield from (f"  {line}" for line in _lines(value))
         elif isinstance(value, list):
             yield f"{name}: {', '.join(value)}"
+        elif isinstance(value, bool):
+            yield f"{name}: {'on' if value else 'off'}"
+        elif name == "expiresAt":
+            yield f"{name}: {value or 'never'}"
         else:
             yield f"{name}: {_DEFAULT if value is None else value}"
 

@@ -1,4 +1,4 @@
-"""manage.py token create|list|revoke."""
+"""manage.py token create|list|tenants|revoke."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from typing import Any
 
 from django.utils import timezone
 
+from controlplane import accounts
 from controlplane.management.output import PolyplaneCommand, add_output, timestamp
 from controlplane.tenancy import service, tokens
 from controlplane.tenancy.expiry import add_expiry, lifetime
@@ -28,6 +29,11 @@ class Command(PolyplaneCommand):
         create.add_argument(
             "--group", action="append", default=[], help="may be given several times"
         )
+        create.add_argument(
+            "--as-account",
+            action="store_true",
+            help="USER is a console account: with its uid, and with its groups as they are now",
+        )
         scope = create.add_mutually_exclusive_group()
         scope.add_argument(
             "--tenant",
@@ -43,17 +49,23 @@ class Command(PolyplaneCommand):
         listing.add_argument("--tenant", default="")
         revoke = actions.add_parser("revoke", help="end a token; takes effect within two seconds")
         revoke.add_argument("id", type=int)
-        for action in (create, listing, revoke):
+        usable = actions.add_parser("tenants", help="those that a token's user may use as an owner")
+        usable.add_argument("id", type=int)
+        for action in (create, listing, revoke, usable):
             add_output(action)
 
     def handle(self, *args: Any, **options: Any) -> None:
         getattr(self, f"_{options['action']}")(options)
 
     def _create(self, options: dict[str, Any]) -> None:
+        uid, groups = options["uid"], options["group"]
+        if options["as_account"]:
+            account = accounts.get(options["user"])
+            uid, groups = accounts.api_uid(account), [*accounts.api_groups(account), *groups]
         new = tokens.create_token(
             options["user"],
-            uid=options["uid"],
-            groups=options["group"],
+            uid=uid,
+            groups=groups,
             tenant=None
             if options["all_tenants"]
             else service.get_tenant(options["tenant"] or service.DEFAULT),
@@ -71,6 +83,11 @@ class Command(PolyplaneCommand):
     def _revoke(self, options: dict[str, Any]) -> None:
         token = tokens.revoke_token(options["id"])
         self.print(options, _described(token), f"token {token.pk} of {token.user} revoked")
+
+    def _tenants(self, options: dict[str, Any]) -> None:
+        owned = tokens.tenants_of(options["id"])
+        value = [{"name": t.name, "state": t.state, "path": f"/clusters/{t.name}"} for t in owned]
+        self.print(options, value, lambda: "\n".join(t.name for t in owned))
 
 
 def _rows(listed: Sequence[ApiToken]) -> Iterator[str]:

@@ -11,7 +11,6 @@ from typing import Any
 import pytest
 
 from admission.config import ConfigError, Section
-from admission.plugins import imagepolicy
 from admission.plugins.imagepolicy import Configuration, ImagePolicyWebhook
 from apiserver.meta.objects import Object
 from tests.support.plugins import asked, refusal, run
@@ -121,26 +120,13 @@ async def test_answers_age() -> None:
         assert len(there.calls) == 3
 
 
-async def test_a_tenant_has_a_share_of_what_is_kept(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(imagepolicy, "KEPT_FOR_TENANT", 2)
-    async with server(Asked()) as there:
-        plugin = ImagePolicyWebhook(configured(there.url))
-        await run(plugin, asked(pod("a"), tenant=2))
-        for image in ("a", "b", "c"):
-            await run(plugin, asked(pod(image)))
-        await run(plugin, asked(pod("a"), tenant=2))
-        assert len(there.calls) == 4
-        await run(plugin, asked(pod("a")))
-        assert len(there.calls) == 5
-
-
 async def test_what_is_asked_about_is_not_kept_with_the_answer() -> None:
     """Images may be megabytes long, and answers are kept by the thousand."""
     async with server(Asked()) as there:
         plugin = ImagePolicyWebhook(configured(there.url))
         for image in ("a" * 100_000, "b"):
             await run(plugin, asked(pod(image)))
-        assert [len(digest) for _, digest in plugin._kept] == [32, 32]
+        assert [len(digest) for _, digest in plugin._kept._kept] == [32, 32]
 
 
 async def test_without_time_to_live_every_pod_is_asked_about() -> None:

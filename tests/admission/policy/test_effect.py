@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import asyncio
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from admission.chain import Chain
-from admission.policy import hooks
+from admission.policy import compiled, hooks
 from admission.policy.compiled import Library, digest_of
 from admission.policy.hooks import Hooks
 from admission.policy.validating import ValidatingAdmissionPolicy
@@ -116,12 +117,12 @@ def spec(expression: str) -> dict[str, Any]:
 
 def test_equal_policies_share_their_compiled_form() -> None:
     library, one = Library(), spec("object.a == 1")
-    compiled = library.get(digest_of(one), one)
-    program = compiled.validations[0].expression.get().program
+    first = library.get(digest_of(one), one)
+    program = first.validations[0].expression.get().program
     again = library.get(digest_of(spec("object.a == 1")), spec("object.a == 1"))
-    assert again is compiled
+    assert again is first
     assert again.validations[0].expression.get().program is program
-    assert library.get(digest_of(spec("1 == 1")), spec("1 == 1")) is not compiled
+    assert library.get(digest_of(spec("1 == 1")), spec("1 == 1")) is not first
 
 
 def test_compiled_policies_are_bounded_and_dropped_when_idle() -> None:
@@ -129,11 +130,29 @@ def test_compiled_policies_are_bounded_and_dropped_when_idle() -> None:
     for i in range(20):
         one = spec(f"object.a == {i:3}")
         library.get(digest_of(one), one)
-    assert len(library) <= 3
-    library.forget_idle(1000.0)
-    assert len(library)
-    library.forget_idle(-1.0)
-    assert not len(library)
+    assert 1 < len(library) <= 3
+    library.forget_idle()
+    assert len(library) > 1, "used a moment ago"
+    forgetful = Library(idle=-1.0)
+    one = spec("object.a == 1")
+    forgetful.get(digest_of(one), one)
+    forgetful.forget_idle()
+    assert not len(forgetful)
+
+
+def test_what_nobody_uses_goes_when_another_policy_is_used(monkeypatch: pytest.MonkeyPatch) -> None:
+    now = [1000.0]
+    monkeypatch.setattr(compiled, "time", SimpleNamespace(monotonic=lambda: now[0]))
+    library, idle, used = Library(idle=300.0), spec("object.a == 1"), spec("object.a == 2")
+    for _ in range(4):
+        library.get(digest_of(used), used)
+        if now[0] == 1000.0:
+            library.get(digest_of(idle), idle)
+        now[0] += 110
+    assert len(library) == 1
+    kept = library.get(digest_of(used), used)
+    now[0] += 1000
+    assert library.get(digest_of(used), used) is kept, "an idle one that is wanted now stays"
 
 
 def test_expressions_of_a_huge_policy_are_not_kept() -> None:

@@ -89,7 +89,7 @@ async def test_a_connection_is_used_again_by_its_tenant_only(client: WebhookClie
 async def test_a_tenant_keeps_few_connections_however_many_addresses_it_names(
     client: WebhookClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(client_module, "_KEPT_FOR_TENANT", 2)
+    monkeypatch.setattr(client._idle, "_most_of_owner", 2)
     async with AsyncExitStack() as stack:
         hooks = [await stack.enter_async_context(webhook(echo)) for _ in range(3)]
         for _ in range(2):

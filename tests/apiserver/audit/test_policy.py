@@ -153,6 +153,8 @@ def test_by_default_changes_are_kept_and_reads_are_not() -> None:
         ("", "serviceaccounts", "token", True),
         ("", "serviceaccounts", "", False),
         ("authentication.k8s.io", "tokenreviews", "", True),
+        ("history.polyplane.dev", "revisions", "", True),
+        ("history.polyplane.dev", "revisions", "rollback", True),
         ("example.com", "secrets", "", False),
     ],
 )

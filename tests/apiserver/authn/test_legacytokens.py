@@ -9,10 +9,12 @@ from typing import Any
 import pytest
 
 from apiserver.authn.claims import Ref, Refused
+from apiserver.authn.jose import parse
 from apiserver.authn.legacytokens import ISSUER, WARNING
 from apiserver.authn.serviceaccounts import AccountTokens, Authenticated
-from apiserver.authn.signing import TenantKey, parse
+from apiserver.authn.signing import derived
 from apiserver.meta.gvk import GroupResource
+from tests.support.waiting import at_once
 
 NOW = datetime(2026, 1, 2, tzinfo=UTC)
 A, B = (1, "default"), (2, "acme")
@@ -39,7 +41,7 @@ async def admitted(
     objects: Objects, token: str, tenant: tuple[int, str] = A, uses: list[str] | None = None
 ) -> Authenticated:
     tokens = AccountTokens(b"secret")
-    found = tokens.recognize(tenant, token)
+    found = await tokens.recognize(tenant, token)
     assert found is not None
 
     def used(namespace: str, secret: str) -> None:
@@ -50,7 +52,7 @@ async def admitted(
 
 
 def issued(tenant: tuple[int, str] = A) -> str:
-    return TOKENS.issue_legacy(tenant, "ns", ROBOT, "s")
+    return at_once(TOKENS.issue_legacy(tenant, "ns", ROBOT, "s"))
 
 
 async def test_a_token_says_who_has_it() -> None:
@@ -130,7 +132,7 @@ async def test_it_is_good_in_no_other_tenant() -> None:
         await admitted(Objects(issued(B)), issued(B), A)
     with pytest.raises(Refused, match="audiences"):
         tokens = AccountTokens(b"secret")
-        found = tokens.recognize(A, issued())
+        found = await tokens.recognize(A, issued())
         assert found is not None
         await tokens.admit(found, ["vault"], Objects(issued()), NOW)
 
@@ -149,9 +151,9 @@ def test_it_says_which_tenant_it_is_for() -> None:
         ({"sub": "system:serviceaccount:ns:other"}, "sub claim is invalid"),
     ],
 )
-def test_claims_that_are_not_right(changed: dict[str, Any], why: str) -> None:
+async def test_claims_that_are_not_right(changed: dict[str, Any], why: str) -> None:
     parsed = parse(issued())
     assert parsed is not None
-    token = TenantKey(b"secret", 1).sign({**parsed.claims, **changed, "iss": ISSUER})
+    token = derived(b"secret", 1).sign({**parsed.claims, **changed, "iss": ISSUER})
     with pytest.raises(Refused, match=why):
-        AccountTokens(b"secret").recognize(A, token)
+        await AccountTokens(b"secret").recognize(A, token)

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from apiserver.authz.attributes import Attributes
+from apiserver.authz.attributes import Attributes, Decision
 from apiserver.authz.rbac import authorize, rules_for
 from apiserver.user import User
 from tests.support.roles import Roles, account, binding, group, role, rule, urls, user
@@ -69,12 +69,12 @@ async def test_a_yes_says_by_which_binding(question: Attributes, to: str) -> Non
     ],
 )
 async def test_everything_else_is_a_silent_no(question: Attributes) -> None:
-    assert await authorize(question, NAMED) == (False, "", False)
+    assert await authorize(question, NAMED) == Decision(False)
 
 
 async def test_masters_may_do_anything_without_a_role() -> None:
     decision = await authorize(ask(verb="*", resource="*", groups="system:masters"), Roles())
-    assert decision == (True, "", False)
+    assert decision == Decision(True)
 
 
 async def test_cluster_bindings_hold_everywhere_and_come_first() -> None:
@@ -121,10 +121,8 @@ async def test_a_star_before_a_subresource_means_any_resource() -> None:
 async def test_a_missing_role_shows_only_when_nothing_else_allows() -> None:
     lost = Roles([binding("a-lost", role("gone"), user("u")), *NAMED.objects])
     assert (await authorize(ask(), lost)).reason.startswith("RBAC: allowed by RoleBinding")
-    assert await authorize(ask(verb="delete"), lost) == (
-        False,
-        'RBAC: clusterrole.rbac.authorization.k8s.io "gone" not found',
-        False,
+    assert await authorize(ask(verb="delete"), lost) == Decision(
+        False, 'RBAC: clusterrole.rbac.authorization.k8s.io "gone" not found'
     )
     lost.add(binding("b-lost", role("gone2", namespace="ns"), user("u"), namespace="ns"))
     reason = (await authorize(ask(verb="delete"), lost)).reason

@@ -1,41 +1,12 @@
 """The protobuf form of OpenAPI v2, read back by field number from gnostic's message definitions."""
 
 import json
-from typing import Any
 
 from apiserver.codec.openapi_pb import encode_document
 from apiserver.codec.openapi_v3_pb import encode_document as encode_v3
 from apiserver.schema.builtin import raw_definitions
 from tests.support.growth import assert_within
-
-
-def wire(data: bytes) -> dict[int, list[Any]]:
-    made: dict[int, list[Any]] = {}
-    at = 0
-
-    def varint() -> int:
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = data[at]
-            at += 1
-            value |= (byte & 127) << shift
-            shift += 7
-            if byte < 128:
-                return value
-
-    while at < len(data):
-        tag = varint()
-        if tag & 7 == 0:
-            made.setdefault(tag >> 3, []).append(varint())
-        elif tag & 7 == 1:
-            made.setdefault(tag >> 3, []).append(data[at : at + 8])
-            at += 8
-        else:
-            size = varint()
-            made.setdefault(tag >> 3, []).append(data[at : at + size])
-            at += size
-    return made
+from tests.support.wire import wire
 
 
 def down(data: bytes, *numbers: int) -> bytes:

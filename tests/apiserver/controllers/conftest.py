@@ -4,19 +4,39 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator
 
+import pytest
 import pytest_asyncio
 
+from apiserver.controllers import manager
+from apiserver.controllers.manager import Controllers
+from apiserver.registry.scope import Tenant
 from apiserver.storage.postgres import PostgresStore
 from tests.support.definitionworker import Worker, running
 from tests.support.fixtures import store, tenant
 
-__all__ = ["other", "store", "tenant", "worker"]
+__all__ = ["collected", "other", "store", "tenant", "worker"]
 
 
 @pytest_asyncio.fixture
 async def worker(store: PostgresStore, tenant: int) -> AsyncIterator[Worker]:
     async with running(store, tenant, "one") as made:
         yield made
+
+
+@pytest_asyncio.fixture
+async def collected(
+    worker: Worker, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Worker]:
+    """A worker whose controllers do not let anybody wait."""
+    monkeypatch.setattr(manager, "SETTLE", 0.02)
+    monkeypatch.setattr(manager, "AGAIN", 0.05)
+
+    async def tenant_of(number: int) -> Tenant | None:
+        return worker.tenant
+
+    controllers = Controllers(worker.registry, store.database, tenant_of, "test", worker.controller)
+    yield worker
+    await controllers.stop()
 
 
 @pytest_asyncio.fixture

@@ -2,20 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from dataclasses import replace
 from typing import Any
 
-import pytest
 import pytest_asyncio
 
 from apiserver.audit.policy import DEFAULT
 from apiserver.audit.trail import ON_BEHALF, Trail
-from apiserver.controllers import manager
-from apiserver.controllers.manager import Controllers
 from apiserver.registry import deletion
 from apiserver.registry.options import DeleteOptions
-from apiserver.registry.scope import Tenant
 from apiserver.request import parse_request
 from apiserver.storage.postgres import PostgresStore
 from apiserver.user import User
@@ -27,19 +22,10 @@ CONTROLLER = "system:kube-controller-manager"
 
 
 @pytest_asyncio.fixture
-async def controlled(
-    worker: Worker, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[Worker]:
-    monkeypatch.setattr(manager, "SETTLE", 0.02)
-    monkeypatch.setattr(manager, "AGAIN", 0.05)
-
-    async def tenant_of(number: int) -> Tenant | None:
-        return worker.tenant
-
-    controllers = Controllers(worker.registry, store.database, tenant_of, "test", worker.controller)
-    await worker.create(NAMESPACES, {"metadata": {"name": "ns"}})
-    yield worker
-    await controllers.stop()
+async def controlled(collected: Worker) -> Worker:
+    """In a tenant that has a namespace."""
+    await collected.create(NAMESPACES, {"metadata": {"name": "ns"}})
+    return collected
 
 
 async def delete(worker: Worker, resource: tuple[str, str], name: str, path: str) -> None:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import base64
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import pytest
@@ -186,19 +187,19 @@ def request_with(*conditions: tuple[str, timedelta], certificate: bool = False) 
 
 
 @pytest.mark.parametrize(
-    ("request_", "left"),
+    ("made", "left"),
     [
-        (request_with(), 22 * HOUR),
-        (request_with(("Denied", HOUR / 2)), HOUR / 2),
-        (request_with(("Approved", HOUR / 2), ("Failed", HOUR / 4)), 3 * HOUR / 4),
-        (request_with(("Approved", HOUR / 2), certificate=True), HOUR / 2),
-        (request_with(("Approved", HOUR / 2)), 23.5 * HOUR),
-        (request_with(("Approved", -5 * HOUR), certificate=True), 3 * HOUR),
-        (request_with(("Theirs", HOUR)), None),
+        (partial(request_with), 22 * HOUR),
+        (partial(request_with, ("Denied", HOUR / 2)), HOUR / 2),
+        (partial(request_with, ("Approved", HOUR / 2), ("Failed", HOUR / 4)), 3 * HOUR / 4),
+        (partial(request_with, ("Approved", HOUR / 2), certificate=True), HOUR / 2),
+        (partial(request_with, ("Approved", HOUR / 2)), 23.5 * HOUR),
+        (partial(request_with, ("Approved", -5 * HOUR), certificate=True), 3 * HOUR),
+        (partial(request_with, ("Theirs", HOUR)), None),
     ],
 )
-def test_when_it_goes(request_: Object, left: timedelta | None) -> None:
-    when = due(request_)
+def test_when_it_goes(made: Callable[[], Object], left: timedelta | None) -> None:
+    when = due(made())
     if left is None:
         assert when is None
     else:

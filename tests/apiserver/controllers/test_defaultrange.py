@@ -6,10 +6,11 @@ import pytest
 
 from apiserver.controllers import defaultrange
 from apiserver.controllers.actions import Actions
-from apiserver.controllers.defaultrange import RANGES, DefaultRange
+from apiserver.controllers.defaultrange import DefaultRange
 from apiserver.controllers.manager import Controllers
 from apiserver.registry.scope import Tenant
 from apiserver.registry.seeding import seed
+from apiserver.registry.services import RANGES
 from apiserver.storage.postgres import PostgresStore
 from apiserver.storage.relations import Relations
 from tests.support.definitionworker import Worker

@@ -3,19 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import AsyncIterator
 from datetime import UTC, datetime
 
-import pytest
 import pytest_asyncio
 
-from apiserver.controllers import manager
 from apiserver.controllers.emptying import Remains, set_conditions
-from apiserver.controllers.manager import Controllers
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.objects import Object
-from apiserver.registry.scope import Tenant
-from apiserver.storage.postgres import PostgresStore
 from tests.support.definitionworker import Worker
 
 NAMESPACES, CONFIGMAPS, PODS = ("", "namespaces"), ("", "configmaps"), ("", "pods")
@@ -104,19 +98,10 @@ def test_a_transition_has_its_time_and_other_conditions_stay() -> None:
 
 
 @pytest_asyncio.fixture
-async def emptied(
-    worker: Worker, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[Worker]:
-    monkeypatch.setattr(manager, "SETTLE", 0.02)
-    monkeypatch.setattr(manager, "AGAIN", 0.05)
-
-    async def tenant_of(number: int) -> Tenant | None:
-        return worker.tenant
-
-    controllers = Controllers(worker.registry, store.database, tenant_of, "test", worker.controller)
-    await worker.create(NAMESPACES, {"metadata": {"name": "ns"}})
-    yield worker
-    await controllers.stop()
+async def emptied(collected: Worker) -> Worker:
+    """In a tenant that has a namespace."""
+    await collected.create(NAMESPACES, {"metadata": {"name": "ns"}})
+    return collected
 
 
 async def until_says(worker: Worker, kind: str, text: str) -> Object:

@@ -2,41 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-import pytest_asyncio
 
-from apiserver.controllers import manager
-from apiserver.controllers.manager import Controllers
 from apiserver.meta.objects import Object
 from apiserver.registry import deletion
 from apiserver.registry.definitions import DEFINITIONS
 from apiserver.registry.options import DeleteOptions
-from apiserver.registry.scope import Tenant
-from apiserver.storage.postgres import PostgresStore
 from tests.support.definitions import definition
 from tests.support.definitionworker import Worker
 
 CONFIGMAPS = ("", "configmaps")
 FOOS = ("example.com", "foos")
-
-
-@pytest_asyncio.fixture
-async def collected(
-    worker: Worker, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
-) -> AsyncIterator[Worker]:
-    """A worker whose controllers do not let anybody wait."""
-    monkeypatch.setattr(manager, "SETTLE", 0.02)
-    monkeypatch.setattr(manager, "AGAIN", 0.05)
-
-    async def tenant_of(number: int) -> Tenant | None:
-        return worker.tenant
-
-    controllers = Controllers(worker.registry, store.database, tenant_of, "test", worker.controller)
-    yield worker
-    await controllers.stop()
 
 
 def owned(name: str, *owners: Object, block: bool = True, **metadata: Any) -> Object:

@@ -187,7 +187,7 @@ async def test_token_secrets_are_filled(kept: Worker) -> None:
     assert (data["ca.crt"], data["namespace"]) == ("CA", "ns")
     uid = secret["metadata"]["annotations"]["kubernetes.io/service-account.uid"]
     assert uid == account["metadata"]["uid"]
-    found = TOKENS.recognize((kept.tenant.id, kept.tenant.name), data["token"])
+    found = await TOKENS.recognize((kept.tenant.id, kept.tenant.name), data["token"])
     assert found is not None and found.claims.user.name == "system:serviceaccount:ns:a"
 
     def spoil(obj: Object) -> None:

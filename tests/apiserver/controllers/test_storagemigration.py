@@ -130,7 +130,7 @@ async def test_what_fails_is_named_and_the_rest_is_done(api: Api) -> None:
         hook.answer = picky
         outcome = await migrate(api)
         assert outcome.failed == [
-            ("ns/w005", "conversion webhook for example.com/v1, Kind=Widget failed: no")
+            ("ns/w005", "conversion webhook for example.com/v1, Kind=Widget failed: no", False)
         ]
         assert {name for name, version in (await stored(api)).items() if version == "v1"} == {
             "w005"

@@ -9,19 +9,27 @@ from __future__ import annotations
 
 import base64
 import itertools
+import json
+import time
 from datetime import UTC, datetime
 from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
 
+from apiserver.authn.external import BootstrapTokens, External
+from apiserver.authn.oidc import Issuers, OidcTokens
 from apiserver.authn.serviceaccounts import AccountTokens
+from apiserver.authn.tokenwebhook import TokenWebhook
 from apiserver.authz.attributes import Decision
 from apiserver.endpoints.entry import Entry
 from apiserver.endpoints.request import Message
 from apiserver.endpoints.server import Server
+from apiserver.registry.scope import Tenant
+from apiserver.storage.errors import TenantGone
 from apiserver.user import User
 from tests.support.api import receive_of
+from tests.support.waiting import at_once
 
 STATES = {"here": "active", "asleep": "suspended", "leaving": "deleting"}
 NAMES = [*STATES, "nowhere", "neither-here-nor-there"]
@@ -77,7 +85,8 @@ OTHERS = AccountTokens.random()
 
 def forged(tokens: AccountTokens, number: int, name: str) -> str:
     account = {"metadata": {"name": "robot", "namespace": "ns", "uid": "u"}}
-    return tokens.issue((number, name), account, [tokens.issuer(name)], {}, 3600, datetime.now(UTC))
+    now = datetime.now(UTC)
+    return at_once(tokens.issue((number, name), account, [tokens.issuer(name)], {}, 3600, now))
 
 
 def header_sets(target: str) -> dict[str, list[tuple[str, str]]]:
@@ -282,6 +291,39 @@ async def test_all_tenants_answer_alike_to_tokens_that_only_claim_to_be_theirs()
         )
     assert all(answer == answers[0] for answer in answers)
     assert answers[0][0][0]["status"] == 401 and answers[0][1] == ["look up"]
+
+
+@pytest.mark.parametrize("secret", ["abcdef.0123456789abcdef", "a.b.c", "remote"])
+async def test_all_tenants_answer_alike_to_tokens_of_others(secret: str) -> None:
+    """One server, so that what it remembers of one tenant would show at the next."""
+    trail = Trail()
+    entry = entry_of(trail)
+    server = entry.server = trail.server()
+
+    async def get(tenant: Tenant, *_: Any) -> None:
+        trail.steps.append("secret")
+        if tenant.id == 0:
+            raise TenantGone
+
+    def lookup(tenant: Tenant) -> Any:
+        return SimpleNamespace(get=lambda *_, fresh: get(tenant))
+
+    review = {"kind": "TokenReview", "status": {"authenticated": False}}
+    cast(Any, server.registry).lookup = lookup
+    server.external = External(
+        OidcTokens(trail.part("issuers", Issuers())),
+        BootstrapTokens(),
+        TokenWebhook(trail.part("review", json.dumps(review).encode()), time.monotonic),
+    )
+    answers = []
+    for name in NAMES:
+        trail.steps.clear()
+        headers = [("authorization", f"Bearer {secret}")]
+        path = f"/clusters/{name}/api"
+        answers.append((await exchange(entry, "http", "GET", path, "", headers), [*trail.steps]))
+    assert answers[0][0][0]["status"] == 401 and answers[0][1][-1] == "review"
+    for answer in answers[1:]:
+        assert answer == answers[0]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,5 @@
-"""Evictions through the API: the condition that says why a pod goes, and what budgets pay."""
+"""Evictions through the API: the condition that says why a pod goes, and what budgets pay.
+Logs and proxies, as far as they are answered without a kubelet."""
 
 from __future__ import annotations
 
@@ -12,6 +13,8 @@ from apiserver.storage.interface import Store
 from tests.support.api import Api, serving
 
 PODS = "/api/v1/namespaces/default/pods"
+SERVICES = "/api/v1/namespaces/default/services"
+ENDPOINTS = "/api/v1/namespaces/default/endpoints"
 BUDGETS = "/apis/policy/v1/namespaces/default/poddisruptionbudgets"
 
 
@@ -117,3 +120,31 @@ async def test_a_node_without_addresses_is_told_of(api: Api) -> None:
         500,
         "no preferred addresses found; known addresses: []",
     )
+
+
+async def test_proxies_say_why_nothing_is_there(api: Api) -> None:
+    node = {"kind": "Node", "metadata": {"name": "n"}}
+    service = {"kind": "Service", "metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}}
+    for path, obj in ((PODS, pod("p")), ("/api/v1/nodes", node), (SERVICES, service)):
+        await api.ok("POST", path, obj)
+
+    async def said(path: str) -> tuple[int, str]:
+        status, answer = await api("GET", f"{path}/proxy/")
+        return status, answer["message"]
+
+    assert await said("/api/v1/nodes/https:n:10250") == (
+        500,
+        "no preferred addresses found; known addresses: []",
+    )
+    assert await said("/api/v1/nodes/absent") == (404, 'nodes "absent" not found')
+    assert await said(f"{PODS}/http:p:80") == (400, "address not allowed")
+    assert await said(f"{PODS}/ftp:p:21") == (400, 'invalid pod request "ftp:p:21"')
+    assert await said(f"{SERVICES}/s") == (404, 'endpoints "s" not found')
+    assert await said(f"{SERVICES}/s:81") == (503, 'no service port 81 found for service "s"')
+    assert await said(f"{SERVICES}/absent:80") == (404, 'services "absent" not found')
+    await api.ok("POST", ENDPOINTS, {"kind": "Endpoints", "metadata": {"name": "s"}})
+    status, answer = await api("GET", f"{SERVICES}/s:80/proxy/x")
+    assert (status, answer["reason"]) == (503, "ServiceUnavailable")
+    assert answer["message"] == 'no endpoints available for service "s"'
+    status, answer = await api("GET", f"{SERVICES}/s/status/x")
+    assert (status, answer["message"]) == (404, "the server could not find the requested resource")

@@ -9,6 +9,7 @@ from typing import Any, cast
 
 import pytest
 
+from apiserver.authn.external import External
 from apiserver.endpoints.request import ApiRequest
 from apiserver.endpoints.server import Server
 from apiserver.endpoints.views import health
@@ -33,6 +34,7 @@ def server(store: Store | None = None, **members: Any) -> Server:
         "started": True,
         "born": time.monotonic(),
         "livez_grace": 0.0,
+        "external": External(),
         **members,
     }
     return cast(Server, SimpleNamespace(registry=SimpleNamespace(store=store or Store()), **state))

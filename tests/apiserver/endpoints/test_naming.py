@@ -19,6 +19,7 @@ from apiserver.endpoints.request import PORT_OF, SERVER_NAME, Message
 from apiserver.endpoints.server import Server
 from apiserver.user import User
 from tests.support.api import receive_of
+from tests.support.waiting import at_once
 
 DOMAIN = "api.example.com"
 STATES = {"default": "active", "acme": "active", "asleep": "suspended", "leaving": "deleting"}
@@ -42,7 +43,8 @@ def account_token(tenant: str, tokens: AccountTokens = OURS, uid: str = "u") -> 
     account = {"metadata": {**ACCOUNT["metadata"], "uid": uid}}
     audiences = [OURS.issuer(tenant)]
     number = NUMBERS.get(tenant, 99)
-    return tokens.issue((number, tenant), account, audiences, {}, 3600, datetime.now(UTC))
+    issuing = tokens.issue((number, tenant), account, audiences, {}, 3600, datetime.now(UTC))
+    return at_once(issuing)
 
 
 TOKENS = {
@@ -53,8 +55,10 @@ TOKENS = {
     account_token("nowhere"): Good("nowhere"),
     account_token("acme", OTHERS): Good("acme"),
     account_token("acme", uid="gone"): Good("acme"),
-    AccountTokens(b"ours", "https://elsewhere").issue(
-        (2, "acme"), ACCOUNT, ["https://elsewhere"], {}, 3600, datetime.now(UTC)
+    at_once(
+        AccountTokens(b"ours", "https://elsewhere").issue(
+            (2, "acme"), ACCOUNT, ["https://elsewhere"], {}, 3600, datetime.now(UTC)
+        )
     ): NOWHERE,
     "a.b.c": NOWHERE,
 }
@@ -189,7 +193,9 @@ def reached(sent: list[Message]) -> tuple[int, str]:
     if status != 200:
         return status, ""
     kid = orjson.loads(sent[1]["body"])["keys"][0]["kid"]
-    return status, next(name for name, at in NUMBERS.items() if OURS.key(at).kid == kid)
+    return status, next(
+        name for name, at in NUMBERS.items() if kid in at_once(OURS.keys.ring(at)).keys
+    )
 
 
 @pytest.mark.parametrize("token", [ANONYMOUS, *TOKENS])

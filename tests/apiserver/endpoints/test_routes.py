@@ -53,6 +53,7 @@ async def ask(target: str, method: str = "GET", accept: str = "") -> tuple[int, 
             git_version="v1.36.0",
             catalog=SimpleNamespace(fresh=known),
             aggregator=None,
+            external=SimpleNamespace(health=dict),
         ),
     )
     try:

@@ -12,7 +12,7 @@ import orjson
 import pytest
 import pytest_asyncio
 
-from apiserver.authn.signing import parse
+from apiserver.authn.jose import parse
 from apiserver.endpoints.request import MAX_HEAD
 from apiserver.storage.postgres import PostgresStore
 from tests.support.accounttokens import (

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from apiserver.endpoints import metrics
 from apiserver.endpoints.request import Message
-from apiserver.registry.authorizer import RbacAuthorizer
+from apiserver.registry.authorizer import TenantAuthorizer
 from apiserver.storage import tenants
 from apiserver.storage.postgres import PostgresStore
 from apiserver.user import MASTERS, User
@@ -184,7 +184,7 @@ async def world(
                 "of two worlds"  # what is kept by it belongs to the loop of these tests
             )
             api.server.directory = Directory(acme=acme, bolt=bolt)
-            api.server.authorizer = RbacAuthorizer(api.registry)
+            api.server.authorizer = TenantAuthorizer(api.registry)
             for name in ("acme", "bolt"):
                 await answer(
                     api, name, Step("POST", "/api/v1/namespaces", {"metadata": {"name": "ns"}})

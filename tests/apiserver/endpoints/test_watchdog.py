@@ -7,14 +7,17 @@ from types import SimpleNamespace
 from typing import Any
 
 from apiserver.authn.claims import Refused
+from apiserver.authn.providers import Unreachable
 from apiserver.endpoints.watchdog import Right, Watchdog
 from apiserver.storage.errors import Unavailable
 from tests.support.waiting import until
 
+TOKENS = "secret", "refused", "asked elsewhere"
+
 
 class Directory:
     def __init__(self) -> None:
-        self.state, self.id, self.tokens, self.away = "active", 1, {"secret", "refused"}, False
+        self.state, self.id, self.tokens, self.away = "active", 1, {*TOKENS}, False
         self.asked = 0
 
     async def tenant(self, name: str) -> Any:
@@ -24,6 +27,8 @@ class Directory:
         return SimpleNamespace(id=self.id, state=self.state)
 
     async def identify(self, tenant: Any, secret: str) -> object | None:
+        if secret == "asked elsewhere" and secret not in self.tokens:
+            raise Unreachable("nobody answers")
         if secret == "refused" and secret not in self.tokens:
             raise Refused("no longer good")
         return secret if secret in self.tokens else None
@@ -76,3 +81,8 @@ async def test_a_database_that_is_away_ends_nothing() -> None:
     assert await closed_after(lambda d: setattr(d, "away", True), Right("t", 1, "secret")) == [
         False
     ]
+
+
+async def test_who_should_know_a_token_and_does_not_answer_ends_nothing() -> None:
+    rights = Right("t", 1, "asked elsewhere"), Right("t", 1, "refused")
+    assert await closed_after(lambda d: d.tokens.clear(), *rights) == [False, True]

@@ -10,7 +10,7 @@ from apiserver.kinds import catalog, runtimeconfig
 from apiserver.kinds.runtimeconfig import RuntimeConfigError, parse, serves
 from apiserver.meta.gvk import GroupResource, GroupVersionResource
 
-KNOWN = catalog.known()
+KNOWN = catalog.all_versions()
 
 
 @pytest.fixture(autouse=True)

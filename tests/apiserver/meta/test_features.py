@@ -56,7 +56,8 @@ def test_stages_decide_defaults() -> None:
         "AllowUnsafeMalformedObjectDeletion",
         "CBORServingAndStorage",
         "DeclarativeValidationTakeover",
-    }  # the last is deprecated, and off upstream too
+        "StorageVersionMigrator",
+    }  # the last two are deprecated and beta, and off upstream too
     for name, gate in GATES.items():
         assert gate.default is (gate.stage != ALPHA) or name in exceptions
         assert gate.locked is (gate.stage == GA)

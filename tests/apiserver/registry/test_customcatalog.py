@@ -123,7 +123,7 @@ async def test_schemas_that_nobody_serves_are_let_go() -> None:
         schemas.source(schema(f"passing {i}"))
     gc.collect()
     assert schemas.source(schema("kept")) is kept
-    assert sum(1 for found in schemas._found.values() if b"passing" in found._text) <= 40
+    assert sum(1 for found in schemas._sources.values() if b"passing" in found._text) <= 40
 
 
 async def test_a_change_of_one_definition_leaves_the_resources_of_others(

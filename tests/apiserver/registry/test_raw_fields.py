@@ -59,6 +59,8 @@ def paths(schema: Schema, above: frozenset[str] = frozenset()) -> set[str]:
 def test_each_kind_names_its_raw_fields() -> None:
     for resource in resources().values():
         for served in resource.versions.values():
+            if not {"create", "update"} & set(served.verbs):
+                continue  # nobody sends such objects: there is no text to keep
             found = {path.removeprefix(".") for path in paths(served.schema)}
             assert found == set(resource.hooks.raw_fields), resource.kind
     assert resources()[GroupResource("apps", "controllerrevisions")].hooks.raw_fields

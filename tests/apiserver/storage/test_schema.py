@@ -30,7 +30,15 @@ SELECT relname, array(SELECT unnest(reloptions) ORDER BY 1) FROM pg_class
 WHERE relnamespace = %s::regnamespace AND relkind IN ('r', 'S')
     AND relname IN ('objects', 'events', 'tenant_heads', 'leases', 'pp_rv_base')
 """
-KEYED = ("objects", "events", "tenant_heads", "tenancy_apitoken", "audit_entries")
+KEYED = (
+    "objects",
+    "events",
+    "tenant_heads",
+    "tenancy_accountkey",
+    "tenancy_apitoken",
+    "tenancy_authentication",
+    "audit_entries",
+)
 
 Rows = list[tuple[Any, ...]]
 
@@ -117,6 +125,21 @@ BEFORE = {
     "console": ("0001_initial", "0002_loginattempt"),
 }
 """The migrations of the first data directories, by app."""
+LATER_COLUMNS = (
+    "controllers_off",
+    "labels",
+    "owners",
+    "bound_owners",
+    "templates",
+    "applied_templates",
+    "expires_at",
+    "deletion_protection",
+    "object_uid",
+    "declared",
+    "revision",
+    "synced_revision",
+)
+"""Of tenancy_tenant; their indexes go with them."""
 
 
 @pytest.fixture
@@ -130,9 +153,11 @@ def older(owner: str) -> Iterator[str]:
         with connections["older"].cursor() as cursor:
             cursor.execute("DELETE FROM django_migrations WHERE app = ANY(%s)", [list(BEFORE)])
             for later in (
-                "ALTER TABLE tenancy_tenant DROP COLUMN controllers_off",
+                *(f"ALTER TABLE tenancy_tenant DROP COLUMN {column}" for column in LATER_COLUMNS),
                 "DROP INDEX events_of_events",
                 "DROP TABLE audit_entries",
+                "DROP TABLE tenancy_accountkey, tenancy_authentication, tenancy_keygeneration",
+                "DROP TABLE tenancy_departed, console_oidcidentity",
             ):
                 cursor.execute(later)
             for app, names in BEFORE.items():

@@ -74,6 +74,14 @@ async def _with_rows(store: PostgresStore, owner: str, number: int) -> None:
             "VALUES (%s, '', 'u', '', '{}', now(), %s)",
             [str(number).encode(), number],
         )
+        connection.execute(
+            "INSERT INTO tenancy_accountkey (tenant_id, generation_id, sealed) VALUES (%s, 0, '')",
+            [number],
+        )
+        connection.execute(
+            "INSERT INTO tenancy_authentication (tenant_id, document) VALUES (%s, '')",
+            [number],
+        )
 
 
 def _see(connection: psycopg.Connection[tuple[Any, ...]], tenant: object) -> None:
@@ -322,12 +330,21 @@ EVERYWHERE = {
     "apiserver/storage/pool.py": {"seeing"},
     "apiserver/storage/reader.py": {"counts"},
     "apiserver/storage/relations.py": {"heads", "orphaned", "waiting"},
+    "apiserver/storage/tenants.py": {"create_many", "drop_many"},
     "controlplane/console/readonly.py": {"seeing"},
     "controlplane/management/commands/audit.py": {"_seeing"},
     "controlplane/management/commands/compact.py": {"handle"},
     "controlplane/management/commands/tenant.py": {"_list"},
+    "controlplane/tenancy/authentication.py": {"documents"},
+    "controlplane/tenancy/rows.py": {"drop", "used"},
     "controlplane/tenancy/service.py": {"apply_default_limits", "delete_tenant"},
-    "controlplane/tenancy/tokens.py": {"create_token", "list_tokens", "is_known", "revoke_token"},
+    "controlplane/tenancy/tokens.py": {
+        "_get",
+        "create_token",
+        "list_tokens",
+        "is_known",
+        "revoke_token",
+    },
     "controlplane/wiring.py": {"fetch"},
 }
 """Who may look over the wall, by file and innermost function: sweeps over tenants, the directory,

@@ -189,3 +189,61 @@ def test_a_tenants_kubeconfig_never_holds_the_operators_token(
 def test_groups_without_a_user_do_not_make_an_administrator() -> None:
     with pytest.raises(OperatorError, match="--user"):
         run("kubeconfig", "default", "--group", "dev")
+
+
+def test_what_a_tenant_declares_is_shown_and_changed() -> None:
+    run(
+        *("tenant", "create", "declares", "--owner", "User:alice", "--label", "team=x"),
+        *("--deletion-protection", "on", "--expires", "7d"),
+    )
+    shown = yaml.safe_load(run("tenant", "show", "declares", "-o", "yaml"))
+    assert (shown["owners"], shown["labels"]) == (["User:alice"], {"team": "x"})
+    assert shown["deletionProtection"] is True and shown["expiresAt"]
+    run(
+        *("tenant", "update", "declares", "--owner", "none", "--label", "team-"),
+        *("--label", "a=b", "--expires", "never", "--display-name", "D"),
+    )
+    shown = yaml.safe_load(run("tenant", "show", "declares", "-o", "yaml"))
+    assert (shown["owners"], shown["labels"], shown["expiresAt"]) == ([], {"a": "b"}, None)
+    with pytest.raises(OperatorError, match="protected from deletion"):
+        run("tenant", "delete", "declares", "--yes")
+    run("tenant", "update", "declares", "--deletion-protection", "off")
+    run("tenant", "delete", "declares", "--yes")
+    with pytest.raises(OperatorError, match="no tenant"):
+        run("tenant", "show", "declares")
+
+
+def test_many_are_selected_by_their_labels() -> None:
+    for name, team in (("bulk-1", "x"), ("bulk-2", "x"), ("bulk-3", "y")):
+        run("tenant", "create", name, "--label", f"bulk={team}")
+    listed = yaml.safe_load(run("tenant", "list", "-l", "bulk=x", "-o", "yaml"))
+    assert [tenant["name"] for tenant in listed] == ["bulk-1", "bulk-2"]
+    with pytest.raises(OperatorError, match="--yes"):
+        run("tenant", "suspend", "-l", "bulk=x")
+    run("tenant", "suspend", "-l", "bulk=x", "--yes")
+    states = yaml.safe_load(run("tenant", "list", "-l", "bulk", "-o", "yaml"))
+    assert [tenant["state"] for tenant in states] == ["suspended", "suspended", "active"]
+    with pytest.raises(OperatorError, match="--yes"):
+        run("tenant", "delete", "-l", "bulk in (x)")
+    run("tenant", "delete", "-l", "bulk in (x)", "--yes")
+    left = yaml.safe_load(run("tenant", "list", "-l", "bulk", "-o", "yaml"))
+    assert [tenant["name"] for tenant in left] == ["bulk-3"]
+
+
+@pytest.mark.parametrize("words", [(), ("acme", "-l", "a=b"), ("-l", "a in b")])
+def test_it_has_to_be_clear_which_tenants_are_meant(words: tuple[str, ...]) -> None:
+    with pytest.raises(OperatorError):
+        run("tenant", "delete", *words, "--yes")
+
+
+def test_the_tenants_of_a_token() -> None:
+    run("tenant", "create", "of-dora", "--owner", "User:dora")
+    run("tenant", "create", "of-devs", "--owner", "Group:devs-of-dora")
+    run("tenant", "create", "of-others", "--owner", "User:eve")
+    for scope, expected in (
+        (["--all-tenants"], ["of-devs", "of-dora"]),
+        (["--tenant", "of-dora"], ["of-dora"]),
+        (["--tenant", "of-others"], []),
+    ):
+        made = run("token", "create", "dora", "--group", "devs-of-dora", *scope)
+        assert run("token", "tenants", str(made_by(made).pk)).split() == expected

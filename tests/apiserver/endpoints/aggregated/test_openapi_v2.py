@@ -125,9 +125,9 @@ async def test_the_document_has_its_tag_and_is_made_once(api: Api) -> None:
         await until_said(api)
         documents = view.documents_of(api.server)
         first = await api.raw("GET", "/openapi/v2", b"", "")
-        keys = list(documents._v2._made)
+        keys = list(documents._v2._documents)
         assert await api.raw("GET", "/openapi/v2", b"", "") == first
-        assert list(documents._v2._made) == keys
+        assert list(documents._v2._documents) == keys
 
 
 async def test_what_has_not_changed_is_not_sent_again(api: Api) -> None:

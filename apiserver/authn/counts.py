@@ -1,0 +1,57 @@
+"""What this process has counted of authentication, under kube-apiserver's names
+(`apiserver.endpoints.metrics` shows it). Labels are results and hashes of issuers, never names."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from bisect import bisect_left
+
+Counts = dict[tuple[str, ...], float]
+
+ATTEMPTS: Counts = {("success",): 0, ("failure",): 0}
+"""authentication_attempts."""
+FETCHED: Counts = {}
+"""apiserver_authentication_jwt_authenticator_jwks_fetch_last_timestamp_seconds."""
+RELOADS: Counts = {}
+"""apiserver_authentication_config_controller_automatic_reloads_total."""
+WEBHOOK: Counts = {}
+"""apiserver_delegated_authn_request_total: questions to the token webhook, by code."""
+SECONDS = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+LATENCY: dict[tuple[str, ...], list[float]] = {}
+"""apiserver_authentication_jwt_authenticator_latency_seconds: a number for each of `SECONDS`, what
+was above, and the sum."""
+_MOST = 1_000
+"""Series of each: issuers of tenants are many."""
+
+
+def attempt(result: str) -> None:
+    ATTEMPTS[result,] += 1
+
+
+def fetched(result: str, issuer: str) -> None:
+    key = result, issuer_hash(issuer)
+    if key in FETCHED or len(FETCHED) < _MOST:
+        FETCHED[key] = time.time()
+
+
+def reloaded(status: str) -> None:
+    RELOADS[status,] = RELOADS.get((status,), 0) + 1
+
+
+def asked_webhook(code: str) -> None:
+    WEBHOOK[code,] = WEBHOOK.get((code,), 0) + 1
+
+
+def took(result: str, issuer: str, seconds: float) -> None:
+    """``issuer``: its hash."""
+    cell = LATENCY.get((result, issuer))
+    if cell is None:
+        key = (result, issuer) if len(LATENCY) < _MOST else (result, "")
+        cell = LATENCY.setdefault(key, [0.0] * (len(SECONDS) + 2))
+    cell[bisect_left(SECONDS, seconds)] += 1
+    cell[-1] += seconds
+
+
+def issuer_hash(issuer: str) -> str:
+    return f"sha256:{hashlib.sha256(issuer.encode('utf-8', 'replace')).hexdigest()}"

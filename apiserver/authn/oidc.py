@@ -1,0 +1,188 @@
+"""OidcTokens: whose the tokens of OpenID providers are, by the configuration of the installation
+and by that of the tenant.
+
+Sources: k8s.io/apiserver ``plugin/pkg/authenticator/token/oidc``, go-oidc's IDTokenVerifier. What
+the installation trusts is good in all tenants, what a tenant trusts in that tenant alone, and its
+word about an issuer comes first. What verifies is remembered for `REMEMBERED` seconds, as
+kube-apiserver does, and not beyond the token's end.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hashlib
+import time
+from collections import OrderedDict
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
+from typing import Any, NamedTuple, TypeGuard
+
+from apiserver.authn import counts, jose
+from apiserver.authn.claimrules import ClaimRules
+from apiserver.authn.claims import Refused
+from apiserver.authn.configuration import Jwt
+from apiserver.authn.jose import Unsigned
+from apiserver.authn.providers import Fetch, Provider
+from apiserver.golang.strconv import go_quote
+from apiserver.user import User
+
+REMEMBERED = 10.0
+_MOST = 4096  # tokens
+_LEEWAY = 60
+"""Seconds by which a token may be too early, as go-oidc has it."""
+_GOOGLE = {"accounts.google.com": "https://accounts.google.com"}
+
+
+class Authenticator:
+    """One of the list. everywhere: its users are the installation's."""
+
+    def __init__(self, jwt: Jwt, provider: Provider, everywhere: bool) -> None:
+        self.jwt, self.provider = jwt, provider
+        self._rules = ClaimRules(jwt, everywhere)
+        self._hash = counts.issuer_hash(jwt.issuer.url)
+        self._beside = self._rules.expressions > 0
+        """Whether there are expressions: they are evaluated in a thread."""
+
+    async def user(self, token: Unsigned, now: float) -> User:
+        """``now``: seconds since 1970. Raises Refused, Unreachable."""
+        began, result = time.perf_counter(), "failure"
+        try:
+            self._check(token, now)
+            await self.provider.verify(token)
+            if self._beside:
+                user = await asyncio.to_thread(self._rules.user, token.claims)
+            else:
+                user = self._rules.user(token.claims)
+            result = "success"
+            return user
+        finally:
+            counts.took(result, self._hash, time.perf_counter() - began)
+
+    def _check(self, token: Unsigned, now: float) -> None:
+        """All but the signature. Raises Refused."""
+        claims, wanted = token.claims, self.jwt.issuer.audiences
+        audiences = _audiences(claims.get("aud"))
+        if not set(audiences) & set(wanted):
+            if len(wanted) == 1:
+                text = f"expected audience {go_quote(wanted[0])} got {_quoted(audiences)}"
+                raise _unverified(text)
+            raise Refused(
+                f"oidc: verify token: oidc: expected audience in {_quoted(sorted(wanted))} got "
+                f"{_quoted(audiences)}"
+            )
+        expires, begins = claims.get("exp"), claims.get("nbf")
+        if not _is_number(expires) or now > float(expires):
+            raise _unverified("token is expired")
+        if begins is not None and not _is_number(begins):
+            raise _unverified("failed to unmarshal claims: nbf is no number")
+        if begins is not None and now + _LEEWAY < float(begins):
+            raise _unverified("the token is not valid yet (nbf)")
+        algorithm = token.header.get("alg")
+        if algorithm not in jose.ALGORITHMS:
+            text = f"expected {_quoted(jose.ALGORITHMS)} got {go_quote(str(algorithm)[:40])}"
+            raise _unverified(f"id token signed with unsupported algorithm, {text}")
+
+
+class Issuers:
+    """The authenticators of one configuration, by their issuers' URLs."""
+
+    def __init__(self, authenticators: Iterable[Authenticator] = ()) -> None:
+        self.by_url = {a.jwt.issuer.url: a for a in authenticators}
+
+    def close(self, kept: Iterable[Provider] = ()) -> None:
+        """``kept``: providers that others go on with."""
+        still = set(map(id, kept))
+        for authenticator in self.by_url.values():
+            if id(authenticator.provider) not in still:
+                authenticator.provider.close()
+
+
+def issuers(
+    jwts: Sequence[Jwt], fetch: Fetch, *, everywhere: bool, before: Issuers | None = None
+) -> Issuers:
+    """``before``: what was configured until now; its providers are taken over where they are the
+    same, with what they know."""
+    held = before.by_url if before is not None else {}
+    made = []
+    for jwt in jwts:
+        old = held.get(jwt.issuer.url)
+        same = old is not None and old.jwt.issuer == jwt.issuer
+        provider = old.provider if old is not None and same else Provider(jwt.issuer, fetch)
+        made.append(Authenticator(jwt, provider, everywhere))
+    if before is not None:
+        before.close([a.provider for a in made])
+    return Issuers(made)
+
+
+class _Known(NamedTuple):
+    user: User
+    until: float
+
+
+Own = Callable[[int], Awaitable[Issuers]]
+"""What a tenant itself trusts, by its number."""
+
+
+class OidcTokens:
+    """clock: seconds since 1970."""
+
+    def __init__(self, own: Own, clock: Callable[[], float] = time.time) -> None:
+        self._installation, self._own, self._clock = Issuers(), own, clock
+        self._known: OrderedDict[tuple[int, bytes], _Known] = OrderedDict()
+
+    @property
+    def installation(self) -> Issuers:
+        return self._installation
+
+    def install(self, issuers: Issuers) -> None:
+        """What the installation trusts from now on."""
+        self._installation = issuers
+        self._known.clear()
+
+    async def user(self, tenant: int, token: str) -> User | None:
+        """None for what is no token of an issuer that counts in the tenant. Raises Refused,
+        Unreachable."""
+        if token.count(".") != 2 or len(token) > jose.LONGEST:
+            return None
+        place = tenant, hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
+        known, now = self._known.get(place), self._clock()
+        if known is not None and now < known.until:
+            self._known.move_to_end(place)
+            return known.user
+        unsigned = jose.parse(token)
+        if unsigned is None:
+            return None
+        authenticator = await self._by_issuer(tenant, unsigned.claims.get("iss"))
+        if authenticator is None:
+            return None
+        user = await authenticator.user(unsigned, now)
+        until = min(now + REMEMBERED, float(unsigned.claims["exp"]))
+        self._known[place] = _Known(user, until)
+        if len(self._known) > _MOST:
+            self._known.popitem(last=False)
+        return user
+
+    async def _by_issuer(self, tenant: int, issuer: Any) -> Authenticator | None:
+        if not isinstance(issuer, str):
+            return None
+        url = _GOOGLE.get(issuer, issuer)
+        own: Mapping[str, Authenticator] = (await self._own(tenant)).by_url
+        return own.get(url) or self._installation.by_url.get(url)
+
+
+def _audiences(value: Any) -> list[str]:
+    listed = [value] if isinstance(value, str) else value
+    if not isinstance(listed, list) or not all(isinstance(a, str) for a in listed):
+        return []
+    return listed
+
+
+def _is_number(value: Any) -> TypeGuard[int | float]:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+def _quoted(texts: Iterable[str]) -> str:
+    return "[" + " ".join(go_quote(text[:200]) for text in list(texts)[:20]) + "]"
+
+
+def _unverified(why: str) -> Refused:
+    return Refused(f"oidc: verify token: oidc: {why}")

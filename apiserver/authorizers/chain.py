@@ -1,0 +1,80 @@
+"""Authority: the authorizers of the installation, one after the other (k8s.io/apiserver
+``authorization/union``). The first that allows or denies has decided; system:masters comes before
+all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from apiserver.authorizers.links import Named, World
+from apiserver.authorizers.nodes import Node
+from apiserver.authorizers.rbac import Rbac, RbacReader
+from apiserver.authz import explain
+from apiserver.authz.attributes import Attributes, Decision
+from apiserver.authz.bindings import Indexes
+from apiserver.authz.rbac import UserRules
+from apiserver.errors import aggregate
+from apiserver.user import MASTERS, User
+
+_MASTERS = Decision(True, authorizer=MASTERS)
+
+
+class Authority:
+    """One per process. indexes: those that RBAC uses, whatever the chain is."""
+
+    def __init__(self) -> None:
+        self.indexes = Indexes()
+        self._links: Sequence[Named] = [
+            Named("node", "Node", Node()),
+            Named("rbac", "RBAC", Rbac(self.indexes)),
+        ]
+
+    def looks_at_selectors(self) -> bool:
+        """Whether an authorizer wants to know the selectors of a list: webhooks are told them."""
+        return any(named.type == "Webhook" for named in self._links)
+
+    def use(self, links: Sequence[Named]) -> Sequence[Named]:
+        """From now on these decide. Those before are returned: they are still asked, where a
+        question is under way, and are closed by whoever calls."""
+        before, self._links = self._links, links
+        return before
+
+    async def authorize(self, world: World, attributes: Attributes) -> Decision:
+        if MASTERS in attributes.user.groups:
+            return _MASTERS
+        reasons, errors = [], []
+        for named in self._links:
+            decision = await named.link.authorize(world, attributes)
+            if decision.allowed or decision.denied:
+                return decision
+            if decision.reason:
+                reasons.append(decision.reason)
+            if decision.error:
+                errors.append(decision.error)
+        return Decision(False, "\n".join(reasons), error=aggregate(errors) if errors else "")
+
+    async def rules_for(self, world: World, user: User, namespace: str) -> UserRules:
+        """What all of them allow; incomplete where one cannot tell."""
+        out = UserRules([], [])
+        for named in self._links:
+            found = await named.link.rules_for(world, user, namespace)
+            out.rules.extend(found.rules)
+            out.errors.extend(found.errors)
+            out = out._replace(incomplete=out.incomplete or found.incomplete)
+        return out
+
+    async def explain(self, world: World, attributes: Attributes) -> explain.Explanation:
+        """The decision, and what RBAC has to say about it."""
+        decision = await self.authorize(world, attributes)
+        consulted = any(named.type == "RBAC" for named in self._links)
+        return await explain.explain(
+            attributes, decision, self.reader(world) if consulted else None
+        )
+
+    def reader(self, world: World) -> RbacReader:
+        return RbacReader(world, self.indexes)
+
+    def forget(self, tenant: int) -> None:
+        self.indexes.forget(tenant)
+        for named in self._links:
+            named.link.forget(tenant)

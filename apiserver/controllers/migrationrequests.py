@@ -1,0 +1,261 @@
+"""StorageVersionMigrations are carried out: one at a time in a tenant, the oldest of a resource
+first (kubernetes ``pkg/controller/storageversionmigrator``, migrationrunner.go,
+storageversionmigrator.go, resourceversion.go).
+
+How objects are migrated is `apiserver.controllers.storagemigration`'s, for ``manage.py
+migrate_storage`` too. One worker does it for a tenant, and renews a lease meanwhile; every other
+one that has heard of it goes on when that one is gone. Nothing has to be remembered: a migration
+that is begun again finds what is still stored in an old version.
+
+Unlike upstream, a definition loses its ``storedVersions`` only to a migration that succeeded, and
+one that changes meanwhile has its objects migrated again.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import asynccontextmanager
+from datetime import datetime, timedelta
+
+import orjson
+
+from apiserver.controllers import names
+from apiserver.controllers.actions import Actions
+from apiserver.controllers.rounds import Rounds
+from apiserver.controllers.storagemigration import Failure, Moved, StorageMigration
+from apiserver.controllers.upkeep import Unchanged
+from apiserver.kinds.apiextensions import conditions as of_definitions
+from apiserver.kinds.common.metaconditions import condition, conditions_of, holds
+from apiserver.kinds.served import Resource
+from apiserver.kinds.storagemigration.storageversionmigration import FAILED, RUNNING, SUCCEEDED
+from apiserver.meta.gvk import GroupResource
+from apiserver.meta.objects import Object
+from apiserver.meta.times import format_time, now, parse_time
+from apiserver.registry.customcatalog import TenantCatalog
+from apiserver.registry.definitions import DEFINITIONS
+from apiserver.registry.scope import Tenant
+from apiserver.storage.interface import Event, ObjectKey
+from apiserver.storage.leases import Candidate
+from apiserver.storage.relations import Relations
+
+log = logging.getLogger("polyplane.controllers")
+
+MIGRATIONS = GroupResource("storagemigration.k8s.io", "storageversionmigrations")
+MANAGER = "migration-runner-controller"
+"""Of what it says of a definition."""
+MIGRATING = "StorageMigrating"
+RENEWALS = 3
+"""How often a lease is renewed while it lasts."""
+COMING = timedelta(minutes=1)
+"""For so long a migration waits for a resource that nobody knows: its definition may be on the
+way."""
+_LONGEST = 4096
+"""Characters of a reason that an object could not be stored."""
+_MOST = 1000
+"""Resources of a tenant that one sweep finds."""
+
+
+class MigrationRequests:
+    """The names that it looks at are those of resources, with their group (`GroupResource`)."""
+
+    controller = names.MIGRATION
+    resources = frozenset({MIGRATIONS})
+
+    def __init__(
+        self,
+        actions: Actions,
+        relations: Relations,
+        catalog: TenantCatalog,
+        candidate: Candidate,
+    ) -> None:
+        self._actions, self._catalog, self._candidate = actions, catalog, candidate
+        self._unchanged = Unchanged(relations, MIGRATIONS)
+        self._rounds = Rounds(self._look_at_all)
+
+    def stop(self) -> None:
+        self._rounds.stop()
+
+    def concerned(self, event: Event) -> tuple[str, float] | None:
+        migration = orjson.loads(event.record.data)
+        if event.type == "DELETED" or _ended(migration):
+            return None
+        return str(_wanted(migration)), 0.0
+
+    async def look(self, tenant: Tenant, name: str) -> float | None:
+        """Begins only: a migration may take hours, and nothing else has to wait for it."""
+        self._rounds.start(tenant, [name])
+        return None
+
+    async def missed(self, tenant: int) -> Sequence[str]:
+        if await self._unchanged.since_last(tenant):
+            return []
+        found: set[str] = set()
+        async for record in self._actions.each(tenant, MIGRATIONS):
+            migration = orjson.loads(record.data)
+            if not _ended(migration) and len(found) < _MOST:
+                found.add(str(_wanted(migration)))
+        return sorted(found)
+
+    # --- rounds -----------------------------------------------------------------------------------
+    async def _look_at_all(self, tenant: Tenant, names: set[str]) -> Iterable[str] | None:
+        duty = f"storage-migrations/{tenant.id}"
+        if not await self._candidate.elected(duty):
+            return names  # until that worker is done, or gone
+        left: set[str] = set()
+        async with self._held(duty):
+            for name in sorted(names):
+                resource, _, group = name.partition(".")
+                if not await self._all_of(tenant, GroupResource(group, resource)):
+                    left.add(name)
+        return left
+
+    @asynccontextmanager
+    async def _held(self, duty: str) -> AsyncIterator[None]:
+        async def renew() -> None:
+            while True:
+                await asyncio.sleep(self._candidate.seconds / RENEWALS)
+                await self._candidate.elected(duty)
+
+        task = asyncio.create_task(renew())
+        try:
+            yield
+        finally:
+            task.cancel()
+            await asyncio.gather(task, return_exceptions=True)
+            await self._candidate.resign(duty)
+
+    async def _all_of(self, tenant: Tenant, wanted: GroupResource) -> bool:
+        """False: some have not ended."""
+        waiting: list[Object] = []
+        async for record in self._actions.each(tenant.id, MIGRATIONS):
+            migration = orjson.loads(record.data)
+            if _wanted(migration) == wanted and not _ended(migration):
+                waiting.append(migration)
+        for migration in sorted(waiting, key=_order):
+            if not await self._carry_out(tenant, wanted, migration):
+                return False
+        return True
+
+    # --- one migration ----------------------------------------------------------------------------
+    async def _carry_out(self, tenant: Tenant, wanted: GroupResource, migration: Object) -> bool:
+        """Whether it has ended."""
+        name = migration["metadata"]["name"]
+        if await self._find(tenant, wanted) is None:
+            if now() - parse_time(migration["metadata"]["creationTimestamp"]) < COMING:
+                return False
+            why = f"{wanted} does not exist in discovery"
+            return await self._end(tenant, name, Failure("", why, True))
+        await self._begin(tenant, name)
+        await self._mark_running(tenant, wanted, name)
+        resource = await self._find(tenant, wanted)
+        if resource is None:
+            return False
+        migration_of = StorageMigration(self._actions.registry, self._catalog)
+        try:
+            outcome = await migration_of.migrate(tenant, resource, lambda looked, done: None)
+        except Moved as moved:
+            log.info("migration %s of tenant %s begins anew: %s", name, tenant.name, moved)
+            return False
+        lasting = [failure for failure in outcome.failed if failure.lasting]
+        if outcome.failed and not lasting:
+            first = outcome.failed[0]
+            log.info("migration %s of tenant %s waits: %s", name, tenant.name, first.reason)
+            return False
+        await self._mark_ended(tenant, wanted, not lasting)
+        return await self._end(tenant, name, lasting[0] if lasting else None)
+
+    async def _find(self, tenant: Tenant, wanted: GroupResource) -> Resource | None:
+        """The resource as which its objects are stored: both groups of Events have one."""
+        await self._catalog.fresh(tenant)
+        found = self._catalog.find(tenant, *wanted)
+        if found is None or found.versions_may_go:
+            return found
+        return self._catalog.stored(found.storage)
+
+    async def _begin(self, tenant: Tenant, name: str) -> None:
+        """From this version of the tenant on, whatever is written is in today's version."""
+        head = await self._actions.registry.store.head(tenant.id)
+
+        def edit(obj: Object) -> bool:
+            status = obj["status"] = dict(obj.get("status") or {})
+            status["resourceVersion"] = status.get("resourceVersion") or str(head)
+            if not holds(obj, RUNNING) and not _ended(obj):
+                why = ("MigrationRunning", "The migration is running")
+                status["conditions"] = _with(obj, condition(RUNNING, "True", *why, now()))
+            return True
+
+        await self._change(tenant, name, edit)
+
+    async def _end(self, tenant: Tenant, name: str, failure: Failure | None) -> bool:
+        head = await self._actions.registry.store.head(tenant.id)
+        end = condition(SUCCEEDED, "True", "StorageVersionMigrationSucceeded", "", now())
+        if failure is not None:
+            what = f"{failure.object}: " if failure.object else ""
+            why = f"migration encountered unhandled error: {what}{failure.reason}"[:_LONGEST]
+            end = condition(FAILED, "True", "StorageVersionMigrationFailed", why, now())
+
+        def edit(obj: Object) -> bool:
+            if not _ended(obj):
+                status = obj["status"] = dict(obj.get("status") or {})
+                status["resourceVersion"] = status.get("resourceVersion") or str(head)
+                kept = [x for x in _with(obj, end) if x["type"] != RUNNING]
+                status["conditions"] = kept
+            return True
+
+        await self._change(tenant, name, edit)
+        return True
+
+    async def _change(self, tenant: Tenant, name: str, edit: Callable[[Object], bool]) -> None:
+        await self._actions.change(tenant, ObjectKey(*MIGRATIONS, "", name), edit, "status")
+
+    # --- the definition ---------------------------------------------------------------------------
+    async def _mark_running(self, tenant: Tenant, wanted: GroupResource, name: str) -> None:
+        await self._mark(tenant, wanted, "True", "MigrationRunning", f"Migration {name} is running")
+
+    async def _mark_ended(self, tenant: Tenant, wanted: GroupResource, succeeded: bool) -> None:
+        reason, message = "MigrationFailed", "The migration has failed"
+        if succeeded:
+            reason = "MigrationSucceeded"
+            message = "The migration has succeeded and the stored versions have been updated"
+        await self._mark(tenant, wanted, "False", reason, message)
+
+    async def _mark(
+        self, tenant: Tenant, wanted: GroupResource, status: str, reason: str, message: str
+    ) -> None:
+        """Writes condition `MIGRATING` of the resource's definition, if it has one."""
+        key = ObjectKey(*DEFINITIONS, "", str(wanted))
+        crd = await self._actions.get(tenant, key)
+        if crd is None:
+            return
+        said = {
+            "type": MIGRATING,
+            "status": status,
+            "reason": reason,
+            "message": message,
+            "observedGeneration": crd["metadata"].get("generation", 0),
+        }
+        present = of_definitions.find(crd, MIGRATING) or {}
+        if any(present.get(member) != value for member, value in said.items()):
+            applied = {**said, "lastTransitionTime": format_time(now())}
+            await self._actions.apply_status(tenant, key, {"conditions": [applied]}, MANAGER)
+
+
+def _wanted(migration: Object) -> GroupResource:
+    wanted = (migration.get("spec") or {}).get("resource") or {}
+    return GroupResource(wanted.get("group") or "", wanted.get("resource") or "")
+
+
+def _ended(migration: Object) -> bool:
+    return holds(migration, SUCCEEDED) or holds(migration, FAILED)
+
+
+def _order(migration: Object) -> tuple[datetime, str]:
+    metadata = migration["metadata"]
+    return parse_time(metadata["creationTimestamp"]), metadata["name"]
+
+
+def _with(migration: Object, added: Object) -> list[Object]:
+    """Its conditions with this one in the place of what it said of that type."""
+    return [x for x in conditions_of(migration) if x["type"] != added["type"]] + [added]

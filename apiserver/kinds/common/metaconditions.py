@@ -1,0 +1,94 @@
+"""``metav1.Condition``: what is valid, and which one holds (k8s.io/apimachinery
+``apis/meta/v1/validation`` ValidateConditions, ``api/meta`` FindStatusCondition)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from datetime import datetime
+
+from apiserver.fielderrors import (
+    FieldPath,
+    GoSyntax,
+    duplicate,
+    invalid,
+    not_supported,
+    required,
+    too_long,
+)
+from apiserver.kinds.common import checks as c
+from apiserver.kinds.common.internal import quoted
+from apiserver.meta.names import regex_error
+from apiserver.meta.objects import Object, ReadOnlyObject
+from apiserver.meta.times import format_time
+
+_STATUSES = ("False", "True", "Unknown")
+_REASON = "[A-Za-z]([A-Za-z0-9_,:]*[A-Za-z0-9_])?"
+_REASON_TEXT = (
+    "a condition reason must start with alphabetic character, optionally followed by a string of "
+    "alphanumeric characters or '_,:', and must end with an alphanumeric character or '_'"
+)
+_REASON_COMPLAINT = regex_error(
+    _REASON_TEXT, _REASON, "my_name", "MY_NAME", "MyName", "ReasonA,ReasonB", "ReasonA:ReasonB"
+)
+_LONGEST_REASON, _LONGEST_MESSAGE = 1024, 32 * 1024
+_MEMBERS = ("type", "status", "observedGeneration", "lastTransitionTime", "reason", "message")
+
+
+def conditions_of(obj: ReadOnlyObject) -> Sequence[Object]:
+    return (obj.get("status") or {}).get("conditions") or []
+
+
+def holds(obj: ReadOnlyObject, kind: str) -> bool:
+    """Whether the object's status has the condition, and it is True."""
+    found = next((x for x in conditions_of(obj) if x.get("type") == kind), {})
+    return bool(found.get("status") == "True")
+
+
+def condition(kind: str, status: str, reason: str, message: str, now: datetime) -> Object:
+    return {
+        "type": kind,
+        "status": status,
+        "lastTransitionTime": format_time(now),
+        "reason": reason,
+        "message": message,
+    }
+
+
+def shown(conditions: Sequence[Object]) -> GoSyntax:
+    """The list as a message quotes it."""
+    if not conditions:
+        return quoted(None)
+    return quoted([{m: x.get(m) for m in _MEMBERS if m in x or m[0] != "o"} for x in conditions])
+
+
+def validate(conditions: Sequence[Object], path: FieldPath) -> c.Errors:
+    seen: set[str] = set()
+    for i, found in enumerate(conditions):
+        kind = found.get("type", "")
+        if kind in seen:
+            yield duplicate(path.at(i).child("type"), kind)
+        seen.add(kind)
+        yield from _one(found, path.at(i))
+
+
+def _one(found: Object, path: FieldPath) -> c.Errors:
+    yield from c.qualified_name(found.get("type", ""), path.child("type"))
+    if found.get("status") not in _STATUSES:
+        yield not_supported(path.child("status"), found.get("status", ""), list(_STATUSES))
+    observed = found.get("observedGeneration", 0)
+    if observed < 0:
+        why = "must be greater than or equal to zero"
+        yield invalid(path.child("observedGeneration"), observed, why)
+    if found.get("lastTransitionTime") is None:
+        yield required(path.child("lastTransitionTime"), "must be set")
+    reason = found.get("reason", "")
+    if not reason:
+        yield required(path.child("reason"), "must be set")
+    else:
+        if not re.fullmatch(_REASON, reason):
+            yield invalid(path.child("reason"), reason, _REASON_COMPLAINT)
+        if len(reason.encode()) > _LONGEST_REASON:
+            yield too_long(path.child("reason"), _LONGEST_REASON)
+    if len(found.get("message", "").encode()) > _LONGEST_MESSAGE:
+        yield too_long(path.child("message"), _LONGEST_MESSAGE)

@@ -1,0 +1,24 @@
+"""Who may do what with the installation as a whole, apart from any tenant's RBAC.
+
+A role is a group of console accounts (`controlplane.accounts`). An API user has those of the
+account of its name, if its token is good in all tenants: only an operator makes such a token.
+"""
+
+from __future__ import annotations
+
+from apiserver.user import MASTERS, User
+
+TENANT_ADMINS = "polyplane:tenant-admins"
+VIEWERS = "polyplane:viewers"
+METRICS_READERS = "polyplane:metrics-readers"
+ROLES = {
+    TENANT_ADMINS: "may create, change and delete tenants",
+    VIEWERS: "may look at the objects, the audit log and the tokens of all tenants in the console",
+    METRICS_READERS: "may read /metrics of the whole installation",
+}
+"""What each is for."""
+
+
+def holds(user: User, role: str) -> bool:
+    """An operator in system:masters, whose token is good in all tenants, holds every role."""
+    return role in user.platform or (user.everywhere and MASTERS in user.groups)

@@ -1,0 +1,112 @@
+"""kubectl as a way to the API: raw paths below the tenant's own, Status errors as one line."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import quote, urlencode, urlsplit
+
+ROOT = "/apis/history.polyplane.dev/v1"
+_WRONG_SCOPE = "ask for clusterrevisions"
+_PAGE = 500
+
+Json = dict[str, Any]
+
+
+class Failed(Exception):
+    """What kubectl complained of, for the person at the terminal."""
+
+
+@dataclass(frozen=True, slots=True)
+class Kubectl:
+    """flags: of kubectl (--context ...), for every call. namespace: "" for that of the context."""
+
+    flags: Sequence[str] = ()
+    namespace: str = ""
+    program: str = "kubectl"
+
+    def run(self, *arguments: str, stdin: str | None = None) -> str:
+        """What it prints. Raises Failed."""
+        command = [self.program, *arguments, *self.flags]
+        try:
+            done = subprocess.run(  # noqa: S603  the user's own kubectl, with the user's words
+                command, input=stdin, capture_output=True, text=True
+            )
+        except FileNotFoundError:
+            raise Failed(f"{self.program} is not on PATH") from None
+        if done.returncode:
+            raise Failed(done.stderr.strip() or f"{self.program} ended with {done.returncode}")
+        return done.stdout
+
+    def at_tenant(self) -> Tenant:
+        """Where the context leads. Raises Failed."""
+        seen = json.loads(self.run("config", "view", "--minify", "-o", "json"))
+        clusters, contexts = seen.get("clusters") or [], seen.get("contexts") or []
+        server = clusters[0]["cluster"].get("server", "") if clusters else ""
+        for flag in self.flags:
+            name, _, value = flag.partition("=")
+            server = value if name == "--server" else server
+        namespace = contexts[0]["context"].get("namespace", "") if contexts else ""
+        prefix = urlsplit(server).path.rstrip("/")
+        return Tenant(self, prefix, self.namespace or namespace or "default")
+
+
+@dataclass(slots=True)
+class Tenant:
+    """prefix: of the server's paths, which raw requests of kubectl leave out. revisions: the
+    collection that objects of the kind that was asked for last have theirs in."""
+
+    kubectl: Kubectl
+    prefix: str
+    namespace: str
+    revisions: str = ""
+
+    def __post_init__(self) -> None:
+        self.revisions = f"{ROOT}/namespaces/{quote(self.namespace, safe='')}/revisions"
+
+    def get(self, path: str, **query: str) -> Json:
+        text = urlencode({name: value for name, value in query.items() if value})
+        answer: Json = json.loads(self.kubectl.run("get", "--raw", f"{self.prefix}{path}?{text}"))
+        return answer
+
+    def post(self, path: str, body: Json, **query: str) -> Json:
+        text = urlencode({name: value for name, value in query.items() if value})
+        arguments = ("create", "--raw", f"{self.prefix}{path}?{text}", "-f", "-")
+        answer: Json = json.loads(self.kubectl.run(*arguments, stdin=json.dumps(body)))
+        return answer
+
+    def list(self, fields: Mapping[str, str], labels: str = "", most: int = 0) -> Sequence[Json]:
+        """Revisions, the newest first: ``most`` of them, 0: all. Finds out where objects of the
+        kind have theirs."""
+        try:
+            return self._list(fields, labels, most)
+        except Failed as error:
+            if _WRONG_SCOPE not in str(error):
+                raise
+        self.revisions = f"{ROOT}/clusterrevisions"
+        return self._list(fields, labels, most)
+
+    def _list(self, fields: Mapping[str, str], labels: str, most: int) -> Sequence[Json]:
+        selector = ",".join(f"{k}={_escaped(v)}" for k, v in fields.items() if v)
+        items: list[Json] = []
+        token = ""
+        while True:
+            limit = str(min(most - len(items), _PAGE) if most else _PAGE)
+            page = self.get(
+                self.revisions,
+                fieldSelector=selector,
+                labelSelector=labels,
+                limit=limit,
+                **{"continue": token},
+            )
+            items += page["items"]
+            token = page["metadata"].get("continue", "")
+            if not token or (most and len(items) >= most):
+                return items
+
+
+def _escaped(value: str) -> str:
+    return value.replace("\\", "\\\\").replace(",", "\\,").replace("=", "\\=")

@@ -1,0 +1,181 @@
+"""kubectl polyplane history|diff|blame|rollback|undelete|as-of."""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Sequence
+from typing import Any
+
+from controlplane.kubectl import show
+from controlplane.kubectl.client import Failed, Kubectl, Tenant
+from controlplane.kubectl.gutter import dump
+
+_PASSED_ON = ("context", "kubeconfig", "cluster", "user", "server", "token", "as", "as-group")
+_MANAGER = "kubectl-polyplane"
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Exits with 1 and one line where something was refused."""
+    asked = _parser().parse_args(arguments)
+    flags = [f"--{name}={value}" for name, value in _passed_on(asked)]
+    try:
+        tenant = Kubectl(flags, asked.namespace).at_tenant()
+        sys.stdout.write(_COMMANDS[asked.command](tenant, asked))
+    except Failed as error:
+        sys.exit(f"{error}")
+    except (KeyboardInterrupt, BrokenPipeError):
+        sys.exit(130)
+
+
+def _passed_on(asked: argparse.Namespace) -> list[tuple[str, str]]:
+    given = ((name, getattr(asked, name.replace("-", "_"))) for name in _PASSED_ON)
+    return [(name, value) for name, values in given for value in values or ()]
+
+
+def _parser() -> argparse.ArgumentParser:
+    common = argparse.ArgumentParser(add_help=False)
+    common.add_argument("-n", "--namespace", default="")
+    common.add_argument("-o", "--output", choices=("text", "json", "yaml"), default="text")
+    for name in _PASSED_ON:
+        common.add_argument(f"--{name}", action="append", help="as kubectl's", metavar="VALUE")
+    parser = argparse.ArgumentParser("kubectl polyplane", description="The past of objects.")
+    commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
+
+    def add(name: str, text: str) -> argparse.ArgumentParser:
+        return commands.add_parser(name, parents=[common], help=text, description=text)
+
+    command = add("history", "who changed what: an object, or all of the namespace")
+    command.add_argument("object", nargs="?", default="", metavar="KIND[/NAME]")
+    command.add_argument("-l", "--selector", default="", help="labels of the objects")
+    command.add_argument("--deleted", action="store_true", help="deletions alone")
+    command.add_argument("--limit", type=int, default=50, help="most lines (0: all; default 50)")
+    command = add("diff", "what a revision changed, or what differs between two")
+    command.add_argument("object", metavar="KIND/NAME")
+    command.add_argument("revisions", nargs="*", metavar="REVISION")
+    command = add("blame", "who gave each field its value, and when")
+    command.add_argument("object", metavar="KIND/NAME")
+    command.add_argument("--revision", default="", help="(default: the newest)")
+    for name, text in (
+        ("rollback", "write an old revision of an object anew"),
+        ("undelete", "bring a deleted object back"),
+    ):
+        command = add(name, text)
+        command.add_argument("object", metavar="KIND/NAME")
+        default = "the one before the newest" if name == "rollback" else "the deleted one"
+        command.add_argument("--to-revision", default="", help=f"(default: {default})")
+        command.add_argument("--dry-run", action="store_true", help="by the server")
+        command.add_argument("--field-manager", default=_MANAGER)
+    command = add("as-of", "what there was at a time, as a List that kubectl can read")
+    command.add_argument(
+        "moment", metavar="TIME", help="2026-01-31T14:05:00Z, or a resourceVersion"
+    )
+    command.add_argument("object", nargs="?", default="", metavar="KIND[/NAME]")
+    command.add_argument("-l", "--selector", default="", help="labels of the objects")
+    return parser
+
+
+# --- what is meant --------------------------------------------------------------------------------
+def _fields(text: str, **more: str) -> dict[str, str]:
+    kind, _, name = text.partition("/")
+    return {"object.resource": kind, "object.name": name, **more}
+
+
+def _of_one(text: str, **more: str) -> dict[str, str]:
+    """Raises Failed."""
+    fields = _fields(text, **more)
+    if not fields["object.name"]:
+        raise Failed(f"{text!r} names no object: KIND/NAME")
+    return fields
+
+
+def _newest(tenant: Tenant, fields: dict[str, str], count: int = 1) -> Sequence[dict[str, Any]]:
+    """Raises Failed where there is none."""
+    revisions = tenant.list(fields, most=count)
+    if not revisions:
+        kind, name = fields["object.resource"], fields["object.name"]
+        raise Failed(f"nothing is retained of {kind}/{name} in namespace {tenant.namespace}")
+    return revisions
+
+
+def _printed(value: Any, output: str, text: str) -> str:
+    if output == "json":
+        return f"{json.dumps(value, indent=4, ensure_ascii=False)}\n"
+    return dump(value) if output == "yaml" else text
+
+
+def _list(items: Sequence[Any]) -> dict[str, Any]:
+    return {"apiVersion": "v1", "kind": "List", "items": list(items)}
+
+
+# --- commands -------------------------------------------------------------------------------------
+def _history(tenant: Tenant, asked: argparse.Namespace) -> str:
+    fields = _fields(asked.object, type="DELETED" if asked.deleted else "")
+    revisions = tenant.list(fields, asked.selector, asked.limit)
+    text = show.history(revisions) if revisions else "nothing is retained of that\n"
+    return _printed(_list(revisions), asked.output, text)
+
+
+def _diff(tenant: Tenant, asked: argparse.Namespace) -> str:
+    fields = _of_one(asked.object)
+    (newest,) = _newest(tenant, fields)
+    names = asked.revisions or [newest["metadata"]["name"]]
+    if len(names) > 2:
+        raise Failed("two revisions can be compared, the older one first")
+    new = tenant.get(f"{tenant.revisions}/{names[-1]}")
+    other = names[0] if len(names) == 2 else new.get("previous", "")
+    if asked.output != "text":
+        path = f"{tenant.revisions}/{names[-1]}/diff"
+        return _printed(tenant.get(path, **{"from": other}), asked.output, "")
+    old = tenant.get(f"{tenant.revisions}/{other}") if other else None
+    return show.diff(old, new)
+
+
+def _blame(tenant: Tenant, asked: argparse.Namespace) -> str:
+    (newest,) = _newest(tenant, _of_one(asked.object))
+    path = f"{tenant.revisions}/{asked.revision or newest['metadata']['name']}"
+    told = tenant.get(f"{path}/blame")
+    text = show.blame(tenant.get(path), told) if asked.output == "text" else ""
+    return _printed(told, asked.output, text)
+
+
+def _rollback(tenant: Tenant, asked: argparse.Namespace) -> str:
+    (newest,) = _newest(tenant, _of_one(asked.object))
+    name = asked.to_revision or newest.get("previous", "")
+    if not name:
+        raise Failed("there is nothing before the newest revision")
+    return _restore(tenant, asked, name)
+
+
+def _undelete(tenant: Tenant, asked: argparse.Namespace) -> str:
+    fields = _of_one(asked.object, type="DELETED")
+    (deleted,) = _newest(tenant, fields)
+    return _restore(tenant, asked, asked.to_revision or deleted["metadata"]["name"])
+
+
+def _restore(tenant: Tenant, asked: argparse.Namespace, name: str) -> str:
+    body = {"apiVersion": "history.polyplane.dev/v1", "kind": "RevisionRestore"}
+    answer = tenant.post(
+        f"{tenant.revisions}/{name}/{asked.command}",
+        body,
+        fieldManager=asked.field_manager,
+        dryRun="All" if asked.dry_run else "",
+    )
+    return _printed(answer, asked.output, show.restored(answer, asked.dry_run))
+
+
+def _as_of(tenant: Tenant, asked: argparse.Namespace) -> str:
+    revisions = tenant.list(_fields(asked.object, asOf=asked.moment), asked.selector)
+    objects = _list([revision["object"] for revision in revisions])
+    return _printed(objects, asked.output, dump(objects))
+
+
+_COMMANDS = {
+    "history": _history,
+    "diff": _diff,
+    "blame": _blame,
+    "rollback": _rollback,
+    "undelete": _undelete,
+    "as-of": _as_of,
+}

@@ -1,0 +1,119 @@
+"""The workers' event loop: uvloop's, whose time tenants share.
+
+What is to be done for a tenant (`apiserver.whose`) waits in the tenant's queue, and tenants take
+turns by the time that they have had (`apiserver.flow.rotation`); so a tenant's request waits for a
+step or two of its neighbours' requests, however many of these there are. All that is done for
+nobody in particular - reading sockets, the database's answers, timers, what all tenants share - is
+not put off. After `SLICE` of the tenants' work the loop looks again at what has come meanwhile.
+
+A tenant that has had the loop to itself for a while (`LATELY` after the last of another's requests)
+is served by uvloop as it is.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable
+from contextvars import Context
+from math import inf
+from time import perf_counter
+from typing import TypeVarTuple
+
+import uvloop
+
+from apiserver.flow.rotation import Rotation
+from apiserver.whose import WHOSE
+
+_Args = TypeVarTuple("_Args")
+
+SLICE = 0.0005
+"""Seconds."""
+LATELY = 5.0
+AT_ONCE = 4
+"""Requests that begin in one round of the loop without waiting for a turn."""
+
+
+class FairLoop(uvloop.Loop):
+    """Takes the place of uvloop's for `uvicorn.Config`."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._rotation: Rotation[asyncio.Handle] = Rotation()
+        self._at_once = super().call_soon
+        self._latest, self._changed = 0, 0.0
+        self._pumping = False
+        self._begun = 0
+        self._alone = True
+        """Nobody has to be kept from anybody."""
+        self._be_alone()
+
+    def call_soon(
+        self,
+        callback: Callable[[*_Args], object],
+        *args: *_Args,
+        context: Context | None = None,
+    ) -> asyncio.Handle:
+        if context is None or not (tenant := context.get(WHOSE, 0)):
+            return self._at_once(callback, *args, context=context)
+        step = asyncio.Handle(callback, args, self, context)
+        self._rotation.add(tenant, step)
+        if not self._pumping:
+            self._pump_soon()
+        return step
+
+    def meet(self, tenant: int) -> None:
+        """A request of the tenant has come."""
+        if abs(tenant) != self._latest:
+            self._latest, self._changed = abs(tenant), perf_counter()
+            if self._alone:
+                self._alone = False
+                del self.__dict__["call_soon"]
+
+    def holds_up(self) -> bool:
+        """Whether work that is about to begin for a tenant has to wait for the tenant's turn: asks
+        who would go on otherwise."""
+        if self._alone:
+            return False
+        if self._rotation:
+            return True
+        self._begun += 1
+        if not self._pumping:
+            self._pump_soon()
+        return self._begun > AT_ONCE
+
+    def is_shared(self) -> bool:
+        """Whether several tenants have had something to do lately."""
+        return not self._alone
+
+    def is_behind(self) -> bool:
+        """Whether somebody waits for a turn."""
+        return bool(self._rotation)
+
+    def _be_alone(self) -> None:
+        """uvloop's own method stands before this class's."""
+        self._alone = True
+        self.__dict__["call_soon"] = self._at_once
+
+    def _pump_soon(self) -> None:
+        self._pumping = True
+        self._at_once(self._pump)
+
+    def _pump(self) -> None:
+        self._pumping, self._begun = False, 0
+        rotation, began = self._rotation, perf_counter()
+        end = began + SLICE
+        if not self._alone and began - self._changed > LATELY:
+            # what comes from now on goes straight to the loop, behind what this round does
+            self._be_alone()
+            end = inf
+        while rotation and began < end:
+            tenant, step = rotation.next()
+            try:
+                if not step.cancelled():
+                    step._run()
+            finally:  # also when it raises what ends the process
+                now = perf_counter()
+                rotation.spent(tenant, now - began)
+                began = now
+        if rotation and not self._pumping:
+            self._pump_soon()

@@ -1,0 +1,132 @@
+"""Rows of tenants as the controller of Tenant objects reads and writes them: many at a time,
+synchronously, in a thread of its own."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from django.db import transaction
+from django.db.models import F
+
+from apiserver.storage import tenants as storage
+from apiserver.storage.models import TenantHead
+from apiserver.storage.visibility import django_everywhere
+from controlplane.tenancy import declaration, service
+from controlplane.tenancy.models import Departed, Tenant
+
+_DECLARED = (
+    *("display_name", "labels", "owners", "templates", "retention_seconds", "controllers_off"),
+    *("state", "deletion_protection", "expires_at", "object_uid", "declared"),
+    *Tenant.QUOTAS,
+)
+
+
+_SMALL = 4 * 2**20
+"""Bytes of retained events up to which a tenant goes at once."""
+
+
+class Found(NamedTuple):
+    """rows: by name; departed: those of the uids whose tenants commands have deleted."""
+
+    rows: Mapping[str, Tenant]
+    departed: frozenset[str]
+
+
+def find(names: Collection[str], uids: Collection[str]) -> Found:
+    rows = {row.name: row for row in Tenant.objects.filter(name__in=names)}
+    Departed.objects.filter(name__in=names).exclude(object_uid__in=uids).delete()  # done with
+    gone = Departed.objects.filter(object_uid__in=uids).values_list("object_uid", flat=True)
+    return Found(rows, frozenset(gone))
+
+
+def due(now: datetime, most: int) -> list[str]:
+    """Names of rows that a command has changed or deleted, and that have expired."""
+    changed = Tenant.objects.exclude(synced_revision=F("revision"))
+    expired = Tenant.objects.filter(expires_at__lte=now, deletion_protection=False)
+    departed = Departed.objects.all()
+    found = [row.name for rows in (changed, expired, departed) for row in rows.only("name")[:most]]
+    return list(dict.fromkeys(found))
+
+
+def names() -> list[str]:
+    return list(Tenant.objects.values_list("name", flat=True))
+
+
+def make(objects: Iterable[Mapping[str, Any]]) -> dict[str, Tenant]:
+    """New tenants as the objects declare them, all in one transaction, by name. Raises
+    ValidationError, IntegrityError: none is made then."""
+    rows = []
+    for obj in objects:
+        said = declaration.of_object(dict(obj))
+        row = Tenant(name=obj["metadata"]["name"], object_uid=obj["metadata"]["uid"], declared=said)
+        declaration.into_row(row, said)
+        row.full_clean(validate_unique=False)
+        rows.append(row)
+    with transaction.atomic():
+        made = Tenant.objects.bulk_create(rows)
+        storage.create_many([row.pk for row in made])
+        service.apply_default_limits([row.pk for row in made])
+    return {row.name: row for row in made}
+
+
+class Changed(Exception):
+    """Somebody else has changed the row meanwhile."""
+
+
+def save(row: Tenant, said: Mapping[str, Any], object_uid: str) -> None:
+    """Brings the row to what was agreed. Raises ValidationError, Changed."""
+    declaration.into_row(row, said)
+    row.object_uid, row.declared = object_uid, dict(said)
+    row.full_clean()
+    with transaction.atomic():
+        latest = Tenant.objects.select_for_update().filter(pk=row.pk, revision=row.revision)
+        if not latest.exists():
+            raise Changed(row.name)
+        row.save(update_fields=_DECLARED)
+        service.apply_limits(row)
+
+
+def note(row: Tenant, **columns: Any) -> None:
+    """Progress of the controller; says nothing new about the tenant."""
+    for column, value in columns.items():
+        setattr(row, column, value)
+    Tenant.objects.filter(pk=row.pk).update(**columns)
+
+
+def mark_synced(told: Collection[Tenant]) -> None:
+    """The objects know of the rows in these revisions; there may be others by now."""
+    by_revision: dict[int, list[int]] = {}
+    for row in told:
+        if row.revision != row.synced_revision:
+            by_revision.setdefault(row.revision, []).append(row.pk)
+    for revision, numbers in by_revision.items():
+        Tenant.objects.filter(pk__in=numbers).update(synced_revision=revision)
+
+
+def used(rows: Collection[Tenant]) -> dict[int, TenantHead]:
+    with django_everywhere():
+        return TenantHead.objects.in_bulk([row.pk for row in rows])
+
+
+def close(rows: Collection[Tenant]) -> None:
+    """No request gets in from now on (within two seconds)."""
+    Tenant.objects.filter(pk__in=[row.pk for row in rows]).update(state=Tenant.State.DELETING)
+
+
+def drop(rows: Sequence[Tenant]) -> None:
+    """All that the tenants store, a bounded number of rows in each transaction, then they
+    themselves. May be cut short at any point, and done again."""
+    heads = used(rows)
+    for row in rows:
+        head = heads.get(row.pk)
+        while head and head.log_bytes > _SMALL and storage.drop_some(row.pk, storage.MOST_ROWS):
+            pass
+    with django_everywhere():
+        storage.drop_many([row.pk for row in rows])
+        gone = [
+            Departed(object_uid=row.object_uid, name=row.name) for row in rows if row.object_uid
+        ]
+        Departed.objects.bulk_create(gone, ignore_conflicts=True)
+        Tenant.objects.filter(pk__in=[row.pk for row in rows]).delete()

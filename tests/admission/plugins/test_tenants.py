@@ -1,0 +1,97 @@
+"""TenantProtection: who may delete which Tenant objects and definitions, and where."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from admission.plugins.tenants import FINALIZER, TENANTS, TenantProtection
+from apiserver.errors import Forbidden
+from apiserver.meta.gvk import GroupResource
+from apiserver.user import MASTERS, User
+from tests.support.plugins import World, asked
+
+HOME, ELSEWHERE = 1, 2
+DEFINITIONS = GroupResource("apiextensions.k8s.io", "customresourcedefinitions")
+ADMIN = User("admin", groups=(MASTERS,))
+SERVER = User("system:kube-controller-manager", groups=(MASTERS,))
+OURS, THEIRS = "tenants.tenancy.polyplane.dev", "widgets.example.com"
+
+
+def named(name: str, protected: bool = False, suspended: bool = False) -> dict[str, Any]:
+    spec = {"deletionProtection": protected, "suspended": suspended}
+    return {"metadata": {"name": name}, "spec": spec}
+
+
+async def verdict(operation: str, resource: GroupResource, obj: Any, user: User, at: int) -> bool:
+    """Whether it is let through."""
+    plugin = TenantProtection(HOME)
+    new, old = (None, obj) if operation == "DELETE" else (obj, obj)
+    attributes = asked(new, old, resource, "", user, "", "Any", at)
+    attributes.operation, attributes.name = operation, obj["metadata"]["name"]  # type: ignore[assignment]
+    assert plugin.handles(attributes)
+    await plugin.admit(attributes, World())  # type: ignore[arg-type]
+    try:
+        await plugin.validate(attributes, World())  # type: ignore[arg-type]
+    except Forbidden:
+        return False
+    return True
+
+
+@pytest.mark.parametrize("user", [ADMIN, SERVER])
+@pytest.mark.parametrize("suspended", [False, True])
+@pytest.mark.parametrize(
+    ("name", "protected", "at", "allowed"),
+    [
+        ("acme", False, HOME, True),
+        ("acme", True, HOME, False),
+        ("default", False, HOME, False),
+        ("default", True, HOME, False),
+        # a tenant's own type of that name is its own affair
+        ("acme", True, ELSEWHERE, True),
+        ("default", False, ELSEWHERE, True),
+    ],
+)
+async def test_deletions(
+    name: str, protected: bool, at: int, allowed: bool, suspended: bool, user: User
+) -> None:
+    obj = named(name, protected, suspended)
+    assert await verdict("DELETE", TENANTS, obj, user, at) is allowed
+
+
+@pytest.mark.parametrize("operation", ["CREATE", "UPDATE", "DELETE"])
+@pytest.mark.parametrize(
+    ("name", "user", "at", "allowed"),
+    [
+        (OURS, ADMIN, HOME, False),
+        (OURS, SERVER, HOME, True),
+        (THEIRS, ADMIN, HOME, True),
+        (OURS, ADMIN, ELSEWHERE, True),
+    ],
+)
+async def test_definitions(operation: str, name: str, user: User, at: int, allowed: bool) -> None:
+    assert await verdict(operation, DEFINITIONS, named(name), user, at) is allowed
+
+
+@pytest.mark.parametrize(
+    ("metadata", "subresource", "at", "held"),
+    [
+        ({}, "", HOME, True),
+        ({"finalizers": ["a/b"]}, "", HOME, True),
+        ({"finalizers": [FINALIZER]}, "", HOME, True),
+        # it is not put back on what is on its way out
+        ({"deletionTimestamp": "2030-01-01T00:00:00Z"}, "", HOME, False),
+        ({}, "status", HOME, False),
+        ({}, "", ELSEWHERE, False),
+    ],
+)
+async def test_the_finalizer(
+    metadata: dict[str, Any], subresource: str, at: int, held: bool
+) -> None:
+    obj = {"metadata": {"name": "acme", **metadata}}
+    attributes = asked(obj, None, TENANTS, subresource, ADMIN, "", "Tenant", at)
+    await TenantProtection(HOME).admit(attributes, World())  # type: ignore[arg-type]
+    assert attributes.object is not None
+    finalizers = attributes.object["metadata"].get("finalizers", [])
+    assert finalizers.count(FINALIZER) == held

@@ -1,0 +1,99 @@
+"""Several authorizers: who decides, and what is told when nobody does."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from apiserver.authorizers.chain import Authority
+from apiserver.authorizers.links import AlwaysAllow, AlwaysDeny, Named, Stateless, World
+from apiserver.authz.attributes import Attributes, Decision
+from apiserver.authz.rbac import UserRules
+from apiserver.user import MASTERS, User
+
+WORLD = World(1, "acme", None)  # type: ignore[arg-type]  # nobody reads anything
+ASK = Attributes(User("eve"), "get", resource="pods")
+
+
+class Says(Stateless):
+    def __init__(self, decision: Decision, rules: UserRules | None = None) -> None:
+        self.decision, self.rules = decision, rules or UserRules([], [])
+        self.asked = 0
+
+    async def authorize(self, world: World, attributes: Attributes) -> Decision:
+        self.asked += 1
+        return self.decision
+
+    async def rules_for(self, world: World, user: User, namespace: str) -> UserRules:
+        return self.rules
+
+
+def chain(*links: Any) -> Authority:
+    authority = Authority()
+    authority.use([Named(f"l{i}", "Webhook", link) for i, link in enumerate(links)])
+    return authority
+
+
+YES, NO = Decision(True, "y", authorizer="a"), Decision(False, "n", True, authorizer="b")
+PASS = Decision(False)
+
+
+@pytest.mark.parametrize(
+    ("decisions", "result", "asked"),
+    [
+        ([YES, NO], YES, [1, 0]),
+        ([NO, YES], NO, [1, 0]),
+        ([PASS, YES], YES, [1, 1]),
+        ([PASS, NO], NO, [1, 1]),
+        ([PASS, PASS], Decision(False), [1, 1]),
+        ([Decision(False, "a"), Decision(False, "b")], Decision(False, "a\nb"), [1, 1]),
+        ([Decision(False, error="e"), YES], YES, [1, 1]),
+        ([Decision(False, error="e"), PASS], Decision(False, error="e"), [1, 1]),
+        (
+            [Decision(False, "r", error="e"), Decision(False, error="f")],
+            Decision(False, "r", error="[e, f]"),
+            [1, 1],
+        ),
+    ],
+)
+async def test_the_first_that_decides_has_decided(
+    decisions: list[Decision], result: Decision, asked: list[int]
+) -> None:
+    links = [Says(decision) for decision in decisions]
+    assert await chain(*links).authorize(WORLD, ASK) == result
+    assert [link.asked for link in links] == asked
+
+
+async def test_masters_come_before_all() -> None:
+    link = Says(NO)
+    asked = ASK._replace(user=User("root", groups=(MASTERS,)))
+    assert await chain(link).authorize(WORLD, asked) == Decision(True, authorizer=MASTERS)
+    assert link.asked == 0
+
+
+async def test_the_two_that_know_their_answer() -> None:
+    assert await chain(AlwaysAllow()).authorize(WORLD, ASK) == Decision(
+        True, authorizer="alwaysallow"
+    )
+    denied = await chain(AlwaysDeny()).authorize(WORLD, ASK)
+    assert denied == Decision(False, "Everything is forbidden.")
+    assert (await chain(AlwaysDeny(), AlwaysAllow()).authorize(WORLD, ASK)).allowed
+    rules = await chain(AlwaysAllow(), AlwaysDeny()).rules_for(WORLD, ASK.user, "ns")
+    assert [sorted(rule) for rule in rules.rules] == [
+        ["apiGroups", "resources", "verbs"],
+        ["nonResourceURLs", "verbs"],
+    ]
+    assert not rules.incomplete
+
+
+async def test_rules_of_all_are_told_and_incomplete_where_one_cannot_tell() -> None:
+    one, other = UserRules([{"verbs": ["a"]}], []), UserRules([{"verbs": ["b"]}], ["e"], True)
+    rules = await chain(Says(PASS, one), Says(PASS, other)).rules_for(WORLD, ASK.user, "ns")
+    assert rules == UserRules([{"verbs": ["a"]}, {"verbs": ["b"]}], ["e"], True)
+
+
+async def test_an_explanation_names_who_decided_without_rbac() -> None:
+    explanation = await chain(Says(NO)).explain(WORLD, ASK)
+    assert (explanation.decision, explanation.misses) == (NO, [])
+    assert (await chain(Says(PASS)).explain(WORLD, ASK)).misses == []

@@ -1,0 +1,105 @@
+"""One scrape for all workers: sums, workers that are gone, and those that do not answer."""
+
+from __future__ import annotations
+
+import re
+import socket
+from collections.abc import AsyncIterator
+from pathlib import Path
+
+import pytest
+
+from apiserver.endpoints import metric_peers
+from apiserver.endpoints.metric_peers import Peers
+from apiserver.endpoints.metric_types import Counter, Gauge, Histogram, Known, Metrics
+
+
+class Worker:
+    """As one process has it."""
+
+    def __init__(self, directory: Path, name: str) -> None:
+        self.metrics = Metrics()
+        self.requests = self.metrics.add(Counter("requests_total", "", ("verb",)))
+        self.took = self.metrics.add(Histogram("took_seconds", "", (), (1.0, 2.0)))
+        self.open = self.metrics.add(Gauge("open", ""))
+        self.objects = self.metrics.add(Known("objects", ""))
+        self.objects.set((), 7)
+        self.peers = Peers(directory, lambda number: self.metrics.snapshot())
+        self.peers._name = name
+
+    async def scrape(self) -> dict[str, float]:
+        text = b"".join(self.metrics.expose(await self.peers.others(0))).decode()
+        return {k: float(v) for k, v in re.findall(r"^([^#\s]+) (\S+)$", text, re.M)}
+
+    def die(self) -> None:
+        """As by SIGKILL: the socket stays, and nobody listens."""
+        assert self.peers._server is not None
+        self.peers._server.close()
+
+
+@pytest.fixture
+async def directory(tmp_path_factory: pytest.TempPathFactory) -> AsyncIterator[Path]:
+    yield tmp_path_factory.mktemp("m")
+    for worker in _started:
+        worker.die()
+    _started.clear()
+
+
+_started: list[Worker] = []
+
+
+async def three(directory: Path) -> tuple[Worker, Worker, Worker]:
+    workers = Worker(directory, "w1"), Worker(directory, "w2"), Worker(directory, "w3")
+    _started.extend(workers)
+    for i, worker in enumerate(workers):
+        await worker.peers.start()
+        worker.requests.add(("GET",), 10**i)
+        worker.took.observe((), i)
+        worker.open.add((), 1)
+    return workers
+
+
+async def test_each_worker_tells_of_all(directory: Path) -> None:
+    for worker in await three(directory):
+        told = await worker.scrape()
+        assert told['requests_total{verb="GET"}'] == 111
+        assert (told["took_seconds_count"], told["took_seconds_sum"]) == (3, 3)
+        assert told['took_seconds_bucket{le="1.0"}'] == 2
+        assert (told["open"], told["objects"]) == (3, 7)
+
+
+async def test_what_was_shown_of_a_dead_worker_stays(directory: Path) -> None:
+    one, two, three_ = await three(directory)
+    await one.scrape()
+    three_.die()
+    for _ in range(3):
+        assert (await one.scrape())['requests_total{verb="GET"}'] == 111
+        assert (await two.scrape())['requests_total{verb="GET"}'] == 111
+    two.die()
+    told = await one.scrape()
+    assert (told['requests_total{verb="GET"}'], told["took_seconds_count"]) == (111, 3)
+    assert told["open"] == 1, "what is open went with those who had it open"
+
+
+async def test_what_a_worker_counted_until_it_was_stopped_stays(directory: Path) -> None:
+    one, two, _ = await three(directory)
+    await one.scrape()
+    two.requests.add(("GET",), 1000)
+    await two.peers.stop()
+    assert (await one.scrape())['requests_total{verb="GET"}'] == 1111
+
+
+async def test_a_worker_that_hangs_counts_with_what_it_told_last(
+    directory: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one, two, _ = await three(directory)
+    await one.scrape()
+    monkeypatch.setattr(metric_peers, "_TIMEOUT", 0.2)
+    two.die()
+    (directory / "w2.sock").unlink(missing_ok=True)
+
+    with socket.socket(socket.AF_UNIX) as silent:
+        silent.bind(str(directory / "w2.sock"))
+        silent.listen()
+        for _ in range(2):
+            assert (await one.scrape())['requests_total{verb="GET"}'] == 111

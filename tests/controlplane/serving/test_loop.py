@@ -1,0 +1,184 @@
+"""The workers' loop: tenants take turns, whatever one of them has to do."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Coroutine
+from contextvars import copy_context
+from itertools import count
+from typing import Any
+
+import pytest
+
+from apiserver import whose
+from apiserver.whose import NOBODY, WHOSE, for_nobody, shared_task, turns_pass, works_for
+from controlplane.serving import loop as module
+from controlplane.serving.loop import FairLoop
+from tests.support.waiting import PATIENCE
+
+FLOOD, VICTIM = 1, 2
+
+
+def run(main: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    with asyncio.Runner(loop_factory=FairLoop) as runner:
+        runner.run(main())
+
+
+@pytest.fixture(autouse=True)
+def clock(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Every look at the clock is 10 µs after the one before, so each step takes as long."""
+    ticks = count()
+    monkeypatch.setattr(module, "perf_counter", lambda: 100 + next(ticks) * 1e-5)
+
+
+async def steps(tenant: int, number: int, done: list[int]) -> None:
+    await works_for(tenant)
+    for _ in range(number):
+        await asyncio.sleep(0)
+        done.append(tenant)
+
+
+def test_a_flood_holds_nobody_up() -> None:
+    async def main() -> None:
+        done: list[int] = []
+        await asyncio.create_task(steps(VICTIM, 1, []))
+        floods = [asyncio.create_task(steps(FLOOD, 20, done)) for _ in range(100)]
+        while len(done) < 100:  # noqa: ASYNC110  nothing tells of it
+            await asyncio.sleep(0)
+        before = len(done)
+        await asyncio.create_task(steps(VICTIM, 5, done))
+        meanwhile = len(done) - before
+        for flood in floods:
+            flood.cancel()
+        assert meanwhile < 200, "five steps of the victim beside few of the flood's thousands"
+
+    run(main)
+
+
+def test_requests_that_come_together_take_turns_to_begin() -> None:
+    async def main() -> None:
+        begun: list[int] = []
+
+        async def request(tenant: int) -> None:
+            await works_for(tenant)
+            begun.append(tenant)
+
+        await asyncio.create_task(request(VICTIM))
+        tasks = [asyncio.create_task(request(FLOOD)) for _ in range(50)]
+        tasks.append(asyncio.create_task(request(VICTIM)))
+        await asyncio.gather(*tasks)
+        assert begun[1:].index(VICTIM) <= module.AT_ONCE + 2
+
+    run(main)
+
+
+def test_who_is_alone_waits_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, FairLoop)
+        assert not whose.is_shared()
+        await works_for(FLOOD)
+        assert whose.is_shared(), "nobody knows yet who else there is"
+        async with asyncio.timeout(PATIENCE):
+            while whose.is_shared():
+                await works_for(FLOOD)
+                await asyncio.sleep(0)
+        assert not any(loop.holds_up() for _ in range(10))
+        loop.meet(VICTIM)
+        assert any(loop.holds_up() for _ in range(10))
+
+    monkeypatch.setattr(module, "LATELY", 0.01)
+    run(main)
+
+
+def test_a_shared_query_lets_turns_pass_but_not_for_ever() -> None:
+    async def main() -> None:
+        done: list[int] = []
+
+        async def query() -> int:
+            before = len(done)
+            await turns_pass()
+            return len(done) - before
+
+        await asyncio.create_task(steps(VICTIM, 1, []))
+        assert await shared_task(query()) == 0
+        floods = [asyncio.create_task(steps(FLOOD, 200, done)) for _ in range(10)]
+        while len(done) < 10:  # noqa: ASYNC110  nothing tells of it
+            await asyncio.sleep(0)
+        assert 0 < await shared_task(query()) < 1000
+        await asyncio.gather(*floods)
+        assert len(done) == 2000
+
+    run(main)
+
+
+def test_who_is_alone_is_served_by_uvloop_itself(monkeypatch: pytest.MonkeyPatch) -> None:
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, FairLoop)
+        own = vars(loop)["call_soon"]
+        await works_for(FLOOD)
+        assert "call_soon" not in vars(loop)
+        async with asyncio.timeout(PATIENCE):
+            while whose.is_shared():  # noqa: ASYNC110  nothing tells of it
+                await asyncio.sleep(0)
+        assert vars(loop)["call_soon"] == own
+        done: list[int] = []
+        await asyncio.create_task(steps(FLOOD, 3, done))
+        assert done == [FLOOD] * 3
+
+    monkeypatch.setattr(module, "LATELY", 0.001)
+    run(main)
+
+
+def test_shared_work_is_nobodys() -> None:
+    async def main() -> None:
+        async def mine() -> int:
+            return WHOSE.get()
+
+        await works_for(FLOOD)
+        assert await asyncio.create_task(mine()) == FLOOD
+        assert await shared_task(mine()) == NOBODY
+        async with for_nobody():
+            assert WHOSE.get() == NOBODY
+        assert WHOSE.get() == FLOOD
+
+    run(main)
+
+
+def test_errors_and_cancellations_come_through() -> None:
+    async def main() -> None:
+        async def broken() -> None:
+            await works_for(FLOOD)
+            await asyncio.sleep(0)
+            raise ValueError
+
+        await works_for(VICTIM)
+        with pytest.raises(ValueError):
+            await asyncio.create_task(broken())
+        never = asyncio.create_task(asyncio.Event().wait())
+        await asyncio.sleep(0)
+        never.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await never
+        handle = asyncio.get_running_loop().call_soon(
+            pytest.fail, "it was cancelled", context=_context(FLOOD)
+        )
+        handle.cancel()
+        await asyncio.sleep(0.01)
+
+    run(main)
+
+
+def _context(tenant: int) -> Any:
+    context = copy_context()
+    context.run(WHOSE.set, tenant)
+    return context
+
+
+def test_other_loops_do_without() -> None:
+    async def main() -> None:
+        await works_for(FLOOD)
+        assert not whose.is_shared()
+
+    asyncio.run(main())
