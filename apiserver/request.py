@@ -9,6 +9,9 @@ from urllib.parse import unquote
 from apiserver.meta.gvk import GroupResource, GroupVersion
 
 DEFAULT_TENANT = "default"
+TENANCY_GROUP = "tenancy.polyplane.dev"
+"""The API group of tenants themselves, served in the default tenant."""
+OWN_TENANTS = GroupResource(TENANCY_GROUP, "selftenantreviews")
 
 
 class RequestInfo(NamedTuple):

@@ -9,10 +9,10 @@ from __future__ import annotations
 from admission.attributes import Attributes, Lookup
 from apiserver.errors import Forbidden
 from apiserver.meta.gvk import GroupResource
+from apiserver.request import TENANCY_GROUP
 
-GROUP = "tenancy.polyplane.dev"
-TENANTS = GroupResource(GROUP, "tenants")
-FINALIZER = f"{GROUP}/tenant"
+TENANTS = GroupResource(TENANCY_GROUP, "tenants")
+FINALIZER = f"{TENANCY_GROUP}/tenant"
 DEFAULT = "default"
 _DEFINITIONS = GroupResource("apiextensions.k8s.io", "customresourcedefinitions")
 _SERVER = frozenset({"system:kube-controller-manager", "system:apiserver"})
@@ -41,7 +41,7 @@ class TenantProtection:
     async def validate(self, attributes: Attributes, lookup: Lookup) -> None:
         if self._guards(attributes, _DEFINITIONS):
             name = attributes.name or (attributes.object or {})["metadata"].get("name", "")
-            if name.endswith(f".{GROUP}") and attributes.user.name not in _SERVER:
+            if name.endswith(f".{TENANCY_GROUP}") and attributes.user.name not in _SERVER:
                 why = "this definition is Polyplane's own, and its objects would go with it"
                 raise Forbidden(_DEFINITIONS, name, why)
         elif self._guards(attributes, TENANTS) and attributes.operation == "DELETE":

@@ -14,9 +14,25 @@ from apiserver.authz.attributes import Attributes, Decision
 from apiserver.authz.bindings import Indexes
 from apiserver.authz.rbac import UserRules
 from apiserver.errors import aggregate
-from apiserver.user import MASTERS, User
+from apiserver.request import DEFAULT_TENANT, OWN_TENANTS
+from apiserver.user import AUTHENTICATED, MASTERS, User
 
 _MASTERS = Decision(True, authorizer=MASTERS)
+_OWN_TENANTS = Decision(True, authorizer=OWN_TENANTS.resource)
+
+
+def _asks_for_own_tenants(world: World, attributes: Attributes) -> bool:
+    """Whoever has a token in tenant default may ask which tenants he owns, without a role that
+    would stand among the tenant's own."""
+    return (
+        attributes.resource == OWN_TENANTS.resource
+        and attributes.group == OWN_TENANTS.group
+        and attributes.verb == "create"
+        and not attributes.subresource
+        and attributes.is_resource
+        and world.name == DEFAULT_TENANT
+        and AUTHENTICATED in attributes.user.groups
+    )
 
 
 class Authority:
@@ -51,6 +67,8 @@ class Authority:
                 reasons.append(decision.reason)
             if decision.error:
                 errors.append(decision.error)
+        if _asks_for_own_tenants(world, attributes):
+            return _OWN_TENANTS
         return Decision(False, "\n".join(reasons), error=aggregate(errors) if errors else "")
 
     async def rules_for(self, world: World, user: User, namespace: str) -> UserRules:

@@ -21,7 +21,7 @@ from typing import Any, NoReturn, TypeVar
 from django.core.exceptions import ValidationError
 from django.db import DatabaseError, close_old_connections, connections
 
-from admission.plugins.tenants import DEFAULT, FINALIZER, GROUP, TENANTS
+from admission.plugins.tenants import DEFAULT, FINALIZER, TENANTS
 from apiserver.controllers.actions import Actions
 from apiserver.errors import ApiError
 from apiserver.registry.core import Registry
@@ -29,6 +29,7 @@ from apiserver.registry.customcatalog import TenantCatalog
 from apiserver.registry.definitions import DEFINITIONS
 from apiserver.registry.scope import Tenant as Control
 from apiserver.registry.seeding import Seeder
+from apiserver.request import TENANCY_GROUP
 from apiserver.storage.errors import StorageError
 from apiserver.storage.interface import ObjectKey
 from apiserver.storage.leases import Candidate
@@ -250,7 +251,7 @@ class TenantController:
     async def _make_object(self, row: Tenant) -> None:
         """The next look, at the object's event, adopts it."""
         obj: Object = {
-            "apiVersion": f"{GROUP}/{types.VERSION}",
+            "apiVersion": f"{TENANCY_GROUP}/{types.VERSION}",
             "kind": "Tenant",
             "metadata": {"name": row.name},
             "spec": {},
@@ -386,7 +387,7 @@ def _binding(owners: Iterable[str]) -> Object:
     return {
         "apiVersion": f"{group}/v1",
         "kind": "ClusterRoleBinding",
-        "metadata": {"name": OWNERS, "annotations": {f"{GROUP}/managed-by": "Tenant"}},
+        "metadata": {"name": OWNERS, "annotations": {f"{TENANCY_GROUP}/managed-by": "Tenant"}},
         "roleRef": {"apiGroup": group, "kind": "ClusterRole", "name": "cluster-admin"},
         "subjects": [{"apiGroup": group, "kind": k, "name": n} for k, _, n in subjects],
     }

@@ -5,13 +5,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from admission.plugins.tenants import GROUP
 from apiserver.meta.gvk import GroupResource
+from apiserver.request import OWN_TENANTS, TENANCY_GROUP
 from controlplane.tenancy.models import SMALLEST, Tenant
 
 VERSION = "v1"
-TEMPLATES = GroupResource(GROUP, "tenanttemplates")
-REVIEWS = GroupResource(GROUP, "selftenantreviews")
+TEMPLATES = GroupResource(TENANCY_GROUP, "tenanttemplates")
 _MOST_OBJECTS = 1_000
 _LABEL = "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"
 Object = dict[str, Any]
@@ -194,9 +193,9 @@ def _definition(
     return {
         "apiVersion": "apiextensions.k8s.io/v1",
         "kind": "CustomResourceDefinition",
-        "metadata": {"name": f"{resource.resource}.{GROUP}"},
+        "metadata": {"name": f"{resource.resource}.{TENANCY_GROUP}"},
         "spec": {
-            "group": GROUP,
+            "group": TENANCY_GROUP,
             "names": {
                 "plural": resource.resource,
                 "singular": kind.lower(),
@@ -261,8 +260,6 @@ _REVIEW = {
         )
     },
 }
-_RBAC = "rbac.authorization.k8s.io"
-_SELF_REVIEWER = "polyplane:self-tenant-reviewer"
 
 
 def objects() -> list[Object]:
@@ -276,22 +273,9 @@ def objects() -> list[Object]:
         _column("Expires", ".spec.expiresAt", priority=1),
         _column("Age", ".metadata.creationTimestamp", "date"),
     ]
-    tenants = GroupResource(GROUP, "tenants")
+    tenants = GroupResource(TENANCY_GROUP, "tenants")
     return [
         _definition(tenants, "Tenant", _TENANT, columns=columns, status=True),
         _definition(TEMPLATES, "TenantTemplate", _TEMPLATE),
-        _definition(REVIEWS, "SelfTenantReview", _REVIEW),
-        {
-            "apiVersion": f"{_RBAC}/v1",
-            "kind": "ClusterRole",
-            "metadata": {"name": _SELF_REVIEWER},
-            "rules": [{"apiGroups": [GROUP], "resources": [REVIEWS.resource], "verbs": ["create"]}],
-        },
-        {
-            "apiVersion": f"{_RBAC}/v1",
-            "kind": "ClusterRoleBinding",
-            "metadata": {"name": _SELF_REVIEWER},
-            "roleRef": {"apiGroup": _RBAC, "kind": "ClusterRole", "name": _SELF_REVIEWER},
-            "subjects": [{"apiGroup": _RBAC, "kind": "Group", "name": "system:authenticated"}],
-        },
+        _definition(OWN_TENANTS, "SelfTenantReview", _REVIEW),
     ]

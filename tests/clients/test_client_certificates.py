@@ -17,7 +17,6 @@ import yaml
 from cryptography import x509
 from cryptography.x509.oid import ExtendedKeyUsageOID
 from websockets.exceptions import InvalidStatus
-from websockets.sync.client import connect
 
 from apiserver.authn.signers import CLIENT
 from tests.support.clientcertificates import (
@@ -32,6 +31,7 @@ from tests.support.clientcertificates import (
 )
 from tests.support.installation import Installation, eventually
 from tests.support.kubectl import NEEDS_KUBECTL, Kubectl
+from tests.support.websockets import first_event
 
 pytestmark = pytest.mark.slow
 OPERATORS, STRANGER = Authority("operators"), Authority("stranger")
@@ -167,10 +167,9 @@ def test_websockets_too(installation: Installation, tmp_path: Path) -> None:
         signed = authority.sign(unsigned(name("op", "system:masters")))
         return Client(installation, tmp_path, signed).context
 
-    with connect(url, ssl=watching(OPERATORS)) as socket:
-        assert json.loads(socket.recv(timeout=30))["type"] == "ADDED"
+    assert first_event(url, watching(OPERATORS))["type"] == "ADDED"
     with pytest.raises(InvalidStatus):
-        connect(url, ssl=watching(STRANGER))
+        first_event(url, watching(STRANGER))
 
 
 @NEEDS_KUBECTL
@@ -180,7 +179,7 @@ def test_kubectl_from_the_request_to_the_login(installation: Installation, tmp_p
     spec = {"request": encoded, "signerName": CLIENT, "usages": ["client auth"]}
     admin("apply", "-f", "-", stdin={**csr("bob", name("bob"), CLIENT), "spec": spec})
     admin("certificate", "approve", "bob")
-    admin("wait", "csr/bob", "--for=jsonpath={.status.certificate}", "--timeout=60s")
+    admin("wait", "csr/bob", "--for=jsonpath={.status.certificate}", "--timeout=240s")
     held = admin("get", "csr", "bob", "-o", "jsonpath={.status.certificate}")
     assert "Approved,Issued" in admin("get", "csr", "bob")
 

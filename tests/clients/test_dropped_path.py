@@ -3,7 +3,6 @@ host: kubectl and HTTP as they come, against two workers."""
 
 from __future__ import annotations
 
-import base64
 import http.client
 import json
 import socket
@@ -15,12 +14,11 @@ from typing import Any
 import pytest
 import yaml
 from websockets.exceptions import InvalidStatus
-from websockets.sync.client import connect
-from websockets.typing import Subprotocol
 
 from tests.support.installation import Installation
 from tests.support.kubectl import NEEDS_KUBECTL, Kubectl
 from tests.support.waiting import PATIENCE
+from tests.support.websockets import first_event
 
 pytestmark = pytest.mark.slow
 DOMAIN = "t.example.com"
@@ -111,28 +109,12 @@ def test_hosts_and_server_names(installation: Installation, token: str) -> None:
 
 
 def test_a_websocket_knows_its_server_name(installation: Installation, token: str) -> None:
-    encoded = base64.urlsafe_b64encode(token.encode()).decode().rstrip("=")
     context = ssl.create_default_context(cafile=str(installation.data / "ca.crt"))
-
-    def watch(tenant: str) -> str:
-        with (
-            socket.create_connection(("127.0.0.1", installation.port), timeout=PATIENCE) as raw,
-            connect(
-                f"wss://127.0.0.1:{installation.port}{SHOP}/configmaps?watch=true",
-                sock=raw,
-                ssl=context,
-                server_hostname=f"{tenant}.{DOMAIN}",
-                subprotocols=[
-                    Subprotocol(f"base64url.bearer.authorization.k8s.io.{encoded}"),
-                    Subprotocol("v4.channel.k8s.io"),
-                ],
-            ) as socket_of,
-        ):
-            return str(json.loads(socket_of.recv(timeout=PATIENCE))["type"])
-
-    assert watch("demo") == "ADDED"
+    url = f"wss://127.0.0.1:{installation.port}{SHOP}/configmaps?watch=true"
+    demo, default = f"demo.{DOMAIN}", f"default.{DOMAIN}"
+    assert first_event(url, context, token=token, server_name=demo)["type"] == "ADDED"
     with pytest.raises(InvalidStatus):
-        watch("default")
+        first_event(url, context, token=token, server_name=default)
 
 
 def test_kubeconfig_by_host(installation: Installation) -> None:

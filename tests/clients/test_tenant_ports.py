@@ -3,7 +3,6 @@ only."""
 
 from __future__ import annotations
 
-import base64
 import http.client
 import json
 import socket
@@ -15,11 +14,11 @@ from typing import Any
 import pytest
 import yaml
 from websockets.exceptions import InvalidStatus
-from websockets.sync.client import connect
-from websockets.typing import Subprotocol
 
 from tests.support.installation import Installation, eventually, free_port
 from tests.support.kubectl import NEEDS_KUBECTL, Kubectl
+from tests.support.waiting import PATIENCE
+from tests.support.websockets import first_event
 
 pytestmark = pytest.mark.slow
 SHOP = "/api/v1/namespaces/shop"
@@ -55,7 +54,7 @@ def port_of(installation: Installation, tenant: str) -> int:
 
 def answer(installation: Installation, port: int, path: str, token: str) -> tuple[int, bytes]:
     context = ssl.create_default_context(cafile=str(installation.data / "ca.crt"))
-    connection = http.client.HTTPSConnection("127.0.0.1", port, context=context, timeout=30)
+    connection = http.client.HTTPSConnection("127.0.0.1", port, context=context, timeout=PATIENCE)
     try:
         headers = {"Authorization": f"Bearer {token}"} if token else {}
         connection.request("GET", path, headers=headers)
@@ -100,18 +99,12 @@ def test_a_tenant_may_come_after_its_port(installation: Installation) -> None:
 
 
 def test_a_websocket_comes_by_the_port(installation: Installation, token: str) -> None:
-    encoded = base64.urlsafe_b64encode(token.encode()).decode().rstrip("=")
     context = ssl.create_default_context(cafile=str(installation.data / "ca.crt"))
-    offered = [
-        Subprotocol(f"base64url.bearer.authorization.k8s.io.{encoded}"),
-        Subprotocol("v4.channel.k8s.io"),
-    ]
 
-    def watch(tenant: str) -> str:
+    def watch(tenant: str) -> Any:
         port = port_of(installation, tenant)
         url = f"wss://127.0.0.1:{port}{SHOP}/configmaps?watch=true"
-        with connect(url, ssl=context, subprotocols=offered) as made:
-            return str(json.loads(made.recv(timeout=30))["type"])
+        return first_event(url, context, token=token)["type"]
 
     assert watch("demo") == "ADDED"
     with pytest.raises(InvalidStatus):
@@ -143,7 +136,7 @@ def test_a_port_that_is_taken_stops_the_start(installation: Installation, tmp_pa
         other = Installation(tmp_path)
         other.env["POLYPLANE_TENANT_PORTS"] = f"acme={port}"
         other.start(ready=False)
-        assert other.process is not None and other.process.wait(60) != 0
+        assert other.process is not None and other.process.wait(PATIENCE) != 0
         assert f"Port {port} on 127.0.0.1 is taken" in other.output()
         assert "POLYPLANE_TENANT_PORTS=acme=" in other.output()
         assert not other.data.exists()

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.installation import Installation, alive, eventually
+from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.slow
 
@@ -58,7 +59,7 @@ class Clients:
     def __exit__(self, *_: object) -> None:
         self._stop.set()
         for thread in self._threads:
-            thread.join(60)
+            thread.join(PATIENCE)
 
     def _ask(self) -> None:
         while not self._stop.wait(0.02):

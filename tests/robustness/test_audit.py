@@ -22,6 +22,7 @@ from controlplane.database import conninfo
 from controlplane.datadir import DataDir
 from controlplane.embedded.server import database_settings
 from tests.support.installation import Installation, alive, eventually
+from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.slow
 
@@ -66,7 +67,7 @@ class Load:
         ]
 
     def _run(self, writer: int) -> None:
-        connection = self.installation.connect(timeout=60)
+        connection = self.installation.connect()
         number = 0
         while not self._stop.is_set():
             number += 1
@@ -117,7 +118,7 @@ class Load:
     def __exit__(self, *_: object) -> None:
         self._stop.set()
         for thread in self._threads:
-            thread.join(120)
+            thread.join(PATIENCE)
 
     def goes_on(self) -> None:
         so_far = len(self.acknowledged)

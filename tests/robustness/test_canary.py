@@ -99,7 +99,7 @@ class Two(Installation):
     ) -> tuple[int, bytes, bytes]:
         """(status, head, body) as the tenant's administrator; ``path`` below the tenant's
         prefix."""
-        connection = self.connect(timeout=60)
+        connection = self.connect()
         try:
             sent = {
                 "Authorization": f"Bearer {self.tokens[who]}",

@@ -25,7 +25,7 @@ from controlplane.database import conninfo
 from controlplane.datadir import DataDir
 from controlplane.embedded.server import EmbeddedServer, database_settings
 from tests.support.storage import CONFIGMAPS, create, index, key, stored, update
-from tests.support.waiting import until
+from tests.support.waiting import PATIENCE, until
 from tests.support.watch import read
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -176,7 +176,7 @@ async def test_a_killed_backend_costs_nothing(
 
 async def _written(store: PostgresStore, name: str) -> int:
     """The version as which the object is created, once the database takes it."""
-    async with asyncio.timeout(120):
+    async with asyncio.timeout(PATIENCE):
         while True:
             try:
                 return await store.write(TENANT, create(key(name)))
@@ -194,7 +194,7 @@ async def test_without_a_database_errors_come_in_time_and_say_what_is_known(
     await until(lambda: load.created)
     await in_starter(lambda: kill(server))
     try:
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             with pytest.raises(Unavailable):
                 await store.list(TENANT, CONFIGMAPS)
             with pytest.raises(Unavailable) as raised:

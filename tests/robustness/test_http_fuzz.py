@@ -25,6 +25,7 @@ from tests.support import nastyhttp
 from tests.support.installation import Installation
 from tests.support.nastyhttp import CHUNKED, GET, HOST, POST
 from tests.support.raw import Raw, processor_seconds
+from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.slow
 
@@ -105,7 +106,7 @@ def test_is_refused(server: Installation, neighbour: Neighbour, name: str) -> No
         sending = client.send_in_background([nastyhttp.REFUSED[name]])
         lag = neighbour.get(name)
         answer = client.rest()
-        sending.join(60)
+        sending.join(PATIENCE)
     assert re.fullmatch(rb"(HTTP/1\.1 4\d\d .*)?", answer, re.DOTALL), answer[:300]
     assert answer.count(b"HTTP/1.1 ") <= 1
     assert lag < LAG
@@ -144,7 +145,7 @@ def test_flood(server: Installation, neighbour: Neighbour, name: str) -> None:
                 break
             time.sleep(0.005)
         grown = server_memory(neighbour.pid) - before
-    sending.join(60)
+    sending.join(PATIENCE)
     assert max(lags) < LAG
     assert grown < 32 << 20
 

@@ -18,6 +18,7 @@ from typing import Any
 import pytest
 
 from tests.support.installation import Installation, alive, eventually
+from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.slow
 
@@ -58,7 +59,7 @@ class Connection:
             "Authorization": f"Bearer {installation.token}",
             "Content-Type": "application/json",
         }
-        self.connection = installation.connect(timeout=60)
+        self.connection = installation.connect()
         self.connection.connect()
         self.request("GET", "/version")
         self.worker = worker_of(installation, self.connection)
@@ -132,7 +133,7 @@ class Load:
 
     def _run(self, writer: int) -> None:
         count = 0
-        connection = self.installation.connect(timeout=60)
+        connection = self.installation.connect()
         headers = {
             "Authorization": f"Bearer {self.installation.token}",
             "Content-Type": "application/json",
@@ -169,7 +170,7 @@ class Load:
     def __exit__(self, *_: object) -> None:
         self._stop.set()
         for thread in self._threads:
-            thread.join(60)
+            thread.join(PATIENCE)
 
     def goes_on(self) -> None:
         """Waits until each writer could have been answered again."""

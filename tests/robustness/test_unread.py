@@ -17,6 +17,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.installation import Installation, eventually
+from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.slow
 
@@ -74,7 +75,7 @@ def silent(installation: Installation, request: str) -> ssl.SSLSocket:
     """A connection that asks and does not read; its own buffer is as small as it can be."""
     raw = socket.socket()
     raw.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
-    raw.settimeout(60)
+    raw.settimeout(PATIENCE)
     raw.connect(("127.0.0.1", installation.port))
     context = ssl.create_default_context(cafile=str(installation.data / "ca.crt"))
     connection = context.wrap_socket(raw, server_hostname="127.0.0.1")

@@ -10,6 +10,7 @@ import pytest
 from tests.robustness.test_http_fuzz import LAG, Neighbour
 from tests.support.installation import Installation
 from tests.support.raw import Raw
+from tests.support.waiting import PATIENCE
 
 pytestmark = pytest.mark.slow
 
@@ -91,7 +92,7 @@ def test_is_closed_with_the_right_code(
         sending = client.send_in_background([data])
         lags = [neighbour.get(name) for _ in range(20)]
         rest = client.rest()
-        sending.join(60)
+        sending.join(PATIENCE)
     closing = re.search(rb"\x88[\x02-\x7d]" + code.to_bytes(2), rest, re.DOTALL)
     assert closing, rest[-200:]
     assert max(lags) < LAG

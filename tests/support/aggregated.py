@@ -22,6 +22,7 @@ from tests.support.apiservers import (
     api_server,
     documents,
 )
+from tests.support.waiting import PATIENCE
 
 ODD_ENDS = pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
 """A handshake that a test gave up (a look at a server that was stopped, a client that left) ends
@@ -33,7 +34,7 @@ FRONT = FrontProxy(b"a secret of this installation")
 
 async def available(api: Api, prefix: str = "", reason: str = "Passed") -> Any:
     """The condition, once it has that reason."""
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         while True:
             status = (await api.ok("GET", prefix + SERVICE))["status"]
             for condition in status.get("conditions") or ():
@@ -97,7 +98,7 @@ def scope_of(path: str, headers: dict[str, str]) -> Message:
 
 
 async def until(ask: Callable[[], Any], holds: Callable[[Any], bool]) -> Any:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         while not holds(answer := await ask()):  # noqa: ASYNC110  nothing tells of it
             await asyncio.sleep(0.02)
     return answer

@@ -19,6 +19,7 @@ from controlplane.serving.http import HttpProtocol
 from controlplane.serving.limits import Limits
 from controlplane.serving.websocket import WebSocketProtocol
 from tests.support.api import Api
+from tests.support.waiting import PATIENCE
 from tests.support.webhooks import serving_context
 
 
@@ -63,7 +64,7 @@ async def served(api: Api) -> AsyncIterator[int]:
             for task in list(state.tasks):
                 task.cancel()
             await asyncio.gather(*state.tasks, return_exceptions=True)
-            async with asyncio.timeout(20):
+            async with asyncio.timeout(PATIENCE):
                 while len(connections):  # noqa: ASYNC110  nothing tells of it
                     await asyncio.sleep(0.01)
 
@@ -78,7 +79,7 @@ class Client:
         """The head of the answer. ``after``: bytes that follow the request at once."""
         lines = [f"{method} {path} HTTP/1.1", "Host: localhost", *headers]
         await self.send("\r\n".join(lines).encode() + b"\r\n\r\n" + after)
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             return await self._reader.readuntil(b"\r\n\r\n")
 
     async def send(self, data: bytes) -> None:
@@ -86,12 +87,12 @@ class Client:
         await self._writer.drain()
 
     async def take(self, size: int) -> bytes:
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             return await self._reader.readexactly(size)
 
     async def rest(self) -> bytes:
         """All until the other side closes; b"" where it just breaks off."""
-        async with asyncio.timeout(20):
+        async with asyncio.timeout(PATIENCE):
             try:
                 return await self._reader.read()
             except (ConnectionError, ssl.SSLError):

@@ -18,9 +18,10 @@ from apiserver.endpoints.server import Server, TenantInfo
 from apiserver.errors import Forbidden, NotFound
 from apiserver.meta.gvk import GroupResource
 from apiserver.registry.scope import NO_TENANT, Tenant
+from apiserver.request import TENANCY_GROUP
 from apiserver.user import User
 
-_TENANTS = GroupResource("tenancy.polyplane.dev", "tenants")
+_TENANTS = GroupResource(TENANCY_GROUP, "tenants")
 _LONGEST = 63
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
 

@@ -12,7 +12,7 @@ from apiserver.endpoints.views.resource import ResourceView
 from apiserver.endpoints.views.scale import ScaleView
 from apiserver.meta.gvk import GroupResource
 from apiserver.registry.scope import Scope
-from apiserver.request import DEFAULT_TENANT
+from apiserver.request import DEFAULT_TENANT, OWN_TENANTS
 
 View = Callable[..., Awaitable[HttpResponseBase | None]]
 """Of `ResourceView.as_view`."""
@@ -64,13 +64,12 @@ _VIEWS: dict[tuple[GroupResource, str], View] = {
 }
 _PLAIN: View = ResourceView.as_view()
 _SCALE: View = ScaleView.as_view()
-_TENANT_REVIEWS = GroupResource("tenancy.polyplane.dev", "selftenantreviews")
 _TENANT_REVIEW: View = reviews.SelfTenantReviewView.as_view()
 
 
 def view_of(scope: Scope) -> View:
     if scope.subresource == "scale":
         return _SCALE
-    if scope.resource.group_resource == _TENANT_REVIEWS and scope.tenant.name == DEFAULT_TENANT:
+    if scope.resource.group_resource == OWN_TENANTS and scope.tenant.name == DEFAULT_TENANT:
         return _TENANT_REVIEW
     return _VIEWS.get((scope.resource.group_resource, scope.subresource), _PLAIN)

@@ -242,7 +242,7 @@ async def test_many_tenants_with_such_names_hold_up_nobody_else(
 
     def slow(host: str, *_: Any, **__: Any) -> Any:
         if host.startswith("slow"):
-            end.wait(60)
+            end.wait(PATIENCE)
         return [(2, 1, 6, "", ("192.0.2.1", 0))]
 
     monkeypatch.setattr(names.socket, "getaddrinfo", slow)

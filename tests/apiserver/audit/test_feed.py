@@ -17,6 +17,7 @@ from apiserver.audit import counts, feed
 from apiserver.audit.feed import Feed
 from apiserver.audit.logfile import LogFile
 from apiserver.audit.webhook import TRIES, Target, Webhook
+from tests.support.waiting import PATIENCE
 
 
 class Slow(Feed):
@@ -29,7 +30,7 @@ class Slow(Feed):
 
     def write(self, events: Sequence[bytes]) -> None:
         self.begun.set()
-        assert self.go.wait(60)
+        assert self.go.wait(PATIENCE)
         self.batches.append(list(events))
 
 
@@ -37,7 +38,7 @@ def test_what_finds_no_room_is_counted_and_nobody_waits(monkeypatch: pytest.Monk
     monkeypatch.setattr(feed, "MOST_EVENTS", 20)
     slow, before = Slow(), counts.LOST.get(("slow",), 0)
     slow.put(b"first")
-    assert slow.begun.wait(60)
+    assert slow.begun.wait(PATIENCE)
     for number in range(50):
         slow.put(b"%d" % number)
     assert slow.dropped == 30 == counts.LOST["slow",] - before
@@ -52,7 +53,7 @@ def test_bytes_are_bounded_in_the_queue_and_in_a_batch(monkeypatch: pytest.Monke
     monkeypatch.setattr(feed, "MOST_BYTES", 300)
     slow = Slow()
     slow.put(b"first")
-    assert slow.begun.wait(60)
+    assert slow.begun.wait(PATIENCE)
     for _ in range(5):
         slow.put(b"x" * 70)
     assert slow.dropped == 1, "four of 70 bytes are what 300 have room for"

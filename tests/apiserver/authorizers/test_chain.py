@@ -10,7 +10,7 @@ from apiserver.authorizers.chain import Authority
 from apiserver.authorizers.links import AlwaysAllow, AlwaysDeny, Named, Stateless, World
 from apiserver.authz.attributes import Attributes, Decision
 from apiserver.authz.rbac import UserRules
-from apiserver.user import MASTERS, User
+from apiserver.user import AUTHENTICATED, MASTERS, User
 
 WORLD = World(1, "acme", None)  # type: ignore[arg-type]  # nobody reads anything
 ASK = Attributes(User("eve"), "get", resource="pods")
@@ -70,6 +70,35 @@ async def test_masters_come_before_all() -> None:
     asked = ASK._replace(user=User("root", groups=(MASTERS,)))
     assert await chain(link).authorize(WORLD, asked) == Decision(True, authorizer=MASTERS)
     assert link.asked == 0
+
+
+MINE = ASK._replace(
+    user=User("eve", groups=(AUTHENTICATED,)),
+    verb="create",
+    group="tenancy.polyplane.dev",
+    resource="selftenantreviews",
+)
+HOME = WORLD._replace(name="default")
+
+
+@pytest.mark.parametrize(
+    ("world", "asked", "allowed"),
+    [
+        (HOME, MINE, True),
+        (WORLD, MINE, False),
+        (HOME, MINE._replace(user=User("eve")), False),
+        (HOME, MINE._replace(verb="get"), False),
+        (HOME, MINE._replace(subresource="status"), False),
+        (HOME, MINE._replace(group=""), False),
+        (HOME, MINE._replace(resource="tenants"), False),
+        (HOME, MINE._replace(is_resource=False), False),
+    ],
+)
+async def test_whoever_is_known_may_ask_for_his_tenants(
+    world: World, asked: Attributes, allowed: bool
+) -> None:
+    assert (await chain(Says(PASS)).authorize(world, asked)).allowed is allowed
+    assert not (await chain(Says(NO)).authorize(world, asked)).allowed, "denied is denied"
 
 
 async def test_the_two_that_know_their_answer() -> None:

@@ -16,6 +16,7 @@ from apiserver.registry.options import DeleteOptions, ListOptions
 from apiserver.watch.errors import WatchClosed
 from tests.support.definitions import definition
 from tests.support.definitionworker import Worker
+from tests.support.waiting import PATIENCE
 
 SPEC: Object = {
     "type": "object",
@@ -110,7 +111,7 @@ async def test_deletion_takes_the_objects_along_and_ends_their_watches(worker: W
     await worker.until(lambda: not worker.serves(FOOS))
     assert not (await worker.registry.store.list(worker.tenant.id, storage)).records
     with pytest.raises(WatchClosed):
-        async with asyncio.timeout(60):
+        async with asyncio.timeout(PATIENCE):
             while True:
                 seen += [(event.type, event.entry.name) for event in await watch.next(1)]
     assert sorted(seen) == [("ADDED", "a"), ("ADDED", "b"), ("DELETED", "a"), ("DELETED", "b")]

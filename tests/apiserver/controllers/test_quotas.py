@@ -21,6 +21,7 @@ from apiserver.registry.scope import Tenant
 from apiserver.storage.interface import ObjectKey, Write
 from apiserver.storage.postgres import PostgresStore
 from tests.support.definitionworker import Worker
+from tests.support.waiting import PATIENCE
 
 QUOTAS, PODS, CONFIGMAPS = ("", "resourcequotas"), ("", "pods"), ("", "configmaps")
 SERVICES, CLAIMS = ("", "services"), ("", "persistentvolumeclaims")
@@ -124,7 +125,7 @@ async def test_a_write_whose_client_went_away_is_given_back(
 
     monkeypatch.setattr(store, "write", stuck)
     task = asyncio.create_task(counted.create(CONFIGMAPS, {"metadata": {"name": "a"}}))
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         await reached.wait()
     assert await used(counted) == {"configmaps": "1"}
     task.cancel()

@@ -10,6 +10,7 @@ import pytest
 from apiserver.controllers.turns import OF_ONE_TENANT, turns
 from apiserver.flow import lanes as lanes_module
 from apiserver.flow.lanes import Lanes
+from tests.support.waiting import PATIENCE
 
 NEVER = 1e9
 """Seconds of patience that no test takes."""
@@ -37,7 +38,7 @@ class Work:
 
 
 async def until(holds: Callable[[], bool]) -> None:
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         while not holds():  # noqa: ASYNC110  nothing tells of it
             await asyncio.sleep(0)
 
@@ -59,7 +60,7 @@ async def test_four_slow_tenants_keep_no_other_waiting() -> None:
     work = Work(lanes)
     tasks = work.many(*[tenant for tenant in range(4) for _ in range(2)])
     await until(lambda: len(work.begun) == 8)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         await work.quick(9)
     assert work.done == [9]
     work.go_on.set()
@@ -72,7 +73,7 @@ async def test_who_was_slow_waits_for_the_slow_only() -> None:
     await until(lambda: len(work.begun) == 3)
     again = work.many(1, 2)
     await until(lambda: len(work.begun) == 4)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         await work.quick(4)
     assert len(work.begun) == 4
     work.go_on.set()
@@ -96,7 +97,7 @@ async def test_nobody_is_slow_for_ever(monkeypatch: pytest.MonkeyPatch) -> None:
     work = Work(Lanes(places=1, slow=0, of_one_tenant=5, patience=0.001))
     (first,) = work.many(1)
     await until(lambda: 1 in work.lanes._known_slow)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         await work.quick(1)
     work.go_on.set()
     await first
@@ -108,6 +109,6 @@ async def test_a_turn_that_is_cancelled_is_given_back() -> None:
     await until(lambda: work.begun == [1])
     task.cancel()
     await asyncio.gather(task, return_exceptions=True)
-    async with asyncio.timeout(60):
+    async with asyncio.timeout(PATIENCE):
         await work.quick(1)
         await work.quick(2)

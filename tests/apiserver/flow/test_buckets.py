@@ -9,6 +9,7 @@ import pytest
 
 from apiserver.flow import buckets
 from apiserver.flow.buckets import KINDS, SIZE, Buckets
+from tests.support.waiting import PATIENCE
 
 
 @pytest.fixture
@@ -83,7 +84,7 @@ def test_workers_together_draw_no_token_twice(shared: int) -> None:
     workers = [context.Process(target=_draw, args=(shared, answers)) for _ in range(3)]
     for worker in workers:
         worker.start()
-    assert sum(answers.get(timeout=60) for _ in workers) == 1000
+    assert sum(answers.get(timeout=PATIENCE) for _ in workers) == 1000
     for worker in workers:
-        worker.join(60)
+        worker.join(PATIENCE)
     answers.close()

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from apiserver.registry.endable import EndableThread, Ended
+from tests.support.waiting import PATIENCE
 
 
 class Run:
@@ -98,7 +99,7 @@ def test_locks_are_released() -> None:
 
     for _ in range(20):
         Run(work).outcome(ending=True)
-        assert lock.acquire(timeout=10)
+        assert lock.acquire(timeout=PATIENCE)
         lock.release()
 
 

@@ -11,10 +11,11 @@ import orjson
 import pytest
 from asgiref.sync import sync_to_async
 
-from admission.plugins.tenants import GROUP, TENANTS
+from admission.plugins.tenants import TENANTS
 from apiserver.errors import ApiError
 from apiserver.meta.gvk import GroupResource
 from apiserver.registry.scope import Tenant as Control
+from apiserver.request import TENANCY_GROUP
 from apiserver.storage.interface import ObjectKey
 from controlplane import wiring
 from controlplane.tenancy import controller as controllers
@@ -80,7 +81,12 @@ class Home:
 
     async def make(self, resource: GroupResource, name: str, **spec: Any) -> None:
         kind = "Tenant" if resource == TENANTS else "TenantTemplate"
-        obj = {"apiVersion": f"{GROUP}/v1", "kind": kind, "metadata": {"name": name}, "spec": spec}
+        obj = {
+            "apiVersion": f"{TENANCY_GROUP}/v1",
+            "kind": kind,
+            "metadata": {"name": name},
+            "spec": spec,
+        }
         await self.tenancy._applying.one(self.tenant, obj, "test")
 
     async def get(self, name: str) -> dict[str, Any] | None:

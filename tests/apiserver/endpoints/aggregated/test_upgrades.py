@@ -24,6 +24,7 @@ from tests.support.aggregated import ODD_ENDS, THINGS, answering, mine, using
 from tests.support.api import Api
 from tests.support.apiservers import ApiServer, Asked, Switching
 from tests.support.served import client, served, trusting
+from tests.support.waiting import PATIENCE
 
 pytestmark = ODD_ENDS
 EXEC = f"{THINGS}/x/exec"
@@ -169,7 +170,7 @@ async def test_a_websocket_goes_through(api: Api, bearer: bool) -> None:
 
 
 async def said(socket: ClientConnection) -> Any:
-    async with asyncio.timeout(20):
+    async with asyncio.timeout(PATIENCE):
         return await socket.recv()
 
 
