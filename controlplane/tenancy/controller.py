@@ -19,7 +19,7 @@ from functools import partial
 from typing import Any, NoReturn, TypeVar
 
 from django.core.exceptions import ValidationError
-from django.db import DatabaseError, close_old_connections, connections
+from django.db import DatabaseError, connections
 
 from admission.plugins.tenants import DEFAULT, FINALIZER, TENANTS
 from apiserver.controllers.actions import Actions
@@ -111,9 +111,15 @@ class TenantController:
             await asyncio.sleep(1)
 
     async def _rows(self, work: Callable[..., T], *arguments: Any) -> T:
+        """In the thread that has its own connection, which stays open: to open one costs more than
+        most of what is asked, and this is asked twice a second."""
+
         def run() -> T:
-            close_old_connections()
-            return work(*arguments)
+            try:
+                return work(*arguments)
+            except DatabaseError:
+                connections.close_all()  # whatever is wrong with it
+                raise
 
         return await asyncio.get_running_loop().run_in_executor(self._thread, run)
 
