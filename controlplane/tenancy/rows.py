@@ -8,7 +8,6 @@ from datetime import datetime
 from typing import Any, NamedTuple
 
 from django.db import connection, transaction
-from django.db.models import F
 
 from apiserver.storage import tenants as storage
 from apiserver.storage.models import TenantHead
@@ -111,6 +110,21 @@ def mark_synced(told: Collection[Tenant]) -> None:
 def used(rows: Collection[Tenant]) -> dict[int, TenantHead]:
     with django_everywhere():
         return TenantHead.objects.in_bulk([row.pk for row in rows])
+
+
+def usage() -> dict[str, tuple[int, ...]]:
+    """What all tenants use, by name: objects, their bytes, bytes of retained events."""
+    with django_everywhere(), connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT t.name, h.object_count, h.bytes, h.log_bytes "
+            "FROM tenant_heads h JOIN tenancy_tenant t ON t.id = h.tenant_id"
+        )
+        return {name: tuple(counts) for name, *counts in cursor.fetchall()}
+
+
+def over(now: datetime) -> list[str]:
+    """Names of those whose time is up, protected ones among them."""
+    return list(Tenant.objects.filter(expires_at__lte=now).values_list("name", flat=True))
 
 
 def close(rows: Collection[Tenant]) -> None:

@@ -84,7 +84,7 @@ def insert(rows: Sequence[Tenant]) -> None:
     IntegrityError: none is there then."""
     with transaction.atomic():
         numbers = [row.pk for row in Tenant.objects.bulk_create(rows)]
-        storage.create_many(numbers)
+        storage.create(*numbers)
         apply_default_limits(numbers)
 
 
