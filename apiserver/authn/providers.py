@@ -3,10 +3,11 @@
 Tokens are verified by what is at hand. A token whose key is not among it is a reason to ask the
 provider again, but not more often than every `SOONEST` seconds, one question at a time, and while
 `WAITING` requests wait for its answer others are refused at once: whoever makes up key ids floods
-neither the provider nor this process. Keys that are in use are fetched anew every `RENEWED` seconds, beside a request; where
-nobody came for so long that they are older than `FRESH`, the first requests wait for the answer, so
-that nothing is verified by a key that was withdrawn before. While the provider cannot be asked, what
-is known goes on being good, and nobody but the first waits for it.
+neither the provider nor this process. Keys that are in use are
+fetched anew every `RENEWED` seconds, beside a request; where nobody came for so long that they are
+older than `FRESH`, the first requests wait for the answer, so that nothing is verified by a key
+that was withdrawn before. While the provider cannot be asked, what is known goes on being good, and
+nobody but the first waits for it.
 
 Sources: go-oidc's RemoteKeySet and NewProvider; RFC 7517.
 """
