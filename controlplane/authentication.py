@@ -46,9 +46,10 @@ class Documents:
     def close(self) -> None:
         self._dialer.close()
 
-    async def fetch(self, url: str, ca: str) -> bytes:
+    async def fetch(self, url: str, ca: str, token: str = "") -> bytes:
         """The contract is `apiserver.authn.providers.Fetch`."""
-        answer = await self._ask("Get", url, ca, [], b"")
+        headers = [("Authorization", f"Bearer {token}")] if token else []
+        answer = await self._ask("Get", url, ca, headers, b"")
         if answer.status != 200:
             raise FetchError(f'Get "{url}": the provider answered {answer.status}')
         return answer.body

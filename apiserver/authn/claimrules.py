@@ -149,8 +149,6 @@ class ClaimRules:
                 text = "it is neither a string nor a list of strings"
                 raise Refused(f"oidc: parse groups claim {go_quote(mapped.claim)}: {text}")
             return tuple((mapped.prefix or "") + group for group in value)
-        if mapped.claim and _is_elsewhere(claims, mapped.claim):
-            raise Refused("oidc: could not expand distributed claims: they are not supported")
         if self._groups is None:
             return ()
         what = "oidc: error evaluating group claim expression"
@@ -220,12 +218,6 @@ def _texts(value: Any, what: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not all(isinstance(v, str) for v in value):
         raise Refused(f"{what}: expression must return a string or a list of strings")
     return tuple(v for v in value if v)
-
-
-def _is_elsewhere(claims: Mapping[str, Any], name: str) -> bool:
-    """Whether another server knows the claim (OpenID Connect Core 1.0, section 5.6.2)."""
-    names = claims.get("_claim_names")
-    return isinstance(names, dict) and name in names
 
 
 def _as_in_go(value: Any) -> Any:

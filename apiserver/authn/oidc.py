@@ -20,6 +20,7 @@ from apiserver.authn import counts, jose
 from apiserver.authn.claimrules import ClaimRules
 from apiserver.authn.claims import Refused
 from apiserver.authn.configuration import Jwt
+from apiserver.authn.distributed import ClaimSources
 from apiserver.authn.jose import Unsigned
 from apiserver.authn.providers import Fetch, Provider
 from apiserver.golang.strconv import go_quote
@@ -35,8 +36,10 @@ _GOOGLE = {"accounts.google.com": "https://accounts.google.com"}
 class Authenticator:
     """One of the list. everywhere: its users are the installation's."""
 
-    def __init__(self, jwt: Jwt, provider: Provider, everywhere: bool) -> None:
+    def __init__(self, jwt: Jwt, provider: Provider, fetch: Fetch, everywhere: bool) -> None:
         self.jwt, self.provider = jwt, provider
+        claim = jwt.groups.claim
+        self._sources = ClaimSources(claim, provider, fetch, self._check) if claim else None
         self._rules = ClaimRules(jwt, everywhere)
         self._hash = counts.issuer_hash(jwt.issuer.url)
         self._beside = self._rules.expressions > 0
@@ -48,14 +51,22 @@ class Authenticator:
         try:
             self._check(token, now)
             await self.provider.verify(token)
+            claims: Mapping[str, Any] = token.claims
+            if self._sources is not None:
+                claims = await self._sources.expand(claims, now)
             if self._beside:
-                user = await asyncio.to_thread(self._rules.user, token.claims)
+                user = await asyncio.to_thread(self._rules.user, claims)
             else:
-                user = self._rules.user(token.claims)
+                user = self._rules.user(claims)
             result = "success"
             return user
         finally:
             counts.took(result, self._hash, time.perf_counter() - began)
+
+    def close(self) -> None:
+        """But for the provider, with which others may go on."""
+        if self._sources is not None:
+            self._sources.close()
 
     def _check(self, token: Unsigned, now: float) -> None:
         """All but the signature. Raises Refused."""
@@ -92,6 +103,7 @@ class Issuers:
         """``kept``: providers that others go on with."""
         still = set(map(id, kept))
         for authenticator in self.by_url.values():
+            authenticator.close()
             if id(authenticator.provider) not in still:
                 authenticator.provider.close()
 
@@ -107,7 +119,7 @@ def issuers(
         old = held.get(jwt.issuer.url)
         same = old is not None and old.jwt.issuer == jwt.issuer
         provider = old.provider if old is not None and same else Provider(jwt.issuer, fetch)
-        made.append(Authenticator(jwt, provider, everywhere))
+        made.append(Authenticator(jwt, provider, fetch, everywhere))
     if before is not None:
         before.close([a.provider for a in made])
     return Issuers(made)

@@ -20,7 +20,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
@@ -64,9 +64,12 @@ class FetchError(Exception):
     """A document could not be read; the text says why."""
 
 
-Fetch = Callable[[str, str], Awaitable[bytes]]
-"""The body of a document at an https URL, verified by certificates in PEM ("" for the system's).
-Bounded in size and time. Raises FetchError."""
+class Fetch(Protocol):
+    """The body of a document at an https URL, verified by certificates in PEM ("" for the
+    system's). token: whoever asks is known by, "" for nothing. Bounded in size and time. Raises
+    FetchError."""
+
+    def __call__(self, url: str, ca: str, token: str = "") -> Awaitable[bytes]: ...
 
 
 @dataclass(frozen=True, slots=True)
