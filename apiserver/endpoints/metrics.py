@@ -180,7 +180,7 @@ def _authorization(registry: Metrics) -> None:
         ),
     ):
         registry.add(Counter(prefix + name, text, labels)).values = values
-    for histogram, values in (
+    for histogram, cells in (
         (
             Histogram(
                 f"{prefix}webhook_duration_seconds",
@@ -200,7 +200,7 @@ def _authorization(registry: Metrics) -> None:
             authorizers.CONDITION_DURATIONS,
         ),
     ):
-        registry.add(histogram).values = values
+        registry.add(histogram).values = cells
 
 
 ALL = Families(_MOST_SERIES)
