@@ -43,8 +43,8 @@ from apiserver.storage.errors import StorageError
 @value(frozen=True, slots=True)
 class Request:
     """What is asked of a write beside the object. manager: the field manager; authorize_create: to
-    be awaited before a write of an absent object creates it, raises Forbidden; options: as the
-    client sent them (`WriteOptions.as_object`); verb: of a change, "update" or "patch"."""
+    be awaited before a PUT or an apply of an absent object creates it, raises Forbidden; options:
+    as the client sent them (`WriteOptions.as_object`); verb: of a change, "update" or "patch"."""
 
     manager: str
     dry_run: bool = False
