@@ -154,7 +154,8 @@ def _at(value: Any, names: Sequence[str]) -> Iterator[Any]:
 
 
 class _Repeated(NamedTuple):
-    """depth: of its map, 0 for the outermost one; pair: number of the one that has the key again."""
+    """depth: of its map, 0 for the outermost one; pair: number of the one that has the key
+    again."""
 
     depth: int
     pair: int
