@@ -47,7 +47,7 @@ def read(data: bytes) -> Any:
         if repeated is None:
             raise Refused(str(e)) from None
         text = f'cbor: found duplicate map key "{repeated.key}" at map element index '
-        text += str(repeated.index)
+        text += str(repeated.pair)
         raise (Refused(text) if repeated.depth else BodyError(_NO_KIND + text)) from None
     if value is None:
         value = {}
@@ -154,10 +154,11 @@ def _at(value: Any, names: Sequence[str]) -> Iterator[Any]:
 
 
 class _Repeated(NamedTuple):
-    """depth: of its map, 0 for the outermost one; index: of the pair that has the key again."""
+    """depth: of its map, 0 for the outermost one; pair: number of the one that has the key
+    again."""
 
     depth: int
-    index: int
+    pair: int
     key: str
 
 

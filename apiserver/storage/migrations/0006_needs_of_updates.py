@@ -10,7 +10,7 @@ from apiserver.storage import sql
 class Migration(migrations.Migration):
     dependencies: ClassVar = [("storage", "0005_audit_days")]
 
-    functions: ClassVar = "7cfe259de077a1ad"
+    functions: ClassVar = "41d1529614fbea20"
     """sql.digest() of what this migration was made for."""
 
     operations: ClassVar = [sql.functions()]
