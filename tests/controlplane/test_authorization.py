@@ -100,8 +100,8 @@ def test_the_file(file: Path, tmp_path: Path) -> None:
     file.write_text(document(hook(kubeconfig(tmp_path / "k")), RBAC))
     authority = chosen()
     assert names(authority) == ["w", "rbac"]
-    assert authority.looks_at_selectors()
-    assert not Authority().looks_at_selectors()
+    assert authority.looks_at_selectors
+    assert not Authority().looks_at_selectors
 
 
 @pytest.mark.parametrize(
