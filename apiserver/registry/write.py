@@ -27,11 +27,11 @@ from apiserver.kinds.declarative.run import validate as validate_declared
 from apiserver.meta.objects import Object
 from apiserver.meta.values import value
 from apiserver.registry import mutation
-from apiserver.registry.claimrights import permission_errors
 from apiserver.registry.core import Registry, write_of
 from apiserver.registry.offload import Asker, by_size, large_to_validate, repeatable
 from apiserver.registry.options import options_of
 from apiserver.registry.result import Form, Stored
+from apiserver.registry.rights import permission_errors
 from apiserver.registry.scope import Scope
 from apiserver.registry.targets import NEW, Target
 from apiserver.registry.translate import storage_errors
