@@ -72,10 +72,10 @@ class Authority:
         """What all of them allow; incomplete where one cannot tell."""
         out = UserRules([], [])
         for named in self._links:
-            found = await named.link.rules_for(world, user, namespace)
-            out.rules.extend(found.rules)
-            out.errors.extend(found.errors)
-            out = out._replace(incomplete=out.incomplete or found.incomplete)
+            allowed = await named.link.rules_for(world, user, namespace)
+            out.rules.extend(allowed.rules)
+            out.errors.extend(allowed.errors)
+            out = out._replace(incomplete=out.incomplete or allowed.incomplete)
         return out
 
     async def explain(self, world: World, attributes: Attributes) -> explain.Explanation:
