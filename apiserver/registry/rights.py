@@ -6,23 +6,26 @@ anything is validated (kubernetes ``pkg/registry/rbac/*/policybased``); `mutatio
 calls it, through which every create, update, patch and apply goes. What the server does by itself
 it does as system:masters, and passes.
 
-The status of a ResourceClaim asks for rights by what changes in it; what lacks is an error of
-validation (kubernetes ``pkg/registry/resource/resourceclaim``).
+A ResourceClaim asks for a namespace that is open for admin access, and its status for rights by
+what changes in it; what lacks is an error of validation (kubernetes
+``pkg/registry/resource/resourceclaim``).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+from admission.rules import find_namespace, labels_of
 from apiserver.authorizers.links import World
 from apiserver.authz import rbac
 from apiserver.authz.attributes import Attributes, Decision
 from apiserver.authz.claimstatus import status_errors
 from apiserver.authz.escalation import check_binding, check_role
-from apiserver.fielderrors import FieldErrors
+from apiserver.fielderrors import FieldErrors, FieldPath
+from apiserver.kinds.resource import adminaccess
 from apiserver.meta import features
 from apiserver.meta.gvk import GroupResource
-from apiserver.meta.objects import Object
+from apiserver.meta.objects import Object, ReadOnlyObject
 from apiserver.registry.authorizer import decide
 from apiserver.registry.core import Registry
 from apiserver.registry.offload import by_size
@@ -60,15 +63,43 @@ async def check_grant(registry: Registry, scope: Scope, obj: Object, old: Object
 
 
 _CLAIMS = GroupResource("resource.k8s.io", "resourceclaims")
+_TEMPLATES = GroupResource("resource.k8s.io", "resourceclaimtemplates")
 
 
 async def permission_errors(
     registry: Registry, scope: Scope, verb: str, new: Object, old: Object | None
 ) -> FieldErrors:
-    """What a change of a ResourceClaim's status asks of the user beside the right to change it; an
-    empty list for everything else."""
-    if scope.subresource != "status" or scope.resource.group_resource != _CLAIMS or old is None:
+    """What a write of a claim for devices asks, or of a template of claims: a namespace that is
+    open for admin access, and of a claim's status rights on parts of it. An empty list for all
+    other resources. What a spec asks for is looked at once: it does not change. Raises NotFound
+    where the namespace has gone meanwhile."""
+    resource = scope.resource.group_resource
+    if resource not in (_CLAIMS, _TEMPLATES):
         return []
+    if old is None:
+        spec = new.get("spec") or {}
+        if resource == _TEMPLATES:
+            spec = spec.get("spec") or {}
+        return await _admin_errors(registry, scope, adminaccess.asked_for(spec))
+    if scope.subresource != "status":
+        return []
+    statuses = new.get("status") or {}, old.get("status") or {}
+    errors = await _admin_errors(registry, scope, adminaccess.granted_anew(*statuses))
+    return errors + await _status_errors(registry, scope, verb, *statuses)
+
+
+async def _admin_errors(registry: Registry, scope: Scope, path: FieldPath | None) -> FieldErrors:
+    """``path``: of what asks for it, if anything does. Raises NotFound."""
+    if path is None:
+        return []
+    namespace = await find_namespace(registry.lookup(scope.tenant), scope.namespace)
+    refused = adminaccess.refusal(path, labels_of(namespace))
+    return [] if refused is None else [refused]
+
+
+async def _status_errors(
+    registry: Registry, scope: Scope, verb: str, new: ReadOnlyObject, old: ReadOnlyObject
+) -> FieldErrors:
     if not features.enabled("DRAResourceClaimGranularStatusAuthorization"):
         return []
     request = Attributes(
@@ -86,5 +117,4 @@ async def permission_errors(
     async def authorize(question: Attributes) -> Decision:
         return await decide(lookup, question)
 
-    statuses = new.get("status") or {}, old.get("status") or {}
-    return [error async for error in status_errors(*statuses, request, authorize)]
+    return [error async for error in status_errors(new, old, request, authorize)]

@@ -43,8 +43,8 @@ from apiserver.storage.errors import StorageError
 @value(frozen=True, slots=True)
 class Request:
     """What is asked of a write beside the object. manager: the field manager; authorize_create: to
-    be awaited before a write of an absent object creates it, raises Forbidden; options: as the
-    client sent them (`WriteOptions.as_object`); verb: of a change, "update" or "patch"."""
+    be awaited before a PUT or an apply of an absent object creates it, raises Forbidden; options:
+    as the client sent them (`WriteOptions.as_object`); verb: of a change, "update" or "patch"."""
 
     manager: str
     dry_run: bool = False
@@ -234,7 +234,7 @@ async def commit(
     resource = scope.resource
     key = scope.key(obj["metadata"]["name"])
     operation, needs = (
-        ("update", "") if w.target is not NEW else ("create", w.needs or resource.definition)
+        ("update", w.needs) if w.target is not NEW else ("create", w.needs or resource.definition)
     )
     claims = w.registry.claims(resource, obj)
     write = write_of(operation, key, obj, form.data, expected, claims, needs)
@@ -243,6 +243,8 @@ async def commit(
             scope, write, form.shown, w.attributes.audit, w.request.manager
         )
     follower = w.registry.followers.get(resource.storage)
-    if follower is not None and claims and w.target is NEW:
-        await follower(scope.tenant, key, obj)
+    if follower is not None and claims:
+        before = w.registry.claims(resource, w.old) if w.old is not None else ()
+        if not set(claims) <= set(before):
+            await follower(scope.tenant, key, obj)
     return Stored.of_write(resource, scope.version, form, written)

@@ -21,7 +21,7 @@ from apiserver.authz.impersonation import act_as
 from apiserver.endpoints.filters.authorization import attributes_of, decide
 from apiserver.endpoints.request import ApiRequest
 from apiserver.endpoints.server import Server, TenantInfo
-from apiserver.errors import Unauthorized
+from apiserver.errors import ApiError, Unauthorized
 from apiserver.registry.scope import Tenant
 from apiserver.storage.errors import TenantGone
 from apiserver.user import ANONYMOUS, UNAUTHENTICATED, User
@@ -55,6 +55,8 @@ def recall(server: Server, request: ApiRequest, secret: str) -> tuple[TenantInfo
     # stands in extensions
     if not secret or "." in secret or server.tenant_domain or request.scope.get("extensions"):
         return None
+    if request.identified is not None:
+        return None
     known = server.directory.remembered(secret, request.info.tenant)
     if known is not None:
         request.secret = secret
@@ -63,7 +65,11 @@ def recall(server: Server, request: ApiRequest, secret: str) -> tuple[TenantInfo
 
 
 async def _sender(server: Server, request: ApiRequest, tenant: Tenant, secret: str) -> User:
-    """Raises Unauthorized."""
+    """Raises Unauthorized, and what `ApiRequest.identified` says."""
+    if request.identified is not None:
+        if isinstance(request.identified, ApiError):
+            raise request.identified
+        return request.identified
     refused = False
     if (presented := request.presented) is not None:
         if server.certificates.is_proxy(presented) and (

@@ -12,8 +12,8 @@
 --   p_finalizers  JSON array of its finalizers, NULL for none
 --   p_deleting    whether metadata.deletionTimestamp is set
 --   p_claims      JSON array of values that no other object of the tenant may hold, NULL for none
---   p_needs       uid of an object that must be there, and not be deleted, for an add (that of a
---                 custom resource's definition), NULL for none
+--   p_needs       uid of an object that must be there, and not be deleted, for an add or a modify
+--                 (of a new custom object its definition's), NULL for none
 --   p_audit       the audit entry that the write leaves when it is done (audit_tables.sql: data),
 --                 NULL for none
 --   p_audit_user, p_audit_verb, p_audit_code   the entry's own columns
@@ -145,7 +145,7 @@ BEGIN
         END IF;
 
         -- A worker that has not heard yet that a definition is deleted leaves nothing behind.
-        IF status = 'done' AND p_operation[i] = 'A' AND p_needs[i] IS NOT NULL AND NOT EXISTS (
+        IF status = 'done' AND p_operation[i] <> 'D' AND p_needs[i] IS NOT NULL AND NOT EXISTS (
             SELECT 1 FROM objects o
             WHERE o.tenant_id = p_tenant AND o.uid = p_needs[i]::uuid AND NOT o.deleting
         ) THEN

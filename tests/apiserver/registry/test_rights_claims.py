@@ -1,4 +1,5 @@
-"""A claim's status over HTTP: the right to change it is not the right to change all of it."""
+"""Claims over HTTP: the right to change a status is not the right to change all of it, and admin
+access takes a namespace that is open for it."""
 
 from __future__ import annotations
 
@@ -64,3 +65,87 @@ async def test_a_claim_is_bound_by_whoever_may(api: Api) -> None:
 async def test_the_gate_switches_it_off(api: Api, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(features.ENABLED, "DRAResourceClaimGranularStatusAuthorization", False)
     assert (await change(api))[0] == 200
+
+
+# --- admin access ---------------------------------------------------------------------------------
+OPEN = {"resource.kubernetes.io/admin-access": "true"}
+ASKING = {
+    "devices": {
+        "requests": [{"name": "r", "exactly": {"deviceClassName": "gpu", "adminAccess": True}}]
+    }
+}
+RESULT = {"request": "r", "driver": "d", "pool": "p", "device": "d", "adminAccess": True}
+GRANTED = {"status": {"allocation": {"devices": {"results": [RESULT]}}}}
+REFUSED = "requires the `resource.kubernetes.io/admin-access: true` label"
+TEMPLATES = CLAIMS.replace("claims", "claimtemplates")
+MERGE = "application/merge-patch+json"
+ANY = {"request": "r", "driver": "d", "pool": "p", "device": "d"}
+
+
+async def opened(api: Api, labels: dict[str, str]) -> None:
+    path = "/api/v1/namespaces"
+    code, _ = await api("POST", path, {"metadata": {"name": "ns"}}, **ROOT)
+    assert code in (201, 409)
+    await api.ok("PATCH", f"{path}/ns", {"metadata": {"labels": labels}}, MERGE, **ROOT)
+
+
+@pytest.mark.parametrize(
+    ("path", "spec"), [(CLAIMS, ASKING), (TEMPLATES, {"spec": ASKING})], ids=["claim", "template"]
+)
+@pytest.mark.parametrize("verb", ["POST", "apply"])
+async def test_who_asks_for_admin_access_needs_an_open_namespace(
+    api: Api, path: str, spec: Any, verb: str
+) -> None:
+    kind = "ResourceClaimTemplate" if path == TEMPLATES else "ResourceClaim"
+    body = {
+        "apiVersion": "resource.k8s.io/v1",
+        "kind": kind,
+        "metadata": {"name": "admin"},
+        "spec": spec,
+    }
+
+    async def ask() -> tuple[int, Any]:
+        if verb == "POST":
+            return await api("POST", path, body, **ROOT)
+        query = "fieldManager=m"
+        return await api(
+            "PATCH", f"{path}/admin?{query}", body, "application/apply-patch+yaml", **ROOT
+        )
+
+    await opened(api, {})
+    code, answer = await ask()
+    assert code == 422 and REFUSED in answer["message"]
+    assert answer["details"]["causes"][0]["field"] == "spec.devices.requests[0].adminAccess"
+    await opened(api, OPEN)
+    assert (await ask())[0] == 201
+    await opened(api, {**OPEN, "resource.kubernetes.io/admin-access": "no"})
+    labels = {"metadata": {"labels": {"a": "b"}}}
+    await api.ok(
+        "PATCH", f"{path}/admin", labels, MERGE, **ROOT
+    )  # what it asks for does not change
+
+
+async def test_what_a_status_grants_needs_an_open_namespace(api: Api) -> None:
+    body = {"metadata": {"name": "admin"}, "spec": ASKING}
+    await opened(api, OPEN)
+    await api.ok("POST", CLAIMS, body, **ROOT)
+    await opened(api, {"resource.kubernetes.io/admin-access": "false"})
+    path = f"{CLAIMS}/admin/status"
+    code, answer = await api("PATCH", path, GRANTED, MERGE, **ROOT)
+    assert code == 422 and REFUSED in answer["message"]
+    await opened(api, OPEN)
+    await api.ok("PATCH", path, GRANTED, MERGE, **ROOT)
+    await opened(api, {"resource.kubernetes.io/admin-access": "false"})
+    await api.ok("PATCH", path, {"metadata": {"labels": {"a": "b"}}}, MERGE, **ROOT)
+
+
+async def test_what_drivers_tell_of_a_device_goes_with_its_allocation(api: Api) -> None:
+    device = {"driver": "d", "pool": "p", "device": "d", "conditions": []}
+    spec = {"devices": {"requests": [{"name": "r", "exactly": {"deviceClassName": "gpu"}}]}}
+    await api.ok("POST", CLAIMS, {"metadata": {"name": "e"}, "spec": spec}, **ROOT)
+    path = f"{CLAIMS}/e/status"
+    told = {"allocation": {"devices": {"results": [ANY]}}, "devices": [device]}
+    made = await api.ok("PATCH", path, {"status": told}, MERGE, **ROOT)
+    assert [d["device"] for d in made["status"]["devices"]] == ["d"]
+    freed = await api.ok("PATCH", path, {"status": {"allocation": None}}, MERGE, **ROOT)
+    assert "devices" not in freed["status"]
