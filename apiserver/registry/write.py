@@ -144,8 +144,8 @@ def _validate(w: Writing, may_not: FieldErrors) -> None:
     kind, new, empties = w.scope.resource.hooks, w.new, w.scope.empties
     errors = may_not + _errors(w, new)
     if empties and (errors or any(map(in_template_metadata, empties))):
-        shown = _errors(w, with_empties(new, empties))
-        errors = _reworded(errors, shown) if errors else shown
+        as_sent = _errors(w, with_empties(new, empties))
+        errors = _reworded(errors, as_sent) if errors else as_sent
     if errors:
         raise Invalid(w.scope.kind_of(new), new["metadata"].get("name", ""), errors)
     for text in kind.warnings(new, w.old, w.context):
@@ -159,11 +159,11 @@ def _errors(w: Writing, obj: Object) -> FieldErrors:
     return errors or w.target.last_errors(w.scope, obj)
 
 
-def _reworded(errors: FieldErrors, shown: FieldErrors) -> FieldErrors:
-    """``errors`` as ``shown`` has them: the object with the empty lists and maps that were sent,
+def _reworded(errors: FieldErrors, as_sent: FieldErrors) -> FieldErrors:
+    """``errors`` as ``as_sent`` has them: the object with the empty lists and maps that were sent,
     which messages show. What is wrong does not depend on them."""
     texts: dict[tuple[ErrorType, str], deque[FieldError]] = {}
-    for error in shown:
+    for error in as_sent:
         texts.setdefault((error.type, error.path), deque()).append(error)
     return [alike.popleft() if (alike := texts.get((e.type, e.path))) else e for e in errors]
 

@@ -77,33 +77,33 @@ class Places:
         self._tenants: dict[int, _Tenant] = {}
 
     async def take(self, tenant: int) -> None:
-        found = self._tenants.get(tenant)
-        if found is None:
-            found = self._tenants[tenant] = _Tenant()
-        if found.used < self._each:
-            found.used += 1
+        own = self._tenants.get(tenant)
+        if own is None:
+            own = self._tenants[tenant] = _Tenant()
+        if own.used < self._each:
+            own.used += 1
             return
         place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        found.waiting.append(place)
+        own.waiting.append(place)
         try:
             await place
         except asyncio.CancelledError:
             if place.done() and not place.cancelled():
                 self.give_back(tenant)
             else:
-                found.waiting.remove(place)
+                own.waiting.remove(place)
             raise
 
     def give_back(self, tenant: int) -> None:
         """To the next of the tenant's that waits."""
-        found = self._tenants[tenant]
-        while found.waiting:
-            place = found.waiting.popleft()
+        own = self._tenants[tenant]
+        while own.waiting:
+            place = own.waiting.popleft()
             if not place.done():
                 place.set_result(None)
                 return
-        found.used -= 1
-        if not found.used:
+        own.used -= 1
+        if not own.used:
             del self._tenants[tenant]
 
 

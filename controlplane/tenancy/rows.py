@@ -46,8 +46,10 @@ def due(now: datetime, most: int) -> list[str]:
     changed = Tenant.objects.exclude(synced_revision=F("revision"))
     expired = Tenant.objects.filter(expires_at__lte=now, deletion_protection=False)
     departed = Departed.objects.all()
-    found = [row.name for rows in (changed, expired, departed) for row in rows.only("name")[:most]]
-    return list(dict.fromkeys(found))
+    names_due = [
+        row.name for rows in (changed, expired, departed) for row in rows.only("name")[:most]
+    ]
+    return list(dict.fromkeys(names_due))
 
 
 def names() -> list[str]:
@@ -65,10 +67,10 @@ def make(objects: Iterable[Mapping[str, Any]]) -> dict[str, Tenant]:
         row.full_clean(validate_unique=False)
         rows.append(row)
     with transaction.atomic():
-        made = Tenant.objects.bulk_create(rows)
-        storage.create_many([row.pk for row in made])
-        service.apply_default_limits([row.pk for row in made])
-    return {row.name: row for row in made}
+        created = Tenant.objects.bulk_create(rows)
+        storage.create_many([row.pk for row in created])
+        service.apply_default_limits([row.pk for row in created])
+    return {row.name: row for row in created}
 
 
 class Changed(Exception):
