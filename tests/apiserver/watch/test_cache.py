@@ -427,7 +427,8 @@ async def test_a_state_of_the_past_is_found_in_the_window(
     write = update(last["z"], "changed")
     changed = stored(write, await store.write(tenant, write))
     states[changed.resource_version] = cache.select()
-    states[await store.write(tenant, delete(changed))] = cache.select()
+    gone = await store.write(tenant, delete(changed))
+    states[gone] = cache.select()
     assert len({len(state) for state in states.values()}) > 4
     for version, state in states.items():
         assert cache.state_at(version) == state
