@@ -41,6 +41,7 @@ from apiserver.errors import ApiError, BadRequest, UnknownResource
 from apiserver.registry.offload import ClientGone
 from apiserver.registry.scope import NO_TENANT
 from apiserver.storage.errors import Unavailable
+from apiserver.user import User
 from apiserver.whose import works_for
 
 log = logging.getLogger("polyplane.api")
@@ -79,6 +80,13 @@ class Entry(ProtocolTypeRouter):  # type: ignore[misc]  # Channels has no types
         else:
             await self._http(await self._ready(), scope, receive, send)
 
+    async def identified(
+        self, who: User | ApiError, scope: Message, receive: Receive, send: Send
+    ) -> None:
+        """A request of which somebody else knows who sends it, or why nobody may: from there on it
+        goes the way of all. ``scope``: without the headers and extensions that say it elsewhere."""
+        await self._http(await self._ready(), scope, receive, send, who)
+
     async def _ready(self) -> Server:
         """Servers without lifespan events (Daphne) start at the first request."""
         if self.server is None:
@@ -104,12 +112,21 @@ class Entry(ProtocolTypeRouter):  # type: ignore[misc]  # Channels has no types
                 await send({"type": "lifespan.shutdown.complete"})
                 return
 
-    async def _http(self, server: Server, scope: Message, receive: Receive, send: Send) -> None:
+    async def _http(
+        self,
+        server: Server,
+        scope: Message,
+        receive: Receive,
+        send: Send,
+        who: User | ApiError | None = None,
+    ) -> None:
         try:
             request = ApiRequest(scope, receive)
         except HeadersTooLarge:
             await send_text(send, 431, b"431 Request Header Fields Too Large")
             return
+        if who is not None:
+            request.identified = who
         metrics.begin(request)
         began, response = monotonic(), None
         try:

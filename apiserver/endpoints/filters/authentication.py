@@ -21,7 +21,7 @@ from apiserver.authz.impersonation import act_as
 from apiserver.endpoints.filters.authorization import attributes_of, decide
 from apiserver.endpoints.request import ApiRequest
 from apiserver.endpoints.server import Server
-from apiserver.errors import Unauthorized
+from apiserver.errors import ApiError, Unauthorized
 from apiserver.registry.scope import Tenant
 from apiserver.storage.errors import TenantGone
 from apiserver.user import ANONYMOUS, UNAUTHENTICATED, User
@@ -48,7 +48,11 @@ async def authenticate(server: Server, request: ApiRequest, tenant: Tenant, secr
 
 
 async def _sender(server: Server, request: ApiRequest, tenant: Tenant, secret: str) -> User:
-    """Raises Unauthorized."""
+    """Raises Unauthorized, and what `ApiRequest.identified` says."""
+    if request.identified is not None:
+        if isinstance(request.identified, ApiError):
+            raise request.identified
+        return request.identified
     refused = False
     if (presented := request.presented) is not None:
         if server.certificates.is_proxy(presented) and (

@@ -1,0 +1,11 @@
+// Which view shows which address. One line each.
+
+import { route } from "../lib/router.js";
+
+const views = [
+  ["/t/:tenant/:group/:resource", () => import("./list.js")],
+];
+
+for (const [pattern, load] of views) {
+  route(pattern, async (context) => (await load()).default(context));
+}
