@@ -3,7 +3,10 @@
 import { route } from "../lib/router.js";
 
 const views = [
+  ["/t/:tenant/new", () => import("./create.js")],
   ["/t/:tenant/:group/:resource", () => import("./list.js")],
+  ["/t/:tenant/:group/:resource/new", () => import("./create.js")],
+  ["/t/:tenant/:group/:resource/:namespace/:name/edit", () => import("./edit.js")],
 ];
 
 for (const [pattern, load] of views) {
