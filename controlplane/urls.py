@@ -12,6 +12,7 @@ urlpatterns = [
     path("admin/oidc/", include(oidclogin.pages)),
     path("admin/console/", include(shell.pages)),
     path("admin/", admin.site.urls),
+    path("favicon.ico", RedirectView.as_view(url="/static/console/favicon.svg")),
     # of the root, only what browsers ask for gets here (apiserver.endpoints.entry)
     path("", RedirectView.as_view(url="/admin/console/")),
 ]

@@ -22,7 +22,8 @@ from selenium.webdriver.support.ui import WebDriverWait
 from tests.support.installation import Installation
 from tests.support.waiting import PATIENCE
 
-WINDOW = "1500,857"
+WIDTH, HEIGHT = 1500, 857
+"""Of what the browser shows, in pixels."""
 PASSWORD = "correct horse battery"
 _IN_A_SHELL = """
 from django.contrib.auth.models import Group, User
@@ -42,13 +43,14 @@ def chromium() -> webdriver.Chrome:
         "--no-sandbox",
         "--disable-dev-shm-usage",
         "--ignore-certificate-errors",
-        "--force-device-scale-factor=1",
-        f"--window-size={WINDOW}",
     ):
         options.add_argument(argument)
     options.binary_location = shutil.which("chromium") or ""
     options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-    return webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+    browser = webdriver.Chrome(options=options, service=Service(shutil.which("chromedriver")))
+    size = {"width": WIDTH, "height": HEIGHT, "deviceScaleFactor": 1, "mobile": False}
+    browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+    return browser
 
 
 def make_account(
