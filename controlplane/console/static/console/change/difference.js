@@ -1,7 +1,7 @@
 /* What storing would change, line by line, with what the server itself put in marked. */
 
 import { h } from "../lib/dom.js";
-import { has, isMap } from "./exact.js";
+import { isMap, stringify } from "./exact.js";
 import { linePaths } from "./cursor.js";
 import { difference, hunks } from "./lines.js";
 import { get, indexOf, show } from "./paths.js";
@@ -54,12 +54,8 @@ function row(line, server) {
 /** A value on one line, for lists of fields. */
 export function brief(value) {
   if (value === undefined) return "nothing";
-  const text = isMap(value) || Array.isArray(value) ? JSON.stringify(value, exactly) : String(value);
+  const text = isMap(value) || Array.isArray(value) ? stringify(value) : String(value);
   return text.length > 80 ? `${text.slice(0, 79)}…` : text || "“”";
-}
-
-function exactly(_, value) {
-  return has(value, "text") || !value?.text ? value : String(value);
 }
 
 /** A field's path as text. */
