@@ -27,7 +27,7 @@ export function answers(bench, refusal, mine) {
 
 /** Each field with who owns it, to be taken over or left. */
 function conflict(bench, { fields }, mine) {
-  const choices = new Map(fields.map((f) => [f, "take"]));
+  const choices = new Choices(fields);
   const done = () => {
     const left = fields.filter((f) => choices.get(f) === "leave");
     let object = mine;
@@ -40,14 +40,12 @@ function conflict(bench, { fields }, mine) {
     h("td", {}, h("code", {}, brief(get(bench.task.live, f.path)))),
     h("td", {}, h("code", {}, brief(get(mine, f.path)))),
     h("td", {}, f.managers.map((m) => h("span", { class: "badge" }, named(m)))),
-    h("td", {}, choice(`field-${at}`, f, choices, "take", "Take over"),
-      choice(`field-${at}`, f, choices, "leave", "Leave"))));
+    h("td", {}, choices.radio(at, "take", "Take over"), choices.radio(at, "leave", "Leave"))));
   const heads = ["Field", "Now", "Yours", "Owned by", ""].map((text) => h("th", {}, text));
   return [
     h("p", {}, "Taking a field over sets your value and makes it this manager's; leaving it drops your change of it."),
     h("table", { class: "conflicts" }, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, rows)),
-    h("div", { class: "buttons" },
-      h("button", { type: "button", class: "button primary", id: "settle", onclick: done }, "Review with these choices")),
+    choices.buttons(done, [["take", "Take all over"], ["leave", "Leave all"]]),
   ];
 }
 
@@ -56,10 +54,46 @@ function named({ manager, operation, subresource, apiVersion }) {
   return `${manager} (${[how, subresource].filter(Boolean).join(", ")})`;
 }
 
-function choice(group, key, choices, value, text) {
-  return h("label", { class: "choice" },
-    h("input", { type: "radio", name: group, value, checked: choices.get(key) === value,
-      onchange: () => choices.set(key, value) }), ` ${text}`);
+/** One choice for each of some things; none is made beforehand. */
+class Choices {
+  constructor(keys) {
+    this.keys = keys;
+    this.made = new Map();
+    this.inputs = [];
+  }
+
+  get(key) {
+    return this.made.get(key);
+  }
+
+  radio(at, value, text) {
+    const input = h("input", { type: "radio", name: `choice-${at}`, value, onchange: () => {
+      this.made.set(this.keys[at], value);
+      this.ready();
+    } });
+    this.inputs.push(input);
+    return h("label", { class: "choice" }, input, ` ${text}`);
+  }
+
+  all(value) {
+    for (const input of this.inputs.filter((one) => one.value === value)) {
+      input.checked = true;
+      input.dispatchEvent(new Event("change"));
+    }
+  }
+
+  /** Goes on once every choice is made; values: [[value, text]] for a choice of all. */
+  buttons(done, values) {
+    this.go = h("button", { type: "button", class: "button primary", id: "settle", disabled: true,
+      onclick: done }, "Review with these choices");
+    const all = this.keys.length > 1 ? values : [];
+    return h("div", { class: "buttons" }, this.go, all.map(([value, text]) => h("button",
+      { type: "button", class: "button", onclick: () => this.all(value) }, text)));
+  }
+
+  ready() {
+    this.go.disabled = this.made.size < this.keys.length;
+  }
 }
 
 /** The three-way rebase. */
@@ -87,7 +121,7 @@ export function rebased(bench, { object, conflicts }) {
       h("p", {}, "Your changes now stand on the version that is stored. Nothing was in the way.")));
     return;
   }
-  const choices = new Map(conflicts.map((c) => [c, "mine"]));
+  const choices = new Choices(conflicts);
   const done = () => {
     let settled = object;
     for (const c of conflicts) settled = settle(settled, c, choices.get(c));
@@ -98,14 +132,12 @@ export function rebased(bench, { object, conflicts }) {
   const rows = conflicts.map((c, at) => h("tr", {},
     h("td", {}, field(c.path)),
     ["base", "theirs", "mine"].map((which) => h("td", {}, h("code", {}, brief(c[which])))),
-    h("td", {}, choice(`side-${at}`, c, choices, "theirs", "Theirs"),
-      choice(`side-${at}`, c, choices, "mine", "Mine"))));
+    h("td", {}, choices.radio(at, "theirs", "Theirs"), choices.radio(at, "mine", "Mine"))));
   const heads = ["Field", "When you opened it", "Theirs", "Yours", ""].map((text) => h("th", {}, text));
   bench.say(h("div", { class: "failure refusal rebased", role: "alert" },
     h("h2", {}, "Both of you changed these fields"),
     h("table", { class: "conflicts" }, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, rows)),
-    h("div", { class: "buttons" },
-      h("button", { type: "button", class: "button primary", id: "settle", onclick: done }, "Review with these choices"))));
+    choices.buttons(done, [["theirs", "All theirs"], ["mine", "All mine"]])));
 }
 
 /** Every field that the server named, which leads to its line. */

@@ -15,9 +15,9 @@ export async function perform(action, { tenant, resource }, objects) {
   const performance = new Performance(action, { tenant, resource }, objects, stop.signal);
   const [{ metadata }] = objects;
   const whom = objects.length === 1
-    ? [metadata.namespace, metadata.name].filter(Boolean).join("/")
-    : `${objects.length} objects`;
-  await open(`${action.label} ${resource.kind} ${whom}`, (close) => performance.contents(close),
+    ? `${resource.kind} ${[metadata.namespace, metadata.name].filter(Boolean).join("/")}`
+    : `${objects.length} × ${resource.kind}`;
+  await open(`${action.label} ${whom}`, (close) => performance.contents(close),
     { class: "change-form" });
   stop.abort();
   return performance.stored > 0;

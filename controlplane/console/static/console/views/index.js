@@ -1,5 +1,6 @@
 // Which view shows which address. One line each.
 
+import "../change/bar.js"; // adds to the pages of lists and objects
 import { route } from "../lib/router.js";
 
 const views = [
