@@ -80,16 +80,13 @@ def test_fields_are_completed_and_described(changes: Changes) -> None:
     console = changes.console
     console.open("/t/demo/apps/deployments/new?namespace=shop")
     console.one("#review")
-    content = console.script(
-        "return document.querySelector('.editor').shadowRoot.querySelector('.cm-content')"
-    )
     changes.replace("spec:\n  replicas: 1", "spec:\n  rep\n  minReadySeconds: 0")
-    content.send_keys(Keys.DOWN, Keys.END, "l")
+    changes.type_after("  rep", "l")
     tooltip = "return document.querySelector('.editor').shadowRoot.querySelector('{}')?.innerText"
     listed = tooltip.format(".cm-tooltip-autocomplete")
     console.until(lambda: "replicas" in (console.script(listed) or ""))
     console.until(lambda: "Number of desired pods" in (console.script(listed) or ""))
-    content.send_keys(Keys.ENTER)
+    changes.keys(Keys.ENTER)
     console.until(lambda: "  replicas: \n" in changes.text())
     console.until(lambda: "Number of desired pods" in console.one(".field-panel").text)
 
@@ -257,8 +254,10 @@ def test_values_of_secrets_are_out_of_sight_and_kept(changes: Changes) -> None:
     assert console.installation.request("POST", f"/clusters/demo{path}", secret)[0] == 201
     changes.edit("core", "secrets", "shop", "key")
     assert "c2VjcmV0" not in changes.text()
-    changes.replace("b: (hidden: keeps its value)", "b: bmV3\n  c: bW9yZQ==")
+    changes.replace("b: (hidden, keeps its value)", "b: bmV3\n  c: bW9yZQ==")
     changes.review()
+    assert "hidden" in changes.refusal("conflict")
+    assert "bmV3" not in console.text() and "c2VjcmV0" not in console.text()
     changes.choose("take")
     console.one("table.difference")
     assert "bmV3" not in console.text() and "bW9yZQ" not in console.text()

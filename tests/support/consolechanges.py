@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from selenium.webdriver.common.action_chains import ActionChains
+
 from tests.support.consolebrowser import Console
 
 _REPLACE = """
@@ -18,6 +20,15 @@ return import("/static/console/vendor/codemirror.js").then(({ EditorView }) => {
   const to = before === null ? text.length : from + before.length;
   view.dispatch({ changes: { from, to, insert: after }, selection: { anchor: from } });
   return null;
+});
+"""
+_GO = """
+const [text] = arguments;
+return import("/static/console/vendor/codemirror.js").then(({ EditorView }) => {
+  const root = document.querySelector(".editor").shadowRoot;
+  const view = EditorView.findFromDOM(root.querySelector(".cm-editor"));
+  view.dispatch({ selection: { anchor: view.state.doc.toString().indexOf(text) + text.length } });
+  view.focus();
 });
 """
 _TEXT = """
@@ -48,6 +59,14 @@ class Changes:
         missing = self.console.script(_REPLACE, before, after)
         assert missing is None, f"no {before!r} in {missing}"
 
+    def type_after(self, text: str, *keys: str) -> None:
+        """With the keyboard, behind the first place where the editor has the text."""
+        self.console.script(_GO, text)
+        self.keys(*keys)
+
+    def keys(self, *keys: str) -> None:
+        ActionChains(self.console.browser).send_keys(*keys).perform()
+
     def text(self) -> str:
         return str(self.console.script(_TEXT))
 
@@ -64,6 +83,7 @@ class Changes:
 
     def choose(self, *values: str) -> None:
         """One for each row of the table of conflicts."""
+        self.console.one("table.conflicts")
         rows = self.console.all("table.conflicts tbody tr")
         assert len(rows) == len(values)
         for row, value in zip(rows, values, strict=True):

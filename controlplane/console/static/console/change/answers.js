@@ -5,6 +5,7 @@ import { brief, field } from "./difference.js";
 import { get } from "./paths.js";
 import { settle } from "./rebase.js";
 import { places } from "./refusals.js";
+import { isSecret } from "./secrets.js";
 import { Refusal } from "./session.js";
 
 const TITLES = {
@@ -37,8 +38,8 @@ function conflict(bench, { fields }, mine) {
   };
   const rows = fields.map((f, at) => h("tr", {},
     h("td", {}, field(f.path)),
-    h("td", {}, h("code", {}, brief(get(bench.task.live, f.path)))),
-    h("td", {}, h("code", {}, brief(get(mine, f.path)))),
+    h("td", {}, h("code", {}, brief(get(bench.shown(bench.task.live), f.path)))),
+    h("td", {}, h("code", {}, brief(get(bench.shown(mine), f.path)))),
     h("td", {}, f.managers.map((m) => h("span", { class: "badge" }, named(m)))),
     h("td", {}, choices.radio(at, "take", "Take over"), choices.radio(at, "leave", "Leave"))));
   const heads = ["Field", "Now", "Yours", "Owned by", ""].map((text) => h("th", {}, text));
@@ -129,9 +130,10 @@ export function rebased(bench, { object, conflicts }) {
     bench.say();
     return bench.review();
   };
+  const hidden = isSecret(object);
   const rows = conflicts.map((c, at) => h("tr", {},
     h("td", {}, field(c.path)),
-    ["base", "theirs", "mine"].map((which) => h("td", {}, h("code", {}, brief(c[which])))),
+    ["base", "theirs", "mine"].map((which) => h("td", {}, h("code", {}, hidden && c[which] !== undefined ? "(hidden)" : brief(c[which])))),
     h("td", {}, choices.radio(at, "theirs", "Theirs"), choices.radio(at, "mine", "Mine"))));
   const heads = ["Field", "When you opened it", "Theirs", "Yours", ""].map((text) => h("th", {}, text));
   bench.say(h("div", { class: "failure refusal rebased", role: "alert" },

@@ -24,11 +24,12 @@ const LOOK = EditorView.theme({
     {readOnly, typed(text), at(path, node), submit()}. */
 export function editor(text, kind, { readOnly = false, typed, at, submit }) {
   let accused = [];
+  const advice = [{ autocomplete: (context) => complete(context, kind) }];
   const schemaAt = (path) => kind.schemas.at(kind.node, path);
   const made = bare(text, { readOnly, extensions: [
     LOOK,
     Prec.highest(keymap.of([{ key: "Mod-Enter", run: () => { submit?.(); return true; } }])),
-    EditorState.languageData.of(() => [{ autocomplete: (context) => complete(context, kind) }]),
+    EditorState.languageData.of(() => advice), // the same one always: a new source starts anew
     linter((v) => problems(v.state, kind, accused), { delay: 300 }),
     lintGutter(),
     hoverTooltip((v, offset) => tooltip(v, offset, schemaAt)),

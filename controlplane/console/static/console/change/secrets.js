@@ -2,8 +2,8 @@
 
 import { equal, has, isMap, put } from "./exact.js";
 
-export const MASK = "(hidden: keeps its value)";
-export const CHANGED = "(hidden: another value)";
+export const MASK = "(hidden, keeps its value)";
+export const CHANGED = "(hidden, another value)";
 const APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
 
 export function isSecret(object) {

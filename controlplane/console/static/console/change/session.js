@@ -49,7 +49,7 @@ export class Edit {
       beyond = notDone(this.schemas, this.node, beyond, review.answer);
       if (!beyond.length) return this.told(review, mine, plan, []);
     }
-    this.askOwners(plan, manager, takeOver);
+    await this.askOwners(plan, manager, takeOver);
     const request = { method: "PUT", type: JSON_TYPE, body: whole(this.live, mine) };
     const review = await this.attempt({ request, manager, force: false });
     return this.told(review, mine, plan, plan.foreign ? plan.differences : beyond);
@@ -61,8 +61,27 @@ export class Edit {
     try {
       return await this.attempt({ request, manager, force });
     } catch (error) {
-      if (force || error.kind !== "conflict" || !onlyWith(error.fields, manager)) throw error;
+      if (force || error.kind !== "conflict") throw error;
+      await this.checkFresh();
+      if (!onlyWith(error.fields, manager)) throw error;
       return this.attempt({ request, manager, force: true });
+    }
+  }
+
+  /** The server tells of conflicts before it looks at the version: they are worth asking about only
+      where they are about what is stored now. */
+  async checkFresh() {
+    const now = await this.fetched();
+    if (now.metadata.resourceVersion !== this.live.metadata.resourceVersion) {
+      throw new Refusal("stale", { message: "the object has been modified" });
+    }
+  }
+
+  async fetched() {
+    try {
+      return await fetchObject(this.tenant, this.resource, this.at);
+    } catch (error) {
+      throw refusal(error);
     }
   }
 
@@ -80,10 +99,11 @@ export class Edit {
 
   /** An update asks nobody: so that fields which others have applied are not taken by accident, it
       waits for the same choice. */
-  askOwners({ differences }, manager, takeOver) {
+  async askOwners({ differences }, manager, takeOver) {
     const fields = taken(this.live, differences, manager)
       .map(({ path, managers }) => ({ path, managers, text: show(path) }));
     if (fields.length && !takeOver) {
+      await this.checkFresh();
       const message = "It has fields that others have applied.";
       throw new Refusal("conflict", { message }, { fields });
     }
@@ -112,12 +132,7 @@ export class Edit {
   /** Puts the edit onto what is stored now: {object, conflicts, differences}, of which the last are
       theirs. Throws Refusal ("gone"), also where another object has the name by now. */
   async rebase(mine) {
-    let theirs;
-    try {
-      theirs = await fetchObject(this.tenant, this.resource, this.at);
-    } catch (error) {
-      throw refusal(error);
-    }
+    const theirs = await this.fetched();
     if (theirs.metadata.uid !== this.live.metadata.uid) {
       throw new Refusal("gone", { message: "It was deleted; another object has its name now." });
     }

@@ -7,9 +7,9 @@ import { brief, differenceOf, field } from "./difference.js";
 import { editor } from "./editor.js";
 import { isMap } from "./exact.js";
 import { answers } from "./answers.js";
-import { mask, unmask } from "./secrets.js";
+import { isSecret, mask, unmask } from "./secrets.js";
 import { editable } from "./configuration.js";
-import { show } from "./paths.js";
+import { get, show } from "./paths.js";
 import { typeName } from "./schema.js";
 import { Refusal } from "./session.js";
 import { print, read } from "./text.js";
@@ -54,8 +54,12 @@ export class Workbench {
   }
 
   put(object) {
-    const shown = this.task.live ? mask(object, this.task.live) : object;
-    this.source.put(print(shown));
+    this.source.put(print(this.task.live ? this.shown(object) : object));
+  }
+
+  /** What of an object may be shown. */
+  shown(object) {
+    return mask(object, this.task.live ?? {});
   }
 
   say(...nodes) {
@@ -114,12 +118,13 @@ export class Workbench {
       h("button", { type: "button", class: "button primary", id: "store", onclick: () => this.store() },
         this.verb));
     replace(this.stage, this.summary(review),
-      differenceOf(live && this.task.base, after, review.imposed, (o) => (live ? mask(o, live) : mask(o, {}))));
+      differenceOf(live && this.task.base, after, review.imposed, (o) => this.shown(o)));
     this.stage.className = "stage comparing";
     this.head.querySelector("#store").focus();
   }
 
-  summary({ request, manager: name, force, imposed, beyond, warnings }) {
+  summary({ request, manager: name, force, imposed, beyond, warnings, answer }) {
+    const value = ({ path, after }) => brief(isSecret(answer) ? get(this.shown(answer), path) : after);
     const how = { PATCH: "applied", PUT: "sent as an update", POST: "created" }[request.method];
     return h("div", { class: "panel summary" },
       h("p", {}, "The server has tried it: it would be ", how, " by manager ", h("code", {}, name),
@@ -130,7 +135,7 @@ export class Workbench {
         h("summary", {}, `${imposed.length} ${imposed.length === 1 ? "field" : "fields"} put in or changed by the server `,
           h("span", { class: "muted" }, "(defaults and admission)")),
         h("ul", {}, imposed.map((c) => h("li", {}, field(c.path), " ", c.kind === "removed"
-          ? "taken out" : h("code", {}, brief(this.secret ? "hidden" : c.after)))))) : null,
+          ? "taken out" : h("code", {}, value(c)))))) : null,
       warnings.map((text) => h("p", { class: "warn" }, `Warning: ${text}`)));
   }
 
