@@ -4,6 +4,8 @@ import { route } from "../lib/router.js";
 
 const views = [
   ["/t/:tenant/:group/:resource", () => import("./list.js")],
+  ["/t/:tenant/:group/:resource/:namespace/:name", () => import("./object.js")],
+  ["/t/:tenant/past", () => import("./past.js")],
 ];
 
 for (const [pattern, load] of views) {
