@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from admission.config import ConfigError
 from controlplane import environment
-from controlplane.admissionfile import Files
+from controlplane.configfiles import Files
 from controlplane.errors import OperatorError
 
 if TYPE_CHECKING:

@@ -369,7 +369,7 @@ def _server(
         last_modes=LastModes(shared, LAST_MODES_AT),
         flags=environment.flags(),
         audit=registry.audit,
-        tells_selectors=registry.authority.looks_at_selectors,
+        tells_selectors=lambda: registry.authority.looks_at_selectors,
     )
 
 

@@ -39,23 +39,20 @@ def _own_question(world: World, attributes: Attributes) -> Decision | None:
 
 
 class Authority:
-    """One per process. indexes: those that RBAC uses, whatever the chain is."""
+    """One per process. indexes: those that RBAC uses, whatever the chain is; looks_at_selectors:
+    whether an authorizer wants to know the selectors of a list: webhooks are told them."""
 
     def __init__(self) -> None:
         self.indexes = Indexes()
-        self._links: Sequence[Named] = [
-            Named("node", "Node", Node()),
-            Named("rbac", "RBAC", Rbac(self.indexes)),
-        ]
-
-    def looks_at_selectors(self) -> bool:
-        """Whether an authorizer wants to know the selectors of a list: webhooks are told them."""
-        return any(named.type == "Webhook" for named in self._links)
+        self._links: Sequence[Named] = ()
+        self.looks_at_selectors = False
+        self.use([Named("node", "Node", Node()), Named("rbac", "RBAC", Rbac(self.indexes))])
 
     def use(self, links: Sequence[Named]) -> Sequence[Named]:
         """From now on these decide. Those before are returned: they are still asked, where a
         question is under way, and are closed by whoever calls."""
         before, self._links = self._links, links
+        self.looks_at_selectors = any(named.type == "Webhook" for named in links)
         return before
 
     async def authorize(self, world: World, attributes: Attributes) -> Decision:

@@ -67,9 +67,9 @@ def _prints(scope: Scope) -> bool:
 
 
 def wants_pretty(request: ApiRequest) -> bool:
-    return negotiate.wants_pretty(
-        request.scope.get("query_string", b"").decode("latin-1"), request.header(b"user-agent")
-    )
+    query = request.scope.get("query_string")
+    text = query.decode("latin-1") if query else ""
+    return negotiate.wants_pretty(text, request.header(b"user-agent"))
 
 
 def respond(value: Any, kind: Accepted, status: int = 200) -> HttpResponse:

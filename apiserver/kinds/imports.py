@@ -21,6 +21,7 @@ import apiserver.kinds.autoscaling.horizontalpodautoscaler
 import apiserver.kinds.batch.cronjob
 import apiserver.kinds.batch.job
 import apiserver.kinds.certificates.certificatesigningrequest
+import apiserver.kinds.certificates.clustertrustbundle
 import apiserver.kinds.coordination.lease
 import apiserver.kinds.core.binding
 import apiserver.kinds.core.componentstatus

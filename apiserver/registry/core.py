@@ -100,7 +100,7 @@ class Hook(Protocol):
     async def before_write(
         self, registry: Registry, scope: Scope, obj: Object, old: Object | None, *, dry_run: bool
     ) -> str:
-        """The uid of an object without which a new one is not stored (Write.needs), "" for none:
+        """The uid of an object without which this one is not stored (Write.needs), "" for none:
         the write is then begun again."""
 
     def claims(self, obj: Object) -> tuple[str, ...]:
@@ -115,7 +115,7 @@ class Registry:
     a message; index: labels and selectable fields of a stored object; gates: those of declarative
     validation; webhooks: who calls them; supplies: by storage GroupResource and name, who makes
     what every namespace has and a new one may not have yet; followers: by storage
-    GroupResource, who does what comes with a new object; audit: what is kept of requests and
+    GroupResource, who does what comes with new claims; audit: what is kept of requests and
     writes; recount: who counts quotas; protect_ranges: of ServiceCIDRs; authority: who may what."""
 
     store: Store

@@ -72,7 +72,7 @@ async def get(registry: Registry, scope: Scope, resource_version: str = "") -> S
             with storage_errors(scope, scope.name):
                 record = await registry.store.get(tenant, key)
             return await _found(registry, scope, record)
-        cache = await registry.watches.fresh(tenant, resource)
+        cache = await registry.watches.fresh(tenant, resource, cache)
     else:
         try:
             version = parse_version(resource_version)

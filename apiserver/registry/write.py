@@ -27,7 +27,7 @@ from apiserver.kinds.declarative.run import validate as validate_declared
 from apiserver.meta.objects import Object
 from apiserver.meta.values import value
 from apiserver.registry import mutation
-from apiserver.registry.claimstatus import permission_errors
+from apiserver.registry.claimrights import permission_errors
 from apiserver.registry.core import Registry, write_of
 from apiserver.registry.offload import Asker, by_size, large_to_validate, repeatable
 from apiserver.registry.options import options_of
@@ -234,7 +234,7 @@ async def commit(
     resource = scope.resource
     key = scope.key(obj["metadata"]["name"])
     operation, needs = (
-        ("update", "") if w.target is not NEW else ("create", w.needs or resource.definition)
+        ("update", w.needs) if w.target is not NEW else ("create", w.needs or resource.definition)
     )
     claims = w.registry.claims(resource, obj)
     write = write_of(operation, key, obj, form.data, expected, claims, needs)
@@ -243,6 +243,8 @@ async def commit(
             scope, write, form.shown, w.attributes.audit, w.request.manager
         )
     follower = w.registry.followers.get(resource.storage)
-    if follower is not None and claims and w.target is NEW:
-        await follower(scope.tenant, key, obj)
+    if follower is not None and claims:
+        before = w.registry.claims(resource, w.old) if w.old is not None else ()
+        if not set(claims) <= set(before):
+            await follower(scope.tenant, key, obj)
     return Stored.of_write(resource, scope.version, form, written)

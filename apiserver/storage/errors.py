@@ -29,7 +29,7 @@ class Claimed(StorageError):
 
 
 class NeedMissing(StorageError):
-    """What the new object needs is not there, or is being deleted."""
+    """What the object needs is not there, or is being deleted."""
 
 
 class Compacted(StorageError):
