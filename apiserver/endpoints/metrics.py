@@ -181,7 +181,7 @@ def _authorization(registry: Metrics) -> None:
         ),
     ):
         registry.add(Counter(prefix + name, text, labels)).values = values
-    for histogram, values in (
+    for histogram, spread in (
         (
             Histogram(
                 f"{prefix}webhook_duration_seconds",
@@ -201,7 +201,7 @@ def _authorization(registry: Metrics) -> None:
             authorizers.CONDITION_DURATIONS,
         ),
     ):
-        registry.add(histogram).values = values
+        registry.add(histogram).values = spread
 
 
 ALL = Families(_MOST_SERIES)

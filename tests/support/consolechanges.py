@@ -112,10 +112,15 @@ class Changes:
     def results(self) -> dict[str, str]:
         """Of an action on several objects: name -> what was said."""
         lines = self.console.all(".results li")
-        parts = [[line.find_element("css selector", s).text for s in (".name", ".said")] for line in lines]
+        parts = [
+            [line.find_element("css selector", s).text for s in (".name", ".said")]
+            for line in lines
+        ]
         return {name: said for name, said in parts}
 
-    def force(self, method: str, path: str, body: str, content_type: str = "application/json") -> int:
+    def force(
+        self, method: str, path: str, body: str, content_type: str = "application/json"
+    ) -> int:
         """The status of a request that the page itself would not make."""
         return int(self.console.script(_FORCE, method, path, content_type, body))
 
