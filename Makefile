@@ -7,10 +7,12 @@ MANAGE := $(PY) manage.py
 DATA := $(or $(POLYPLANE_DATA_DIR),.data)
 WORKERS ?= 2
 
-.PHONY: help run test check format lint types contracts deadcode fuzz robust bench lock reset kubeconfig-merge install install-dev
+.PHONY: help run demo test check format lint types contracts deadcode fuzz robust bench lock reset \
+	kubeconfig-merge install install-dev
 
 help: ## this list
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | \
+		awk -F ':.*## ' '{printf "  make %-18s %s\n", $$1, $$2}'
 
 run: install ## install, start PostgreSQL, migrate, serve; Ctrl-C stops
 	@exec $(MANAGE) up --with-parent
@@ -20,9 +22,12 @@ install-dev: $(VENV)/.dev
 
 $(PY):
 	@echo "polyplane: creating $(VENV)" >&2
-	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "Python 3.11 or newer is needed; try: make run PYTHON=python3.12")'
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and \
+		"Python 3.11 or newer is needed; try: make run PYTHON=python3.12")'
 	@$(PYTHON) -m venv $(VENV) || { \
-		rm -rf $(VENV); printf 'error: %s cannot make a virtual environment\n  fix: apt-get install python3-venv\n' $(PYTHON) >&2; exit 1; }
+		rm -rf $(VENV); \
+		printf 'error: %s cannot make a virtual environment\n' $(PYTHON) >&2; \
+		printf '  fix: apt-get install python3-venv\n' >&2; exit 1; }
 
 $(VENV)/.runtime: requirements.lock | $(PY)
 	@echo "polyplane: installing requirements.lock" >&2
@@ -34,10 +39,13 @@ $(VENV)/.dev: requirements-dev.lock | $(PY)
 	@$(PY) tools/install.py requirements-dev.lock
 	@touch $@ $(VENV)/.runtime
 
+demo: install ## fill the running server with a world that makes every view of the console show something
+	$(PY) -m tools.demo
+
 test: install-dev ## all tests
 	$(PY) -m pytest -n $(WORKERS)
 
-check: format lint types contracts deadcode test ## format, lint, types, import contracts, dead names, tests
+check: format lint types contracts deadcode test ## all of these: before a commit
 
 format: install-dev ## is every file formatted?
 	$(VENV)/bin/ruff format --check .
@@ -54,31 +62,33 @@ contracts: install-dev ## who may import whom
 deadcode: install-dev ## names that nothing uses (exceptions with reasons: pyproject.toml)
 	$(VENV)/bin/vulture
 
-fuzz: install-dev ## the property tests with new random examples, as often as you like; failures are kept and tried first
+fuzz: install-dev ## the property tests with new random examples; failures are kept and tried first
 	HYPOTHESIS_PROFILE=search $(PY) -m pytest -m hypothesis -n $(WORKERS)
 
-robust: install-dev ## the long guards: every kind, list and request (hours; make robust KINDS=Pod,Service: minutes)
+robust: install-dev ## the long guards (hours; make robust KINDS=Pod,Service: minutes)
 	POLYPLANE_ROBUST=$(or $(KINDS),all) $(PY) -m pytest -n $(WORKERS) tests/robustness
 
 bench: install-dev ## benchmarks, each beside its yardstick; make bench ARGS="--quick --only get"
 	@$(PY) -m tests.benchmarks $(ARGS)
 
 UV_VERSION := 0.13.9
-COMPILE = $(VENV)/lock/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes --no-annotate \
-	--default-index https://pypi.org/simple --custom-compile-command "make lock" $(ARGS) pyproject.toml
+COMPILE = $(VENV)/lock/bin/uv pip compile -q --universal --python-version 3.11 --generate-hashes \
+	--no-annotate --default-index https://pypi.org/simple --custom-compile-command "make lock" \
+	$(ARGS) pyproject.toml
 
 $(VENV)/lock/bin/uv: | $(PY)
 	@$(PYTHON) -m venv $(VENV)/lock
 	@$(VENV)/lock/bin/python -m pip install -qq --disable-pip-version-check uv==$(UV_VERSION)
 
-lock: $(VENV)/lock/bin/uv ## pin what pyproject.toml asks for, with hashes; versions stay unless ARGS="--upgrade"
+lock: $(VENV)/lock/bin/uv ## pin what is asked for, with hashes; versions stay unless ARGS=--upgrade
 	$(COMPILE) -o requirements.lock
 	$(COMPILE) --extra dev -o requirements-dev.lock
 	@$(MAKE) --no-print-directory install-dev
 	$(PY) -m tools.supplychain
 
 reset: ## remove all state of this clone (database, keys, kubeconfig); asks first, unless YES=1
-	@if [ -e "$(DATA)" ]; then $(MAKE) --no-print-directory install && $(MANAGE) reset $(if $(YES),--yes); \
+	@if [ -e "$(DATA)" ]; then \
+		$(MAKE) --no-print-directory install && $(MANAGE) reset $(if $(YES),--yes); \
 	else echo "polyplane: $(DATA) is not there; nothing to remove" >&2; fi
 
 kubeconfig-merge: ## add the contexts default and demo to ~/.kube/config

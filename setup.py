@@ -8,5 +8,7 @@ TOP = {"controlplane.templates": "templates", "controlplane.fixtures": "fixtures
 setup(
     packages=[*find_packages(include=["apiserver*", "admission*", "controlplane*"]), *TOP],
     package_dir=TOP,
-    package_data={"": ["data/*.json", "*.sql", "*.html", "*.yaml", "**/*.html", "**/*.yaml"]},
+    package_data={
+        "": ["data/*.json", "*.sql", "*.html", "*.yaml", "static/**/*", "**/*.html", "**/*.yaml"]
+    },
 )

@@ -17,6 +17,7 @@ from admission.plugins.certificates import (
     CertificateApproval,
     CertificateSigning,
     CertificateSubjectRestriction,
+    ClusterTrustBundleAttest,
 )
 from admission.plugins.claimresize import PersistentVolumeClaimResize
 from admission.plugins.defaultclass import DefaultIngressClass, DefaultStorageClass
@@ -120,6 +121,7 @@ def _before_policies(
         RuntimeClass(),
         CertificateApproval(authorize),
         CertificateSigning(authorize),
+        ClusterTrustBundleAttest(authorize),
         CertificateSubjectRestriction(),
         DefaultIngressClass(),
         DenyServiceExternalIPs(),

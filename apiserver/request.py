@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import unquote
 
@@ -12,6 +13,7 @@ DEFAULT_TENANT = "default"
 TENANCY_GROUP = "tenancy.polyplane.dev"
 """The API group of tenants themselves, served in the default tenant."""
 OWN_TENANTS = GroupResource(TENANCY_GROUP, "selftenantreviews")
+DEPENDENT_REVIEWS = GroupResource("relations.polyplane.dev", "dependentreviews")
 
 
 class RequestInfo(NamedTuple):
@@ -66,12 +68,23 @@ def split_tenant(path: str) -> tuple[str, str]:
     return "", path
 
 
+_SHORT = 256
+"""Characters of a path whose meaning is remembered: clients ask for the same ones again and
+again."""
+
+
 def parse_request(
     method: str, raw_path: str, *, watch: bool = False, field_name: str = ""
 ) -> RequestInfo:
     """``raw_path``: as sent, percent-encoded, without the query. ``watch``: the query asks for it.
     ``field_name``: the name that a ``metadata.name=`` field selector picks, which authorization of
     list, watch and deletecollection sees as the name."""
+    if len(raw_path) + len(field_name) <= _SHORT:
+        return _remembered(method, raw_path, watch, field_name)
+    return _parse(method, raw_path, watch, field_name)
+
+
+def _parse(method: str, raw_path: str, watch: bool, field_name: str) -> RequestInfo:
     tenant, path = split_tenant(raw_path)
     parts = path.strip("/").split("/")
     if "%" in path:
@@ -106,3 +119,6 @@ def parse_request(
         name,
         tuple(rest),
     )
+
+
+_remembered = lru_cache(4096)(_parse)

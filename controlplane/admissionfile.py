@@ -6,19 +6,16 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import yaml
-
 from admission import names
-from admission.config import ConfigError, Section
+from admission.config import ConfigError
 from controlplane import admissionplugins, environment
+from controlplane.configfiles import Files
 from controlplane.errors import OperatorError
 
 if TYPE_CHECKING:
     from admission.configuration import Configurations
 
 NAME = "POLYPLANE_ADMISSION_CONTROL_CONFIG_FILE"
-LARGEST = 4 * 1024 * 1024
-"""Bytes of a file; nobody writes more by hand."""
 _FIX = "correct the file (docs/operations.md, Configuration of admission plugins)."
 
 
@@ -55,27 +52,3 @@ def _check_needy(configured: frozenset[str]) -> None:
             f"Admission plugin {lacking[0]} is enabled and has no configuration.",
             f"give it one in the file that {NAME} names, or do not enable it.",
         )
-
-
-class Files:
-    """Paths are relative to the folder of the configuration."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    def read(self, path: str) -> bytes:
-        try:
-            with (self._folder / path).open("rb") as file:
-                data = file.read(LARGEST + 1)
-        except OSError as error:
-            raise ConfigError(f"{path} cannot be read: {error.strerror}") from None
-        if len(data) > LARGEST:
-            raise ConfigError(f"{path} has more than {LARGEST} bytes")
-        return data
-
-    def document(self, path: str) -> Section:
-        try:
-            return Section(yaml.safe_load(self.read(path)))
-        except yaml.YAMLError as error:
-            text = " ".join(str(error).split())
-            raise ConfigError(f"{path} is no YAML: {text}") from None

@@ -2,28 +2,24 @@
 
 from __future__ import annotations
 
-import base64
 import os
-import ssl
-import tempfile
-from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from admission.config import ConfigError
 from apiserver.audit.feed import Feed
 from apiserver.audit.logfile import LogFile
 from apiserver.audit.policy import DEFAULT, Policy, PolicyError, parse
 from apiserver.audit.recorder import Recorder
-from apiserver.audit.webhook import Target, Webhook, basic
+from apiserver.audit.webhook import Target, Webhook
 from apiserver.storage.auditlog import PER_SECOND
 from controlplane import environment
+from controlplane.configfiles import Files
 from controlplane.errors import OperatorError
 
 RETENTION_DAYS = 90
-_MOST_FILE = 4 * 2**20
 
 
 def recorder() -> Recorder:
@@ -46,7 +42,7 @@ def policy() -> Policy:
     if not path:
         return DEFAULT
     try:
-        return parse(_read(path, "AUDIT_POLICY_FILE"))
+        return parse(_policy_document(path))
     except PolicyError as e:
         raise OperatorError(
             f"POLYPLANE_AUDIT_POLICY_FILE={path} is no audit policy: {e}.",
@@ -78,105 +74,38 @@ def check() -> None:
             )
 
 
-def _read(path: str, name: str) -> Any:
+def _policy_document(path: str) -> Any:
     try:
-        with Path(path).open("rb") as file:
-            data = file.read(_MOST_FILE)
-        return yaml.safe_load(data)
-    except OSError as e:
+        return yaml.safe_load(Files(Path(path).parent).read(Path(path).name))
+    except ConfigError as e:
         raise OperatorError(
-            f"POLYPLANE_{name}={path} cannot be read: {e.strerror}.",
-            "correct the path or its permissions.",
-        ) from e
+            f"POLYPLANE_AUDIT_POLICY_FILE={path}: {e}.", "correct the path or its permissions."
+        ) from None
     except (yaml.YAMLError, ValueError, RecursionError) as e:
         raise OperatorError(
-            f"POLYPLANE_{name}={path} is no YAML: {str(e).splitlines()[0]}.", "correct the file."
+            f"POLYPLANE_AUDIT_POLICY_FILE={path} is no YAML: {str(e).splitlines()[0]}.",
+            "correct the file.",
         ) from e
 
 
-# --- the webhook's kubeconfig ---------------------------------------------------------------------
 def _target(path: str) -> Target:
-    """Of the current context, or of the only cluster and user. Paths in it are relative to it."""
-    config = _read(path, "AUDIT_WEBHOOK_CONFIG_FILE")
+    """Where the kubeconfig of that path leads. Paths in it are relative to it."""
+    from admission.webhooks import kubeconfig  # takes a moment
+
+    files = Files(Path(path).parent)
     try:
-        cluster, user = _chosen(config)
-        url = str(cluster["server"])
-        secure = url.startswith("https://")
-        if not secure and not url.startswith("http://"):
-            raise ValueError("the cluster's server is no URL")
-        folder = Path(path).absolute().parent
-        return Target(
-            url,
-            _headers(user),
-            str(folder / user["tokenFile"]) if user.get("tokenFile") else "",
-            _context(cluster, user, folder) if secure else None,
-            str(cluster.get("tls-server-name") or ""),
-        )
-    except (KeyError, TypeError, AttributeError, ValueError, OSError) as e:
+        backend = kubeconfig.read(files.document(Path(path).name), files.read, kubeconfig.PORTS)
+    except ConfigError as e:
         raise OperatorError(
-            f"POLYPLANE_AUDIT_WEBHOOK_CONFIG_FILE={path} cannot be used: {type(e).__name__}: {e}.",
+            f"POLYPLANE_AUDIT_WEBHOOK_CONFIG_FILE={path} cannot be used: {e}.",
             "write a kubeconfig with a current context, its cluster and its user.",
-        ) from e
+        ) from None
 
+    def headers() -> dict[str, str]:
+        try:
+            return dict(backend.headers())
+        except ConfigError as e:  # the token's file is not what it was at the start
+            raise OSError(str(e)) from None
 
-def _chosen(config: Any) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-    clusters = {c["name"]: c["cluster"] for c in config["clusters"]}
-    users = {u["name"]: u["user"] or {} for u in config.get("users") or ()}
-    contexts = {c["name"]: c["context"] for c in config.get("contexts") or ()}
-    name = config.get("current-context") or (next(iter(contexts)) if len(contexts) == 1 else "")
-    context = contexts.get(name)
-    if context is None:
-        raise ValueError("it has no current context")
-    return clusters[context["cluster"]], users.get(context.get("user"), {})
-
-
-def _headers(user: Mapping[str, Any]) -> dict[str, str]:
-    if user.get("token"):
-        return {"Authorization": f"Bearer {user['token']}"}
-    if user.get("username"):
-        return {"Authorization": basic(str(user["username"]), str(user.get("password") or ""))}
-    return {}
-
-
-def _context(cluster: Mapping[str, Any], user: Mapping[str, Any], folder: Path) -> ssl.SSLContext:
-    data, file = cluster.get("certificate-authority-data"), cluster.get("certificate-authority")
-    context = ssl.create_default_context(
-        cafile=str(folder / file) if file and not data else None,
-        cadata=base64.b64decode(data).decode() if data else None,
-    )
-    if cluster.get("insecure-skip-tls-verify"):
-        context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
-    certificate, key = _material(user, "client-certificate"), _material(user, "client-key")
-    if certificate and key:
-        _load(context, certificate, key, folder)
-    return context
-
-
-def _material(user: Mapping[str, Any], name: str) -> bytes | str:
-    """The PEM text, or the path of a file with it."""
-    if data := user.get(f"{name}-data"):
-        return base64.b64decode(data)
-    return str(user.get(name) or "")
-
-
-def _load(
-    context: ssl.SSLContext, certificate: bytes | str, key: bytes | str, folder: Path
-) -> None:
-    """OpenSSL reads files alone: what came within the kubeconfig goes through one for a moment."""
-    created: list[str] = []
-    try:
-        paths = []
-        for material in (certificate, key):
-            if isinstance(material, str):
-                paths.append(str(folder / material))
-                continue
-            fd, path = tempfile.mkstemp()
-            created.append(path)
-            with os.fdopen(fd, "wb") as file:
-                file.write(material)
-            paths.append(path)
-        context.load_cert_chain(*paths)
-    finally:
-        for path in created:
-            with suppress(OSError):
-                os.unlink(path)
+    context = backend.context if backend.scheme == "https" else None
+    return Target(backend.url, headers, context, backend.name)

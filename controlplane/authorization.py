@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 log = logging.getLogger("polyplane.authorization")
 
 FILE, MODE = "AUTHORIZATION_CONFIG_FILE", "AUTHORIZATION_MODE"
-LARGEST = 1024 * 1024
 INTERVAL = 10.0
 """Seconds between looks at the file."""
 _GRACE = 60.0
@@ -89,7 +88,10 @@ class Chosen:
 
     def _changed(self) -> list[Named] | None:
         """None where the file is as it was. Raises ConfigError, once for each state of it."""
-        data = _read(self._path)
+        from controlplane.configfiles import Files
+
+        path = Path(self._path)
+        data = Files(path.parent).read(path.name)
         if data == self._data:
             return None
         self._data = data
@@ -123,7 +125,7 @@ def _links(authority: Authority, configured: Sequence[Configured]) -> list[Named
 
 
 def _link(authority: Authority, one: Configured) -> Link:
-    from admission.config import ConfigError, Section
+    from admission.config import ConfigError
     from admission.webhooks.kubeconfig import read as read_kubeconfig
     from admission.webhooks.reviewer import Reviewer
     from apiserver.authorizers.conditions import Conditions
@@ -131,6 +133,7 @@ def _link(authority: Authority, one: Configured) -> Link:
     from apiserver.authorizers.nodes import Node
     from apiserver.authorizers.rbac import Rbac
     from apiserver.authorizers.webhook import AT_ONCE, PAUSE, Webhook
+    from controlplane.configfiles import Files
 
     if one.called is None:
         makers: dict[str, Callable[[], Link]] = {
@@ -141,27 +144,13 @@ def _link(authority: Authority, one: Configured) -> Link:
         }
         return makers[one.type]()
     path = Path(one.called.kubeconfig)
+    files = Files(path.parent)
     try:
-        document = Section(yaml.safe_load(_read(str(path))))
-        backend = read_kubeconfig(document, lambda name: _read(str(path.parent / name)))
-    except (yaml.YAMLError, ConfigError) as error:
-        raise ConfigError(f"{path}: {' '.join(str(error).split())}") from None
+        backend = read_kubeconfig(files.document(path.name), files.read)
+    except ConfigError as error:
+        raise ConfigError(f"{path}: {error}") from None
     reviewer = Reviewer(backend, PAUSE, one.called.timeout, AT_ONCE)
     return Webhook(one.name, one.called.settings, Conditions(one.called.conditions), reviewer)
-
-
-def _read(path: str) -> bytes:
-    """Raises ConfigError."""
-    from admission.config import ConfigError
-
-    try:
-        with Path(path).open("rb") as file:
-            data = file.read(LARGEST + 1)
-    except OSError as error:
-        raise ConfigError(f"{path} cannot be read: {error.strerror}") from None
-    if len(data) > LARGEST:
-        raise ConfigError(f"{path} has more than {LARGEST} bytes")
-    return data
 
 
 def _problem(path: str) -> str:

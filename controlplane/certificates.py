@@ -84,17 +84,7 @@ def ca_bundle() -> str:
 def client_cas() -> str:
     """Who signs the client certificates that are good in every tenant, in PEM; "" where nobody
     does. Raises OperatorError."""
-    path = environment.text("CLIENT_CA_FILE")
-    try:
-        pem = Path(path).read_text() if path else ""
-        if pem:
-            x509.load_pem_x509_certificates(pem.encode())
-    except (OSError, ValueError) as e:
-        raise OperatorError(
-            f"POLYPLANE_CLIENT_CA_FILE={path!r} has no certificates: {e}",
-            "name a file of certificates in PEM, or unset it.",
-        ) from None
-    return pem
+    return environment.certificates("CLIENT_CA_FILE")
 
 
 def client_certificates(secret_key: str) -> ClientCertificates:

@@ -11,7 +11,6 @@ from __future__ import annotations
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
-from cryptography import x509
 from django.conf import settings
 from django.core.checks import CheckMessage, Error, Tags, Warning, register
 from django.db import DEFAULT_DB_ALIAS, OperationalError, connections
@@ -93,6 +92,8 @@ def check_certificate(**_: Any) -> list[CheckMessage]:
     path = DataDir(settings.POLYPLANE_DATA_DIR).file("tls.crt")
     if not path.exists():
         return []
+    from cryptography import x509  # takes a moment
+
     ends = x509.load_pem_x509_certificate(path.read_bytes()).not_valid_after_utc
     if ends - datetime.now(UTC) > timedelta(days=14):
         return []

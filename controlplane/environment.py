@@ -215,6 +215,24 @@ def networks(name: str) -> tuple[IPv4Network | IPv6Network, ...]:
         ) from e
 
 
+def certificates(name: str) -> str:
+    """What is in the file that the setting names, certificates in PEM; "" where it names none."""
+    path = text(name)
+    if not path:
+        return ""
+    from cryptography import x509  # takes a moment
+
+    try:
+        pem = Path(path).read_text()
+        x509.load_pem_x509_certificates(pem.encode())
+    except (OSError, ValueError) as e:
+        raise OperatorError(
+            f"POLYPLANE_{name}={path!r} has no certificates: {e}",
+            "name a file of certificates in PEM, or unset it.",
+        ) from None
+    return pem
+
+
 def domain(name: str) -> str:
     """A name of the DNS in lower case, below which there is room for one more label."""
     raw = text(name).strip().lower().removesuffix(".")

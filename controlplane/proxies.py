@@ -3,16 +3,11 @@ whose requests they pass on."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from cryptography import x509
 
 from apiserver.authn.clientcertificates import FrontProxies
 from apiserver.authn.requestheaders import HeaderNames
 from controlplane import environment
-from controlplane.errors import OperatorError
-
-_CA = "REQUESTHEADER_CLIENT_CA_FILE"
 
 
 def front_proxies() -> FrontProxies | None:
@@ -25,18 +20,8 @@ def front_proxies() -> FrontProxies | None:
 
 
 def proxy_cas() -> str:
-    """Certificates in PEM, "" for none. Raises OperatorError."""
-    path = environment.text(_CA)
-    try:
-        pem = Path(path).read_text() if path else ""
-        if path:
-            x509.load_pem_x509_certificates(pem.encode())
-    except (OSError, ValueError) as e:
-        raise OperatorError(
-            f"POLYPLANE_{_CA}={path!r} has no certificates: {e}",
-            "name a file of certificates in PEM, or unset it.",
-        ) from None
-    return pem
+    """Who signs the certificates of proxies, in PEM; "" where nobody does. Raises OperatorError."""
+    return environment.certificates("REQUESTHEADER_CLIENT_CA_FILE")
 
 
 def proxy_headers() -> HeaderNames:

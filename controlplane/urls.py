@@ -5,12 +5,14 @@ from django.contrib import admin
 from django.urls import include, path
 from django.views.generic import RedirectView
 
-from controlplane.console import oidclogin
+from controlplane.console import oidclogin, shell
 
 admin.autodiscover()  # here and not at start-up: only a process that serves needs the pages
 urlpatterns = [
     path("admin/oidc/", include(oidclogin.pages)),
+    path("admin/console/", include(shell.pages)),
     path("admin/", admin.site.urls),
+    path("favicon.ico", RedirectView.as_view(url="/static/console/favicon.svg")),
     # of the root, only what browsers ask for gets here (apiserver.endpoints.entry)
-    path("", RedirectView.as_view(url="/admin/")),
+    path("", RedirectView.as_view(url="/admin/console/")),
 ]

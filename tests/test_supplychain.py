@@ -81,12 +81,33 @@ def test_the_documents_are_what_the_lock_files_say() -> None:
 
 def test_the_sbom_and_the_licences_name_every_locked_package_once() -> None:
     locked = sorted(f"{p.name} {p.version}" for p in read_lock(DEV))
-    components = json.loads(SBOM.read_text())["components"]
+    listed = json.loads(SBOM.read_text())["components"]
+    components = [c for c in listed if c["purl"].startswith("pkg:pypi/")]
     assert sorted(f"{c['name']} {c['version']}" for c in components) == locked
-    rows = re.findall(r"^\| ([a-z0-9-]+) \| (\d\S*) \| \S", LICENCES.read_text(), re.M)
+    python, _, _ = LICENCES.read_text().partition("## In the console's scripts")
+    rows = re.findall(r"^\| ([a-z0-9-]+) \| (\d\S*) \| \S", python, re.M)
     assert sorted(f"{name} {version}" for name, version in rows) == locked
     required = sorted(f"{c['name']} {c['version']}" for c in components if c["scope"] == "required")
     assert required == sorted(f"{p.name} {p.version}" for p in read_lock(RUNTIME))
+
+
+def test_what_the_console_bundles_is_listed_as_npm_has_locked_it() -> None:
+    """Else: see tools/console/README.md."""
+    lock = json.loads((ROOT / "tools/console/package-lock.json").read_text())["packages"]
+    locked = {
+        path.removeprefix("node_modules/"): entry["version"]
+        for path, entry in lock.items()
+        if path and not entry.get("dev")
+    }
+    assert all(entry.get("integrity") for path, entry in lock.items() if path)
+    bundled = {p["name"]: p["version"] for p in supplychain.vendored()}
+    assert bundled == {name: locked[name] for name in bundled}
+    components = json.loads(SBOM.read_text())["components"]
+    assert bundled == {c["name"]: c["version"] for c in components if "npm" in c["purl"]}
+    texts = (supplychain.VENDORED.parent / "LICENCES.txt").read_text()
+    for name, version in bundled.items():
+        assert f"| {name} | {version} | " in LICENCES.read_text()
+        assert f"{name} {version} (" in texts
 
 
 def test_the_sbom_holds_nothing_that_changes_by_itself() -> None:

@@ -16,7 +16,7 @@ that the code needs, what only the data file holds is kept as it stands:
 So are members of groups below `polyplane.dev`, which are our own (CONTRIBUTING.md, Adding a kind),
 and resources that are served only where somebody asks for them ("off").
 
-Six files have no source in ../shared, and no tool makes them. Tests hold them to recorded answers
+Seven files have no source in ../shared, and no tool makes them. Tests hold them to recorded answers
 and documents instead. Their sources, of the release that `controlplane.version.KUBERNETES` names:
 
     apiserver/schema/data/go-types.json          members and tags of Go's structs in k8s.io/api,
@@ -24,6 +24,8 @@ and documents instead. Their sources, of the release that `controlplane.version.
                                                  and k8s.io/kube-aggregator
     apiserver/schema/data/extra-definitions.json the same, of types that no OpenAPI document holds
     apiserver/schema/data/openapi-enums.json     the markers `+enum` there
+    apiserver/kinds/data/bootstrap-gated.json    what kubernetes plugin/pkg/auth/authorizer/rbac/
+                                                 bootstrappolicy adds for features that are off
     apiserver/kinds/data/internal-types.json     names of members and types of kube-apiserver's
                                                  internal structs (kubernetes pkg/apis/*/types.go)
     apiserver/codec/data/openapi-v2-fields.json  OpenAPIv2.proto of gnostic-models
@@ -45,7 +47,11 @@ ROOT = Path(__file__).resolve().parent.parent
 FACTS = ROOT.parent / "shared" / "facts"
 
 _OWN_GROUP, _OWN_DEFINITIONS = ".polyplane.dev", "dev.polyplane."
-_KEPT_COLUMNS = (_OWN_GROUP, ".storagemigration.k8s.io")
+_KEPT_COLUMNS = (
+    _OWN_GROUP,
+    ".storagemigration.k8s.io",
+    "clustertrustbundles.certificates.k8s.io",
+)
 """Of resources that the recorded server did not serve."""
 
 _LEFT_OUT = frozenset({"system:controller:service-ca-cert-publisher"})

@@ -1,5 +1,5 @@
 """What Polyplane is made of: docs/sbom.cdx.json (CycloneDX 1.6) and docs/licences.md, from the lock
-files.
+files and from what tools/console has bundled for the console.
 
     python -m tools.supplychain            writes both
     python -m tools.supplychain --check    exits with 1 if they are not what it would write
@@ -22,6 +22,7 @@ from typing import Any, NamedTuple, cast
 
 ROOT = Path(__file__).resolve().parent.parent
 RUNTIME, DEV = ROOT / "requirements.lock", ROOT / "requirements-dev.lock"
+VENDORED = ROOT / "controlplane/console/static/console/vendor/packages.json"
 SBOM, LICENCES = ROOT / "docs/sbom.cdx.json", ROOT / "docs/licences.md"
 
 _SPDX = {
@@ -114,7 +115,29 @@ def sbom() -> dict[str, Any]:
         "specVersion": "1.6",
         "version": 1,
         "metadata": {"component": root},
-        "components": [_component(package, runs) for package, runs in packages()],
+        "components": [
+            *(_component(package, runs) for package, runs in packages()),
+            *map(_script, vendored()),
+        ],
+    }
+
+
+def vendored() -> list[dict[str, str]]:
+    """Packages of npm that the console's bundles are made of: name, version, licence."""
+    found: list[dict[str, str]] = json.loads(VENDORED.read_text())
+    return found
+
+
+def _script(package: dict[str, str]) -> dict[str, Any]:
+    purl = f"pkg:npm/{package['name'].replace('@', '%40')}@{package['version']}"
+    return {
+        "type": "library",
+        "bom-ref": purl,
+        "name": package["name"],
+        "version": package["version"],
+        "scope": "required",
+        "licenses": [{"expression": package["licence"]}],
+        "purl": purl,
     }
 
 
@@ -154,6 +177,12 @@ def licences() -> str:
             + "\n".join(rows)
             + "\n"
         )
+    bundled = [f"| {p['name']} | {p['version']} | {p['licence']} |" for p in vendored()]
+    parts.append(
+        "## In the console's scripts\n\nBundled by `tools/console`; their licences in full stand "
+        "beside them, in `vendor/LICENCES.txt`.\n\n"
+        "| package | version | licence |\n|---|---|---|\n" + "\n".join(bundled) + "\n"
+    )
     inside = [f"- `{name}` brings {what}." for name, what in sorted(_BUNDLED.items())]
     parts.append("## Inside packages\n\n" + "\n".join(inside) + "\n")
     return "\n".join(parts)

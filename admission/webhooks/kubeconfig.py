@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import base64
 import ssl
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
 
@@ -13,50 +13,57 @@ from admission.config import ConfigError, Section
 from admission.webhooks.errors import CallFailed
 from admission.webhooks.tls import client_context, identify
 
+PORTS = {"https": 443, "http": 80}
+"""Of URLs that name none, by their schemes."""
+Headers = tuple[tuple[str, str], ...]
 ReadFile = Callable[[str], bytes]
 """A file by its path, which may be relative to the document. Raises ConfigError."""
 
 
 @dataclass(frozen=True, slots=True)
 class Backend:
-    """host, port: who is connected to; name: whom the certificate must be for; path: with the
-    query; headers: that say who asks."""
+    """scheme: "https", or "http" where that is accepted; host, port: who is connected to; name:
+    whom the certificate must be for; path: with the query; headers: that say who asks, read from
+    the token's file at each call (raises ConfigError)."""
 
+    scheme: str
     host: str
     port: int
     name: str
     path: str
     context: ssl.SSLContext
-    headers: tuple[tuple[str, str], ...]
+    headers: Callable[[], Headers]
 
     @property
     def authority(self) -> str:
         host = f"[{self.host}]" if ":" in self.host else self.host
-        return host if self.port == 443 else f"{host}:{self.port}"
+        return host if self.port == PORTS[self.scheme] else f"{host}:{self.port}"
 
     @property
     def url(self) -> str:
-        return f"https://{self.authority}{self.path}"
+        return f"{self.scheme}://{self.authority}{self.path}"
 
 
-def read(document: Section, file: ReadFile) -> Backend:
-    """Raises ConfigError."""
+def read(document: Section, file: ReadFile, schemes: Collection[str] = ("https",)) -> Backend:
+    """schemes: those of `PORTS` that the server's URL may have. Raises ConfigError."""
     context = _named(document, "contexts", "context", document.text("current-context"))
     cluster = _named(document, "clusters", "cluster", context.text("cluster"))
     user = _named(document, "users", "user", context.text("user"))
     server = cluster.text("server")
     try:
         parts = urlsplit(server)
-        host, port = parts.hostname or "", parts.port or 443
+        host, port = parts.hostname or "", parts.port or PORTS.get(parts.scheme, 0)
     except ValueError as error:
         raise cluster.wrong("server", str(error)) from None
-    if parts.scheme != "https" or not host:
-        raise cluster.wrong("server", "must be an https URL")
+    if parts.scheme not in schemes or not host:
+        raise cluster.wrong("server", f"must be an {' or '.join(schemes)} URL")
     if cluster.has("proxy-url"):
         raise cluster.wrong("proxy-url", "is not supported")
     name = cluster.text("tls-server-name") or host
     path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
-    return Backend(host, port, name, path, _context(cluster, user, file), _headers(user, file))
+    tls, headers = _context(cluster, user, file), _headers(user, file)
+    headers()  # what is wrong with them is said now
+    return Backend(parts.scheme, host, port, name, path, tls, headers)
 
 
 def _named(document: Section, listed: str, member: str, name: str) -> Section:
@@ -105,17 +112,17 @@ def _pem(section: Section, name: str, file: ReadFile) -> bytes:
     return file(path) if path else b""
 
 
-def _headers(user: Section, file: ReadFile) -> tuple[tuple[str, str], ...]:
-    token = user.text("token")
-    if path := user.text("tokenFile"):
-        token = file(path).decode("utf-8", "replace").strip()
+def _headers(user: Section, file: ReadFile) -> Callable[[], Headers]:
+    token, path = user.text("token"), user.text("tokenFile")
     name, password = user.text("username"), user.text("password")
     if name or password:
-        token, scheme = base64.b64encode(f"{name}:{password}".encode()).decode(), "Basic"
-    else:
-        scheme = "Bearer"
-    if not token:
-        return ()
-    if not token.isascii() or not token.isprintable():
-        raise user.wrong("token", "is none that a header could have")
-    return (("Authorization", f"{scheme} {token}"),)
+        basic = base64.b64encode(f"{name}:{password}".encode()).decode()
+        return lambda: (("Authorization", f"Basic {basic}"),)
+
+    def bearer() -> Headers:
+        current = file(path).decode("utf-8", "replace").strip() if path else token
+        if not current.isascii() or not current.isprintable():
+            raise user.wrong("token", "is none that a header could have")
+        return (("Authorization", f"Bearer {current}"),) if current else ()
+
+    return bearer

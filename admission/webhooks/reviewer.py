@@ -47,6 +47,7 @@ class Reviewer:
         self, backend: Backend, pause: float, timeout: float = TIMEOUT, at_once: int = AT_ONCE
     ) -> None:
         self._backend, self._pause, self._timeout = backend, pause, timeout
+        self._headers = backend.headers()
         self._at_once, self._idle = at_once, Idle(MOST_IDLE, MOST_IDLE)
         self._dialer = Dialer(AddressPolicy(denied=()), "servers")
         self._turns: WeakValueDictionary[int, asyncio.Semaphore] = WeakValueDictionary()
@@ -92,7 +93,7 @@ class Reviewer:
 
     async def _once(self, tenant: int, body: bytes) -> bytes:
         backend = self._backend
-        headers = [("Host", backend.authority), ("User-Agent", _AGENT), *backend.headers]
+        headers = [("Host", backend.authority), ("User-Agent", _AGENT), *self._headers]
         headers += [("Content-Length", str(len(body))), ("Content-Type", "application/json")]
         headers.append(("Accept", "application/json, */*"))
         try:

@@ -8,13 +8,11 @@ then it is dropped and counted. Redirects are not followed.
 
 from __future__ import annotations
 
-import base64
 import http.client
 import ssl
 import threading
-from collections.abc import Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from urllib.parse import urlsplit
 
 from apiserver.audit.feed import Feed
@@ -36,17 +34,13 @@ class Refused(OSError):
 
 @dataclass(frozen=True)
 class Target:
-    """Where to POST, and as whom. token_file: read at each call; context: None for plain HTTP."""
+    """Where to POST, and as whom. headers: those that say who asks, made for each call (raises
+    OSError); context: None for plain HTTP; server_name: whom the certificate must be for."""
 
     url: str
-    headers: dict[str, str] = field(default_factory=dict)
-    token_file: str = ""
+    headers: Callable[[], Mapping[str, str]] = dict
     context: ssl.SSLContext | None = None
     server_name: str = ""
-
-
-def basic(user: str, password: str) -> str:
-    return "Basic " + base64.b64encode(f"{user}:{password}".encode()).decode()
 
 
 class Webhook(Feed):
@@ -81,9 +75,7 @@ class Webhook(Feed):
     def _post(self, body: bytes) -> None:
         target, parts = self._target, urlsplit(self._target.url)
         connection = _connection(target)
-        headers = {"Content-Type": "application/json", **target.headers}
-        if target.token_file:
-            headers["Authorization"] = f"Bearer {Path(target.token_file).read_text().strip()}"
+        headers = {"Content-Type": "application/json", **target.headers()}
         path = (parts.path or "/") + (f"?{parts.query}" if parts.query else "")
         try:
             connection.request("POST", path, body, headers)
@@ -99,15 +91,11 @@ def _connection(target: Target) -> http.client.HTTPConnection:
     host = parts.hostname or ""
     if target.context is None:
         return http.client.HTTPConnection(host, parts.port, timeout=TIMEOUT)
-    if not target.server_name:
-        return http.client.HTTPSConnection(
-            host, parts.port, timeout=TIMEOUT, context=target.context
-        )
     return _Named(host, parts.port, target.context, target.server_name)
 
 
 class _Named(http.client.HTTPSConnection):
-    """TLS by another name than that of the URL (tls-server-name)."""
+    """TLS by a name that need not be that of the URL (tls-server-name)."""
 
     def __init__(self, host: str, port: int | None, context: ssl.SSLContext, name: str) -> None:
         super().__init__(host, port, timeout=TIMEOUT, context=context)

@@ -210,12 +210,12 @@ def endpoint(document: Mapping[str, Any], member: str, called: str) -> str:
 
 def _object(data: bytes) -> dict[str, Any]:
     try:
-        found = orjson.loads(data)
+        document = orjson.loads(data)
     except orjson.JSONDecodeError as e:
         raise ValueError(f"the provider's document is no JSON: {e}") from None
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise ValueError("the provider's document is no JSON object")
-    return found
+    return document
 
 
 def _key_set(data: bytes) -> Sequence[PublishedKey]:
@@ -223,10 +223,10 @@ def _key_set(data: bytes) -> Sequence[PublishedKey]:
     listed = _object(data).get("keys")
     if not isinstance(listed, list):
         raise ValueError("the key set has no keys")
-    found = [key for jwk in listed[:MOST_KEYS] if (key := _published(jwk)) is not None]
-    if not found:
+    keys = [key for jwk in listed[:MOST_KEYS] if (key := _published(jwk)) is not None]
+    if not keys:
         raise ValueError("the key set has no key that could verify a token")
-    return found
+    return keys
 
 
 def _published(jwk: Any) -> PublishedKey | None:

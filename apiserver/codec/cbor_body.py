@@ -2,15 +2,17 @@
 
 Its decoder reads a body twice. The first pass wants apiVersion and kind alone: what stops it leaves
 the kind unknown. The second one reads the object, and tells of a wrong type by the outermost member
-that it stands in, and of an unknown member by its position, the first only. Source:
-k8s.io/apimachinery ``runtime/serializer/cbor``, fxamacker/cbor v2 ``decode.go``.
+that it stands in, and of a repeated or an unknown member by its place in its map. It tells of one
+only: of a map's own first one, whatever stands further down, else of what the first of its members
+has to tell. Source: k8s.io/apimachinery ``runtime/serializer/cbor``, fxamacker/cbor v2
+``decode.go``.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import cbor2
 
@@ -23,7 +25,7 @@ _TYPE_ERROR = re.compile(
     r"(.+)"
 )
 _UNKNOWN = re.compile(r'unknown field "(.+)"')
-_STEP = re.compile(r"\[(\d+)\]|([^.\[\]]+)")
+_INDEX, _END = re.compile(r"\[(\d+)\]"), re.compile(r"[.\[]")
 _INTEGERS = ("int32", "int64")
 _CBOR_TYPES: dict[type, str] = {str: "UTF-8 text string", list: "array", dict: "map"}
 _JSON_WORDS: dict[type, str] = {str: "string", list: "array", dict: "object", bool: "bool"}
@@ -41,12 +43,12 @@ def read(data: bytes) -> Any:
     except cbor.Malformed as e:
         raise BodyError(f"{_NO_KIND}{e}") from None
     except cbor.CBORError as e:
-        repeated = min(_repeats(data, 0)[0], default=None)
+        repeated = _repeated(data, 0)[0]
         if repeated is None:
             raise Refused(str(e)) from None
-        depth, index, key = repeated
-        text = f'cbor: found duplicate map key "{key}" at map element index {index}'
-        raise (Refused(text) if depth else BodyError(_NO_KIND + text)) from None
+        text = f'cbor: found duplicate map key "{repeated.key}" at map element index '
+        text += str(repeated.pair)
+        raise (Refused(text) if repeated.depth else BodyError(_NO_KIND + text)) from None
     if value is None:
         value = {}
     if not isinstance(value, dict):
@@ -70,24 +72,48 @@ def type_text(text: str, value: Any, go_type: str) -> str:
 
 
 def unknown_texts(errors: Sequence[str], value: Any) -> list[str]:
-    """Strict errors likewise: where the first unknown member stands in its map."""
-    for error in errors:
-        match = _UNKNOWN.fullmatch(error)
-        steps = _STEP.findall(match[1]) if match else []
-        holder = value
-        for index, name in steps[:-1]:
-            holder = (
-                holder[int(index)]
-                if index
-                else holder.get(name)
-                if isinstance(holder, dict)
-                else None
-            )
-        if steps and isinstance(holder, dict) and steps[-1][1] in holder:
-            return [
-                f"cbor: found unknown field at map element index {list(holder).index(steps[-1][1])}"
-            ]
-    return list(errors)
+    """Strict errors likewise: one tells where an unknown member stands in its map."""
+    steps = [_steps(match[1], value) for error in errors if (match := _UNKNOWN.fullmatch(error))]
+    index = _first_unknown(value, [path for path in steps if path])
+    if index is None:
+        return list(errors)
+    return [f"cbor: found unknown field at map element index {index}"]
+
+
+def _steps(path: str, value: Any) -> tuple[str | int, ...]:
+    """``spec.containers[1].x`` as keys and indexes; () where there is no such place. Keys may have
+    dots and brackets themselves."""
+    if isinstance(value, list):
+        match = _INDEX.match(path)
+        if match is None or int(match[1]) >= len(value):
+            return ()
+        index, rest = int(match[1]), path[match.end() :].removeprefix(".")
+        return (index, *below) if (below := _steps(rest, value[index])) else ()
+    if not isinstance(value, dict):
+        return ()
+    if path in value:
+        return (path,)
+    for end in _END.finditer(path):
+        key = path[: end.start()]
+        if key in value and (below := _steps(path[len(key) :].removeprefix("."), value[key])):
+            return (key, *below)
+    return ()
+
+
+def _first_unknown(value: Any, unknown: Sequence[tuple[str | int, ...]]) -> int | None:
+    """``unknown``: where they are, from here."""
+    own = {path[0] for path in unknown if len(path) == 1}
+    below: dict[str | int, list[tuple[str | int, ...]]] = {}
+    for path in unknown:
+        if len(path) > 1:
+            below.setdefault(path[0], []).append(path[1:])
+    if own:
+        return next(i for i, key in enumerate(value) if key in own)
+    members = enumerate(value) if isinstance(value, list) else value.items()
+    for key, member in members:
+        if key in below:
+            return _first_unknown(member, below[key])
+    return None
 
 
 def _mismatch(value: Any, go_type: str, field: str) -> str:
@@ -127,33 +153,39 @@ def _at(value: Any, names: Sequence[str]) -> Iterator[Any]:
         yield value
 
 
-def _repeats(data: bytes, at: int, depth: int = 0) -> tuple[list[tuple[bool, int, str]], int]:
-    """([(whether it is below the outermost map, index, key) of each map's first repeated key], end)
-    of the item at ``at``.
+class _Repeated(NamedTuple):
+    """depth: of its map, 0 for the outermost one; pair: number of the one that has the key
+    again."""
 
-    The data is known to be well-formed."""
+    depth: int
+    pair: int
+    key: str
+
+
+def _repeated(data: bytes, at: int, depth: int = 0) -> tuple[_Repeated | None, int]:
+    """(what is told of the item at ``at``, where it ends). The data is known to be well-formed."""
     major, info, count, at = _head(data, at)
-    repeats: list[tuple[bool, int, str]] = []
     if major in (2, 3) and info != 31:
-        return repeats, at + count
+        return None, at + count
     if major in (0, 1, 7):
-        return repeats, at
+        return None, at
     items = {4: count, 5: 2 * count, 6: 1}.get(major, 0)
+    own: _Repeated | None = None
+    below: _Repeated | None = None
     seen: set[str] = set()
-    i, told = 0, False
+    i = 0
     while (data[at] != 0xFF) if info == 31 else i < items:
         start = at
-        inner, at = _repeats(data, at, depth + (major != 6))
-        repeats += inner
-        if major == 5 and i % 2 == 0 and not told:
+        inner, at = _repeated(data, at, depth + (major != 6))
+        below = below or inner
+        if major == 5 and i % 2 == 0 and own is None:
             key = cbor2.loads(data[start:at])
             name = key.decode(errors="replace") if isinstance(key, bytes) else str(key)
             if name in seen:
-                repeats.append((depth > 0, i // 2, name))
-                told = True
+                own = _Repeated(depth, i // 2, name)
             seen.add(name)
         i += 1
-    return repeats, at + (info == 31)
+    return own or below, at + (info == 31)
 
 
 def _head(data: bytes, at: int) -> tuple[int, int, int, int]:

@@ -88,7 +88,8 @@ def allow_plain(media_type: str, target: GroupVersionKind | None) -> bool:
     return target is None
 
 
-def allow_resource(standard: Sequence[str] = ALL, *, table: bool = True) -> Allow:
+@lru_cache(maxsize=32)  # the same one each time, because answers are remembered by it
+def allow_resource(standard: tuple[str, ...] = ALL, *, table: bool = True) -> Allow:
     """For resources. ``standard``: encodings of the object itself (`CUSTOM` for custom resources,
     which protobuf cannot carry)."""
 
@@ -247,6 +248,12 @@ def _offered(supported: Sequence[str]) -> Sequence[str]:
 
 
 def _first_match(accept: str, allow: Allow, supported: Sequence[str]) -> Accepted | None:
+    if len(accept) > _REMEMBERED:
+        return _match(accept, allow, supported)
+    return _matched(accept, allow, tuple(supported))
+
+
+def _match(accept: str, allow: Allow, supported: Sequence[str]) -> Accepted | None:
     if not accept or (accept == supported[0] and allow(accept, None)):
         return Accepted(supported[0])
     for clause in parse_accept(accept):
@@ -259,6 +266,9 @@ def _first_match(accept: str, allow: Allow, supported: Sequence[str]) -> Accepte
                 if options is not None:
                     return options
     return None
+
+
+_matched = lru_cache(maxsize=256)(_match)
 
 
 def _options(clause: Clause, media_type: str, allow: Allow) -> Accepted | None:

@@ -159,7 +159,7 @@ class Controllers:
         registry.recount = partial(self._upkeep.enqueue, names.QUOTA)
         for resource, own_name, controller in IN_EVERY_NAMESPACE:
             registry.supplies[resource, own_name] = partial(self._supply, controller)
-        registry.followers[SERVICES] = self._service_created
+        registry.followers[SERVICES] = self._service_addressed
         registry.protect_ranges = self._protect_ranges
 
     def _keepers(self, registry: Registry, trust: Trust) -> list[Keeper]:
@@ -230,8 +230,9 @@ class Controllers:
         except Exception:
             log.exception("a new object is not complete yet")
 
-    async def _service_created(self, tenant: Tenant, key: ObjectKey, service: Object) -> None:
-        """So whoever creates a Service finds its IPAddress; else that comes a moment later."""
+    async def _service_addressed(self, tenant: Tenant, key: ObjectKey, service: Object) -> None:
+        """So whoever gives a Service an address finds its IPAddress; else that comes a moment
+        later."""
 
         async def born() -> None:
             if names.ADDRESSES not in await self._turned_off(tenant.id):

@@ -2,8 +2,9 @@
 ipallocator``, cidrallocator.go and controller/repairip.go).
 
 Which Service has an address is decided by the claims of the write that stores it
-(`apiserver.registry.services`). An IPAddress tells of it: it comes with the Service, before whoever
-creates that is answered, and goes a moment after it.
+(`apiserver.registry.services`). An IPAddress tells of it: it comes with the Service, or with the
+update that gives it an address, before whoever asked for that is answered, and goes a moment after
+it.
 """
 
 from __future__ import annotations

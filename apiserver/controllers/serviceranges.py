@@ -1,17 +1,17 @@
 """ServiceCIDRs that tenants make: ready, and not gone as long as a Service has an address that only
 they contain (kubernetes ``pkg/controller/servicecidrs``).
 
-Storage keeps new Services from taking an address of a range that is being deleted
-(`apiserver.registry.services`). It does not look when a Service that is there gets its first
-address, so the finalizer stays for upstream's grace period. Which Services have an address is told
-by their claims, not by IPAddresses, which anybody may delete. One worker at a time judges the
-ranges of a tenant that are to go, one after the other, and reads what there is before each: of two
-that contain each other the second sees that the first has gone, and stays.
+Storage keeps Services from taking an address of a range that is being deleted
+(`apiserver.registry.services`). Which Services have an address is told by their claims, not by
+IPAddresses, which anybody may delete. One worker at a time judges the ranges of a tenant that are
+to go, one after the other: of two that contain each other the second is judged when the first has
+gone, and stays. They are judged by what was there when the round began. That holds until it ends: a
+range that counts for another has the finalizer, so it can go through the same worker only, and who
+takes an address meanwhile takes it of a range that is not judged in this round.
 """
 
 from __future__ import annotations
 
-import ipaddress
 import logging
 from collections.abc import Sequence
 from datetime import timedelta
@@ -20,6 +20,7 @@ import orjson
 
 from apiserver.controllers import names
 from apiserver.controllers.actions import Actions
+from apiserver.controllers.rangecover import Cover
 from apiserver.controllers.upkeep import Unchanged
 from apiserver.errors import ApiError
 from apiserver.kinds.common.addresses import Network, parse_cidr
@@ -45,7 +46,8 @@ FREED = 1.0
 """Seconds from the end of a Service, or of its address, to the look at the ranges that it may have
 kept."""
 GRACE = timedelta(seconds=10)
-"""So long after its deletion was asked for a range keeps the finalizer, needed or not."""
+"""So long after its deletion was asked for a range keeps the finalizer, needed or not: upstream's
+servers may not all have heard of it before."""
 AGAIN = 5.0
 _READY = ("True", "", "Kubernetes Service CIDR is ready")
 _KEPT = (
@@ -105,18 +107,18 @@ class ServiceRanges:
 
     async def _own(self, tenant: Tenant) -> Sequence[Object]:
         """All but the default one, fresh."""
-        found = [orjson.loads(r.data) async for r in self._actions.each(tenant.id, RANGES)]
-        return [obj for obj in found if obj["metadata"]["name"] != DEFAULT]
+        ranges = [orjson.loads(r.data) async for r in self._actions.each(tenant.id, RANGES)]
+        return [obj for obj in ranges if obj["metadata"]["name"] != DEFAULT]
 
     async def _make_ready(self, tenant: Tenant, obj: Object) -> None:
         name = obj["metadata"]["name"]
         key = ObjectKey(*RANGES, "", name)
-        if FINALIZER not in (obj["metadata"].get("finalizers") or ()):
+        if not _is_protected(obj):
 
-            def protect(found: Object) -> bool:
-                finalizers = found["metadata"].get("finalizers") or []
-                if FINALIZER not in finalizers and not _going(found):
-                    found["metadata"]["finalizers"] = [*finalizers, FINALIZER]
+            def protect(stored: Object) -> bool:
+                finalizers = stored["metadata"].get("finalizers") or []
+                if FINALIZER not in finalizers and not _going(stored):
+                    stored["metadata"]["finalizers"] = [*finalizers, FINALIZER]
                 return True
 
             await self._actions.change(tenant, key, protect, manager="kube-controller-manager")
@@ -140,56 +142,61 @@ class ServiceRanges:
             while True:
                 ranges = await self._own(tenant)
                 left = [o for o in ranges if _going(o) and o["metadata"]["uid"] not in judged]
-                if not left or not await self._candidate.elected(duty):
-                    return min(waits, default=AGAIN if left else None)
-                judged.add(left[0]["metadata"]["uid"])
-                wait = await self._judge(tenant, left[0], ranges)
-                waits += [wait] if wait is not None else []
+                if not left:
+                    return min(waits, default=None)
+                cover = await self._cover(tenant, ranges)
+                for obj in left:
+                    if not await self._candidate.elected(duty):
+                        return min(waits, default=AGAIN)
+                    judged.add(obj["metadata"]["uid"])
+                    wait = await self._judge(tenant, obj, cover)
+                    waits += [wait] if wait is not None else []
         finally:
             await self._candidate.resign(duty)
 
-    async def _judge(self, tenant: Tenant, obj: Object, ranges: Sequence[Object]) -> float | None:
+    async def _cover(self, tenant: Tenant, ranges: Sequence[Object]) -> Cover:
+        """By all ranges that cannot go before they are judged."""
+        cover = Cover(await self._addresses.held(tenant.id))
+        for obj in ranges:
+            if _is_protected(obj):
+                cover.add(_networks(obj))
+        default = await self._actions.get(tenant, ObjectKey(*RANGES, "", DEFAULT))
+        cover.add(_networks(default) if default is not None else [CLUSTER_RANGE])
+        return cover
+
+    async def _judge(self, tenant: Tenant, obj: Object, cover: Cover) -> float | None:
+        """``cover``: of all ranges that are left; it is told when this one goes."""
         metadata = obj["metadata"]
-        if FINALIZER not in (metadata.get("finalizers") or ()):
+        if not _is_protected(obj):
             return None
-        if await self._is_needed(tenant, obj, ranges):
+        cover.remove(_networks(obj))
+        if cover.lacks(_networks(obj)):
+            cover.add(_networks(obj))
             await self._say(tenant, obj, _KEPT)
             return None
         left = parse_time(metadata["deletionTimestamp"]) + GRACE - now()
         if left > timedelta(0):
+            cover.add(_networks(obj))
             return left.total_seconds()
 
-        def let_go(found: Object) -> bool:
-            if found["metadata"]["uid"] == metadata["uid"]:
-                kept = [f for f in found["metadata"].get("finalizers") or () if f != FINALIZER]
-                found["metadata"]["finalizers"] = kept
+        def let_go(stored: Object) -> bool:
+            if stored["metadata"]["uid"] == metadata["uid"]:
+                kept = [f for f in stored["metadata"].get("finalizers") or () if f != FINALIZER]
+                stored["metadata"]["finalizers"] = kept
             return True
 
         key = ObjectKey(*RANGES, "", metadata["name"])
         await self._actions.change(tenant, key, let_go, manager="kube-controller-manager")
         return None
 
-    async def _is_needed(self, tenant: Tenant, obj: Object, ranges: Sequence[Object]) -> bool:
-        """Whether a Service has an address that no other range contains."""
-        others = [n for o in ranges if o is not obj for n in _networks(o)]
-        default = await self._actions.get(tenant, ObjectKey(*RANGES, "", DEFAULT))
-        others += _networks(default) if default is not None else [CLUSTER_RANGE]
-        own = _networks(obj)
-        if all(any(_contains(other, network) for other in others) for network in own):
-            return False
-        texts = [str(n) for n in own], [str(n) for n in others]
-        return await self._addresses.only_in(tenant.id, *texts)
+
+def _is_protected(obj: Object) -> bool:
+    return FINALIZER in (obj["metadata"].get("finalizers") or ())
 
 
 def _networks(obj: Object) -> list[Network]:
     texts = (obj.get("spec") or {}).get("cidrs") or ()
     return [network for text in texts if (network := parse_cidr(text)) is not None]
-
-
-def _contains(outer: Network, inner: Network) -> bool:
-    if isinstance(outer, ipaddress.IPv4Network):
-        return isinstance(inner, ipaddress.IPv4Network) and inner.subnet_of(outer)
-    return isinstance(inner, ipaddress.IPv6Network) and inner.subnet_of(outer)
 
 
 def _age(obj: Object) -> float:

@@ -25,8 +25,9 @@ from apiserver.endpoints.filters.authentication import (
     authenticate,
     bearer_token,
     impersonate,
+    recall,
 )
-from apiserver.endpoints.filters.authorization import ALWAYS_ALLOWED, authorize
+from apiserver.endpoints.filters.authorization import ALWAYS_ALLOWED, attributes_of, authorize
 from apiserver.endpoints.filters.naming import tenant_name
 from apiserver.endpoints.filters.tenancy import enter_tenant, look_up_tenant, unproven
 from apiserver.endpoints.request import PORT_OF, ApiRequest, HeadersTooLarge, Message, Receive, Send
@@ -39,8 +40,9 @@ from apiserver.endpoints.views.base import View
 from apiserver.endpoints.views.dispatch import find_scope, look_up, served_elsewhere
 from apiserver.errors import ApiError, BadRequest, UnknownResource
 from apiserver.registry.offload import ClientGone
-from apiserver.registry.scope import NO_TENANT
+from apiserver.registry.scope import NO_TENANT, Tenant
 from apiserver.storage.errors import Unavailable
+from apiserver.user import User
 from apiserver.whose import works_for
 
 log = logging.getLogger("polyplane.api")
@@ -77,7 +79,14 @@ class Entry(ProtocolTypeRouter):  # type: ignore[misc]  # Channels has no types
         if _is_for_console(scope):
             await self._console(scope, receive, send)
         else:
-            await self._http(await self._ready(), scope, receive, send)
+            await self._http(self.server or await self._ready(), scope, receive, send)
+
+    async def identified(
+        self, who: User | ApiError, scope: Message, receive: Receive, send: Send
+    ) -> None:
+        """A request of which somebody else knows who sends it, or why nobody may: from there on it
+        goes the way of all. ``scope``: without the headers and extensions that say it elsewhere."""
+        await self._http(await self._ready(), scope, receive, send, who)
 
     async def _ready(self) -> Server:
         """Servers without lifespan events (Daphne) start at the first request."""
@@ -104,12 +113,21 @@ class Entry(ProtocolTypeRouter):  # type: ignore[misc]  # Channels has no types
                 await send({"type": "lifespan.shutdown.complete"})
                 return
 
-    async def _http(self, server: Server, scope: Message, receive: Receive, send: Send) -> None:
+    async def _http(
+        self,
+        server: Server,
+        scope: Message,
+        receive: Receive,
+        send: Send,
+        who: User | ApiError | None = None,
+    ) -> None:
         try:
             request = ApiRequest(scope, receive)
         except HeadersTooLarge:
             await send_text(send, 431, b"431 Request Header Fields Too Large")
             return
+        if who is not None:
+            request.identified = who
         metrics.begin(request)
         began, response = monotonic(), None
         try:
@@ -146,25 +164,34 @@ class Entry(ProtocolTypeRouter):  # type: ignore[misc]  # Channels has no types
 
     async def _admit(self, server: Server, request: ApiRequest) -> None:
         secret = bearer_token(request)
-        name = await tenant_name(server, request, secret)
-        tenant_info = await look_up_tenant(server, name)
-        request.meant = unproven(tenant_info, name)
-        user = await authenticate(server, request, request.meant, secret)
+        known = recall(server, request, secret)
+        if known is None:
+            name = await tenant_name(server, request, secret)
+            tenant_info = await look_up_tenant(server, name)
+            request.meant = unproven(tenant_info, name)
+            user = await authenticate(server, request, request.meant, secret)
+        else:
+            tenant_info, user = known
+            name = tenant_info.name
+            request.meant = Tenant(tenant_info.id, name)
         request.sender = user
         if tenant_info is not None and request.path not in ALWAYS_ALLOWED:
             await works_for(-tenant_info.id if user is NOBODY else tenant_info.id)
         request.tenant = await enter_tenant(server, name, tenant_info, user)
-        auditing.begin(server, request, user)
+        asked = attributes_of(request, user)
+        auditing.begin(server, request, asked)
         if tenant_info is not None and request.tenant.id:
             metrics.enter(request)
             if request.info.path not in ALWAYS_ALLOWED:
                 limits.take(server, request, tenant_info)
             await server.registry.watches.heard(request.tenant.id)
         request.user = await impersonate(server, request, user)
-        auditing.acts_as(request, request.user)
+        if request.user is not user:
+            auditing.acts_as(request, request.user)
+            asked = asked._replace(user=request.user)
         if server.flows is not None and tenant_info is not None and request.tenant.id:
             await fairness.enter(server.flows, server.defaults, request, tenant_info)
-        await authorize(server, request)
+        await authorize(server, request, asked)
 
     async def _admit_probe(self, server: Server, request: ApiRequest) -> None:
         """A probe asks whether the database is there, among other things: it cannot fail, or wait,

@@ -4,13 +4,14 @@ counted.
 Everything is counted twice: for the whole installation, which only its operators may see, and for
 the tenant, whose users see nothing else. What a tenant has counted is forgotten with its caches. A
 request costs one look-up: everything that its labels decide is prepared at the first request of the
-same kind. A path that leads to no resource counts without group, version and resource, and what
-would be one series too many as well, so that nobody can fill the memory with series. Source:
-k8s.io/apiserver ``endpoints/metrics``.
+same kind, and what it adds waits there until somebody reads (`fold`). A path that leads to no
+resource counts without group, version and resource, and what would be one series too many as well,
+so that nobody can fill the memory with series. Source: k8s.io/apiserver ``endpoints/metrics``.
 """
 
 from __future__ import annotations
 
+import operator
 import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
@@ -180,7 +181,7 @@ def _authorization(registry: Metrics) -> None:
         ),
     ):
         registry.add(Counter(prefix + name, text, labels)).values = values
-    for histogram, cells in (
+    for histogram, spread in (
         (
             Histogram(
                 f"{prefix}webhook_duration_seconds",
@@ -200,7 +201,7 @@ def _authorization(registry: Metrics) -> None:
             authorizers.CONDITION_DURATIONS,
         ),
     ):
-        registry.add(histogram).values = cells
+        registry.add(histogram).values = spread
 
 
 ALL = Families(_MOST_SERIES)
@@ -247,11 +248,13 @@ def forget(number: int) -> None:
     """Nobody uses the tenant at present; its counts begin anew with its next request, unless
     somebody has asked for them: what was shown does not go back."""
     if number not in _shown:
+        fold()
         _tenants.pop(number, None)
 
 
 def snapshot(number: int) -> Snapshot:
     """What this process has counted for the installation (0) or a tenant."""
+    fold()
     if number == EVERYTHING:
         return ALL.registry.snapshot()
     _shown.pop(number, None)
@@ -277,7 +280,43 @@ class _Counts(NamedTuple):
     sizes: list[float] | None
 
 
-_Series = tuple[_Counts, _Counts]
+class _Series:
+    """Requests of one kind by one tenant. both: where they are counted, for the installation and
+    for the tenant, once `fold` comes by: until then hits, durations and sizes have them."""
+
+    __slots__ = ("both", "durations", "hits", "sizes")
+
+    def __init__(self, both: tuple[_Counts, _Counts]) -> None:
+        self.both = both
+        self._begin()
+
+    def _begin(self) -> None:
+        self.hits = 0
+        self.durations = [0.0] * len(self.both[0].durations)
+        self.sizes = [0.0] * len(self.both[0].sizes or ())
+
+    def fold(self) -> None:
+        for place in self.both:
+            place.requests[place.labels] += self.hits
+            _add(place.durations, self.durations)
+            if place.sizes is not None:
+                _add(place.sizes, self.sizes)
+        self._begin()
+
+
+def _add(cells: list[float], others: list[float]) -> None:
+    cells[:] = map(operator.add, cells, others)
+
+
+_unfolded: list[_Series] = []
+"""Each once: those that have counted something since the last `fold`."""
+
+
+def fold() -> None:
+    """To be called before anybody reads what requests have counted."""
+    for series in _unfolded:
+        series.fold()
+    _unfolded.clear()
 
 
 def begin(request: ApiRequest) -> None:
@@ -304,41 +343,42 @@ def observe(request: ApiRequest, response: HttpResponseBase | None, seconds: flo
             request.counted_in.values[request.counted_as] -= 1
     info = request.info
     code = 200 if response is None else response.status_code
-    what = (
-        (info.verb, info.group, info.version, info.resource, info.subresource)
-        if request.served is not None
-        else (info.verb,)
-    )
-    applies = info.verb == "patch" and request.raw_headers.get(b"content-type", b"").startswith(
-        b"application/apply-patch"
-    )
     key = (
-        what,
-        info.namespace == "",
-        info.name == "",
+        info.verb,
+        *(
+            (info.group, info.version, info.resource, info.subresource)
+            if request.served is not None
+            else ()
+        ),
+        bool(info.namespace),
+        bool(info.name),
         code,
         "dryRun" in request.query and _dry_run(request),
-        applies,
+        info.verb == "patch" and _applies(request),
     )
     families = of_tenant(request.tenant.id)
     series = families.series.get(key) or _prepare(families, request, key, code)
-    at, size_at, size = bisect_left(_SECONDS, seconds), 0, -1
-    if series[0].sizes is not None and response is not None:
+    if not series.hits:
+        _unfolded.append(series)
+    series.hits += 1
+    durations = series.durations
+    durations[bisect_left(_SECONDS, seconds)] += 1
+    durations[-1] += seconds
+    if series.sizes and response is not None:
         size = response.size if isinstance(response, PartsResponse) else len(response.content)  # type: ignore[attr-defined]
-        size_at = bisect_left(_BYTES, size)
-    for requests, labels, durations, sizes in series:
-        requests[labels] += 1
-        durations[at] += 1
-        durations[-1] += seconds
-        if sizes is not None and size >= 0:
-            sizes[size_at] += 1
-            sizes[-1] += size
+        series.sizes[bisect_left(_BYTES, size)] += 1
+        series.sizes[-1] += size
+
+
+def _applies(request: ApiRequest) -> bool:
+    return request.raw_headers.get(b"content-type", b"").startswith(b"application/apply-patch")
 
 
 def _prepare(tenant: Families, request: ApiRequest, key: tuple[object, ...], code: int) -> _Series:
     what = _labels(request)
-    series = _counts(ALL, request, what, code), _counts(tenant, request, what, code)
+    series = _Series((_counts(ALL, request, what, code), _counts(tenant, request, what, code)))
     if len(tenant.series) >= tenant.most:
+        fold()
         tenant.series.clear()  # the counts stay; only the short way to them is found again
     tenant.series[key] = series
     if request.served is not None and request.served.deprecated:
@@ -374,7 +414,7 @@ def _labels(request: ApiRequest) -> Labels:
     """verb, group, version, resource, subresource, scope."""
     info = request.info
     verb = _VERBS.get(info.verb, info.verb.upper())
-    if verb == "PATCH" and request.header(b"content-type").startswith("application/apply-patch"):
+    if verb == "PATCH" and _applies(request):
         verb = "APPLY"
     if not info.is_resource or request.served is None:
         return (verb if verb in _KNOWN_VERBS else "other", "", "", "", "", "")

@@ -54,8 +54,9 @@ class ApiRequest(HttpRequest):
     """What the filters and views find out about a request is kept on it:
 
     - who: secret: the bearer token that says who sends it, "" where a certificate does, or nothing;
-      sender: who sends it, None where it is refused before that is known; user: whom it acts as,
-      somebody else where the sender impersonates;
+      identified: what somebody before the API has found out about that (the console's gateway),
+      None: nobody has; sender: who sends it, None where it is refused before that is known; user:
+      whom it acts as, somebody else where the sender impersonates;
     - where: tenant: the one that it has entered; meant: the one that it names, entered or not;
       info: of its path; served: the version that the path leads to, once it is found;
     - what it takes, and gives back at its end: taken: of its tenant's limits; ticket: of the seats
@@ -83,6 +84,7 @@ class ApiRequest(HttpRequest):
     ticket: Ticket | None = None
     unwatch: Callable[[], None] | None = None
     trail: Trail | None = None
+    identified: User | ApiError | None = None
     sender: User | None = None
     meant: Tenant = NO_TENANT
     failed: ApiError | None = None

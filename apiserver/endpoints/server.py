@@ -62,6 +62,10 @@ class Directory(Protocol):
         """The name of the one tenant that the token is good in; the default tenant's for a token
         that is good in all, or in none."""
 
+    def remembered(self, secret: str, tenant: str) -> tuple[TenantInfo, User] | None:
+        """The tenant of that name ("": the token's `home`) and whom the token stands for there;
+        None where it is not good there, or where that is not known without asking."""
+
     async def named(self, tenant_id: int) -> str:
         """The name of the tenant of that number; the default tenant's where there is none."""
 

@@ -1,7 +1,7 @@
-"""Token buckets from which all workers of a machine draw, in memory that they share.
+"""Token buckets, from which all workers of a machine can draw, in memory that they share.
 
 A bucket is one number: the moment at which it will be full again. To draw is to move that by the
-time in which one token comes back, as long as no more than the bucket's size is missing then. So a
+time in which the tokens come back, as long as no more than the bucket's size is missing then. So a
 bucket that has not been used for a while says nothing, and its place is free.
 
 Places come in sets of a few, and a bucket's key says in which it may be. Where all of them are in
@@ -37,9 +37,18 @@ class Buckets:
         self._memory = mmap.mmap(-1, SIZE) if fd is None else mmap.mmap(fd, offset + SIZE)
         self._offset = 0 if fd is None else offset
 
-    def take(self, kind: int, key: str, rate: float, size: int, now: float | None = None) -> bool:
-        """Whether there was a token. kind: below KINDS; rate: tokens that come back in a second, up
-        to ``size``."""
+    def take(
+        self,
+        kind: int,
+        key: str,
+        rate: float,
+        size: int,
+        now: float | None = None,
+        *,
+        cost: int = 1,
+    ) -> bool:
+        """Whether there were ``cost`` tokens, or as many as a full bucket has; if not, none is
+        taken. kind: below KINDS; rate: tokens that come back in a second, up to ``size``."""
         digest = int.from_bytes(
             blake2b(key.encode("utf-8", "surrogatepass"), digest_size=16).digest()
         )
@@ -48,7 +57,7 @@ class Buckets:
         self._lock(fcntl.LOCK_EX, at)
         try:
             place, full = self._find(at, owner)
-            after = max(full, now) + 1 / rate
+            after = max(full, now) + min(cost, size) / rate
             if after - now > size / rate * (1 + 1e-9):
                 return False
             self._memory[place : place + _PLACE.size] = _PLACE.pack(owner, after)

@@ -149,8 +149,7 @@ class QueueSet:
     def ask(self, ticket: Ticket) -> bool:
         """Whether it may begin now; otherwise it is woken. Raises Rejected."""
         if self.exempt:
-            ticket.arrived = self._last = self._clock()
-            self._begin(ticket, None)
+            self._begin_exempt(ticket)
             return True
         self._advance()
         ticket.arrived, ticket.arrival_r = self._last, self.r
@@ -174,10 +173,12 @@ class QueueSet:
 
     def finish(self, ticket: Ticket) -> float:
         """It has been served; in how many seconds."""
-        if self.exempt:
+        if not self.exempt:
+            self._advance()
+        elif ticket.work.lingers:
             self._last = self._clock()
         else:
-            self._advance()
+            return self._finish_exempt(ticket)
         lasted = self._last - ticket.started
         work, queue = ticket.work, ticket.queue
         self.executing -= 1
@@ -329,6 +330,30 @@ class QueueSet:
         wanted = self.seats + self.waiting_seats
         if wanted > self._most:
             self._most = wanted
+
+    def _begin_exempt(self, ticket: Ticket) -> None:
+        """`_begin`, of who never waits."""
+        ticket.arrived = ticket.started = self._last = self._clock()
+        self.queueless[ticket] = None
+        most, counts = ticket.work.most, ticket.flow.counts
+        self.executing += 1
+        self.dispatched += 1
+        seats = self.seats = self.seats + most
+        if seats > self._most:
+            self._most = seats
+        counts.dispatched += 1
+        counts.executing += 1
+        counts.seats += most
+
+    def _finish_exempt(self, ticket: Ticket) -> float:
+        del self.queueless[ticket]
+        most, counts = ticket.work.most, ticket.flow.counts
+        self.executing -= 1
+        self.seats -= most
+        counts.executing -= 1
+        counts.seats -= most
+        self._last = now = self._clock()
+        return now - ticket.started
 
     def _dispatch(self, asking: Ticket | None = None) -> None:
         """Begins whatever may. ``asking``: knows without being woken."""

@@ -1,7 +1,8 @@
 """What a new tenant holds before anybody writes to it: what kube-apiserver makes by itself at its
 first start.
 
-The data is in ``data/bootstrap.json`` (facts of Kubernetes 1.36); labels and annotations that all
+The data is in ``data/bootstrap.json`` (facts of Kubernetes 1.36) and, for features that are off by
+default, in ``data/bootstrap-gated.json``; labels and annotations that all
 objects of a kind share are added here. The rules of aggregated ClusterRoles are filled in, as a
 controller would do. Sources: kubernetes ``plugin/pkg/auth/authorizer/rbac/ bootstrappolicy``,
 ``apis/flowcontrol/bootstrap``, ``registry/scheduling/rest``, ``controlplane/controller`` (system
@@ -18,6 +19,7 @@ from importlib.resources import files
 from apiserver.kinds.apiregistration.builtin import local_services
 from apiserver.kinds.core.service_ranges import CLUSTER_RANGE
 from apiserver.kinds.rbac.aggregation import aggregate_all
+from apiserver.meta import features
 from apiserver.meta.objects import Object
 from apiserver.meta.times import format_time
 
@@ -50,13 +52,26 @@ def bootstrap_objects(now: datetime, *, secure_port: int = 6443) -> list[Object]
 
 def _from_data() -> list[Object]:
     objects: list[Object] = []
-    data: dict[str, list[Object]] = json.loads(_data())
+    data: dict[str, list[Object]] = json.loads(_data("bootstrap.json"))
+    _add_gated(data)
     for resource, (api_version, kind) in _KINDS.items():
         for obj in data[resource]:
             _mark(obj["metadata"], api_version)
             objects.append({"apiVersion": api_version, "kind": kind, **obj})
     aggregate_all([obj for obj in objects if obj["kind"] == "ClusterRole"])
     return objects
+
+
+def _add_gated(data: dict[str, list[Object]]) -> None:
+    """What comes with features that are off by default, where they are on."""
+    for gate, more in json.loads(_data("bootstrap-gated.json")).items():
+        if features.enabled(gate):
+            for role in data["clusterroles"]:
+                role["rules"] = role.get("rules", []) + more["rules"].get(
+                    role["metadata"]["name"], []
+                )
+            for resource in ("clusterroles", "clusterrolebindings"):
+                data[resource] += more[resource]
 
 
 def _mark(metadata: Object, api_version: str) -> None:
@@ -75,8 +90,8 @@ def _mark(metadata: Object, api_version: str) -> None:
 
 
 @cache
-def _data() -> bytes:
-    return (files("apiserver.kinds") / "data" / "bootstrap.json").read_bytes()
+def _data(name: str) -> bytes:
+    return (files("apiserver.kinds") / "data" / name).read_bytes()
 
 
 def _token_tracking(now: datetime) -> Object:

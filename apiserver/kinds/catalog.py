@@ -20,6 +20,7 @@ from apiserver.kinds.builtin import BuiltinResource, OwnResource
 from apiserver.kinds.registration import hooks_for
 from apiserver.kinds.runtimeconfig import serves
 from apiserver.kinds.served import Resource, ServedVersion, Subresource
+from apiserver.meta import features
 from apiserver.meta.gvk import GroupResource, GroupVersionKind, GroupVersionResource
 from apiserver.schema.builtin import schema_for
 from apiserver.schema.decode import zero
@@ -100,7 +101,8 @@ def _version(
         subresources=subresources,
         columns=columns,
         deprecated=version.get("deprecated", ""),
-        served=serves(
+        served=("gate" not in entry or features.enabled(entry["gate"]))
+        and serves(
             GroupVersionResource(group, name, entry["resource"]), not version.get("off", False)
         ),
     )

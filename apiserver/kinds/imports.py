@@ -21,6 +21,7 @@ import apiserver.kinds.autoscaling.horizontalpodautoscaler
 import apiserver.kinds.batch.cronjob
 import apiserver.kinds.batch.job
 import apiserver.kinds.certificates.certificatesigningrequest
+import apiserver.kinds.certificates.clustertrustbundle
 import apiserver.kinds.coordination.lease
 import apiserver.kinds.core.binding
 import apiserver.kinds.core.componentstatus
@@ -55,6 +56,7 @@ import apiserver.kinds.rbac.clusterrole
 import apiserver.kinds.rbac.clusterrolebinding
 import apiserver.kinds.rbac.role
 import apiserver.kinds.rbac.rolebinding
+import apiserver.kinds.relations.dependentreview
 import apiserver.kinds.resource.deviceclass
 import apiserver.kinds.resource.resourceclaim
 import apiserver.kinds.resource.resourceclaimtemplate

@@ -44,6 +44,7 @@ StructuredAuthorizationConfiguration ValidatingAdmissionPolicy WatchBookmark
 GATES: Mapping[str, Gate] = {
     "ComponentFlagz": Gate(BETA, True),
     "ComponentStatusz": Gate(BETA, True),
+    "ClusterTrustBundle": Gate(BETA, False),
     "ConstrainedImpersonation": Gate(BETA, True),
     "DeclarativeValidation": Gate(BETA, True),  # locked in 1.36: here it still tells rules apart
     "DeclarativeValidationBeta": Gate(BETA, True),

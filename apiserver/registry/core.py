@@ -65,20 +65,20 @@ def _notes(scope: Scope) -> dict[str, str]:
 _NO_ANNOTATIONS: Mapping[str, str] = {}
 
 
-class State(Protocol):
-    """One object at one version: a storage Record or a cache's Entry."""
-
-    @property
-    def json(self) -> bytes: ...
-    @property
-    def resource_version(self) -> int: ...
-
-
 class Item(Protocol):
     """One object of a list: a cache entry, or a record read from the log."""
 
     @property
     def json(self) -> bytes: ...
+
+
+class State(Item, Protocol):
+    """One object at one version: a storage Record or a cache's Entry."""
+
+    @property
+    def key(self) -> ObjectKey: ...
+    @property
+    def resource_version(self) -> int: ...
 
 
 class Catalog(Protocol):
@@ -100,7 +100,7 @@ class Hook(Protocol):
     async def before_write(
         self, registry: Registry, scope: Scope, obj: Object, old: Object | None, *, dry_run: bool
     ) -> str:
-        """The uid of an object without which a new one is not stored (Write.needs), "" for none:
+        """The uid of an object without which this one is not stored (Write.needs), "" for none:
         the write is then begun again."""
 
     def claims(self, obj: Object) -> tuple[str, ...]:
@@ -115,7 +115,7 @@ class Registry:
     a message; index: labels and selectable fields of a stored object; gates: those of declarative
     validation; webhooks: who calls them; supplies: by storage GroupResource and name, who makes
     what every namespace has and a new one may not have yet; followers: by storage
-    GroupResource, who does what comes with a new object; audit: what is kept of requests and
+    GroupResource, who does what comes with new claims; audit: what is kept of requests and
     writes; recount: who counts quotas; protect_ranges: of ServiceCIDRs; authority: who may what."""
 
     store: Store
@@ -310,8 +310,8 @@ class CacheLookup:
         return None if record is None else orjson.loads(record.json)
 
     async def related(self, node: str, resource: GroupResource, namespace: str, name: str) -> bool:
-        known = self._registry.node_relations
-        return await known.related(self._tenant.id, node, resource, namespace, name)
+        relations = self._registry.node_relations
+        return await relations.related(self._tenant.id, node, resource, namespace, name)
 
     async def list(self, resource: GroupResource, namespace: str = "") -> Sequence[Object]:
         cache = self._registry.watches.peek(self._tenant.id, resource)

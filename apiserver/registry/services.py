@@ -26,8 +26,9 @@ RANGES = GroupResource("networking.k8s.io", "servicecidrs")
 class ServiceHook:
     """apiserver.registry.core.Hook for services. The list of services is brought up to date before
     a value is refused, and before another try when one was taken meanwhile: storage gives each
-    value to one service, and lets the other one start again. A new Service is stored only if the
-    ServiceCIDR that its address comes from is still there and not being deleted."""
+    value to one service, and lets the other one start again. A Service that gets an address, new or
+    not, is stored only if the ServiceCIDR that it comes from is still there and not being
+    deleted."""
 
     async def before_write(
         self, registry: Registry, scope: Scope, obj: Object, old: Object | None, *, dry_run: bool

@@ -25,12 +25,12 @@ from apiserver.registry.targets import NEW, Target, target_of
 from apiserver.registry.translate import storage_errors
 from apiserver.registry.versions import as_it_was, is_current, load, size_of
 from apiserver.registry.write import Request, Writing
-from apiserver.storage.errors import Claimed, KeyMissing, Stale
+from apiserver.storage.errors import Claimed, KeyMissing, NeedMissing, Stale
 from apiserver.storage.interface import ObjectKey
 
 CLAIM_ATTEMPTS = 8
-"""How often a write that claims what another object holds is begun again: a change that picks
-something else needs no more than two."""
+"""How often a write that claims what another object holds, or needs what has gone, is begun again:
+a change that picks something else needs no more than two."""
 
 
 async def update(registry: Registry, scope: Scope, change: Change, request: Request) -> Stored:
@@ -66,7 +66,7 @@ class _Update:
                 outcome = error
             except (Stale, KeyMissing):
                 pass
-            except Claimed:
+            except (Claimed, NeedMissing):
                 claims_lost += 1
                 if claims_lost == CLAIM_ATTEMPTS:
                     raise Conflict(self.scope.resource.group_resource, self.scope.name) from None
@@ -113,7 +113,7 @@ class _Update:
         form = await write.encode(w)
         if self.request.dry_run:
             return Stored.of_object(form.shown), False
-        passing = (Stale, KeyMissing, Claimed)
+        passing = (Stale, KeyMissing, Claimed, NeedMissing)
         return await write.commit(w, form, state.resource_version, passing=passing), True
 
     async def _completes(self, state: State) -> bool:
@@ -134,8 +134,6 @@ class _Update:
         preconditions.check_no_uid(
             scope, new, is_precondition=change.uid_is_precondition, dry_run=request.dry_run
         )
-        if request.authorize_create is not None:
-            await request.authorize_create()
         w = write.begin(self.registry, scope, request, NEW, new, None, asker)
         if not change.sets_managers:
             await write.manage(w)

@@ -33,13 +33,11 @@ WHERE a.tenant_id = %(tenant)s AND a.api_group = 'networking.k8s.io' AND a.resou
     )
 LIMIT {_MOST}
 """  # noqa: S608
-_ONLY_IN = """
-SELECT 1 FROM objects s CROSS JOIN LATERAL unnest(s.claims) AS claim
+_HELD = """
+SELECT DISTINCT split_part(claim, '/', 3)
+FROM objects s CROSS JOIN LATERAL unnest(s.claims) AS claim
 WHERE s.tenant_id = %(tenant)s AND s.api_group = '' AND s.resource = 'services'
     AND split_part(claim, '/', 2) = 'service-ip'
-    AND split_part(claim, '/', 3)::inet <<= ANY (%(own)s::inet[])
-    AND NOT split_part(claim, '/', 3)::inet <<= ANY (%(others)s::inet[])
-LIMIT 1
 """
 _BEFORE = """
 WITH RECURSIVE past AS (
@@ -73,11 +71,9 @@ class Addresses:
         """IPAddresses of the allocator whose Service does not hold them; a thousand."""
         return [row[0] for row in await self._rows(_STALE, {"tenant": tenant})]
 
-    async def only_in(self, tenant: int, own: Sequence[str], others: Sequence[str]) -> bool:
-        """Whether a Service holds an address of the ranges ``own`` that is in none of
-        ``others``."""
-        ranges = {"tenant": tenant, "own": list(own), "others": list(others)}
-        return bool(await self._rows(_ONLY_IN, ranges))
+    async def held(self, tenant: int) -> Sequence[str]:
+        """All addresses that Services hold."""
+        return [row[0] for row in await self._rows(_HELD, {"tenant": tenant})]
 
     async def before(self, tenant: int, namespace: str, name: str) -> Sequence[str]:
         """Addresses that the last versions of a Service had, by the log."""

@@ -10,14 +10,14 @@ from __future__ import annotations
 
 import asyncio
 import logging
-import time
 from collections import Counter, deque
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import NamedTuple
 
 import psycopg
 
+from apiserver.flow.buckets import Buckets
 from apiserver.storage.call import BIGINTS, TEXTS, TIMES, Call
 from apiserver.storage.errors import StorageError
 from apiserver.storage.interface import Entry
@@ -34,11 +34,12 @@ MOST_OF_TENANT = MOST_ROWS // 4
 PER_SECOND = 100
 """Rows of one tenant that a worker takes for long; a burst of `MOST_OF_TENANT` is taken at once."""
 _SHORT = 4096
-"""Bytes of a row that counts as one."""
+"""Bytes of a row that counts as one; a long row counts as several."""
 UNKNOWN = 401
-_TOGETHER = 4
-"""Times the rate of one tenant have all tenants together of requests by nobody knows whom."""
-_MOST_BUCKETS = 10_000
+_KNOWN, _UNKNOWN, _TOGETHER = range(3)
+"""Kinds of buckets: of a tenant, of a tenant by nobody knows whom, and of all tenants by those."""
+_TIMES = 4
+"""How many times the rate of one tenant the last has."""
 BATCH, BATCH_BYTES = 500, 4 * 2**20
 SOON = 0.5
 """Seconds after which entries are written that do not fill a batch."""
@@ -74,26 +75,6 @@ class Row(NamedTuple):
     name: str
 
 
-class Buckets:
-    """How many rows each of many may still leave, at a rate of so many a second. A long row counts
-    as several."""
-
-    def __init__(self, rate: float, clock: Callable[[], float] = time.monotonic) -> None:
-        self._rate, self._clock = rate, clock
-        self._left: dict[Hashable, tuple[float, float]] = {}
-
-    def take(self, whose: Hashable, size: int = 0) -> bool:
-        """What is not taken costs nothing: in a flood, too, so many rows a second come in."""
-        now, cost = self._clock(), 1 + size // _SHORT
-        left, since = self._left.get(whose, (float(MOST_OF_TENANT), now))
-        left = min(left + (now - since) * self._rate, MOST_OF_TENANT)
-        if whose not in self._left and len(self._left) >= _MOST_BUCKETS:
-            self._left.clear()
-        taken = left >= min(cost, MOST_OF_TENANT)
-        self._left[whose] = max(left - cost, 0.0) if taken else left, now
-        return taken
-
-
 class AuditLog:
     """Takes rows of this process's event loop. rate: rows a second of one tenant; on_drop: is
     called for each that there is no room for."""
@@ -104,8 +85,8 @@ class AuditLog:
         on_drop: Callable[[], None] = lambda: None,
         rate: float = PER_SECOND,
     ) -> None:
-        self._database, self._on_drop, self._buckets = database, on_drop, Buckets(rate)
-        self._unknown = Buckets(rate * _TOGETHER)
+        self._database, self._on_drop = database, on_drop
+        self._rate, self._buckets = rate, Buckets()
         self._rows: deque[Row] = deque()
         self._bytes = 0
         self._of: Counter[int | None] = Counter()
@@ -133,10 +114,14 @@ class AuditLog:
     def _takes(self, row: Row) -> bool:
         """What nobody has authenticated for is not the tenant's that it names, and bounded for all
         tenants together."""
-        size, known = len(row.entry.data), row.entry.code != UNKNOWN
-        if not known and not self._unknown.take(UNKNOWN, size):
+        unknown, tenant = row.entry.code == UNKNOWN, str(row.tenant)
+        cost = 1 + len(row.entry.data) // _SHORT
+        if unknown and not self._draw(_TOGETHER, "", self._rate * _TIMES, cost):
             return False
-        return self._buckets.take((row.tenant, known), size)
+        return self._draw(_UNKNOWN if unknown else _KNOWN, tenant, self._rate, cost)
+
+    def _draw(self, kind: int, key: str, rate: float, cost: int) -> bool:
+        return self._buckets.take(kind, key, rate, MOST_OF_TENANT, cost=cost)
 
     async def close(self) -> None:
         """Writes what waits, if the database is there."""
@@ -220,10 +205,10 @@ class AuditLog:
 async def _is_there(connection: Connection, row: Row) -> bool:
     at = datetime.fromtimestamp(row.at, UTC)
     async with everywhere(connection):
-        found = await connection.execute(
+        cursor = await connection.execute(
             _THERE, [row.tenant, row.tenant, at, at, row.entry.data.decode()]
         )
-        return await found.fetchone() is not None
+        return await cursor.fetchone() is not None
 
 
 def _is_refusal(error: StorageError) -> bool:

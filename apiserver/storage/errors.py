@@ -29,7 +29,7 @@ class Claimed(StorageError):
 
 
 class NeedMissing(StorageError):
-    """What the new object needs is not there, or is being deleted."""
+    """What the object needs is not there, or is being deleted."""
 
 
 class Compacted(StorageError):
@@ -99,7 +99,7 @@ class Unavailable(StorageError):
 class ChainBroken(StorageError):
     """A reader found a gap in the log: always a bug, never ignored."""
 
-    def __init__(self, tenant: int, expected: int, found: int) -> None:
+    def __init__(self, tenant: int, expected: int, predecessor: int) -> None:
         super().__init__(
-            f"tenant {tenant}: event after {expected} names {found} as its predecessor"
+            f"tenant {tenant}: event after {expected} names {predecessor} as its predecessor"
         )

@@ -115,10 +115,11 @@ class Write:
     """One conditional write. create: the key must be absent. update, delete: the stored
     resourceVersion must equal ``expected`` (``data`` of a delete is the final state that watchers
     see). claims: values that no other object of the tenant may hold, such as a cluster IP; they are
-    free again when the object goes or claims others. needs (of a create): uid of an object of the
-    tenant that must be there and not be marked for deletion. audit: the entry that it leaves in the
-    audit log once it is done; None: one that says that the server did it, and why (cause); QUIET:
-    none. The columns are what SQL users, quotas and garbage collection filter by."""
+    free again when the object goes or claims others. needs (of a create or an update): uid of an
+    object of the tenant that must be there and not be marked for deletion. audit: the entry that it
+    leaves in the audit log once it is done; None: one that says that the server did it, and why
+    (cause); QUIET: none. The columns are what SQL users, quotas and garbage collection filter
+    by."""
 
     operation: Literal["create", "update", "delete"]
     key: ObjectKey
@@ -188,6 +189,17 @@ class Reader(Protocol):
 
     async def records(self, tenant: int, uids: Sequence[str]) -> Sequence[Record]:
         """The current state of those objects that are there, from the database, in no order."""
+
+    async def dependent_places(
+        self, tenant: int, uid: str, *, limit: int
+    ) -> Sequence[tuple[GroupResource, str]]:
+        """The resources and namespaces of the objects with an owner reference to ``uid`` (any
+        text), in order."""
+
+    async def dependents(
+        self, tenant: int, uid: str, places: Sequence[tuple[GroupResource, str]], *, limit: int
+    ) -> Sequence[Record]:
+        """The current state of those objects, in these places, by their keys."""
 
     async def is_first(self, tenant: int, resource_version: int) -> bool:
         """Whether an object was created at that version, which is its present one."""

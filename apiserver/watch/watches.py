@@ -107,10 +107,13 @@ class Watches:
             self._recent.keep(tenant, record)
         return record, True
 
-    async def fresh(self, tenant: int, resource: GroupResource) -> Cache:
+    async def fresh(
+        self, tenant: int, resource: GroupResource, cache: Cache | None = None
+    ) -> Cache:
         """Not older than the call: asks the database for the head and waits until the cache has it.
-        Raises TenantGone, Unavailable."""
-        cache = await self.cache(tenant, resource)
+        ``cache``: what `peek` has found. Raises TenantGone, Unavailable."""
+        if cache is None:
+            cache = await self.cache(tenant, resource)
         head = await self._store.head(tenant)
         if cache.resource_version >= head:
             return cache

@@ -12,7 +12,7 @@ from django.db import DatabaseError, connection, transaction
 
 from apiserver.audit import counts
 from apiserver.audit.trail import cut, micro_time, plain
-from apiserver.storage.auditlog import Buckets
+from apiserver.flow.buckets import Buckets
 
 log = logging.getLogger("polyplane.audit")
 
@@ -20,13 +20,15 @@ _WRITE = "SELECT pp_audit(%s, %s, %s, %s, %s::bigint[], %s, %s, %s, %s, %s)"
 PASSWORDS = "/admin/login/"
 _LONGEST = 500
 _MOST = 200  # characters of what somebody typed
-_unseen = Buckets(1.0)
-"""Tries that nobody looked at: anybody can make them by the thousand, and they tell little."""
+_UNSEEN_PER_SECOND, _UNSEEN_AT_ONCE = 1.0, 2500
+"""Entries of tries that nobody looked at: anybody can make them by the thousand, and they tell
+little."""
+_unseen = Buckets()
 
 
 def record_unseen(user: str, address: str, agent: str, uri: str = PASSWORDS) -> None:
     """A try that had to wait; a few of many."""
-    if _unseen.take(None):
+    if _unseen.take(0, "", _UNSEEN_PER_SECOND, _UNSEEN_AT_ONCE):
         record_login(user, address, agent, 401, "refused unseen: too many failures", uri)
     else:
         counts.lost("audit-table")

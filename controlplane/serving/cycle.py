@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import re
 from typing import Any
 
 from uvicorn._types import ASGI3Application, ASGISendEvent
@@ -13,7 +12,9 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCy
 _JOINED = 64 * 1024
 """Bytes of a body that costs less to copy than to write by itself."""
 _BODILESS = frozenset({204, 304})
-_CONTROL = re.compile(rb"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f]|\r(?!\n)")
+_FRAMING = frozenset({b"content-length", b"transfer-encoding", b"connection"})
+_PLAIN = bytes(c for c in range(256) if c == 0x09 or (c >= 0x20 and c != 0x7F))
+"""All that a line of a head may hold."""
 
 
 class Flow(FlowControl):
@@ -84,6 +85,9 @@ class Cycle(RequestResponseCycle):
         )
         for name, value in (*self.default_headers, *headers):
             name = name.lower()
+            lines.append(b"%b: %b\r\n" % (name, value))
+            if name not in _FRAMING:
+                continue
             if name == b"content-length" and self.chunked_encoding is None:
                 self.expected_content_length, self.chunked_encoding = int(value), False
                 sized = True
@@ -91,7 +95,6 @@ class Cycle(RequestResponseCycle):
                 self.expected_content_length, self.chunked_encoding = 0, True
             elif name == b"connection":
                 closes = b"close" in [token.strip().lower() for token in value.split(b",")]
-            lines.append(b"%b: %b\r\n" % (name, value))
         if closes:
             self.keep_alive = False
         elif not self.keep_alive:
@@ -102,7 +105,7 @@ class Cycle(RequestResponseCycle):
             lines.append(b"transfer-encoding: chunked\r\n")
         lines.append(b"\r\n")
         self._head = b"".join(lines)
-        if self._head.count(b"\n") != len(lines) or _CONTROL.search(self._head):
+        if self._head.translate(None, _PLAIN) != b"\r\n" * len(lines):
             raise RuntimeError("a header of the answer has control characters")
         if bodiless:
             self.expected_content_length = 0  # it is that of the body which is not sent

@@ -61,13 +61,14 @@ class FairLoop(uvloop.Loop):
             self._pump_soon()
         return step
 
-    def meet(self, tenant: int) -> None:
-        """A request of the tenant has come."""
-        if abs(tenant) != self._latest:
+    def meet(self, tenant: int) -> bool:
+        """A request of the tenant has come; whether it has to wait for the tenant's turn."""
+        if tenant != self._latest and -tenant != self._latest:
             self._latest, self._changed = abs(tenant), perf_counter()
             if self._alone:
                 self._alone = False
                 del self.__dict__["call_soon"]
+        return not self._alone and self.holds_up()
 
     def holds_up(self) -> bool:
         """Whether work that is about to begin for a tenant has to wait for the tenant's turn: asks

@@ -134,10 +134,10 @@ class TenantController:
     # --- what is due ------------------------------------------------------------------------------
     async def _serve(self) -> None:
         """As long as this process is elected."""
-        found = await self._rows(rows.find, [DEFAULT], [])
-        if DEFAULT not in found.rows:
+        stored = await self._rows(rows.find, [DEFAULT], [])
+        if DEFAULT not in stored.rows:
             return  # nobody has set the installation up yet
-        self._home = Control(found.rows[DEFAULT].pk, DEFAULT)
+        self._home = Control(stored.rows[DEFAULT].pk, DEFAULT)
         await self._applying.all(self._home, types.objects(), MANAGER)
         self._due = dict.fromkeys(await self._rows(rows.names), 0.0)
         self._pause, self._asked, self._used = _PAUSE, 0.0, {}
@@ -207,11 +207,11 @@ class TenantController:
         keys = ((name, ObjectKey(*TENANTS, "", name)) for name in names)
         objects = {n: entry.object() for n, key in keys if (entry := cache.get(key)) is not None}
         uids = [obj["metadata"]["uid"] for obj in objects.values()]
-        found = await self._rows(rows.find, names, uids)
+        stored = await self._rows(rows.find, names, uids)
         pairs = []
         for name in names:
-            obj, row = objects.get(name), found.rows.get(name)
-            gone = obj is not None and obj["metadata"]["uid"] in found.departed
+            obj, row = objects.get(name), stored.rows.get(name)
+            gone = obj is not None and obj["metadata"]["uid"] in stored.departed
             pairs.append(_Pair(name, obj, row, declaration.step(obj, row, departed=gone)))
         return pairs
 
@@ -224,9 +224,9 @@ class TenantController:
     async def _make(self, pairs: Collection[_Pair]) -> None:
         """Rows of new objects; where all together cannot be made, one by one."""
         try:
-            made = await self._rows(rows.make, [pair.obj for pair in pairs]) if pairs else {}
+            created = await self._rows(rows.make, [pair.obj for pair in pairs]) if pairs else {}
             for pair in pairs:
-                pair.row, pair.step = made[pair.name], Step.AGREE
+                pair.row, pair.step = created[pair.name], Step.AGREE
         except (ValidationError, DatabaseError) as e:
             if len(pairs) > 1:
                 for pair in pairs:
@@ -295,12 +295,12 @@ class TenantController:
         """Of an object whose tenant is gone."""
         name, uid = obj["metadata"]["name"], obj["metadata"]["uid"]
 
-        def edit(found: Object) -> bool:
-            metadata = found["metadata"]
+        def edit(stored: Object) -> bool:
+            metadata = stored["metadata"]
             if metadata["uid"] != uid or FINALIZER not in (metadata.get("finalizers") or ()):
                 return False
             metadata["finalizers"].remove(FINALIZER)
-            found.get("spec", {}).pop("deletionProtection", None)
+            stored.get("spec", {}).pop("deletionProtection", None)
             return True
 
         if delete:
@@ -331,9 +331,9 @@ class TenantController:
             await self._actions.delete(self._home, self._key(row.name), uid, "its time is up")
 
     async def _tell(self, obj: Object, row: Tenant, problem: str, head: Any = None) -> None:
-        def edit(found: Object) -> bool:
-            if found["metadata"]["uid"] == obj["metadata"]["uid"]:
-                found["status"] = statuses.status_of(found, row, head, problem, datetime.now(UTC))
+        def edit(stored: Object) -> bool:
+            if stored["metadata"]["uid"] == obj["metadata"]["uid"]:
+                stored["status"] = statuses.status_of(stored, row, head, problem, datetime.now(UTC))
             return True
 
         await self._actions.change(self._home, self._key(row.name), edit, "status", MANAGER)

@@ -86,6 +86,11 @@ class _Remembered(Generic[K, V]):
             loading
         )  # a client that leaves must not fail the others that wait
 
+    def peek(self, key: K, now: float) -> V | None:
+        """The value, where it is remembered at ``now``; None as well where that is the value."""
+        remembered = self._answers.get(key)
+        return remembered[1] if remembered is not None and remembered[0] > now else None
+
     async def _fill(self, key: K) -> V:
         began = self._clock()
         try:
@@ -102,7 +107,7 @@ class Directory:
     """``fetch`` runs the queries; see `apiserver.endpoints.server.Directory` for the contract."""
 
     def __init__(self, fetch: Fetch, clock: Callable[[], float] = time.monotonic) -> None:
-        self._fetch = fetch
+        self._fetch, self._clock = fetch, clock
         self._tenants: _Remembered[str, TenantInfo | None] = _Remembered(self._load_tenant, clock)
         self._names: _Remembered[int, str] = _Remembered(self._load_name, clock)
         self._documents: _Remembered[int, str] = _Remembered(self._load_document, clock)
@@ -112,6 +117,20 @@ class Directory:
         """The tenant of that name in any state; None when there is none. What cannot be a name is
         neither asked for nor remembered."""
         return await self._tenants.get(name) if is_name(name) else None
+
+    def remembered(self, secret: str, tenant: str) -> tuple[TenantInfo, User] | None:
+        """What `home`, `tenant` and `token` say of a token in the tenant of that name ("": in the
+        one it is for); None where it is not good there, and where somebody has to be asked."""
+        now = self._clock()
+        token = self._tokens.peek(token_hash(secret), now)
+        if token is None:
+            return None
+        info = self._tenants.peek(tenant or token.tenant or DEFAULT_TENANT, now)
+        if info is None or (token.tenant_id is not None and token.tenant_id != info.id):
+            return None
+        if token.expires_at is not None and token.expires_at <= datetime.now(UTC):
+            return None
+        return info, token.user
 
     async def token(self, secret: str, tenant_id: int) -> User | None:
         """Whom the token stands for in that tenant; None when it is unknown, expired, revoked or

@@ -7,7 +7,9 @@ python="$(cd "$(dirname "$0")/../.." && pwd)/.venv/bin/python"
 mkdir -p "$logs"
 export conformance url admin alice logs python
 find "$conformance/scenarios" -name '*.yaml' | sort | xargs -P 4 -I{} bash -c '
-  timeout 240 "$python" "$conformance/replay.py" check --server "$url" --insecure --token "$admin" --user-token "$alice" "{}" \
+  timeout 240 "$python" "$conformance/replay.py" check --server "$url" --insecure \
+    --token "$admin" --user-token "$alice" "{}" \
     >"$logs/$(basename "$(dirname "{}")")-$(basename "{}" .yaml).log" 2>&1 || true'
 grep -hE '^[a-z0-9-]+: [0-9]+/[0-9]+$' "$logs"/*.log |
-  awk -F'[ /]' '{equal += $2; all += $3} END {printf "%d of %d answers equal the recorded ones\n", equal, all}'
+  awk -F'[ /]' '{equal += $2; all += $3}
+    END {printf "%d of %d answers equal the recorded ones\n", equal, all}'

@@ -10,7 +10,7 @@ from admission.plugins.eventratelimit import Limit
 from admission.plugins.quota_limits import Limited
 from admission.podsecurity.policy import Level, LevelVersion, Policy
 from apiserver.meta.gvk import GroupResource
-from controlplane import admissionfile
+from controlplane import admissionfile, configfiles
 from controlplane.errors import OperatorError
 
 HEAD = "apiVersion: apiserver.config.k8s.io/v1\nkind: AdmissionConfiguration\nplugins:\n"
@@ -182,7 +182,7 @@ def test_a_wrong_file_is_refused_with_its_place(folder: Path, text: str, problem
 
 
 def test_a_large_file_is_not_read(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(admissionfile, "LARGEST", 10)
+    monkeypatch.setattr(configfiles, "LARGEST", 10)
     (folder / "admission.yaml").write_text(EVERYTHING)
     with pytest.raises(OperatorError, match="has more than 10 bytes"):
         admissionfile.read()

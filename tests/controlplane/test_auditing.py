@@ -72,8 +72,8 @@ def test_what_is_set_is_used(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) ->
         ("WEBHOOK_CONFIG_FILE", None, "cannot be read"),
         ("WEBHOOK_CONFIG_FILE", "[]", "cannot be used"),
         ("WEBHOOK_CONFIG_FILE", "", "cannot be used"),
-        ("WEBHOOK_CONFIG_FILE", kubeconfig("ftp://a"), "is no URL"),
-        ("WEBHOOK_CONFIG_FILE", {**kubeconfig("http://a"), "current-context": "y"}, "no current"),
+        ("WEBHOOK_CONFIG_FILE", kubeconfig("ftp://a"), "must be an https or http URL"),
+        ("WEBHOOK_CONFIG_FILE", {**kubeconfig("http://a"), "current-context": "y"}, 'no entry "y"'),
         (
             "WEBHOOK_CONFIG_FILE",
             kubeconfig("https://a", **{"certificate-authority": "no-such"}),
@@ -111,7 +111,7 @@ def target(tmp_path: Path, document: dict[str, Any]) -> Any:
 )
 def test_who_sends_to_the_webhook(tmp_path: Path, user: dict[str, Any], header: str | None) -> None:
     found = target(tmp_path, kubeconfig("http://a/b?c", user))
-    assert found.headers.get("Authorization") == header
+    assert found.headers().get("Authorization") == header
     assert (found.url, found.context) == ("http://a/b?c", None)
 
 
@@ -122,7 +122,12 @@ def test_a_webhook_is_verified_unless_somebody_says_otherwise(tmp_path: Path) ->
     assert loose.context.verify_mode is ssl.CERT_NONE
 
 
-def test_a_token_file_is_found_beside_the_kubeconfig(tmp_path: Path) -> None:
-    assert target(tmp_path, kubeconfig("http://a", {"tokenFile": "t"})).token_file == str(
-        tmp_path / "t"
-    )
+def test_a_token_file_beside_the_kubeconfig_is_read_for_each_call(tmp_path: Path) -> None:
+    (tmp_path / "t").write_text("one\n")
+    headers = target(tmp_path, kubeconfig("http://a", {"tokenFile": "t"})).headers
+    assert headers() == {"Authorization": "Bearer one"}
+    (tmp_path / "t").write_text("two")
+    assert headers() == {"Authorization": "Bearer two"}
+    (tmp_path / "t").unlink()
+    with pytest.raises(OSError, match="t cannot be read"):
+        headers()

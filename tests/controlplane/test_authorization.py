@@ -100,8 +100,8 @@ def test_the_file(file: Path, tmp_path: Path) -> None:
     file.write_text(document(hook(kubeconfig(tmp_path / "k")), RBAC))
     authority = chosen()
     assert names(authority) == ["w", "rbac"]
-    assert authority.looks_at_selectors()
-    assert not Authority().looks_at_selectors()
+    assert authority.looks_at_selectors
+    assert not Authority().looks_at_selectors
 
 
 @pytest.mark.parametrize(
@@ -154,7 +154,7 @@ async def test_a_file_that_changes_is_obeyed_and_one_that_is_wrong_changes_nothi
     await until(told("changes nothing: expected name rbac"))
     assert (await authority.authorize(WORLD, ASK)).allowed
     put(file, None)
-    await until(told("changes nothing: " + str(file)))
+    await until(told(f"changes nothing: {file.name} cannot be read"))
     assert names(authority) == ["alwaysallow"]
     put(file, document(DENY))
     await until(told("has been read again"))

@@ -3,14 +3,17 @@ a port that nobody else has."""
 
 from __future__ import annotations
 
+import fcntl
 import http.client
 import json
 import os
+import random
 import signal
 import socket
 import ssl
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Callable
 from contextlib import suppress
@@ -25,10 +28,22 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 MANAGE = [sys.executable, str(REPOSITORY / "manage.py")]
 
 
+_PORTS = range(20_000, 32_768)
+"""Below those that Linux gives to whoever asks for any, and to who connects (ip(7),
+ip_local_port_range)."""
+
+
 def free_port() -> int:
-    with socket.socket() as s:
-        s.bind(("127.0.0.1", 0))
-        return int(s.getsockname()[1])
+    """One that no other test of this machine gets as long as this process lives."""
+    for port in random.sample(_PORTS, len(_PORTS)):
+        path = Path(tempfile.gettempdir(), f"polyplane-test-port-{port}")
+        lock = os.open(path, os.O_RDWR | os.O_CREAT)
+        with suppress(OSError), socket.socket() as s:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            s.bind(("127.0.0.1", port))
+            return port  # and the lock stays
+        os.close(lock)
+    raise AssertionError("all ports are in use")
 
 
 def eventually(what: Callable[[], Any], within: float = PATIENCE) -> Any:
@@ -117,10 +132,12 @@ class Installation:
         context = ssl.create_default_context(cafile=str(self.data / "ca.crt"))
         return http.client.HTTPSConnection("127.0.0.1", self.port, context=context, timeout=timeout)
 
-    def request(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
+    def request(
+        self, method: str, path: str, body: Any = None, type: str = "application/json"
+    ) -> tuple[int, Any]:
         connection = self.connect()
         try:
-            headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+            headers = {"Authorization": f"Bearer {self.token}", "Content-Type": type}
             connection.request(method, path, None if body is None else json.dumps(body), headers)
             answer = connection.getresponse()
             text = answer.read()

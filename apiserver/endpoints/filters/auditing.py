@@ -14,6 +14,7 @@ from django.http.response import HttpResponseBase
 from apiserver.audit import counts
 from apiserver.audit.policy import Level, Verdict
 from apiserver.audit.trail import Trail
+from apiserver.authz.attributes import Attributes
 from apiserver.endpoints.filters.authorization import annotate, attributes_of
 from apiserver.endpoints.request import ApiRequest, raw_path
 from apiserver.endpoints.respond import BytesResponse
@@ -27,11 +28,11 @@ _MOST_HOPS = 16
 _NOBODY = User("")
 
 
-def begin(server: Server, request: ApiRequest, user: User) -> None:
-    """``user``: who sends it. What is no read gets a trail in any case: its writes ask whose they
-    are."""
-    request.sender, audit = user, server.audit
-    verdict = audit.verdict(attributes_of(request, user))
+def begin(server: Server, request: ApiRequest, asked: Attributes) -> None:
+    """``asked``: by who sends it. What is no read gets a trail in any case: its writes ask whose
+    they are."""
+    request.sender, audit = asked.user, server.audit
+    verdict = audit.verdict(asked)
     if verdict.level is not Level.NONE or request.method not in _READING:
         request.trail = _trail(request, verdict)
         audit.begin(request.trail)
@@ -39,7 +40,7 @@ def begin(server: Server, request: ApiRequest, user: User) -> None:
 
 def acts_as(request: ApiRequest, user: User) -> None:
     """The request acts as somebody else than who sends it."""
-    if request.trail is not None and user is not request.sender:
+    if request.trail is not None:
         request.trail.acting = user
 
 

@@ -20,8 +20,8 @@ from apiserver.authz.attributes import Attributes, Decision
 from apiserver.authz.impersonation import act_as
 from apiserver.endpoints.filters.authorization import attributes_of, decide
 from apiserver.endpoints.request import ApiRequest
-from apiserver.endpoints.server import Server
-from apiserver.errors import Unauthorized
+from apiserver.endpoints.server import Server, TenantInfo
+from apiserver.errors import ApiError, Unauthorized
 from apiserver.registry.scope import Tenant
 from apiserver.storage.errors import TenantGone
 from apiserver.user import ANONYMOUS, UNAUTHENTICATED, User
@@ -47,8 +47,29 @@ async def authenticate(server: Server, request: ApiRequest, tenant: Tenant, secr
     return user
 
 
+def recall(server: Server, request: ApiRequest, secret: str) -> tuple[TenantInfo, User] | None:
+    """The tenant that the request means and who sends it, where an operator's token says both and
+    is remembered. None where `authenticate` and what comes before it have to find out: they would
+    say the same."""
+    # JWTs and bootstrap tokens have dots; what the connection says of a tenant or a certificate
+    # stands in extensions
+    if not secret or "." in secret or server.tenant_domain or request.scope.get("extensions"):
+        return None
+    if request.identified is not None:
+        return None
+    known = server.directory.remembered(secret, request.info.tenant)
+    if known is not None:
+        request.secret = secret
+        counts.attempt("success")
+    return known
+
+
 async def _sender(server: Server, request: ApiRequest, tenant: Tenant, secret: str) -> User:
-    """Raises Unauthorized."""
+    """Raises Unauthorized, and what `ApiRequest.identified` says."""
+    if request.identified is not None:
+        if isinstance(request.identified, ApiError):
+            raise request.identified
+        return request.identified
     refused = False
     if (presented := request.presented) is not None:
         if server.certificates.is_proxy(presented) and (

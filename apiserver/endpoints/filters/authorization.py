@@ -21,17 +21,17 @@ from apiserver.user import User
 def attributes_of(request: ApiRequest, user: User) -> Attributes:
     """What the request asks for, were ``user`` to ask for it."""
     info = request.info
-    return Attributes(
-        user=user,
-        verb=info.verb,
-        group=info.group,
-        version=info.version,
-        resource=info.resource,
-        subresource=info.subresource,
-        namespace=info.namespace,
-        name=info.name,
-        path=info.path,
-        is_resource=info.is_resource,
+    return Attributes(  # by position: names take twice as long, and every request comes by
+        user,
+        info.verb,
+        info.group,
+        info.version,
+        info.resource,
+        info.subresource,
+        info.namespace,
+        info.name,
+        info.path,
+        info.is_resource,
     )
 
 
@@ -72,10 +72,10 @@ async def decide(server: Server, tenant: Tenant, attributes: Attributes) -> Deci
     return await server.authorizer.authorize(tenant, attributes)
 
 
-async def authorize(server: Server, request: ApiRequest) -> None:
-    """Raises Forbidden."""
-    if request.info.path not in ALWAYS_ALLOWED:
-        await ask(server, request, attributes_of(request, request.user))
+async def authorize(server: Server, request: ApiRequest, attributes: Attributes) -> None:
+    """``attributes``: what the request asks for as its user. Raises Forbidden."""
+    if attributes.path not in ALWAYS_ALLOWED:
+        await ask(server, request, attributes)
     request.authorized = True
 
 

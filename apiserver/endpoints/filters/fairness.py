@@ -47,7 +47,12 @@ async def enter(
     flow = control.levels.classify(info, request.user)
     level, counts = flow.level, flow.counts
     request.response_headers += flow.headers
-    work = _work(control, request, flow)
+    if info.verb in _OF_ONE_OBJECT or not info.is_resource:
+        work, cells = ONE, counts.estimated.cells
+        cells[0] += 1  # the first bucket, without looking for it
+        cells[-1] += 1
+    else:
+        work = _work(control, request, flow)
     ticket = Ticket(flow, work, who=request)
     try:
         if not level.queues.ask(ticket):
@@ -63,6 +68,7 @@ async def enter(
 
 
 def _work(control: Control, request: ApiRequest, flow: Flow) -> Work:
+    """Of more than one object, perhaps."""
     info, counts = request.info, flow.counts
 
     def watchers(info: RequestInfo) -> int:
@@ -70,16 +76,9 @@ def _work(control: Control, request: ApiRequest, flow: Flow) -> Work:
         counts.watchers.add(found)
         return found
 
-    if info.verb in _OF_ONE_OBJECT or not info.is_resource:
-        work = ONE
-    else:
-        most = flow.level.most_of_request
-        work = work_of(info, request.query, most, control.stock, watchers)
-    if work.most == 1:  # the first bucket, without looking for it
-        counts.estimated.cells[0] += 1
-        counts.estimated.cells[-1] += 1
-    else:
-        counts.estimated.add(work.most)
+    most = flow.level.most_of_request
+    work = work_of(info, request.query, most, control.stock, watchers)
+    counts.estimated.add(work.most)
     return work
 
 

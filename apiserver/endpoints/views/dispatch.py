@@ -31,7 +31,8 @@ _METHOD_VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": 
 
 async def dispatch(server: Server, request: ApiRequest, send: Send) -> HttpResponseBase | None:
     timeout_of(request)
-    await look_up(server, request)
+    if "." in request.info.group:
+        await look_up(server, request)
     try:
         return await _serve(server, request, send)
     except Outdated:
@@ -98,7 +99,7 @@ async def _elsewhere(server: Server, request: ApiRequest) -> Backend | None:
 def timeout_of(request: ApiRequest) -> float:
     """Seconds of the query's ``timeout``, 0 where it says nothing. Raises BadRequest where it is no
     duration."""
-    text = first(request.query, "timeout")
+    text = first(request.query, "timeout") if request.query else ""
     if not text:
         return 0
     try:

@@ -14,7 +14,7 @@ _PRIORITIES = {
     "authorization.k8s.io": (17600, {"v1": 15}),
     "autoscaling": (17500, {"v1": 15, "v2": 30}),
     "batch": (17400, {"v1": 15}),
-    "certificates.k8s.io": (17300, {"v1": 15}),
+    "certificates.k8s.io": (17300, {"v1": 15, "v1beta1": 9, "v1alpha1": 1}),
     "networking.k8s.io": (17200, {"v1": 15}),
     "policy": (17100, {"v1": 15}),
     "rbac.authorization.k8s.io": (17000, {"v1": 15}),
@@ -30,6 +30,7 @@ _PRIORITIES = {
     "storagemigration.k8s.io": (15800, {"v1beta1": 9}),
     "authorization.polyplane.dev": (1000, {"v1": 15}),
     "history.polyplane.dev": (2000, {"v1": 15}),
+    "relations.polyplane.dev": (1000, {"v1": 15}),
 }
 """groupPriorityMinimum of each group, versionPriority of each version. Those of resource.k8s.io/v1
 and storagemigration.k8s.io/v1beta1 are no facts: upstream's present table was not to be had. Our

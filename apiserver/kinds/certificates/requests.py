@@ -5,24 +5,13 @@ from __future__ import annotations
 
 import base64
 import binascii
-from collections.abc import Iterator
 from datetime import datetime
-from typing import NamedTuple
 
 from cryptography import x509
 
 from apiserver.authn.unreadable import UNREADABLE
 from apiserver.golang.strconv import go_quote
-
-_BEGIN, _END, _DASHES = b"-----BEGIN ", b"-----END ", b"-----"
-
-
-class _Block(NamedTuple):
-    """body: what stands between its first and its last line; text: with them."""
-
-    type: bytes
-    body: bytes
-    text: bytes
+from apiserver.kinds.certificates import pem
 
 
 def request_problem(encoded: str) -> str:
@@ -36,7 +25,7 @@ def request_problem(encoded: str) -> str:
 
 def parsed_request(encoded: str) -> x509.CertificateSigningRequest:
     """``encoded``: base64 of spec.request. Its subject can be read. Raises ValueError."""
-    block = next(_blocks(_bytes(encoded)), None)
+    block = next(pem.blocks(_bytes(encoded)), None)
     if block is None or block.type != b"CERTIFICATE REQUEST":
         raise ValueError("PEM block type must be CERTIFICATE REQUEST")
     try:
@@ -50,7 +39,7 @@ def parsed_request(encoded: str) -> x509.CertificateSigningRequest:
 def expiry(encoded: str) -> datetime | None:
     """``encoded``: base64 of status.certificate. When its first certificate ends; None where there
     is none that can be read."""
-    block = next(_blocks(_bytes(encoded)), None)
+    block = next(pem.blocks(_bytes(encoded)), None)
     try:
         return x509.load_pem_x509_certificate(block.text).not_valid_after_utc if block else None
     except UNREADABLE:
@@ -76,7 +65,7 @@ def common_name(encoded: str) -> str:
 def certificate_problem(encoded: str) -> str:
     """``encoded``: base64 of status.certificate: one or more CERTIFICATE blocks without headers;
     anything may stand between them."""
-    blocks = list(_blocks(_bytes(encoded)))
+    blocks = list(pem.blocks(_bytes(encoded)))
     if not blocks:
         return "must contain one or more CERTIFICATE PEM blocks"
     for block in blocks:
@@ -99,28 +88,3 @@ def _bytes(encoded: str) -> bytes:
         return base64.b64decode(encoded)
     except (binascii.Error, ValueError):
         return b""
-
-
-def _blocks(data: bytes) -> Iterator[_Block]:
-    """Those that are closed by what they are opened by, before anything else ends (Go's
-    encoding/pem). Every byte is looked at a few times, however many blocks begin and do not end."""
-    at = 0
-    while (begin := _line(data, _BEGIN, at)) >= 0 and (first := data.find(b"\n", begin)) >= 0:
-        opened, at = data[begin + len(_BEGIN) : first].rstrip(b" \t\r"), first
-        if not opened.endswith(_DASHES):
-            continue
-        if (end := _line(data, _END, first)) < 0:
-            return
-        at = end + len(_END)
-        last = data.find(b"\n", at)
-        last = len(data) if last < 0 else last
-        if data[at:last].rstrip(b" \t\r") == opened:
-            kind = opened.removesuffix(_DASHES)
-            yield _Block(kind, data[first + 1 : end], data[begin:last])
-
-
-def _line(data: bytes, mark: bytes, at: int) -> int:
-    """Where a line begins with the mark, from ``at`` on; -1 where none does."""
-    if at == 0 and data.startswith(mark):
-        return 0
-    return data.find(b"\n" + mark, at) + 1 or -1

@@ -77,8 +77,24 @@ def _allocation(allocation: Object, path: FieldPath, names: d.Names) -> c.Errors
 
 def _identity(device: Object) -> str:
     """driver/pool/device, and the share where the device is shared."""
-    parts = [device.get(member) or "" for member in ("driver", "pool", "device")]
-    return "/".join([*parts, device["shareID"]] if device.get("shareID") else parts)
+    parts = _device(device)
+    return "/".join((*parts, device["shareID"]) if device.get("shareID") else parts)
+
+
+def of_allocated(status: Object, old: Object) -> list[Object]:
+    """The ``devices`` of a claim's status without those whose allocation it takes away."""
+
+    def results(one: Object) -> set[tuple[str, ...]]:
+        given = (one.get("allocation") or {}).get("devices") or {}
+        return {_device(result) for result in given.get("results") or ()}
+
+    gone = results(old) - results(status)
+    return [device for device in status.get("devices") or () if _device(device) not in gone]
+
+
+def _device(value: Object) -> tuple[str, ...]:
+    """Whatever share of it is meant."""
+    return tuple(value.get(member) or "" for member in ("driver", "pool", "device"))
 
 
 def _devices(devices: list[Object], allocation: Object) -> c.Errors:

@@ -15,7 +15,7 @@ from apiserver.kinds.declarative.declared import Declared
 from apiserver.kinds.declarative.run import covered
 from apiserver.kinds.declarative.tree import under
 from apiserver.kinds.registration import register
-from apiserver.kinds.resource.allocation import status_errors
+from apiserver.kinds.resource.allocation import of_allocated, status_errors
 from apiserver.kinds.resource.requests import (
     CLAIM_RULES,
     OPAQUE_DRIVER,
@@ -63,6 +63,17 @@ class ResourceClaim(Kind):
     def prepare_create(self, obj: Object, context: WriteContext) -> None:
         super().prepare_create(obj, context)
         obj["status"] = {}
+
+    def prepare_status_update(self, obj: Object, old: Object, context: WriteContext) -> None:
+        """What drivers tell of a device goes with its allocation."""
+        super().prepare_status_update(obj, old, context)
+        status = obj.get("status") or {}
+        if status.get("devices"):
+            kept = of_allocated(status, old.get("status") or {})
+            if kept:
+                status["devices"] = kept
+            else:
+                del status["devices"]
 
     def validate_create(self, obj: Object, context: WriteContext) -> FieldErrors:
         return list(claim_errors(obj.get("spec") or {}, FieldPath("spec")))

@@ -10,7 +10,7 @@ from apiserver.storage import sql
 class Migration(migrations.Migration):
     dependencies: ClassVar = [("storage", "0004_audit")]
 
-    functions: ClassVar = "eef8a41776f4c5db"
+    functions: ClassVar = "d3228f1d07cf3f5f"
     """sql.digest() of what this migration was made for."""
 
     operations: ClassVar = [sql.functions()]

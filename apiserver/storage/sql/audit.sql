@@ -1,8 +1,8 @@
 -- The audit log beside the commit: entries of what made no version, and the days that are kept.
 
--- Many entries in one statement; the arrays hold one each at the same place, as in audit_tables.sql.
--- They may be of any tenants (p_tenant: NULL for none); what the caller's transaction sees of them
--- afterwards is what it saw before.
+-- Many entries in one statement; the arrays hold one each at the same place, as in
+-- audit_tables.sql. They may be of any tenants (p_tenant: NULL for none); what the caller's
+-- transaction sees of them afterwards is what it saw before.
 CREATE OR REPLACE FUNCTION pp_audit(
     p_tenant bigint[], p_at timestamptz[], p_user text[], p_verb text[], p_code bigint[],
     p_group text[], p_resource text[], p_namespace text[], p_name text[], p_data text[]
@@ -24,12 +24,12 @@ END
 $$;
 
 -- Makes the partitions of today and of p_ahead days, drops those that ended more than p_days days
--- ago (less than 1: none), and says which: (name, made or dropped). A partition is a day in UTC. Waits
--- for readers of the table (a dump) for a moment only, because all commits wait behind it, and gives
--- up: lock_not_available, to be tried again.
+-- ago (less than 1: none), and says which: (name, made or dropped). A partition is a day in UTC.
+-- Waits for readers of the table (a dump) for a moment only, because all commits wait behind it,
+-- and gives up: lock_not_available, to be tried again.
 --
--- SECURITY DEFINER: the workers' role makes and drops no tables (tenants.sql says more). So whoever has
--- that role drops no entry of today and yesterday by this.
+-- SECURITY DEFINER: the workers' role makes and drops no tables (tenants.sql says more). So whoever
+-- has that role drops no entry of today and yesterday by this.
 CREATE OR REPLACE FUNCTION pp_keep_audit(p_days integer, p_ahead integer)
 RETURNS TABLE (partition text, done text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
@@ -50,8 +50,9 @@ BEGIN
                 AND o.at < (v_day + 1)::timestamp AT TIME ZONE 'UTC'
         ) THEN
             EXECUTE format(
-                'CREATE TABLE %I PARTITION OF audit_entries FOR VALUES FROM (%L) TO (%L)', partition,
-                v_day::timestamp AT TIME ZONE 'UTC', (v_day + 1)::timestamp AT TIME ZONE 'UTC'
+                'CREATE TABLE %I PARTITION OF audit_entries FOR VALUES FROM (%L) TO (%L)',
+                partition, v_day::timestamp AT TIME ZONE 'UTC',
+                (v_day + 1)::timestamp AT TIME ZONE 'UTC'
             );
             EXECUTE format(
                 'ALTER TABLE %I ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY', partition

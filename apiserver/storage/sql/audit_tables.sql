@@ -1,10 +1,10 @@
--- audit_entries: who did what. One row for each version of an object, inserted by the commit that made
--- it (commit.sql), and rows for what changed nothing: refusals, failed authentication, and whatever
--- else the policy asks for (audit.sql).
+-- audit_entries: who did what. One row for each version of an object, inserted by the commit that
+-- made it (commit.sql), and rows for what changed nothing: refusals, failed authentication, and
+-- whatever else the policy asks for (audit.sql).
 --
 --   tenant_id         NULL for what got to no tenant
---   at                of a version the time of its event (events.at), so that the one is found from the
---                     other by the index below
+--   at                of a version the time of its event (events.at), so that the one is found from
+--                     the other by the index below
 --   resource_version  of the object version that it made, 0 for none
 --   api_group .. name the object's key as stored; of what made no version, as it was asked for
 --   data              the audit.k8s.io/v1 Event of stage ResponseComplete, as text

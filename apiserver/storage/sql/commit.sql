@@ -12,10 +12,10 @@
 --   p_finalizers  JSON array of its finalizers, NULL for none
 --   p_deleting    whether metadata.deletionTimestamp is set
 --   p_claims      JSON array of values that no other object of the tenant may hold, NULL for none
---   p_needs       uid of an object that must be there, and not be deleted, for an add (that of a
---                 custom resource's definition), NULL for none
---   p_audit       the audit entry that the write leaves when it is done (audit_tables.sql: data), NULL
---                 for none
+--   p_needs       uid of an object that must be there, and not be deleted, for an add or a modify
+--                 (of a new custom object its definition's), NULL for none
+--   p_audit       the audit entry that the write leaves when it is done (audit_tables.sql: data),
+--                 NULL for none
 --   p_audit_user, p_audit_verb, p_audit_code   the entry's own columns
 --
 -- What has a default may be left out: a worker of an older version commits without it.
@@ -64,7 +64,8 @@ BEGIN
     -- 12 before 11. All that writes a tenant takes it, so what is read below stays true until the
     -- commit, and no row needs a lock. (The first number keeps other users of advisory locks away.)
     PERFORM pg_advisory_xact_lock(5786, hashint8(p_tenant));
-    -- Named here, not by the caller: no round trip more, and the wall (wall.sql) stands all the same.
+    -- Named here, not by the caller: no round trip more, and the wall (wall.sql) stands all the
+    -- same.
     PERFORM set_config('polyplane.tenant', p_tenant::text, true);
     -- Limits are read anew in each call: a change of them binds at once.
     SELECT * INTO v_head FROM tenant_heads h WHERE h.tenant_id = p_tenant;
@@ -93,12 +94,12 @@ BEGIN
         current := coalesce(current, 0);
         v_old_size := coalesce(v_old_size, 0);
 
-        -- Preconditions first, then limits. A delete, and the mark that begins one, is never refused
-        -- for a limit. A write that lightens (that makes the object smaller, or is of one that is
-        -- being deleted) may draw on a reserve of a quarter of the limit, so that finalizers can
-        -- come off in a tenant that is full. 1024 bytes are room for what such a write adds of
-        -- itself (deletionTimestamp, managedFields). A limit that is NULL makes its comparison
-        -- NULL, and so does not bind.
+        -- Preconditions first, then limits. A delete, and the mark that begins one, is never
+        -- refused for a limit. A write that lightens (that makes the object smaller, or is of one
+        -- that is being deleted) may draw on a reserve of a quarter of the limit, so that
+        -- finalizers can come off in a tenant that is full. 1024 bytes are room for what such a
+        -- write adds of itself (deletionTimestamp, managedFields). A limit that is NULL makes
+        -- its comparison NULL, and so does not bind.
         v_marks := p_deleting[i] AND NOT v_old_deleting AND v_size <= v_old_size + 1024;
         v_lightens := v_size < v_old_size OR p_deleting[i] AND v_size <= v_old_size + 1024;
         status := CASE
@@ -144,7 +145,7 @@ BEGIN
         END IF;
 
         -- A worker that has not heard yet that a definition is deleted leaves nothing behind.
-        IF status = 'done' AND p_operation[i] = 'A' AND p_needs[i] IS NOT NULL AND NOT EXISTS (
+        IF status = 'done' AND p_operation[i] <> 'D' AND p_needs[i] IS NOT NULL AND NOT EXISTS (
             SELECT 1 FROM objects o
             WHERE o.tenant_id = p_tenant AND o.uid = p_needs[i]::uuid AND NOT o.deleting
         ) THEN
@@ -225,7 +226,8 @@ BEGIN
             INSERT INTO audit_entries (
                 tenant_id, at, resource_version, user_name, verb, code, api_group, resource,
                 namespace, name, data
-            ) SELECT p_tenant, v_now, w.made, w.by, w.how, w.answer, w.g, w.r, w.s, w.n, w.entry::json
+            ) SELECT
+                p_tenant, v_now, w.made, w.by, w.how, w.answer, w.g, w.r, w.s, w.n, w.entry::json
                 FROM unnest(
                     v_versions, p_audit_user, p_audit_verb, p_audit_code, p_group, p_resource,
                     p_namespace, p_name, p_audit

@@ -136,8 +136,8 @@ class Command(PolyplaneCommand):
     def _list(self, options: dict[str, Any]) -> None:
         with django_everywhere():
             heads = TenantHead.objects.in_bulk()
-        wanted = (t for t in Tenant.objects.all() if matches(options["selector"], t))
-        tenants = [(t, heads.get(t.pk) or TenantHead()) for t in wanted]
+        selected = (t for t in Tenant.objects.all() if matches(options["selector"], t))
+        tenants = [(t, heads.get(t.pk) or TenantHead()) for t in selected]
         documents = authentication.documents()
         value = [_described(t, head, documents.get(t.pk, "")) for t, head in tenants]
         self.print(options, value, lambda: "\n".join(_rows(tenants)))

@@ -13,6 +13,7 @@ from admission.plugins.certificates import (
     CertificateApproval,
     CertificateSigning,
     CertificateSubjectRestriction,
+    ClusterTrustBundleAttest,
 )
 from apiserver.authz.attributes import Attributes as Question
 from apiserver.authz.attributes import Decision
@@ -107,3 +108,54 @@ async def test_signing_is_checked_when_something_is_signed() -> None:
         Forbidden, match=r'user not permitted to sign requests with signerName "example\.com/s"'
     ):
         await plugin.validate(write(csr(certificate="x"), csr(), "status"), NO_LOOKUP)
+
+
+def bundle(signer: str = "example.com/s", old: Object | None = None, **changed: Any) -> Attributes:
+    kind = GroupVersionKind("certificates.k8s.io", "v1beta1", "ClusterTrustBundle")
+    resource = GroupVersionResource("certificates.k8s.io", "v1beta1", "clustertrustbundles")
+    spec = {"trustBundle": "pem", **({"signerName": signer} if signer else {})}
+    obj = {"metadata": {"name": "b", **changed}, "spec": spec}
+    operation = "UPDATE" if old else "CREATE"
+    return Attributes(1, operation, kind, resource, "", "", "b", obj, old, User("u"))
+
+
+STORED: Object = {
+    "metadata": {"name": "b"},
+    "spec": {"trustBundle": "pem", "signerName": "example.com/s"},
+}
+
+
+@pytest.mark.parametrize(
+    ("attributes", "allowed", "asked", "refused"),
+    [
+        # a bundle of nobody's takes no right
+        (bundle(""), [], [], False),
+        # one of a signer's takes its own, or that of its domain
+        (bundle(), [], ["example.com/s", "example.com/*"], True),
+        (bundle(), ["example.com/s"], ["example.com/s"], False),
+        (bundle(), ["example.com/*"], ["example.com/s", "example.com/*"], False),
+        (bundle(), ["other.com/s"], ["example.com/s", "example.com/*"], True),
+        # a change too, unless it is of what garbage collection changes
+        (bundle(old=STORED, labels={"a": "b"}), [], ["example.com/s", "example.com/*"], True),
+        (bundle(old=STORED), [], [], False),
+        (bundle(old=STORED, finalizers=["example.com/f"]), [], [], False),
+    ],
+)
+async def test_who_says_whom_a_signers_trust(
+    attributes: Attributes, allowed: list[str], asked: list[str], refused: bool
+) -> None:
+    authorize = Allows(*allowed)
+    plugin = ClusterTrustBundleAttest(authorize)
+    assert plugin.handles(attributes)
+    if refused:
+        with pytest.raises(Forbidden) as e:
+            await plugin.validate(attributes, NO_LOOKUP)
+        assert e.value.message == (
+            'clustertrustbundles.certificates.k8s.io "b" is forbidden: user not permitted to '
+            'attest for signerName "example.com/s"'
+        )
+    else:
+        await plugin.validate(attributes, NO_LOOKUP)
+    assert [(q.verb, q.resource, q.name) for q in authorize.asked] == [
+        ("attest", "signers", name) for name in asked
+    ]

@@ -70,7 +70,10 @@ class World:
             return "default"
 
         tenant = api.server.directory.tenant
-        api.server.directory = cast(Any, SimpleNamespace(tenant=tenant, token=token, home=home))
+        directory = SimpleNamespace(
+            tenant=tenant, token=token, home=home, remembered=lambda *_: None
+        )
+        api.server.directory = cast(Any, directory)
         api.server.authorizer = cast(Any, SimpleNamespace(authorize=authorize))
 
     async def __call__(

@@ -7,7 +7,7 @@ import errno
 import json
 import os
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -171,14 +171,12 @@ def receiver() -> Iterator[Receiver]:
     server.server_close()
 
 
-def target(receiver: Receiver, **more: str) -> Target:
-    return Target(f"http://127.0.0.1:{receiver.server_address[1]}/events", **more)
+def target(receiver: Receiver, headers: Callable[[], dict[str, str]] = dict) -> Target:
+    return Target(f"http://127.0.0.1:{receiver.server_address[1]}/events", headers)
 
 
-def test_a_webhook_gets_lists_of_events(receiver: Receiver, tmp_path: Path) -> None:
-    token = tmp_path / "token"
-    token.write_text("s3cret\n")
-    webhook = Webhook(target(receiver, token_file=str(token)))
+def test_a_webhook_gets_lists_of_events(receiver: Receiver) -> None:
+    webhook = Webhook(target(receiver, lambda: {"Authorization": "Bearer s3cret"}))
     webhook.write([b'{"n":1}', b'{"n":2}'])
     (body,) = receiver.bodies
     assert (body["kind"], body["apiVersion"]) == ("EventList", "audit.k8s.io/v1")

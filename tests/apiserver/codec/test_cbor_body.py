@@ -114,15 +114,62 @@ def test_wrong_types(schema: Any, members: dict[str, Any], text: str) -> None:
     )
 
 
-def test_the_first_unknown_member_is_told_by_its_place() -> None:
-    value = {
-        "kind": "Pod",
-        "spec": {"containers": [{"name": "a"}, {"name": "b", "image": "i", "x": 1, "y": 2}]},
-        "z": 3,
-    }
+UNKNOWN_BELOW = {"containers": [{"name": "a"}, {"name": "b", "image": "i", "x": 1, "y": 2}]}
+
+
+@pytest.mark.parametrize(
+    ("value", "count", "index"),
+    [
+        ({"kind": "Pod", "spec": UNKNOWN_BELOW}, 2, 2),
+        ({"spec": UNKNOWN_BELOW, "kind": "Pod", "metadata": {}, "z": 3}, 3, 3),  # its own first
+        ({"metadata": {"name": "n", "q": 1}, "spec": UNKNOWN_BELOW}, 3, 1),  # in their order
+        ({"spec": {"w": 1, **UNKNOWN_BELOW}}, 3, 0),
+        ({"metadata": {"a.b": 1, "a": {"b": 1}}}, 2, 0),
+        (
+            {"spec": {"volumes": [{"name": "v"}, {"name": "w", "csi": {"driver": "d", "x": 1}}]}},
+            1,
+            1,
+        ),
+    ],
+)
+def test_an_unknown_member_is_told_by_its_place(
+    value: dict[str, Any], count: int, index: int
+) -> None:
     errors = decode(POD, value).strict
-    assert len(errors) == 3
+    assert len(errors) == count
     assert cbor_body.unknown_texts(errors, value) == [
-        "cbor: found unknown field at map element index 2"
+        f"cbor: found unknown field at map element index {index}"
     ]
-    assert cbor_body.unknown_texts([], value) == []
+
+
+def test_without_unknown_members_nothing_is_told() -> None:
+    assert cbor_body.unknown_texts([], {"kind": "Pod"}) == []
+
+
+def repeated(*keys: str, **members: bytes) -> bytes:
+    """A map of these keys, each of which may come again; ``members``: what they hold but 0."""
+    pairs = b"".join(cbor2.dumps(key) + members.get(key, b"\0") for key in keys)
+    return bytes([0xA0 + len(keys)]) + pairs
+
+
+@pytest.mark.parametrize(
+    ("body", "key", "index"),
+    [
+        # the first one that is reached in the document, not the one with the smallest place
+        (
+            repeated("a", "b", a=repeated("x", "y", "z", "z"), b=repeated("u", "u")),
+            "z",
+            3,
+        ),
+        # a map's own before what is further down, though that is reached first
+        (repeated("a", "b", "b", a=repeated("x", "x")), "b", 2),
+        # in lists, and the first of several
+        (repeated("a", a=b"\x82\0" + repeated("x", "y", "y", "x")), "y", 2),
+        (repeated("a", a=b"\x9f" + repeated("x", "x") + b"\xff"), "x", 1),
+    ],
+)
+def test_a_repeated_key_is_told_by_its_place(body: bytes, key: str, index: int) -> None:
+    head = b"\xa3" + cbor2.dumps(HEAD)[1:] + cbor2.dumps("data") + body
+    with pytest.raises(cbor_body.Refused) as e:
+        cbor_body.read(head)
+    assert str(e.value) == f'cbor: found duplicate map key "{key}" at map element index {index}'

@@ -100,6 +100,20 @@ async def test_services_without_an_address_have_none(kept: Worker) -> None:
     assert not await addresses(kept)
 
 
+async def test_it_is_there_with_the_update_that_brings_an_address(
+    kept: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(serviceaddresses, "SETTLE", 3600.0)  # nobody looks later
+    await kept.create(SERVICES, service(type="ExternalName", externalName="e.com"))
+
+    def internal(obj: Object) -> None:
+        obj["spec"] |= {"type": "ClusterIP", "internalTrafficPolicy": "Cluster"}
+        del obj["spec"]["externalName"]
+
+    changed = await kept.change(SERVICES, "s", internal)
+    assert await addresses(kept) == {changed["spec"]["clusterIP"]: "s"}
+
+
 async def test_an_address_that_is_given_up_is_free(kept: Worker) -> None:
     ip = (await kept.create(SERVICES, service()))["spec"]["clusterIP"]
 

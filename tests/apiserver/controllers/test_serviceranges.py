@@ -176,12 +176,23 @@ async def test_a_range_is_kept_from_the_first_address_on(
         assert await worker.get(CIDRS, "a") is not None
 
 
+def addressed(obj: Object) -> None:
+    obj["spec"] |= {"type": "ClusterIP", "clusterIP": "192.168.7.3"}
+    obj["spec"]["internalTrafficPolicy"] = "Cluster"
+    obj["spec"].pop("externalName", None)
+
+
+@pytest.mark.parametrize("is_new", [True, False], ids=["created", "changed"])
 async def test_a_range_that_goes_meanwhile_gives_no_address(
-    worker: Worker, store: PostgresStore
+    worker: Worker, store: PostgresStore, is_new: bool
 ) -> None:
     """The Service was judged by a state that is no longer true when it is stored."""
     async with controlling(allocating(worker), store, off):
         await worker.create(CIDRS, cidr("a", TINY))
+        if not is_new:
+            external = {"type": "ExternalName", "externalName": "example.com"}
+            made = {"metadata": {"name": "s"}, "spec": {**external, "ports": [{"port": 80}]}}
+            await worker.create(SERVICES, made)
         hook = worker.registry.hooks[SERVICES]
         judged = hook.before_write
         first: list[Any] = []
@@ -194,8 +205,39 @@ async def test_a_range_that_goes_meanwhile_gives_no_address(
 
         hook.before_write = slow  # type: ignore[method-assign]
         with pytest.raises(ApiError, match="does not match the current range"):
-            await worker.create(SERVICES, service("s", "192.168.7.3"))
-        assert first and await worker.get(SERVICES, "s") is None
+            if is_new:
+                await worker.create(SERVICES, service("s", "192.168.7.3"))
+            else:
+                await worker.change(SERVICES, "s", addressed)
+        left = await worker.get(SERVICES, "s")
+        assert first and (left is None if is_new else left["spec"]["type"] == "ExternalName")
+
+
+async def test_ranges_that_go_are_read_for_all_and_not_for_each(
+    worker: Worker, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Half of them are needed, half are not."""
+    monkeypatch.setattr(serviceranges, "GRACE", timedelta(0))
+    allocating(worker)
+    async with controlling(worker, store, off) as some:
+        for i in range(16):
+            await worker.create(CIDRS, cidr(f"r{i}", f"192.168.{i}.0/29"))
+        await some._ranges.look(worker.tenant, NOW)
+        for i in range(16):
+            if i % 2:
+                await worker.create(SERVICES, service(f"s{i}", f"192.168.{i}.3"))
+            await worker.delete(CIDRS, f"r{i}")
+        reads: list[int] = []
+        own = serviceranges.ServiceRanges._own
+
+        async def counted(self: serviceranges.ServiceRanges, tenant: Tenant) -> Any:
+            reads.append(1)
+            return await own(self, tenant)
+
+        monkeypatch.setattr(serviceranges.ServiceRanges, "_own", counted)
+        await some._ranges.look(worker.tenant, ALL)
+        left = [i for i in range(16) if await worker.get(CIDRS, f"r{i}") is not None]
+        assert left == list(range(1, 16, 2)) and len(reads) <= 3
 
 
 async def test_every_address_is_given_once_by_two_workers(

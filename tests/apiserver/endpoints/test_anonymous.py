@@ -174,6 +174,9 @@ class Trail:
         self.steps.append("token")
         return User("someone") if secret == "other" and tenant_id == 99 else None
 
+    def remembered(self, secret: str, tenant: str) -> None:
+        return None
+
     async def home(self, secret: str) -> str:
         self.steps.append("home")
         return "default"

@@ -48,7 +48,7 @@ async def api(store: PostgresStore, tenant: int, hook: Webhook) -> AsyncIterator
         authorizing(served)
         authority = served.registry.authority
         authority.use([Named("w", "Webhook", hook)])
-        served.server.tells_selectors = authority.looks_at_selectors
+        served.server.tells_selectors = lambda: authority.looks_at_selectors
         yield served
 
 

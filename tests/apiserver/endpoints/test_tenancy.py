@@ -31,6 +31,9 @@ class Directory:
             else None
         )
 
+    def remembered(self, secret: str, tenant: str) -> None:
+        return None
+
     async def token(self, secret: str, tenant_id: int) -> User | None:
         return User(secret) if secret == "everywhere" or (secret, tenant_id) == ("one", 1) else None
 

@@ -44,6 +44,22 @@ def test_sums_of_fractions_lose_no_token(rate: int, size: int) -> None:
     of.close()
 
 
+def test_a_large_draw_takes_as_many_tokens_or_none_and_a_full_bucket_is_enough_for_any() -> None:
+    of = Buckets()
+    assert [of.take(0, "a", 1, 3, 9.0, cost=2) for _ in range(2)] == [True, False]
+    assert drawn(of, "a", 9.0) == 1, "what is refused costs nothing"
+    assert of.take(0, "b", 1, 3, 9.0, cost=2**30)
+    assert drawn(of, "b", 11.0) == 2
+    of.close()
+
+
+def test_a_flood_that_lasts_gets_what_comes_back() -> None:
+    of = Buckets()
+    assert drawn(of, "a", 100.0, 2, 5) == 5
+    assert sum(of.take(0, "a", 2, 5, 100 + n / 100) for n in range(1, 1001)) == 20
+    of.close()
+
+
 def test_keys_and_kinds_have_buckets_of_their_own() -> None:
     of = Buckets()
     assert [drawn(of, key, 1.0) for key in ("a", "b")] == [3, 3]

@@ -1,5 +1,5 @@
-"""What needs another object is created only while that is there and not marked for deletion,
-whoever asks at the same moment."""
+"""What needs another object is created or changed only while that is there and not marked for
+deletion, whoever asks at the same moment."""
 
 from __future__ import annotations
 
@@ -32,6 +32,23 @@ async def test_only_while_the_other_is_there_and_not_marked(
     assert [r.key.name for r in (await store.list(tenant, first.key.group_resource)).records] == [
         "a"
     ]
+
+
+async def test_an_update_needs_it_too_and_a_deletion_does_not(
+    store: PostgresStore, tenant: int
+) -> None:
+    owner = create(key("owner"))
+    holder = stored(owner, await store.write(tenant, owner))
+    first = create(key("a"))
+    record = stored(first, await store.write(tenant, first))
+    change = dataclasses.replace(update(record, "x"), needs=owner.uid)
+    record = stored(change, await store.write(tenant, change))
+    await store.write(tenant, dataclasses.replace(update(holder, "x"), deleting=True))
+    with pytest.raises(NeedMissing):
+        await store.write(tenant, dataclasses.replace(update(record, "y"), needs=owner.uid))
+    other = update(record, "y")
+    record = stored(other, await store.write(tenant, other))
+    await store.write(tenant, dataclasses.replace(delete(record), needs=owner.uid))
 
 
 async def test_one_of_the_same_name_does_not_count(store: PostgresStore, tenant: int) -> None:

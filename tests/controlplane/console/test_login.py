@@ -14,7 +14,7 @@ from django.db import connections
 from django.db.models import F
 from django.test import Client, override_settings
 
-from apiserver.storage import auditlog
+from apiserver.flow.buckets import Buckets
 from apiserver.storage.models import AuditEntry
 from apiserver.storage.visibility import django_everywhere
 from controlplane import environment
@@ -225,8 +225,9 @@ def test_what_is_refused_unseen_is_in_the_audit_log_too() -> None:
 def test_of_a_flood_that_is_refused_unseen_a_part_is_in_the_audit_log(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(auditlog, "MOST_OF_TENANT", 2)
-    monkeypatch.setattr(trail, "_unseen", auditlog.Buckets(1e-9))
+    monkeypatch.setattr(trail, "_UNSEEN_AT_ONCE", 2)
+    monkeypatch.setattr(trail, "_UNSEEN_PER_SECOND", 1e-9)
+    monkeypatch.setattr(trail, "_unseen", Buckets())
     address, user = "192.0.2.45", "flooded"
     for _ in range(attempts.FREE["account"] + 5):
         login(user, "guess", address)

@@ -189,3 +189,38 @@ async def test_secret_is_not_in_the_database(tenants: tuple[Tenant, Tenant]) -> 
     new = await sync_to_async(tokens.create_token)("ann", tenant=None)
     row = vars(await sync_to_async(stored_token)(new.token.pk))
     assert new.secret not in repr(row) and bytes(row["hash"]) == tokens.token_hash(new.secret)
+
+
+async def test_what_is_remembered_is_what_would_be_found_out(
+    database: Database, tenants: tuple[Tenant, Tenant]
+) -> None:
+    """Who sends it, and to which tenant, in every combination of a token and a tenant's name."""
+    clock = Clock()
+    directory = Directory(database.fetch, clock)
+
+    def make(tenant: Tenant | None, days: int = 1) -> str:
+        lifetime = timedelta(days=days)
+        return tokens.create_token("ann", tenant=tenant, lifetime=lifetime).secret
+
+    secrets = [
+        *[await sync_to_async(make)(tenant) for tenant in (None, *tenants)],
+        await sync_to_async(make)(tenants[0], days=-1),
+        "pp_nobodys",
+    ]
+    names = ["", "directory-a", "directory-b", "nobody"]
+    pairs = [(secret, name) for secret in secrets for name in names]
+    assert not any(directory.remembered(*pair) for pair in pairs), "nothing was asked yet"
+    expected = {}
+    for secret, name in pairs:
+        info = await directory.tenant(name or await directory.home(secret))
+        user = await directory.token(secret, info.id) if info is not None else None
+        expected[secret, name] = (info, user) if user is not None else None
+    assert {pair: directory.remembered(*pair) for pair in pairs} == expected
+    del expected[secrets[0], ""]  # of tenant default, which other tests may have made
+    good = [(secrets.index(secret), name) for (secret, name), found in expected.items() if found]
+    assert good == [
+        *[(0, "directory-a"), (0, "directory-b"), (1, ""), (1, "directory-a")],
+        *[(2, ""), (2, "directory-b")],
+    ]
+    clock.now += REMEMBERED + 0.01
+    assert not any(directory.remembered(*pair) for pair in pairs), "not any longer than the others"

@@ -50,6 +50,9 @@ class Directory:
     async def token(self, secret: str, tenant_id: int) -> User | None:
         return User("ann", "u-1", ("dev", "system:authenticated"), {"Team/x": ("a", "b")})
 
+    def remembered(self, secret: str, tenant: str) -> None:
+        return None
+
     async def home(self, secret: str) -> str:
         return "default"
 

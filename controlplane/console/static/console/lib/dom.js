@@ -1,0 +1,57 @@
+// Elements from data. Strings become text nodes, never markup.
+
+/** An element. attributes: `class`, `on<Event>` functions, `dataset`, properties that have no
+ *  attribute (`value`, `checked`, `disabled`, `indeterminate`), or attributes as they are; null,
+ *  undefined and false are left out. children: nodes, text, nested arrays; null and false are none. */
+export function h(tag, attributes, ...children) {
+  return filled(document.createElement(tag), attributes, children);
+}
+
+/** The same in SVG's namespace. */
+export function svg(tag, attributes, ...children) {
+  return filled(document.createElementNS("http://www.w3.org/2000/svg", tag), attributes, children);
+}
+
+const PROPERTIES = new Set(["value", "checked", "disabled", "indeterminate", "selected", "open"]);
+
+function filled(element, attributes, children) {
+  for (const [name, value] of Object.entries(attributes ?? {})) set(element, name, value);
+  element.append(...nodes(children));
+  return element;
+}
+
+function set(element, name, value) {
+  if (value === null || value === undefined || value === false) return;
+  if (name.startsWith("on") && typeof value === "function") {
+    element.addEventListener(name.slice(2).toLowerCase(), value);
+  } else if (name === "dataset") {
+    Object.assign(element.dataset, value);
+  } else if (PROPERTIES.has(name)) {
+    element[name] = value;
+  } else if (name === "href" || name === "src") {
+    element.setAttribute(name, safeAddress(value));
+  } else {
+    element.setAttribute(name, value === true ? "" : String(value));
+  }
+}
+
+/** Addresses of the web and of this server; what would run as a script leads nowhere. */
+function safeAddress(value) {
+  const address = String(value);
+  if (/^(\/(?!\/)|#|\?|\.)/.test(address)) return address;
+  const scheme = /^([a-z][a-z0-9+.-]*):/i.exec(address)?.[1].toLowerCase();
+  return ["http", "https", "mailto", "blob"].includes(scheme) ? address : "#";
+}
+
+function nodes(children) {
+  return children
+    .flat(Infinity)
+    .filter((child) => child !== null && child !== undefined && child !== false)
+    .map((child) => (child instanceof Node ? child : document.createTextNode(String(child))));
+}
+
+/** Puts these in the place of what the element holds. */
+export function replace(element, ...children) {
+  element.replaceChildren(...nodes(children));
+  return element;
+}

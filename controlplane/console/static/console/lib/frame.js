@@ -1,0 +1,192 @@
+// What stands around every view: the bar on top, and at the side where to go.
+
+import { api } from "./api.js";
+import { resources } from "./discovery.js";
+import { menu } from "./dialog.js";
+import { h, replace, svg } from "./dom.js";
+import { address, go, pathOf, whenShown } from "./router.js";
+import { account, keep, lastTenant, recall } from "./state.js";
+import { tenants } from "./tenants.js";
+import { Tree } from "./tree.js";
+
+const NAMESPACES = { group: "", version: "v1", resource: "namespaces", namespaced: false };
+const PLACES = [
+  ["Tenants", "tenants"],
+  ["Access", "access"],
+  ["Definitions", "crds"],
+  ["Admission", "admission"],
+  ["Audit", "audit"],
+  ["System", "system"],
+];
+
+/** Builds the frame; returns the element that views fill. find: opens the palette. */
+export function build(find) {
+  const main = h("main", { id: "main", tabindex: "-1" });
+  const frame = { tenant: "", namespace: recall("namespace", "") };
+  const trail = h("nav", { class: "trail", "aria-label": "Breadcrumbs" });
+  const tenant = h("select", { "aria-label": "Tenant", onchange: (e) => toTenant(e.target.value) });
+  const namespace = h("select", {
+    "aria-label": "Namespace",
+    onchange: (e) => toNamespace(frame, e.target.value),
+  });
+  const tree = new Tree();
+  const places = h("nav", { class: "places", "aria-label": "Installation" });
+  document.body.append(
+    h("a", { class: "skip", href: "#main" }, "Skip to content"),
+    h("header", { class: "top" }, brand(), trail, finder(find), theme(), person()),
+    h(
+      "aside",
+      { class: "side" },
+      h("label", { class: "pick" }, h("span", {}, "Tenant"), tenant),
+      h("label", { class: "pick" }, h("span", {}, "Namespace"), namespace),
+      tree.element,
+      places,
+    ),
+    main,
+  );
+  whenShown((context) => shown(frame, context, { trail, tenant, namespace, tree, places, main }));
+  return main;
+}
+
+function shown(frame, { tenant: named, params, query, path }, parts) {
+  const tenant = named || query.get("tenant") || lastTenant();
+  if (params.resource && !params.name) setNamespace(frame, query.get("namespace") ?? "");
+  if (named) keep("tenant", tenant);
+  if (tenant !== frame.tenant) fillTenants(parts.tenant, tenant);
+  fillNamespaces(frame, parts.namespace, tenant);
+  frame.tenant = tenant;
+  resources(tenant)
+    .then((all) => parts.tree.show(tenant, all, frame.namespace, params))
+    .catch(() => parts.tree.clear());
+  replace(parts.places, PLACES.map(([title, place]) => placeLink(title, place, path)));
+  replace(parts.trail, crumbs(named, params, path));
+  document.title = titleOf(named, params, path);
+}
+
+function placeLink(title, place, path) {
+  const here = path.split("/")[1] === place;
+  return h("a", { href: address(place), "aria-current": here ? "page" : null }, title);
+}
+
+function setNamespace(frame, namespace) {
+  frame.namespace = namespace;
+  keep("namespace", namespace);
+}
+
+function toTenant(tenant) {
+  go(pathOf("t", tenant) + "/");
+}
+
+/** The same list in another namespace; from elsewhere, the tenant's page with it chosen. */
+function toNamespace(frame, namespace) {
+  setNamespace(frame, namespace);
+  const url = new URL(location.href);
+  if (namespace) url.searchParams.set("namespace", namespace);
+  else url.searchParams.delete("namespace");
+  go(url.pathname.replace(/^\/admin\/console/, "") + url.search, { replace: true });
+}
+
+async function fillTenants(select, chosen) {
+  const { names } = await tenants().catch(() => ({ names: [] }));
+  const all = [...new Set([...names, chosen])].sort();
+  replace(select, all.map((name) => h("option", { value: name, selected: name === chosen }, name)));
+}
+
+async function fillNamespaces(frame, select, tenant) {
+  let names = [];
+  try {
+    const list = await api(tenant).list(NAMESPACES, { metadata: true, limit: 500 });
+    names = list.items.map((item) => item.metadata.name);
+  } catch {
+    // who may not list them types one into the address
+  }
+  if (tenant !== frame.tenant) return;
+  const chosen = frame.namespace;
+  const all = chosen && !names.includes(chosen) ? [...names, chosen].sort() : names;
+  replace(
+    select,
+    h("option", { value: "" }, "All namespaces"),
+    all.map((name) => h("option", { value: name, selected: name === chosen }, name)),
+  );
+}
+
+function brand() {
+  const logo = h("img", { src: "/static/console/favicon.svg", alt: "", width: "20", height: "20" });
+  return h("a", { class: "brand", href: address() }, logo, "Polyplane");
+}
+
+function finder(find) {
+  return h(
+    "button",
+    { class: "finder", type: "button", onclick: find, "aria-keyshortcuts": "Control+K" },
+    h("span", {}, "Find or do…"),
+    h("kbd", {}, "Ctrl K"),
+  );
+}
+
+function theme() {
+  const flip = () => {
+    const next = document.documentElement.dataset.theme === "dark" ? "light" : "dark";
+    document.documentElement.dataset.theme = next;
+    try {
+      localStorage.setItem("theme", next);
+    } catch {
+      // it holds as long as the page
+    }
+  };
+  const moon = svg(
+    "svg",
+    { viewBox: "0 0 16 16", width: "16", height: "16", "aria-hidden": "true" },
+    svg("path", { d: "M8 1a7 7 0 1 0 0 14z", fill: "currentColor" }),
+    svg("circle", { cx: "8", cy: "8", r: "6.5", fill: "none", stroke: "currentColor" }),
+  );
+  return h("button", { class: "icon", type: "button", title: "Dark or light", "aria-label": "Dark or light", onclick: flip }, moon);
+}
+
+function person() {
+  const logout = () => {
+    const token = document.querySelector("meta[name=csrf-token]").content;
+    const form = h(
+      "form",
+      { method: "post", action: "/admin/logout/", hidden: true },
+      h("input", { type: "hidden", name: "csrfmiddlewaretoken", value: token }),
+    );
+    document.body.append(form);
+    form.submit();
+  };
+  return menu(
+    account(),
+    () => [
+      { label: "My tokens and sessions", run: () => go("/me") },
+      { label: "Keyboard", run: () => dispatchEvent(new CustomEvent("console:help")) },
+      { label: "Tables of the database", run: () => location.assign("/admin/") },
+      null,
+      { label: "Log out", run: logout },
+    ],
+    { class: "button quiet" },
+  );
+}
+
+function crumbs(tenant, params, path) {
+  const parts = [];
+  if (tenant) parts.push([tenant, address("t", tenant) + "/"]);
+  if (params.resource) {
+    const name = params.group === "core" ? params.resource : `${params.resource}.${params.group}`;
+    const kept = new URLSearchParams(recall(`list:${tenant}:${params.group}:${params.resource}`, ""));
+    const to = address("t", tenant, params.group, params.resource);
+    parts.push([name, kept.size ? `${to}?${kept}` : to]);
+  }
+  if (params.namespace && params.namespace !== "-") parts.push([params.namespace, null]);
+  if (params.name) parts.push([params.name, null]);
+  if (!tenant) parts.push([titleOf(tenant, params, path).split(" · ")[0], null]);
+  return parts.map(([text, to], at) => [
+    at ? h("span", { class: "slash", "aria-hidden": "true" }, "/") : null,
+    to && at < parts.length - 1 ? h("a", { href: to }, text) : h("span", {}, text),
+  ]);
+}
+
+function titleOf(tenant, params, path) {
+  const place = PLACES.find(([, name]) => path.split("/")[1] === name)?.[0];
+  const what = params.name ?? params.resource ?? place ?? (tenant || (path === "/me" ? "Me" : "Overview"));
+  return `${what}${tenant && what !== tenant ? ` · ${tenant}` : ""} · Polyplane`;
+}

@@ -1,0 +1,198 @@
+// Ctrl-K: kinds, tenants, objects by their names, and what can be done.
+
+import { api } from "./api.js";
+import { groupPart, resources } from "./discovery.js";
+import { h, replace } from "./dom.js";
+import { fullName } from "./kinds.js";
+import { go, pathOf } from "./router.js";
+import { lastTenant, recall } from "./state.js";
+import { tenants } from "./tenants.js";
+
+const MOST = 40;
+const ACTIONS = [
+  ["Overview", "/"],
+  ["Tenants", "/tenants"],
+  ["Access: who can do what", "/access"],
+  ["Definitions of custom kinds", "/crds"],
+  ["Admission: policies and webhooks", "/admission"],
+  ["Audit log", "/audit"],
+  ["System", "/system"],
+  ["My tokens and sessions", "/me"],
+];
+
+/** Opens it, unless it is open. */
+export function palette() {
+  if (document.querySelector("dialog.palette")) return;
+  const tenant = lastTenant();
+  const state = { entries: [], at: 0, asked: 0 };
+  const list = h("ul", { role: "listbox", id: "found" });
+  const input = h("input", {
+    type: "text",
+    role: "combobox",
+    "aria-expanded": "true",
+    "aria-controls": "found",
+    "aria-label": "Find or do",
+    placeholder: `Kind, object, tenant or action — in ${tenant}: “deploy”, “cm web”, “tenants”`,
+    autocomplete: "off",
+    spellcheck: "false",
+    oninput: () => update(),
+  });
+  const dialog = h("dialog", { class: "palette", "aria-label": "Find or do" }, input, list);
+  const draw = () => replace(list, state.entries.map((entry, at) => line(entry, at)));
+  const choose = (entry) => {
+    dialog.close();
+    go(entry.to);
+  };
+  function line(entry, at) {
+    const chosen = at === state.at;
+    return h(
+      "li",
+      {
+        role: "option",
+        id: `found-${at}`,
+        "aria-selected": String(chosen),
+        onclick: () => choose(entry),
+        onmousemove: () => at !== state.at && ((state.at = at), draw()),
+      },
+      h("span", { class: "what" }, entry.what),
+      h("span", { class: "name" }, entry.name),
+      h("span", { class: "where" }, entry.where),
+    );
+  }
+  async function update() {
+    const asked = (state.asked += 1);
+    const word = input.value.trim();
+    for await (const entries of found(tenant, word)) {
+      if (asked !== state.asked) return;
+      state.entries = entries.slice(0, MOST);
+      state.at = 0;
+      draw();
+      input.setAttribute("aria-activedescendant", entries.length ? "found-0" : "");
+    }
+  }
+  input.addEventListener("keydown", (event) => {
+    const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
+    if (step && state.entries.length) {
+      event.preventDefault();
+      state.at = (state.at + step + state.entries.length) % state.entries.length;
+      draw();
+      input.setAttribute("aria-activedescendant", `found-${state.at}`);
+      list.children[state.at].scrollIntoView({ block: "nearest" });
+    } else if (event.key === "Enter" && state.entries[state.at]) {
+      choose(state.entries[state.at]);
+    }
+  });
+  dialog.addEventListener("click", (event) => event.target === dialog && dialog.close());
+  dialog.addEventListener("close", () => dialog.remove());
+  document.body.append(dialog);
+  dialog.showModal();
+  update();
+}
+
+/** What a text may mean: first what is known here, then also what the server finds. */
+async function* found(tenant, text) {
+  const [first, ...rest] = text.split(/\s+/);
+  const known = await resources(tenant).catch(() => []);
+  const listable = known.filter((resource) => resource.verbs.includes("list"));
+  const kinds = rest.length ? [] : matching(listable, first, tenant);
+  const near = [...kinds, ...actions(text)];
+  yield near;
+  const { names } = await tenants().catch(() => ({ names: [] }));
+  near.push(...tenantsLike(names, text));
+  yield near;
+  if (text.length < 2) return;
+  const kind = rest.length ? listable.find((resource) => score(resource, first) >= 90) : null;
+  const objects = await objectsLike(tenant, kind ? [kind] : likely(listable), kind ? rest.join(" ") : text);
+  yield [...objects.filter((o) => o.exact), ...near, ...objects.filter((o) => !o.exact)];
+}
+
+function matching(all, word, tenant) {
+  if (!word) return [];
+  return all
+    .map((resource) => [score(resource, word), resource])
+    .filter(([points]) => points)
+    .sort(([a, one], [b, other]) => b - a || one.kind.length - other.kind.length)
+    .map(([, resource]) => ({
+      what: "kind",
+      name: resource.kind,
+      where: [fullName(resource), ...resource.shortNames].join(", "),
+      to: listPath(tenant, resource),
+    }));
+}
+
+function listPath(tenant, resource) {
+  const namespace = resource.namespaced ? recall("namespace", "") : "";
+  const path = pathOf("t", tenant, groupPart(resource), resource.resource);
+  return namespace ? `${path}?namespace=${encodeURIComponent(namespace)}` : path;
+}
+
+/** How well a word means a kind: 100 for what kubectl takes it for, 0 for not at all. */
+export function score(resource, text) {
+  const word = text.toLowerCase();
+  const names = [resource.resource, resource.singular, resource.kind.toLowerCase(), fullName(resource)];
+  if (resource.shortNames.includes(word)) return 100;
+  if (names.includes(word)) return 95;
+  if (names.some((name) => name.startsWith(word))) return 60;
+  if (names.some((name) => name.includes(word))) return 30;
+  return 0;
+}
+
+function actions(text) {
+  const word = text.toLowerCase();
+  return ACTIONS.filter(([name]) => name.toLowerCase().includes(word)).map(([name, to]) => ({
+    what: "go to",
+    name,
+    where: "",
+    to,
+  }));
+}
+
+function tenantsLike(names, text) {
+  const word = text.toLowerCase();
+  if (!word) return [];
+  const fits = names.filter((name) => name.includes(word)).slice(0, 10);
+  return fits.map((name) => ({ what: "tenant", name, where: "", to: `${pathOf("t", name)}/` }));
+}
+
+const USUAL = ["pods", "deployments.apps", "statefulsets.apps", "services", "configmaps", "secrets", "namespaces"];
+
+function likely(all) {
+  return all.filter((one) => USUAL.includes(fullName(one)) || !/(^$|\.k8s\.io$)|^(apps|batch|policy|autoscaling)$/.test(one.group));
+}
+
+async function objectsLike(tenant, kinds, text) {
+  const lists = await Promise.all(kinds.slice(0, 16).map((kind) => namesOf(tenant, kind)));
+  const word = text.toLowerCase();
+  return lists
+    .flat()
+    .filter(({ name, uid }) => name.includes(word) || uid === word)
+    .slice(0, MOST)
+    .map(({ name, namespace, kind }) => ({
+      what: kind.kind,
+      name,
+      where: namespace,
+      exact: name === word,
+      to: pathOf("t", tenant, groupPart(kind), kind.resource, namespace || "-", name),
+    }));
+}
+
+const names = new Map();
+
+async function namesOf(tenant, kind) {
+  const key = `${tenant}\0${fullName(kind)}`;
+  const known = names.get(key);
+  if (known && known.until > Date.now()) return known.answer;
+  const answer = api(tenant)
+    .list(kind, { metadata: true, limit: 500 })
+    .then((list) =>
+      list.items.map(({ metadata }) => ({
+        name: metadata.name,
+        namespace: metadata.namespace ?? "",
+        uid: metadata.uid,
+        kind,
+      })),
+    )
+    .catch(() => []);
+  names.set(key, { until: Date.now() + 10_000, answer });
+  return answer;
+}

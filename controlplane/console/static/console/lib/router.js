@@ -1,0 +1,110 @@
+// Addresses of the console below /admin/console, and what each shows (History API).
+
+export const BASE = "/admin/console";
+const routes = [];
+let current = new AbortController();
+let outlet = null;
+let watchers = [];
+
+/** pattern: "/t/:tenant/:group/:resource"; the last part may be "*rest" and takes what is left.
+ *  view: an async function of a context {tenant, params, query, path, root, signal}; signal is
+ *  aborted when another address is shown. */
+export function route(pattern, view) {
+  const names = [];
+  const source = pattern.replace(/([:*])(\w+)/g, (_, kind, name) => {
+    names.push(name);
+    return kind === ":" ? "([^/]+)" : "(.*)";
+  });
+  routes.push({ expression: new RegExp(`^${source}/?$`), names, view });
+}
+
+/** Shows an address of the console, as path and query below BASE. */
+export function go(path, { replace = false } = {}) {
+  history[replace ? "replaceState" : "pushState"](null, "", BASE + path);
+  return show();
+}
+
+/** Changes the query of the address that is shown, without showing it anew. Members that are
+ *  empty leave it. */
+export function remember(changes) {
+  const url = new URL(location.href);
+  for (const [name, value] of Object.entries(changes)) {
+    if (value) url.searchParams.set(name, value);
+    else url.searchParams.delete(name);
+  }
+  history.replaceState(null, "", url);
+}
+
+/** A path of parts, each as it is. */
+export function address(...parts) {
+  return BASE + pathOf(...parts);
+}
+
+export function pathOf(...parts) {
+  return "/" + parts.map((part) => encodeURIComponent(part)).join("/");
+}
+
+/** Calls back with {tenant, params, path} whenever an address is shown. */
+export function whenShown(callback) {
+  watchers.push(callback);
+}
+
+/** Begins: `root` is what views fill. */
+export function start(root) {
+  outlet = root;
+  addEventListener("popstate", show);
+  document.addEventListener("click", (event) => {
+    const link = event.target.closest?.("a[href]");
+    if (!link || event.defaultPrevented || event.button !== 0 || link.target) return;
+    if (event.ctrlKey || event.metaKey || event.shiftKey || event.altKey) return;
+    const url = new URL(link.href);
+    if (url.origin !== location.origin || !isOurs(url.pathname)) return;
+    event.preventDefault();
+    go(url.pathname.slice(BASE.length) + url.search);
+  });
+  return show();
+}
+
+function isOurs(path) {
+  const first = path.slice(BASE.length).split("/")[1];
+  const ours = ["", "t", "tenants", "access", "crds", "admission", "audit", "system", "me", "search"];
+  return path.startsWith(BASE) && ours.includes(first ?? "");
+}
+
+function matched(path) {
+  for (const { expression, names, view } of routes) {
+    const match = expression.exec(path);
+    if (!match) continue;
+    const values = match.slice(1).map(decodeURIComponent);
+    return { view, params: Object.fromEntries(names.map((name, at) => [name, values[at]])) };
+  }
+  return null;
+}
+
+async function show() {
+  current.abort();
+  const { signal } = (current = new AbortController());
+  const path = location.pathname.slice(BASE.length) || "/";
+  const found = matched(path) ?? { view: nowhere, params: {} };
+  const root = document.createElement("div");
+  root.className = "view";
+  outlet.replaceChildren(root);
+  const context = {
+    tenant: found.params.tenant ?? "",
+    params: found.params,
+    query: new URLSearchParams(location.search),
+    path,
+    root,
+    signal,
+  };
+  for (const watcher of watchers) watcher(context);
+  try {
+    await found.view(context);
+  } catch (error) {
+    if (!signal.aborted) dispatchEvent(new CustomEvent("console:failed", { detail: { error, root } }));
+  }
+}
+
+function nowhere({ root }) {
+  root.append(Object.assign(document.createElement("p"), { textContent: "There is no such page." }));
+}

@@ -1,0 +1,112 @@
+// A list as the server's Table has it: columns, rows, kept up to date by a watch.
+
+import { api, ApiError } from "./api.js";
+
+export const PAGE = 500; // rows that are asked for at once
+
+/** Rows of one resource. `changed` is called, once for what comes together, whenever there is
+ *  something else to show. */
+export class LiveTable {
+  constructor(tenant, resource, options, changed) {
+    Object.assign(this, { tenant, resource, options, changed });
+    this.columns = [];
+    this.rows = new Map(); // "namespace/name" -> row
+    this.waiting = [];
+    this.paused = false;
+    this.more = ""; // token of the next page
+    this.remaining = 0; // rows on the server beyond those that are here
+    this.error = null;
+    this.fresh = new Map(); // key -> when it changed
+    this.scheduled = false;
+  }
+
+  /** How many events wait while the table is paused. */
+  get missed() {
+    return this.waiting.length;
+  }
+
+  /** Lists, then follows until the signal is aborted. */
+  async run(signal) {
+    while (!signal.aborted) {
+      try {
+        const version = await this.load(signal);
+        await this.follow(version, signal);
+      } catch (error) {
+        if (signal.aborted) return;
+        if (error instanceof ApiError && error.code === 410) continue; // too far behind: list anew
+        this.error = error;
+        this.schedule();
+        return;
+      }
+    }
+  }
+
+  async load(signal) {
+    const table = await this.page("", signal);
+    this.rows.clear();
+    this.waiting = [];
+    this.take(table);
+    return table.metadata.resourceVersion;
+  }
+
+  /** The next page, below what is there. */
+  async loadMore(signal) {
+    this.take(await this.page(this.more, signal));
+  }
+
+  page(next, signal) {
+    const options = { ...this.options, table: true, limit: PAGE, continue: next, signal };
+    return api(this.tenant).list(this.resource, options);
+  }
+
+  take(table) {
+    if (table.columnDefinitions?.length) this.columns = table.columnDefinitions;
+    for (const row of table.rows ?? []) this.rows.set(keyOf(row), row);
+    this.more = table.metadata.continue ?? "";
+    this.remaining = table.metadata.remainingItemCount ?? 0;
+    this.schedule();
+  }
+
+  async follow(resourceVersion, signal) {
+    const options = { ...this.options, table: true, resourceVersion, signal };
+    for await (const event of api(this.tenant).watch(this.resource, options)) {
+      if (this.paused) this.waiting.push(event);
+      else this.apply(event);
+      this.schedule();
+    }
+  }
+
+  resume() {
+    this.paused = false;
+    for (const event of this.waiting.splice(0)) this.apply(event);
+    this.schedule();
+  }
+
+  apply({ type, object }) {
+    for (const row of object.rows ?? []) {
+      const key = keyOf(row);
+      if (type === "DELETED") {
+        if (!this.rows.delete(key)) this.remaining = Math.max(0, this.remaining - 1);
+      } else if (type === "ADDED" && this.more) {
+        this.remaining += 1; // it may belong to a page that is not here
+      } else if (type === "ADDED" || this.rows.has(key)) {
+        this.rows.set(key, row);
+        this.fresh.set(key, Date.now());
+      }
+    }
+  }
+
+  schedule() {
+    if (this.scheduled) return;
+    this.scheduled = true;
+    requestAnimationFrame(() => {
+      this.scheduled = false;
+      this.changed();
+    });
+  }
+}
+
+export function keyOf(row) {
+  const { namespace = "", name = "" } = row.object?.metadata ?? {};
+  return `${namespace}/${name}`;
+}

@@ -1,0 +1,2 @@
+// The YAML library, as one module.
+export * from "yaml";
