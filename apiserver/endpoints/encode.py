@@ -231,7 +231,11 @@ def _body(
         include = check_include_object(first(request.query, "includeObject"))
         head["columnDefinitions"] = column_definitions(scope.served.columns)
         return ListBody(
-            head, "rows", lambda: _rows(scope, objects(), include, version), count, _PARTIAL
+            head,
+            "rows",
+            lambda: _rows(scope, objects(), include, version, in_order=listing.sorted),
+            count,
+            _PARTIAL,
         )
     if target.kind == "PartialObjectMetadata":
         raise refuse_list(
@@ -247,9 +251,12 @@ def _body(
     )
 
 
-def _rows(scope: Scope, objects: Iterator[Object], include: str, version: str) -> Iterator[Object]:
+def _rows(
+    scope: Scope, objects: Iterator[Object], include: str, version: str, *, in_order: bool
+) -> Iterator[Object]:
+    """``in_order``: whether the objects come in the order in which they are to be shown."""
     hooks, cells = scope.resource.hooks, cells_of(scope)
-    if hooks.row_order is not None:
+    if hooks.row_order is not None and not in_order:
         objects = iter(sorted(objects, key=hooks.row_order))
     if include != "Object":
         objects = map(hooks.unconverted, objects)

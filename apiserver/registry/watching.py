@@ -10,13 +10,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from apiserver.errors import PlainError
+from apiserver.registry import questions
 from apiserver.registry.core import Registry
 from apiserver.registry.options import ListOptions
 from apiserver.registry.reading import parse_version
 from apiserver.registry.scope import Scope
 from apiserver.registry.selection import Selection
+from apiserver.registry.sifting import Events, FilteredEvents
 from apiserver.registry.translate import storage_errors
 from apiserver.registry.versions import Conversions
+from apiserver.watch.entry import Fields, Labels
 from apiserver.watch.subscription import Subscription
 
 _EVERYTHING = ("", "", "")
@@ -25,21 +28,22 @@ _EVERYTHING = ("", "", "")
 @dataclass(slots=True)
 class Watching:
     """initial_bookmark: the initial events are to be ended by one; not_before: a version that it
-    must not be older than; conversions: what events have to go through first."""
+    must not be older than; events: what they have to go through first."""
 
     subscription: Subscription
     initial_bookmark: bool
     bookmarks: bool
     not_before: int
-    conversions: Conversions | None = None
+    events: Events | None = None
 
 
 async def watch(
     registry: Registry, scope: Scope, options: ListOptions, selection: Selection
 ) -> Watching:
-    """Raises Invalid for options that do not go together, PlainError for a version that is no
-    number, Expired (410)."""
+    """Raises Invalid for options that do not go together and for a filter that does not fit the
+    schema, PlainError for a version that is no number, Expired (410)."""
     options.validate(watch=True)
+    asked = await questions.parse(scope, options) if options.filter else None
     rv = options.resource_version
     try:
         version = parse_version(rv) if rv else 0
@@ -47,14 +51,15 @@ async def watch(
         raise PlainError(str(e)) from None
     initial = bool(options.send_initial_events)
     stateful = initial or (options.send_initial_events is None and version == 0)
-    predicate, selector, conversions = (
-        (None if selection.everything else selection.matches),
-        selection.key,
-        None,
-    )
+    predicate, selector = (None if selection.everything else selection.matches), selection.key
+    events: Events | None = None
     if scope.resource.webhook is not None:
-        conversions = Conversions(registry, scope, predicate)
+        if asked is not None and predicate is None:
+            predicate = _any  # the filter looks at what was before, too: that has to be converted
+        events = Conversions(registry, scope, predicate)
         predicate, selector = None, _EVERYTHING
+    if asked is not None and asked.filter is not None:
+        events = FilteredEvents(registry, scope, asked.filter, events)
     with storage_errors(scope, requested=version):
         subscription = await registry.watches.subscribe(
             scope.tenant.id,
@@ -71,5 +76,9 @@ async def watch(
         stateful and options.allow_watch_bookmarks,
         options.allow_watch_bookmarks,
         version,
-        conversions,
+        events,
     )
+
+
+def _any(labels: Labels, fields: Fields) -> bool:
+    return True
