@@ -133,7 +133,9 @@ async def test_a_label_selector_and_a_filter_both_decide(api: Api) -> None:
 async def test_a_filter_sees_the_version_of_the_watcher(api: Api) -> None:
     """Where a webhook converts, too."""
     async with defined(api):
+        await api.ok("POST", V1, widget("b", host="h", port=2))
         watcher = watch(api, "self.spec.address == 'h:2'", path=V2)
+        await watcher.take(1)
         await api.ok("POST", V1, widget("a", host="h", port=1))
         await api.patch(f"{V1}/a", {"spec": {"port": 2}})
         await api.patch(f"{V1}/a", {"spec": {"port": 3}})
