@@ -8,6 +8,8 @@ const views = [
   ["/t/:tenant/:group/:resource", () => import("./list.js")],
   ["/t/:tenant/:group/:resource/new", () => import("./create.js")],
   ["/t/:tenant/:group/:resource/:namespace/:name/edit", () => import("./edit.js")],
+  ["/t/:tenant/:group/:resource/:namespace/:name", () => import("./object.js")],
+  ["/t/:tenant/past", () => import("./past.js")],
 ];
 
 for (const [pattern, load] of views) {
