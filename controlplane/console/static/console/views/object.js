@@ -4,6 +4,7 @@ import { h, replace } from "../lib/dom.js";
 import { groupPart, resourceOf } from "../lib/discovery.js";
 import { failure, menu, notify } from "../lib/dialog.js";
 import { commands } from "../lib/kubectl.js";
+import { parts } from "../lib/parts.js";
 import { address, remember } from "../lib/router.js";
 import { Subject } from "../lib/subject.js";
 import { age } from "../lib/time.js";
@@ -75,7 +76,7 @@ class Page {
         namespace && [h("a", { href: address("t", tenant, "core", "namespaces", "-", namespace) }, namespace), " / "],
         h("a", { href: `${list}${space}` }, resource.kind),
       ),
-      h("div", { class: "title" }, h("h1", {}, name), this.state(), h("span", { class: "gap" }), this.menus()),
+      h("div", { class: "title" }, h("h1", {}, name), this.state(), h("span", { class: "gap" }), this.tools(), this.menus()),
       object && labels(tenant, subject),
     );
     this.drawTabs();
@@ -88,6 +89,12 @@ class Page {
     const born = h("span", { class: "muted" }, "created ", age(creationTimestamp), " ago");
     if (!deletionTimestamp) return born;
     return [h("span", { class: "badge bad" }, "being deleted for ", age(deletionTimestamp)), born];
+  }
+
+  /** What can be done to it. */
+  tools() {
+    const { tenant, resource, object } = this.subject;
+    return parts("object:tools", { tenant, resource, object });
   }
 
   menus() {
