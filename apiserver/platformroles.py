@@ -10,6 +10,8 @@ from apiserver.user import MASTERS, User
 
 TENANT_ADMINS = "polyplane:tenant-admins"
 VIEWERS = "polyplane:viewers"
+LOOKING = "polyplane:looking"
+"""What requests by the console hold whose account is in `VIEWERS`; nobody is given it otherwise."""
 METRICS_READERS = "polyplane:metrics-readers"
 ROLES = {
     TENANT_ADMINS: "may create, change and delete tenants",

@@ -4,6 +4,7 @@ import { api } from "./api.js";
 import { fullName } from "./kinds.js";
 
 const REMEMBERED = 30_000; // milliseconds
+const REFUSED = 600_000; // for which nobody asks again what was refused: the audit log keeps refusals
 const AT_ONCE = 6;
 const known = new Map();
 const waiting = [];
@@ -16,7 +17,9 @@ export function count(tenant, resource, namespace = "") {
   const found = known.get(key);
   if (found && found.until > Date.now()) return found.answer;
   const answer = turn(() => ask(tenant, resource, within));
-  known.set(key, { until: Date.now() + REMEMBERED, answer });
+  const entry = { until: Date.now() + REMEMBERED, answer };
+  known.set(key, entry);
+  answer.then((number) => number === null && (entry.until = Date.now() + REFUSED));
   return answer;
 }
 

@@ -24,6 +24,8 @@ const SECTIONS = {
     prioritylevelconfigurations.flowcontrol.apiserver.k8s.io`,
 };
 const BY_GROUP = { "storage.k8s.io": "Storage", "resource.k8s.io": "Devices" };
+/** The same Events once more, and what is asked of an object rather than listed. */
+const NOT_HERE = /^events\.events\.k8s\.io$|\.history\.polyplane\.dev$/;
 const PLACES = new Map();
 for (const [section, names] of Object.entries(SECTIONS)) {
   names.split(/\s+/).forEach((name, at) => PLACES.set(name, [section, at]));
@@ -38,7 +40,7 @@ export function fullName(resource) {
 export function sections(resources) {
   const found = new Map([...Object.keys(SECTIONS), "Devices"].map((title) => [title, []]));
   for (const resource of resources) {
-    if (!resource.verbs.includes("list") || fullName(resource) === "events.events.k8s.io") continue;
+    if (!resource.verbs.includes("list") || NOT_HERE.test(fullName(resource))) continue;
     const [place] = PLACES.get(fullName(resource)) ?? [];
     const title = place ?? BY_GROUP[resource.group] ?? (resource.group || "Cluster");
     if (!found.has(title)) found.set(title, []);

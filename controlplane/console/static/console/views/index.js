@@ -3,6 +3,8 @@
 import { route } from "../lib/router.js";
 
 const views = [
+  ["/", () => import("./overview.js")],
+  ["/t/:tenant", () => import("./tenant.js")],
   ["/t/:tenant/:group/:resource", () => import("./list.js")],
   ["/t/:tenant/:group/:resource/:namespace/:name", () => import("./object.js")],
   ["/t/:tenant/past", () => import("./past.js")],

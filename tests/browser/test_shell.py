@@ -1,0 +1,142 @@
+"""The frame around all views: policy, palette, keys, colours, the way out and in."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+from controlplane.console.shell import POLICY
+from tests.support.consolebrowser import Console
+from tests.support.installation import REPOSITORY
+
+SCRIPTS = REPOSITORY / "controlplane/console/static/console"
+
+
+def press(console: Console, *keys: str) -> None:
+    console.browser.find_element(By.TAG_NAME, "body").send_keys(*keys)
+
+
+def test_the_policy_lets_nothing_be_written_inline_or_evaluated(console: Console) -> None:
+    console.open("/")
+    console.see("Tenants")
+    sent = console.script(
+        "return fetch('/admin/console/').then((r) => r.headers.get('Content-Security-Policy'))"
+    )
+    assert sent == POLICY and "unsafe" not in POLICY
+    assert console.complaints() == []
+    blocked = console.script(
+        "try { document.body.innerHTML = '<b>x</b>'; return false; } catch { return true; }"
+    )
+    assert blocked
+    assert any("TrustedHTML" in line for line in console.complaints())
+
+
+def test_our_scripts_write_no_markup() -> None:
+    bad = re.compile(
+        r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function"
+    )
+    ours = [p for p in SCRIPTS.rglob("*.js") if "vendor" not in p.parts]
+    assert len(ours) > 20
+    for path in [*ours, *SCRIPTS.glob("vendor/*.js")]:
+        assert not bad.search(path.read_text()), path
+
+
+def test_every_module_is_loaded_by_another() -> None:
+    """Nothing is finished and unused: from main.js every script is reached."""
+    reached: set[Path] = set()
+    ahead = [SCRIPTS / "main.js", SCRIPTS / "theme.js"]
+    while ahead:
+        path = ahead.pop().resolve()
+        if path in reached:
+            continue
+        reached.add(path)
+        text = path.read_text() if "vendor" not in path.parts else ""
+        named = re.findall(r"(?:from|import)\s*\(?\s*\"(\.[^\"]+)\"", text)
+        ahead += [path.parent / name for name in named]
+    closed = {p.resolve() for p in SCRIPTS.rglob("*.js")} - reached
+    assert closed <= {SCRIPTS / name for name in FOR_VIEWS_TO_COME}, closed
+
+
+FOR_VIEWS_TO_COME = ("lib/editor.js", "vendor/codemirror.js", "vendor/uplot.js")
+"""Of changing objects, and of charts."""
+
+
+def test_ctrl_k_finds_kinds_tenants_objects_and_places(console: Console) -> None:
+    console.open("/t/demo/")
+    console.see("What it holds")
+    for typed, first in (
+        ("cm", "ConfigMap"),
+        ("deploy", "Deployment"),
+        ("svc", "Service"),
+        ("default", "default"),
+        ("audit log", "Audit log"),
+        ("old-bucket", "old-bucket"),
+        ("cm old-b", "old-bucket"),
+    ):
+        press(console, Keys.CONTROL, "k")
+        console.one("dialog.palette input").send_keys(typed)
+        console.until(
+            lambda first=first: (
+                [e.text for e in console.all("dialog.palette li[aria-selected=true] .name")]
+                == [first]
+            )
+        )
+        console.one("dialog.palette input").send_keys(Keys.ESCAPE)
+        console.until(lambda: not console.all("dialog.palette"))
+    press(console, Keys.CONTROL, "k")
+    console.one("dialog.palette input").send_keys("cm")
+    console.until(lambda: "ConfigMap" in console.one("li[aria-selected=true]").text)
+    console.one("dialog.palette input").send_keys(Keys.ENTER)
+    console.until(lambda: console.browser.current_url.endswith("/t/demo/core/configmaps"))
+
+
+def test_the_tree_counts_and_leads_to_lists(console: Console) -> None:
+    console.open("/t/demo/")
+    link = console.one(".kinds a[title^='configmaps']")
+    console.until(lambda: link.find_element(By.CSS_SELECTOR, ".count").text.isdigit())
+    link.click()
+    console.until(lambda: console.browser.current_url.endswith("/t/demo/core/configmaps"))
+    console.until(lambda: console.all(".kinds a[aria-current=page][title^='configmaps']"))
+
+
+def test_dark_and_light_are_remembered(console: Console) -> None:
+    console.open("/")
+    console.script("localStorage.setItem('theme', 'light')")
+    console.open("/")
+    console.one("[aria-label='Dark or light']").click()
+    assert console.script("return document.documentElement.dataset.theme") == "dark"
+    console.open("/")
+    assert console.script("return document.documentElement.dataset.theme") == "dark"
+    console.one("[aria-label='Dark or light']").click()
+
+
+def test_keys_lead_around_and_are_listed(console: Console) -> None:
+    console.open("/t/demo/core/configmaps")
+    console.see("old-bucket")
+    press(console, "g", "h")
+    console.see("What it holds")
+    press(console, "?")
+    console.see("pause or go on")
+    press(console, Keys.ESCAPE)
+    console.until(lambda: not console.all("dialog"))
+
+
+def test_the_root_and_the_favicon_lead_here(console: Console) -> None:
+    console.browser.get(console.root + "/")
+    console.until(lambda: "/admin/console/" in console.browser.current_url)
+    kind = console.script("return fetch('/favicon.ico').then((r) => r.headers.get('Content-Type'))")
+    assert kind == "image/svg+xml"
+
+
+def test_whoever_logs_out_is_out(somebody: Console) -> None:
+    somebody.log_in("operator")
+    somebody.open("/t/demo/core/configmaps")
+    somebody.see("old-bucket")
+    somebody.one(".top .menu button").click()
+    somebody.browser.find_element(By.XPATH, "//button[text()='Log out']").click()
+    somebody.until(lambda: "/admin/logout/" in somebody.browser.current_url)
+    somebody.open("/t/demo/core/configmaps")
+    somebody.until(lambda: "/admin/login/" in somebody.browser.current_url)
