@@ -70,7 +70,7 @@ export class Subject {
     }
     const page = await this.api.list(this.resource, { ...this.selected, signal });
     this.version = page.metadata.resourceVersion;
-    this.take(this.isSecret ? page.rows?.[0] && secretOf(page, page.rows[0]) : page.items[0]);
+    this.take(this.isSecret ? page.rows?.[0] && secretOf(page, page.rows[0]) : page.items?.[0]);
   }
 
   async got(signal) {

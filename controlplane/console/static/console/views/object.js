@@ -53,7 +53,8 @@ class Page {
     this.root.append(this.head, this.tabs, this.panel);
     document.title = `${this.subject.name} · ${this.subject.resource.kind}`;
     this.heading();
-    this.show(this.query.get("tab") ?? (this.subject.object ? "yaml" : "history"));
+    const first = this.subject.object || this.query.get("revision") ? "yaml" : "history";
+    this.show(this.query.get("tab") ?? first);
   }
 
   update() {
@@ -63,20 +64,10 @@ class Page {
 
   heading() {
     const { subject } = this;
-    const { tenant, resource, namespace, name, object } = subject;
-    const list = address("t", tenant, groupPart(resource), resource.resource);
-    const space = namespace && `?namespace=${encodeURIComponent(namespace)}`;
+    const { tenant, resource, name, object } = subject;
     replace(
       this.head,
-      h(
-        "p",
-        { class: "crumbs" },
-        h("a", { href: address("t", tenant) }, tenant),
-        " / ",
-        namespace && [h("a", { href: address("t", tenant, "core", "namespaces", "-", namespace) }, namespace), " / "],
-        h("a", { href: `${list}${space}` }, resource.kind),
-      ),
-      h("div", { class: "title" }, h("h1", {}, name), this.state(), h("span", { class: "gap" }), this.tools(), this.menus()),
+      h("div", { class: "title" }, h("h1", {}, name), h("span", { class: "badge" }, resource.kind), this.state(), h("span", { class: "gap" }), this.tools(), this.menus()),
       object && labels(tenant, subject),
     );
     this.drawTabs();

@@ -27,6 +27,7 @@ class View {
       hidden: subject.hides,
       gutter: (line, at, all) => this.gutter(line, at, all),
       look: (line) => this.look(line),
+      behind: (line) => this.met(line),
     });
     panel.append(this.bar, this.note, this.code);
   }
@@ -118,12 +119,10 @@ class View {
     const field = this.of(line.path);
     const above = at > 0 ? this.of(all[at - 1].path) : null;
     const again = field && above && sameBlame(field, above);
-    const met = this.applier ? conflictsOf(field, this.applier) : [];
     return h(
       "span",
       { class: "gutter", title: field ? hover(field) : "" },
       field && !again && this.cells(field),
-      met.length ? h("span", { class: "met", title: titles(met) }, `⚠ ${titles(met)}`) : null,
     );
   }
 
@@ -140,6 +139,12 @@ class View {
           field.revision,
         ),
     ];
+  }
+
+  /** Whom an apply that changes the line would meet. */
+  met(line) {
+    const met = this.applier ? conflictsOf(this.of(line.path), this.applier) : [];
+    return met.length ? h("span", { class: "met" }, `⚠ ${titles(met)}`) : null;
   }
 
   look(line) {

@@ -30,7 +30,7 @@ export default async function events({ subject, panel, signal }) {
       try {
         const page = await subject.api.list(EVENTS, { namespace, fieldSelector, limit: 500, signal });
         found.clear();
-        for (const event of page.items) found.set(event.metadata.uid, event);
+        for (const event of page.items ?? []) found.set(event.metadata.uid, event);
         draw();
         const { resourceVersion } = page.metadata;
         const options = { namespace, fieldSelector, resourceVersion, signal };

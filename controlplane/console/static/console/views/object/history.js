@@ -152,8 +152,9 @@ class View {
     }
     try {
       const [before, after] = await Promise.all([from && this.object(from), this.object(to)]);
+      const deleted = this.items.find((one) => one.metadata.name === to)?.type === "DELETED";
       if (this.from !== from || this.to !== to || this.signal.aborted) return undefined;
-      return replace(this.difference, title, changesBetween(before || null, after));
+      return replace(this.difference, title, changesBetween(before || null, deleted ? null : after));
     } catch (error) {
       return this.signal.aborted ? undefined : replace(this.difference, title, failure(error));
     }

@@ -6,7 +6,7 @@ import { lineText, manifest } from "../../lib/manifest.js";
 const MOST = 4000; // lines that are drawn at once
 
 /** Draws objects into `root`. options: hidden(path), gutter(line, at, lines) -> nodes before the
- *  code, look(line) -> classes of the line. */
+ *  code, behind(line) -> nodes after it, look(line) -> classes of the line. */
 export class Lines {
   constructor(root, options = {}) {
     Object.assign(this, { root, options });
@@ -43,7 +43,7 @@ export class Lines {
   }
 
   row(line, at, folded) {
-    const { gutter, look } = this.options;
+    const { gutter, look, behind } = this.options;
     const classes = ["line", this.fresh.has(keyOf(line)) && "fresh", ...(look?.(line) ?? [])];
     return h(
       "div",
@@ -57,6 +57,7 @@ export class Lines {
         line.parts.map(([kind, text]) => (kind === "space" ? text : h("span", { class: `y-${kind}` }, text))),
         folded && h("span", { class: "more" }, ` … ${line.end - at - 1} lines`),
       ),
+      behind?.(line),
     );
   }
 

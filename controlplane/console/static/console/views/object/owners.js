@@ -72,7 +72,7 @@ async function found_(subject, owner, namespace, signal) {
   const node = [link(tenant, resource, where, owner.name), flags(owner)];
   if (!may.allowed) return { node: [...node, h("span", { class: "muted" }, " (not yours to see)")], object: null };
   const selected = { namespace: where, fieldSelector: `metadata.name=${owner.name}`, metadata: true, signal };
-  const [object] = (await subject.api.list(resource, selected)).items;
+  const [object] = (await subject.api.list(resource, selected)).items ?? [];
   if (!object) return { node: plain(owner, "gone"), object: null };
   if (object.metadata.uid !== owner.uid) return { node: plain(owner, "another object of that name is there"), object: null };
   return { node, object };
@@ -186,7 +186,7 @@ async function asked(subject, title, [group, plural], options, wanted, signal) {
   const may = resource && (await subject.api.can("list", group, plural, { namespace: options.namespace ?? "" }));
   if (!may?.allowed) return null;
   const page = await subject.api.list(resource, { ...options, limit: MOST, signal });
-  const rows = page.items.filter(wanted).map((item) =>
+  const rows = (page.items ?? []).filter(wanted).map((item) =>
     h(
       "li",
       {},

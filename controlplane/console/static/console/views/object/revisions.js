@@ -15,7 +15,7 @@ export async function revisionsOf(subject, { next = "", limit = 50, signal } = {
   });
   if (next) query.set("continue", next);
   const page = await subject.api.get(`${subject.revisions}?${query}`, { signal });
-  return { items: page.items, next: page.metadata.continue ?? "" };
+  return { items: page.items ?? [], next: page.metadata.continue ?? "" };
 }
 
 /** Why the user sees no history; "" for who may. */

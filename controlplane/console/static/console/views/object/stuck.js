@@ -25,9 +25,10 @@ export default async function stuck({ subject, panel, signal }) {
       replace(blocks);
       return;
     }
-    replace(holds, await held(subject, object, panel));
     replace(conditions, conditionsOf(object));
-    replace(blocks, await blockers(subject, object, signal));
+    const drawn = [held(subject, object, panel), blockers(subject, object, signal)];
+    replace(holds, await drawn[0]);
+    replace(blocks, await drawn[1]);
   };
   await draw();
   return () => draw().catch((error) => !signal.aborted && panel.append(failure(error)));
@@ -135,18 +136,22 @@ function conditionsOf(object) {
 
 // --- what has to go first -------------------------------------------------------------------------
 async function blockers(subject, object, signal) {
-  if (object.kind === "Namespace" && subject.resource.group === "") return inNamespace(subject, signal);
+  if (object.kind === "Namespace" && subject.resource.group === "") {
+    return inNamespace(subject, object, signal);
+  }
   if (!(object.metadata.finalizers ?? []).includes("foregroundDeletion")) return [];
   const { dependents } = await dependentsOf(subject.api, object.metadata.uid, signal);
   const blocking = dependents.filter((one) => one.blockOwnerDeletion);
   return [h("h2", {}, "Dependents that have to go first"), listed(subject, blocking)];
 }
 
-/** What is left in a namespace, kind by kind, as far as the user may list it. */
-async function inNamespace(subject, signal) {
+/** What is left in a namespace, as far as the user may list it: of the kinds that its conditions
+ *  name, of all while they name none. */
+async function inNamespace(subject, object, signal) {
+  const named = remaining(object);
   const kinds = (await resources(subject.tenant)).filter(
     ({ namespaced, verbs, group, resource }) =>
-      namespaced && verbs.includes("list") && verbs.includes("delete") && !(group === "events.k8s.io" && resource === "events"),
+      namespaced && verbs.includes("list") && verbs.includes("delete") && (!named.size || named.has(`${resource}.${group}`)),
   );
   const answers = await Promise.all(kinds.map((kind) => left(subject, kind, signal)));
   const found = answers.flat();
@@ -156,12 +161,20 @@ async function inNamespace(subject, signal) {
   return [title, listed(subject, found)];
 }
 
+/** "resource.group" of what the namespace controller says is left ("configmaps. has 1 resource
+ *  instances, ..."). */
+function remaining({ status }) {
+  const { message = "" } =
+    (status?.conditions ?? []).find(({ type, status: is }) => type === "NamespaceContentRemaining" && is === "True") ?? {};
+  return new Set([...message.matchAll(/(\S+) has \d+ resource instances/g)].map(([, name]) => name));
+}
+
 async function left(subject, kind, signal) {
   const namespace = subject.name;
   const { allowed } = await subject.api.can("list", kind.group, kind.resource, { namespace });
   if (!allowed) return [];
   const page = await subject.api.list(kind, { namespace, metadata: true, limit: SAMPLE, signal });
-  return page.items.map(({ metadata }) => ({
+  return (page.items ?? []).map(({ metadata }) => ({
     ...kind,
     namespace,
     name: metadata.name,
