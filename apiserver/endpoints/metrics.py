@@ -21,8 +21,7 @@ from typing import NamedTuple
 from django.http.response import HttpResponseBase
 
 from apiserver.audit import counts
-from apiserver.authn import counts as authn
-from apiserver.authorizers import counts as authorizers
+from apiserver.endpoints import identity_metrics
 from apiserver.endpoints.metric_peers import EVERYTHING
 from apiserver.endpoints.metric_types import (
     Counter,
@@ -130,80 +129,6 @@ class Families:
         }
 
 
-def _authentication(registry: Metrics) -> None:
-    """What is known of the installation only."""
-    name, text = "authentication_attempts", "Authenticated requests, and those that were not."
-    registry.add(Counter(name, text, ("result",))).values = authn.ATTEMPTS
-    prefix = "apiserver_authentication_"
-    name = f"{prefix}jwt_authenticator_latency_seconds"
-    text, labels = (
-        "Time to authenticate a JWT that is not remembered.",
-        ("result", "jwt_issuer_hash"),
-    )
-    registry.add(Histogram(name, text, labels, authn.SECONDS)).values = authn.LATENCY
-    name = f"{prefix}jwt_authenticator_jwks_fetch_last_timestamp_seconds"
-    text = "When the keys of an issuer were last fetched, by result."
-    registry.add(Known(name, text, labels)).values = authn.FETCHED
-    name = f"{prefix}config_controller_automatic_reloads_total"
-    text = "Times that the authentication configuration was read anew, by status."
-    registry.add(Counter(name, text, ("status",))).values = authn.RELOADS
-    name, text = "apiserver_delegated_authn_request_total", "Questions to the token webhook."
-    registry.add(Counter(name, text, ("code",))).values = authn.WEBHOOK
-
-
-def _authorization(registry: Metrics) -> None:
-    """Likewise."""
-    prefix, of_condition = "apiserver_authorization_", ("type", "name")
-    for name, text, labels, values in (
-        (
-            "webhook_evaluations_total",
-            "Questions to authorization webhooks.",
-            ("name", "result"),
-            authorizers.EVALUATIONS,
-        ),
-        (
-            "webhook_evaluations_fail_open_total",
-            "Failures of authorization webhooks after which others decided.",
-            ("name", "result"),
-            authorizers.FAILED_OPEN,
-        ),
-        (
-            "match_condition_exclusions_total",
-            "Questions that a match condition has kept from a webhook.",
-            of_condition,
-            authorizers.EXCLUSIONS,
-        ),
-        (
-            "match_condition_evaluation_errors_total",
-            "Questions whose match conditions could not be evaluated.",
-            of_condition,
-            authorizers.CONDITION_ERRORS,
-        ),
-    ):
-        registry.add(Counter(prefix + name, text, labels)).values = values
-    for histogram, spread in (
-        (
-            Histogram(
-                f"{prefix}webhook_duration_seconds",
-                "Latency of questions to authorization webhooks.",
-                ("name", "result"),
-                authorizers.SECONDS,
-            ),
-            authorizers.DURATIONS,
-        ),
-        (
-            Histogram(
-                f"{prefix}match_condition_evaluation_seconds",
-                "Time to evaluate the match conditions of an authorization webhook.",
-                of_condition,
-                authorizers.CONDITION_SECONDS,
-            ),
-            authorizers.CONDITION_DURATIONS,
-        ),
-    ):
-        registry.add(histogram).values = spread
-
-
 ALL = Families(_MOST_SERIES)
 for family in declarative.METRICS:
     ALL.registry.add(Foreign(*family))
@@ -228,8 +153,7 @@ ALL.registry.add(
         lambda: counts.LOST,
     )
 )
-_authentication(ALL.registry)
-_authorization(ALL.registry)
+identity_metrics.add(ALL.registry)
 _tenants: dict[int, Families] = {}
 _shown: dict[int, None] = {}
 _MOST_SHOWN = 1_000
