@@ -7,7 +7,7 @@ MANAGE := $(PY) manage.py
 DATA := $(or $(POLYPLANE_DATA_DIR),.data)
 WORKERS ?= 2
 
-.PHONY: help run test check format lint types contracts deadcode fuzz robust bench lock reset \
+.PHONY: help run demo test check format lint types contracts deadcode fuzz robust bench lock reset \
 	kubeconfig-merge install install-dev
 
 help: ## this list
@@ -38,6 +38,9 @@ $(VENV)/.dev: requirements-dev.lock | $(PY)
 	@echo "polyplane: installing requirements-dev.lock" >&2
 	@$(PY) tools/install.py requirements-dev.lock
 	@touch $@ $(VENV)/.runtime
+
+demo: install ## fill the running server with a world that makes every view of the console show something
+	$(PY) -m tools.demo
 
 test: install-dev ## all tests
 	$(PY) -m pytest -n $(WORKERS)

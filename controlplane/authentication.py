@@ -149,8 +149,8 @@ class Identities:
             self.external.config_problem = ""
             log.info("the authentication configuration was read anew")
 
-    def _install(self, found: Configuration) -> None:
+    def _install(self, configuration: Configuration) -> None:
         oidc, fetch = self.external.oidc, self._documents.fetch
         before = oidc.installation
-        oidc.install(issuers(found.jwt, fetch, everywhere=True, before=before))
-        self.external.anonymous = found.anonymous or Anonymous()
+        oidc.install(issuers(configuration.jwt, fetch, everywhere=True, before=before))
+        self.external.anonymous = configuration.anonymous or Anonymous()

@@ -59,14 +59,14 @@ class Authenticator:
 
     def _check(self, token: Unsigned, now: float) -> None:
         """All but the signature. Raises Refused."""
-        claims, wanted = token.claims, self.jwt.issuer.audiences
+        claims, accepted = token.claims, self.jwt.issuer.audiences
         audiences = _audiences(claims.get("aud"))
-        if not set(audiences) & set(wanted):
-            if len(wanted) == 1:
-                text = f"expected audience {go_quote(wanted[0])} got {_quoted(audiences)}"
+        if not set(audiences) & set(accepted):
+            if len(accepted) == 1:
+                text = f"expected audience {go_quote(accepted[0])} got {_quoted(audiences)}"
                 raise _unverified(text)
             raise Refused(
-                f"oidc: verify token: oidc: expected audience in {_quoted(sorted(wanted))} got "
+                f"oidc: verify token: oidc: expected audience in {_quoted(sorted(accepted))} got "
                 f"{_quoted(audiences)}"
             )
         expires, begins = claims.get("exp"), claims.get("nbf")
@@ -102,15 +102,15 @@ def issuers(
     """``before``: what was configured until now; its providers are taken over where they are the
     same, with what they know."""
     held = before.by_url if before is not None else {}
-    made = []
+    authenticators = []
     for jwt in jwts:
         old = held.get(jwt.issuer.url)
         same = old is not None and old.jwt.issuer == jwt.issuer
         provider = old.provider if old is not None and same else Provider(jwt.issuer, fetch)
-        made.append(Authenticator(jwt, provider, everywhere))
+        authenticators.append(Authenticator(jwt, provider, everywhere))
     if before is not None:
-        before.close([a.provider for a in made])
-    return Issuers(made)
+        before.close([a.provider for a in authenticators])
+    return Issuers(authenticators)
 
 
 class _Known(NamedTuple):
@@ -144,10 +144,10 @@ class OidcTokens:
         if token.count(".") != 2 or len(token) > jose.LONGEST:
             return None
         place = tenant, hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
-        known, now = self._known.get(place), self._clock()
-        if known is not None and now < known.until:
+        remembered, now = self._known.get(place), self._clock()
+        if remembered is not None and now < remembered.until:
             self._known.move_to_end(place)
-            return known.user
+            return remembered.user
         unsigned = jose.parse(token)
         if unsigned is None:
             return None

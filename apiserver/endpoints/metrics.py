@@ -22,6 +22,7 @@ from django.http.response import HttpResponseBase
 
 from apiserver.audit import counts
 from apiserver.authn import counts as authn
+from apiserver.authorizers import counts as authorizers
 from apiserver.endpoints.metric_peers import EVERYTHING
 from apiserver.endpoints.metric_types import (
     Counter,
@@ -150,6 +151,59 @@ def _authentication(registry: Metrics) -> None:
     registry.add(Counter(name, text, ("code",))).values = authn.WEBHOOK
 
 
+def _authorization(registry: Metrics) -> None:
+    """Likewise."""
+    prefix, of_condition = "apiserver_authorization_", ("type", "name")
+    for name, text, labels, values in (
+        (
+            "webhook_evaluations_total",
+            "Questions to authorization webhooks.",
+            ("name", "result"),
+            authorizers.EVALUATIONS,
+        ),
+        (
+            "webhook_evaluations_fail_open_total",
+            "Failures of authorization webhooks after which others decided.",
+            ("name", "result"),
+            authorizers.FAILED_OPEN,
+        ),
+        (
+            "match_condition_exclusions_total",
+            "Questions that a match condition has kept from a webhook.",
+            of_condition,
+            authorizers.EXCLUSIONS,
+        ),
+        (
+            "match_condition_evaluation_errors_total",
+            "Questions whose match conditions could not be evaluated.",
+            of_condition,
+            authorizers.CONDITION_ERRORS,
+        ),
+    ):
+        registry.add(Counter(prefix + name, text, labels)).values = values
+    for histogram, spread in (
+        (
+            Histogram(
+                f"{prefix}webhook_duration_seconds",
+                "Latency of questions to authorization webhooks.",
+                ("name", "result"),
+                authorizers.SECONDS,
+            ),
+            authorizers.DURATIONS,
+        ),
+        (
+            Histogram(
+                f"{prefix}match_condition_evaluation_seconds",
+                "Time to evaluate the match conditions of an authorization webhook.",
+                of_condition,
+                authorizers.CONDITION_SECONDS,
+            ),
+            authorizers.CONDITION_DURATIONS,
+        ),
+    ):
+        registry.add(histogram).values = spread
+
+
 ALL = Families(_MOST_SERIES)
 for family in declarative.METRICS:
     ALL.registry.add(Foreign(*family))
@@ -175,6 +229,7 @@ ALL.registry.add(
     )
 )
 _authentication(ALL.registry)
+_authorization(ALL.registry)
 _tenants: dict[int, Families] = {}
 _shown: dict[int, None] = {}
 _MOST_SHOWN = 1_000

@@ -310,8 +310,8 @@ class CacheLookup:
         return None if record is None else orjson.loads(record.json)
 
     async def related(self, node: str, resource: GroupResource, namespace: str, name: str) -> bool:
-        known = self._registry.node_relations
-        return await known.related(self._tenant.id, node, resource, namespace, name)
+        relations = self._registry.node_relations
+        return await relations.related(self._tenant.id, node, resource, namespace, name)
 
     async def list(self, resource: GroupResource, namespace: str = "") -> Sequence[Object]:
         cache = self._registry.watches.peek(self._tenant.id, resource)

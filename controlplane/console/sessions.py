@@ -18,6 +18,7 @@ from django.contrib.auth import get_user
 from django.db import connections
 from django.http import HttpRequest
 
+from apiserver.platformroles import LOOKING, VIEWERS
 from apiserver.user import User, authenticated
 from controlplane import accounts
 
@@ -37,14 +38,14 @@ def user_of(key: str) -> User | None:
     account = get_user(request)
     if not account.is_active or not account.is_staff:
         return None
-    groups = accounts.api_groups(account)
+    groups, roles = accounts.api_groups(account), accounts.roles_of(account)
     return User(
         account.get_username(),
         accounts.api_uid(account),
         authenticated(groups),
         {SOURCE: ("console",)},
         everywhere=True,
-        platform=frozenset(accounts.roles_of(account)),
+        platform=frozenset([*roles, LOOKING] if VIEWERS in roles else roles),
     )
 
 

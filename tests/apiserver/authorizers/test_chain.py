@@ -10,6 +10,7 @@ from apiserver.authorizers.chain import Authority
 from apiserver.authorizers.links import AlwaysAllow, AlwaysDeny, Named, Stateless, World
 from apiserver.authz.attributes import Attributes, Decision
 from apiserver.authz.rbac import UserRules
+from apiserver.platformroles import LOOKING
 from apiserver.user import AUTHENTICATED, MASTERS, User
 
 WORLD = World(1, "acme", None)  # type: ignore[arg-type]  # nobody reads anything
@@ -78,12 +79,20 @@ MINE = ASK._replace(
     group="tenancy.polyplane.dev",
     resource="selftenantreviews",
 )
+REVIEW = MINE._replace(group="relations.polyplane.dev", resource="dependentreviews")
 HOME = WORLD._replace(name="default")
 
 
 @pytest.mark.parametrize(
     ("world", "asked", "allowed"),
     [
+        (HOME, REVIEW, True),
+        (WORLD, REVIEW, True),
+        (WORLD, REVIEW._replace(user=User("eve")), False),
+        (WORLD, REVIEW._replace(verb="get"), False),
+        (WORLD, REVIEW._replace(subresource="status"), False),
+        (WORLD, REVIEW._replace(group="tenancy.polyplane.dev"), False),
+        (WORLD, REVIEW._replace(is_resource=False), False),
         (HOME, MINE, True),
         (WORLD, MINE, False),
         (HOME, MINE._replace(user=User("eve")), False),
@@ -94,7 +103,7 @@ HOME = WORLD._replace(name="default")
         (HOME, MINE._replace(is_resource=False), False),
     ],
 )
-async def test_whoever_is_known_may_ask_for_his_tenants(
+async def test_whoever_is_known_may_ask_what_is_his(
     world: World, asked: Attributes, allowed: bool
 ) -> None:
     assert (await chain(Says(PASS)).authorize(world, asked)).allowed is allowed
@@ -126,3 +135,38 @@ async def test_an_explanation_names_who_decided_without_rbac() -> None:
     explanation = await chain(Says(NO)).explain(WORLD, ASK)
     assert (explanation.decision, explanation.misses) == (NO, [])
     assert (await chain(Says(PASS)).explain(WORLD, ASK)).misses == []
+
+
+LOOKER = User("looker", platform=frozenset({LOOKING}))
+
+
+@pytest.mark.parametrize(
+    ("asked", "allowed"),
+    [
+        ({"verb": "get", "resource": "pods", "namespace": "n", "name": "p"}, True),
+        ({"verb": "list", "resource": "widgets", "group": "toys.example.com"}, True),
+        ({"verb": "watch", "resource": "configmaps"}, True),
+        ({"verb": "get", "resource": "deployments", "group": "apps", "subresource": "scale"}, True),
+        ({"verb": "get", "resource": "secrets"}, False),
+        ({"verb": "list", "resource": "secrets"}, False),
+        ({"verb": "list", "resource": "*"}, False),
+        ({"verb": "list", "resource": "pods", "group": "*"}, False),
+        ({"verb": "get", "resource": "pods", "subresource": "exec"}, False),
+        ({"verb": "get", "resource": "pods", "subresource": "proxy"}, False),
+        ({"verb": "get", "resource": "nodes", "subresource": "proxy"}, False),
+        ({"verb": "create", "resource": "pods"}, False),
+        ({"verb": "deletecollection", "resource": "pods"}, False),
+        ({"verb": "*", "resource": "pods"}, False),
+        ({"verb": "impersonate", "resource": "users"}, False),
+        ({"verb": "get", "path": "/metrics", "is_resource": False}, False),
+    ],
+)
+async def test_a_viewer_in_the_console_looks_at_all_but_secrets(
+    asked: dict[str, Any], allowed: bool
+) -> None:
+    decision = await chain(Says(PASS)).authorize(WORLD, Attributes(LOOKER, **asked))
+    assert decision.allowed is allowed
+    nobody = await chain(Says(PASS)).authorize(WORLD, Attributes(User("looker"), **asked))
+    assert not nobody.allowed
+    assert not (await chain(Says(NO)).authorize(WORLD, Attributes(LOOKER, **asked))).allowed
+    assert (await chain(Says(PASS)).rules_for(WORLD, LOOKER, "n")).incomplete

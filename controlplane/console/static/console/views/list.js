@@ -1,40 +1,338 @@
 // The live list of one kind, with the columns that the server prints for it.
 
-import { h, replace } from "../lib/dom.js";
+import { columnsOf, mood, sorted } from "../lib/columns.js";
+import { failure, menu, notify, open } from "../lib/dialog.js";
 import { groupPart, resourceOf } from "../lib/discovery.js";
-import { address } from "../lib/router.js";
-import { keyOf, LiveTable } from "../lib/table.js";
+import { h, replace } from "../lib/dom.js";
+import { csv, objects, save, yaml } from "../lib/download.js";
+import { fits, read } from "../lib/filters.js";
+import { Grid } from "../lib/grid.js";
+import { isTyping } from "../lib/keyboard.js";
+import { fullName } from "../lib/kinds.js";
+import { parts } from "../lib/parts.js";
+import { address, BASE, go } from "../lib/router.js";
+import { keep, recall } from "../lib/state.js";
+import { keyOf, LiveTable, PAGE } from "../lib/table.js";
 import { age } from "../lib/time.js";
+import { many, number } from "../lib/units.js";
 
-export default async function list({ tenant, params, query, root, signal }) {
+export default async function list(context) {
+  const { tenant, params, root } = context;
   const resource = await resourceOf(tenant, params.group, params.resource);
   if (!resource) {
-    root.append(h("p", {}, `Tenant ${tenant} serves no ${params.resource}.${params.group}.`));
+    const name = params.group === "core" ? params.resource : `${params.resource}.${params.group}`;
+    root.append(h("p", { class: "empty-note" }, `Tenant ${tenant} serves no ${name}.`));
     return;
   }
-  const namespace = query.get("namespace") ?? "";
-  const body = h("tbody", {});
-  const head = h("tr", {});
-  root.append(
-    h("h1", {}, resource.kind),
-    h("table", { class: "list" }, h("thead", {}, head), body),
-  );
-  const table = new LiveTable(tenant, resource, { namespace }, () => {
-    const columns = table.columns.filter((column) => column.priority === 0);
-    replace(head, columns.map((column) => h("th", {}, column.name)));
-    replace(body, [...table.rows.values()].map((row) => line(tenant, resource, table, row)));
-  });
-  await table.run(signal);
+  await new List(context, resource).run();
 }
 
-function line(tenant, resource, table, row) {
-  const { name, namespace, creationTimestamp } = row.object.metadata;
-  const to = address("t", tenant, groupPart(resource), resource.resource, namespace || "-", name);
-  const cells = table.columns.flatMap((column, at) => {
-    if (column.priority !== 0) return [];
-    if (column.name === "Name") return [h("td", {}, h("a", { href: to }, name))];
-    if (column.name === "Age") return [h("td", {}, age(creationTimestamp))];
-    return [h("td", {}, String(row.cells[at] ?? ""))];
-  });
-  return h("tr", { "data-key": keyOf(row) }, cells);
+class List {
+  constructor({ tenant, params, query, root, signal }, resource) {
+    Object.assign(this, { tenant, params, query, root, signal, resource });
+    this.namespace = resource.namespaced ? (query.get("namespace") ?? "") : "";
+    this.sort = query.get("sort") ?? "";
+    this.typed = "";
+    this.columns = [];
+    this.choices = recall(this.storage("columns"), {});
+    keep(this.storage("list", `${params.group}:${params.resource}`), query.toString());
+    this.selectors = {
+      labelSelector: query.getAll("label").join(","),
+      fieldSelector: query.getAll("field").join(","),
+    };
+    this.table = new LiveTable(tenant, resource, { namespace: this.namespace, ...this.selectors }, () =>
+      this.draw(),
+    );
+    this.grid = new Grid({
+      label: resource.kind,
+      cells: (row) => this.visible().map((column) => this.cell(column, row)),
+      open: (row) => go(this.objectPath(row)),
+      selected: (keys) => this.drawSelection(keys),
+    });
+    this.build();
+  }
+
+  storage(what, kind = fullName(this.resource)) {
+    return what === "list" ? `list:${this.tenant}:${kind}` : `${what}:${kind}`;
+  }
+
+  async run() {
+    this.grid.listen(this.signal);
+    addEventListener("keydown", (event) => event.key === "p" && !isTyping(event) && this.flip(), {
+      signal: this.signal,
+    });
+    await this.table.run(this.signal);
+  }
+
+  build() {
+    const { resource, tenant, namespace } = this;
+    this.chips = h("span", { class: "toolbar chips", hidden: true });
+    this.footer = h("div", { class: "footer" });
+    this.state = h("button", { type: "button", class: "button", onclick: () => this.flip() });
+    this.selection = h("div", { class: "toolbar selection", hidden: true });
+    this.field = h("input", {
+      type: "search",
+      class: "filter",
+      placeholder: "Filter: word, app=web, Status:Running",
+      title: "Words, labels (app=web, tier in (a, b)), columns (Status:Running), field:metadata.name=x; Enter keeps it",
+      "aria-label": "Filter",
+      oninput: () => ((this.typed = this.field.value), this.draw()),
+      onkeydown: (event) => this.typing(event),
+    });
+    this.root.classList.add("list");
+    replace(
+      this.root,
+      h(
+        "div",
+        { class: "toolbar" },
+        h("h1", { title: fullName(resource) }, resource.kind),
+        this.field,
+        this.state,
+        menu("Columns", () => this.columnItems()),
+        menu("Views", () => this.viewItems()),
+        menu("Save as", () => [
+          { label: "CSV of what is shown", run: () => this.saveCsv() },
+          { label: "YAML of what is shown", run: () => this.saveYaml() },
+        ]),
+        h("span", { class: "grow" }),
+        parts("list:tools", { tenant, resource, namespace }),
+      ),
+      this.chips,
+      this.selection,
+      this.grid.element,
+      this.footer,
+    );
+    this.drawChips();
+  }
+
+  // What is shown
+
+  visible() {
+    return this.columns.filter((column) => !(this.choices[column.name] ?? column.hidden));
+  }
+
+  filters() {
+    const kept = this.query.getAll("q").map((text) => read(text, this.columns));
+    return this.typed.trim() ? [...kept, { ...read(this.typed, this.columns) }] : kept;
+  }
+
+  shown() {
+    const local = this.filters().filter(({ type }) => type === "column" || type === "word");
+    const rows = [...this.table.rows.values()].filter((row) => fits(row, local, this.columns));
+    return sorted(rows, this.columns, this.sort);
+  }
+
+  draw() {
+    const { table, grid } = this;
+    if (table.error) {
+      replace(this.grid.element, failure(table.error));
+      this.state.hidden = true;
+      return;
+    }
+    if (table.columns !== this.definitions) {
+      this.definitions = table.columns;
+      this.columns = columnsOf(table.columns, { namespaces: this.resource.namespaced && !this.namespace });
+      this.drawHead();
+    }
+    const rows = this.shown();
+    grid.show(rows.map((row) => ({ key: keyOf(row), row })), table.fresh);
+    this.drawState();
+    this.drawFooter(rows.length);
+  }
+
+  drawHead() {
+    this.grid.setHead(
+      this.visible().map((column) => {
+        const down = this.sort === `-${column.name}`;
+        const by = this.sort === column.name || down;
+        const flip = () => this.sortBy(by && !down ? `-${column.name}` : by ? "" : column.name);
+        return h(
+          "th",
+          { "aria-sort": by ? (down ? "descending" : "ascending") : null, class: column.numeric ? "numeric" : "" },
+          h("button", { type: "button", title: column.description, onclick: flip }, column.name, by ? (down ? " ▾" : " ▴") : ""),
+        );
+      }),
+    );
+  }
+
+  cell(column, row) {
+    const text = column.text(row);
+    const { metadata } = row.object;
+    if (column.isName) {
+      const deleting = metadata.deletionTimestamp
+        ? h("span", { class: "badge warn", title: `since ${metadata.deletionTimestamp}` }, "deleting")
+        : null;
+      return h("td", {}, h("a", { href: BASE + this.objectPath(row) }, metadata.name), " ", deleting);
+    }
+    if (column.isAge) return h("td", {}, age(metadata.creationTimestamp));
+    const look = mood(column, text);
+    return h(
+      "td",
+      { title: text.length > 50 ? text : null, class: column.numeric ? "numeric" : "" },
+      look ? h("span", { class: look }, text) : text,
+    );
+  }
+
+  objectPath(row) {
+    const { name, namespace } = row.object.metadata;
+    const { tenant, resource } = this;
+    return address("t", tenant, groupPart(resource), resource.resource, namespace || "-", name).slice(BASE.length);
+  }
+
+  drawState() {
+    const { paused, missed } = this.table;
+    this.state.setAttribute("aria-pressed", String(paused));
+    replace(this.state, h("span", { class: paused ? "live off" : "live" }, paused ? `Paused · ${many(missed, "change")}` : "Live"));
+    this.state.title = paused ? "Go on (p)" : "Pause (p)";
+  }
+
+  drawFooter(shown) {
+    const { table } = this;
+    const total = table.rows.size + table.remaining;
+    const within = table.more ? ` · sorted and filtered among the ${number(table.rows.size)} that are loaded` : "";
+    replace(
+      this.footer,
+      h("span", { class: "total" }, shown === total ? many(total, "object") : `${number(shown)} of ${many(total, "object")}${within}`),
+      table.more
+        ? h("button", { class: "button", type: "button", onclick: () => this.loadMore() }, `Load ${PAGE} more`)
+        : null,
+      shown || !table.columns.length ? null : h("span", {}, total ? "Nothing fits the filters." : "There are none here."),
+    );
+  }
+
+  async loadMore() {
+    try {
+      await this.table.loadMore(this.signal);
+    } catch (error) {
+      if (!this.signal.aborted) notify(error.message, { error: true });
+    }
+  }
+
+  flip() {
+    if (this.table.paused) this.table.resume();
+    else this.table.paused = true;
+    this.drawState();
+  }
+
+  drawSelection(keys) {
+    const rows = this.table.rows;
+    const chosen = [...keys].map((key) => rows.get(key)?.object).filter(Boolean);
+    const { tenant, resource } = this;
+    const clear = () => this.grid.clear();
+    this.selection.hidden = !chosen.length;
+    if (!chosen.length) return;
+    replace(
+      this.selection,
+      h("strong", {}, `${number(chosen.length)} selected`),
+      parts("list:selected", { tenant, resource, objects: chosen, clear }),
+      h("button", { class: "button quiet", type: "button", onclick: clear }, "Clear"),
+    );
+  }
+
+  // What it is narrowed by, and how it is sorted: in the address
+
+  typing(event) {
+    if (event.key === "Escape") this.field.blur();
+    if (event.key !== "Enter" || !this.typed.trim()) return;
+    const { type, text } = read(this.typed, this.columns);
+    const name = { label: "label", field: "field" }[type] ?? "q";
+    this.field.value = this.typed = "";
+    this.put((query) => query.append(name, text), name !== "q");
+  }
+
+  /** Changes the address; anew: the server has to be asked again. */
+  put(change, anew) {
+    change(this.query);
+    const to = location.pathname.slice(BASE.length) + (this.query.size ? `?${this.query}` : "");
+    keep(this.storage("list", `${this.params.group}:${this.params.resource}`), this.query.toString());
+    if (anew) {
+      go(to);
+      return;
+    }
+    history.replaceState(null, "", BASE + to);
+    this.drawChips();
+    this.draw();
+  }
+
+  sortBy(name) {
+    this.sort = name;
+    this.put((query) => (name ? query.set("sort", name) : query.delete("sort")), false);
+    this.drawHead();
+    this.draw();
+  }
+
+  drawChips() {
+    const all = ["label", "field", "q"].flatMap((name) => this.query.getAll(name).map((text) => [name, text]));
+    this.chips.hidden = !all.length;
+    replace(
+      this.chips,
+      all.map(([name, text]) => {
+        const drop = () => this.put((query) => query.delete(name, text), name !== "q");
+        const said = name === "q" ? text : `${name} ${text}`;
+        return h(
+          "span",
+          { class: "chip" },
+          h("span", { title: said }, said),
+          h("button", { class: "icon", type: "button", "aria-label": `Remove ${said}`, onclick: drop }, "×"),
+        );
+      }),
+    );
+  }
+
+  columnItems() {
+    return this.columns.map((column) => {
+      const hidden = this.choices[column.name] ?? column.hidden;
+      const flip = () => {
+        this.choices = { ...this.choices, [column.name]: !hidden };
+        keep(this.storage("columns"), this.choices);
+        this.drawHead();
+        this.draw();
+      };
+      return { label: `${hidden ? "\u2003" : "✓"} ${column.name}`, run: flip };
+    });
+  }
+
+  viewItems() {
+    const name = this.storage("views");
+    const saved = recall(name, {});
+    const here = location.search;
+    const path = location.pathname.slice(BASE.length);
+    return [
+      ...Object.entries(saved).map(([title, query]) => ({ label: title, run: () => go(path + query) })),
+      Object.keys(saved).length ? null : { label: "No saved views yet", disabled: "Save one first", run() {} },
+      { label: "Save what is shown…", run: () => this.saveView(name, saved, here) },
+      ...Object.keys(saved).map((title) => ({
+        label: `Forget “${title}”`,
+        run: () => keep(name, Object.fromEntries(Object.entries(saved).filter(([one]) => one !== title))),
+      })),
+    ];
+  }
+
+  async saveView(name, saved, query) {
+    const title = await open("Save this view", (close) => {
+      const input = h("input", { type: "text", "aria-label": "Name", autofocus: true, required: true });
+      return h(
+        "form",
+        { onsubmit: (event) => (event.preventDefault(), close(input.value.trim())) },
+        h("label", { class: "field" }, "Name", input),
+        h("footer", {}, h("button", { class: "button primary", type: "submit" }, "Save")),
+      );
+    });
+    if (title) keep(name, { ...saved, [title]: query });
+  }
+
+  saveCsv() {
+    save(`${this.resource.resource}.csv`, csv(this.visible(), this.shown()), "text/csv");
+  }
+
+  async saveYaml() {
+    const { tenant, resource, namespace, selectors, signal } = this;
+    const shown = new Set(this.shown().map(keyOf));
+    try {
+      const found = await objects(tenant, resource, { namespace, ...selectors }, (key) => shown.has(key), signal);
+      save(`${resource.resource}.yaml`, yaml(found), "application/yaml");
+    } catch (error) {
+      if (!signal.aborted) notify(error.message, { error: true });
+    }
+  }
 }

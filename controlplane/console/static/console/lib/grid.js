@@ -1,0 +1,146 @@
+// Rows that can be many: only those in sight are in the document. Keyboard and selection.
+
+import { h, replace } from "./dom.js";
+import { isTyping } from "./keyboard.js";
+
+const HEIGHT = 26; // pixels of a row (console.css)
+const AROUND = 20; // rows above and below those in sight
+const FRESH = 1800; // milliseconds for which a row that has changed is marked
+
+export class Grid {
+  /** cells(row): the td elements of a row; open(row): its address; selected(keys): called when the
+   *  selection has changed. */
+  constructor({ cells, open, selected, label }) {
+    Object.assign(this, { cells, open, selected });
+    this.head = h("tr", {});
+    this.body = h("tbody", {});
+    this.element = h(
+      "div",
+      { class: "rows", tabindex: "0", role: "region", "aria-label": label },
+      h("table", { class: "list" }, h("thead", {}, this.head), this.body),
+    );
+    this.rows = [];
+    this.known = new Map(); // key -> {row, line}
+    this.chosen = new Set();
+    this.at = -1;
+    this.columns = [];
+    this.all = h("input", { type: "checkbox", "aria-label": "Select all", onchange: () => this.selectAll() });
+    this.element.addEventListener("scroll", () => this.draw(), { passive: true });
+  }
+
+  /** heads: th elements. */
+  setHead(heads) {
+    this.known.clear();
+    replace(this.head, h("th", { class: "tick" }, this.all), heads);
+  }
+
+  /** rows: [{key, row}] in order; fresh: key -> when it changed. */
+  show(rows, fresh) {
+    this.rows = rows;
+    this.fresh = fresh;
+    const there = new Set(rows.map(({ key }) => key));
+    const before = this.chosen.size;
+    for (const key of this.chosen) if (!there.has(key)) this.chosen.delete(key);
+    for (const key of this.known.keys()) if (!there.has(key)) this.known.delete(key);
+    this.at = Math.min(this.at, rows.length - 1);
+    this.draw();
+    if (before !== this.chosen.size) this.selected(this.chosen);
+  }
+
+  draw() {
+    const { scrollTop, clientHeight } = this.element;
+    const first = Math.max(0, Math.floor(scrollTop / HEIGHT) - AROUND);
+    const last = Math.min(this.rows.length, Math.ceil((scrollTop + clientHeight) / HEIGHT) + AROUND);
+    const lines = this.rows.slice(first, last).map((one, index) => this.line(one, first + index));
+    this.body.replaceChildren(space(first), ...lines, space(this.rows.length - last));
+    this.all.checked = this.chosen.size > 0 && this.chosen.size === this.rows.length;
+    this.all.indeterminate = this.chosen.size > 0 && !this.all.checked;
+  }
+
+  line({ key, row }, index) {
+    let found = this.known.get(key);
+    if (!found || found.row !== row) {
+      const tick = h("input", {
+        type: "checkbox",
+        "aria-label": `Select ${key.replace(/^\//, "")}`,
+        onchange: () => this.toggle(key),
+      });
+      const line = h("tr", { "data-key": key }, h("td", { class: "tick" }, tick), this.cells(row));
+      found = { row, line, tick };
+      this.known.set(key, found);
+    }
+    const { line, tick } = found;
+    tick.checked = this.chosen.has(key);
+    line.classList.toggle("selected", tick.checked);
+    line.classList.toggle("current", index === this.at);
+    const changed = this.fresh?.get(key);
+    line.classList.toggle("fresh", changed !== undefined && Date.now() - changed < FRESH);
+    if (changed !== undefined) setTimeout(() => line.classList.remove("fresh"), FRESH);
+    return line;
+  }
+
+  toggle(key) {
+    if (!this.chosen.delete(key)) this.chosen.add(key);
+    this.draw();
+    this.selected(this.chosen);
+  }
+
+  selectAll() {
+    const all = this.all.checked;
+    this.chosen.clear();
+    if (all) for (const { key } of this.rows) this.chosen.add(key);
+    this.draw();
+    this.selected(this.chosen);
+  }
+
+  clear() {
+    this.chosen.clear();
+    this.draw();
+    this.selected(this.chosen);
+  }
+
+  /** Arrows, j and k, Enter, x, Escape; until the signal is aborted. */
+  listen(signal) {
+    const keys = {
+      ArrowDown: () => this.step(1),
+      j: () => this.step(1),
+      ArrowUp: () => this.step(-1),
+      k: () => this.step(-1),
+      Home: () => this.step(-this.rows.length),
+      End: () => this.step(this.rows.length),
+      Enter: () => this.rows[this.at] && this.open(this.rows[this.at].row),
+      x: () => this.rows[this.at] && this.toggle(this.rows[this.at].key),
+      " ": () => this.rows[this.at] && this.toggle(this.rows[this.at].key),
+      Escape: () => this.clear(),
+    };
+    const press = (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event)) return;
+      if (document.querySelector("dialog[open], [popover]:popover-open")) return;
+      const onControl = event.target.closest?.("a, button, summary");
+      if (onControl && (event.key === "Enter" || event.key === " ")) return;
+      if (!keys[event.key]) return;
+      event.preventDefault();
+      keys[event.key]();
+    };
+    addEventListener("keydown", press, { signal });
+    addEventListener("resize", () => this.draw(), { signal });
+  }
+
+  step(by) {
+    if (!this.rows.length) return;
+    this.at = Math.max(0, Math.min(this.rows.length - 1, this.at + by));
+    const { scrollTop, clientHeight } = this.element;
+    const top = this.at * HEIGHT;
+    if (top < scrollTop) this.element.scrollTop = top;
+    else if (top + 2 * HEIGHT > scrollTop + clientHeight) {
+      this.element.scrollTop = top + 2 * HEIGHT - clientHeight;
+    }
+    this.draw();
+  }
+}
+
+function space(rows) {
+  const filler = h("tr", { class: "space", "aria-hidden": "true", hidden: rows <= 0 }, h("td", { colspan: "99" }));
+  filler.firstChild.style.height = `${Math.max(0, rows) * HEIGHT}px`;
+  return filler;
+}

@@ -1,0 +1,297 @@
+"""A world that makes every view of the console show something: `make demo`, while a server runs.
+
+    python -m tools.demo [KUBECONFIG]
+
+Tenants ``acme`` and ``globex`` get fixtures/world; in acme things also happen: three managers own
+fields of one Deployment, a ConfigMap has a past, one is gone, a namespace hangs, a policy refuses,
+a webhook fails, a quota is nearly used. Everything goes through the API, as an operator would do
+it, and may be done again.
+"""
+
+from __future__ import annotations
+
+import base64
+import http.client
+import json
+import os
+import ssl
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote, urlsplit
+
+import yaml
+
+ROOT = Path(__file__).resolve().parent.parent
+WORLD = ROOT / "fixtures/world"
+APPLY, MERGE = "application/apply-patch+yaml", "application/merge-patch+json"
+PATIENCE = 60.0  # seconds until a definition is served
+Object = dict[str, Any]
+
+
+class Refused(Exception):
+    """The API has answered with a failure: its status code, and what it says."""
+
+    def __init__(self, code: int, message: str) -> None:
+        super().__init__(f"{code}: {message}")
+        self.code = code
+
+
+class Api:
+    """The server of a kubeconfig, as its first user. tenant: whose paths are meant."""
+
+    def __init__(self, kubeconfig: Path, tenant: str) -> None:
+        config = yaml.safe_load(kubeconfig.read_text())
+        cluster = config["clusters"][0]["cluster"]
+        self._address = urlsplit(cluster["server"])
+        self._context = ssl.create_default_context(
+            cadata=base64.b64decode(cluster["certificate-authority-data"]).decode()
+        )
+        self._token = config["users"][0]["user"]["token"]
+        self._base = f"/clusters/{tenant}"
+
+    def __call__(self, method: str, path: str, body: Any = None, type: str = MERGE) -> Object:
+        """Raises Refused."""
+        address = self._address
+        connection = http.client.HTTPSConnection(
+            address.hostname or "", address.port, context=self._context, timeout=PATIENCE
+        )
+        headers = {"Authorization": f"Bearer {self._token}", "Content-Type": type}
+        try:
+            data = None if body is None else json.dumps(body)
+            connection.request(method, self._base + path, data, headers)
+            answer = connection.getresponse()
+            text = answer.read()
+            found: Object = json.loads(text) if text[:1] == b"{" else {"message": text.decode()}
+        finally:
+            connection.close()
+        if answer.status >= 300:
+            raise Refused(answer.status, str(found.get("message", "")))
+        return found
+
+    def apply(self, obj: Object, manager: str = "kubectl") -> None:
+        """Server-side, and its status, if it has one, as a controller would."""
+        obj, status = {**obj}, obj.get("status")
+        obj.pop("status", None)
+        path = self.path_of(obj)
+        force = f"?fieldManager={manager}&force=true"
+        self("PATCH", path + force, obj, APPLY)
+        if status is not None:
+            self("PATCH", f"{path}/status?fieldManager=demo-controller", {"status": status}, MERGE)
+
+    def path_of(self, obj: Object) -> str:
+        """Where the object stands; waits until its kind is served."""
+        version, kind = str(obj["apiVersion"]), obj["kind"]
+        root = f"/apis/{version}" if "/" in version else f"/api/{version}"
+        deadline = time.monotonic() + PATIENCE
+        while (resource := self._resource(root, kind)) is None:
+            if time.monotonic() > deadline:
+                raise Refused(404, f"{version} {kind} is not served")
+            time.sleep(0.2)
+        metadata = obj["metadata"]
+        within = f"/namespaces/{metadata['namespace']}" if "namespace" in metadata else ""
+        return f"{root}{within}/{resource}/{quote(metadata['name'])}"
+
+    def _resource(self, root: str, kind: str) -> str | None:
+        try:
+            served = self("GET", root)["resources"]
+        except Refused:
+            return None
+        names = (str(r["name"]) for r in served if r["kind"] == kind and "/" not in r["name"])
+        return next(names, None)
+
+
+def world() -> Iterator[Object]:
+    """The objects of fixtures/world, in order."""
+    for path in sorted(WORLD.glob("*.yaml")):
+        yield from yaml.safe_load_all(path.read_text())
+
+
+def tenant(name: str, shown: str, **spec: Any) -> Object:
+    return {
+        "apiVersion": "tenancy.polyplane.dev/v1",
+        "kind": "Tenant",
+        "metadata": {"name": name, "labels": {"demo": "yes"}},
+        "spec": {"displayName": shown, **spec},
+    }
+
+
+TENANTS = (
+    tenant("acme", "Acme Ltd", owners=[{"kind": "User", "name": "alice"}]),
+    tenant("globex", "Globex", quotas={"objects": 240}),
+    tenant("initech", "Initech", suspended=True),
+    tenant("hooli", "Hooli", deletionProtection=True, ttlSeconds=604800),
+)
+
+
+def configmap(name: str, namespace: str, data: dict[str, str], **labels: str) -> Object:
+    metadata = {"name": name, "namespace": namespace, "labels": labels}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": data}
+
+
+def workload(api: Api) -> None:
+    """What the controllers of a cluster would have made of Deployment web."""
+    deployment = api("GET", "/apis/apps/v1/namespaces/shop/deployments/web")
+    template = deployment["spec"]["template"]
+    labels = {"app": "web", "pod-template-hash": "7d9c"}
+    replica_set = {
+        "apiVersion": "apps/v1",
+        "kind": "ReplicaSet",
+        "metadata": {
+            "name": "web-7d9c",
+            "namespace": "shop",
+            "labels": labels,
+            "ownerReferences": [_owner(deployment, "apps/v1", "Deployment")],
+        },
+        "spec": {
+            "replicas": 3,
+            "selector": {"matchLabels": labels},
+            "template": {"metadata": {"labels": labels}, "spec": template["spec"]},
+        },
+        "status": {"replicas": 3, "readyReplicas": 2, "availableReplicas": 2},
+    }
+    api.apply(replica_set, "kube-controller-manager")
+    made = api("GET", "/apis/apps/v1/namespaces/shop/replicasets/web-7d9c")
+    for letter, phase in zip("abc", ("Running", "Running", "Pending"), strict=True):
+        api.apply(_pod(letter, phase, made, template["spec"], labels), "kube-controller-manager")
+    _event(api, "web-7d9c-c")
+
+
+def _owner(obj: Object, version: str, kind: str) -> Object:
+    name, uid = obj["metadata"]["name"], obj["metadata"]["uid"]
+    return {"apiVersion": version, "kind": kind, "name": name, "uid": uid, "controller": True}
+
+
+def _pod(letter: str, phase: str, owner: Object, spec: Object, labels: dict[str, str]) -> Object:
+    return {
+        "apiVersion": "v1",
+        "kind": "Pod",
+        "metadata": {
+            "name": f"web-7d9c-{letter}",
+            "namespace": "shop",
+            "labels": labels,
+            "ownerReferences": [_owner(owner, "apps/v1", "ReplicaSet")],
+        },
+        "spec": {"containers": spec["containers"], "serviceAccountName": "web"},
+        "status": {"phase": phase},
+    }
+
+
+def _event(api: Api, pod: str) -> None:
+    uid = api("GET", f"/api/v1/namespaces/shop/pods/{pod}")["metadata"]["uid"]
+    now = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+    event = {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"generateName": f"{pod}.", "namespace": "shop"},
+        "involvedObject": {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "name": pod,
+            "namespace": "shop",
+            "uid": uid,
+        },
+        "type": "Warning",
+        "reason": "FailedScheduling",
+        "message": "0/3 nodes are available: 3 Insufficient memory.",
+        "source": {"component": "default-scheduler"},
+        "firstTimestamp": now,
+        "lastTimestamp": now,
+        "count": 1,
+    }
+    api("POST", "/api/v1/namespaces/shop/events", event, "application/json")
+
+
+def managers(api: Api) -> None:
+    """Three of them own fields of Deployment web."""
+    web = {
+        "apiVersion": "apps/v1",
+        "kind": "Deployment",
+        "metadata": {"name": "web", "namespace": "shop"},
+    }
+    api.apply({**web, "spec": {"replicas": 3}}, "horizontal-pod-autoscaler")
+    note = {"annotations": {"example.com/on-call": "storefront@example.com"}}
+    api.apply({**web, "metadata": {**web["metadata"], **note}}, "gitops")  # type: ignore[dict-item]
+
+
+def history(api: Api) -> None:
+    """ConfigMap settings has a past, and price-list is gone."""
+    path = "/api/v1/namespaces/shop/configmaps/settings"
+    for manager, data in (
+        ("kubectl-edit", {"banner": "Spring is coming"}),
+        ("pricing-bot", {"currency": "USD"}),
+        ("kubectl-edit", {"page-size": "50"}),
+        ("pricing-bot", {"currency": "EUR", "rounding": "half-up"}),
+    ):
+        api("PATCH", f"{path}?fieldManager={manager}", {"data": data})
+    api("DELETE", "/api/v1/namespaces/shop/configmaps/price-list")
+
+
+def trouble(api: Api) -> None:
+    """A quota that is nearly used, a refusal, a webhook that cannot be reached, a namespace that
+    hangs."""
+    for number in range(8):
+        api.apply(configmap(f"rates-{number}", "payments", {"rate": f"1.{number}"}))
+    api.apply(configmap("checked-prices", "shop", {"apples": "1.25"}, checked="prices"))
+    image = [{"name": "web", "image": "registry.example.com/shop/web:latest"}]
+    try:
+        api(
+            "PATCH",
+            "/apis/apps/v1/namespaces/shop/deployments/web",
+            {"spec": {"template": {"spec": {"containers": image}}}},
+        )
+    except Refused as refused:
+        if refused.code != 422:
+            raise
+    bucket = configmap("invoices-2019", "legacy", {"bucket": "invoices-2019"})
+    bucket["metadata"]["finalizers"] = ["example.com/empty-the-bucket"]
+    api.apply(bucket, "bucket-controller")
+    api("DELETE", "/api/v1/namespaces/legacy")
+
+
+def fill(kubeconfig: Path) -> None:
+    """Raises Refused."""
+    home = Api(kubeconfig, "default")
+    for one in TENANTS:
+        home.apply(one)
+    for name in ("acme", "globex"):
+        api = Api(kubeconfig, name)
+        for obj in world():
+            if obj["metadata"]["name"] == "legacy" and _is_going(api):
+                continue
+            api.apply(obj)
+    acme = Api(kubeconfig, "acme")
+    managers(acme)
+    workload(acme)
+    history(acme)
+    if not _is_going(acme):
+        trouble(acme)
+
+
+def _is_going(api: Api) -> bool:
+    """Whether namespace legacy hangs already: the world is filled a second time."""
+    try:
+        return "deletionTimestamp" in api("GET", "/api/v1/namespaces/legacy")["metadata"]
+    except Refused:
+        return False
+
+
+def main(arguments: list[str]) -> int:
+    data = os.environ.get("POLYPLANE_DATA_DIR") or str(ROOT / ".data")
+    kubeconfig = Path(arguments[0]) if arguments else Path(data) / "admin.kubeconfig"
+    if not kubeconfig.exists():
+        sys.stderr.write(f"{kubeconfig} is not there: start a server first (make run)\n")
+        return 1
+    try:
+        fill(kubeconfig)
+    except OSError as error:
+        sys.stderr.write(f"the server cannot be reached: {error}; start it with: make run\n")
+        return 1
+    sys.stderr.write("tenants acme, globex, initech and hooli are there: /admin/console/t/acme/\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
