@@ -13,13 +13,14 @@ from apiserver.errors import PlainError
 from apiserver.registry import questions
 from apiserver.registry.core import Registry
 from apiserver.registry.options import ListOptions
+from apiserver.registry.questions import Question
 from apiserver.registry.reading import parse_version
 from apiserver.registry.scope import Scope
 from apiserver.registry.selection import Selection
 from apiserver.registry.sifting import Events, FilteredEvents
 from apiserver.registry.translate import storage_errors
 from apiserver.registry.versions import Conversions
-from apiserver.watch.entry import Fields, Labels
+from apiserver.watch.entry import Fields, Labels, Predicate
 from apiserver.watch.subscription import Subscription
 
 _EVERYTHING = ("", "", "")
@@ -52,14 +53,9 @@ async def watch(
     initial = bool(options.send_initial_events)
     stateful = initial or (options.send_initial_events is None and version == 0)
     predicate, selector = (None if selection.everything else selection.matches), selection.key
-    events: Events | None = None
+    events = _events(registry, scope, predicate, asked)
     if scope.resource.webhook is not None:
-        if asked is not None and predicate is None:
-            predicate = _any  # the filter looks at what was before, too: that has to be converted
-        events = Conversions(registry, scope, predicate)
         predicate, selector = None, _EVERYTHING
-    if asked is not None and asked.filter is not None:
-        events = FilteredEvents(registry, scope, asked.filter, events)
     with storage_errors(scope, requested=version):
         subscription = await registry.watches.subscribe(
             scope.tenant.id,
@@ -78,6 +74,18 @@ async def watch(
         version,
         events,
     )
+
+
+def _events(
+    registry: Registry, scope: Scope, predicate: Predicate | None, asked: Question | None
+) -> Events | None:
+    """What events go through behind the subscription."""
+    filter_ = asked.filter if asked is not None else None
+    events: Events | None = None
+    if scope.resource.webhook is not None:
+        # a filter looks at what was before, too, which selectors alone have converted
+        events = Conversions(registry, scope, predicate if filter_ is None else predicate or _any)
+    return events if filter_ is None else FilteredEvents(registry, scope, filter_, events)
 
 
 def _any(labels: Labels, fields: Fields) -> bool:
