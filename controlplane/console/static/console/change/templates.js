@@ -39,7 +39,7 @@ const POLICY = {
 };
 
 /** By resource and group: everything but apiVersion, kind and the name. */
-const TEMPLATES = {
+export const TEMPLATES = {
   "configmaps.": { data: { key: "value" } },
   "secrets.": { type: "Opaque", stringData: { key: "value" } },
   "namespaces.": {},

@@ -17,8 +17,12 @@ export async function fetchObject(tenant, resource, { namespace, name, signal })
 export async function send(tenant, resource, at, request, options = {}) {
   const { dryRun, manager, force, signal } = options;
   const query = new URLSearchParams();
-  if (dryRun) query.set("dryRun", "All");
-  if (request.method !== "DELETE") {
+  let { body } = request;
+  if (request.method === "DELETE") {
+    // where there is a body, the API server reads the options of a deletion from it alone
+    if (dryRun) body = { ...body, dryRun: ["All"] };
+  } else {
+    if (dryRun) query.set("dryRun", "All");
     query.set("fieldValidation", "Strict");
     if (manager) query.set("fieldManager", manager);
   }
@@ -26,7 +30,7 @@ export async function send(tenant, resource, at, request, options = {}) {
   const path = pathOf(resource, { ...at, subresource: request.subresource });
   const headers = { "Content-Type": request.type ?? JSON_TYPE };
   const response = await api(tenant).request(request.method, `${path}?${query}`,
-    { body: stringify(request.body), headers, signal });
+    { body: stringify(body), headers, signal });
   const said = response.headers.get("Warning") ?? "";
   const warnings = [...said.matchAll(WARNING)].map(([, text]) => text.replace(/\\(.)/g, "$1"));
   return { answer: parse(await response.text()), warnings };
