@@ -13,6 +13,7 @@ DEFAULT_TENANT = "default"
 TENANCY_GROUP = "tenancy.polyplane.dev"
 """The API group of tenants themselves, served in the default tenant."""
 OWN_TENANTS = GroupResource(TENANCY_GROUP, "selftenantreviews")
+DEPENDENT_REVIEWS = GroupResource("relations.polyplane.dev", "dependentreviews")
 
 
 class RequestInfo(NamedTuple):

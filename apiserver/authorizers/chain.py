@@ -14,26 +14,29 @@ from apiserver.authz.attributes import Attributes, Decision
 from apiserver.authz.bindings import Indexes
 from apiserver.authz.rbac import UserRules
 from apiserver.errors import aggregate
+from apiserver.meta.gvk import GroupResource
 from apiserver.platformroles import LOOKING, VIEWERS
-from apiserver.request import DEFAULT_TENANT, OWN_TENANTS
+from apiserver.request import DEFAULT_TENANT, DEPENDENT_REVIEWS, OWN_TENANTS
 from apiserver.user import AUTHENTICATED, MASTERS, User
 
 _MASTERS = Decision(True, authorizer=MASTERS)
-_OWN_TENANTS = Decision(True, authorizer=OWN_TENANTS.resource)
 
 
-def _asks_for_own_tenants(world: World, attributes: Attributes) -> bool:
-    """Whoever has a token in tenant default may ask which tenants he owns, without a role that
-    would stand among the tenant's own."""
-    return (
-        attributes.resource == OWN_TENANTS.resource
-        and attributes.group == OWN_TENANTS.group
-        and attributes.verb == "create"
+def _own_question(world: World, attributes: Attributes) -> Decision | None:
+    """Questions that everybody who is known may ask, without a role that would stand among the
+    tenant's own: in tenant default, which tenants he owns; in every tenant, which objects that he
+    may list depend on another."""
+    if not (
+        attributes.verb == "create"
         and not attributes.subresource
         and attributes.is_resource
-        and world.name == DEFAULT_TENANT
         and AUTHENTICATED in attributes.user.groups
-    )
+    ):
+        return None
+    asked = GroupResource(attributes.group, attributes.resource)
+    if asked == DEPENDENT_REVIEWS or (asked == OWN_TENANTS and world.name == DEFAULT_TENANT):
+        return Decision(True, authorizer=asked.resource)
+    return None
 
 
 _LOOKING = Decision(True, authorizer=VIEWERS)
@@ -83,8 +86,8 @@ class Authority:
                 reasons.append(decision.reason)
             if decision.error:
                 errors.append(decision.error)
-        if _asks_for_own_tenants(world, attributes):
-            return _OWN_TENANTS
+        if (own := _own_question(world, attributes)) is not None:
+            return own
         if LOOKING in attributes.user.platform and _only_looks(attributes):
             return _LOOKING
         return Decision(False, "\n".join(reasons), error=aggregate(errors) if errors else "")
@@ -93,10 +96,10 @@ class Authority:
         """What all of them allow; incomplete where one cannot tell."""
         out = UserRules([], [])
         for named in self._links:
-            found = await named.link.rules_for(world, user, namespace)
-            out.rules.extend(found.rules)
-            out.errors.extend(found.errors)
-            out = out._replace(incomplete=out.incomplete or found.incomplete)
+            allowed = await named.link.rules_for(world, user, namespace)
+            out.rules.extend(allowed.rules)
+            out.errors.extend(allowed.errors)
+            out = out._replace(incomplete=out.incomplete or allowed.incomplete)
         if LOOKING in user.platform:  # which no rule can say: all but Secrets
             out = out._replace(incomplete=True)
         return out

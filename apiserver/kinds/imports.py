@@ -56,6 +56,7 @@ import apiserver.kinds.rbac.clusterrole
 import apiserver.kinds.rbac.clusterrolebinding
 import apiserver.kinds.rbac.role
 import apiserver.kinds.rbac.rolebinding
+import apiserver.kinds.relations.dependentreview
 import apiserver.kinds.resource.deviceclass
 import apiserver.kinds.resource.resourceclaim
 import apiserver.kinds.resource.resourceclaimtemplate

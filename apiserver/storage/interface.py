@@ -190,6 +190,17 @@ class Reader(Protocol):
     async def records(self, tenant: int, uids: Sequence[str]) -> Sequence[Record]:
         """The current state of those objects that are there, from the database, in no order."""
 
+    async def dependent_places(
+        self, tenant: int, uid: str, *, limit: int
+    ) -> Sequence[tuple[GroupResource, str]]:
+        """The resources and namespaces of the objects with an owner reference to ``uid`` (any
+        text), in order."""
+
+    async def dependents(
+        self, tenant: int, uid: str, places: Sequence[tuple[GroupResource, str]], *, limit: int
+    ) -> Sequence[Record]:
+        """The current state of those objects, in these places, by their keys."""
+
     async def is_first(self, tenant: int, resource_version: int) -> bool:
         """Whether an object was created at that version, which is its present one."""
 

@@ -66,6 +66,31 @@ class PostgresReader:
         )
         return [self._record(tenant, ObjectKey(*row[:4]), *row[4:]) for row in rows]
 
+    async def dependent_places(
+        self, tenant: int, uid: str, *, limit: int
+    ) -> Sequence[tuple[GroupResource, str]]:
+        parameters = {"tenant": tenant, "uid": _text(uid), "limit": limit}
+        rows = await self.database.read_within(
+            tenant, lambda connection: query(connection, statements.DEPENDENT_PLACES, parameters)
+        )
+        return [(GroupResource(*row[:2]), row[2]) for row in rows]
+
+    async def dependents(
+        self, tenant: int, uid: str, places: Sequence[tuple[GroupResource, str]], *, limit: int
+    ) -> Sequence[Record]:
+        parameters = {
+            "tenant": tenant,
+            "uid": _text(uid),
+            "groups": [resource.group for resource, _ in places],
+            "resources": [resource.resource for resource, _ in places],
+            "namespaces": [namespace for _, namespace in places],
+            "limit": limit,
+        }
+        rows = await self.database.read_within(
+            tenant, lambda connection: query(connection, statements.DEPENDENTS, parameters)
+        )
+        return [self._record(tenant, ObjectKey(*row[:4]), *row[4:]) for row in rows]
+
     async def is_first(self, tenant: int, resource_version: int) -> bool:
         parameters = {"tenant": tenant, "version": resource_version}
         rows = await self.database.read_within(

@@ -29,6 +29,24 @@ EVENTS = function(
 )
 
 TYPE_AT = "SELECT type FROM events WHERE tenant_id = %(tenant)s AND resource_version = %(version)s"
+DEPENDENT_PLACES = """
+SELECT DISTINCT o.api_group, o.resource, o.namespace
+FROM pp_dependents(%(tenant)s, ARRAY[%(uid)s]::text[]) d
+JOIN objects o ON o.tenant_id = %(tenant)s AND o.uid = d.uid::uuid
+ORDER BY 1, 2, 3 LIMIT %(limit)s
+"""
+
+DEPENDENTS = """
+SELECT o.api_group, o.resource, o.namespace, o.name, o.uid::text, o.resource_version, e.data
+FROM pp_dependents(%(tenant)s, ARRAY[%(uid)s]::text[]) d
+JOIN objects o ON o.tenant_id = %(tenant)s AND o.uid = d.uid::uuid
+JOIN events e ON e.tenant_id = o.tenant_id AND e.resource_version = o.resource_version
+WHERE (o.api_group, o.resource, o.namespace) IN (
+    SELECT * FROM unnest(%(groups)s::text[], %(resources)s::text[], %(namespaces)s::text[])
+)
+ORDER BY 1, 2, 3, 4 LIMIT %(limit)s
+"""
+
 BY_UID = """
 SELECT o.api_group, o.resource, o.namespace, o.name, o.uid::text, o.resource_version, e.data
 FROM objects o

@@ -132,10 +132,12 @@ class Installation:
         context = ssl.create_default_context(cafile=str(self.data / "ca.crt"))
         return http.client.HTTPSConnection("127.0.0.1", self.port, context=context, timeout=timeout)
 
-    def request(self, method: str, path: str, body: Any = None) -> tuple[int, Any]:
+    def request(
+        self, method: str, path: str, body: Any = None, type: str = "application/json"
+    ) -> tuple[int, Any]:
         connection = self.connect()
         try:
-            headers = {"Authorization": f"Bearer {self.token}", "Content-Type": "application/json"}
+            headers = {"Authorization": f"Bearer {self.token}", "Content-Type": type}
             connection.request(method, path, None if body is None else json.dumps(body), headers)
             answer = connection.getresponse()
             text = answer.read()

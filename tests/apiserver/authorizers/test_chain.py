@@ -79,12 +79,20 @@ MINE = ASK._replace(
     group="tenancy.polyplane.dev",
     resource="selftenantreviews",
 )
+REVIEW = MINE._replace(group="relations.polyplane.dev", resource="dependentreviews")
 HOME = WORLD._replace(name="default")
 
 
 @pytest.mark.parametrize(
     ("world", "asked", "allowed"),
     [
+        (HOME, REVIEW, True),
+        (WORLD, REVIEW, True),
+        (WORLD, REVIEW._replace(user=User("eve")), False),
+        (WORLD, REVIEW._replace(verb="get"), False),
+        (WORLD, REVIEW._replace(subresource="status"), False),
+        (WORLD, REVIEW._replace(group="tenancy.polyplane.dev"), False),
+        (WORLD, REVIEW._replace(is_resource=False), False),
         (HOME, MINE, True),
         (WORLD, MINE, False),
         (HOME, MINE._replace(user=User("eve")), False),
@@ -95,7 +103,7 @@ HOME = WORLD._replace(name="default")
         (HOME, MINE._replace(is_resource=False), False),
     ],
 )
-async def test_whoever_is_known_may_ask_for_his_tenants(
+async def test_whoever_is_known_may_ask_what_is_his(
     world: World, asked: Attributes, allowed: bool
 ) -> None:
     assert (await chain(Says(PASS)).authorize(world, asked)).allowed is allowed

@@ -1,0 +1,156 @@
+// The page of one object: what it is, and tabs for what there is to know of it.
+
+import { h, replace } from "../lib/dom.js";
+import { groupPart, resourceOf } from "../lib/discovery.js";
+import { failure, menu, notify } from "../lib/dialog.js";
+import { commands } from "../lib/kubectl.js";
+import { parts } from "../lib/parts.js";
+import { address, remember } from "../lib/router.js";
+import { Subject } from "../lib/subject.js";
+import { age } from "../lib/time.js";
+import { styled } from "./object/style.js";
+
+const TABS = [
+  ["yaml", "YAML", () => import("./object/yaml.js")],
+  ["blame", "Blame", () => import("./object/blame.js")],
+  ["history", "History", () => import("./object/history.js")],
+  ["events", "Events", () => import("./object/events.js")],
+  ["owners", "Owners & references", () => import("./object/owners.js")],
+  ["stuck", "Why is it stuck", () => import("./object/stuck.js")],
+];
+
+export default async function object({ tenant, params, query, root, signal }) {
+  const resource = await resourceOf(tenant, params.group, params.resource);
+  if (!resource) {
+    root.append(h("p", {}, `Tenant ${tenant} serves no ${params.resource}.`));
+    return;
+  }
+  const namespace = params.namespace === "-" ? "" : params.namespace;
+  const page = new Page(new Subject(tenant, resource, namespace, params.name, () => page.update()), {
+    root,
+    signal,
+  });
+  await styled();
+  await page.subject.load(signal);
+  page.query = query;
+  page.begin();
+  await page.subject.follow(signal);
+}
+
+/** What tabs are given: the subject; `signal`, aborted when another tab is shown; `panel`, to be
+ *  filled; `query` of the address; `page`, to go to other tabs. A tab returns a function that is
+ *  called when the subject has changed. */
+class Page {
+  constructor(subject, { root, signal }) {
+    Object.assign(this, { subject, root, signal });
+    this.head = h("header", { class: "object-head" });
+    this.tabs = h("nav", { class: "tabs", role: "tablist", "aria-label": "Views of the object" });
+    this.panel = h("section", { class: "panel", role: "tabpanel", tabindex: "-1" });
+  }
+
+  begin() {
+    this.root.classList.add("object");
+    this.root.append(this.head, this.tabs, this.panel);
+    document.title = `${this.subject.name} · ${this.subject.resource.kind}`;
+    this.heading();
+    const first = this.subject.object || this.query.get("revision") ? "yaml" : "history";
+    this.show(this.query.get("tab") ?? first);
+  }
+
+  update() {
+    this.heading();
+    this.changed?.();
+  }
+
+  heading() {
+    const { subject } = this;
+    const { tenant, resource, name, object } = subject;
+    replace(
+      this.head,
+      h("div", { class: "title" }, h("h1", {}, name), h("span", { class: "badge" }, resource.kind), this.state(), h("span", { class: "gap" }), this.tools(), this.menus()),
+      object && labels(tenant, subject),
+    );
+    this.drawTabs();
+  }
+
+  state() {
+    const { object } = this.subject;
+    if (!object) return h("span", { class: "badge bad" }, "deleted");
+    const { deletionTimestamp, creationTimestamp } = object.metadata;
+    const born = h("span", { class: "muted" }, "created ", age(creationTimestamp), " ago");
+    if (!deletionTimestamp) return born;
+    return [h("span", { class: "badge bad" }, "being deleted for ", age(deletionTimestamp)), born];
+  }
+
+  /** What can be done to it. */
+  tools() {
+    const { tenant, resource, object } = this.subject;
+    return parts("object:tools", { tenant, resource, object });
+  }
+
+  menus() {
+    const { subject } = this;
+    const copied = (text) => async () => {
+      await navigator.clipboard.writeText(text);
+      notify(`Copied: ${text}`);
+    };
+    const items = () =>
+      commands(subject, { deleted: !subject.object }).map(([label, command]) => ({
+        label: `${label}: ${command}`,
+        run: copied(command),
+      }));
+    return menu("Copy as kubectl", items, { id: "copy-as-kubectl" });
+  }
+
+  drawTabs() {
+    const waiting = this.subject.object?.metadata.deletionTimestamp;
+    const shown = TABS.filter(([name]) => name !== "stuck" || waiting || this.tab === name);
+    replace(
+      this.tabs,
+      shown.map(([name, title]) =>
+        h(
+          "a",
+          {
+            href: `?tab=${name}`,
+            role: "tab",
+            class: name === "stuck" ? "warns" : "",
+            "aria-selected": String(name === this.tab),
+            onclick: (event) => (event.preventDefault(), this.show(name)),
+          },
+          title,
+        ),
+      ),
+    );
+  }
+
+  /** Shows a tab; more: further members of the address. */
+  async show(name, more = {}) {
+    const [tab, , load] = TABS.find(([one]) => one === name) ?? TABS[0];
+    if (this.tab || more.revision) remember({ tab, revision: "", ...more });
+    this.query = new URLSearchParams(location.search);
+    this.leave?.abort();
+    const leave = (this.leave = new AbortController());
+    this.signal.addEventListener("abort", () => leave.abort(), { once: true });
+    Object.assign(this, { tab, changed: null });
+    this.drawTabs();
+    const panel = h("div", { class: `tab-${tab}` });
+    replace(this.panel, panel);
+    const { subject, query } = this;
+    try {
+      const { default: view } = await load();
+      const changed = await view({ subject, panel, query, page: this, signal: leave.signal });
+      if (!leave.signal.aborted) this.changed = changed;
+    } catch (error) {
+      if (!leave.signal.aborted) panel.append(failure(error));
+    }
+  }
+}
+
+function labels(tenant, { resource, object }) {
+  const list = address("t", tenant, groupPart(resource), resource.resource);
+  const chips = Object.entries(object.metadata.labels ?? {}).map(([name, value]) => {
+    const text = value ? `${name}=${value}` : name;
+    return h("a", { class: "chip", href: `${list}?labelSelector=${encodeURIComponent(text)}` }, text);
+  });
+  return chips.length ? h("div", { class: "chips" }, chips) : null;
+}

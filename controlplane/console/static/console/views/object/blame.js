@@ -1,0 +1,182 @@
+// Beside each line: who gave the field its value, in which revision, and whom an apply would meet.
+
+import { blamed, conflictsOf, managersOf, managerTitle } from "../../lib/blame.js";
+import { h, replace } from "../../lib/dom.js";
+import { fieldsOfManaged } from "../../lib/managedfields.js";
+import { age } from "../../lib/time.js";
+import { Lines, shown } from "./lines.js";
+
+const COLOURS = 8;
+
+export default async function blame({ subject, panel, query, page, signal }) {
+  const view = new View(subject, panel, page, signal);
+  view.revision = query.get("revision");
+  await view.load();
+  return () => !view.revision && view.load();
+}
+
+class View {
+  constructor(subject, panel, page, signal) {
+    Object.assign(this, { subject, panel, page, signal });
+    this.only = ""; // the title of a manager
+    this.applier = "";
+    this.bar = h("div", { class: "bar" });
+    this.note = h("p", { class: "muted" });
+    this.code = h("div", { class: "code blame", tabindex: "0", "aria-label": "Blame" });
+    this.lines = new Lines(this.code, {
+      hidden: subject.hides,
+      gutter: (line, at, all) => this.gutter(line, at, all),
+      look: (line) => this.look(line),
+      behind: (line) => this.met(line),
+    });
+    panel.append(this.bar, this.note, this.code);
+  }
+
+  async load() {
+    const { subject } = this;
+    const object = this.revision ? (await this.past()).object : subject.object;
+    if (!object) {
+      replace(this.note, "The object is deleted; History has what it was.");
+      return;
+    }
+    const answer = await this.asked(object.metadata.resourceVersion);
+    if (this.signal.aborted || (!this.revision && subject.object !== object)) return;
+    this.fields = answer?.fields ?? fieldsOfManaged(object.metadata.managedFields ?? []);
+    this.of = blamed(object, this.fields);
+    this.managers = managersOf(this.fields);
+    this.colours = new Map(this.managers.map(({ title }, at) => [title, at % COLOURS]));
+    this.drawBar();
+    replace(this.note, this.told(answer));
+    this.lines.draw(shown(object), { fresh: true });
+  }
+
+  past() {
+    return this.subject.api.get(`${this.subject.revisions}/${this.revision}`, { signal: this.signal });
+  }
+
+  /** A RevisionBlame, or null for who may not have one. */
+  async asked(version) {
+    const { subject } = this;
+    const may = await Promise.all([subject.canRevisions("get", "blame"), subject.can("get")]);
+    if (!may.every(({ allowed }) => allowed)) return null;
+    const { apiVersion } = subject;
+    const path = `${subject.revisions}/${version}/blame?apiVersion=${encodeURIComponent(apiVersion)}`;
+    return subject.api.get(path, { signal: this.signal });
+  }
+
+  told(answer) {
+    if (!answer) {
+      const what = `${this.subject.revisionsResource}/blame of history.polyplane.dev`;
+      return `You may not get ${what}: this is what managedFields say, without users and revisions.`;
+    }
+    return answer.complete ? "" : `Incomplete: ${answer.message}.`;
+  }
+
+  drawBar() {
+    const select = h(
+      "select",
+      { id: "manager", onchange: () => ((this.only = select.value), this.lines.redraw()) },
+      h("option", { value: "" }, "all managers"),
+      this.managers.map(({ title, count }) => h("option", { value: title }, `${title} · ${count}`)),
+    );
+    select.value = this.only;
+    const input = h("input", {
+      type: "text",
+      id: "applier",
+      list: "appliers",
+      placeholder: "field manager",
+      value: this.applier,
+      oninput: () => ((this.applier = input.value.trim()), this.lines.redraw(), this.count()),
+    });
+    const names = [...new Set(this.managers.map(({ manager }) => manager))];
+    this.counted = h("output", { class: "muted" });
+    replace(
+      this.bar,
+      h("label", {}, "Show ", select),
+      h("label", {}, "Conflicts of an apply by ", input),
+      h("datalist", { id: "appliers" }, names.map((name) => h("option", { value: name }))),
+      this.counted,
+      h("span", { class: "gap" }),
+      h("span", { class: "legend" }, this.managers.slice(0, COLOURS).map((one) => this.chip(one))),
+    );
+    this.count();
+  }
+
+  count() {
+    if (!this.applier) replace(this.counted);
+    else {
+      const met = this.fields.filter((field) => conflictsOf(field, this.applier).length).length;
+      replace(this.counted, `would conflict at ${met} of ${this.fields.length} fields, if it changes them`);
+    }
+  }
+
+  chip(manager) {
+    const title = managerTitle(manager);
+    return h("span", { class: `manager m${this.colours.get(title) ?? 0}`, title }, title);
+  }
+
+  gutter(line, at, all) {
+    const field = this.of(line.path);
+    const above = at > 0 ? this.of(all[at - 1].path) : null;
+    const again = field && above && sameBlame(field, above);
+    return h(
+      "span",
+      { class: "gutter", title: field ? hover(field) : "" },
+      field && !again && this.cells(field),
+    );
+  }
+
+  cells(field) {
+    const owner = field.manager ? field : field.owners?.[0];
+    return [
+      owner ? this.chip(owner) : h("span", { class: "manager none" }, "server"),
+      h("span", { class: "who" }, field.username ?? ""),
+      h("span", { class: "when" }, field.time ? age(field.time) : ""),
+      field.revision &&
+        h(
+          "button",
+          { type: "button", class: "revision", onclick: () => this.page.show("history", { to: field.revision }) },
+          field.revision,
+        ),
+    ];
+  }
+
+  /** Whom an apply that changes the line would meet. */
+  met(line) {
+    const met = this.applier ? conflictsOf(this.of(line.path), this.applier) : [];
+    return met.length ? h("span", { class: "met" }, `⚠ ${titles(met)}`) : null;
+  }
+
+  look(line) {
+    const field = this.of(line.path);
+    const owners = field?.owners ?? [];
+    const theirs = !this.only || owners.some((owner) => managerTitle(owner) === this.only);
+    const colour = field && this.colours.get(managerTitle(field.manager ? field : (owners[0] ?? {})));
+    return [
+      !theirs && "faint",
+      colour !== undefined && colour !== null && `b${colour}`,
+      this.applier && conflictsOf(field, this.applier).length && "conflicts",
+    ];
+  }
+}
+
+function sameBlame(a, b) {
+  const told = ({ revision, manager, operation, subresource, owners }) =>
+    JSON.stringify([revision, manager, operation, subresource, titles(owners ?? [])]);
+  return told(a) === told(b);
+}
+
+function titles(owners) {
+  return owners.map(managerTitle).join(", ");
+}
+
+function hover(field) {
+  const lines = [field.path];
+  if (field.revision) lines.push(`value since revision ${field.revision}, ${field.time}`);
+  if (field.username) lines.push(`by user ${field.username}`);
+  for (const owner of field.owners ?? []) {
+    const since = owner.since ? ` since revision ${owner.since}` : "";
+    lines.push(`owned by ${managerTitle(owner)}${since}`);
+  }
+  return lines.join("\n");
+}

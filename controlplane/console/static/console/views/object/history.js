@@ -1,0 +1,179 @@
+// Every version with who and why; the difference of any two; the way back.
+
+import { h, replace } from "../../lib/dom.js";
+import { failure, notify } from "../../lib/dialog.js";
+import { address, remember } from "../../lib/router.js";
+import { age } from "../../lib/time.js";
+import { changesBetween } from "./changes.js";
+import { restore } from "./restore.js";
+import { revisionsOf, whoOf, whyNoHistory } from "./revisions.js";
+
+export default async function history({ subject, panel, query, page, signal }) {
+  const why = await whyNoHistory(subject);
+  if (why) {
+    const gone = subject.object ? "" : "There is no such object now. ";
+    panel.append(h("p", { class: "banner" }, `${gone}Its history is not for you: ${why}.`));
+    return undefined;
+  }
+  const view = new View(subject, panel, page, signal);
+  view.to = query.get("to") ?? "";
+  view.from = query.get("from") ?? "";
+  await view.load();
+  return () => view.load();
+}
+
+class View {
+  constructor(subject, panel, page, signal) {
+    Object.assign(this, { subject, panel, page, signal });
+    this.items = [];
+    this.next = "";
+    this.shownValues = false;
+    this.body = h("tbody", {});
+    this.foot = h("div", { class: "bar" });
+    this.difference = h("section", { class: "difference", "aria-live": "polite" });
+    const heads = ["From", "To", "Revision", "Change", "Verb", "Manager", "User", "When", "Note", ""];
+    panel.append(
+      this.asOf(),
+      h(
+        "table",
+        { class: "list revisions" },
+        h("thead", {}, h("tr", {}, heads.map((text) => h("th", {}, text)))),
+        this.body,
+      ),
+      this.foot,
+      this.difference,
+    );
+  }
+
+  /** Newest first; what is there already stays. */
+  async load() {
+    const newest = this.items[0]?.metadata.name;
+    const page = await revisionsOf(this.subject, { signal: this.signal });
+    const known = new Set(page.items.map((item) => item.metadata.name));
+    const older = this.items.filter((item) => !known.has(item.metadata.name));
+    if (!older.length) this.next = page.next;
+    this.items = [...page.items, ...older];
+    if (!this.to || this.to === newest) this.choose("to", this.items[0]?.metadata.name ?? "");
+    else this.choose("to", this.to);
+    await this.rights();
+    this.draw();
+    await this.compare();
+  }
+
+  choose(end, number) {
+    this[end] = number;
+    if (end === "to") this.from = this.items.find((one) => one.metadata.name === number)?.previous ?? "";
+  }
+
+  async rights() {
+    const deleted = !this.subject.object;
+    const [how, verb] = deleted ? ["undelete", "create"] : ["rollback", "update"];
+    const answers = await Promise.all([this.subject.canRevisions("create", how), this.subject.can(verb)]);
+    const refused = answers.find(({ allowed }) => !allowed);
+    const what = `${verb} this object and create ${this.subject.revisionsResource}/${how}`;
+    this.how = how;
+    this.refusal = refused ? refused.reason || `You need to be allowed to ${what}.` : "";
+  }
+
+  draw() {
+    if (!this.items.length) {
+      replace(this.body, h("tr", {}, h("td", { colspan: "10" }, "Nothing of it is retained.")));
+    } else replace(this.body, this.items.map((item) => this.row(item)));
+    const more = () => this.more().catch((error) => this.foot.append(failure(error)));
+    replace(
+      this.foot,
+      this.next && h("button", { type: "button", class: "button", onclick: more }, "Older revisions"),
+    );
+  }
+
+  async more() {
+    const page = await revisionsOf(this.subject, { next: this.next, signal: this.signal });
+    this.items.push(...page.items);
+    this.next = page.next;
+    this.draw();
+  }
+
+  row(item) {
+    const number = item.metadata.name;
+    const end = (name) =>
+      h("input", {
+        type: "radio",
+        name,
+        "aria-label": `${name} revision ${number}`,
+        checked: this[name] === number,
+        onchange: () => ((this[name] = number), this.compare()),
+      });
+    const current = this.subject.object?.metadata.resourceVersion === number;
+    const note = item.restored ? `${item.verb} of ${item.restored}` : (item.message ?? "");
+    return h(
+      "tr",
+      { "data-revision": number },
+      h("td", {}, end("from")),
+      h("td", {}, end("to")),
+      h("td", {}, this.link(number), current && h("span", { class: "badge" }, "now")),
+      h("td", {}, h("span", { class: `badge t-${item.type.toLowerCase()}` }, item.type)),
+      h("td", {}, item.verb ?? "", item.subresource && `/${item.subresource}`),
+      h("td", {}, item.manager ?? ""),
+      h("td", { title: item.request?.userAgent ?? "" }, whoOf(item)),
+      h("td", {}, age(item.time), " ago"),
+      h("td", {}, note),
+      h("td", {}, current ? null : this.restoreButton(item)),
+    );
+  }
+
+  link(number) {
+    const show = () => this.page.show("yaml", { revision: number });
+    return h("button", { type: "button", class: "link", onclick: show }, number);
+  }
+
+  restoreButton(item) {
+    const label = this.how === "undelete" ? "Undelete" : "Restore";
+    const act = async () => {
+      const done = await restore(this.subject, item, this.how);
+      if (!done) return;
+      notify(done.unchanged ? "It is like that already." : `${this.subject.name} is as in revision ${item.metadata.name}.`);
+    };
+    return h(
+      "button",
+      { type: "button", class: "button restore", disabled: Boolean(this.refusal), title: this.refusal || null, onclick: act },
+      label,
+    );
+  }
+
+  async compare() {
+    remember({ from: this.from, to: this.to });
+    const { subject, from, to } = this;
+    if (!to) return replace(this.difference);
+    const title = h("h2", {}, from ? `From ${from} to ${to}` : `Revision ${to}, the first`);
+    if (subject.isSecret && !this.shownValues) {
+      const show = () => ((this.shownValues = true), this.compare());
+      const button = h("button", { type: "button", class: "button", id: "reveal-diff", onclick: show }, "Reveal");
+      return replace(this.difference, title, h("p", {}, "Both revisions hold values of a Secret. ", button));
+    }
+    try {
+      const [before, after] = await Promise.all([from && this.object(from), this.object(to)]);
+      const deleted = this.items.find((one) => one.metadata.name === to)?.type === "DELETED";
+      if (this.from !== from || this.to !== to || this.signal.aborted) return undefined;
+      return replace(this.difference, title, changesBetween(before || null, deleted ? null : after));
+    } catch (error) {
+      return this.signal.aborted ? undefined : replace(this.difference, title, failure(error));
+    }
+  }
+
+  async object(number) {
+    const { subject, signal } = this;
+    const version = `?apiVersion=${encodeURIComponent(subject.apiVersion)}`;
+    return (await subject.api.get(`${subject.revisions}/${number}${version}`, { signal })).object;
+  }
+
+  /** All of the namespace, as of a time. */
+  asOf() {
+    const { tenant, namespace, resource } = this.subject;
+    const query = new URLSearchParams({ namespace, resource: resource.resource, group: resource.group });
+    return h(
+      "p",
+      { class: "bar" },
+      h("a", { href: `${address("t", tenant, "past")}?${query}` }, namespace ? "This namespace as of a time" : "All of the kind as of a time"),
+    );
+  }
+}

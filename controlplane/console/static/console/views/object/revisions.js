@@ -1,0 +1,25 @@
+// Revisions, as the history's API has them.
+
+/** Who wrote a revision: the user, or the one he acts as; "" where the user may not know. */
+export function whoOf({ request }) {
+  return request?.impersonatedUsername ?? request?.username ?? "";
+}
+
+/** A page of the revisions of one object, the newest first: {items, next}. */
+export async function revisionsOf(subject, { next = "", limit = 50, signal } = {}) {
+  const { resource, name } = subject;
+  const kind = resource.group ? `${resource.resource}.${resource.group}` : resource.resource;
+  const query = new URLSearchParams({
+    fieldSelector: `object.resource=${kind},object.name=${name}`,
+    limit: String(limit),
+  });
+  if (next) query.set("continue", next);
+  const page = await subject.api.get(`${subject.revisions}?${query}`, { signal });
+  return { items: page.items ?? [], next: page.metadata.continue ?? "" };
+}
+
+/** Why the user sees no history; "" for who may. */
+export async function whyNoHistory(subject) {
+  const { allowed, reason } = await subject.canRevisions("list");
+  return allowed ? "" : reason || `you may not list ${subject.revisionsResource}.history.polyplane.dev`;
+}
