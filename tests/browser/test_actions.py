@@ -199,9 +199,7 @@ def test_a_viewer_has_nothing_to_press_and_is_refused_by_the_server(
     assert "looked-at" in names(console, MAPS) and "x" not in names(console, MAPS)
 
 
-def test_what_is_refused_says_by_which_rule(
-    console: Console, somebody: Console
-) -> None:
+def test_what_is_refused_says_by_which_rule(console: Console, somebody: Console) -> None:
     """Somebody who may label, but not delete, and who may see explanations."""
     labels = {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["patch"]}
     explanations = {

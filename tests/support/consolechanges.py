@@ -112,11 +112,10 @@ class Changes:
     def results(self) -> dict[str, str]:
         """Of an action on several objects: name -> what was said."""
         lines = self.console.all(".results li")
-        parts = [
-            [line.find_element("css selector", s).text for s in (".name", ".said")]
-            for line in lines
+        texts = [
+            [part.text for part in line.find_elements("css selector", "span")] for line in lines
         ]
-        return {name: said for name, said in parts}
+        return {name: said for _, name, said in texts}
 
     def force(
         self, method: str, path: str, body: str, content_type: str = "application/json"
