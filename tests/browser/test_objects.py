@@ -115,8 +115,8 @@ def responses(console: Console) -> str:
             const urls = performance.getEntriesByType("resource").map((entry) => entry.name)
               .filter((url) => url.includes("/secrets?") && !url.includes("watch="));
             const accept = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
-            Promise.all(urls.map((url) => fetch(url, {headers: {Accept: accept}}).then((r) => r.text())))
-              .then((texts) => done(texts.join()));
+            const text = (url) => fetch(url, {headers: {Accept: accept}}).then((r) => r.text());
+            Promise.all(urls.map(text)).then((texts) => done(texts.join()));
             """
         )
     )

@@ -1,7 +1,7 @@
 """relations.polyplane.dev/v1: a DependentReview says which objects name one as their owner.
 
-Everybody who is known may ask (apiserver.authorizers.chain), for the answer holds nothing but what a
-list would show him: of each resource and namespace in which there are dependents he has to be
+Everybody who is known may ask (apiserver.authorizers.chain), for the answer holds nothing but what
+a list would show him: of each resource and namespace in which there are dependents he has to be
 allowed to `list`; others are not even counted.
 """
 

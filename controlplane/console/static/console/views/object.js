@@ -138,8 +138,11 @@ class Page {
     const { subject, query } = this;
     try {
       const { default: view } = await load();
+      const seen = subject.object;
       const changed = await view({ subject, panel, query, page: this, signal: leave.signal });
-      if (!leave.signal.aborted) this.changed = changed;
+      if (leave.signal.aborted) return;
+      this.changed = changed;
+      if (subject.object !== seen) changed?.(); // it changed while the tab was made
     } catch (error) {
       if (!leave.signal.aborted) panel.append(failure(error));
     }

@@ -19,11 +19,12 @@ export default async function owners({ subject, panel, signal }) {
       replace(parts[0], h("p", { class: "muted" }, "The object is deleted."));
       return;
     }
-    await Promise.all([
-      tree(subject, object, signal).then((nodes) => replace(parts[0], h("h2", {}, "Owners and dependents"), nodes)),
-      outward(subject, object).then((nodes) => replace(parts[1], h("h2", {}, "Refers to"), nodes)),
-      inward(subject, object, signal).then((nodes) => replace(parts[2], h("h2", {}, "Related"), nodes)),
-    ]);
+    const titles = ["Owners and dependents", "Refers to", "Related"];
+    const asked = [tree(subject, object, signal), outward(subject, object), inward(subject, object, signal)];
+    const show = (nodes, at) => {
+      if (subject.object === object) replace(parts[at], h("h2", {}, titles[at]), nodes);
+    };
+    await Promise.all(asked.map(async (nodes, at) => show(await nodes, at)));
   };
   panel.append(h("div", { class: "relations" }, parts));
   await draw();

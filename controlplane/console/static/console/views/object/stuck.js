@@ -27,8 +27,10 @@ export default async function stuck({ subject, panel, signal }) {
     }
     replace(conditions, conditionsOf(object));
     const drawn = [held(subject, object, panel), blockers(subject, object, signal)];
-    replace(holds, await drawn[0]);
-    replace(blocks, await drawn[1]);
+    for (const [part, nodes] of [[holds, drawn[0]], [blocks, drawn[1]]]) {
+      const made = await nodes;
+      if (subject.object === object) replace(part, made); // else a newer one is being drawn
+    }
   };
   await draw();
   return () => draw().catch((error) => !signal.aborted && panel.append(failure(error)));
