@@ -60,8 +60,8 @@ def test_every_module_is_loaded_by_another() -> None:
     assert closed <= {SCRIPTS / name for name in FOR_VIEWS_TO_COME}, closed
 
 
-FOR_VIEWS_TO_COME = ("lib/editor.js", "vendor/codemirror.js", "vendor/uplot.js")
-"""Of changing objects, and of charts."""
+FOR_VIEWS_TO_COME = ("vendor/uplot.js",)
+"""Of charts."""
 
 
 def test_ctrl_k_finds_kinds_tenants_objects_and_places(console: Console) -> None:
