@@ -354,7 +354,8 @@ def test_a_viewer_looks_and_does_not_touch(viewer: Console, site: Installation) 
     assert not [button for button in viewer.all(".restore") if button.is_enabled()]
     press(viewer, "a[href='?tab=blame']")
     viewer.see("this is what managedFields say")
-    viewer.see("one (update)")
+    viewer.until(lambda: viewer.all(".blame .line"))
+    assert gutter(viewer, '  a: "2"').startswith("two (update)")
     assert not [c for c in viewer.complaints() if "Failed to load resource" not in c]
     root = "/apis/history.polyplane.dev/v1/namespaces/shop/revisions"
     assert forced(viewer, "POST", f"{root}/{version}/rollback") == 403

@@ -22,7 +22,7 @@ export function blamed(object, fields) {
   function walk(value, path, text) {
     const field = byText.get(text);
     if (field) found.set(keyOf(path), field);
-    else if (Array.isArray(value)) items(value, path, text);
+    if (Array.isArray(value)) items(value, path, text);
     else if (typeof value === "object" && value !== null) {
       for (const [name, member] of Object.entries(value)) {
         walk(member, [...path, name], `${text}.${name}`);
