@@ -39,7 +39,7 @@ $(VENV)/.dev: requirements-dev.lock | $(PY)
 	@$(PY) tools/install.py requirements-dev.lock
 	@touch $@ $(VENV)/.runtime
 
-demo: install ## fill the running server with a world that makes every view of the console show something
+demo: install ## fill the running server with a world: every view of the console shows something
 	$(PY) -m tools.demo
 
 test: install-dev ## all tests

@@ -1,7 +1,8 @@
 """Who may do what with the installation as a whole, apart from any tenant's RBAC.
 
 A role is a group of console accounts (`controlplane.accounts`). An API user has those of the
-account of its name, if its token is good in all tenants: only an operator makes such a token.
+account that its uid names, if its token is good in all tenants: only an operator makes such a
+token. Its name is of no account: somebody else may come to have it.
 """
 
 from __future__ import annotations

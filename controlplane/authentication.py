@@ -46,9 +46,10 @@ class Documents:
     def close(self) -> None:
         self._dialer.close()
 
-    async def fetch(self, url: str, ca: str) -> bytes:
+    async def fetch(self, url: str, ca: str, token: str = "") -> bytes:
         """The contract is `apiserver.authn.providers.Fetch`."""
-        answer = await self._ask("Get", url, ca, [], b"")
+        headers = [("Authorization", f"Bearer {token}")] if token else []
+        answer = await self._ask("Get", url, ca, headers, b"")
         if answer.status != 200:
             raise FetchError(f'Get "{url}": the provider answered {answer.status}')
         return answer.body
@@ -149,8 +150,8 @@ class Identities:
             self.external.config_problem = ""
             log.info("the authentication configuration was read anew")
 
-    def _install(self, found: Configuration) -> None:
+    def _install(self, configuration: Configuration) -> None:
         oidc, fetch = self.external.oidc, self._documents.fetch
         before = oidc.installation
-        oidc.install(issuers(found.jwt, fetch, everywhere=True, before=before))
-        self.external.anonymous = found.anonymous or Anonymous()
+        oidc.install(issuers(configuration.jwt, fetch, everywhere=True, before=before))
+        self.external.anonymous = configuration.anonymous or Anonymous()

@@ -34,13 +34,13 @@ def read(disallowed: Collection[str]) -> Configuration:
     try:
         with Path(path).open("rb") as file:
             data = file.read(configuration.LARGEST + 1)
-        found = configuration.read(data)
-        claimrules.check(found, disallowed)
+        configured = configuration.read(data)
+        claimrules.check(configured, disallowed)
     except OSError as e:
         raise _unusable(FILE, f"cannot be read: {e.strerror}") from None
     except ConfigurationError as e:
         raise _unusable(FILE, str(e)) from None
-    return found
+    return configured
 
 
 def check(disallowed: Collection[str]) -> None:
@@ -54,10 +54,10 @@ def check(disallowed: Collection[str]) -> None:
 def stamp(path: str) -> object:
     """Another one when the file is another, also behind a symbolic link."""
     try:
-        found = os.stat(path)
+        status = os.stat(path)
     except OSError as e:
         return e.errno
-    return found.st_dev, found.st_ino, found.st_mtime_ns, found.st_size
+    return status.st_dev, status.st_ino, status.st_mtime_ns, status.st_size
 
 
 def _unusable(name: str, why: str) -> OperatorError:

@@ -13,7 +13,7 @@ import os
 import socket
 import sys
 from collections.abc import AsyncIterator, Callable, Mapping, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import Any
 
 import orjson
@@ -64,6 +64,7 @@ from apiserver.registry.services import ADDRESSES, SERVICES, AddressHook, Servic
 from apiserver.request import DEFAULT_TENANT
 from apiserver.storage.auditlog import AuditLog, keep_days_forever
 from apiserver.storage.compact import compact_forever
+from apiserver.storage.errors import StorageError
 from apiserver.storage.leases import Candidate
 from apiserver.storage.postgres import PostgresStore
 from apiserver.watch.board import BUCKETS_AT, LAST_MODES_AT, SHARES_AT, Board, shared_file
@@ -266,7 +267,8 @@ async def start_server() -> Server:
     server.token_used = controllers.token_uses.used
     sweeps = [_authorizers(registry.authority), *_sweeps(store, holder, server.flows)]
     await meet(server)
-    server.stop = lambda: _stop(server, controllers, aggregation, tenancy, sweeps, rows, identities)
+    parts = controllers, aggregation, tenancy, sweeps, rows, identities
+    server.stop = lambda: _stop(server, candidate, *parts)
     identities.start()
     server.started = True
     return server
@@ -413,6 +415,7 @@ async def stop_server(server: Server) -> None:
 
 async def _stop(
     server: Server,
+    candidate: Candidate,
     controllers: Controllers,
     aggregation: AggregationController,
     tenancy: TenantController,
@@ -433,6 +436,8 @@ async def _stop(
     for sweep in sweeps:
         sweep.cancel()
     await asyncio.gather(*sweeps, return_exceptions=True)
+    with suppress(StorageError):  # then its leases run out
+        await candidate.retire()
     await rows.close()
     await asyncio.gather(*(asyncio.to_thread(s.close) for s in server.audit.sinks))
     store = server.registry.store

@@ -1,12 +1,13 @@
 """What one object uses of a ResourceQuota's resources, and which of them a quota may count for it.
 
-Source: kubernetes ``pkg/quota/v1/evaluator/core`` (pods, services, claims) and
-``k8s.io/apiserver/pkg/quota/v1/generic`` (counts of everything else). Pure; ``Usage`` maps quota
-resource names to amounts.
+Source: kubernetes ``pkg/quota/v1/evaluator/core`` (pods, services, claims of storage and devices)
+and ``k8s.io/apiserver/pkg/quota/v1/generic`` (counts of everything else). Pure; ``Usage`` maps
+quota resource names to amounts.
 """
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from datetime import datetime, timedelta
 
@@ -22,6 +23,7 @@ Usage = dict[str, Quantity]
 PODS, SERVICES, CLAIMS = (
     GroupResource("", r) for r in ("pods", "services", "persistentvolumeclaims")
 )
+DEVICE_CLAIMS = GroupResource("resource.k8s.io", "resourceclaims")
 ONE = Quantity(1)
 _COMPUTE = ("cpu", "memory", "ephemeral-storage")
 _REQUIRED = frozenset(
@@ -40,6 +42,9 @@ _COUNTED = {
 }
 _CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 _CLASS_SUFFIX = ".storageclass.storage.k8s.io/"
+_DEVICES_SUFFIX = ".deviceclass.resource.k8s.io/devices"
+_MOST_DEVICES = 32
+"""What a request for all devices counts as: no allocation holds more."""
 
 
 def count_name(resource: GroupResource) -> str:
@@ -59,6 +64,8 @@ def usage(resource: GroupResource, obj: Object, now: datetime) -> Usage:
         used |= _service(obj.get("spec") or {})
     elif resource == CLAIMS:
         used |= _claim(obj)
+    elif resource == DEVICE_CLAIMS:
+        used |= _devices(obj)
     return used
 
 
@@ -91,6 +98,10 @@ def _claim_resource(name: str) -> bool:
     return name == "requests.storage" or _CLASS_SUFFIX in name
 
 
+def _device_resource(name: str) -> bool:
+    return name.endswith(_DEVICES_SUFFIX)
+
+
 def _service_resource(name: str) -> bool:
     return name in ("services.nodeports", "services.loadbalancers")
 
@@ -99,6 +110,7 @@ _FITS: Mapping[GroupResource, Callable[[str], bool]] = {
     PODS: _pod_resource,
     SERVICES: _service_resource,
     CLAIMS: _claim_resource,
+    DEVICE_CLAIMS: _device_resource,
 }
 
 
@@ -195,3 +207,25 @@ def _claim(claim: Object) -> Usage:
 def _whole(amount: Quantity) -> Quantity:
     """Fractions of a byte count as one."""
     return amount if amount.scaled(-3) % 1000 == 0 else Quantity(amount.scaled(0), 0, amount.format)
+
+
+# --- devices --------------------------------------------------------------------------------------
+def _devices(claim: Object) -> Usage:
+    """By class. Of a request that takes the first of several that can be had, each class counts
+    with the most that it may come to."""
+    total: Counter[str] = Counter()
+    for request in ((claim.get("spec") or {}).get("devices") or {}).get("requests") or ():
+        several = request.get("firstAvailable") or [request.get("exactly") or {}]
+        most: dict[str, int] = {}
+        for wanted in several:
+            name = wanted.get("deviceClassName") or ""
+            most[name] = max(most.get(name, 0), _count(wanted))
+        total.update(most)
+    return {f"{name}{_DEVICES_SUFFIX}": Quantity(n) for name, n in total.items() if n}
+
+
+def _count(wanted: Object) -> int:
+    """Of a mode that is not known, nothing counts."""
+    mode: str = wanted.get("allocationMode") or ""
+    known = {"ExactCount": wanted.get("count") or 0, "All": _MOST_DEVICES}
+    return known.get(mode, 0)

@@ -1,5 +1,5 @@
 """ServiceAccount: every pod runs as a service account of its namespace, and gets that account's
-token and pull secrets.
+token and pull secrets. Where the account says so, it may refer to the account's secrets only.
 
 Source: kubernetes ``plugin/pkg/admission/serviceaccount``.
 """
@@ -8,19 +8,21 @@ from __future__ import annotations
 
 import asyncio
 import random
-import secrets
 from collections.abc import Callable
 
 from admission.attributes import Attributes, Lookup
-from admission.objects import PODS, OfObjects
-from apiserver.errors import Forbidden
+from admission.objects import PODS
+from admission.plugins import mountable
+from apiserver.errors import Forbidden, PlainError
 from apiserver.kinds.common.podannotations import MIRROR
+from apiserver.kinds.common.podreferences import secrets
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.names import random_suffix
 from apiserver.meta.objects import Object
 
 ACCOUNTS = GroupResource("", "serviceaccounts")
 MOUNT_PATH = "/var/run/secrets/kubernetes.io/serviceaccount"
+_VOLUME = "kube-api-access-"
 _EXPIRATION = 3607  # seconds: an hour, told apart from the hours that people ask for
 
 
@@ -34,17 +36,28 @@ def _pause() -> float:
     return random.uniform(0.1, 0.2)  # noqa: S311  spread, not secrecy
 
 
-class ServiceAccount(OfObjects):
+class ServiceAccount:
     name = "ServiceAccount"
 
     def __init__(self, pause: Callable[[], float] = _pause) -> None:
         """pause: seconds between two looks at an account that is about to be made."""
         self._pause = pause
 
+    def handles(self, attributes: Attributes) -> bool:
+        if attributes.group_resource != PODS:
+            return False
+        asked = attributes.subresource, attributes.operation
+        return asked in (("", "CREATE"), ("ephemeralcontainers", "UPDATE"))
+
     async def admit(self, attributes: Attributes, lookup: Lookup) -> None:
         pod = attributes.object
-        if pod is None or MIRROR in (pod["metadata"].get("annotations") or {}):
+        if pod is None or attributes.operation != "CREATE":
             return
+        if not _is_mirror(pod):
+            await self._complete(pod, attributes, lookup)
+        await self.validate(attributes, lookup)
+
+    async def _complete(self, pod: Object, attributes: Attributes, lookup: Lookup) -> None:
         spec = pod["spec"]
         name = spec.get("serviceAccountName") or _DEFAULT
         spec["serviceAccountName"] = spec["serviceAccount"] = name
@@ -58,13 +71,22 @@ class ServiceAccount(OfObjects):
         pod = attributes.object
         if pod is None:
             return
-        if MIRROR in (pod["metadata"].get("annotations") or {}):
-            if pod["spec"].get("serviceAccountName"):
-                raise Forbidden(
-                    PODS, attributes.name, "a mirror pod may not reference service accounts"
-                )
+        spec, creates = pod["spec"], attributes.operation == "CREATE"
+        if creates and _is_mirror(pod):
+            if why := _of_mirror(spec):
+                raise Forbidden(PODS, attributes.name, f"a mirror pod may not {why}")
             return
-        await self._account(attributes, lookup, pod["spec"].get("serviceAccountName", ""))
+        name = spec.get("serviceAccountName")
+        if not name:
+            place = f"{attributes.namespace}/{pod['metadata'].get('name', '')}"
+            raise Forbidden(PODS, attributes.name, f"no service account specified for pod {place}")
+        account = await self._account(attributes, lookup, name)
+        if not mountable.is_enforced(account):
+            return
+        if not creates and (why := mountable.ephemeral_refusal(account, spec)):
+            raise PlainError(why)  # kube-apiserver says it without a Status
+        if creates and (why := mountable.refusal(account, spec)):
+            raise Forbidden(PODS, attributes.name, why)
 
     async def _account(self, attributes: Attributes, lookup: Lookup, name: str) -> Object:
         account = await lookup.get(ACCOUNTS, attributes.namespace, name)
@@ -81,6 +103,25 @@ class ServiceAccount(OfObjects):
             f'serviceaccount "{name}" not found'
         )
         raise Forbidden(PODS, attributes.name, why)
+
+
+def _is_mirror(pod: Object) -> bool:
+    return MIRROR in (pod["metadata"].get("annotations") or {})
+
+
+def _of_mirror(spec: Object) -> str:
+    """What a mirror pod may not do and this one does."""
+    if spec.get("serviceAccountName"):
+        return "reference service accounts"
+    if any(secrets(spec)):
+        return "reference secrets"
+    sources = (
+        source
+        for volume in spec.get("volumes") or ()
+        for source in (volume.get("projected") or {}).get("sources") or ()
+    )
+    tokens = any(source.get("serviceAccountToken") is not None for source in sources)
+    return "use ServiceAccountToken volume projections" if tokens else ""
 
 
 def _wants_token(spec: Object, account: Object) -> bool:
@@ -100,14 +141,18 @@ def _mount_token(spec: Object) -> None:
     ]
     if not without:
         return
-    taken = {v["name"] for v in spec.get("volumes") or ()}
-    name = f"kube-api-access-{random_suffix()}"
-    while name in taken:
-        name = f"kube-api-access-{secrets.token_hex(4)}"
+    names = (volume.get("name") or "" for volume in spec.get("volumes") or ())
+    present = next((name for name in names if name.startswith(_VOLUME)), "")
+    name = present or f"{_VOLUME}{random_suffix()}"
     for container in without:
         container.setdefault("volumeMounts", []).append(
             {"name": name, "readOnly": True, "mountPath": MOUNT_PATH}
         )
+    if not present:
+        spec.setdefault("volumes", []).append(_token_volume(name))
+
+
+def _token_volume(name: str) -> Object:
     sources = [
         {"serviceAccountToken": {"expirationSeconds": _EXPIRATION, "path": "token"}},
         {"configMap": {"name": "kube-root-ca.crt", "items": [{"key": "ca.crt", "path": "ca.crt"}]}},
@@ -122,6 +167,4 @@ def _mount_token(spec: Object) -> None:
             }
         },
     ]
-    spec.setdefault("volumes", []).append(
-        {"name": name, "projected": {"sources": sources, "defaultMode": 0o644}}
-    )
+    return {"name": name, "projected": {"sources": sources, "defaultMode": 0o644}}

@@ -30,13 +30,13 @@ class Kept(Generic[T]):
         return len(self._kept)
 
     def get(self, tenant: int, key: bytes) -> T | None:
-        found = self._kept.get((tenant, key))
-        if found is None:
+        kept = self._kept.get((tenant, key))
+        if kept is None:
             return None
-        if found[0] <= self._clock():
+        if kept[0] <= self._clock():
             self._drop(tenant, key)
             return None
-        return found[1]
+        return kept[1]
 
     def keep(self, tenant: int, key: bytes, value: T, seconds: float) -> None:
         """Not at all where ``seconds`` is 0."""

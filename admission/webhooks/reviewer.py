@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import asyncio
 import random
+import time
+from collections.abc import Callable
 from weakref import WeakValueDictionary
 
 from admission.webhooks.addresses import AddressPolicy
@@ -26,9 +28,14 @@ MOST_BYTES = 1024 * 1024
 _OWN = 0
 """In the place of a tenant's number, by which `Idle` keeps connections apart."""
 _AGENT = "kube-apiserver-admission"
-_AGAIN = frozenset({429, 500, 504})
+_GATEWAY_TIMEOUT = 504
+_AGAIN = frozenset({429, 500, _GATEWAY_TIMEOUT})
 """Codes of answers after which the server is asked again; without an answer it is only where the
 connection was reset."""
+
+
+Tried = Callable[[str, float], None]
+"""Called with the result of a try ("success", "timeout", "error", "canceled") and its seconds."""
 
 
 class Reviewer:
@@ -45,8 +52,8 @@ class Reviewer:
         self._dialer = Dialer(AddressPolicy(denied=()), "servers")
         self._turns: WeakValueDictionary[int, asyncio.Semaphore] = WeakValueDictionary()
 
-    async def ask(self, tenant: int, body: bytes) -> bytes:
-        """The body of the answer. Raises CallFailed."""
+    async def ask(self, tenant: int, body: bytes, tried: Tried | None = None) -> bytes:
+        """The body of the answer. ``tried``: hears of each try. Raises CallFailed."""
         turn = self._turns.get(tenant)
         if turn is None:
             turn = self._turns[tenant] = asyncio.Semaphore(self._at_once)
@@ -54,7 +61,7 @@ class Reviewer:
             pause = self._pause
             for left in reversed(range(TRIES)):
                 try:
-                    return await self._once(tenant, body)
+                    return await self._counted(tenant, body, tried)
                 except CallFailed as error:
                     if not left or error.code not in _AGAIN:
                         raise
@@ -67,6 +74,23 @@ class Reviewer:
         self._dialer.close()
         self._idle.abort()
 
+    async def _counted(self, tenant: int, body: bytes, tried: Tried | None) -> bytes:
+        if tried is None:
+            return await self._once(tenant, body)
+        began, result = time.perf_counter(), "error"
+        try:
+            answer = await self._once(tenant, body)
+            result = "success"
+            return answer
+        except CallFailed as error:
+            result = result_of(error)
+            raise
+        except asyncio.CancelledError:
+            result = "canceled"
+            raise
+        finally:
+            tried(result, time.perf_counter() - began)
+
     async def _once(self, tenant: int, body: bytes) -> bytes:
         backend = self._backend
         headers = [("Host", backend.authority), ("User-Agent", _AGENT), *self._headers]
@@ -77,7 +101,8 @@ class Reviewer:
                 answer = await self._exchange(tenant, headers, body)
         except (TimeoutError, Gone, OSError, CallFailed) as error:
             code = 500 if isinstance(error, ConnectionResetError) else 0
-            raise CallFailed(f'Post "{backend.url}": {_why(error)}', code) from None
+            late = isinstance(error, TimeoutError)
+            raise CallFailed(f'Post "{backend.url}": {_why(error)}', code, late=late) from None
         return body_of(answer)
 
     async def _exchange(self, tenant: int, headers: list[tuple[str, str]], body: bytes) -> Answer:
@@ -103,6 +128,10 @@ class Reviewer:
             raise
         self._idle.keep(_OWN, "", connection)
         return answer
+
+
+def result_of(error: CallFailed) -> str:
+    return "timeout" if error.late or error.code == _GATEWAY_TIMEOUT else "error"
 
 
 def _why(error: Exception) -> str:

@@ -178,8 +178,8 @@ class AccountKeys:
         if sealed is None:
             if not make:
                 return None
-            made = self._sealed(await asyncio.to_thread(_made), place)
-            sealed = await self._store.keep(tenant, generation.number, made)
+            sealed_key = self._sealed(await asyncio.to_thread(_made), place)
+            sealed = await self._store.keep(tenant, generation.number, sealed_key)
         return SigningKey(self._opened(sealed, place))
 
     def _sealed(self, key: rsa.RSAPrivateKey, place: bytes) -> bytes:

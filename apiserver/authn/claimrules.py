@@ -90,14 +90,14 @@ class ClaimRules:
                     _require(claims, rule)
             what = "oidc: error evaluating claim validation expression"
             _check(self._rules, variables, what)
-            shown = {
+            user_info = {
                 "username": user.name,
                 "uid": user.uid,
                 "groups": list(user.groups),
                 "extra": {name: list(values) for name, values in user.extra.items()},
             }
             what = "oidc: error evaluating user info validation rule"
-            _check(self._users, {"user": shown}, what)
+            _check(self._users, {"user": user_info}, what)
         name, uid, groups, extra = user.name, user.uid, user.groups, user.extra
         if UNAUTHENTICATED not in groups and AUTHENTICATED not in groups:
             groups = authenticated(groups)
@@ -149,8 +149,6 @@ class ClaimRules:
                 text = "it is neither a string nor a list of strings"
                 raise Refused(f"oidc: parse groups claim {go_quote(mapped.claim)}: {text}")
             return tuple((mapped.prefix or "") + group for group in value)
-        if mapped.claim and _is_elsewhere(claims, mapped.claim):
-            raise Refused("oidc: could not expand distributed claims: they are not supported")
         if self._groups is None:
             return ()
         what = "oidc: error evaluating group claim expression"
@@ -222,12 +220,6 @@ def _texts(value: Any, what: str) -> tuple[str, ...]:
     return tuple(v for v in value if v)
 
 
-def _is_elsewhere(claims: Mapping[str, Any], name: str) -> bool:
-    """Whether another server knows the claim (OpenID Connect Core 1.0, section 5.6.2)."""
-    names = claims.get("_claim_names")
-    return isinstance(names, dict) and name in names
-
-
 def _as_in_go(value: Any) -> Any:
     if isinstance(value, dict):
         return {name: _as_in_go(member) for name, member in value.items()}
@@ -263,8 +255,8 @@ class _Expressions:
         jwt, path = self._jwt, self._path
         maps = path.child("claimMappings")
         errors = self._claim_rules(path.child("claimValidationRules"))
-        name, found = self._mapped(jwt.username, maps.child("username"), needed=True)
-        errors += found
+        name, problems = self._mapped(jwt.username, maps.child("username"), needed=True)
+        errors += problems
         errors += self._mapped(jwt.groups, maps.child("groups"))[1]
         errors += self._uid(maps.child("uid"))
         errors += self._extra(maps.child("extra"))
@@ -349,8 +341,8 @@ class _Expressions:
             if not extra.expression:
                 errors.append(required(value))
                 continue
-            program, found = _compile(CLAIMS_ENV, extra.expression, value)
-            errors += found
+            program, problems = _compile(CLAIMS_ENV, extra.expression, value)
+            errors += problems
             if program is not None:
                 self._vouching.append(program)
         return errors

@@ -225,12 +225,12 @@ def _verified(store: Store, certificates: list[x509.Certificate]) -> list[x509.C
         .build_client_verifier()
     )
     try:
-        found = verifier.verify(own, certificates[1:]).chain
+        chain = verifier.verify(own, certificates[1:]).chain
     except VerificationError as e:
         raise Refused(f"x509: {e}") from None
-    for below, certificate in enumerate(found[1:]):
+    for below, certificate in enumerate(chain[1:]):
         _check_length(certificate, below)
-    return found
+    return chain
 
 
 def _times(verified: Sequence[x509.Certificate]) -> Times:

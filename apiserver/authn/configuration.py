@@ -122,13 +122,13 @@ def read(data: bytes) -> Configuration:
     fields = reader.fields(document, FieldPath(""), "apiVersion", "kind", "jwt", "anonymous")
     if fields.get("apiVersion") not in VERSIONS or fields.get("kind") != KIND:
         raise ConfigurationError(f"it must be {KIND} of {VERSIONS[0]}")
-    found = Configuration(
+    configuration = Configuration(
         tuple(reader.jwt(item, path) for item, path in reader.items(fields, FieldPath(""), "jwt")),
         reader.anonymous(fields.get("anonymous")),
     )
     if reader.problems:
         raise ConfigurationError("strict decoding error: " + ", ".join(reader.problems))
-    return found
+    return configuration
 
 
 class _Reader:
@@ -137,13 +137,13 @@ class _Reader:
     def __init__(self, problems: list[str]) -> None:
         self.problems = problems
 
-    def fields(self, value: Any, path: FieldPath, *known: str) -> Mapping[str, Any]:
+    def fields(self, value: Any, path: FieldPath, *names: str) -> Mapping[str, Any]:
         if value is None:
             return {}
         if not isinstance(value, dict):
             self.problems.append(f'"{path or "document"}" must be an object')
             return {}
-        unknown = [name for name in value if name not in known]
+        unknown = [name for name in value if name not in names]
         self.problems += [f'unknown field "{path.child(str(name))}"' for name in unknown]
         return value
 

@@ -49,18 +49,18 @@ class BootstrapTokens:
         if not name:
             return None
         place = tenant, hashlib.sha256(token.encode()).digest()
-        known = self._known.get(place)
-        if known is not None and self._clock() < known[0]:
-            return known[1]
+        remembered = self._known.get(place)
+        if remembered is not None and self._clock() < remembered[0]:
+            return remembered[1]
         try:
             secret = await reader().get(_SECRETS, bootstraptokens.NAMESPACE, name, fresh=True)
         except TenantGone:  # as for one that is there, and has no such secret
             secret = None
-        found = None if secret is None else bootstraptokens.user(token, secret, datetime.now(UTC))
-        self._known[place] = self._clock() + _REMEMBERED, found
+        user = None if secret is None else bootstraptokens.user(token, secret, datetime.now(UTC))
+        self._known[place] = self._clock() + _REMEMBERED, user
         if len(self._known) > _MOST:
             self._known.popitem(last=False)
-        return found
+        return user
 
 
 @dataclass(slots=True)

@@ -35,11 +35,11 @@ def read_headers(headers: Iterable[tuple[str, str]]) -> User | None:
         if name.startswith(EXTRA):
             key = _extra_key(name[len(EXTRA) :])
             extra[key] = (*extra.get(key, ()), *texts)
-    wanted = User(user, uid, groups, extra)
+    impersonated = User(user, uid, groups, extra)
     if user:
-        return wanted
+        return impersonated
     if groups or uid or extra:
-        raise BadRequest(f"requested {_go_user(wanted)} without impersonating a user name")
+        raise BadRequest(f"requested {_go_user(impersonated)} without impersonating a user name")
     return None
 
 

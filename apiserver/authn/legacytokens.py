@@ -124,8 +124,8 @@ def check_mark(claims: LegacyClaims, secret: Object) -> None:
 
 def warning(claims: LegacyClaims, account: Object) -> str:
     """For those who use a token that nobody asked for, or ""."""
-    made = {ref.get("name") for ref in account.get("secrets") or ()}
-    return WARNING if claims.secret in made else ""
+    generated = {ref.get("name") for ref in account.get("secrets") or ()}
+    return WARNING if claims.secret in generated else ""
 
 
 def to_note(secret: Object, now: datetime) -> bool:

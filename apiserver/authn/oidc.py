@@ -20,6 +20,7 @@ from apiserver.authn import counts, jose
 from apiserver.authn.claimrules import ClaimRules
 from apiserver.authn.claims import Refused
 from apiserver.authn.configuration import Jwt
+from apiserver.authn.distributed import ClaimSources
 from apiserver.authn.jose import Unsigned
 from apiserver.authn.providers import Fetch, Provider
 from apiserver.golang.strconv import go_quote
@@ -35,8 +36,10 @@ _GOOGLE = {"accounts.google.com": "https://accounts.google.com"}
 class Authenticator:
     """One of the list. everywhere: its users are the installation's."""
 
-    def __init__(self, jwt: Jwt, provider: Provider, everywhere: bool) -> None:
+    def __init__(self, jwt: Jwt, provider: Provider, fetch: Fetch, everywhere: bool) -> None:
         self.jwt, self.provider = jwt, provider
+        claim = jwt.groups.claim
+        self._sources = ClaimSources(claim, provider, fetch, self._check) if claim else None
         self._rules = ClaimRules(jwt, everywhere)
         self._hash = counts.issuer_hash(jwt.issuer.url)
         self._beside = self._rules.expressions > 0
@@ -48,25 +51,33 @@ class Authenticator:
         try:
             self._check(token, now)
             await self.provider.verify(token)
+            claims: Mapping[str, Any] = token.claims
+            if self._sources is not None:
+                claims = await self._sources.expand(claims, now)
             if self._beside:
-                user = await asyncio.to_thread(self._rules.user, token.claims)
+                user = await asyncio.to_thread(self._rules.user, claims)
             else:
-                user = self._rules.user(token.claims)
+                user = self._rules.user(claims)
             result = "success"
             return user
         finally:
             counts.took(result, self._hash, time.perf_counter() - began)
 
+    def close(self) -> None:
+        """But for the provider, with which others may go on."""
+        if self._sources is not None:
+            self._sources.close()
+
     def _check(self, token: Unsigned, now: float) -> None:
         """All but the signature. Raises Refused."""
-        claims, wanted = token.claims, self.jwt.issuer.audiences
+        claims, accepted = token.claims, self.jwt.issuer.audiences
         audiences = _audiences(claims.get("aud"))
-        if not set(audiences) & set(wanted):
-            if len(wanted) == 1:
-                text = f"expected audience {go_quote(wanted[0])} got {_quoted(audiences)}"
+        if not set(audiences) & set(accepted):
+            if len(accepted) == 1:
+                text = f"expected audience {go_quote(accepted[0])} got {_quoted(audiences)}"
                 raise _unverified(text)
             raise Refused(
-                f"oidc: verify token: oidc: expected audience in {_quoted(sorted(wanted))} got "
+                f"oidc: verify token: oidc: expected audience in {_quoted(sorted(accepted))} got "
                 f"{_quoted(audiences)}"
             )
         expires, begins = claims.get("exp"), claims.get("nbf")
@@ -92,6 +103,7 @@ class Issuers:
         """``kept``: providers that others go on with."""
         still = set(map(id, kept))
         for authenticator in self.by_url.values():
+            authenticator.close()
             if id(authenticator.provider) not in still:
                 authenticator.provider.close()
 
@@ -102,15 +114,15 @@ def issuers(
     """``before``: what was configured until now; its providers are taken over where they are the
     same, with what they know."""
     held = before.by_url if before is not None else {}
-    made = []
+    authenticators = []
     for jwt in jwts:
         old = held.get(jwt.issuer.url)
         same = old is not None and old.jwt.issuer == jwt.issuer
         provider = old.provider if old is not None and same else Provider(jwt.issuer, fetch)
-        made.append(Authenticator(jwt, provider, everywhere))
+        authenticators.append(Authenticator(jwt, provider, fetch, everywhere))
     if before is not None:
-        before.close([a.provider for a in made])
-    return Issuers(made)
+        before.close([a.provider for a in authenticators])
+    return Issuers(authenticators)
 
 
 class _Known(NamedTuple):
@@ -144,10 +156,10 @@ class OidcTokens:
         if token.count(".") != 2 or len(token) > jose.LONGEST:
             return None
         place = tenant, hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
-        known, now = self._known.get(place), self._clock()
-        if known is not None and now < known.until:
+        remembered, now = self._known.get(place), self._clock()
+        if remembered is not None and now < remembered.until:
             self._known.move_to_end(place)
-            return known.user
+            return remembered.user
         unsigned = jose.parse(token)
         if unsigned is None:
             return None

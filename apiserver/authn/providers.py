@@ -3,10 +3,11 @@
 Tokens are verified by what is at hand. A token whose key is not among it is a reason to ask the
 provider again, but not more often than every `SOONEST` seconds, one question at a time, and while
 `WAITING` requests wait for its answer others are refused at once: whoever makes up key ids floods
-neither the provider nor this process. A token that is verified by keys older than `FRESH` seconds
-has them fetched anew, beside its request: that one, and those that come before the answer, go by
-the old keys still, even one that the provider has withdrawn meanwhile. While the provider cannot be
-asked, what is known goes on being good.
+neither the provider nor this process. Keys that are in use are
+fetched anew every `RENEWED` seconds, beside a request; where nobody came for so long that they are
+older than `FRESH`, the first requests wait for the answer, so that nothing is verified by a key
+that was withdrawn before. While the provider cannot be asked, what is known goes on being good, and
+nobody but the first waits for it.
 
 Sources: go-oidc's RemoteKeySet and NewProvider; RFC 7517.
 """
@@ -19,7 +20,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any
+from typing import Any, Protocol
 
 import orjson
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
@@ -36,8 +37,8 @@ log = logging.getLogger("polyplane.authn")
 
 SOONEST = 5.0
 """Seconds from one question to the next."""
-FRESH = 600.0
-"""Seconds after which keys are fetched anew."""
+RENEWED, FRESH = 300.0, 600.0
+"""Seconds after which keys are fetched anew, and after which they count no more without that."""
 REDISCOVERED = 3600.0
 """Seconds after which the document that says where they are is fetched anew with them."""
 PATIENCE = 12.0
@@ -63,9 +64,12 @@ class FetchError(Exception):
     """A document could not be read; the text says why."""
 
 
-Fetch = Callable[[str, str], Awaitable[bytes]]
-"""The body of a document at an https URL, verified by certificates in PEM ("" for the system's).
-Bounded in size and time. Raises FetchError."""
+class Fetch(Protocol):
+    """The body of a document at an https URL, verified by certificates in PEM ("" for the
+    system's). token: whoever asks is known by, "" for nothing. Bounded in size and time. Raises
+    FetchError."""
+
+    def __call__(self, url: str, ca: str, token: str = "") -> Awaitable[bytes]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +113,8 @@ class Provider:
 
     async def verify(self, token: Unsigned) -> None:
         """Raises Refused, Unreachable."""
+        await self._renew()
         if await self._verifies(token):
-            if self._clock() - self._fetched > FRESH:
-                self._ask()
             return
         asked = await self.refresh()
         if self._keys is None:
@@ -119,6 +122,15 @@ class Provider:
         if not asked or not await self._verifies(token):
             why = "failed to verify signature: failed to verify id token signature"
             raise Refused(f"oidc: verify token: {why}")
+
+    async def _renew(self) -> None:
+        age = self._clock() - self._fetched
+        if self._keys is None or age <= RENEWED:
+            return
+        if age > FRESH and not self.problem:
+            await self.refresh()
+        else:
+            self._ask()
 
     async def refresh(self) -> bool:
         """Whether the provider has just been asked."""
@@ -198,12 +210,12 @@ def endpoint(document: Mapping[str, Any], member: str, called: str) -> str:
 
 def _object(data: bytes) -> dict[str, Any]:
     try:
-        found = orjson.loads(data)
+        document = orjson.loads(data)
     except orjson.JSONDecodeError as e:
         raise ValueError(f"the provider's document is no JSON: {e}") from None
-    if not isinstance(found, dict):
+    if not isinstance(document, dict):
         raise ValueError("the provider's document is no JSON object")
-    return found
+    return document
 
 
 def _key_set(data: bytes) -> Sequence[PublishedKey]:
@@ -211,10 +223,10 @@ def _key_set(data: bytes) -> Sequence[PublishedKey]:
     listed = _object(data).get("keys")
     if not isinstance(listed, list):
         raise ValueError("the key set has no keys")
-    found = [key for jwk in listed[:MOST_KEYS] if (key := _published(jwk)) is not None]
-    if not found:
+    keys = [key for jwk in listed[:MOST_KEYS] if (key := _published(jwk)) is not None]
+    if not keys:
         raise ValueError("the key set has no key that could verify a token")
-    return found
+    return keys
 
 
 def _published(jwk: Any) -> PublishedKey | None:

@@ -172,14 +172,14 @@ class AccountTokens:
         claims = _claims(unsigned, self.issuer(name), place[1])
         return self._remember(place, name, Recognized(claims, under))
 
-    def _remember(self, place: tuple[int, bytes], name: str, found: Recognized) -> Recognized:
-        self._known[place] = found
+    def _remember(self, place: tuple[int, bytes], name: str, recognized: Recognized) -> Recognized:
+        self._known[place] = recognized
         if len(self._known) > _REMEMBERED:
             self._known.popitem(last=False)
         self._tenants[place[1]] = name
         if len(self._tenants) > _REMEMBERED:
             self._tenants.popitem(last=False)
-        return found
+        return recognized
 
     async def admit(
         self,

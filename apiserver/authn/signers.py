@@ -212,8 +212,8 @@ def _alternatives(request: Request) -> list[x509.GeneralName]:
         return []
     except UNREADABLE as e:
         raise ValueError(str(e)) from None
-    known = x509.DNSName | x509.RFC822Name | x509.IPAddress | _URI
-    return [name for name in held if isinstance(name, known)]
+    kinds = x509.DNSName | x509.RFC822Name | x509.IPAddress | _URI
+    return [name for name in held if isinstance(name, kinds)]
 
 
 def _subject(subject: x509.Name) -> x509.Name:
@@ -228,8 +228,8 @@ def _subject(subject: x509.Name) -> x509.Name:
 def _is_signed(request: Request) -> bool:
     try:
         key = request.public_key()
-        known = rsa.RSAPublicKey | ec.EllipticCurvePublicKey | ed25519.Ed25519PublicKey
-        return isinstance(key, known) and request.is_signature_valid
+        kinds = rsa.RSAPublicKey | ec.EllipticCurvePublicKey | ed25519.Ed25519PublicKey
+        return isinstance(key, kinds) and request.is_signature_valid
     except UnsupportedAlgorithm:
         return False
 

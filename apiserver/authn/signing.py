@@ -45,10 +45,10 @@ class SigningKey:
     def jwk(self) -> dict[str, str]:
         """The public key as RFC 7517 writes it."""
         if isinstance(self._public, ec.EllipticCurvePublicKey):
-            found = ECAlgorithm.to_jwk(self._public, as_dict=True)
+            jwk = ECAlgorithm.to_jwk(self._public, as_dict=True)
         else:
-            found = RSAAlgorithm.to_jwk(self._public, as_dict=True)
-        numbers = {name: found[name] for name in _PUBLISHED if name in found}
+            jwk = RSAAlgorithm.to_jwk(self._public, as_dict=True)
+        numbers = {name: jwk[name] for name in _PUBLISHED if name in jwk}
         return {"use": "sig", "kid": self.kid, "alg": self.algorithm, **numbers}
 
 

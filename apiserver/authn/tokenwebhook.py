@@ -79,23 +79,23 @@ class TokenWebhook:
         which the webhook does not say it. Raises Refused, Unreachable."""
         if len(token) > LONGEST:
             return None
-        found = await self._known(tenant, token, audiences)
-        shared = tuple(a for a in audiences if a in (found.audiences or implicit))
+        reviewed = await self._known(tenant, token, audiences)
+        shared = tuple(a for a in audiences if a in (reviewed.audiences or implicit))
         if not shared:
             return None
-        if found.user is None:
-            if found.why:
-                raise Refused(found.why)
+        if reviewed.user is None:
+            if reviewed.why:
+                raise Refused(reviewed.why)
             return None
-        return found.user, shared
+        return reviewed.user, shared
 
     async def _known(self, tenant: int, token: str, audiences: Sequence[str]) -> Reviewed:
         place = _place(tenant, token, audiences)
         for kept in (self._good, self._bad):
-            known = kept.get(place)
-            if known is not None and self._clock() < known[0]:
+            remembered = kept.get(place)
+            if remembered is not None and self._clock() < remembered[0]:
                 kept.move_to_end(place)
-                return known[1]
+                return remembered[1]
         asking = self._asking.get(place)
         if asking is None:
             if self._waiting >= WAITING:
@@ -115,7 +115,7 @@ class TokenWebhook:
         try:
             async with asyncio.timeout(PATIENCE):
                 answer = await self._ask(tenant, self._question(token, audiences))
-            found = _read(answer)
+            reviewed = _read(answer)
         except (AskError, TimeoutError) as e:
             code = e.code if isinstance(e, AskError) else 0
             counts.asked_webhook(str(code) if code else "<error>")
@@ -125,11 +125,11 @@ class TokenWebhook:
             del self._asking[place]
         counts.asked_webhook("200")
         self.problem = ""
-        kept = self._bad if found.user is None else self._good
-        kept[place] = self._clock() + self._remembered, found
+        kept = self._bad if reviewed.user is None else self._good
+        kept[place] = self._clock() + self._remembered, reviewed
         if len(kept) > _MOST:
             kept.popitem(last=False)
-        return found
+        return reviewed
 
     def _question(self, token: str, audiences: Sequence[str]) -> bytes:
         return orjson.dumps(
@@ -152,11 +152,11 @@ def _heard(asking: asyncio.Task[Reviewed]) -> None:
 
 
 def _place(tenant: int, token: str, audiences: Sequence[str]) -> bytes:
-    found = hashlib.sha256(b"%d\0" % tenant)
+    digest = hashlib.sha256(b"%d\0" % tenant)
     for text in (token, *audiences):
         data = text.encode("utf-8", "surrogateescape")
-        found.update(b"%d\0" % len(data) + data)
-    return found.digest()
+        digest.update(b"%d\0" % len(data) + data)
+    return digest.digest()
 
 
 def _read(answer: bytes) -> Reviewed:

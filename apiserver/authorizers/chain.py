@@ -96,10 +96,10 @@ class Authority:
         """What all of them allow; incomplete where one cannot tell."""
         out = UserRules([], [])
         for named in self._links:
-            found = await named.link.rules_for(world, user, namespace)
-            out.rules.extend(found.rules)
-            out.errors.extend(found.errors)
-            out = out._replace(incomplete=out.incomplete or found.incomplete)
+            allowed = await named.link.rules_for(world, user, namespace)
+            out.rules.extend(allowed.rules)
+            out.errors.extend(allowed.errors)
+            out = out._replace(incomplete=out.incomplete or allowed.incomplete)
         if LOOKING in user.platform:  # which no rule can say: all but Secrets
             out = out._replace(incomplete=True)
         return out

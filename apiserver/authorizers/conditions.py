@@ -41,10 +41,12 @@ class Conditions:
     def __init__(self, expressions: Sequence[str]) -> None:
         self._compiled = [compiled(expression) for expression in expressions]
 
+    @property
+    def none(self) -> bool:
+        return not self._compiled
+
     async def hold(self, spec: Object, lookup: Lookup) -> bool:
         """``spec``: of a SubjectAccessReview. Raises ConditionsFailed."""
-        if not self._compiled:
-            return True
         return await lookup.run(lambda: self._hold(_request(spec)))
 
     def _hold(self, request: Object) -> bool:

@@ -120,13 +120,13 @@ def _called(webhook: _Webhook) -> Called:
 def _decode(document: Section) -> list[_Written]:
     """Raises ConfigError."""
     document.of_kind("apiserver.config.k8s.io", _VERSIONS, "AuthorizationConfiguration")
-    found = []
+    authorizers = []
     for section in document.sections("authorizers"):
         webhook = _decode_webhook(section.section("webhook")) if section.has("webhook") else None
-        found.append(_Written(section.text("type"), section.text("name"), webhook))
+        authorizers.append(_Written(section.text("type"), section.text("name"), webhook))
         section.end()
     document.end()
-    return found
+    return authorizers
 
 
 def _decode_webhook(section: Section) -> _Webhook:
@@ -231,10 +231,10 @@ def _webhook_errors(webhook: _Webhook, path: FieldPath, problem_of: FileProblem)
     return errors + _condition_errors(webhook.conditions, path.child("matchConditions"))
 
 
-def _one_of(value: str, path: FieldPath, *known: str) -> FieldErrors:
+def _one_of(value: str, path: FieldPath, *choices: str) -> FieldErrors:
     if not value:
         return [required(path)]
-    return [] if value in known else [not_supported(path, value, list(known))]
+    return [] if value in choices else [not_supported(path, value, list(choices))]
 
 
 def _connection_errors(webhook: _Webhook, path: FieldPath, problem_of: FileProblem) -> FieldErrors:

@@ -4,15 +4,19 @@
 from __future__ import annotations
 
 import logging
+import time
 from dataclasses import dataclass
+from functools import partial
 from hashlib import sha256
 from typing import NamedTuple
 
 import orjson
 
+from admission.attributes import Lookup
 from admission.webhooks.errors import CallFailed
 from admission.webhooks.kept import Kept
-from admission.webhooks.reviewer import Reviewer
+from admission.webhooks.reviewer import Reviewer, result_of
+from apiserver.authorizers import counts
 from apiserver.authorizers.conditions import Conditions, ConditionsFailed
 from apiserver.authorizers.links import World
 from apiserver.authorizers.questions import as_v1beta1, spec_of
@@ -64,13 +68,15 @@ class Webhook:
     async def authorize(self, world: World, attributes: Attributes) -> Decision:
         spec = spec_of(world.name, attributes)
         try:
-            if not await self._conditions.hold(spec, world.lookup):
+            if not await self._is_meant(spec, world.lookup):
                 return Decision(False)
             status = await self._status(world, attributes, spec)
         except ConditionsFailed as error:
             return self._failed(str(error))
         except CallFailed as error:
             log.warning("authorizer %s, tenant %s: %s", self._name, world.tenant, error)
+            if not self._settings.denies:
+                counts.failed_open(self._name, result_of(error))
             return self._failed(str(error))
         if status.denied:
             both = "webhook subject access review returned both allow and deny response"
@@ -89,6 +95,22 @@ class Webhook:
 
     def close(self) -> None:
         self._reviewer.close()
+
+    async def _is_meant(self, spec: Object, lookup: Lookup) -> bool:
+        """Raises ConditionsFailed."""
+        if self._conditions.none:
+            return True
+        began = time.perf_counter()
+        try:
+            meant = await self._conditions.hold(spec, lookup)
+        except ConditionsFailed:
+            counts.condition_failed(self._name)
+            raise
+        finally:
+            counts.conditions_took(self._name, time.perf_counter() - began)
+        if not meant:
+            counts.excluded(self._name)
+        return meant
 
     async def _status(self, world: World, attributes: Attributes, spec: Object) -> Status:
         """Raises CallFailed."""
@@ -111,7 +133,8 @@ class Webhook:
             "spec": as_v1beta1(spec) if version == "v1beta1" else spec,
             "status": {"allowed": False},
         }
-        return _status(await self._reviewer.ask(tenant, orjson.dumps(review)))
+        tried = partial(counts.asked, self._name)
+        return _status(await self._reviewer.ask(tenant, orjson.dumps(review), tried))
 
     def _failed(self, why: str) -> Decision:
         denies = self._settings.denies

@@ -84,12 +84,12 @@ class Index:
 
     def bound(self, identity: Identity) -> Iterator[Bound]:
         """As `bound` of all of them, in the same order."""
-        get, found = self._places.get, set(self._places.get(("User", identity.name), ()))
+        get, positions = self._places.get, set(self._places.get(("User", identity.name), ()))
         for group in identity.groups:
-            found.update(get(("Group", group), ()))
+            positions.update(get(("Group", group), ()))
         if identity.account is not None:
-            found.update(get(("ServiceAccount", *identity.account), ()))
-        return bound((self._bindings[p] for p in sorted(found)), identity, self._namespace)
+            positions.update(get(("ServiceAccount", *identity.account), ()))
+        return bound((self._bindings[p] for p in sorted(positions)), identity, self._namespace)
 
 
 def _key(subject: Object, namespace: str) -> _Key:

@@ -63,11 +63,11 @@ async def _refused(question: Attributes, authorize: Authorize) -> str:
 def changed_drivers(new: list[Object], old: list[Object]) -> set[str]:
     """Of devices that come, go or change."""
     before = {_identity(device): device for device in old}
-    found = set()
+    drivers = set()
     for device in new:
         if before.pop(_identity(device), None) != device:
-            found.add(device.get("driver") or "")
-    return found | {device.get("driver") or "" for device in before.values()}
+            drivers.add(device.get("driver") or "")
+    return drivers | {device.get("driver") or "" for device in before.values()}
 
 
 def _identity(device: Object) -> tuple[str, ...]:

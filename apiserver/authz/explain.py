@@ -67,19 +67,19 @@ class Explanation(NamedTuple):
 
 async def explain(attributes: Attributes, decision: Decision, reader: Reader | None) -> Explanation:
     """``decision``: on the question; reader: None where RBAC is not asked."""
-    found = Explanation(decision, [], [])
+    explanation = Explanation(decision, [], [])
     if decision.allowed or decision.denied or reader is None:
-        return found
+        return explanation
     looks = 0
-    async for candidate in _candidates(attributes, reader, found.unresolved):
+    async for candidate in _candidates(attributes, reader, explanation.unresolved):
         looks += 1
         if looks == MOST_LOOKS:
-            return found._replace(complete=False)
+            return explanation._replace(complete=False)
         if not looks % _AT_ONCE:
             await asyncio.sleep(0)
         if candidate is not None and len(candidate.lacking) < _FAR:
-            _keep(found.misses, candidate)
-    return found
+            _keep(explanation.misses, candidate)
+    return explanation
 
 
 def _keep(misses: list[Miss], miss: Miss) -> None:

@@ -61,14 +61,14 @@ def _grant(grant: Grant) -> Object:
     rule, truncated = shortened(grant.rule)
     of_role = grant.namespace if role["kind"] == "Role" else ""
     kind = "RoleBinding" if grant.namespace else "ClusterRoleBinding"
-    shown: Object = {
+    described: Object = {
         "binding": _source(kind, grant.namespace, grant.binding["metadata"]["name"]),
         "role": _source(role["kind"], of_role, role["name"]),
         "subject": grant.subject,
         "rule": rule,
         "ruleIndex": grant.at,
     }
-    return shown | ({"truncated": True} if truncated else {})
+    return described | ({"truncated": True} if truncated else {})
 
 
 def _source(kind: str, namespace: str, name: str) -> Object:

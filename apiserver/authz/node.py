@@ -182,8 +182,8 @@ async def _pod(node: str, asked: Attributes, reader: Reader) -> Decision:
 
 
 def _limited(asked: Attributes, node: str) -> bool:
-    wanted = FieldRequirement("spec.nodeName", "=", node)
-    return wanted in asked.field_requirements
+    own_pods = FieldRequirement("spec.nodeName", "=", node)
+    return own_pods in asked.field_requirements
 
 
 _JUDGES: dict[GroupResource, Callable[[str, Attributes, Reader], Awaitable[Decision]]] = {

@@ -24,9 +24,9 @@ def role_changes(existing: Object, expected: Object) -> Object:
     changes = _metadata_changes(existing, expected)
     if (aggregation := expected.get("aggregationRule")) is None:
         held = existing.get("rules") or []
-        wanted = expected.get("rules") or []
-        if held != wanted:
-            missing = uncovered(held, wanted)
+        rules = expected.get("rules") or []
+        if held != rules:
+            missing = uncovered(held, rules)
             if missing.parts and missing.complete:
                 changes["rules"] = [*held, *missing.parts]
         return changes
@@ -62,5 +62,5 @@ def _metadata_changes(existing: Object, expected: Object) -> Object:
     return {"metadata": {**metadata, **merged}}
 
 
-def _absent(wanted: Sequence[Object], held: Sequence[Object]) -> list[Object]:
-    return [item for item in wanted if item not in held]
+def _absent(expected: Sequence[Object], held: Sequence[Object]) -> list[Object]:
+    return [item for item in expected if item not in held]

@@ -91,12 +91,12 @@ class MigrationRequests:
     async def missed(self, tenant: int) -> Sequence[str]:
         if await self._unchanged.since_last(tenant):
             return []
-        found: set[str] = set()
+        resources: set[str] = set()
         async for record in self._actions.each(tenant, MIGRATIONS):
             migration = orjson.loads(record.data)
-            if not _ended(migration) and len(found) < _MOST:
-                found.add(str(_wanted(migration)))
-        return sorted(found)
+            if not _ended(migration) and len(resources) < _MOST:
+                resources.add(str(_wanted(migration)))
+        return sorted(resources)
 
     # --- rounds -----------------------------------------------------------------------------------
     async def _look_at_all(self, tenant: Tenant, names: set[str]) -> Iterable[str] | None:
@@ -126,30 +126,32 @@ class MigrationRequests:
             await asyncio.gather(task, return_exceptions=True)
             await self._candidate.resign(duty)
 
-    async def _all_of(self, tenant: Tenant, wanted: GroupResource) -> bool:
+    async def _all_of(self, tenant: Tenant, group_resource: GroupResource) -> bool:
         """False: some have not ended."""
         waiting: list[Object] = []
         async for record in self._actions.each(tenant.id, MIGRATIONS):
             migration = orjson.loads(record.data)
-            if _wanted(migration) == wanted and not _ended(migration):
+            if _wanted(migration) == group_resource and not _ended(migration):
                 waiting.append(migration)
         for migration in sorted(waiting, key=_order):
-            if not await self._carry_out(tenant, wanted, migration):
+            if not await self._carry_out(tenant, group_resource, migration):
                 return False
         return True
 
     # --- one migration ----------------------------------------------------------------------------
-    async def _carry_out(self, tenant: Tenant, wanted: GroupResource, migration: Object) -> bool:
+    async def _carry_out(
+        self, tenant: Tenant, group_resource: GroupResource, migration: Object
+    ) -> bool:
         """Whether it has ended."""
         name = migration["metadata"]["name"]
-        if await self._find(tenant, wanted) is None:
+        if await self._find(tenant, group_resource) is None:
             if now() - parse_time(migration["metadata"]["creationTimestamp"]) < COMING:
                 return False
-            why = f"{wanted} does not exist in discovery"
+            why = f"{group_resource} does not exist in discovery"
             return await self._end(tenant, name, Failure("", why, True))
         await self._begin(tenant, name)
-        await self._mark_running(tenant, wanted, name)
-        resource = await self._find(tenant, wanted)
+        await self._mark_running(tenant, group_resource, name)
+        resource = await self._find(tenant, group_resource)
         if resource is None:
             return False
         migration_of = StorageMigration(self._actions.registry, self._catalog)
@@ -163,16 +165,16 @@ class MigrationRequests:
             first = outcome.failed[0]
             log.info("migration %s of tenant %s waits: %s", name, tenant.name, first.reason)
             return False
-        await self._mark_ended(tenant, wanted, not lasting)
+        await self._mark_ended(tenant, group_resource, not lasting)
         return await self._end(tenant, name, lasting[0] if lasting else None)
 
-    async def _find(self, tenant: Tenant, wanted: GroupResource) -> Resource | None:
+    async def _find(self, tenant: Tenant, group_resource: GroupResource) -> Resource | None:
         """The resource as which its objects are stored: both groups of Events have one."""
         await self._catalog.fresh(tenant)
-        found = self._catalog.find(tenant, *wanted)
-        if found is None or found.versions_may_go:
-            return found
-        return self._catalog.stored(found.storage)
+        resource = self._catalog.find(tenant, *group_resource)
+        if resource is None or resource.versions_may_go:
+            return resource
+        return self._catalog.stored(resource.storage)
 
     async def _begin(self, tenant: Tenant, name: str) -> None:
         """From this version of the tenant on, whatever is written is in today's version."""
@@ -211,21 +213,25 @@ class MigrationRequests:
         await self._actions.change(tenant, ObjectKey(*MIGRATIONS, "", name), edit, "status")
 
     # --- the definition ---------------------------------------------------------------------------
-    async def _mark_running(self, tenant: Tenant, wanted: GroupResource, name: str) -> None:
-        await self._mark(tenant, wanted, "True", "MigrationRunning", f"Migration {name} is running")
+    async def _mark_running(self, tenant: Tenant, group_resource: GroupResource, name: str) -> None:
+        await self._mark(
+            tenant, group_resource, "True", "MigrationRunning", f"Migration {name} is running"
+        )
 
-    async def _mark_ended(self, tenant: Tenant, wanted: GroupResource, succeeded: bool) -> None:
+    async def _mark_ended(
+        self, tenant: Tenant, group_resource: GroupResource, succeeded: bool
+    ) -> None:
         reason, message = "MigrationFailed", "The migration has failed"
         if succeeded:
             reason = "MigrationSucceeded"
             message = "The migration has succeeded and the stored versions have been updated"
-        await self._mark(tenant, wanted, "False", reason, message)
+        await self._mark(tenant, group_resource, "False", reason, message)
 
     async def _mark(
-        self, tenant: Tenant, wanted: GroupResource, status: str, reason: str, message: str
+        self, tenant: Tenant, group_resource: GroupResource, status: str, reason: str, message: str
     ) -> None:
         """Writes condition `MIGRATING` of the resource's definition, if it has one."""
-        key = ObjectKey(*DEFINITIONS, "", str(wanted))
+        key = ObjectKey(*DEFINITIONS, "", str(group_resource))
         crd = await self._actions.get(tenant, key)
         if crd is None:
             return
@@ -243,8 +249,8 @@ class MigrationRequests:
 
 
 def _wanted(migration: Object) -> GroupResource:
-    wanted = (migration.get("spec") or {}).get("resource") or {}
-    return GroupResource(wanted.get("group") or "", wanted.get("resource") or "")
+    resource = (migration.get("spec") or {}).get("resource") or {}
+    return GroupResource(resource.get("group") or "", resource.get("resource") or "")
 
 
 def _ended(migration: Object) -> bool:

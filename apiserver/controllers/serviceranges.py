@@ -107,18 +107,18 @@ class ServiceRanges:
 
     async def _own(self, tenant: Tenant) -> Sequence[Object]:
         """All but the default one, fresh."""
-        found = [orjson.loads(r.data) async for r in self._actions.each(tenant.id, RANGES)]
-        return [obj for obj in found if obj["metadata"]["name"] != DEFAULT]
+        ranges = [orjson.loads(r.data) async for r in self._actions.each(tenant.id, RANGES)]
+        return [obj for obj in ranges if obj["metadata"]["name"] != DEFAULT]
 
     async def _make_ready(self, tenant: Tenant, obj: Object) -> None:
         name = obj["metadata"]["name"]
         key = ObjectKey(*RANGES, "", name)
         if not _is_protected(obj):
 
-            def protect(found: Object) -> bool:
-                finalizers = found["metadata"].get("finalizers") or []
-                if FINALIZER not in finalizers and not _going(found):
-                    found["metadata"]["finalizers"] = [*finalizers, FINALIZER]
+            def protect(stored: Object) -> bool:
+                finalizers = stored["metadata"].get("finalizers") or []
+                if FINALIZER not in finalizers and not _going(stored):
+                    stored["metadata"]["finalizers"] = [*finalizers, FINALIZER]
                 return True
 
             await self._actions.change(tenant, key, protect, manager="kube-controller-manager")
@@ -179,10 +179,10 @@ class ServiceRanges:
             cover.add(_networks(obj))
             return left.total_seconds()
 
-        def let_go(found: Object) -> bool:
-            if found["metadata"]["uid"] == metadata["uid"]:
-                kept = [f for f in found["metadata"].get("finalizers") or () if f != FINALIZER]
-                found["metadata"]["finalizers"] = kept
+        def let_go(stored: Object) -> bool:
+            if stored["metadata"]["uid"] == metadata["uid"]:
+                kept = [f for f in stored["metadata"].get("finalizers") or () if f != FINALIZER]
+                stored["metadata"]["finalizers"] = kept
             return True
 
         key = ObjectKey(*RANGES, "", metadata["name"])

@@ -30,7 +30,7 @@ from apiserver.endpoints.respond import common_headers
 from apiserver.endpoints.server import Server
 from apiserver.endpoints.watch_frames import Frames, Unencodable
 from apiserver.endpoints.watchdog import Right
-from apiserver.errors import Expired, InternalError, TooManyRequests
+from apiserver.errors import ApiError, Expired, InternalError, TooManyRequests
 from apiserver.kinds.apiextensions.conversion import ConversionFailed
 from apiserver.registry import selection as selections
 from apiserver.registry import watching
@@ -104,6 +104,8 @@ class Stream:
             return
         except (StorageError, ConversionFailed) as e:
             yield [self._frames.error(InternalError(str(e)))]
+        except ApiError as e:
+            yield [self._frames.error(e)]
         finally:
             subscription.cancel()
 
@@ -136,9 +138,9 @@ class Stream:
         return min(now + seconds, last) if last > now else now + seconds
 
     async def _encoded(self, events: Sequence[WatchEvent]) -> list[bytes]:
-        """Raises ConversionFailed."""
-        if self._source.conversions is not None and events:
-            events = await self._source.conversions.events(events)
+        """Raises ConversionFailed, and ApiError where a filter cannot be asked."""
+        if self._source.events is not None and events:
+            events = await self._source.events.events(events)
         if events:
             self._sent.add(len(events))
         return [self._frames.event(e) for e in events]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from datetime import datetime
+from functools import partial
 from typing import Any
 
 from django.http import HttpResponse
@@ -230,9 +231,8 @@ def _body(
     if target.kind == "Table":
         include = check_include_object(first(request.query, "includeObject"))
         head["columnDefinitions"] = column_definitions(scope.served.columns)
-        return ListBody(
-            head, "rows", lambda: _rows(scope, objects(), include, version), count, _PARTIAL
-        )
+        rows = partial(_rows, scope, include=include, version=version, in_order=listing.sorted)
+        return ListBody(head, "rows", lambda: rows(objects()), count, _PARTIAL)
     if target.kind == "PartialObjectMetadata":
         raise refuse_list(
             scope.resource.group, scope.resource.list_kind, custom=not scope.resource.has_go_type
@@ -247,9 +247,12 @@ def _body(
     )
 
 
-def _rows(scope: Scope, objects: Iterator[Object], include: str, version: str) -> Iterator[Object]:
+def _rows(
+    scope: Scope, objects: Iterator[Object], *, include: str, version: str, in_order: bool
+) -> Iterator[Object]:
+    """``in_order``: whether the objects come in the order in which they are to be shown."""
     hooks, cells = scope.resource.hooks, cells_of(scope)
-    if hooks.row_order is not None:
+    if hooks.row_order is not None and not in_order:
         objects = iter(sorted(objects, key=hooks.row_order))
     if include != "Object":
         objects = map(hooks.unconverted, objects)

@@ -75,6 +75,22 @@ _OF_LEVELS: tuple[tuple[str, str, Callable[[Level], float]], ...] = (
     ("demand_seats_smoothed", "Seats wanted lately.", lambda x: x.demand.value),
     ("target_seats", "Seats that the level should have.", lambda x: x.target),
     ("current_r", "Virtual time of the level's queues.", lambda x: x.queues.r),
+    ("dispatch_r", "Virtual time of the last dispatch.", lambda x: x.queues.dispatch_r),
+    (
+        "latest_s",
+        "Virtual time at which what was dispatched last would have begun.",
+        lambda x: x.queues.latest_s,
+    ),
+)
+
+
+_BOUNDS = (
+    ("next_s_bounds", "When the oldest requests of queues would begin, in virtual time.", False),
+    (
+        "next_discounted_s_bounds",
+        "The same, less the work that the queues have begun.",
+        True,
+    ),
 )
 
 
@@ -138,5 +154,11 @@ def _add_levels(metrics: Metrics, levels: Levels) -> None:
         gauge = metrics.add(Gauge(_PREFIX + name, text, _LEVEL))
         for level in levels.levels.values():
             gauge.set((level.name,), read(level))
+    for name, text, discounted in _BOUNDS:
+        gauge = metrics.add(Gauge(_PREFIX + name, text, (*_LEVEL, "bound")))
+        for level in levels.levels.values():
+            first, last = level.queues.next_starts(discounted=discounted)
+            gauge.set((level.name, "min"), first)
+            gauge.set((level.name, "max"), last)
     fraction = metrics.add(Known(f"{_PREFIX}seat_fair_frac", "Fraction of targets that is given."))
     fraction.set((), levels.fair_fraction)

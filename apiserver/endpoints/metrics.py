@@ -21,7 +21,7 @@ from typing import NamedTuple
 from django.http.response import HttpResponseBase
 
 from apiserver.audit import counts
-from apiserver.authn import counts as authn
+from apiserver.endpoints import identity_metrics
 from apiserver.endpoints.metric_peers import EVERYTHING
 from apiserver.endpoints.metric_types import (
     Counter,
@@ -129,27 +129,6 @@ class Families:
         }
 
 
-def _authentication(registry: Metrics) -> None:
-    """What is known of the installation only."""
-    name, text = "authentication_attempts", "Authenticated requests, and those that were not."
-    registry.add(Counter(name, text, ("result",))).values = authn.ATTEMPTS
-    prefix = "apiserver_authentication_"
-    name = f"{prefix}jwt_authenticator_latency_seconds"
-    text, labels = (
-        "Time to authenticate a JWT that is not remembered.",
-        ("result", "jwt_issuer_hash"),
-    )
-    registry.add(Histogram(name, text, labels, authn.SECONDS)).values = authn.LATENCY
-    name = f"{prefix}jwt_authenticator_jwks_fetch_last_timestamp_seconds"
-    text = "When the keys of an issuer were last fetched, by result."
-    registry.add(Known(name, text, labels)).values = authn.FETCHED
-    name = f"{prefix}config_controller_automatic_reloads_total"
-    text = "Times that the authentication configuration was read anew, by status."
-    registry.add(Counter(name, text, ("status",))).values = authn.RELOADS
-    name, text = "apiserver_delegated_authn_request_total", "Questions to the token webhook."
-    registry.add(Counter(name, text, ("code",))).values = authn.WEBHOOK
-
-
 ALL = Families(_MOST_SERIES)
 for family in declarative.METRICS:
     ALL.registry.add(Foreign(*family))
@@ -174,7 +153,7 @@ ALL.registry.add(
         lambda: counts.LOST,
     )
 )
-_authentication(ALL.registry)
+identity_metrics.add(ALL.registry)
 _tenants: dict[int, Families] = {}
 _shown: dict[int, None] = {}
 _MOST_SHOWN = 1_000

@@ -16,12 +16,11 @@ from apiserver.fieldmanager.fieldpath import FieldSet, difference
 from apiserver.fieldmanager.typed import TypedError, field_set, validate
 from apiserver.fieldmanager.types import Type
 from apiserver.fieldmanager.values import to_json
+from apiserver.meta.names import MAX_ANNOTATIONS_BYTES
 from apiserver.meta.objects import Object, copy_json
 
 ANNOTATION = "kubectl.kubernetes.io/last-applied-configuration"
 MANAGER = "kubectl"
-_ANNOTATIONS_LIMIT = 256 * 1024
-"""Bytes of all keys and values together."""
 
 
 def last_applied(obj: Object) -> str:
@@ -71,7 +70,7 @@ def refreshed(obj: Object, intent: Object) -> Object:
     }
     if (
         sum(len(str(k).encode()) + len(str(v).encode()) for k, v in renewed.items())
-        > _ANNOTATIONS_LIMIT
+        > MAX_ANNOTATIONS_BYTES
     ):
         del renewed[ANNOTATION]
     return {**obj, "metadata": {**obj["metadata"], "annotations": renewed}}

@@ -127,7 +127,8 @@ class QueueSet:
         self._queued: dict[Queue, None] = {}
         """Those in which something waits."""
         self.queueless: dict[Ticket, None] = {}
-        self.r = 0.0
+        self.r = self.dispatch_r = self.latest_s = 0.0
+        """Virtual times: now, of the last dispatch, and when that should have begun."""
         self._last = clock()
         self._robin = self._dealt = self._active = 0
         self.waiting = self.executing = self.seats = self.waiting_seats = 0
@@ -225,6 +226,13 @@ class QueueSet:
         self._most = self.seats + self.waiting_seats
         return Demand(seconds, most, average, deviation)
 
+    def next_starts(self, *, discounted: bool = False) -> tuple[float, float]:
+        """The first and the last virtual time at which a queue's oldest request would begin; zeros
+        where none waits. discounted: less what is guessed of the work on the queue's seats."""
+        each = GUESS if discounted else 0.0
+        starts = [queue.next_r - queue.seats * each for queue in self._queued]
+        return (min(starts), max(starts)) if starts else (0.0, 0.0)
+
     # --- its parts --------------------------------------------------------------------------------
     def _advance(self) -> None:
         now = self._clock()
@@ -268,6 +276,10 @@ class QueueSet:
         cells[-1] += 1
         self._narrow(ticket)
         self._robin = queue.index
+        self._dispatched(ticket, queue)
+
+    def _dispatched(self, ticket: Ticket, queue: Queue) -> None:
+        self.dispatch_r, self.latest_s = self.r, queue.next_r
         self._begin(ticket, queue)
         queue.next_r += ticket.work.total
 
@@ -354,8 +366,7 @@ class QueueSet:
             self._robin = queue.index
             self._dequeue(ticket, queue)
             self._narrow(ticket)
-            self._begin(ticket, queue)
-            queue.next_r += ticket.work.total
+            self._dispatched(ticket, queue)
             self._bound(queue)
             if ticket is not asking:
                 ticket.wake()

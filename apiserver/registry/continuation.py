@@ -35,23 +35,36 @@ class Position(NamedTuple):
     after: tuple[str, str]
 
 
-def encode(position: Position, tenant: int, namespace: str, sign: Sign) -> str:
-    """``namespace``: of the list, "" for a list across namespaces or of cluster-scoped objects."""
+def encode(position: Position, tenant: int, namespace: str, sign: Sign, question: str = "") -> str:
+    """``namespace``: of the list, "" for a list across namespaces or of cluster-scoped objects.
+    ``question``: what only the same question may go on with
+    (`apiserver.registry.questions.Question.digest`)."""
     ns, name = position.after
     key = (name if namespace or not ns else f"{ns}/{name}") + "\0"
     signature = base64.urlsafe_b64encode(
-        sign(_signed(tenant, position.resource_version, key))[:12]
+        sign(_signed(tenant, position.resource_version, key, question))[:12]
     ).decode()
     token = {"v": _VERSION, "rv": position.resource_version, "start": key, "sig": signature}
+    if question:
+        token["q"] = question
     return base64.urlsafe_b64encode(orjson.dumps(token)).decode().rstrip("=")
 
 
-def _signed(tenant: int, rv: int, key: str) -> bytes:
-    return f"continue\0{tenant}\0{rv}\0{key}".encode()
+def _signed(tenant: int, rv: int, key: str, question: str) -> bytes:
+    asked = f"\0{question}" if question else ""
+    return f"continue\0{tenant}\0{rv}\0{key}{asked}".encode()
 
 
-def decode(token: str, tenant: int, namespace: str, *, namespaced: bool, sign: Sign) -> Position:
-    """Raises BadRequest with upstream's texts."""
+def decode(
+    token: str,
+    tenant: int,
+    namespace: str,
+    *,
+    namespaced: bool,
+    sign: Sign,
+    question: str = "",
+) -> Position:
+    """``question``: of the request. Raises BadRequest with upstream's texts."""
     value = _read(token)
     version, rv, start = (
         _member(value, "v", ""),
@@ -67,9 +80,12 @@ def decode(token: str, tenant: int, namespace: str, *, namespaced: bool, sign: S
     if _cleaned(start) != "/" + start.lstrip("/"):
         raise _invalid(start)
     if "sig" in value:
-        signature = base64.urlsafe_b64encode(sign(_signed(tenant, rv, start))[:12]).decode()
+        expected = sign(_signed(tenant, rv, start, _member(value, "q", "")))
+        signature = base64.urlsafe_b64encode(expected[:12]).decode()
         if not hmac.compare_digest(signature.encode(), _member(value, "sig", "").encode()):
             raise _invalid("the token was not issued for this tenant")
+    if _member(value, "q", "") != question:
+        raise _invalid("the token was issued for another filter, sortBy or selector")
     return Position(rv, _after(start, namespace, namespaced))
 
 

@@ -65,20 +65,20 @@ def _notes(scope: Scope) -> dict[str, str]:
 _NO_ANNOTATIONS: Mapping[str, str] = {}
 
 
-class State(Protocol):
-    """One object at one version: a storage Record or a cache's Entry."""
-
-    @property
-    def json(self) -> bytes: ...
-    @property
-    def resource_version(self) -> int: ...
-
-
 class Item(Protocol):
     """One object of a list: a cache entry, or a record read from the log."""
 
     @property
     def json(self) -> bytes: ...
+
+
+class State(Item, Protocol):
+    """One object at one version: a storage Record or a cache's Entry."""
+
+    @property
+    def key(self) -> ObjectKey: ...
+    @property
+    def resource_version(self) -> int: ...
 
 
 class Catalog(Protocol):
@@ -310,8 +310,8 @@ class CacheLookup:
         return None if record is None else orjson.loads(record.json)
 
     async def related(self, node: str, resource: GroupResource, namespace: str, name: str) -> bool:
-        known = self._registry.node_relations
-        return await known.related(self._tenant.id, node, resource, namespace, name)
+        relations = self._registry.node_relations
+        return await relations.related(self._tenant.id, node, resource, namespace, name)
 
     async def list(self, resource: GroupResource, namespace: str = "") -> Sequence[Object]:
         cache = self._registry.watches.peek(self._tenant.id, resource)

@@ -49,8 +49,10 @@ async def create(
 async def create_absent(
     registry: Registry, scope: Scope, obj: Object, request: Request, asker: Asker
 ) -> Stored:
-    """PUT and apply of an object that is not there; ``obj``: as mutating admission left it. Raises
-    ApiError, StorageError."""
+    """PUT and apply of an object that is not there; ``obj``: as mutating admission left it. Whether
+    the user may create it is asked once it is known to be valid, before validating admission
+    (k8s.io/apiserver ``endpoints/handlers/create.go``, withAuthorization). Raises ApiError,
+    StorageError."""
 
     async def attempt(candidate: Object) -> Stored:
         return await _finish(write.begin(registry, scope, request, NEW, candidate, None, asker))
@@ -86,6 +88,8 @@ async def _finish(w: Writing) -> Stored:
         metadata["name"] = generate_name(metadata["generateName"])
     await write.prepare(w)
     await write.validate(w)
+    if w.request.authorize_create is not None:
+        await w.request.authorize_create()
     w.attributes.name = w.new["metadata"].get("name", "")
     with write.charged(w):
         await write.admit(w)

@@ -78,20 +78,20 @@ class FlowControl:
         try:
             schemas = (await self._watches.cache(tenant, SCHEMAS)).select()
             levels = (await self._watches.cache(tenant, LEVELS)).select()
-            known = self.controls.get(tenant)
-            if known is None:
-                known = Control(tenant, self._watches)
-            if known.seen is None or not _same(known.seen, (schemas, levels, seats)):
+            current = self.controls.get(tenant)
+            if current is None:
+                current = Control(tenant, self._watches)
+            if current.seen is None or not _same(current.seen, (schemas, levels, seats)):
                 read = (await _first(levels), await _first(schemas))
-                known.levels.digest(*read, seats)
-                known.seen = schemas, levels, seats
+                current.levels.digest(*read, seats)
+                current.seen = schemas, levels, seats
         except StorageError:
             if control is None:
                 raise
             return control
-        known.due = time.monotonic() + LOOK
-        self.controls[tenant] = known
-        return known
+        current.due = time.monotonic() + LOOK
+        self.controls[tenant] = current
+        return current
 
     def forget(self, tenant: int) -> None:
         """Who still waits or is served there goes on with what they have."""
@@ -115,15 +115,15 @@ async def _first(entries: Entries) -> Sequence[Object]:
     objects = await decoded(entries)
     if len(entries) <= _MOST_OBJECTS and entries.size <= _MOST_BYTES:
         return objects
-    found: list[Object] = []
+    counted: list[Object] = []
     size = 0
     pairs = zip(objects, entries, strict=True)
     for obj, entry in sorted(pairs, key=lambda pair: _order(pair[0])):
         size += len(entry.json)
-        if len(found) == _MOST_OBJECTS or size > _MOST_BYTES:
+        if len(counted) == _MOST_OBJECTS or size > _MOST_BYTES:
             break
-        found.append(obj)
-    return found
+        counted.append(obj)
+    return counted
 
 
 def _order(obj: Object) -> tuple[int, str]:
@@ -137,9 +137,9 @@ def _same(a: tuple[Entries, Entries, int], b: tuple[Entries, Entries, int]) -> b
 @cache
 def _mandatory() -> dict[str, tuple[Object, Object]]:
     """Level and schema by their name."""
-    found = {(o["kind"], o["metadata"]["name"]): o for o in bootstrap_objects(now())}
+    objects = {(o["kind"], o["metadata"]["name"]): o for o in bootstrap_objects(now())}
     return {
-        name: (found["PriorityLevelConfiguration", name], found["FlowSchema", name])
+        name: (objects["PriorityLevelConfiguration", name], objects["FlowSchema", name])
         for name in (EXEMPT, CATCH_ALL)
     }
 

@@ -8,9 +8,9 @@ from admission.attributes import Attributes
 from apiserver.fieldmanager.managed import entries_of, warning_after_admission, with_entries
 from apiserver.meta.objects import Object, seen_before
 from apiserver.registry.core import Registry
-from apiserver.registry.grants import check_grant
 from apiserver.registry.objectmeta import ensure_namespace
 from apiserver.registry.offload import Asker, by_size
+from apiserver.registry.rights import check_grant
 from apiserver.registry.scope import Scope
 
 _DOUBLED = (

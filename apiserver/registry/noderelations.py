@@ -126,8 +126,8 @@ class _Table:
             if entry is None or (namespace and entry.namespace != namespace):
                 continue
             searched += len(entry.json)
-            made = name.startswith(f"{entry.name}-")  # maybe of an ephemeral volume
-            if made or any(text in entry.json for text in texts):
+            ephemeral = name.startswith(f"{entry.name}-")  # maybe of an ephemeral volume
+            if ephemeral or any(text in entry.json for text in texts):
                 searched += _SEARCHED
                 yield entry.object()
             if searched >= _SEARCHED:

@@ -66,6 +66,9 @@ class ListOptions:
     allow_watch_bookmarks: bool = False
     send_initial_events: bool | None = None
     shard_selector: str = ""
+    filter: str = ""
+    sort_by: tuple[str, ...] = ()
+    count: str = ""
 
     @classmethod
     def parse(cls, query: Query) -> ListOptions:
@@ -81,6 +84,9 @@ class ListOptions:
             allow_watch_bookmarks=_optional_bool(query, "allowWatchBookmarks") or False,
             send_initial_events=_optional_bool(query, "sendInitialEvents"),
             shard_selector=first(query, "shardSelector"),
+            filter=first(query, "filter"),
+            sort_by=tuple(query.get("sortBy", ())),
+            count=first(query, "count"),
         )
 
     def validate(self, *, watch: bool) -> None:
@@ -89,8 +95,19 @@ class ListOptions:
         if errors:
             raise Invalid(GroupKind("meta.k8s.io", "ListOptions"), "", errors)
 
+    def check_unasked(self, verb: str) -> None:
+        """Raises Invalid for questions (`apiserver.registry.questions`) that ``verb`` does not
+        answer: to ignore them would be to do something to more objects than are meant."""
+        errors = self._unanswered("filter", "sortBy", "count", verb=verb)
+        if errors:
+            raise Invalid(GroupKind("meta.k8s.io", "ListOptions"), "", errors)
+
+    def _unanswered(self, *names: str, verb: str) -> FieldErrors:
+        asked = {"filter": self.filter, "sortBy": self.sort_by, "count": self.count}
+        return [forbidden(name, f"{name} is forbidden for {verb}") for name in names if asked[name]]
+
     def _watch_errors(self) -> FieldErrors:
-        errors: FieldErrors = []
+        errors = self._unanswered("sortBy", "count", verb="watch")
         match, path = self.resource_version_match, "resourceVersionMatch"
         if self.send_initial_events is not None and match != "NotOlderThan":
             errors.append(

@@ -24,6 +24,7 @@ from apiserver.registry.translate import storage_errors
 from apiserver.registry.versions import in_version, load
 from apiserver.storage.errors import Compacted
 from apiserver.storage.interface import Page
+from apiserver.watch.cache import Cache
 from apiserver.watch.entry import Entry, Fields, Labels
 
 WAIT = 3.0
@@ -44,13 +45,14 @@ INCONSISTENT = (
 class Listing:
     """items in key order, for `apiserver.registry.versions.shown`; resource_version: of the list;
     continue_token and remaining as in ListMeta; shard: the selector of the share that it is, "" for
-    all."""
+    all; sorted: whether items are in an order that was asked for instead."""
 
     items: Sequence[Item]
     resource_version: int
     continue_token: str = ""
     remaining: int | None = None
     shard: str = ""
+    sorted: bool = False
 
 
 def parse_version(text: str) -> int:
@@ -111,33 +113,49 @@ async def list_(
 async def _list(
     registry: Registry, scope: Scope, options: ListOptions, selection: Selection
 ) -> Listing:
-    options.validate(watch=False)
-    rv, match = options.resource_version, options.resource_version_match
-    version = 0
-    if rv:
-        try:
-            version = parse_version(rv)
-        except ValueError as e:
-            raise BadRequest(f"invalid resource version: {e}") from None
+    version = requested_version(options)
     if options.continue_token:
-        if version:
-            raise BadRequest("specifying resource version is not allowed when using continue")
         return await _continued(registry, scope, options, selection)
-    if match == "Exact" or (version and options.limit and not match):
+    if is_exact(options, version):
         return await _exact(registry, scope, options, selection, version, None)
-    tenant, resource = scope.tenant.id, scope.resource.storage
-    if not rv:
-        with storage_errors(scope):
-            cache = await registry.watches.fresh(tenant, resource)
-    else:
-        with storage_errors(scope, requested=version):
-            cache = await registry.watches.wait_for(tenant, resource, version, WAIT)
-    limit = options.limit if rv != "0" else 0
+    cache = await recent(registry, scope, options, version)
+    limit = options.limit if options.resource_version != "0" else 0
     return await _page(registry, scope, selection, cache, limit)
 
 
+def requested_version(options: ListOptions) -> int:
+    """The list's resourceVersion, 0 for none. Raises Invalid and BadRequest for options that do not
+    go together."""
+    options.validate(watch=False)
+    version = 0
+    if options.resource_version:
+        try:
+            version = parse_version(options.resource_version)
+        except ValueError as e:
+            raise BadRequest(f"invalid resource version: {e}") from None
+    if options.continue_token and version:
+        raise BadRequest("specifying resource version is not allowed when using continue")
+    return version
+
+
+def is_exact(options: ListOptions, version: int) -> bool:
+    """Whether the list is to be that of ``version`` and no later one."""
+    match = options.resource_version_match
+    return match == "Exact" or bool(version and options.limit and not match)
+
+
+async def recent(registry: Registry, scope: Scope, options: ListOptions, version: int) -> Cache:
+    """The cache at a state that answers a list which is not exact."""
+    tenant, resource = scope.tenant.id, scope.resource.storage
+    if not options.resource_version:
+        with storage_errors(scope):
+            return await registry.watches.fresh(tenant, resource)
+    with storage_errors(scope, requested=version):
+        return await registry.watches.wait_for(tenant, resource, version, WAIT)
+
+
 async def _page(
-    registry: Registry, scope: Scope, selection: Selection, cache: Any, limit: int
+    registry: Registry, scope: Scope, selection: Selection, cache: Cache, limit: int
 ) -> Listing:
     """The first ``limit`` of what the cache holds now."""
     entries: Any = cache.select(scope.namespace)
@@ -197,7 +215,7 @@ async def _continued(
         at = await registry.store.head(scope.tenant.id)
     try:
         return await _exact(registry, scope, options, selection, at, position.after)
-    except _TooOld:
+    except TooOld:
         error = Expired(INCONSISTENT)
         onward = continuation.Position(-1, position.after)
         error.metadata["continue"] = continuation.encode(
@@ -206,8 +224,8 @@ async def _continued(
         raise error from None
 
 
-class _TooOld(Exception):
-    pass
+class TooOld(Exception):
+    """The log has been compacted since the first page."""
 
 
 async def _exact(
@@ -219,22 +237,18 @@ async def _exact(
     after: tuple[str, str] | None,
 ) -> Listing:
     """The state at exactly ``at``; pages are read until ``limit`` objects are selected."""
-    tenant, resource = scope.tenant.id, scope.resource.storage
-    with storage_errors(scope, requested=at):
-        head = await registry.store.head(tenant)
-        if at > head:
-            await registry.watches.wait_for(tenant, resource, at, WAIT)
+    await reach(registry, scope, at)
     items: list[Item] = []
     while True:
         left = options.limit - len(items) if options.limit else 0
         first = after is None and not options.continue_token
-        page = await _past_page(registry, scope, at, after, left, first=first)
+        page = await past_page(registry, scope, at, after, left, first=first)
         records = page.records
         states = await in_version(registry, scope, records)
         chosen = (
             states
             if selection.everything
-            else [s for s in states if selection.matches(*_seen(registry, scope, s))]
+            else [s for s in states if selection.matches(*seen(registry, scope, s))]
         )
         items += chosen
         if not page.more:
@@ -244,7 +258,16 @@ async def _exact(
             return _cut(registry, scope, selection, items, at, page.remaining, after)
 
 
-async def _past_page(
+async def reach(registry: Registry, scope: Scope, at: int) -> None:
+    """Waits for a version of the future."""
+    tenant, resource = scope.tenant.id, scope.resource.storage
+    with storage_errors(scope, requested=at):
+        head = await registry.store.head(tenant)
+        if at > head:
+            await registry.watches.wait_for(tenant, resource, at, WAIT)
+
+
+async def past_page(
     registry: Registry,
     scope: Scope,
     at: int,
@@ -253,7 +276,7 @@ async def _past_page(
     *,
     first: bool,
 ) -> Page:
-    """Raises, when the log has been compacted meanwhile, _TooOld; Expired on the ``first`` page."""
+    """Raises, when the log has been compacted meanwhile, TooOld; Expired on the ``first`` page."""
     tenant, resource = scope.tenant.id, scope.resource.storage
     try:
         with storage_errors(scope, requested=at, passing=(Compacted,)):
@@ -262,13 +285,13 @@ async def _past_page(
             )
     except Compacted as e:
         if not first:
-            raise _TooOld from None
+            raise TooOld from None
         raise Expired(
             f"The resourceVersion for the provided list is too old. ({at} is below {e.floor})"
         ) from None
 
 
-def _seen(registry: Registry, scope: Scope, state: State) -> tuple[Labels, Fields]:
+def seen(registry: Registry, scope: Scope, state: State) -> tuple[Labels, Fields]:
     """What selectors see of it."""
     return (
         (state.labels, state.fields)

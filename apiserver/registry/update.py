@@ -134,8 +134,6 @@ class _Update:
         preconditions.check_no_uid(
             scope, new, is_precondition=change.uid_is_precondition, dry_run=request.dry_run
         )
-        if request.authorize_create is not None:
-            await request.authorize_create()
         w = write.begin(self.registry, scope, request, NEW, new, None, asker)
         if not change.sets_managers:
             await write.manage(w)

@@ -230,5 +230,10 @@ class Conversions:
 def shown_in(registry: Registry, scope: Scope, entry: Entry) -> Object:
     """The object of a watch event in the watcher's version; where a webhook converts, the event has
     gone through `Conversions`."""
+    return shown(registry, scope, converted(scope, entry))
+
+
+def converted(scope: Scope, entry: Entry) -> Entry:
+    """What a webhook has made of the entry for the request's version; the entry where none has."""
     state = entry.memo.get((scope.resource, scope.version)) if entry.memo is not None else None
-    return shown(registry, scope, state if isinstance(state, Converted) else entry)
+    return state if isinstance(state, Converted) else entry

@@ -10,13 +10,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from apiserver.errors import PlainError
+from apiserver.registry import questions
 from apiserver.registry.core import Registry
 from apiserver.registry.options import ListOptions
+from apiserver.registry.questions import Question
 from apiserver.registry.reading import parse_version
 from apiserver.registry.scope import Scope
 from apiserver.registry.selection import Selection
+from apiserver.registry.sifting import Events, FilteredEvents
 from apiserver.registry.translate import storage_errors
 from apiserver.registry.versions import Conversions
+from apiserver.watch.entry import Fields, Labels, Predicate
 from apiserver.watch.subscription import Subscription
 
 _EVERYTHING = ("", "", "")
@@ -25,21 +29,22 @@ _EVERYTHING = ("", "", "")
 @dataclass(slots=True)
 class Watching:
     """initial_bookmark: the initial events are to be ended by one; not_before: a version that it
-    must not be older than; conversions: what events have to go through first."""
+    must not be older than; events: what they have to go through first."""
 
     subscription: Subscription
     initial_bookmark: bool
     bookmarks: bool
     not_before: int
-    conversions: Conversions | None = None
+    events: Events | None = None
 
 
 async def watch(
     registry: Registry, scope: Scope, options: ListOptions, selection: Selection
 ) -> Watching:
-    """Raises Invalid for options that do not go together, PlainError for a version that is no
-    number, Expired (410)."""
+    """Raises Invalid for options that do not go together and for a filter that does not fit the
+    schema, PlainError for a version that is no number, Expired (410)."""
     options.validate(watch=True)
+    asked = await questions.parse(scope, options) if options.filter else None
     rv = options.resource_version
     try:
         version = parse_version(rv) if rv else 0
@@ -47,13 +52,9 @@ async def watch(
         raise PlainError(str(e)) from None
     initial = bool(options.send_initial_events)
     stateful = initial or (options.send_initial_events is None and version == 0)
-    predicate, selector, conversions = (
-        (None if selection.everything else selection.matches),
-        selection.key,
-        None,
-    )
+    predicate, selector = (None if selection.everything else selection.matches), selection.key
+    events = _events(registry, scope, predicate, asked)
     if scope.resource.webhook is not None:
-        conversions = Conversions(registry, scope, predicate)
         predicate, selector = None, _EVERYTHING
     with storage_errors(scope, requested=version):
         subscription = await registry.watches.subscribe(
@@ -71,5 +72,21 @@ async def watch(
         stateful and options.allow_watch_bookmarks,
         options.allow_watch_bookmarks,
         version,
-        conversions,
+        events,
     )
+
+
+def _events(
+    registry: Registry, scope: Scope, predicate: Predicate | None, asked: Question | None
+) -> Events | None:
+    """What events go through behind the subscription."""
+    filter_ = asked.filter if asked is not None else None
+    events: Events | None = None
+    if scope.resource.webhook is not None:
+        # a filter looks at what was before, too, which selectors alone have converted
+        events = Conversions(registry, scope, predicate if filter_ is None else predicate or _any)
+    return events if filter_ is None else FilteredEvents(registry, scope, filter_, events)
+
+
+def _any(labels: Labels, fields: Fields) -> bool:
+    return True

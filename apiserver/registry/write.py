@@ -27,11 +27,11 @@ from apiserver.kinds.declarative.run import validate as validate_declared
 from apiserver.meta.objects import Object
 from apiserver.meta.values import value
 from apiserver.registry import mutation
-from apiserver.registry.claimrights import permission_errors
 from apiserver.registry.core import Registry, write_of
 from apiserver.registry.offload import Asker, by_size, large_to_validate, repeatable
 from apiserver.registry.options import options_of
 from apiserver.registry.result import Form, Stored
+from apiserver.registry.rights import permission_errors
 from apiserver.registry.scope import Scope
 from apiserver.registry.targets import NEW, Target
 from apiserver.registry.translate import storage_errors
@@ -43,8 +43,8 @@ from apiserver.storage.errors import StorageError
 @value(frozen=True, slots=True)
 class Request:
     """What is asked of a write beside the object. manager: the field manager; authorize_create: to
-    be awaited before a write of an absent object creates it, raises Forbidden; options: as the
-    client sent them (`WriteOptions.as_object`); verb: of a change, "update" or "patch"."""
+    be awaited before a PUT or an apply of an absent object creates it, raises Forbidden; options:
+    as the client sent them (`WriteOptions.as_object`); verb: of a change, "update" or "patch"."""
 
     manager: str
     dry_run: bool = False
@@ -144,8 +144,8 @@ def _validate(w: Writing, may_not: FieldErrors) -> None:
     kind, new, empties = w.scope.resource.hooks, w.new, w.scope.empties
     errors = may_not + _errors(w, new)
     if empties and (errors or any(map(in_template_metadata, empties))):
-        shown = _errors(w, with_empties(new, empties))
-        errors = _reworded(errors, shown) if errors else shown
+        as_sent = _errors(w, with_empties(new, empties))
+        errors = _reworded(errors, as_sent) if errors else as_sent
     if errors:
         raise Invalid(w.scope.kind_of(new), new["metadata"].get("name", ""), errors)
     for text in kind.warnings(new, w.old, w.context):
@@ -159,11 +159,11 @@ def _errors(w: Writing, obj: Object) -> FieldErrors:
     return errors or w.target.last_errors(w.scope, obj)
 
 
-def _reworded(errors: FieldErrors, shown: FieldErrors) -> FieldErrors:
-    """``errors`` as ``shown`` has them: the object with the empty lists and maps that were sent,
+def _reworded(errors: FieldErrors, as_sent: FieldErrors) -> FieldErrors:
+    """``errors`` as ``as_sent`` has them: the object with the empty lists and maps that were sent,
     which messages show. What is wrong does not depend on them."""
     texts: dict[tuple[ErrorType, str], deque[FieldError]] = {}
-    for error in shown:
+    for error in as_sent:
         texts.setdefault((error.type, error.path), deque()).append(error)
     return [alike.popleft() if (alike := texts.get((e.type, e.path))) else e for e in errors]
 

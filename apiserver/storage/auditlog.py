@@ -205,10 +205,10 @@ class AuditLog:
 async def _is_there(connection: Connection, row: Row) -> bool:
     at = datetime.fromtimestamp(row.at, UTC)
     async with everywhere(connection):
-        found = await connection.execute(
+        cursor = await connection.execute(
             _THERE, [row.tenant, row.tenant, at, at, row.entry.data.decode()]
         )
-        return await found.fetchone() is not None
+        return await cursor.fetchone() is not None
 
 
 def _is_refusal(error: StorageError) -> bool:

@@ -99,7 +99,7 @@ class Unavailable(StorageError):
 class ChainBroken(StorageError):
     """A reader found a gap in the log: always a bug, never ignored."""
 
-    def __init__(self, tenant: int, expected: int, found: int) -> None:
+    def __init__(self, tenant: int, expected: int, predecessor: int) -> None:
         super().__init__(
-            f"tenant {tenant}: event after {expected} names {found} as its predecessor"
+            f"tenant {tenant}: event after {expected} names {predecessor} as its predecessor"
         )

@@ -21,6 +21,7 @@ RETURNING true
 """
 _HELD = "SELECT name FROM leases WHERE starts_with(name, %s) AND expires_at >= now()"
 _RELEASE = "DELETE FROM leases WHERE name = %(name)s AND holder = %(holder)s"
+_RELEASE_ALL = "DELETE FROM leases WHERE holder = %s"
 
 
 async def acquire(database: Database, name: str, holder: str, seconds: float) -> bool:
@@ -71,3 +72,12 @@ class Candidate:
     async def resign(self, name: str) -> None:
         """Gives the duty up, if it is held. Raises Unavailable."""
         await release(self.database, name, self.holder)
+
+    async def retire(self) -> None:
+        """Gives up all duties: whoever stands for them need not wait until the leases have run out.
+        Raises Unavailable."""
+
+        async def query(connection: Connection) -> None:
+            await connection.execute(_RELEASE_ALL, [self.holder])
+
+        await self.database.read(query)

@@ -12,6 +12,7 @@ import asyncio
 import logging
 import random
 import time
+from collections import deque
 from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
@@ -22,7 +23,6 @@ from psycopg.pq import Format
 from psycopg_pool import AsyncConnectionPool, PoolTimeout
 
 from apiserver.storage.errors import StorageError, Unavailable
-from apiserver.storage.places import Places
 from apiserver.storage.visibility import everywhere, within
 from apiserver.whose import NOBODY, WHOSE, for_nobody, takes_turn
 
@@ -57,6 +57,54 @@ def _adapters() -> AdaptersMap:
 
 
 ADAPTERS = _adapters()
+
+
+class _Tenant:
+    __slots__ = ("used", "waiting")
+
+    def __init__(self) -> None:
+        self.used = 0
+        self.waiting: deque[asyncio.Future[None]] = deque()
+
+
+class Places:
+    """How many of the pool's connections one tenant may have at a time: the others' queries find
+    one, whatever a tenant asks for. each: of one tenant. Who waits has its place in the order in
+    which it came."""
+
+    def __init__(self, each: int) -> None:
+        self._each = each
+        self._tenants: dict[int, _Tenant] = {}
+
+    async def take(self, tenant: int) -> None:
+        own = self._tenants.get(tenant)
+        if own is None:
+            own = self._tenants[tenant] = _Tenant()
+        if own.used < self._each:
+            own.used += 1
+            return
+        place: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        own.waiting.append(place)
+        try:
+            await place
+        except asyncio.CancelledError:
+            if place.done() and not place.cancelled():
+                self.give_back(tenant)
+            else:
+                own.waiting.remove(place)
+            raise
+
+    def give_back(self, tenant: int) -> None:
+        """To the next of the tenant's that waits."""
+        own = self._tenants[tenant]
+        while own.waiting:
+            place = own.waiting.popleft()
+            if not place.done():
+                place.set_result(None)
+                return
+        own.used -= 1
+        if not own.used:
+            del self._tenants[tenant]
 
 
 class Database:

@@ -20,14 +20,9 @@ from apiserver.storage.visibility import django_everywhere, django_within
 _BUMP = 1_000_000  # more versions than one backup's age plausibly saw
 
 
-def create(tenant_id: int, *, using: str = "default") -> None:
-    """Makes the sequence and the head; harmless when they are there."""
-    with django_within(tenant_id, using), connections[using].cursor() as cursor:
-        cursor.execute("SELECT pp_create_tenant(%s)", [tenant_id])
-
-
-def create_many(tenant_ids: Sequence[int], *, using: str = "default") -> None:
-    """`create` of each, in the caller's transaction."""
+def create(*tenant_ids: int, using: str = "default") -> None:
+    """Makes the sequences and the heads, in the caller's transaction; harmless when they are
+    there."""
     with django_everywhere(using), connections[using].cursor() as cursor:
         cursor.execute("SELECT pp_create_tenant(t) FROM unnest(%s::bigint[]) t", [list(tenant_ids)])
 

@@ -29,6 +29,11 @@ DECODED = 20
 _json = attrgetter("json")
 
 
+def _prefix(entry: Entry) -> str:
+    """The first half of what entries are ordered by."""
+    return entry.namespace + "/"
+
+
 class Clock(Protocol):
     """Up to where the tenant's log has been applied."""
 
@@ -128,6 +133,21 @@ class Cache:
         return self._window[
             bisect_right(self._window, resource_version, key=lambda c: c.resource_version) :
         ]
+
+    def state_at(self, resource_version: int, namespace: str = "") -> Entries | None:
+        """What `select` gave at a version of the past; None where the window does not reach back to
+        it. The cache must not be older than that version."""
+        if resource_version < self._window_after:
+            return None
+        later = self.changes_after(resource_version)
+        if not later:
+            return self.select(namespace)
+        entries = self._without(later)
+        if not namespace:
+            return entries
+        prefix = namespace + "/"
+        begin = bisect_left(entries, prefix, key=_prefix)
+        return Entries(entries[begin : bisect_right(entries, prefix, key=_prefix)])
 
     def settled(self, seconds: float) -> Entries:
         """All entries but for the changes that were applied here in the last ``seconds``: those

@@ -177,12 +177,12 @@ class RelyingParty:
             raise ProviderFailed(str(error)) from None
         return found
 
-    async def _fetch(self, url: str, ca: str) -> bytes:
+    async def _fetch(self, url: str, ca: str, token: str = "") -> bytes:
         """The contract is `apiserver.authn.providers.Fetch`."""
         known = RelyingParty._known.get(url)
         if known is not None and time.monotonic() - known[0] < REMEMBERED:
             return known[1]
-        body = await self._documents.fetch(url, ca)
+        body = await self._documents.fetch(url, ca, token)
         if url == self._issuer.discovery:
             RelyingParty._known = {url: (time.monotonic(), body)}
         return body

@@ -55,11 +55,12 @@ class StoredKeys:
             return self._known
         began = self._clock()
         rows = await self._fetch(_GENERATIONS, [int(time.time()) - _SKEW])
-        found = tuple(Generation(n, of, bytes(salt), *rest) for n, of, salt, *rest in rows)
-        if not any(generation.signs for generation in found):
-            found = (FIRST, *found)  # a database that has never been migrated to have any
-        if found != self._known:
-            self._known = found
+        generations = tuple(Generation(n, of, bytes(salt), *rest) for n, of, salt, *rest in rows)
+        if not any(generation.signs for generation in generations):
+            # a database that has never been migrated to have any
+            generations = (FIRST, *generations)
+        if generations != self._known:
+            self._known = generations
         self._due = began + REMEMBERED
         return self._known
 
@@ -120,24 +121,24 @@ def retire(number: int, *, force: bool = False) -> KeyGeneration:
     without ``force`` for one whose tokens have not ended."""
     with transaction.atomic():
         held = list(KeyGeneration.objects.select_for_update())
-        found = next((g for g in held if g.number == number), None)
-        if found is None:
+        generation = next((g for g in held if g.number == number), None)
+        if generation is None:
             raise OperatorError(
                 f"There is no generation {number} of keys.", "`manage.py rotate_keys --list`."
             )
-        if state(found, held) in ("signs", "published"):
+        if state(generation, held) in ("signs", "published"):
             raise OperatorError(
                 f"Generation {number} signs, or will.", "make a newer one: manage.py rotate_keys"
             )
-        if found.lasts > timezone.now().timestamp() and not force:
+        if generation.lasts > timezone.now().timestamp() and not force:
             raise OperatorError(
-                f"Tokens of generation {number} are still good: {ends(found)}.",
+                f"Tokens of generation {number} are still good: {ends(generation)}.",
                 f"end them: manage.py rotate_keys --retire {number} --force",
             )
-        if found.retired_at is None:
-            found.retired_at = timezone.now()
-            found.save(update_fields=["retired_at"])
-    return found
+        if generation.retired_at is None:
+            generation.retired_at = timezone.now()
+            generation.save(update_fields=["retired_at"])
+    return generation
 
 
 def ends(generation: KeyGeneration) -> str:

@@ -99,11 +99,11 @@ class OwnIssuers:
             self._held.move_to_end(tenant)
             return held[1]
         async with self._reading:
-            found = await self._made(tenant, document)
-        self._held[tenant] = document, found
+            issuers_of_tenant = await self._made(tenant, document)
+        self._held[tenant] = document, issuers_of_tenant
         if len(self._held) > _TENANTS:
             self._held.popitem(last=False)[1][1].close()
-        return found
+        return issuers_of_tenant
 
     async def _made(self, tenant: int, document: str) -> Issuers:
         held = self._held.get(tenant)
@@ -119,5 +119,5 @@ class OwnIssuers:
         return issuers(tuple(jwts), self._fetch, everywhere=False, before=before)
 
     def close(self) -> None:
-        for _, found in self._held.values():
-            found.close()
+        for _, held in self._held.values():
+            held.close()

@@ -19,7 +19,7 @@ from functools import partial
 from typing import Any, NoReturn, TypeVar
 
 from django.core.exceptions import ValidationError
-from django.db import DatabaseError, close_old_connections, connections
+from django.db import DatabaseError, connections
 
 from admission.plugins.tenants import DEFAULT, FINALIZER, TENANTS
 from apiserver.controllers.actions import Actions
@@ -35,6 +35,7 @@ from apiserver.storage.interface import ObjectKey
 from apiserver.storage.leases import Candidate
 from apiserver.watch.entry import WatchEvent
 from apiserver.watch.errors import WatchClosed
+from apiserver.watch.subscription import Subscription
 from controlplane.tenancy import declaration, rows, statuses, types
 from controlplane.tenancy.applying import Applying, CannotApply
 from controlplane.tenancy.declaration import Step
@@ -49,7 +50,12 @@ _BATCH = 100
 """Names that are looked at together."""
 _AT_ONCE = 25
 """Tenants that are filled at a time."""
-_PAUSE = 0.5  # seconds between looks at rows
+_MOST_DUE = 1000
+"""Names of rows that are found at a time."""
+_PAUSE, _LONGEST_PAUSE = 0.5, 2.0
+"""Seconds between looks at rows: while something happens, and while nothing does."""
+_GATHERING = 0.1
+"""Seconds for which names that come one after the other are gathered."""
 _COUNT_EVERY = 60.0  # seconds
 _LONGEST = 60.0
 """Seconds of the longest pause after a look that failed."""
@@ -86,6 +92,8 @@ class TenantController:
         self._home = Control(0, DEFAULT)
         self._due: dict[str, float] = {}
         self._failures: dict[str, int] = {}
+        self._pause, self._asked = _PAUSE, 0.0
+        self._used: Mapping[str, tuple[int, ...]] = {}
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -111,31 +119,34 @@ class TenantController:
             await asyncio.sleep(1)
 
     async def _rows(self, work: Callable[..., T], *arguments: Any) -> T:
+        """In the thread that has its own connection, which stays open: to open one costs more than
+        most of what is asked, and this is asked twice a second."""
+
         def run() -> T:
-            close_old_connections()
-            return work(*arguments)
+            try:
+                return work(*arguments)
+            except DatabaseError:
+                connections.close_all()  # whatever is wrong with it
+                raise
 
         return await asyncio.get_running_loop().run_in_executor(self._thread, run)
 
     # --- what is due ------------------------------------------------------------------------------
     async def _serve(self) -> None:
         """As long as this process is elected."""
-        found = await self._rows(rows.find, [DEFAULT], [])
-        if DEFAULT not in found.rows:
+        stored = await self._rows(rows.find, [DEFAULT], [])
+        if DEFAULT not in stored.rows:
             return  # nobody has set the installation up yet
-        self._home = Control(found.rows[DEFAULT].pk, DEFAULT)
+        self._home = Control(stored.rows[DEFAULT].pk, DEFAULT)
         await self._applying.all(self._home, types.objects(), MANAGER)
         self._due = dict.fromkeys(await self._rows(rows.names), 0.0)
+        self._pause, self._asked, self._used = _PAUSE, 0.0, {}
         events = await self._registry.watches.subscribe(self._home.id, TENANTS, after=None)
         counted = time.monotonic()
         leading = asyncio.create_task(self._lead())
         try:
             while not leading.done():
-                for event in await events.next(0 if self._ready() else _PAUSE):
-                    if _matters(event):
-                        self._due[event.entry.name] = 0.0
-                for name in await self._rows(rows.due, datetime.now(UTC), _BATCH):
-                    self._due.setdefault(name, 0.0)
+                await self._hear(events)
                 await self._look_at(self._ready())
                 if time.monotonic() - counted > _COUNT_EVERY:
                     counted = time.monotonic()
@@ -143,6 +154,27 @@ class TenantController:
         finally:
             leading.cancel()
             events.cancel()
+
+    async def _hear(self, events: Subscription) -> None:
+        """Waits until something is due, or may be: longer and longer while nothing is, and for
+        others where several come at a time, because a look at many costs hardly more than one at
+        few."""
+        now = time.monotonic()
+        ready = self._ready()
+        if not ready:
+            self._heed(await events.next(self._pause))
+        elif 1 < len(ready) < _BATCH:
+            await asyncio.sleep(_GATHERING)
+        while heard := await events.next(0):
+            self._heed(heard)
+        if now >= self._asked + self._pause:
+            self._asked = now
+            for name in await self._rows(rows.due, datetime.now(UTC), _MOST_DUE):
+                self._due.setdefault(name, 0.0)
+        self._pause = _PAUSE if self._due else min(2 * self._pause, _LONGEST_PAUSE)
+
+    def _heed(self, events: Iterable[WatchEvent]) -> None:
+        self._due.update((e.entry.name, 0.0) for e in events if _matters(e))
 
     async def _lead(self) -> None:
         """Renews the lease, however long a look takes; ends when another process has it."""
@@ -175,11 +207,11 @@ class TenantController:
         keys = ((name, ObjectKey(*TENANTS, "", name)) for name in names)
         objects = {n: entry.object() for n, key in keys if (entry := cache.get(key)) is not None}
         uids = [obj["metadata"]["uid"] for obj in objects.values()]
-        found = await self._rows(rows.find, names, uids)
+        stored = await self._rows(rows.find, names, uids)
         pairs = []
         for name in names:
-            obj, row = objects.get(name), found.rows.get(name)
-            gone = obj is not None and obj["metadata"]["uid"] in found.departed
+            obj, row = objects.get(name), stored.rows.get(name)
+            gone = obj is not None and obj["metadata"]["uid"] in stored.departed
             pairs.append(_Pair(name, obj, row, declaration.step(obj, row, departed=gone)))
         return pairs
 
@@ -192,9 +224,9 @@ class TenantController:
     async def _make(self, pairs: Collection[_Pair]) -> None:
         """Rows of new objects; where all together cannot be made, one by one."""
         try:
-            made = await self._rows(rows.make, [pair.obj for pair in pairs]) if pairs else {}
+            created = await self._rows(rows.make, [pair.obj for pair in pairs]) if pairs else {}
             for pair in pairs:
-                pair.row, pair.step = made[pair.name], Step.AGREE
+                pair.row, pair.step = created[pair.name], Step.AGREE
         except (ValidationError, DatabaseError) as e:
             if len(pairs) > 1:
                 for pair in pairs:
@@ -263,12 +295,12 @@ class TenantController:
         """Of an object whose tenant is gone."""
         name, uid = obj["metadata"]["name"], obj["metadata"]["uid"]
 
-        def edit(found: Object) -> bool:
-            metadata = found["metadata"]
+        def edit(stored: Object) -> bool:
+            metadata = stored["metadata"]
             if metadata["uid"] != uid or FINALIZER not in (metadata.get("finalizers") or ()):
                 return False
             metadata["finalizers"].remove(FINALIZER)
-            found.get("spec", {}).pop("deletionProtection", None)
+            stored.get("spec", {}).pop("deletionProtection", None)
             return True
 
         if delete:
@@ -299,9 +331,9 @@ class TenantController:
             await self._actions.delete(self._home, self._key(row.name), uid, "its time is up")
 
     async def _tell(self, obj: Object, row: Tenant, problem: str, head: Any = None) -> None:
-        def edit(found: Object) -> bool:
-            if found["metadata"]["uid"] == obj["metadata"]["uid"]:
-                found["status"] = statuses.status_of(found, row, head, problem, datetime.now(UTC))
+        def edit(stored: Object) -> bool:
+            if stored["metadata"]["uid"] == obj["metadata"]["uid"]:
+                stored["status"] = statuses.status_of(stored, row, head, problem, datetime.now(UTC))
             return True
 
         await self._actions.change(self._home, self._key(row.name), edit, "status", MANAGER)
@@ -340,15 +372,15 @@ class TenantController:
 
     # --- what tenants use -------------------------------------------------------------------------
     async def _count(self) -> None:
-        """Brings status.counts of those that use something else than they did."""
-        cache = await self._registry.watches.cache(self._home.id, TENANTS)
-        names = [entry.name for entry in cache.select()]
+        """Brings status.counts of those that use something else than they did: of ten thousand
+        tenants that is what few do."""
+        used = await self._rows(rows.usage)
+        names = [name for name, counts in used.items() if self._used.get(name) != counts]
+        self._used = used
         for i in range(0, len(names), _BATCH):
             pairs = await self._pairs(names[i : i + _BATCH])
-            known = [(p.obj, p.row) for p in pairs if p.obj and p.row]
-            await self._count_some(known)
-            expired = [row.name for _, row in known if statuses.is_over(row, datetime.now(UTC))]
-            self._due.update(dict.fromkeys(expired, 0.0))
+            await self._count_some((p.obj, p.row) for p in pairs if p.obj and p.row)
+        self._due.update(dict.fromkeys(await self._rows(rows.over, datetime.now(UTC)), 0.0))
 
     async def _count_some(self, pairs: Iterable[tuple[Object, Tenant]]) -> None:
         pairs = list(pairs)

@@ -32,12 +32,14 @@ _LOOK_UP = """
 SELECT k.id, "user", uid, groups, tenant_id, t.name, k.expires_at, k.last_used,
        ARRAY(SELECT g.name FROM auth_user u
              JOIN auth_user_groups m ON m.user_id = u.id JOIN auth_group g ON g.id = m.group_id
-             WHERE k.tenant_id IS NULL AND u.username = k."user" AND u.is_active
-                   AND g.name = ANY(%s))
+             WHERE k.tenant_id IS NULL AND u.is_active AND g.name = ANY(%s)
+                   AND u.id = CASE WHEN uid ~ '^console:[1-9][0-9]{0,8}$'
+                                   THEN substr(uid, 9)::bigint END)
 FROM tenancy_apitoken k LEFT JOIN tenancy_tenant t ON t.id = tenant_id
 WHERE hash = %s AND revoked_at IS NULL"""
-"""With the platform roles of the console account that has the name of the token's user; of a token
-for one tenant there are none."""
+"""With the platform roles of the console account that the token's uid names
+(`controlplane.accounts.api_uid`); of a token for one tenant there are none. A name decides nothing:
+an OpenID provider gives names to accounts, too."""
 
 K = TypeVar("K")
 V = TypeVar("V")

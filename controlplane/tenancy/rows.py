@@ -7,8 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from django.db import transaction
-from django.db.models import F
+from django.db import connection, transaction
 
 from apiserver.storage import tenants as storage
 from apiserver.storage.models import TenantHead
@@ -41,13 +40,19 @@ def find(names: Collection[str], uids: Collection[str]) -> Found:
     return Found(rows, frozenset(gone))
 
 
+_DUE = """
+(SELECT name FROM tenancy_tenant WHERE synced_revision <> revision LIMIT %(most)s)
+UNION (SELECT name FROM tenancy_tenant
+       WHERE expires_at <= %(now)s AND NOT deletion_protection LIMIT %(most)s)
+UNION (SELECT name FROM tenancy_departed LIMIT %(most)s)"""
+
+
 def due(now: datetime, most: int) -> list[str]:
-    """Names of rows that a command has changed or deleted, and that have expired."""
-    changed = Tenant.objects.exclude(synced_revision=F("revision"))
-    expired = Tenant.objects.filter(expires_at__lte=now, deletion_protection=False)
-    departed = Departed.objects.all()
-    found = [row.name for rows in (changed, expired, departed) for row in rows.only("name")[:most]]
-    return list(dict.fromkeys(found))
+    """Names of rows that a command has changed or deleted, and that have expired, in one statement:
+    it is asked again and again while nothing happens."""
+    with connection.cursor() as cursor:
+        cursor.execute(_DUE, {"now": now, "most": most})
+        return [name for (name,) in cursor.fetchall()]
 
 
 def names() -> list[str]:
@@ -62,13 +67,10 @@ def make(objects: Iterable[Mapping[str, Any]]) -> dict[str, Tenant]:
         said = declaration.of_object(dict(obj))
         row = Tenant(name=obj["metadata"]["name"], object_uid=obj["metadata"]["uid"], declared=said)
         declaration.into_row(row, said)
-        row.full_clean(validate_unique=False)
+        service.clean(row)
         rows.append(row)
-    with transaction.atomic():
-        made = Tenant.objects.bulk_create(rows)
-        storage.create_many([row.pk for row in made])
-        service.apply_default_limits([row.pk for row in made])
-    return {row.name: row for row in made}
+    service.insert(rows)
+    return {row.name: row for row in rows}
 
 
 class Changed(Exception):
@@ -79,7 +81,7 @@ def save(row: Tenant, said: Mapping[str, Any], object_uid: str) -> None:
     """Brings the row to what was agreed. Raises ValidationError, Changed."""
     declaration.into_row(row, said)
     row.object_uid, row.declared = object_uid, dict(said)
-    row.full_clean()
+    service.clean(row)
     with transaction.atomic():
         latest = Tenant.objects.select_for_update().filter(pk=row.pk, revision=row.revision)
         if not latest.exists():
@@ -108,6 +110,21 @@ def mark_synced(told: Collection[Tenant]) -> None:
 def used(rows: Collection[Tenant]) -> dict[int, TenantHead]:
     with django_everywhere():
         return TenantHead.objects.in_bulk([row.pk for row in rows])
+
+
+def usage() -> dict[str, tuple[int, ...]]:
+    """What all tenants use, by name: objects, their bytes, bytes of retained events."""
+    with django_everywhere(), connection.cursor() as cursor:
+        cursor.execute(
+            "SELECT t.name, h.object_count, h.bytes, h.log_bytes "
+            "FROM tenant_heads h JOIN tenancy_tenant t ON t.id = h.tenant_id"
+        )
+        return {name: tuple(counts) for name, *counts in cursor.fetchall()}
+
+
+def over(now: datetime) -> list[str]:
+    """Names of those whose time is up, protected ones among them."""
+    return list(Tenant.objects.filter(expires_at__lte=now).values_list("name", flat=True))
 
 
 def close(rows: Collection[Tenant]) -> None:

@@ -18,9 +18,9 @@ def status_of(
 ) -> Object:
     """problem: why not all is there that shall be, "" when it is."""
     before = obj.get("status") or {}
-    known = {c["type"]: c for c in before.get("conditions") or ()}
+    present = {c["type"]: c for c in before.get("conditions") or ()}
     generation = obj["metadata"].get("generation", 1)
-    wanted = [_ready(row, problem), _suspended(row), *_expired(row, now)]
+    current = [_ready(row, problem), _suspended(row), *_expired(row, now)]
     conditions = [
         {
             "type": kind,
@@ -28,9 +28,9 @@ def status_of(
             "reason": reason,
             "message": message,
             "observedGeneration": generation,
-            "lastTransitionTime": _since(known.get(kind), value, now),
+            "lastTransitionTime": _since(present.get(kind), value, now),
         }
-        for kind, value, reason, message in wanted
+        for kind, value, reason, message in current
     ]
     status = {
         "observedGeneration": generation,
@@ -53,9 +53,9 @@ def is_over(row: Tenant, now: datetime) -> bool:
     return row.expires_at is not None and row.expires_at <= now
 
 
-def _since(known: Mapping[str, Any] | None, value: str, now: datetime) -> Any:
-    if known is not None and known["status"] == value:
-        return known["lastTransitionTime"]
+def _since(before: Mapping[str, Any] | None, value: str, now: datetime) -> Any:
+    if before is not None and before["status"] == value:
+        return before["lastTransitionTime"]
     return timestamp(now)
 
 

@@ -109,11 +109,10 @@ def main(prefix: str, count: int) -> None:
 
     os.environ["DJANGO_SETTINGS_MODULE"] = "controlplane.settings"
     django.setup()
-    from controlplane.tenancy.service import create_tenant
+    from controlplane.tenancy.service import create_tenants
 
     began = time.perf_counter()
-    for i in range(count):
-        create_tenant(f"{prefix}-{i}")
+    create_tenants([f"{prefix}-{i}" for i in range(count)])
     print(time.perf_counter() - began)
 
 

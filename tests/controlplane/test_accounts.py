@@ -35,7 +35,7 @@ NAME = "account-of-roles"
 
 @pytest.fixture
 def account(postgres: str) -> User:
-    User.objects.filter(username=NAME).delete()
+    User.objects.filter(username__startswith=NAME).delete()
     return User.objects.create(username=NAME)
 
 
@@ -94,10 +94,22 @@ def test_who_an_account_is_to_the_api(account: User) -> None:
 async def test_a_token_for_all_tenants_has_the_roles_that_its_account_has_now(
     owner: str, account: User
 ) -> None:
+    """The cases: where the token is good, what uid it has, and how its account is. Of the account
+    that has the token's name, and of one that has got it since, it has nothing."""
     create = sync_to_async(tokens.create_token)
-    everywhere, other = await create(NAME, tenant=None), await create("bob", tenant=None)
+    uid = accounts.api_uid(account)
+    everywhere = await create(NAME, tenant=None, uid=uid)
     tenant = await sync_to_async(service.create_tenant)("accounts-roles")
-    one = await create(NAME, tenant=tenant, groups=[METRICS_READERS])
+    one = await create(NAME, tenant=tenant, groups=[METRICS_READERS], uid=uid)
+    number = account.pk
+    others = [
+        await create(NAME, tenant=None, uid=other)
+        for other in (
+            *("", str(number), f"console:{number + 1}", f"console:0{number}", f"console: {number}"),
+            *(f" console:{number}", f"console:{number}\n", f"console:{number}x", "console:"),
+            *("console:99999999999999999999", f"system:console:{number}", NAME),
+        )
+    ]
 
     async def roles(secret: str) -> frozenset[str]:
         user = await Directory(Database(owner).fetch, Clock()).token(secret, tenant.pk)
@@ -110,9 +122,18 @@ async def test_a_token_for_all_tenants_has_the_roles_that_its_account_has_now(
         (await sync_to_async(Group.objects.get_or_create)(name="dev"))[0]
     )
     assert await roles(everywhere.secret) == {METRICS_READERS}
-    assert await roles(one.secret) == await roles(other.secret) == frozenset()
+    assert await roles(one.secret) == frozenset()
+    assert [await roles(other.secret) for other in others] == [frozenset()] * len(others)
+    account.username = f"{NAME}-renamed"
+    await sync_to_async(account.save)()
+    successor = await sync_to_async(User.objects.create)(username=NAME)
+    await sync_to_async(accounts.grant)(successor, TENANT_ADMINS)
+    assert await roles(everywhere.secret) == {METRICS_READERS}
+    assert await roles(others[0].secret) == frozenset()
     account.is_active = False
     await sync_to_async(account.save)()
+    assert await roles(everywhere.secret) == frozenset()
+    await sync_to_async(account.delete)()
     assert await roles(everywhere.secret) == frozenset()
 
 

@@ -41,21 +41,27 @@ def jwk(key: Any, kid: str = "k", **more: Any) -> dict[str, Any]:
 
 
 class World:
-    """What providers publish. asked: documents that were read; broken: whether none can be."""
+    """What providers publish. asked: documents that were read; broken: whether none can be;
+    documents: others at their URLs; shown: by which tokens those were asked for."""
 
     def __init__(self, *keys: dict[str, Any]) -> None:
         self.keys: list[Any] = list(keys)
         self.asked: list[str] = []
         self.broken = False
         self.discovery: dict[str, Any] = {"issuer": URL, "jwks_uri": f"{URL}/keys"}
+        self.documents: dict[str, bytes] = {}
+        self.shown: list[str] = []
         self.gate = asyncio.Event()
         self.gate.set()
 
-    async def fetch(self, url: str, ca: str) -> bytes:
+    async def fetch(self, url: str, ca: str, token: str = "") -> bytes:
         self.asked.append(url)
         await self.gate.wait()
         if self.broken:
             raise FetchError("it is away")
+        if url in self.documents:
+            self.shown.append(token)
+            return self.documents[url]
         keys = {"keys": self.keys}
         return json.dumps(keys if url.endswith("/keys") else self.discovery).encode()
 

@@ -218,7 +218,7 @@ def _plan_map(planner: Planner, e: Comprehension, loop: _Loop) -> Code:
     test, test_cost = (keep.run, keep.cost) if keep is not None else (None, grow_cost)
 
     def fold(f: Frame) -> Any:
-        made = Map()
+        folded = Map()
         for element in loop.elements(f):
             store(f, element)
             f[0] += test_cost
@@ -237,10 +237,10 @@ def _plan_map(planner: Planner, e: Comprehension, loop: _Loop) -> Code:
                     raise no_such_overload()
                 spend(_ENTRY_STEPS * len(result))
                 for key, item in result.items():
-                    _insert(made, key, item)
+                    _insert(folded, key, item)
             else:
-                _insert(made, f[key_slot], result)
-        return dict.copy(made) if all(type(k) is str for k in made) else made
+                _insert(folded, f[key_slot], result)
+        return dict.copy(folded) if all(type(k) is str for k in folded) else folded
 
     return Code(fold, cost=1)
 

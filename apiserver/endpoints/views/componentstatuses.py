@@ -32,8 +32,10 @@ class ComponentStatusView(ResourceView):
     async def get(self, request: ApiRequest) -> HttpResponseBase | None:
         kind = encode.accepted(self.request, self.scope)
         if not self.scope.name:
-            if ListOptions.parse(self.request.query).watch:
+            options = ListOptions.parse(self.request.query)
+            if options.watch:
                 raise MethodNotAllowed
+            options.check_unasked("componentstatuses")
             listing: Any = Listing([_Item(orjson.dumps(await self._status()))], 0)
             return encode.list_response(self.request, self.registry, self.scope, kind, listing)
         if self.scope.name != _NAME:

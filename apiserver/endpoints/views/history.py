@@ -64,6 +64,7 @@ class RevisionView(HistoryView):
         if options.watch:
             raise MethodNotAllowed
         options.validate(watch=False)
+        options.check_unasked("revisions")
         if options.resource_version not in ("", "0") or options.shard_selector:
             raise BadRequest("revisions are listed as they are now: select asOf for a past state")
         kind, visit, scope = encode.accepted(self.request, self.scope), self.visit(), self.scope

@@ -17,7 +17,15 @@ from apiserver.endpoints.server import Server
 from apiserver.endpoints.views.base import KubernetesView
 from apiserver.errors import MethodNotAllowed
 from apiserver.fieldmanager.names import manager_name
-from apiserver.registry import collection, deletion, patching, reading, selection
+from apiserver.registry import (
+    answers,
+    collection,
+    deletion,
+    patching,
+    questions,
+    reading,
+    selection,
+)
 from apiserver.registry.changes import Replace
 from apiserver.registry.create import create
 from apiserver.registry.mutation import drop_doubled_owners
@@ -63,7 +71,8 @@ class ResourceView(KubernetesView):
             await serve_watch(self.server, self.request, scope, options, chosen, self.send)
             return None
         kind = encode.accepted(self.request, scope)
-        listing = await reading.list_(self.registry, scope, options, chosen)
+        read = answers.list_ if questions.is_asked(options) else reading.list_
+        listing = await read(self.registry, scope, options, chosen)
         return encode.list_response(self.request, self.registry, scope, kind, listing)
 
     # --- writing ----------------------------------------------------------------------------------
@@ -142,6 +151,7 @@ class ResourceView(KubernetesView):
     async def _delete_collection(self) -> HttpResponseBase:
         kind = encode.accepted(self.request, self.scope)
         list_options = ListOptions.parse(self.request.query)
+        list_options.check_unasked("DELETE")
         chosen = selection.parse(self.scope.resource, self.scope.version, list_options)
         options = await read_delete_options(self.request)
         deletion.warn(self.scope, options)

@@ -52,9 +52,9 @@ def _renamed(schema: Schema, value: Any) -> Any:
     folded = {name.lower(): name for name in schema.properties}
     renamed = {}
     for name, member in value.items():
-        known = folded.get(name.lower())
-        if known is not None:
-            renamed[known] = _renamed(schema.properties[known], member)
+        declared = folded.get(name.lower())
+        if declared is not None:
+            renamed[declared] = _renamed(schema.properties[declared], member)
     return renamed
 
 
@@ -87,14 +87,14 @@ def _int32() -> Schema:
 
 def _shared(name: str) -> Schema:
     """A type that has a definition, as a pointer."""
-    found = definition(name)
+    schema = definition(name)
     return Schema(
         builtin=True,
-        type=found.type,
-        special=found.special,
-        properties=found.properties,
-        go_type=found.go_type,
-        go_struct=found.go_struct,
+        type=schema.type,
+        special=schema.special,
+        properties=schema.properties,
+        go_type=schema.go_type,
+        go_struct=schema.go_struct,
         go_omit="e",
         go_pointer=True,
     )

@@ -41,8 +41,8 @@ def conditions_of(obj: ReadOnlyObject) -> Sequence[Object]:
 
 def holds(obj: ReadOnlyObject, kind: str) -> bool:
     """Whether the object's status has the condition, and it is True."""
-    found = next((x for x in conditions_of(obj) if x.get("type") == kind), {})
-    return bool(found.get("status") == "True")
+    entry = next((x for x in conditions_of(obj) if x.get("type") == kind), {})
+    return bool(entry.get("status") == "True")
 
 
 def condition(kind: str, status: str, reason: str, message: str, now: datetime) -> Object:
@@ -64,25 +64,25 @@ def shown(conditions: Sequence[Object]) -> GoSyntax:
 
 def validate(conditions: Sequence[Object], path: FieldPath) -> c.Errors:
     seen: set[str] = set()
-    for i, found in enumerate(conditions):
-        kind = found.get("type", "")
+    for i, entry in enumerate(conditions):
+        kind = entry.get("type", "")
         if kind in seen:
             yield duplicate(path.at(i).child("type"), kind)
         seen.add(kind)
-        yield from _one(found, path.at(i))
+        yield from _one(entry, path.at(i))
 
 
-def _one(found: Object, path: FieldPath) -> c.Errors:
-    yield from c.qualified_name(found.get("type", ""), path.child("type"))
-    if found.get("status") not in _STATUSES:
-        yield not_supported(path.child("status"), found.get("status", ""), list(_STATUSES))
-    observed = found.get("observedGeneration", 0)
+def _one(entry: Object, path: FieldPath) -> c.Errors:
+    yield from c.qualified_name(entry.get("type", ""), path.child("type"))
+    if entry.get("status") not in _STATUSES:
+        yield not_supported(path.child("status"), entry.get("status", ""), list(_STATUSES))
+    observed = entry.get("observedGeneration", 0)
     if observed < 0:
         why = "must be greater than or equal to zero"
         yield invalid(path.child("observedGeneration"), observed, why)
-    if found.get("lastTransitionTime") is None:
+    if entry.get("lastTransitionTime") is None:
         yield required(path.child("lastTransitionTime"), "must be set")
-    reason = found.get("reason", "")
+    reason = entry.get("reason", "")
     if not reason:
         yield required(path.child("reason"), "must be set")
     else:
@@ -90,5 +90,5 @@ def _one(found: Object, path: FieldPath) -> c.Errors:
             yield invalid(path.child("reason"), reason, _REASON_COMPLAINT)
         if len(reason.encode()) > _LONGEST_REASON:
             yield too_long(path.child("reason"), _LONGEST_REASON)
-    if len(found.get("message", "").encode()) > _LONGEST_MESSAGE:
+    if len(entry.get("message", "").encode()) > _LONGEST_MESSAGE:
         yield too_long(path.child("message"), _LONGEST_MESSAGE)

@@ -90,16 +90,13 @@ def label_errors(labels: Mapping[str, str], path: FieldPath) -> FieldErrors:
     return errors
 
 
-MAX_ANNOTATIONS = 256 * 1024
-"""Bytes of all keys and values together."""
-
-
 def _annotation_errors(annotations: Mapping[str, str], path: FieldPath) -> FieldErrors:
     errors: FieldErrors = []
     for key in annotations:
         errors += [invalid(path, key, text) for text in names.qualified_name(key.lower())]
-    if sum(len(k.encode()) + len(v.encode()) for k, v in annotations.items()) > MAX_ANNOTATIONS:
-        errors.append(too_long(path, MAX_ANNOTATIONS))
+    size = sum(len(k.encode()) + len(v.encode()) for k, v in annotations.items())
+    if size > names.MAX_ANNOTATIONS_BYTES:
+        errors.append(too_long(path, names.MAX_ANNOTATIONS_BYTES))
     return errors
 
 

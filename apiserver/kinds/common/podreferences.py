@@ -59,12 +59,12 @@ def volume_claims(pod: ReadOnlyObject) -> Iterator[str]:
 def resource_claims(pod: ReadOnlyObject) -> Iterator[str]:
     """Names of ResourceClaims; one made of a template is known by the pod's status."""
     status = pod.get("status") or {}
-    made = {
+    generated = {
         entry.get("name"): entry.get("resourceClaimName") or ""
         for entry in status.get("resourceClaimStatuses") or ()
     }
     for claim in pod["spec"].get("resourceClaims") or ():
-        yield claim.get("resourceClaimName") or made.get(claim.get("name")) or ""
+        yield claim.get("resourceClaimName") or generated.get(claim.get("name")) or ""
     yield (status.get("extendedResourceClaimStatus") or {}).get("resourceClaimName") or ""
 
 

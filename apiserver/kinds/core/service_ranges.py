@@ -33,7 +33,7 @@ DEFAULT_RANGE = Range(CLUSTER_RANGE)
 def ready_ranges(objects: Iterable[ReadOnlyObject]) -> Sequence[Range]:
     """``objects``: all ServiceCIDRs. The tenant's own come after the default one, by name."""
     named = {obj["metadata"]["name"]: obj for obj in objects}
-    found = [] if DEFAULT in named else [DEFAULT_RANGE]
+    ranges = [] if DEFAULT in named else [DEFAULT_RANGE]
     for name in sorted(named, key=lambda name: (name != DEFAULT, name)):
         metadata = named[name]["metadata"]
         if not _ready(named[name]) or metadata.get("deletionTimestamp"):
@@ -42,8 +42,8 @@ def ready_ranges(objects: Iterable[ReadOnlyObject]) -> Sequence[Range]:
         for text in (named[name].get("spec") or {}).get("cidrs") or ():
             network = parse_cidr(text)
             if isinstance(network, ipaddress.IPv4Network):
-                found.append(Range(network, "" if name == DEFAULT else metadata["uid"], kept))
-    return found
+                ranges.append(Range(network, "" if name == DEFAULT else metadata["uid"], kept))
+    return ranges
 
 
 def _ready(obj: ReadOnlyObject) -> bool:

@@ -53,15 +53,15 @@ class StorageVersionMigration(Kind):
         ]
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
-        wanted = _wanted(obj)
-        parts = [wanted.get("resource", ""), wanted.get("group", "")]
+        resource = _wanted(obj)
+        parts = [resource.get("resource", ""), resource.get("group", "")]
         return [obj["metadata"]["name"], ".".join(part for part in parts if part)]
 
 
 def _spec(obj: Object) -> Object:
     """With what Go adds."""
-    wanted = _wanted(obj)
-    return {"resource": {m: wanted.get(m, "") for m in ("group", "resource")}}
+    resource = _wanted(obj)
+    return {"resource": {m: resource.get(m, "") for m in ("group", "resource")}}
 
 
 def _wanted(obj: Object) -> Object:
@@ -73,9 +73,9 @@ def _seen_at(obj: Object) -> str:
     return text
 
 
-def _resource(wanted: Object) -> c.Errors:
+def _resource(resource: Object) -> c.Errors:
     """Group and name as an APIService and a definition have them."""
-    name, group = wanted.get("resource") or "", wanted.get("group") or ""
+    name, group = resource.get("resource") or "", resource.get("group") or ""
     path = _RESOURCE.child("resource")
     if not name:
         yield required(path, "resource is required to be set")
@@ -97,7 +97,7 @@ def _contradictions(obj: Object, old: Object) -> list[str]:
     succeeded, failed, running = (
         metaconditions.holds(obj, kind) for kind in (SUCCEEDED, FAILED, RUNNING)
     )
-    found = {
+    contradictions = {
         "Both success and failed conditions cannot be true at the same time": succeeded and failed,
         "Running condition cannot be true when success condition is true": succeeded and running,
         "Running condition cannot be true when failed condition is true": failed and running,
@@ -108,4 +108,4 @@ def _contradictions(obj: Object, old: Object) -> list[str]:
             metaconditions.holds(old, FAILED) and not failed
         ),
     }
-    return [why for why, is_so in found.items() if is_so]
+    return [why for why, is_so in contradictions.items() if is_so]

@@ -32,14 +32,14 @@ class Command(PolyplaneCommand):
 
     def handle(self, *args: Any, **options: Any) -> None:
         if options["action"] == "list":
-            found = list(User.objects.order_by("username"))
+            users = list(User.objects.order_by("username"))
         else:
-            found = [accounts.get(options["account"])]
+            users = [accounts.get(options["account"])]
             change = accounts.grant if options["action"] == "grant" else accounts.revoke
-            change(found[0], options["role"])
-        shown = [_described(account) for account in found]
-        value = shown if options["action"] == "list" else shown[0]
-        self.print(options, value, lambda: "\n".join(_row(one) for one in shown))
+            change(users[0], options["role"])
+        described = [_described(account) for account in users]
+        value = described if options["action"] == "list" else described[0]
+        self.print(options, value, lambda: "\n".join(_row(one) for one in described))
 
 
 def _described(account: User) -> dict[str, Any]:

@@ -43,13 +43,16 @@ class Command(PolyplaneCommand):
             self.print(options, value, lambda: "\n".join(_rows(held)))
             return
         if options["retire"] is not None:
-            made = accountkeys.retire(options["retire"], force=options["force"])
-            text = f"generation {made.number} retired: its tokens are refused within two seconds"
+            generation = accountkeys.retire(options["retire"], force=options["force"])
+            text = (
+                f"generation {generation.number} retired: its tokens are refused within two seconds"
+            )
         else:
             after = max(options["sign_after"], accountkeys.SIGNS_AFTER)
-            made = accountkeys.rotate(options["algorithm"], after)
-            text = f"generation {made.number} ({made.algorithm}) made; it signs in {after} s"
-        self.print(options, _described(made, accountkeys.generations()), text)
+            generation = accountkeys.rotate(options["algorithm"], after)
+            name = f"generation {generation.number} ({generation.algorithm})"
+            text = f"{name} made; it signs in {after} s"
+        self.print(options, _described(generation, accountkeys.generations()), text)
 
 
 def _rows(held: Sequence[KeyGeneration]) -> Iterator[str]:

@@ -74,8 +74,8 @@ class Command(PolyplaneCommand):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         actions = parser.add_subparsers(dest="action", required=True)
-        create = actions.add_parser("create", help="make a tenant")
-        create.add_argument("name")
+        create = actions.add_parser("create", help="make tenants")
+        create.add_argument("names", nargs="+", metavar="name")
         create.add_argument(
             "--template",
             action="append",
@@ -100,16 +100,18 @@ class Command(PolyplaneCommand):
         document = _document(options["authentication_config"])
         if document:
             authentication.check(document, _issuers())
-        tenant = service.create_tenant(
-            options["name"],
+        tenants = service.create_tenants(
+            options["names"],
             controllers_off=options["without_controllers"] or [],
             templates=options["template"],
             **{**declared(options, {}), **_limits(options)},
         )
-        if document:
-            authentication.set_document(tenant, document, _issuers())
-        text = f'tenant "{tenant.name}" created: /clusters/{tenant.name}'
-        self.print(options, _whole(tenant), text)
+        for tenant in tenants:
+            if document:
+                authentication.set_document(tenant, document, _issuers())
+            self.line(options, f'tenant "{tenant.name}" created: /clusters/{tenant.name}')
+        made = [_whole(tenant) for tenant in tenants]
+        self.document(options, made if len(made) > 1 else made[0])
 
     def _update(self, options: dict[str, Any]) -> None:
         tenant = service.get_tenant(options["name"])
@@ -134,8 +136,8 @@ class Command(PolyplaneCommand):
     def _list(self, options: dict[str, Any]) -> None:
         with django_everywhere():
             heads = TenantHead.objects.in_bulk()
-        wanted = (t for t in Tenant.objects.all() if matches(options["selector"], t))
-        tenants = [(t, heads.get(t.pk) or TenantHead()) for t in wanted]
+        selected = (t for t in Tenant.objects.all() if matches(options["selector"], t))
+        tenants = [(t, heads.get(t.pk) or TenantHead()) for t in selected]
         documents = authentication.documents()
         value = [_described(t, head, documents.get(t.pk, "")) for t, head in tenants]
         self.print(options, value, lambda: "\n".join(_rows(tenants)))

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from admission.attributes import Attributes
 from admission.plugins.quota_limits import Limited
-from admission.plugins.quota_usage import CLAIMS, PODS, SERVICES, usage
+from admission.plugins.quota_usage import CLAIMS, DEVICE_CLAIMS, PODS, SERVICES, usage
 from admission.plugins.resourcequota import Charges, ResourceQuota, charge
 from apiserver.errors import ApiError, Conflict, Forbidden
 from apiserver.meta.gvk import GroupResource, GroupVersionKind, GroupVersionResource
@@ -133,6 +133,55 @@ def test_everything_can_be_counted(resource: GroupResource, obj: Object, name: s
     assert used == {name: "1"}
     with pytest.raises(Forbidden, match="exceeded quota"):
         spend([quota({name: "1"}, used)], obj, resource=resource)
+
+
+def exactly(name: str, count: int = 1, mode: str = "ExactCount") -> Object:
+    return {"deviceClassName": name, "allocationMode": mode, "count": count}
+
+
+EVERY = {"deviceClassName": "gpu", "allocationMode": "All"}
+
+
+@pytest.mark.parametrize(
+    ("requests", "devices"),
+    [
+        ([], {}),
+        ([{"exactly": exactly("gpu")}], {"gpu": 1}),
+        ([{"exactly": exactly("gpu", 3)}, {"exactly": exactly("gpu")}], {"gpu": 4}),
+        ([{"exactly": exactly("gpu")}, {"exactly": exactly("nic", 2)}], {"gpu": 1, "nic": 2}),
+        ([{"exactly": EVERY}], {"gpu": 32}),
+        ([{"exactly": exactly("gpu", 5, "Later")}], {}),
+        # of several that will do each class counts with its most, and adds up with other requests
+        (
+            [{"firstAvailable": [exactly("gpu", 2), exactly("gpu"), exactly("nic")]}],
+            {"gpu": 2, "nic": 1},
+        ),
+        (
+            [{"firstAvailable": [exactly("gpu", 2), EVERY]}, {"exactly": exactly("gpu")}],
+            {"gpu": 33},
+        ),
+        ([{"name": "of a kind to come"}], {}),
+    ],
+)
+def test_claims_use_devices_by_class(requests: list[Object], devices: dict[str, int]) -> None:
+    claim = {"metadata": {"name": "c"}, "spec": {"devices": {"requests": requests}}}
+    used = usage(DEVICE_CLAIMS, claim, NOW)
+    assert {name: str(amount) for name, amount in used.items()} == {
+        "count/resourceclaims.resource.k8s.io": "1",
+        **{f"{name}.deviceclass.resource.k8s.io/devices": str(n) for name, n in devices.items()},
+    }
+
+
+def test_a_quota_of_devices_is_kept() -> None:
+    name = "gpu.deviceclass.resource.k8s.io/devices"
+    claim = {
+        "metadata": {"name": "c"},
+        "spec": {"devices": {"requests": [{"exactly": exactly("gpu", 2)}]}},
+    }
+    ((_, used),) = spend([quota({name: "3"}, {name: "1"})], claim, resource=DEVICE_CLAIMS)
+    assert used == {name: "3"}
+    with pytest.raises(Forbidden, match=f"requested: {name}=2, used: {name}=2, limited: {name}=3"):
+        spend([quota({name: "3"}, {name: "2"})], claim, resource=DEVICE_CLAIMS)
 
 
 def test_services_use_node_ports_by_their_type() -> None:

@@ -15,6 +15,7 @@ from apiserver.authn.jose import Unsigned, parse
 from apiserver.authn.providers import (
     FRESH,
     MOST_TRIED,
+    RENEWED,
     SOONEST,
     WAITING,
     Provider,
@@ -93,16 +94,47 @@ async def test_a_new_key_is_found_and_an_old_one_forgotten(world: World) -> None
         await held.verify(unsigned(token()))
 
 
-async def test_what_was_withdrawn_ends_while_the_provider_answers(world: World) -> None:
+async def test_a_withdrawn_key_of_an_idle_provider_counts_no_more(world: World) -> None:
     held, clock = provider(world)
     await held.verify(unsigned(token()))
     world.keys = [jwk(rsa_key("new"), "n")]
     clock.now += FRESH + 1
-    await held.verify(unsigned(token()))  # and the keys are fetched beside it
+    world.gate.clear()
+    several = [asyncio.create_task(held.verify(unsigned(token()))) for _ in range(3)]
     await until(lambda: world.asked.count(f"{URL}/keys") == 2)
-    clock.now += SOONEST
+    assert not any(task.done() for task in several)
+    world.gate.set()
+    for result in await asyncio.gather(*several, return_exceptions=True):
+        assert isinstance(result, Refused)
+    await held.verify(unsigned(token(key=rsa_key("new"), kid="n")))
+    assert world.asked.count(f"{URL}/keys") == 2
+
+
+async def test_keys_in_use_are_renewed_beside_a_request(world: World) -> None:
+    held, clock = provider(world)
+    await held.verify(unsigned(token()))
+    world.keys = [jwk(rsa_key("new"), "n")]
+    clock.now += RENEWED + 1
+    world.gate.clear()
+    await held.verify(unsigned(token()))  # and waits for nothing
+    world.gate.set()
+    await until(lambda: world.asked.count(f"{URL}/keys") == 2)
+    await held.verify(unsigned(token(key=rsa_key("new"), kid="n")))
     with pytest.raises(Refused):
         await held.verify(unsigned(token()))
+
+
+async def test_for_a_provider_that_hangs_only_the_first_wait(world: World) -> None:
+    held, clock = provider(world)
+    await held.verify(unsigned(token()))
+    clock.now += FRESH + 1
+    world.broken = True
+    await held.verify(unsigned(token()))
+    assert held.problem == "oidc: it is away"
+    clock.now += FRESH + 1
+    world.gate.clear()
+    await held.verify(unsigned(token()))
+    world.gate.set()
 
 
 async def test_a_provider_that_is_away_does_not_take_its_keys_along(world: World) -> None:

@@ -15,6 +15,7 @@ from apiserver.authorizers.conditions import Conditions
 from apiserver.authorizers.links import World
 from apiserver.authorizers.webhook import Settings, Webhook
 from apiserver.authz.attributes import Attributes, Decision
+from apiserver.endpoints import metrics
 from apiserver.meta.fields import parse_field_selector
 from apiserver.meta.labels import parse_label_selector
 from apiserver.meta.objects import Object
@@ -53,7 +54,7 @@ def no_file(path: str) -> bytes:
 
 @asynccontextmanager
 async def asking(
-    answer: Asked, *conditions: str, **settings: Any
+    answer: Asked, *conditions: str, name: str = "w", **settings: Any
 ) -> AsyncIterator[tuple[Webhook, webhooks.Webhook]]:
     async with webhook(answer) as there:
         document = {
@@ -68,7 +69,7 @@ async def asking(
         }
         chosen = {"version": "v1", "authorized": 60.0, "unauthorized": 60.0, "denies": False}
         reviewer = Reviewer(read_kubeconfig(Section(document), no_file), 0.001, 5.0, 4)
-        link = Webhook("w", Settings(**{**chosen, **settings}), Conditions(conditions), reviewer)
+        link = Webhook(name, Settings(**{**chosen, **settings}), Conditions(conditions), reviewer)
         yield link, there
         link.close()
 
@@ -251,3 +252,50 @@ async def test_rules_cannot_be_listed() -> None:
         rules = await link.rules_for(world(), EVE, "ns")
         assert (rules.rules, rules.incomplete) == ([], True)
         assert rules.errors == ["webhook authorizer does not support user rule resolution"]
+
+
+def shown(name: str) -> dict[str, float]:
+    """Samples of the installation's metrics about a webhook."""
+    lines = (line.decode() for line in metrics.ALL.registry.expose())
+    found = (line.rpartition(" ") for line in lines if f'name="{name}"' in line)
+    return {what: float(value) for what, _, value in found}
+
+
+async def test_tries_are_counted_by_their_results() -> None:
+    prefix = "apiserver_authorization_webhook_"
+    answer = Asked(allowed=True)
+    answer.failures = [Reply(b"{}", 500)]
+    async with asking(answer, name="counted") as (link, _):
+        assert (await link.authorize(world(), READ)).allowed
+        assert (await link.authorize(world(), READ)).allowed  # which is remembered
+        answer.failures = [Reply(b"{}", 403)]
+        other = READ._replace(name="other")
+        assert not (await link.authorize(world(), other)).allowed
+    samples = shown("counted")
+    for result, count in (("success", 1), ("error", 2)):
+        place = f'{{name="counted",result="{result}"}}'
+        assert samples[f"{prefix}evaluations_total{place}"] == count
+        assert samples[f"{prefix}duration_seconds_count{place}"] == count
+    assert samples[f'{prefix}evaluations_fail_open_total{{name="counted",result="error"}}'] == 1
+
+
+async def test_a_webhook_that_denies_fails_closed() -> None:
+    answer = Asked()
+    answer.failures = [Reply(b"{}", 403)]
+    async with asking(answer, name="closed", denies=True) as (link, _):
+        assert (await link.authorize(world(), READ)).denied
+    assert not [what for what in shown("closed") if "fail_open" in what]
+
+
+async def test_conditions_are_counted() -> None:
+    prefix, place = "apiserver_authorization_match_condition_", '{type="Webhook",name="meant"}'
+    sees = "request.user == 'eve' || request.resourceAttributes.name == 'x'"
+    async with asking(Asked(allowed=True), sees, name="meant") as (link, _):
+        await link.authorize(world(), READ)
+        bob = READ._replace(user=User("bob"))
+        await link.authorize(world(), bob)
+        await link.authorize(world(), bob._replace(path="/healthz", is_resource=False))
+    samples = shown("meant")
+    assert samples[f"{prefix}exclusions_total{place}"] == 1
+    assert samples[f"{prefix}evaluation_errors_total{place}"] == 1
+    assert samples[f"{prefix}evaluation_seconds_count{place}"] == 3

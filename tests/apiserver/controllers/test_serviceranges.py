@@ -23,6 +23,7 @@ from apiserver.registry.services import ADDRESSES, RANGES, SERVICES, AddressHook
 from apiserver.storage.leases import Candidate
 from apiserver.storage.postgres import PostgresStore
 from tests.support.definitionworker import Worker
+from tests.support.waiting import PATIENCE
 
 CIDRS = tuple(RANGES)
 TINY = "192.168.7.0/29"
@@ -285,10 +286,12 @@ async def test_the_sweep_finds_what_a_dead_process_left(
         await worker.delete(CIDRS, "a")
         await keeper.look(worker.tenant, ALL)
         assert (await condition(worker, "a", "False"))["reason"] == "Terminating"
-        dead = Candidate(store.database, "dead", seconds=0.2)
-        assert await dead.elected(f"service-ranges/{worker.tenant.id}")
+        dead = Candidate(store.database, "dead", seconds=PATIENCE)
+        duty = f"service-ranges/{worker.tenant.id}"
+        assert await dead.elected(duty)
         assert await keeper.missed(worker.tenant.id) == [ALL]
         assert await keeper.look(worker.tenant, ALL) == serviceranges.AGAIN
+        assert await Candidate(store.database, "dead", seconds=0).elected(duty), "it has run out"
     await worker.delete(SERVICES, "s")  # no process hears of it
     async with controlling(worker, store) as successor:
         await successor.sweep()

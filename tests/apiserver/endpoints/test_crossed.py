@@ -66,9 +66,9 @@ def a_definition(number: int) -> dict[str, Any]:
 
 Step = Callable[[Api, int], Awaitable[tuple[int, Any]]]
 WALKS: dict[str, tuple[int, Step]] = {
-    "POST": (100, lambda api, i: api("POST", MAPS, config_map(f"p{i}"))),
+    "POST": (94, lambda api, i: api("POST", MAPS, config_map(f"p{i}"))),
     "apply": (
-        110,
+        104,
         lambda api, i: api(
             "PATCH", f"{MAPS}/p?fieldManager=me&force=true", config_map("p", str(i)), TYPES["apply"]
         ),
@@ -76,7 +76,7 @@ WALKS: dict[str, tuple[int, Step]] = {
     "GET": (44, lambda api, i: api("GET", f"{MAPS}/p")),
     "LIST": (50, lambda api, i: api("GET", MAPS)),
     "CRD": (112, lambda api, i: api("POST", DEFINITIONS, a_definition(i))),
-    "DELETE": (68, lambda api, i: api("DELETE", f"{MAPS}/p{i}")),
+    "DELETE": (64, lambda api, i: api("DELETE", f"{MAPS}/p{i}")),
 }
 
 

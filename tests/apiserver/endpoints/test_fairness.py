@@ -243,6 +243,10 @@ async def test_what_is_told_of_it(store: Store, tenant: int) -> None:
             b"current_inqueue_requests" + labels + b" 1",
             b"current_executing_seats" + labels + b" 1",
             b'current_limit_seats{priority_level="narrow"} 1',
+            b'dispatch_r{priority_level="narrow"} ',
+            b'latest_s{priority_level="narrow"} ',
+            b'next_s_bounds{priority_level="narrow",bound="min"} ',
+            b'next_discounted_s_bounds{priority_level="narrow",bound="max"} ',
         ):
             assert b"apiserver_flowcontrol_" + line in metrics
         gate.open.set()

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from apiserver.flow.counts import Counts
-from apiserver.flow.queueset import QueueSet, Queuing, Rejected, Ticket, Work
+from apiserver.flow.queueset import GUESS, QueueSet, Queuing, Rejected, Ticket, Work
 from apiserver.flow.shuffle import Hand, deal
 
 
@@ -64,6 +64,26 @@ def test_what_finds_seats_begins_at_once() -> None:
     levels.finish(one)
     assert not three.waiting
     assert (levels.executing, levels.waiting) == (2, 0)
+
+
+def test_virtual_times_of_what_was_dispatched_and_of_what_is_next() -> None:
+    world = World()
+    levels = queues(world, 1)
+    flows = [Flow(0), Flow(0), Flow(1)]
+    first, second, third = (ticket(flow) for flow in flows)
+    assert levels.ask(first)
+    assert levels.next_starts() == levels.next_starts(discounted=True) == (0.0, 0.0)
+    assert not levels.ask(second)
+    world.turn(1.0)
+    assert not levels.ask(third)
+    assert levels.r == pytest.approx(1.0)
+    assert levels.next_starts() == pytest.approx((GUESS, 1.0))
+    assert levels.next_starts(discounted=True) == pytest.approx((0.0, 1.0))
+    assert (levels.dispatch_r, levels.latest_s) == (0.0, 0.0)
+    levels.finish(first)
+    assert levels.dispatch_r == pytest.approx(1.0)
+    assert levels.latest_s == pytest.approx(1.0)
+    assert len(levels._queued) == 1
 
 
 def test_who_waits_is_woken_once() -> None:

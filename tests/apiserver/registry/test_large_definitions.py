@@ -3,7 +3,6 @@ nobody else meanwhile."""
 
 from __future__ import annotations
 
-import time
 from collections.abc import Callable
 from typing import Any
 
@@ -19,6 +18,7 @@ from apiserver.storage.interface import Store
 from tests.apiserver.registry.test_custom_resources import CRDS, define
 from tests.support.api import serving
 from tests.support.definitions import CONTEXT, NOW, crd_resource, definition, established, prepared
+from tests.support.growth import assert_linear
 from tests.support.stretch import measured_lag
 
 LAG = 0.1
@@ -117,17 +117,6 @@ def _columns(count: int) -> Object:
     return crd
 
 
-def processor_time(work: Callable[[], Any], times: int = 3) -> float:
-    """Seconds; the least of some tries, since caches of the processor are shared with other
-    programs."""
-    taken = []
-    for _ in range(times):
-        began = time.process_time()
-        work()
-        taken.append(time.process_time() - began)
-    return min(taken)
-
-
 def _whole_way(sent: Object) -> Callable[[], None]:
     """All that is made of a definition: validated as a new one and as a changed one, settled, and,
     if it is good, served and published."""
@@ -157,9 +146,8 @@ def _whole_way(sent: Object) -> Callable[[], None]:
 def test_time_grows_with_the_size(shape: str) -> None:
     """Four times the size takes four times as long, or somewhat more; it would be sixteen times
     where everything met everything."""
-    small, large = _whole_way(SHAPES[shape](500)), _whole_way(SHAPES[shape](2000))
-    small()
-    assert processor_time(large) < 9 * processor_time(small) + 0.02
+    _whole_way(SHAPES[shape](500))()
+    assert_linear(lambda n: _whole_way(SHAPES[shape](n)), 1000)
 
 
 def test_versions_of_many_definitions_of_one_group_are_listed_in_time() -> None:
@@ -172,11 +160,11 @@ def test_versions_of_many_definitions_of_one_group_are_listed_in_time() -> None:
             made.append(custom_resource(established(crd)))
         return made
 
-    few, many = resources(1000), resources(4000)
-    assert (
-        processor_time(lambda: discovery.groups(many))
-        < 9 * processor_time(lambda: discovery.groups(few)) + 0.01
-    )
+    def listed(count: int) -> Callable[[], object]:
+        some = resources(count)
+        return lambda: discovery.groups(some)
+
+    assert_linear(listed, 2000)
 
 
 async def test_a_definition_with_thousands_of_versions_holds_up_nobody(

@@ -118,7 +118,11 @@ async def test_due_follows_each_tenants_retention(store: PostgresStore, tenant: 
     assert tenant not in await compact_due(store.database)
 
 
-async def test_one_process_at_a_time_compacts(store: PostgresStore, tenant: int) -> None:
+async def test_one_process_at_a_time_compacts(
+    store: PostgresStore, tenant: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """For a lease of its own: a server of another test may still have that of the database."""
+    monkeypatch.setattr(compaction, "LEASE", f"compaction-{tenant}")
     old = await _history(store, tenant, "a", 3)
     await _age(tenant, old.resource_version, hours=30)
     assert await leases.acquire(store.database, compaction.LEASE, "other", PATIENCE)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from apiserver.storage.places import Places
+from apiserver.storage.pool import Places
 
 
 async def test_a_tenant_waits_for_itself() -> None:

@@ -10,6 +10,7 @@ import pytest
 from apiserver.storage.errors import ChainBroken, TooLarge
 from apiserver.storage.interface import EventPage, Record
 from apiserver.storage.postgres import PostgresStore
+from apiserver.watch import cache as cache_module
 from apiserver.watch import subscription as subscription_module
 from apiserver.watch import watches as watches_module
 from apiserver.watch.cache import DECODED, decoded
@@ -411,3 +412,27 @@ async def test_many_objects_are_decoded_a_few_at_a_time(
     assert len(found) == count
     assert seen == [DECODED, 2 * DECODED, 3 * DECODED]
     assert await decoded(entries) is found
+
+
+async def test_a_state_of_the_past_is_found_in_the_window(
+    store: PostgresStore, watches: Watches, tenant: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cache = await watches.cache(tenant, CONFIGMAPS)
+    states = {cache.resource_version: cache.select()}
+    last = {}
+    for name, namespace in (("x", "a"), ("y", "a-b"), ("z", "a"), ("x", "a0"), ("w", "a")):
+        write = create(key(name, namespace))
+        last[name] = stored(write, await store.write(tenant, write))
+        states[last[name].resource_version] = cache.select()
+    write = update(last["z"], "changed")
+    changed = stored(write, await store.write(tenant, write))
+    states[changed.resource_version] = cache.select()
+    gone = await store.write(tenant, delete(changed))
+    states[gone] = cache.select()
+    assert len({len(state) for state in states.values()}) > 4
+    for version, state in states.items():
+        assert cache.state_at(version) == state
+        assert cache.state_at(version, "a") == tuple(e for e in state if e.namespace == "a")
+    monkeypatch.setattr(cache_module, "WINDOW_SECONDS", -1.0)
+    cache.forget_old()
+    assert [version for version in states if cache.state_at(version) is not None] == [max(states)]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import timedelta
 from io import StringIO
 from pathlib import Path
@@ -15,7 +16,7 @@ from controlplane.errors import OperatorError
 from controlplane.kubeconfig import kubeconfig
 from controlplane.supervisor.initialise import ADMIN, KUBECONFIG, MASTERS
 from controlplane.tenancy import service, tokens
-from controlplane.tenancy.models import ApiToken
+from controlplane.tenancy.models import ApiToken, Tenant
 
 pytestmark = pytest.mark.usefixtures("postgres")
 
@@ -73,6 +74,20 @@ def test_token_create_prints_the_token_and_nothing_else() -> None:
         "commands",
     )
     assert printed == printed.strip() + "\n"
+
+
+def test_several_tenants_are_made_by_one_command() -> None:
+    words = ("--display-name", "Many", "--max-objects", "700", "-o", "json")
+    made = json.loads(run("tenant", "create", "many-a", "many-b", *words))
+    assert [(t["name"], t["displayName"], t["limits"]["maxObjects"]) for t in made] == [
+        ("many-a", "Many", 700),
+        ("many-b", "Many", 700),
+    ]
+    for names in (("many-c", "many-a"), ("many-c", "many-c"), ("many-c", "no_name")):
+        with pytest.raises(OperatorError, match="cannot be created"):
+            run("tenant", "create", *names)
+    assert not Tenant.objects.filter(name="many-c").exists()
+    assert run("tenant", "create", "many-d") == 'tenant "many-d" created: /clusters/many-d\n'
 
 
 def test_token_list_shows_states_and_never_a_secret() -> None:

@@ -135,6 +135,7 @@ async def home(postgres: str, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[
 
     monkeypatch.setattr(TenantController, "start", remember)
     monkeypatch.setattr(controllers, "_PAUSE", 0.05)
+    monkeypatch.setattr(controllers, "_LONGEST_PAUSE", 0.1)
     await sync_to_async(service.ensure_tenant)(service.DEFAULT)
     server = await wiring.start_server()
     tenancy = made[0]

@@ -2,8 +2,10 @@
 
 const ROOT = "/admin/api";
 const TABLE = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
-const METADATA = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json";
-const ONE_METADATA = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json";
+const METADATA =
+  "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json";
+const ONE_METADATA =
+  "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json";
 
 /** What the API answers in the place of what was asked for. status: a metav1.Status. */
 export class ApiError extends Error {
@@ -97,7 +99,8 @@ export class Api {
     if (fieldValidation) query.set("fieldValidation", fieldValidation);
     if (force) query.set("force", "true");
     const headers = {};
-    if (body !== undefined && body !== null) headers["Content-Type"] = contentType ?? "application/json";
+    if (body !== undefined && body !== null)
+      headers["Content-Type"] = contentType ?? "application/json";
     const text = typeof body === "string" || body == null ? body : JSON.stringify(body);
     const asked = query.size ? `${path}${path.includes("?") ? "&" : "?"}${query}` : path;
     const response = await this.request(method, asked, { body: text, headers, signal });
@@ -119,11 +122,15 @@ export class Api {
   }
 
   async review(resourceAttributes) {
-    const review = await this.send("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews", {
-      apiVersion: "authorization.k8s.io/v1",
-      kind: "SelfSubjectAccessReview",
-      spec: { resourceAttributes },
-    });
+    const review = await this.send(
+      "POST",
+      "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews",
+      {
+        apiVersion: "authorization.k8s.io/v1",
+        kind: "SelfSubjectAccessReview",
+        spec: { resourceAttributes },
+      },
+    );
     return { allowed: review.status.allowed === true, reason: review.status.reason ?? "" };
   }
 }

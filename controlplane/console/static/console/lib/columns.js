@@ -2,10 +2,14 @@
 
 const WORDS = new Intl.Collator("en", { numeric: true, sensitivity: "base" });
 const SECONDS = { s: 1, m: 60, h: 3600, d: 86400, y: 31536000 };
-const GOOD = /^(running|active|bound|ready|true|succeeded|complete|completed|available|established|approved|issued|enabled)$/i;
-const BAD = /^(failed|error|false|lost|denied|crashloopbackoff|imagepullbackoff|errimagepull|oomkilled|evicted|expired)$/i;
-const WAITING = /^(pending|terminating|unknown|suspended|containercreating|released|deleting|progressing)$/i;
-const STATES = /^(status|phase|state|ready|established|condition|reason|available|suspended|type)$/i;
+const GOOD =
+  /^(running|active|bound|ready|true|succeeded|complete|completed|available|established|approved|issued|enabled)$/i;
+const BAD =
+  /^(failed|error|false|lost|denied|crashloopbackoff|imagepullbackoff|errimagepull|oomkilled|evicted|expired)$/i;
+const WAITING =
+  /^(pending|terminating|unknown|suspended|containercreating|released|deleting|progressing)$/i;
+const STATES =
+  /^(status|phase|state|ready|established|condition|reason|available|suspended|type)$/i;
 
 /** Columns of a Table: {name, description, hidden (unless asked for), value(row), text(row)}; value
  *  is what sorts, text what is shown and written to CSV. namespaces: with a column for them. */

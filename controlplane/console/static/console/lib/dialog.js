@@ -18,7 +18,11 @@ export function open(title, content, { class: look = "" } = {}) {
         "header",
         {},
         h("h2", {}, title),
-        h("button", { class: "icon", type: "button", "aria-label": "Close", onclick: () => close() }, "×"),
+        h(
+          "button",
+          { class: "icon", type: "button", "aria-label": "Close", onclick: () => close() },
+          "×",
+        ),
       ),
     );
     dialog.append(h("div", { class: "content" }, content(close)));
@@ -37,7 +41,11 @@ export async function confirm({ title, text, action = "OK", typed = "", danger =
   const answer = await open(title, (close) => {
     const go = h(
       "button",
-      { type: "submit", class: `button ${danger ? "danger" : "primary"}`, disabled: Boolean(typed) },
+      {
+        type: "submit",
+        class: `button ${danger ? "danger" : "primary"}`,
+        disabled: Boolean(typed),
+      },
       action,
     );
     const input = typed
@@ -54,7 +62,9 @@ export async function confirm({ title, text, action = "OK", typed = "", danger =
       { onsubmit: (event) => (event.preventDefault(), close(true)) },
       text ? h("p", {}, text) : null,
       detail ?? null,
-      input ? h("label", { class: "field" }, "Type ", h("code", {}, typed), " to confirm", input) : null,
+      input
+        ? h("label", { class: "field" }, "Type ", h("code", {}, typed), " to confirm", input)
+        : null,
       h(
         "footer",
         {},
@@ -88,7 +98,13 @@ export function failure(error) {
     { class: "failure", role: "alert" },
     h("p", {}, error.message),
     causes.length > 1 || (causes.length && !error.message.includes(causes[0].message))
-      ? h("ul", {}, causes.map((cause) => h("li", {}, cause.field ? h("code", {}, cause.field) : null, " ", cause.message)))
+      ? h(
+          "ul",
+          {},
+          causes.map((cause) =>
+            h("li", {}, cause.field ? h("code", {}, cause.field) : null, " ", cause.message),
+          ),
+        )
       : null,
   );
 }

@@ -10,7 +10,10 @@ export function csv(columns, rows) {
     const safe = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text;
     return /[",\r\n]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
   };
-  const lines = [columns.map((column) => column.name), ...rows.map((row) => columns.map((c) => c.text(row)))];
+  const lines = [
+    columns.map((column) => column.name),
+    ...rows.map((row) => columns.map((c) => c.text(row))),
+  ];
   return lines.map((line) => line.map(cell).join(",") + "\r\n").join("");
 }
 
@@ -21,9 +24,11 @@ export function yaml(objects) {
 }
 
 function masked(secret) {
-  const hidden = (values) => values && Object.fromEntries(Object.keys(values).map((key) => [key, "***"]));
+  const hidden = (values) =>
+    values && Object.fromEntries(Object.keys(values).map((key) => [key, "***"]));
   const { data, stringData, metadata, ...rest } = secret;
-  const { "kubectl.kubernetes.io/last-applied-configuration": _, ...annotations } = metadata.annotations ?? {};
+  const { "kubectl.kubernetes.io/last-applied-configuration": _, ...annotations } =
+    metadata.annotations ?? {};
   return {
     ...rest,
     metadata: { ...metadata, annotations },
@@ -38,7 +43,12 @@ export async function objects(tenant, resource, options, wanted, signal) {
   const found = [];
   let next = "";
   do {
-    const list = await api(tenant).list(resource, { ...options, limit: 500, continue: next, signal });
+    const list = await api(tenant).list(resource, {
+      ...options,
+      limit: 500,
+      continue: next,
+      signal,
+    });
     for (const item of list.items) {
       const { managedFields, ...metadata } = item.metadata;
       if (!wanted(`${metadata.namespace ?? ""}/${metadata.name}`)) continue;

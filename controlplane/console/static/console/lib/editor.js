@@ -39,16 +39,22 @@ const colours = HighlightStyle.define([
   { tag: [tags.comment, tags.meta], color: "var(--muted)" },
 ]);
 const look = EditorView.theme({
-  "&": { backgroundColor: "var(--surface)", color: "var(--text)", height: "100%", fontSize: "12.5px" },
+  "&": {
+    backgroundColor: "var(--surface)",
+    color: "var(--text)",
+    height: "100%",
+    fontSize: "12.5px",
+  },
   "&.cm-focused": { outline: "none" },
   ".cm-content": { fontFamily: "var(--mono)", caretColor: "var(--text)", padding: "6px 0" },
   ".cm-scroller": { fontFamily: "var(--mono)", lineHeight: "1.5", overflow: "auto" },
   ".cm-gutters": { backgroundColor: "var(--surface)", color: "var(--muted)", border: "none" },
   ".cm-activeLine": { backgroundColor: "var(--hover)" },
   ".cm-cursor": { borderLeftColor: "var(--text)" },
-  "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground": {
-    backgroundColor: "var(--selected)",
-  },
+  "&.cm-focused > .cm-scroller > .cm-selectionLayer .cm-selectionBackground, .cm-selectionBackground":
+    {
+      backgroundColor: "var(--selected)",
+    },
   ".cm-panels": { backgroundColor: "var(--raised)", color: "var(--text)" },
   ".cm-textfield": { backgroundColor: "var(--surface)", color: "var(--text)" },
   ".cm-button": { backgroundImage: "none", backgroundColor: "var(--hover)", color: "var(--text)" },

@@ -9,8 +9,10 @@ export function read(typed, columns) {
   const [, kind, rest] = /^(label|field):\s*(.+)$/.exec(text) ?? [];
   if (kind) return { type: kind, text: rest };
   const [, name, value] = /^([^:=]+):\s*(.+)$/.exec(text) ?? [];
-  const column = name && columns.find((one) => one.name.toLowerCase() === name.trim().toLowerCase());
-  if (column) return { type: "column", text: `${column.name}: ${value}`, column: column.name, value };
+  const column =
+    name && columns.find((one) => one.name.toLowerCase() === name.trim().toLowerCase());
+  if (column)
+    return { type: "column", text: `${column.name}: ${value}`, column: column.name, value };
   if (/[=!(]/.test(text) && LABEL.test(text)) return { type: "label", text };
   return { type: "word", text };
 }
@@ -26,6 +28,8 @@ export function fits(row, filters, columns) {
         : found.toLowerCase().includes(value.toLowerCase());
     }
     const word = text.toLowerCase();
-    return columns.some((one) => (!one.hidden || one.isName) && one.text(row).toLowerCase().includes(word));
+    return columns.some(
+      (one) => (!one.hidden || one.isName) && one.text(row).toLowerCase().includes(word),
+    );
   });
 }

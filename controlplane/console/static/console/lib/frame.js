@@ -58,7 +58,10 @@ function shown(frame, { tenant: named, params, query, path }, parts) {
   resources(tenant)
     .then((all) => parts.tree.show(tenant, all, frame.namespace, params))
     .catch(() => parts.tree.clear());
-  replace(parts.places, PLACES.map(([title, place]) => placeLink(title, place, path)));
+  replace(
+    parts.places,
+    PLACES.map(([title, place]) => placeLink(title, place, path)),
+  );
   replace(parts.trail, crumbs(named, params, path));
   document.title = titleOf(named, params, path);
 }
@@ -89,7 +92,10 @@ function toNamespace(frame, namespace) {
 async function fillTenants(select, chosen) {
   const { names } = await tenants().catch(() => ({ names: [] }));
   const all = [...new Set([...names, chosen])].sort();
-  replace(select, all.map((name) => h("option", { value: name, selected: name === chosen }, name)));
+  replace(
+    select,
+    all.map((name) => h("option", { value: name, selected: name === chosen }, name)),
+  );
 }
 
 async function fillNamespaces(frame, select, tenant) {
@@ -140,7 +146,17 @@ function theme() {
     svg("path", { d: "M8 1a7 7 0 1 0 0 14z", fill: "currentColor" }),
     svg("circle", { cx: "8", cy: "8", r: "6.5", fill: "none", stroke: "currentColor" }),
   );
-  return h("button", { class: "icon", type: "button", title: "Dark or light", "aria-label": "Dark or light", onclick: flip }, moon);
+  return h(
+    "button",
+    {
+      class: "icon",
+      type: "button",
+      title: "Dark or light",
+      "aria-label": "Dark or light",
+      onclick: flip,
+    },
+    moon,
+  );
 }
 
 function person() {
@@ -172,7 +188,9 @@ function crumbs(tenant, params, path) {
   if (tenant) parts.push([tenant, address("t", tenant) + "/"]);
   if (params.resource) {
     const name = params.group === "core" ? params.resource : `${params.resource}.${params.group}`;
-    const kept = new URLSearchParams(recall(`list:${tenant}:${params.group}:${params.resource}`, ""));
+    const kept = new URLSearchParams(
+      recall(`list:${tenant}:${params.group}:${params.resource}`, ""),
+    );
     const to = address("t", tenant, params.group, params.resource);
     parts.push([name, kept.size ? `${to}?${kept}` : to]);
   }
@@ -187,6 +205,7 @@ function crumbs(tenant, params, path) {
 
 function titleOf(tenant, params, path) {
   const place = PLACES.find(([, name]) => path.split("/")[1] === name)?.[0];
-  const what = params.name ?? params.resource ?? place ?? (tenant || (path === "/me" ? "Me" : "Overview"));
+  const what =
+    params.name ?? params.resource ?? place ?? (tenant || (path === "/me" ? "Me" : "Overview"));
   return `${what}${tenant && what !== tenant ? ` · ${tenant}` : ""} · Polyplane`;
 }

@@ -24,7 +24,11 @@ export class Grid {
     this.chosen = new Set();
     this.at = -1;
     this.columns = [];
-    this.all = h("input", { type: "checkbox", "aria-label": "Select all", onchange: () => this.selectAll() });
+    this.all = h("input", {
+      type: "checkbox",
+      "aria-label": "Select all",
+      onchange: () => this.selectAll(),
+    });
     this.element.addEventListener("scroll", () => this.draw(), { passive: true });
   }
 
@@ -50,7 +54,10 @@ export class Grid {
   draw() {
     const { scrollTop, clientHeight } = this.element;
     const first = Math.max(0, Math.floor(scrollTop / HEIGHT) - AROUND);
-    const last = Math.min(this.rows.length, Math.ceil((scrollTop + clientHeight) / HEIGHT) + AROUND);
+    const last = Math.min(
+      this.rows.length,
+      Math.ceil((scrollTop + clientHeight) / HEIGHT) + AROUND,
+    );
     const lines = this.rows.slice(first, last).map((one, index) => this.line(one, first + index));
     this.body.replaceChildren(space(first), ...lines, space(this.rows.length - last));
     this.all.checked = this.chosen.size > 0 && this.chosen.size === this.rows.length;
@@ -140,7 +147,11 @@ export class Grid {
 }
 
 function space(rows) {
-  const filler = h("tr", { class: "space", "aria-hidden": "true", hidden: rows <= 0 }, h("td", { colspan: "99" }));
+  const filler = h(
+    "tr",
+    { class: "space", "aria-hidden": "true", hidden: rows <= 0 },
+    h("td", { colspan: "99" }),
+  );
   filler.firstChild.style.height = `${Math.max(0, rows) * HEIGHT}px`;
   return filler;
 }

@@ -59,7 +59,11 @@ function help() {
       "dl",
       { class: "keys" },
       KEYS.map(([keys, what]) => [
-        h("dt", {}, keys.split(" or ").map((key, at) => [at ? " or " : "", h("kbd", {}, key)])),
+        h(
+          "dt",
+          {},
+          keys.split(" or ").map((key, at) => [at ? " or " : "", h("kbd", {}, key)]),
+        ),
         h("dd", {}, what),
       ]),
     ),

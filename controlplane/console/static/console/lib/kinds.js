@@ -46,7 +46,8 @@ export function sections(resources) {
     if (!found.has(title)) found.set(title, []);
     found.get(title).push(resource);
   }
-  for (const list of found.values()) list.sort((a, b) => rank(a) - rank(b) || compare(a.kind, b.kind));
+  for (const list of found.values())
+    list.sort((a, b) => rank(a) - rank(b) || compare(a.kind, b.kind));
   return [...found].filter(([, list]) => list.length);
 }
 

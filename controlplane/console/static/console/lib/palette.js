@@ -38,7 +38,11 @@ export function palette() {
     oninput: () => update(),
   });
   const dialog = h("dialog", { class: "palette", "aria-label": "Find or do" }, input, list);
-  const draw = () => replace(list, state.entries.map((entry, at) => line(entry, at)));
+  const draw = () =>
+    replace(
+      list,
+      state.entries.map((entry, at) => line(entry, at)),
+    );
   const choose = (entry) => {
     dialog.close();
     go(entry.to);
@@ -102,7 +106,11 @@ async function* found(tenant, text) {
   yield near;
   if (text.length < 2) return;
   const kind = rest.length ? listable.find((resource) => score(resource, first) >= 90) : null;
-  const objects = await objectsLike(tenant, kind ? [kind] : likely(listable), kind ? rest.join(" ") : text);
+  const objects = await objectsLike(
+    tenant,
+    kind ? [kind] : likely(listable),
+    kind ? rest.join(" ") : text,
+  );
   yield [...objects.filter((o) => o.exact), ...near, ...objects.filter((o) => !o.exact)];
 }
 
@@ -129,7 +137,12 @@ function listPath(tenant, resource) {
 /** How well a word means a kind: 100 for what kubectl takes it for, 0 for not at all. */
 export function score(resource, text) {
   const word = text.toLowerCase();
-  const names = [resource.resource, resource.singular, resource.kind.toLowerCase(), fullName(resource)];
+  const names = [
+    resource.resource,
+    resource.singular,
+    resource.kind.toLowerCase(),
+    fullName(resource),
+  ];
   if (resource.shortNames.includes(word)) return 100;
   if (names.includes(word)) return 95;
   if (names.some((name) => name.startsWith(word))) return 60;
@@ -154,10 +167,22 @@ function tenantsLike(names, text) {
   return fits.map((name) => ({ what: "tenant", name, where: "", to: `${pathOf("t", name)}/` }));
 }
 
-const USUAL = ["pods", "deployments.apps", "statefulsets.apps", "services", "configmaps", "secrets", "namespaces"];
+const USUAL = [
+  "pods",
+  "deployments.apps",
+  "statefulsets.apps",
+  "services",
+  "configmaps",
+  "secrets",
+  "namespaces",
+];
 
 function likely(all) {
-  return all.filter((one) => USUAL.includes(fullName(one)) || !/(^$|\.k8s\.io$)|^(apps|batch|policy|autoscaling)$/.test(one.group));
+  return all.filter(
+    (one) =>
+      USUAL.includes(fullName(one)) ||
+      !/(^$|\.k8s\.io$)|^(apps|batch|policy|autoscaling)$/.test(one.group),
+  );
 }
 
 async function objectsLike(tenant, kinds, text) {

@@ -67,7 +67,18 @@ export function start(root) {
 
 function isOurs(path) {
   const first = path.slice(BASE.length).split("/")[1];
-  const ours = ["", "t", "tenants", "access", "crds", "admission", "audit", "system", "me", "search"];
+  const ours = [
+    "",
+    "t",
+    "tenants",
+    "access",
+    "crds",
+    "admission",
+    "audit",
+    "system",
+    "me",
+    "search",
+  ];
   return path.startsWith(BASE) && ours.includes(first ?? "");
 }
 
@@ -101,10 +112,13 @@ async function show() {
   try {
     await found.view(context);
   } catch (error) {
-    if (!signal.aborted) dispatchEvent(new CustomEvent("console:failed", { detail: { error, root } }));
+    if (!signal.aborted)
+      dispatchEvent(new CustomEvent("console:failed", { detail: { error, root } }));
   }
 }
 
 function nowhere({ root }) {
-  root.append(Object.assign(document.createElement("p"), { textContent: "There is no such page." }));
+  root.append(
+    Object.assign(document.createElement("p"), { textContent: "There is no such page." }),
+  );
 }

@@ -2,7 +2,12 @@
 
 import { api } from "./api.js";
 
-const TENANTS = { group: "tenancy.polyplane.dev", version: "v1", resource: "tenants", namespaced: false };
+const TENANTS = {
+  group: "tenancy.polyplane.dev",
+  version: "v1",
+  resource: "tenants",
+  namespaced: false,
+};
 const MOST = 500;
 let known = null;
 

@@ -38,7 +38,8 @@ export class Tree {
     const { resources, chosen } = this.state;
     const word = this.filter.value.trim().toLowerCase();
     const fits = (one) =>
-      !word || [fullName(one), one.kind, ...one.shortNames].some((n) => n.toLowerCase().includes(word));
+      !word ||
+      [fullName(one), one.kind, ...one.shortNames].some((n) => n.toLowerCase().includes(word));
     replace(
       this.list,
       sections(resources.filter(fits)).map(([title, list]) => {
@@ -50,7 +51,11 @@ export class Tree {
 
   section(title, list, open) {
     const body = h("ul", {});
-    const fill = () => replace(body, list.map((one) => this.line(one)));
+    const fill = () =>
+      replace(
+        body,
+        list.map((one) => this.line(one)),
+      );
     const details = h("details", { open }, h("summary", {}, title), body);
     if (open) fill();
     details.addEventListener("toggle", () => {
@@ -66,7 +71,8 @@ export class Tree {
   line(resource) {
     const { tenant, namespace, chosen } = this.state;
     const here = `${groupPart(resource)}/${resource.resource}` === chosen;
-    const query = namespace && resource.namespaced ? `?namespace=${encodeURIComponent(namespace)}` : "";
+    const query =
+      namespace && resource.namespaced ? `?namespace=${encodeURIComponent(namespace)}` : "";
     const shown = h("span", { class: "count" });
     const link = h(
       "a",

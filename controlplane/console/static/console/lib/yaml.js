@@ -1,13 +1,23 @@
 // YAML as kubectl prints it, and back.
 
-import { Document, isMap, isScalar, parseAllDocuments, parseDocument, visit } from "../vendor/yaml.js";
+import {
+  Document,
+  isMap,
+  isScalar,
+  parseAllDocuments,
+  parseDocument,
+  visit,
+} from "../vendor/yaml.js";
 
 const FIRST = ["apiVersion", "kind", "metadata", "spec", "data", "status"];
 
 /** An object as `kubectl get -o yaml` prints it: members in the order of the alphabet, strings
  *  quoted where YAML 1.1 would take them for something else, long lines not folded. */
 export function print(value, { ordered = false } = {}) {
-  const document = new Document(sorted(value, ordered), { version: "1.1", aliasDuplicateObjects: false });
+  const document = new Document(sorted(value, ordered), {
+    version: "1.1",
+    aliasDuplicateObjects: false,
+  });
   visit(document, {
     Scalar(key, node) {
       if (typeof node.value !== "string") return;

@@ -1,11 +1,15 @@
 // Which view shows which address. One line each.
 
+import "../change/bar.js"; // adds to the pages of lists and objects
 import { route } from "../lib/router.js";
 
 const views = [
   ["/", () => import("./overview.js")],
   ["/t/:tenant", () => import("./tenant.js")],
+  ["/t/:tenant/new", () => import("./create.js")],
   ["/t/:tenant/:group/:resource", () => import("./list.js")],
+  ["/t/:tenant/:group/:resource/new", () => import("./create.js")],
+  ["/t/:tenant/:group/:resource/:namespace/:name/edit", () => import("./edit.js")],
   ["/t/:tenant/:group/:resource/:namespace/:name", () => import("./object.js")],
   ["/t/:tenant/past", () => import("./past.js")],
 ];

@@ -40,8 +40,11 @@ class List {
       labelSelector: query.getAll("label").join(","),
       fieldSelector: query.getAll("field").join(","),
     };
-    this.table = new LiveTable(tenant, resource, { namespace: this.namespace, ...this.selectors }, () =>
-      this.draw(),
+    this.table = new LiveTable(
+      tenant,
+      resource,
+      { namespace: this.namespace, ...this.selectors },
+      () => this.draw(),
     );
     this.grid = new Grid({
       label: resource.kind,
@@ -74,7 +77,8 @@ class List {
       type: "search",
       class: "filter",
       placeholder: "Filter: word, app=web, Status:Running",
-      title: "Words, labels (app=web, tier in (a, b)), columns (Status:Running), field:metadata.name=x; Enter keeps it",
+      title:
+        "Words, labels (app=web, tier in (a, b)), columns (Status:Running), field:metadata.name=x; Enter keeps it",
       "aria-label": "Filter",
       oninput: () => ((this.typed = this.field.value), this.draw()),
       onkeydown: (event) => this.typing(event),
@@ -131,11 +135,16 @@ class List {
     }
     if (table.columns !== this.definitions) {
       this.definitions = table.columns;
-      this.columns = columnsOf(table.columns, { namespaces: this.resource.namespaced && !this.namespace });
+      this.columns = columnsOf(table.columns, {
+        namespaces: this.resource.namespaced && !this.namespace,
+      });
       this.drawHead();
     }
     const rows = this.shown();
-    grid.show(rows.map((row) => ({ key: keyOf(row), row })), table.fresh);
+    grid.show(
+      rows.map((row) => ({ key: keyOf(row), row })),
+      table.fresh,
+    );
     this.drawState();
     this.drawFooter(rows.length);
   }
@@ -148,8 +157,16 @@ class List {
         const flip = () => this.sortBy(by && !down ? `-${column.name}` : by ? "" : column.name);
         return h(
           "th",
-          { "aria-sort": by ? (down ? "descending" : "ascending") : null, class: column.numeric ? "numeric" : "" },
-          h("button", { type: "button", title: column.description, onclick: flip }, column.name, by ? (down ? " ▾" : " ▴") : ""),
+          {
+            "aria-sort": by ? (down ? "descending" : "ascending") : null,
+            class: column.numeric ? "numeric" : "",
+          },
+          h(
+            "button",
+            { type: "button", title: column.description, onclick: flip },
+            column.name,
+            by ? (down ? " ▾" : " ▴") : "",
+          ),
         );
       }),
     );
@@ -160,9 +177,19 @@ class List {
     const { metadata } = row.object;
     if (column.isName) {
       const deleting = metadata.deletionTimestamp
-        ? h("span", { class: "badge warn", title: `since ${metadata.deletionTimestamp}` }, "deleting")
+        ? h(
+            "span",
+            { class: "badge warn", title: `since ${metadata.deletionTimestamp}` },
+            "deleting",
+          )
         : null;
-      return h("td", {}, h("a", { href: BASE + this.objectPath(row) }, metadata.name), " ", deleting);
+      return h(
+        "td",
+        {},
+        h("a", { href: BASE + this.objectPath(row) }, metadata.name),
+        " ",
+        deleting,
+      );
     }
     if (column.isAge) return h("td", {}, age(metadata.creationTimestamp));
     const look = mood(column, text);
@@ -176,27 +203,55 @@ class List {
   objectPath(row) {
     const { name, namespace } = row.object.metadata;
     const { tenant, resource } = this;
-    return address("t", tenant, groupPart(resource), resource.resource, namespace || "-", name).slice(BASE.length);
+    return address(
+      "t",
+      tenant,
+      groupPart(resource),
+      resource.resource,
+      namespace || "-",
+      name,
+    ).slice(BASE.length);
   }
 
   drawState() {
     const { paused, missed } = this.table;
     this.state.setAttribute("aria-pressed", String(paused));
-    replace(this.state, h("span", { class: paused ? "live off" : "live" }, paused ? `Paused · ${many(missed, "change")}` : "Live"));
+    replace(
+      this.state,
+      h(
+        "span",
+        { class: paused ? "live off" : "live" },
+        paused ? `Paused · ${many(missed, "change")}` : "Live",
+      ),
+    );
     this.state.title = paused ? "Go on (p)" : "Pause (p)";
   }
 
   drawFooter(shown) {
     const { table } = this;
     const total = table.rows.size + table.remaining;
-    const within = table.more ? ` · sorted and filtered among the ${number(table.rows.size)} that are loaded` : "";
+    const within = table.more
+      ? ` · sorted and filtered among the ${number(table.rows.size)} that are loaded`
+      : "";
     replace(
       this.footer,
-      h("span", { class: "total" }, shown === total ? many(total, "object") : `${number(shown)} of ${many(total, "object")}${within}`),
+      h(
+        "span",
+        { class: "total" },
+        shown === total
+          ? many(total, "object")
+          : `${number(shown)} of ${many(total, "object")}${within}`,
+      ),
       table.more
-        ? h("button", { class: "button", type: "button", onclick: () => this.loadMore() }, `Load ${PAGE} more`)
+        ? h(
+            "button",
+            { class: "button", type: "button", onclick: () => this.loadMore() },
+            `Load ${PAGE} more`,
+          )
         : null,
-      shown || !table.columns.length ? null : h("span", {}, total ? "Nothing fits the filters." : "There are none here."),
+      shown || !table.columns.length
+        ? null
+        : h("span", {}, total ? "Nothing fits the filters." : "There are none here."),
     );
   }
 
@@ -244,7 +299,10 @@ class List {
   put(change, anew) {
     change(this.query);
     const to = location.pathname.slice(BASE.length) + (this.query.size ? `?${this.query}` : "");
-    keep(this.storage("list", `${this.params.group}:${this.params.resource}`), this.query.toString());
+    keep(
+      this.storage("list", `${this.params.group}:${this.params.resource}`),
+      this.query.toString(),
+    );
     if (anew) {
       go(to);
       return;
@@ -262,7 +320,9 @@ class List {
   }
 
   drawChips() {
-    const all = ["label", "field", "q"].flatMap((name) => this.query.getAll(name).map((text) => [name, text]));
+    const all = ["label", "field", "q"].flatMap((name) =>
+      this.query.getAll(name).map((text) => [name, text]),
+    );
     this.chips.hidden = !all.length;
     replace(
       this.chips,
@@ -273,7 +333,11 @@ class List {
           "span",
           { class: "chip" },
           h("span", { title: said }, said),
-          h("button", { class: "icon", type: "button", "aria-label": `Remove ${said}`, onclick: drop }, "×"),
+          h(
+            "button",
+            { class: "icon", type: "button", "aria-label": `Remove ${said}`, onclick: drop },
+            "×",
+          ),
         );
       }),
     );
@@ -298,19 +362,30 @@ class List {
     const here = location.search;
     const path = location.pathname.slice(BASE.length);
     return [
-      ...Object.entries(saved).map(([title, query]) => ({ label: title, run: () => go(path + query) })),
-      Object.keys(saved).length ? null : { label: "No saved views yet", disabled: "Save one first", run() {} },
+      ...Object.entries(saved).map(([title, query]) => ({
+        label: title,
+        run: () => go(path + query),
+      })),
+      Object.keys(saved).length
+        ? null
+        : { label: "No saved views yet", disabled: "Save one first", run() {} },
       { label: "Save what is shown…", run: () => this.saveView(name, saved, here) },
       ...Object.keys(saved).map((title) => ({
         label: `Forget “${title}”`,
-        run: () => keep(name, Object.fromEntries(Object.entries(saved).filter(([one]) => one !== title))),
+        run: () =>
+          keep(name, Object.fromEntries(Object.entries(saved).filter(([one]) => one !== title))),
       })),
     ];
   }
 
   async saveView(name, saved, query) {
     const title = await open("Save this view", (close) => {
-      const input = h("input", { type: "text", "aria-label": "Name", autofocus: true, required: true });
+      const input = h("input", {
+        type: "text",
+        "aria-label": "Name",
+        autofocus: true,
+        required: true,
+      });
       return h(
         "form",
         { onsubmit: (event) => (event.preventDefault(), close(input.value.trim())) },
@@ -329,7 +404,13 @@ class List {
     const { tenant, resource, namespace, selectors, signal } = this;
     const shown = new Set(this.shown().map(keyOf));
     try {
-      const found = await objects(tenant, resource, { namespace, ...selectors }, (key) => shown.has(key), signal);
+      const found = await objects(
+        tenant,
+        resource,
+        { namespace, ...selectors },
+        (key) => shown.has(key),
+        signal,
+      );
       save(`${resource.resource}.yaml`, yaml(found), "application/yaml");
     } catch (error) {
       if (!signal.aborted) notify(error.message, { error: true });

@@ -4,6 +4,7 @@ import { h, replace } from "../lib/dom.js";
 import { groupPart, resourceOf } from "../lib/discovery.js";
 import { failure, menu, notify } from "../lib/dialog.js";
 import { commands } from "../lib/kubectl.js";
+import { parts } from "../lib/parts.js";
 import { address, remember } from "../lib/router.js";
 import { Subject } from "../lib/subject.js";
 import { age } from "../lib/time.js";
@@ -66,7 +67,7 @@ class Page {
     const { tenant, resource, name, object } = subject;
     replace(
       this.head,
-      h("div", { class: "title" }, h("h1", {}, name), h("span", { class: "badge" }, resource.kind), this.state(), h("span", { class: "gap" }), this.menus()),
+      h("div", { class: "title" }, h("h1", {}, name), h("span", { class: "badge" }, resource.kind), this.state(), h("span", { class: "gap" }), this.tools(), this.menus()),
       object && labels(tenant, subject),
     );
     this.drawTabs();
@@ -79,6 +80,12 @@ class Page {
     const born = h("span", { class: "muted" }, "created ", age(creationTimestamp), " ago");
     if (!deletionTimestamp) return born;
     return [h("span", { class: "badge bad" }, "being deleted for ", age(deletionTimestamp)), born];
+  }
+
+  /** What can be done to it. */
+  tools() {
+    const { tenant, resource, object } = this.subject;
+    return parts("object:tools", { tenant, resource, object });
   }
 
   menus() {

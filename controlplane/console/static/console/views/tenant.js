@@ -39,7 +39,15 @@ function panel(tenant, title, kinds) {
       "dl",
       { class: "kv counts" },
       kinds.map(([kind, found]) => [
-        h("dt", {}, h("a", { href: address("t", tenant, groupPart(kind), kind.resource), title: fullName(kind) }, kind.kind)),
+        h(
+          "dt",
+          {},
+          h(
+            "a",
+            { href: address("t", tenant, groupPart(kind), kind.resource), title: fullName(kind) },
+            kind.kind,
+          ),
+        ),
         h("dd", {}, number(found)),
       ]),
     ),

@@ -11,7 +11,7 @@ import pytest_asyncio
 
 from apiserver.authz.rbac import GROUP
 from apiserver.meta.objects import Object
-from apiserver.registry import grants
+from apiserver.registry import rights
 from apiserver.storage.postgres import PostgresStore
 from tests.support.api import TYPES, Api
 from tests.support.grants import (
@@ -170,7 +170,7 @@ async def test_every_write_is_checked(api: Api, verb: str, resource: str) -> Non
 def test_every_kind_of_the_group_is_checked(api: Api) -> None:
     assert (
         {r.resource for r in api.catalog.all(api.tenant) if r.group == GROUP}
-        == set(grants._CHECKS)
+        == set(rights._CHECKS)
         == set(KINDS)
     )
 

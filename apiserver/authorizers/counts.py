@@ -1,0 +1,65 @@
+"""What this process has counted of authorization webhooks, under kube-apiserver's names
+(`apiserver.endpoints.metrics` shows it to those who may see the installation). Labels are the names
+that the operator has given to webhooks, and results.
+
+Source: k8s.io/apiserver ``plugin/pkg/authorizer/webhook/metrics``, ``authorization/cel``.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from collections.abc import Sequence
+
+Labels = tuple[str, ...]
+TYPE = "Webhook"
+
+EVALUATIONS: dict[Labels, float] = {}
+"""apiserver_authorization_webhook_evaluations_total, by name and result."""
+FAILED_OPEN: dict[Labels, float] = {}
+"""apiserver_authorization_webhook_evaluations_fail_open_total, by name and result."""
+EXCLUSIONS: dict[Labels, float] = {}
+"""apiserver_authorization_match_condition_exclusions_total, by type and name."""
+CONDITION_ERRORS: dict[Labels, float] = {}
+"""apiserver_authorization_match_condition_evaluation_errors_total, by type and name."""
+SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
+DURATIONS: dict[Labels, list[float]] = {}
+"""apiserver_authorization_webhook_duration_seconds: a number for each of `SECONDS`, what was above,
+and the sum."""
+CONDITION_SECONDS = (0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25)
+CONDITION_DURATIONS: dict[Labels, list[float]] = {}
+"""apiserver_authorization_match_condition_evaluation_seconds, likewise."""
+
+
+def asked(name: str, result: str, seconds: float) -> None:
+    """One try. result: "success", "timeout", "error" or "canceled"."""
+    _add(EVALUATIONS, (name, result))
+    _observe(DURATIONS, SECONDS, (name, result), seconds)
+
+
+def failed_open(name: str, result: str) -> None:
+    """Nobody was asked in the end, and others decide."""
+    _add(FAILED_OPEN, (name, result))
+
+
+def conditions_took(name: str, seconds: float) -> None:
+    _observe(CONDITION_DURATIONS, CONDITION_SECONDS, (TYPE, name), seconds)
+
+
+def excluded(name: str) -> None:
+    _add(EXCLUSIONS, (TYPE, name))
+
+
+def condition_failed(name: str) -> None:
+    _add(CONDITION_ERRORS, (TYPE, name))
+
+
+def _add(counts: dict[Labels, float], place: Labels) -> None:
+    counts[place] = counts.get(place, 0) + 1
+
+
+def _observe(
+    cells: dict[Labels, list[float]], bounds: Sequence[float], place: Labels, seconds: float
+) -> None:
+    cell = cells.setdefault(place, [0.0] * (len(bounds) + 2))
+    cell[bisect_left(bounds, seconds)] += 1
+    cell[-1] += seconds

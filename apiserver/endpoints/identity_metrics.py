@@ -1,0 +1,83 @@
+"""What is counted about who comes and what they may do, of the installation only: authentication
+(`apiserver.authn.counts`) and authorization webhooks (`apiserver.authorizers.counts`)."""
+
+from __future__ import annotations
+
+from apiserver.authn import counts as authn
+from apiserver.authorizers import counts as authorizers
+from apiserver.endpoints.metric_types import Counter, Histogram, Known, Metrics
+
+_PREFIX = "apiserver_authorization_"
+_OF_QUESTION, _OF_CONDITION = ("name", "result"), ("type", "name")
+
+
+def add(metrics: Metrics) -> None:
+    _authentication(metrics)
+    for name, text, labels, values in _COUNTERS:
+        metrics.add(Counter(_PREFIX + name, text, labels)).values = values
+    for name, text, labels, bounds, cells in _HISTOGRAMS:
+        metrics.add(Histogram(_PREFIX + name, text, labels, bounds)).values = cells
+
+
+_COUNTERS = (
+    (
+        "webhook_evaluations_total",
+        "Questions to authorization webhooks.",
+        _OF_QUESTION,
+        authorizers.EVALUATIONS,
+    ),
+    (
+        "webhook_evaluations_fail_open_total",
+        "Failures of authorization webhooks after which others decided.",
+        _OF_QUESTION,
+        authorizers.FAILED_OPEN,
+    ),
+    (
+        "match_condition_exclusions_total",
+        "Questions that a match condition has kept from a webhook.",
+        _OF_CONDITION,
+        authorizers.EXCLUSIONS,
+    ),
+    (
+        "match_condition_evaluation_errors_total",
+        "Questions whose match conditions could not be evaluated.",
+        _OF_CONDITION,
+        authorizers.CONDITION_ERRORS,
+    ),
+)
+_HISTOGRAMS = (
+    (
+        "webhook_duration_seconds",
+        "Latency of questions to authorization webhooks.",
+        _OF_QUESTION,
+        authorizers.SECONDS,
+        authorizers.DURATIONS,
+    ),
+    (
+        "match_condition_evaluation_seconds",
+        "Time to evaluate the match conditions of an authorization webhook.",
+        _OF_CONDITION,
+        authorizers.CONDITION_SECONDS,
+        authorizers.CONDITION_DURATIONS,
+    ),
+)
+
+
+def _authentication(metrics: Metrics) -> None:
+    name, text = "authentication_attempts", "Authenticated requests, and those that were not."
+    metrics.add(Counter(name, text, ("result",))).values = authn.ATTEMPTS
+    prefix = "apiserver_authentication_"
+    name = f"{prefix}jwt_authenticator_latency_seconds"
+    text, labels = (
+        "Time to authenticate a JWT that is not remembered.",
+        ("result", "jwt_issuer_hash"),
+    )
+    metrics.add(Histogram(name, text, labels, authn.SECONDS)).values = authn.LATENCY
+    name = f"{prefix}jwt_authenticator_jwks_fetch_last_timestamp_seconds"
+    text = "When the keys of an issuer were last fetched, by result."
+    metrics.add(Known(name, text, labels)).values = authn.FETCHED
+    name = f"{prefix}config_controller_automatic_reloads_total"
+    text = "Times that the authentication configuration was read anew, by status."
+    metrics.add(Counter(name, text, ("status",))).values = authn.RELOADS
+    name, text = "apiserver_delegated_authn_request_total", "Questions to the token webhook."
+    metrics.add(Counter(name, text, ("code",))).values = authn.WEBHOOK

@@ -1,0 +1,83 @@
+"""What a filter leaves of objects and of the events of a watch, worked out beside the loop where
+that takes long."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Protocol, TypeVar
+
+from apiserver.errors import Invalid
+from apiserver.fielderrors import invalid
+from apiserver.meta.objects import Object
+from apiserver.registry.core import Registry
+from apiserver.registry.filters import Filter, FilterError
+from apiserver.registry.offload import Asker, repeatable
+from apiserver.registry.questions import refused
+from apiserver.registry.scope import Scope
+from apiserver.registry.versions import converted, shown_in
+from apiserver.watch.entry import Entry, WatchEvent
+
+T = TypeVar("T")
+
+
+class Events(Protocol):
+    """What the events of one watch go through."""
+
+    async def events(self, batch: Sequence[WatchEvent]) -> list[WatchEvent]: ...
+
+
+def sift(filter_: Filter, items: Iterable[T], shown: Callable[[T], Object]) -> Iterator[T]:
+    """As `Filter.chosen`. Raises Invalid where that costs too much."""
+    try:
+        yield from filter_.chosen(items, shown)
+    except FilterError as e:
+        raise too_dear(filter_, e) from None
+
+
+def too_dear(filter_: Filter, error: FilterError) -> Invalid:
+    return refused([invalid("filter", filter_.source, str(error))])
+
+
+class FilteredEvents:
+    """The events of one watch with a filter: an object that comes to fulfil it is ADDED, one that
+    no longer does is DELETED, in its old state at the new version, as for selectors
+    (`apiserver.watch.entry.Change`). before: what events go through first."""
+
+    def __init__(
+        self, registry: Registry, scope: Scope, filter_: Filter, before: Events | None
+    ) -> None:
+        self._registry, self._scope, self._filter, self._before = registry, scope, filter_, before
+
+    async def events(self, batch: Sequence[WatchEvent]) -> list[WatchEvent]:
+        """Raises ConversionFailed, Invalid for an object that costs too much, TimedOut."""
+        if self._before is not None:
+            batch = await self._before.events(batch)
+        # an account for each batch, because a watch has no end; whoever reads it hears of its
+        # client's going from elsewhere
+        asker = Asker(self._scope.tenant, sum(len(event.entry.json) for event in batch))
+        return await repeatable(asker, lambda: self._sifted(batch))
+
+    def _sifted(self, batch: Sequence[WatchEvent]) -> list[WatchEvent]:
+        states = [event.entry for event in batch]
+        states += [event.old for event in batch if event.old is not None and event.type != "ADDED"]
+        fulfilling = set(map(id, sift(self._filter, states, self._shown)))
+        sifted = (self._seen(event, fulfilling) for event in batch)
+        return [event for event in sifted if event is not None]
+
+    def _seen(self, event: WatchEvent, fulfilling: set[int]) -> WatchEvent | None:
+        """``fulfilling``: ids of the states that fulfil the filter."""
+        is_, old = id(event.entry) in fulfilling, event.old
+        if event.type == "ADDED":
+            return event if is_ else None
+        was = id(event.entry if old is None else old) in fulfilling
+        if event.type == "DELETED":
+            return event if was else None
+        assert old is not None, "what is modified was there before"
+        if is_:
+            return event if was else WatchEvent("ADDED", event.entry)
+        if not was:
+            return None
+        return WatchEvent("DELETED", converted(self._scope, old).at(event.resource_version))
+
+    def _shown(self, entry: Entry) -> Object:
+        return shown_in(self._registry, self._scope, entry)

@@ -1,0 +1,115 @@
+/* What can be done to objects besides editing them: each action's question to the authorizer, its
+   form, and its request for one object. */
+
+import { h } from "../lib/dom.js";
+import { PROPAGATION, canRestart, mark, parseMarks, remove, restart, scale, toType } from "./requests.js";
+import { fetchObject } from "./wire.js";
+
+/** {name, label, verb, subresource, danger, fits(resource), form(resource, objects), many}. form
+    gives {nodes, request(object), ready()}: request may be a promise, and throws NotPossible. many:
+    whether it is offered for several objects at a time. */
+export const ACTIONS = [
+  {
+    name: "scale", label: "Scale", verb: "patch", subresource: "scale", many: true,
+    fits: (resource) => resource.subresources.includes("scale"),
+    form: scaling,
+  },
+  {
+    name: "restart", label: "Restart", verb: "patch", many: true, fits: canRestart, form: restarting,
+  },
+  {
+    name: "label", label: "Label", verb: "patch", many: true,
+    fits: (resource) => resource.verbs.includes("patch"),
+    form: (_, objects) => marking("labels", objects),
+  },
+  {
+    name: "annotate", label: "Annotate", verb: "patch", many: true,
+    fits: (resource) => resource.verbs.includes("patch"),
+    form: (_, objects) => marking("annotations", objects),
+  },
+  {
+    name: "delete", label: "Delete", verb: "delete", many: true, danger: true,
+    fits: (resource) => resource.verbs.includes("delete"),
+    form: deleting,
+  },
+];
+
+function scaling(_, [first, ...others]) {
+  const now = first.spec?.replicas;
+  const count = h("input", { type: "number", min: "0", step: "1", required: true, autofocus: true,
+    value: others.length || now === undefined ? "" : String(now) });
+  const was = others.length || now === undefined ? "" : ` (now ${now})`;
+  return {
+    nodes: h("label", { class: "field" }, `Replicas${was}`, count),
+    ready: () => /^\d+$/.test(count.value),
+    request: () => scale(Number(count.value)),
+  };
+}
+
+function restarting(resource) {
+  const asked = resource;
+  return {
+    nodes: h("p", {}, "Its pods are replaced as the update strategy says, as with ",
+      h("code", {}, "kubectl rollout restart"), "."),
+    ready: () => true,
+    request: async (object, tenant) => {
+      const { namespace, name } = object.metadata;
+      const whole = object.spec ? object : await fetchObject(tenant, asked, { namespace, name });
+      return restart(whole, new Date());
+    },
+  };
+}
+
+function marking(field, objects) {
+  const there = objects.length === 1 ? objects[0].metadata[field] ?? {} : {};
+  const shown = Object.keys(there).filter((name) => there[name].length < 200 && !there[name].includes("\n"));
+  const text = h("textarea", { rows: "4", spellcheck: "false", autofocus: true, required: true,
+    placeholder: "name=value\nname-" });
+  const overwrite = h("input", { type: "checkbox" });
+  return {
+    nodes: [
+      h("label", { class: "field" }, `${field === "labels" ? "Labels" : "Annotations"}: name=value sets one, name- takes it away`, text),
+      h("label", {}, overwrite, " Overwrite other values"),
+      shown.length ? h("p", { class: "muted" }, "It has ", shown.map((name, at) =>
+        [at ? ", " : "", h("code", {}, `${name}=${there[name]}`)])) : null,
+    ],
+    ready: () => text.value.trim() !== "",
+    request: (object) => mark(object, field, parseMarks(text.value), { overwrite: overwrite.checked }),
+  };
+}
+
+const MEANT = {
+  Background: "it goes at once, what it owns goes after it",
+  Foreground: "it goes once what it owns has gone",
+  Orphan: "what it owns stays",
+};
+
+function deleting(resource, objects) {
+  const wanted = toType(resource, objects);
+  const typed = wanted && h("input", { type: "text", autocomplete: "off", spellcheck: "false",
+    autofocus: true, "aria-label": `Type ${wanted} to confirm` });
+  const choices = PROPAGATION.map((name) => h("label", {}, h("input", { type: "radio",
+    name: "propagation", value: name, checked: name === "Background" }), ` ${name} `,
+    h("span", { class: "muted" }, `– ${MEANT[name]}`)));
+  const held = objects.filter(({ metadata }) => metadata.finalizers?.length).length;
+  return {
+    nodes: [
+      h("fieldset", {}, h("legend", {}, "Dependents"), choices),
+      held ? h("p", { class: "warn" }, `${held === 1 && objects.length === 1 ? "It has" : `${held} have`} `
+        + "finalizers: what is deleted stays until their controllers let it go.") : null,
+      losses(resource),
+      wanted ? h("label", { class: "field" }, "Type ", h("code", {}, wanted), " to confirm", typed) : null,
+    ],
+    ready: () => !wanted || typed.value === wanted,
+    request: (object) => remove(object, {
+      propagation: choices.map((c) => c.firstChild).find((input) => input.checked).value }),
+  };
+}
+
+function losses({ group, resource }) {
+  if (group === "" && resource === "namespaces") return h("p", { class: "bad" }, "Everything in it is deleted, too.");
+  if (resource === "customresourcedefinitions" && group === "apiextensions.k8s.io") {
+    return h("p", { class: "bad" }, "All objects of its kind are deleted, too.");
+  }
+  return null;
+}

@@ -1,0 +1,155 @@
+/* What one can do after the server has refused an edit. */
+
+import { h } from "../lib/dom.js";
+import { brief, field } from "./difference.js";
+import { get } from "./paths.js";
+import { settle } from "./rebase.js";
+import { places } from "./refusals.js";
+import { isSecret } from "./secrets.js";
+import { Refusal } from "./session.js";
+
+const TITLES = {
+  conflict: "Others own some of these fields",
+  stale: "It has changed since you opened it",
+  gone: "It is not there any more",
+  exists: "There is one of this name already",
+  forbidden: "You may not do this",
+  invalid: "The server does not take it",
+  refused: "The server refused it",
+};
+
+/** The panel about a Refusal. bench: the Workbench; mine: the object that was refused. */
+export function answers(bench, refusal, mine) {
+  const ways = { conflict: conflict, stale: stale, invalid: invalid }[refusal.kind];
+  return h("div", { class: `failure refusal ${refusal.kind}`, role: "alert" },
+    h("h2", {}, TITLES[refusal.kind]),
+    ways ? ways(bench, refusal, mine) : h("p", { class: "said" }, refusal.message));
+}
+
+/** Each field with who owns it, to be taken over or left. */
+function conflict(bench, { fields }, mine) {
+  const choices = new Choices(fields);
+  const done = () => {
+    const left = fields.filter((f) => choices.get(f) === "leave");
+    let object = mine;
+    for (const { path } of left) object = bench.task.leave(object, path);
+    if (left.length) bench.put(object);
+    return bench.review(left.length < fields.length);
+  };
+  const rows = fields.map((f, at) => h("tr", {},
+    h("td", {}, field(f.path)),
+    h("td", {}, h("code", {}, brief(get(bench.shown(bench.task.live), f.path)))),
+    h("td", {}, h("code", {}, brief(get(bench.shown(mine), f.path)))),
+    h("td", {}, f.managers.map((m) => h("span", { class: "badge" }, named(m)))),
+    h("td", {}, choices.radio(at, "take", "Take over"), choices.radio(at, "leave", "Leave"))));
+  const heads = ["Field", "Now", "Yours", "Owned by", ""].map((text) => h("th", {}, text));
+  return [
+    h("p", {}, "Taking a field over sets your value and makes it this manager's; leaving it drops your change of it."),
+    h("table", { class: "conflicts" }, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, rows)),
+    choices.buttons(done, [["take", "Take all over"], ["leave", "Leave all"]]),
+  ];
+}
+
+function named({ manager, operation, subresource, apiVersion }) {
+  const how = operation === "Apply" || !apiVersion ? "applied" : `updated, ${apiVersion}`;
+  return `${manager} (${[how, subresource].filter(Boolean).join(", ")})`;
+}
+
+/** One choice for each of some things; none is made beforehand. */
+class Choices {
+  constructor(keys) {
+    this.keys = keys;
+    this.made = new Map();
+    this.inputs = [];
+  }
+
+  get(key) {
+    return this.made.get(key);
+  }
+
+  radio(at, value, text) {
+    const input = h("input", { type: "radio", name: `choice-${at}`, value, onchange: () => {
+      this.made.set(this.keys[at], value);
+      this.ready();
+    } });
+    this.inputs.push(input);
+    return h("label", { class: "choice" }, input, ` ${text}`);
+  }
+
+  all(value) {
+    for (const input of this.inputs.filter((one) => one.value === value)) {
+      input.checked = true;
+      input.dispatchEvent(new Event("change"));
+    }
+  }
+
+  /** Goes on once every choice is made; values: [[value, text]] for a choice of all. */
+  buttons(done, values) {
+    this.go = h("button", { type: "button", class: "button primary", id: "settle", disabled: true,
+      onclick: done }, "Review with these choices");
+    const all = this.keys.length > 1 ? values : [];
+    return h("div", { class: "buttons" }, this.go, all.map(([value, text]) => h("button",
+      { type: "button", class: "button", onclick: () => this.all(value) }, text)));
+  }
+
+  ready() {
+    this.go.disabled = this.made.size < this.keys.length;
+  }
+}
+
+/** The three-way rebase. */
+function stale(bench, _, mine) {
+  const rebase = async () => {
+    try {
+      rebased(bench, await bench.task.rebase(mine));
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      bench.say(answers(bench, error, mine));
+    }
+  };
+  return [
+    h("p", {}, "Somebody stored another version. Your changes can be put on top of it."),
+    h("div", { class: "buttons" },
+      h("button", { type: "button", class: "button primary", id: "rebase", onclick: rebase }, "Put mine on top of it")),
+  ];
+}
+
+/** After a rebase: the new text, and, where both changed a field, whose value stays. */
+export function rebased(bench, { object, conflicts }) {
+  bench.put(object);
+  if (!conflicts.length) {
+    bench.say(h("div", { class: "panel rebased" },
+      h("p", {}, "Your changes now stand on the version that is stored. Nothing was in the way.")));
+    return;
+  }
+  const choices = new Choices(conflicts);
+  const done = () => {
+    let settled = object;
+    for (const c of conflicts) settled = settle(settled, c, choices.get(c));
+    bench.put(settled);
+    bench.say();
+    return bench.review();
+  };
+  const hidden = isSecret(object);
+  const rows = conflicts.map((c, at) => h("tr", {},
+    h("td", {}, field(c.path)),
+    ["base", "theirs", "mine"].map((which) => h("td", {}, h("code", {}, hidden && c[which] !== undefined ? "(hidden)" : brief(c[which])))),
+    h("td", {}, choices.radio(at, "theirs", "Theirs"), choices.radio(at, "mine", "Mine"))));
+  const heads = ["Field", "When you opened it", "Theirs", "Yours", ""].map((text) => h("th", {}, text));
+  bench.say(h("div", { class: "failure refusal rebased", role: "alert" },
+    h("h2", {}, "Both of you changed these fields"),
+    h("table", { class: "conflicts" }, h("thead", {}, h("tr", {}, heads)), h("tbody", {}, rows)),
+    choices.buttons(done, [["theirs", "All theirs"], ["mine", "All mine"]])));
+}
+
+/** Every field that the server named, which leads to its line. */
+function invalid(bench, { status, sent }, mine) {
+  const found = places(status, mine);
+  bench.source.accuse(found);
+  return [
+    h("ul", {}, found.map(({ path, text, message }) => h("li", {},
+      h("button", { type: "button", class: "button quiet", onclick: () => bench.source.reveal(path) }, text),
+      ` ${message}`))),
+    sent && found.length ? null : h("p", { class: "said" }, status.message),
+  ];
+}

@@ -1,0 +1,43 @@
+// Editing an object: its YAML, the server's dry run, what would change, then the apply.
+
+import { Schemas } from "../change/schema.js";
+import { mask } from "../change/secrets.js";
+import { Edit } from "../change/session.js";
+import { print } from "../change/text.js";
+import { readOnly, right, styled } from "../change/ui.js";
+import { document } from "../change/wire.js";
+import { Workbench } from "../change/workbench.js";
+import { groupPart, resourceOf } from "../lib/discovery.js";
+import { h } from "../lib/dom.js";
+import { address, pathOf } from "../lib/router.js";
+
+export default async function edit({ tenant, params, root, signal }) {
+  const resource = await resourceOf(tenant, params.group, params.resource);
+  if (!resource) {
+    root.append(h("p", {}, `Tenant ${tenant} serves no ${params.resource}.${params.group}.`));
+    return;
+  }
+  const namespace = resource.namespaced ? params.namespace : "";
+  const { name } = params;
+  const parts = ["t", tenant, groupPart(resource), resource.resource, namespace || "-", name];
+  const [kind, answer] = await Promise.all([
+    kindOf(tenant, resource), right({ tenant, resource, namespace, name }, { verb: "patch" }), styled()]);
+  const task = await Edit.open(kind, { namespace, name }, signal);
+  if (!answer.allowed) {
+    root.append(h("h1", {}, `${resource.kind} ${name}`), readOnly(tenant, [["Edit", answer]]));
+    return;
+  }
+  new Workbench(root, task, {
+    title: `Edit ${resource.kind} ${[namespace, name].filter(Boolean).join("/")}`,
+    text: print(mask(task.base)),
+    back: address(...parts),
+    stored: () => pathOf(...parts),
+    verb: "Apply",
+  });
+}
+
+/** What is known of a resource's kind: {tenant, resource, schemas, node}. */
+export async function kindOf(tenant, resource) {
+  const schemas = new Schemas(await document(tenant, resource));
+  return { tenant, resource, schemas, node: schemas.root(resource) };
+}

@@ -1,0 +1,231 @@
+"""What is done to objects besides editing: one at a time, many at a time, and by whom not."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+from selenium.webdriver.common.by import By
+
+from tests.support.consolebrowser import Console
+from tests.support.consolechanges import Changes, get
+
+MAPS = "/api/v1/namespaces/shop/configmaps"
+DEPLOYMENTS = "/apis/apps/v1/namespaces/shop/deployments"
+POLICIES = "/apis/admissionregistration.k8s.io/v1"
+RBAC = "rbac.authorization.k8s.io"
+RBAC_PATH = f"/apis/{RBAC}/v1"
+SCRIPT = "<img src=x onerror=window.hacked=1>"
+
+
+@pytest.fixture
+def changes(console: Console) -> Changes:
+    return Changes(console)
+
+
+def make(console: Console, path: str, name: str, **members: Any) -> None:
+    obj = {"metadata": {"name": name, **members.pop("metadata", {})}, **members}
+    status, answer = console.installation.request("POST", f"/clusters/demo{path}", obj)
+    assert status == 201, answer
+
+
+def deployment(console: Console, name: str) -> None:
+    labels = {"app": name}
+    pod = {"containers": [{"name": "c", "image": "nginx"}]}
+    template = {"metadata": {"labels": labels}, "spec": pod}
+    spec = {"replicas": 1, "selector": {"matchLabels": labels}, "template": template}
+    make(console, DEPLOYMENTS, name, spec=spec)
+
+
+def keep_labelled(console: Console) -> None:
+    """A policy that refuses to delete what is labelled keep=it, with a message of markup."""
+    rule = {
+        "apiGroups": [""],
+        "apiVersions": ["v1"],
+        "operations": ["DELETE"],
+        "resources": ["configmaps"],
+    }
+    expression = '!(has(oldObject.metadata.labels) && "keep" in oldObject.metadata.labels)'
+    spec = {
+        "failurePolicy": "Fail",
+        "matchConstraints": {"resourceRules": [rule]},
+        "validations": [{"expression": expression, "message": f"kept {SCRIPT}"}],
+    }
+    make(console, f"{POLICIES}/validatingadmissionpolicies", "keep", spec=spec)
+    binding = {"policyName": "keep", "validationActions": ["Deny"]}
+    make(console, f"{POLICIES}/validatingadmissionpolicybindings", "keep", spec=binding)
+    make(console, MAPS, "probe", metadata={"labels": {"keep": "it"}})
+    path = f"/clusters/demo{MAPS}/probe?dryRun=All"
+    console.until(lambda: console.installation.request("DELETE", path)[0] == 422)
+
+
+def names(console: Console, path: str) -> set[str]:
+    return {item["metadata"]["name"] for item in get(console, path)["items"]}
+
+
+def test_a_bulk_deletion_with_one_refusal_shows_it(changes: Changes) -> None:
+    console = changes.console
+    keep_labelled(console)
+    for name in ("bulk-a", "bulk-c"):
+        make(console, MAPS, name)
+    make(console, MAPS, "bulk-b", metadata={"labels": {"keep": "it"}})
+    console.open("/t/demo/core/configmaps?namespace=shop")
+    changes.select("bulk-a", "bulk-b", "bulk-c")
+    changes.press("delete")
+    changes.perform()
+    console.see("2 done, 1 refused")
+    results = changes.results()
+    assert f"kept {SCRIPT}" in results["shop/bulk-b"] and results["shop/bulk-a"] == ""
+    assert console.script("return window.hacked ?? null") is None
+    assert names(console, MAPS) & {"bulk-a", "bulk-b", "bulk-c"} == {"bulk-b"}
+    changes.expect(422)
+
+
+def test_a_dry_run_of_many_changes_nothing(changes: Changes) -> None:
+    console = changes.console
+    for name in ("dry-a", "dry-b"):
+        make(console, MAPS, name)
+    console.open("/t/demo/core/configmaps?namespace=shop")
+    changes.select("dry-a", "dry-b")
+    changes.press("delete")
+    console.browser.find_element(By.XPATH, "//dialog//button[text()='Dry run']").click()
+    console.see("2 would be done")
+    assert {"dry-a", "dry-b"} <= names(console, MAPS)
+    changes.perform()
+    console.see("2 objects done")
+    console.until(lambda: not {"dry-a", "dry-b"} & names(console, MAPS))
+
+
+def test_labels_of_many_are_set_and_none_overwritten_unasked(changes: Changes) -> None:
+    console = changes.console
+    make(console, MAPS, "label-a", metadata={"labels": {"team": "blue", "old": "1"}})
+    make(console, MAPS, "label-b", data={"a": "1"})
+    console.open("/t/demo/core/configmaps?namespace=shop")
+    changes.select("label-a", "label-b")
+    changes.press("label")
+    console.one("dialog textarea").send_keys("team=red\nold-")
+    changes.perform()
+    console.see("1 done, 1 refused")
+    assert changes.results()["shop/label-a"] == "team is blue: not overwritten"
+    console.one("dialog .what input[type=checkbox]").click()
+    changes.perform()
+    console.until(lambda: not console.all("dialog"))
+    for name in ("label-a", "label-b"):
+        stored = get(console, f"{MAPS}/{name}")
+        assert stored["metadata"]["labels"] == {"team": "red"}
+        managers = [entry["manager"] for entry in stored["metadata"]["managedFields"]]
+        assert "polyplane-console" in managers
+
+
+def test_annotations_are_set(changes: Changes) -> None:
+    console = changes.console
+    make(console, MAPS, "note-a")
+    console.open("/t/demo/core/configmaps?namespace=shop")
+    changes.select("note-a")
+    changes.press("annotate")
+    console.one("dialog textarea").send_keys(f"example.com/note=a = {SCRIPT}")
+    changes.perform()
+    console.until(lambda: not console.all("dialog"))
+    stored = get(console, f"{MAPS}/note-a")["metadata"]["annotations"]
+    assert stored == {"example.com/note": f"a = {SCRIPT}"}
+
+
+def test_a_deployment_is_scaled_and_restarted(changes: Changes) -> None:
+    console = changes.console
+    deployment(console, "moving")
+    console.open("/t/demo/apps/deployments?namespace=shop")
+    changes.select("moving")
+    changes.press("scale")
+    console.one("dialog input[type=number]").send_keys("4")
+    changes.perform()
+    console.until(lambda: get(console, f"{DEPLOYMENTS}/moving")["spec"]["replicas"] == 4)
+    console.until(lambda: not console.all("dialog"))
+    changes.press("restart")
+    changes.perform()
+    at = "kubectl.kubernetes.io/restartedAt"
+    template = lambda: get(console, f"{DEPLOYMENTS}/moving")["spec"]["template"]  # noqa: E731
+    console.until(lambda: at in template()["metadata"].get("annotations", {}))
+
+
+def test_a_namespace_is_deleted_once_its_name_is_typed(changes: Changes) -> None:
+    console = changes.console
+    make(console, "/api/v1/namespaces", "going")
+    console.open("/t/demo/core/namespaces")
+    changes.select("going")
+    changes.press("delete")
+    assert not console.one("#perform").is_enabled()
+    typed = console.one("dialog input[type=text]")
+    typed.send_keys("goin")
+    assert not console.one("#perform").is_enabled()
+    typed.send_keys("g")
+    console.one("dialog input[value=Foreground]").click()
+    changes.perform()
+    path = "/clusters/demo/api/v1/namespaces/going"
+
+    def going() -> bool:
+        status, answer = console.installation.request("GET", path)
+        return status == 404 or "deletionTimestamp" in answer["metadata"]
+
+    console.until(going)
+
+
+def test_a_viewer_has_nothing_to_press_and_is_refused_by_the_server(
+    console: Console, somebody: Console
+) -> None:
+    make(console, MAPS, "looked-at")
+    grant(console, "viewer", "view")
+    somebody.log_in("viewer")
+    changes = Changes(somebody)
+    somebody.open("/t/demo/core/configmaps?namespace=shop")
+    changes.select("looked-at")
+    somebody.see("Read only")
+    assert somebody.all("[data-action]") == []
+    somebody.one(".why-all").click()
+    somebody.see("No rule grants you “delete configmaps in shop”")
+    somebody.open("/t/demo/core/configmaps/shop/looked-at/edit")
+    somebody.see("Read only")
+    assert somebody.all("#review") == []
+    somebody.open("/t/demo/core/configmaps/new?namespace=shop")
+    somebody.see("Read only")
+    assert somebody.all("#review") == []
+    changes.expect(403)
+    path = f"/clusters/demo{MAPS}"
+    patch = json.dumps({"data": {"a": "1"}})
+    assert changes.force("DELETE", f"{path}/looked-at", "{}") == 403
+    assert changes.force("POST", path, json.dumps({"metadata": {"name": "x"}})) == 403
+    patched = changes.force("PATCH", f"{path}/looked-at", patch, "application/merge-patch+json")
+    assert patched == 403
+    assert "looked-at" in names(console, MAPS) and "x" not in names(console, MAPS)
+
+
+def test_what_is_refused_says_by_which_rule(console: Console, somebody: Console) -> None:
+    """Somebody who may label, but not delete, and who may see explanations."""
+    labels = {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["patch"]}
+    explanations = {
+        "apiGroups": ["authorization.polyplane.dev"],
+        "resources": ["accessexplanations"],
+        "verbs": ["create"],
+    }
+    make(console, f"{RBAC_PATH}/clusterroles", "half-way", rules=[labels, explanations])
+    grant(console, "viewer", "half-way")
+    grant(console, "viewer", "view")
+    make(console, MAPS, "half")
+    somebody.log_in("viewer")
+    somebody.open("/t/demo/core/configmaps?namespace=shop")
+    Changes(somebody).select("half")
+    somebody.one("[data-action=label]")
+    assert somebody.all("[data-action=delete]") == []
+    somebody.one('[aria-label="Why not: Delete"]').click()
+    somebody.see("ClusterRole half-way")
+    somebody.see("it lacks: verbs")
+    Changes(somebody).expect(403)
+
+
+def grant(console: Console, user: str, role: str) -> None:
+    binding = f"{RBAC_PATH}/clusterrolebindings"
+    subject = {"apiGroup": RBAC, "kind": "User", "name": user}
+    reference = {"apiGroup": RBAC, "kind": "ClusterRole", "name": role}
+    obj = {"metadata": {"name": f"{user}-{role}"}, "roleRef": reference, "subjects": [subject]}
+    status, answer = console.installation.request("POST", f"/clusters/demo{binding}", obj)
+    assert status in {201, 409}, answer
