@@ -104,6 +104,12 @@ def test_a_secret_shows_its_values_when_asked(console: Console, site: Installati
     press(console, "#reveal")
     console.gone("s3cret-value")
     console.see("key: ••••••")
+    version = site.request("GET", f"{SECRETS}/token")[1]["metadata"]["resourceVersion"]
+    console.open(f"/t/demo/core/secrets/shop/token?revision={version}")
+    console.see("values of a Secret as they were")
+    assert not lines(console)
+    press(console, "#reveal-revision")
+    console.see(f"key: {value}")
 
 
 def responses(console: Console) -> str:

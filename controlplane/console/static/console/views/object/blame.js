@@ -10,7 +10,7 @@ const COLOURS = 8;
 
 export default async function blame({ subject, panel, query, page, signal }) {
   const view = new View(subject, panel, page, signal);
-  view.revision = query.get("revision");
+  view.revision = subject.isSecret ? null : query.get("revision"); // one of those has its values
   await view.load();
   return () => !view.revision && view.load();
 }

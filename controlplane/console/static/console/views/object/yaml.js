@@ -12,14 +12,22 @@ export default async function yaml({ subject, panel, query, page, signal }) {
   const code = h("div", { class: "code", tabindex: "0", "aria-label": "YAML" });
   let managed = false;
   let past = null;
-  const lines = new Lines(code, { hidden: subject.hides });
-  const object = () => past?.object ?? subject.object;
+  const hidden = (path, value) => !past && subject.hides(path, value);
+  const lines = new Lines(code, { hidden });
+  const object = () => (number ? past?.object : subject.object);
   const draw = (fresh) => object() && lines.draw(shown(object(), { managed }), { fresh });
 
-  if (number) {
-    if (subject.isSecret && !subject.revealed) note.append(h("p", {}, "Values of the past show after Reveal."));
+  const load = async () => {
     past = await subject.api.get(`${subject.revisions}/${number}`, { signal });
     replace(note, banner(page, past));
+    draw();
+  };
+  if (number && subject.isSecret) {
+    const reveal = () => load().catch((error) => replace(note, failure(error)));
+    const ask = button(`Reveal revision ${number}`, reveal, { id: "reveal-revision" });
+    replace(note, h("p", { class: "banner" }, "It holds the values of a Secret as they were. ", ask));
+  } else if (number) {
+    await load();
   } else if (!subject.object) {
     replace(note, h("p", { class: "banner" }, "The object is deleted; History has what it was."));
   }
@@ -42,7 +50,7 @@ export default async function yaml({ subject, panel, query, page, signal }) {
     code,
   );
   draw();
-  return () => !past && draw(true);
+  return () => !number && draw(true);
 }
 
 function button(label, onclick, attributes = {}) {
