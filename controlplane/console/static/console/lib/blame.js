@@ -123,6 +123,7 @@ export function managersOf(fields) {
  *  ("Conflicts" in the documentation of server-side apply): all owners but what it has applied
  *  itself. An Update of the same name is another manager. */
 export function conflictsOf(field, name) {
-  const others = (owner) => owner.manager !== name || owner.operation !== "Apply" || owner.subresource;
+  const others = (owner) =>
+    owner.manager !== name || owner.operation !== "Apply" || owner.subresource;
   return (field?.owners ?? []).filter(others);
 }

@@ -25,7 +25,10 @@ export default async function yaml({ subject, panel, query, page, signal }) {
   if (number && subject.isSecret) {
     const reveal = () => load().catch((error) => replace(note, failure(error)));
     const ask = button(`Reveal revision ${number}`, reveal, { id: "reveal-revision" });
-    replace(note, h("p", { class: "banner" }, "It holds the values of a Secret as they were. ", ask));
+    replace(
+      note,
+      h("p", { class: "banner" }, "It holds the values of a Secret as they were. ", ask),
+    );
   } else if (number) {
     await load();
   } else if (!subject.object) {
@@ -36,7 +39,12 @@ export default async function yaml({ subject, panel, query, page, signal }) {
     h(
       "div",
       { class: "bar" },
-      h("label", {}, h("input", { type: "checkbox", id: "managed-fields", onchange: toggle }), " managedFields"),
+      h(
+        "label",
+        {},
+        h("input", { type: "checkbox", id: "managed-fields", onchange: toggle }),
+        " managedFields",
+      ),
       button("Fold", () => lines.foldAll()),
       button("Unfold", () => lines.unfoldAll()),
       button("Copy", async () => {
@@ -97,7 +105,10 @@ function decoded(data) {
   return h(
     "dl",
     {},
-    Object.entries(data).map(([name, value]) => [h("dt", {}, name), h("dd", {}, h("pre", {}, plain(value)))]),
+    Object.entries(data).map(([name, value]) => [
+      h("dt", {}, name),
+      h("dd", {}, h("pre", {}, plain(value))),
+    ]),
   );
 }
 
