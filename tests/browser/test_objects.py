@@ -104,6 +104,12 @@ def test_a_secret_shows_its_values_when_asked(console: Console, site: Installati
     press(console, "#reveal")
     console.gone("s3cret-value")
     console.see("key: ••••••")
+    version = site.request("GET", f"{SECRETS}/token")[1]["metadata"]["resourceVersion"]
+    console.open(f"/t/demo/core/secrets/shop/token?revision={version}")
+    console.see("values of a Secret as they were")
+    assert not lines(console)
+    press(console, "#reveal-revision")
+    console.see(f"key: {value}")
 
 
 def responses(console: Console) -> str:
@@ -354,7 +360,8 @@ def test_a_viewer_looks_and_does_not_touch(viewer: Console, site: Installation) 
     assert not [button for button in viewer.all(".restore") if button.is_enabled()]
     press(viewer, "a[href='?tab=blame']")
     viewer.see("this is what managedFields say")
-    viewer.see("one (update)")
+    viewer.until(lambda: viewer.all(".blame .line"))
+    assert gutter(viewer, '  a: "2"').startswith("two (update)")
     assert not [c for c in viewer.complaints() if "Failed to load resource" not in c]
     root = "/apis/history.polyplane.dev/v1/namespaces/shop/revisions"
     assert forced(viewer, "POST", f"{root}/{version}/rollback") == 403

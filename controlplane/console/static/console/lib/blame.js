@@ -22,7 +22,7 @@ export function blamed(object, fields) {
   function walk(value, path, text) {
     const field = byText.get(text);
     if (field) found.set(keyOf(path), field);
-    else if (Array.isArray(value)) items(value, path, text);
+    if (Array.isArray(value)) items(value, path, text);
     else if (typeof value === "object" && value !== null) {
       for (const [name, member] of Object.entries(value)) {
         walk(member, [...path, name], `${text}.${name}`);
@@ -123,6 +123,7 @@ export function managersOf(fields) {
  *  ("Conflicts" in the documentation of server-side apply): all owners but what it has applied
  *  itself. An Update of the same name is another manager. */
 export function conflictsOf(field, name) {
-  const others = (owner) => owner.manager !== name || owner.operation !== "Apply" || owner.subresource;
+  const others = (owner) =>
+    owner.manager !== name || owner.operation !== "Apply" || owner.subresource;
   return (field?.owners ?? []).filter(others);
 }

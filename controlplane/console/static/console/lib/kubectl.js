@@ -21,7 +21,10 @@ export function commands(subject, { deleted = false } = {}) {
   const { named, where } = meant(subject);
   const polyplane = (verb) => line("polyplane", verb, named, ...where);
   if (deleted) {
-    return [["History", polyplane("history")], ["Undelete", polyplane("undelete")]];
+    return [
+      ["History", polyplane("history")],
+      ["Undelete", polyplane("undelete")],
+    ];
   }
   return [
     ["Get as YAML", line("get", named, ...where, "-o", "yaml")],

@@ -19,7 +19,9 @@ function leaves(set, text) {
   return Object.entries(set).flatMap(([element, below]) => {
     if (element === ".") return [];
     const path = text + elementText(element);
-    return Object.keys(below).some((name) => name !== ".") ? leaves(below, path) : [path];
+    const names = Object.keys(below);
+    if (!names.length) return [path];
+    return leaves(below, path); // "." alone is the container, without what is in it
   });
 }
 

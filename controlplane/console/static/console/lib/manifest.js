@@ -48,7 +48,8 @@ class Printer {
 
   member(name, value, path, column, begun) {
     const parts = [...begun, ["key", plainOrQuoted(name, true)], ["mark", ":"]];
-    const nested = (isMap(value) && Object.keys(value).length) || (Array.isArray(value) && value.length);
+    const nested =
+      (isMap(value) && Object.keys(value).length) || (Array.isArray(value) && value.length);
     if (!nested || this.hidden(path, value)) {
       this.scalar(value, path, column + 2, [...parts, ["space", " "]]);
       return;
@@ -183,9 +184,21 @@ function isSomethingElse(text) {
 }
 
 const ESCAPES = {
-  "\0": "\\0", "\x07": "\\a", "\b": "\\b", "\t": "\\t", "\n": "\\n", "\v": "\\v", "\f": "\\f",
-  "\r": "\\r", "\x1b": "\\e", '"': '\\"', "\\": "\\\\", "\x85": "\\N", "\xa0": "\\_",
-  "\u2028": "\\L", "\u2029": "\\P",
+  "\0": "\\0",
+  "\x07": "\\a",
+  "\b": "\\b",
+  "\t": "\\t",
+  "\n": "\\n",
+  "\v": "\\v",
+  "\f": "\\f",
+  "\r": "\\r",
+  "\x1b": "\\e",
+  '"': '\\"',
+  "\\": "\\\\",
+  "\x85": "\\N",
+  "\xa0": "\\_",
+  "\u2028": "\\L",
+  "\u2029": "\\P",
 };
 
 function doubleQuoted(text) {

@@ -46,7 +46,10 @@ export class Subject {
   /** Whether the user may do something with its revisions, and why not. */
   canRevisions(verb, subresource = "") {
     const { namespace, revisionsResource } = this;
-    return this.api.can(verb, "history.polyplane.dev", revisionsResource, { namespace, subresource });
+    return this.api.can(verb, "history.polyplane.dev", revisionsResource, {
+      namespace,
+      subresource,
+    });
   }
 
   can(verb, subresource = "") {
@@ -117,7 +120,9 @@ export class Subject {
   }
 
   take(found) {
-    this.object = found ? { apiVersion: this.apiVersion, kind: this.resource.kind, ...found } : null;
+    this.object = found
+      ? { apiVersion: this.apiVersion, kind: this.resource.kind, ...found }
+      : null;
   }
 
   /** Asks for the values of a Secret. */

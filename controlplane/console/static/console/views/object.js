@@ -26,10 +26,13 @@ export default async function object({ tenant, params, query, root, signal }) {
     return;
   }
   const namespace = params.namespace === "-" ? "" : params.namespace;
-  const page = new Page(new Subject(tenant, resource, namespace, params.name, () => page.update()), {
-    root,
-    signal,
-  });
+  const page = new Page(
+    new Subject(tenant, resource, namespace, params.name, () => page.update()),
+    {
+      root,
+      signal,
+    },
+  );
   await styled();
   await page.subject.load(signal);
   page.query = query;
@@ -67,7 +70,16 @@ class Page {
     const { tenant, resource, name, object } = subject;
     replace(
       this.head,
-      h("div", { class: "title" }, h("h1", {}, name), h("span", { class: "badge" }, resource.kind), this.state(), h("span", { class: "gap" }), this.tools(), this.menus()),
+      h(
+        "div",
+        { class: "title" },
+        h("h1", {}, name),
+        h("span", { class: "badge" }, resource.kind),
+        this.state(),
+        h("span", { class: "gap" }),
+        this.tools(),
+        this.menus(),
+      ),
       object && labels(tenant, subject),
     );
     this.drawTabs();
@@ -153,7 +165,11 @@ function labels(tenant, { resource, object }) {
   const list = address("t", tenant, groupPart(resource), resource.resource);
   const chips = Object.entries(object.metadata.labels ?? {}).map(([name, value]) => {
     const text = value ? `${name}=${value}` : name;
-    return h("a", { class: "chip", href: `${list}?labelSelector=${encodeURIComponent(text)}` }, text);
+    return h(
+      "a",
+      { class: "chip", href: `${list}?labelSelector=${encodeURIComponent(text)}` },
+      text,
+    );
   });
   return chips.length ? h("div", { class: "chips" }, chips) : null;
 }

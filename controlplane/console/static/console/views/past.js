@@ -26,38 +26,78 @@ class Past {
     const { tenant, query, root } = this;
     const now = new Date(Date.now() - 5 * 60_000);
     const field = (label, name, value, more = {}) =>
-      h("label", {}, `${label} `, h("input", { type: "text", name, value, autocomplete: "off", ...more }));
+      h(
+        "label",
+        {},
+        `${label} `,
+        h("input", { type: "text", name, value, autocomplete: "off", ...more }),
+      );
     const resource = query.get("resource") ?? "";
     const group = query.get("group") ?? "";
-    const kinds = (await resources(tenant)).map((one) => (one.group ? `${one.resource}.${one.group}` : one.resource));
+    const kinds = (await resources(tenant)).map((one) =>
+      one.group ? `${one.resource}.${one.group}` : one.resource,
+    );
     const form = h(
       "form",
       { class: "bar", onsubmit: (event) => (event.preventDefault(), this.ask(new FormData(form))) },
-      field("As of", "at", query.get("at") ?? now.toISOString().replace(/\.\d+/, ""), { size: "24", required: true }),
-      field("Namespace", "namespace", query.get("namespace") ?? "", { placeholder: "none: of the cluster" }),
-      field("Kind", "kind", group ? `${resource}.${group}` : resource, { list: "kinds", placeholder: "all" }),
+      field("As of", "at", query.get("at") ?? now.toISOString().replace(/\.\d+/, ""), {
+        size: "24",
+        required: true,
+      }),
+      field("Namespace", "namespace", query.get("namespace") ?? "", {
+        placeholder: "none: of the cluster",
+      }),
+      field("Kind", "kind", group ? `${resource}.${group}` : resource, {
+        list: "kinds",
+        placeholder: "all",
+      }),
       field("Labels", "labels", query.get("labels") ?? ""),
-      h("datalist", { id: "kinds" }, kinds.map((value) => h("option", { value }))),
+      h(
+        "datalist",
+        { id: "kinds" },
+        kinds.map((value) => h("option", { value })),
+      ),
       h("button", { type: "submit", class: "button primary" }, "Show"),
     );
     const heads = ["Object", "Revision", "Last change before", "Manager", "Verb"];
     root.classList.add("object");
     root.append(
       h("h1", {}, `${tenant} as of a time`),
-      h("p", { class: "muted" }, "A time (2026-01-31T14:05:00Z) or a resourceVersion, as far back as the log reaches."),
+      h(
+        "p",
+        { class: "muted" },
+        "A time (2026-01-31T14:05:00Z) or a resourceVersion, as far back as the log reaches.",
+      ),
       form,
       this.note,
-      h("table", { class: "list" }, h("thead", {}, h("tr", {}, heads.map((text) => h("th", {}, text)))), this.body),
+      h(
+        "table",
+        { class: "list" },
+        h(
+          "thead",
+          {},
+          h(
+            "tr",
+            {},
+            heads.map((text) => h("th", {}, text)),
+          ),
+        ),
+        this.body,
+      ),
       this.foot,
     );
     if (query.get("at")) await this.ask(new FormData(form));
   }
 
   async ask(form, next = "") {
-    const [at, namespace, kind, labels] = ["at", "namespace", "kind", "labels"].map((name) => form.get(name).trim());
+    const [at, namespace, kind, labels] = ["at", "namespace", "kind", "labels"].map((name) =>
+      form.get(name).trim(),
+    );
     const [resource, ...group] = kind.split(".");
     remember({ at, namespace, resource, group: group.join("."), labels });
-    const path = namespace ? `${ROOT}/namespaces/${encodeURIComponent(namespace)}/revisions` : `${ROOT}/clusterrevisions`;
+    const path = namespace
+      ? `${ROOT}/namespaces/${encodeURIComponent(namespace)}/revisions`
+      : `${ROOT}/clusterrevisions`;
     const selected = [`asOf=${at}`, ...(kind ? [`object.resource=${kind}`] : [])].join(",");
     const query = new URLSearchParams({ fieldSelector: selected, limit: "100" });
     if (labels) query.set("labelSelector", labels);
@@ -81,16 +121,23 @@ class Past {
     else replace(this.body, rows);
     const more = page.metadata.continue;
     const count = this.body.children.length;
-    replace(this.note, `${count}${more ? "+" : ""} objects as of resourceVersion ${page.metadata.resourceVersion}`);
+    replace(
+      this.note,
+      `${count}${more ? "+" : ""} objects as of resourceVersion ${page.metadata.resourceVersion}`,
+    );
     const go = () => this.ask(form, more);
-    replace(this.foot, more && h("button", { type: "button", class: "button", onclick: go }, "More"));
+    replace(
+      this.foot,
+      more && h("button", { type: "button", class: "button", onclick: go }, "More"),
+    );
   }
 
   async row(item) {
     const { name, namespace = "" } = item.objectRef;
     const [plural, ...group] = item.resource.split(".");
     const resource = await resourceOf(this.tenant, group.join("."), plural);
-    const to = resource && address("t", this.tenant, groupPart(resource), plural, namespace || "-", name);
+    const to =
+      resource && address("t", this.tenant, groupPart(resource), plural, namespace || "-", name);
     const number = item.metadata.name;
     const text = [h("b", {}, item.objectRef.kind ?? item.resource), ` ${name}`];
     return h(

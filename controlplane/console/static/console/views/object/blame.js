@@ -10,7 +10,7 @@ const COLOURS = 8;
 
 export default async function blame({ subject, panel, query, page, signal }) {
   const view = new View(subject, panel, page, signal);
-  view.revision = query.get("revision");
+  view.revision = subject.isSecret ? null : query.get("revision"); // one of those has its values
   await view.load();
   return () => !view.revision && view.load();
 }
@@ -51,7 +51,9 @@ class View {
   }
 
   past() {
-    return this.subject.api.get(`${this.subject.revisions}/${this.revision}`, { signal: this.signal });
+    return this.subject.api.get(`${this.subject.revisions}/${this.revision}`, {
+      signal: this.signal,
+    });
   }
 
   /** A RevisionBlame, or null for who may not have one. */
@@ -94,10 +96,18 @@ class View {
       this.bar,
       h("label", {}, "Show ", select),
       h("label", {}, "Conflicts of an apply by ", input),
-      h("datalist", { id: "appliers" }, names.map((name) => h("option", { value: name }))),
+      h(
+        "datalist",
+        { id: "appliers" },
+        names.map((name) => h("option", { value: name })),
+      ),
       this.counted,
       h("span", { class: "gap" }),
-      h("span", { class: "legend" }, this.managers.slice(0, COLOURS).map((one) => this.chip(one))),
+      h(
+        "span",
+        { class: "legend" },
+        this.managers.slice(0, COLOURS).map((one) => this.chip(one)),
+      ),
     );
     this.count();
   }
@@ -106,7 +116,10 @@ class View {
     if (!this.applier) replace(this.counted);
     else {
       const met = this.fields.filter((field) => conflictsOf(field, this.applier).length).length;
-      replace(this.counted, `would conflict at ${met} of ${this.fields.length} fields, if it changes them`);
+      replace(
+        this.counted,
+        `would conflict at ${met} of ${this.fields.length} fields, if it changes them`,
+      );
     }
   }
 
@@ -135,7 +148,11 @@ class View {
       field.revision &&
         h(
           "button",
-          { type: "button", class: "revision", onclick: () => this.page.show("history", { to: field.revision }) },
+          {
+            type: "button",
+            class: "revision",
+            onclick: () => this.page.show("history", { to: field.revision }),
+          },
           field.revision,
         ),
     ];
@@ -151,7 +168,8 @@ class View {
     const field = this.of(line.path);
     const owners = field?.owners ?? [];
     const theirs = !this.only || owners.some((owner) => managerTitle(owner) === this.only);
-    const colour = field && this.colours.get(managerTitle(field.manager ? field : (owners[0] ?? {})));
+    const colour =
+      field && this.colours.get(managerTitle(field.manager ? field : (owners[0] ?? {})));
     return [
       !theirs && "faint",
       colour !== undefined && colour !== null && `b${colour}`,

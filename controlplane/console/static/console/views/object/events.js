@@ -10,13 +10,28 @@ export default async function events({ subject, panel, signal }) {
   const namespace = subject.namespace || "default"; // where those of objects without one are
   const { allowed, reason } = await subject.api.can("list", "", "events", { namespace });
   if (!allowed) {
-    panel.append(h("p", { class: "banner" }, `You may not list the events of ${namespace}: ${reason}`));
+    panel.append(
+      h("p", { class: "banner" }, `You may not list the events of ${namespace}: ${reason}`),
+    );
     return undefined;
   }
   const body = h("tbody", {});
   const heads = ["Type", "Reason", "Last seen", "First seen", "Count", "From", "Message"];
   panel.append(
-    h("table", { class: "list" }, h("thead", {}, h("tr", {}, heads.map((text) => h("th", {}, text)))), body),
+    h(
+      "table",
+      { class: "list" },
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          heads.map((text) => h("th", {}, text)),
+        ),
+      ),
+      body,
+    ),
   );
   const found = new Map();
   const draw = () => replace(body, rowsOf([...found.values()]));
@@ -28,7 +43,12 @@ export default async function events({ subject, panel, signal }) {
   async function follow() {
     while (!signal.aborted) {
       try {
-        const page = await subject.api.list(EVENTS, { namespace, fieldSelector, limit: 500, signal });
+        const page = await subject.api.list(EVENTS, {
+          namespace,
+          fieldSelector,
+          limit: 500,
+          signal,
+        });
         found.clear();
         for (const event of page.items ?? []) found.set(event.metadata.uid, event);
         draw();
@@ -49,16 +69,25 @@ export default async function events({ subject, panel, signal }) {
 }
 
 function rowsOf(events) {
-  if (!events.length) return h("tr", {}, h("td", { colspan: "7" }, "There are no events about it."));
+  if (!events.length)
+    return h("tr", {}, h("td", { colspan: "7" }, "There are no events about it."));
   const last = (event) =>
-    event.series?.lastObservedTime ?? event.lastTimestamp ?? event.eventTime ?? event.metadata.creationTimestamp;
-  const first = (event) => event.firstTimestamp ?? event.eventTime ?? event.metadata.creationTimestamp;
+    event.series?.lastObservedTime ??
+    event.lastTimestamp ??
+    event.eventTime ??
+    event.metadata.creationTimestamp;
+  const first = (event) =>
+    event.firstTimestamp ?? event.eventTime ?? event.metadata.creationTimestamp;
   const newest = [...events].sort((a, b) => Date.parse(last(b)) - Date.parse(last(a)));
   return newest.map((event) =>
     h(
       "tr",
       {},
-      h("td", {}, h("span", { class: `badge ${event.type === "Warning" ? "bad" : ""}` }, event.type ?? "")),
+      h(
+        "td",
+        {},
+        h("span", { class: `badge ${event.type === "Warning" ? "bad" : ""}` }, event.type ?? ""),
+      ),
       h("td", {}, event.reason ?? ""),
       h("td", {}, age(last(event))),
       h("td", {}, age(first(event))),

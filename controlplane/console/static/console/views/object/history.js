@@ -31,13 +31,32 @@ class View {
     this.body = h("tbody", {});
     this.foot = h("div", { class: "bar" });
     this.difference = h("section", { class: "difference", "aria-live": "polite" });
-    const heads = ["From", "To", "Revision", "Change", "Verb", "Manager", "User", "When", "Note", ""];
+    const heads = [
+      "From",
+      "To",
+      "Revision",
+      "Change",
+      "Verb",
+      "Manager",
+      "User",
+      "When",
+      "Note",
+      "",
+    ];
     panel.append(
       this.asOf(),
       h(
         "table",
         { class: "list revisions" },
-        h("thead", {}, h("tr", {}, heads.map((text) => h("th", {}, text)))),
+        h(
+          "thead",
+          {},
+          h(
+            "tr",
+            {},
+            heads.map((text) => h("th", {}, text)),
+          ),
+        ),
         this.body,
       ),
       this.foot,
@@ -62,13 +81,17 @@ class View {
 
   choose(end, number) {
     this[end] = number;
-    if (end === "to") this.from = this.items.find((one) => one.metadata.name === number)?.previous ?? "";
+    if (end === "to")
+      this.from = this.items.find((one) => one.metadata.name === number)?.previous ?? "";
   }
 
   async rights() {
     const deleted = !this.subject.object;
     const [how, verb] = deleted ? ["undelete", "create"] : ["rollback", "update"];
-    const answers = await Promise.all([this.subject.canRevisions("create", how), this.subject.can(verb)]);
+    const answers = await Promise.all([
+      this.subject.canRevisions("create", how),
+      this.subject.can(verb),
+    ]);
     const refused = answers.find(({ allowed }) => !allowed);
     const what = `${verb} this object and create ${this.subject.revisionsResource}/${how}`;
     this.how = how;
@@ -78,11 +101,16 @@ class View {
   draw() {
     if (!this.items.length) {
       replace(this.body, h("tr", {}, h("td", { colspan: "10" }, "Nothing of it is retained.")));
-    } else replace(this.body, this.items.map((item) => this.row(item)));
+    } else
+      replace(
+        this.body,
+        this.items.map((item) => this.row(item)),
+      );
     const more = () => this.more().catch((error) => this.foot.append(failure(error)));
     replace(
       this.foot,
-      this.next && h("button", { type: "button", class: "button", onclick: more }, "Older revisions"),
+      this.next &&
+        h("button", { type: "button", class: "button", onclick: more }, "Older revisions"),
     );
   }
 
@@ -131,11 +159,21 @@ class View {
     const act = async () => {
       const done = await restore(this.subject, item, this.how);
       if (!done) return;
-      notify(done.unchanged ? "It is like that already." : `${this.subject.name} is as in revision ${item.metadata.name}.`);
+      notify(
+        done.unchanged
+          ? "It is like that already."
+          : `${this.subject.name} is as in revision ${item.metadata.name}.`,
+      );
     };
     return h(
       "button",
-      { type: "button", class: "button restore", disabled: Boolean(this.refusal), title: this.refusal || null, onclick: act },
+      {
+        type: "button",
+        class: "button restore",
+        disabled: Boolean(this.refusal),
+        title: this.refusal || null,
+        onclick: act,
+      },
       label,
     );
   }
@@ -147,14 +185,26 @@ class View {
     const title = h("h2", {}, from ? `From ${from} to ${to}` : `Revision ${to}, the first`);
     if (subject.isSecret && !this.shownValues) {
       const show = () => ((this.shownValues = true), this.compare());
-      const button = h("button", { type: "button", class: "button", id: "reveal-diff", onclick: show }, "Reveal");
-      return replace(this.difference, title, h("p", {}, "Both revisions hold values of a Secret. ", button));
+      const button = h(
+        "button",
+        { type: "button", class: "button", id: "reveal-diff", onclick: show },
+        "Reveal",
+      );
+      return replace(
+        this.difference,
+        title,
+        h("p", {}, "Both revisions hold values of a Secret. ", button),
+      );
     }
     try {
       const [before, after] = await Promise.all([from && this.object(from), this.object(to)]);
       const deleted = this.items.find((one) => one.metadata.name === to)?.type === "DELETED";
       if (this.from !== from || this.to !== to || this.signal.aborted) return undefined;
-      return replace(this.difference, title, changesBetween(before || null, deleted ? null : after));
+      return replace(
+        this.difference,
+        title,
+        changesBetween(before || null, deleted ? null : after),
+      );
     } catch (error) {
       return this.signal.aborted ? undefined : replace(this.difference, title, failure(error));
     }
@@ -169,11 +219,19 @@ class View {
   /** All of the namespace, as of a time. */
   asOf() {
     const { tenant, namespace, resource } = this.subject;
-    const query = new URLSearchParams({ namespace, resource: resource.resource, group: resource.group });
+    const query = new URLSearchParams({
+      namespace,
+      resource: resource.resource,
+      group: resource.group,
+    });
     return h(
       "p",
       { class: "bar" },
-      h("a", { href: `${address("t", tenant, "past")}?${query}` }, namespace ? "This namespace as of a time" : "All of the kind as of a time"),
+      h(
+        "a",
+        { href: `${address("t", tenant, "past")}?${query}` },
+        namespace ? "This namespace as of a time" : "All of the kind as of a time",
+      ),
     );
   }
 }

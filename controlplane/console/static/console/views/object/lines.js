@@ -19,7 +19,8 @@ export class Lines {
   draw(object, { fresh = false } = {}) {
     this.lines = manifest(object, { hidden: this.options.hidden });
     const texts = new Set(this.lines.map((line) => keyOf(line)));
-    this.fresh = fresh && this.before ? new Set([...texts].filter((t) => !this.before.has(t))) : new Set();
+    this.fresh =
+      fresh && this.before ? new Set([...texts].filter((t) => !this.before.has(t))) : new Set();
     this.before = texts;
     this.redraw();
   }
@@ -39,7 +40,11 @@ export class Lines {
 
   rest(left) {
     const all = () => ((this.most = Infinity), this.redraw());
-    return h("button", { type: "button", class: "button", onclick: all }, `Show ${left} more lines`);
+    return h(
+      "button",
+      { type: "button", class: "button", onclick: all },
+      `Show ${left} more lines`,
+    );
   }
 
   row(line, at, folded) {
@@ -54,7 +59,9 @@ export class Lines {
       h(
         "code",
         {},
-        line.parts.map(([kind, text]) => (kind === "space" ? text : h("span", { class: `y-${kind}` }, text))),
+        line.parts.map(([kind, text]) =>
+          kind === "space" ? text : h("span", { class: `y-${kind}` }, text),
+        ),
         folded && h("span", { class: "more" }, ` … ${line.end - at - 1} lines`),
       ),
       behind?.(line),
@@ -69,7 +76,13 @@ export class Lines {
     };
     return h(
       "button",
-      { type: "button", class: "fold", "aria-label": folded ? "Unfold" : "Fold", "aria-expanded": String(!folded), onclick: flip },
+      {
+        type: "button",
+        class: "fold",
+        "aria-label": folded ? "Unfold" : "Fold",
+        "aria-expanded": String(!folded),
+        onclick: flip,
+      },
       folded ? "▸" : "▾",
     );
   }

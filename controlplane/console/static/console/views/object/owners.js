@@ -20,7 +20,11 @@ export default async function owners({ subject, panel, signal }) {
       return;
     }
     const titles = ["Owners and dependents", "Refers to", "Related"];
-    const asked = [tree(subject, object, signal), outward(subject, object), inward(subject, object, signal)];
+    const asked = [
+      tree(subject, object, signal),
+      outward(subject, object),
+      inward(subject, object, signal),
+    ];
     const show = (nodes, at) => {
       if (subject.object === object) replace(parts[at], h("h2", {}, titles[at]), nodes);
     };
@@ -36,7 +40,14 @@ export default async function owners({ subject, panel, signal }) {
 async function tree(subject, object, signal) {
   const above = await ownersOf(subject, object, signal);
   const below = await branches(subject, object.metadata.uid, signal);
-  const here = h("li", { class: "here" }, h("b", {}, object.kind), " ", object.metadata.name, below);
+  const here = h(
+    "li",
+    { class: "here" },
+    h("b", {}, object.kind),
+    " ",
+    object.metadata.name,
+    below,
+  );
   const roots = [here];
   const nested = above.reduceRight((inner, node) => [h("li", {}, node, h("ul", {}, inner))], roots);
   return h("ul", { class: "tree" }, nested);
@@ -55,7 +66,9 @@ async function ownersOf(subject, object, signal) {
     const found = await found_(subject, first, current.metadata.namespace, signal);
     const others = list.filter((owner) => owner !== first);
     const beside = await Promise.all(
-      others.map((owner) => found_(subject, owner, current.metadata.namespace, signal).then((one) => [" + ", one.node])),
+      others.map((owner) =>
+        found_(subject, owner, current.metadata.namespace, signal).then((one) => [" + ", one.node]),
+      ),
     );
     chain.unshift(h("span", {}, found.node, beside));
     current = found.object;
@@ -69,13 +82,23 @@ async function found_(subject, owner, namespace, signal) {
   const resource = await resourceOfKind(tenant, owner.apiVersion, owner.kind);
   if (!resource) return { node: plain(owner, "a kind that is not served"), object: null };
   const where = resource.namespaced ? namespace : "";
-  const may = await subject.api.can("list", resource.group, resource.resource, { namespace: where, name: owner.name });
+  const may = await subject.api.can("list", resource.group, resource.resource, {
+    namespace: where,
+    name: owner.name,
+  });
   const node = [link(tenant, resource, where, owner.name), flags(owner)];
-  if (!may.allowed) return { node: [...node, h("span", { class: "muted" }, " (not yours to see)")], object: null };
-  const selected = { namespace: where, fieldSelector: `metadata.name=${owner.name}`, metadata: true, signal };
+  if (!may.allowed)
+    return { node: [...node, h("span", { class: "muted" }, " (not yours to see)")], object: null };
+  const selected = {
+    namespace: where,
+    fieldSelector: `metadata.name=${owner.name}`,
+    metadata: true,
+    signal,
+  };
   const [object] = (await subject.api.list(resource, selected)).items ?? [];
   if (!object) return { node: plain(owner, "gone"), object: null };
-  if (object.metadata.uid !== owner.uid) return { node: plain(owner, "another object of that name is there"), object: null };
+  if (object.metadata.uid !== owner.uid)
+    return { node: plain(owner, "another object of that name is there"), object: null };
   return { node, object };
 }
 
@@ -84,7 +107,12 @@ function plain({ kind, name }, why) {
 }
 
 function flags({ controller, blockOwnerDeletion }) {
-  return h("span", { class: "muted" }, controller ? " controller" : "", blockOwnerDeletion ? " blocks its deletion" : "");
+  return h(
+    "span",
+    { class: "muted" },
+    controller ? " controller" : "",
+    blockOwnerDeletion ? " blocks its deletion" : "",
+  );
 }
 
 /** The dependents of an object as a list whose items open to theirs. */
@@ -101,7 +129,11 @@ async function branch(subject, one, signal) {
   const open = async (event) => {
     event.target.remove();
     try {
-      replace(below, (await branches(subject, one.uid, signal)) ?? h("span", { class: "muted" }, " no dependents"));
+      replace(
+        below,
+        (await branches(subject, one.uid, signal)) ??
+          h("span", { class: "muted" }, " no dependents"),
+      );
     } catch (error) {
       replace(below, failure(error));
     }
@@ -109,10 +141,17 @@ async function branch(subject, one, signal) {
   return h(
     "li",
     {},
-    resource ? link(subject.tenant, resource, one.namespace ?? "", one.name) : plain(one, "a kind that is not served"),
+    resource
+      ? link(subject.tenant, resource, one.namespace ?? "", one.name)
+      : plain(one, "a kind that is not served"),
     flags(one),
-    one.deletionTimestamp && h("span", { class: "badge bad" }, "being deleted for ", age(one.deletionTimestamp)),
-    h("button", { type: "button", class: "fold", "aria-label": `Dependents of ${one.name}`, onclick: open }, "▸"),
+    one.deletionTimestamp &&
+      h("span", { class: "badge bad" }, "being deleted for ", age(one.deletionTimestamp)),
+    h(
+      "button",
+      { type: "button", class: "fold", "aria-label": `Dependents of ${one.name}`, onclick: open },
+      "▸",
+    ),
     below,
   );
 }
@@ -127,19 +166,29 @@ async function outward(subject, object) {
   const rows = await Promise.all(
     references(object).map(async ({ why, apiVersion, kind, namespace, name }) => {
       const resource = await resourceOfKind(subject.tenant, apiVersion, kind);
-      if (!resource) return h("li", {}, why, " ", plain({ kind, name }, "a kind that is not served"));
-      return h("li", {}, `${why} `, link(subject.tenant, resource, resource.namespaced ? namespace : "", name));
+      if (!resource)
+        return h("li", {}, why, " ", plain({ kind, name }, "a kind that is not served"));
+      return h(
+        "li",
+        {},
+        `${why} `,
+        link(subject.tenant, resource, resource.namespaced ? namespace : "", name),
+      );
     }),
   );
   const others = (object.subjects ?? []).filter(({ kind }) => kind !== "ServiceAccount");
   rows.push(...others.map(({ kind, name }) => h("li", {}, "to ", h("b", {}, kind), ` ${name}`)));
-  return rows.length ? h("ul", { class: "tree" }, rows) : h("p", { class: "muted" }, "It names no other object.");
+  return rows.length
+    ? h("ul", { class: "tree" }, rows)
+    : h("p", { class: "muted" }, "It names no other object.");
 }
 
 /** What points here, or belongs to it by labels. */
 async function inward(subject, object, signal) {
   const groups = await Promise.all(
-    questionsAbout(subject, object).map(([title, kind, options, wanted]) => asked(subject, title, kind, options, wanted, signal)),
+    questionsAbout(subject, object).map(([title, kind, options, wanted]) =>
+      asked(subject, title, kind, options, wanted, signal),
+    ),
   );
   const found = groups.filter(Boolean);
   return found.length ? found : h("p", { class: "muted" }, "Nothing else is known.");
@@ -155,7 +204,13 @@ function questionsAbout(subject, object) {
       const slices = { namespace, labelSelector: `kubernetes.io/service-name=${name}` };
       const asks = [["Endpoints", ["discovery.k8s.io", "endpointslices"], slices, () => true]];
       const selector = selectorText(object.spec?.selector);
-      if (selector) asks.push(["Pods that it selects", ["", "pods"], { namespace, labelSelector: selector }, () => true]);
+      if (selector)
+        asks.push([
+          "Pods that it selects",
+          ["", "pods"],
+          { namespace, labelSelector: selector },
+          () => true,
+        ]);
       return asks;
     }
     case "Role":
@@ -169,7 +224,12 @@ function questionsAbout(subject, object) {
       return [
         ["Bound in a namespace by", [RBAC, "rolebindings"], {}, granted],
         ["Bound everywhere by", [RBAC, "clusterrolebindings"], {}, granted],
-        ["Pods that run as it", ["", "pods"], { namespace, fieldSelector: `spec.serviceAccountName=${name}` }, () => true],
+        [
+          "Pods that run as it",
+          ["", "pods"],
+          { namespace, fieldSelector: `spec.serviceAccountName=${name}` },
+          () => true,
+        ],
       ];
     case "Node":
       return [["Pods on it", ["", "pods"], { fieldSelector: `spec.nodeName=${name}` }, () => true]];
@@ -179,24 +239,37 @@ function questionsAbout(subject, object) {
 }
 
 function selectorText(selector) {
-  return Object.entries(selector ?? {}).map(([label, value]) => `${label}=${value}`).join(",");
+  return Object.entries(selector ?? {})
+    .map(([label, value]) => `${label}=${value}`)
+    .join(",");
 }
 
 async function asked(subject, title, [group, plural], options, wanted, signal) {
   const resource = await resourceOf(subject.tenant, group, plural);
-  const may = resource && (await subject.api.can("list", group, plural, { namespace: options.namespace ?? "" }));
+  const may =
+    resource &&
+    (await subject.api.can("list", group, plural, { namespace: options.namespace ?? "" }));
   if (!may?.allowed) return null;
   const page = await subject.api.list(resource, { ...options, limit: MOST, signal });
-  const rows = (page.items ?? []).filter(wanted).map((item) =>
-    h(
-      "li",
-      {},
-      link(subject.tenant, resource, item.metadata.namespace ?? "", item.metadata.name),
-      summary(item),
-    ),
-  );
-  const more = page.metadata.continue ? h("li", { class: "muted" }, `of the first ${MOST} only`) : null;
-  return [h("h3", {}, title), rows.length || more ? h("ul", { class: "tree" }, rows, more) : h("p", { class: "muted" }, "none")];
+  const rows = (page.items ?? [])
+    .filter(wanted)
+    .map((item) =>
+      h(
+        "li",
+        {},
+        link(subject.tenant, resource, item.metadata.namespace ?? "", item.metadata.name),
+        summary(item),
+      ),
+    );
+  const more = page.metadata.continue
+    ? h("li", { class: "muted" }, `of the first ${MOST} only`)
+    : null;
+  return [
+    h("h3", {}, title),
+    rows.length || more
+      ? h("ul", { class: "tree" }, rows, more)
+      : h("p", { class: "muted" }, "none"),
+  ];
 }
 
 /** What of an EndpointSlice its Service is about: addresses and whether they are ready. */
@@ -205,7 +278,12 @@ function summary({ endpoints, ports, roleRef }) {
   if (!endpoints) return null;
   const open = (ports ?? []).map(({ port, protocol }) => `${port}/${protocol}`).join(", ");
   const texts = endpoints.map(
-    ({ addresses, conditions }) => `${addresses.join(", ")}${conditions?.ready === false ? " (not ready)" : ""}`,
+    ({ addresses, conditions }) =>
+      `${addresses.join(", ")}${conditions?.ready === false ? " (not ready)" : ""}`,
   );
-  return h("span", { class: "muted" }, ` ${texts.join("; ") || "no addresses"} ${open && `· ${open}`}`);
+  return h(
+    "span",
+    { class: "muted" },
+    ` ${texts.join("; ") || "no addresses"} ${open && `· ${open}`}`,
+  );
 }

@@ -18,7 +18,8 @@ export async function restore(subject, revision, how) {
     kind: "RevisionRestore",
     preconditions: preconditionsOf(subject),
   };
-  const ask = (options) => subject.api.send("POST", path, body, { fieldManager: MANAGER, ...options });
+  const ask = (options) =>
+    subject.api.send("POST", path, body, { fieldManager: MANAGER, ...options });
   try {
     const outcome = await ask({ dryRun: true });
     if (outcome.unchanged) return outcome;
@@ -56,8 +57,13 @@ function preview(subject, outcome, how, number) {
         "div",
         {},
         h("h3", {}, "Does not come back"),
-        h("ul", {}, left.map(({ path, reason }) => h("li", {}, h("code", {}, path), `: ${reason}`))),
+        h(
+          "ul",
+          {},
+          left.map(({ path, reason }) => h("li", {}, h("code", {}, path), `: ${reason}`)),
+        ),
       ),
-    how === "rollback" && h("p", { class: "muted" }, h("code", {}, rollbackCommand(subject, number))),
+    how === "rollback" &&
+      h("p", { class: "muted" }, h("code", {}, rollbackCommand(subject, number))),
   );
 }

@@ -21,5 +21,7 @@ export async function revisionsOf(subject, { next = "", limit = 50, signal } = {
 /** Why the user sees no history; "" for who may. */
 export async function whyNoHistory(subject) {
   const { allowed, reason } = await subject.canRevisions("list");
-  return allowed ? "" : reason || `you may not list ${subject.revisionsResource}.history.polyplane.dev`;
+  return allowed
+    ? ""
+    : reason || `you may not list ${subject.revisionsResource}.history.polyplane.dev`;
 }

@@ -19,7 +19,9 @@ export default async function stuck({ subject, panel, signal }) {
   const draw = async () => {
     const { object } = subject;
     if (!object?.metadata.deletionTimestamp) {
-      const why = object ? "Nobody has asked for its deletion." : "It is gone: nothing holds it any more.";
+      const why = object
+        ? "Nobody has asked for its deletion."
+        : "It is gone: nothing holds it any more.";
       replace(holds, h("p", { class: "banner good" }, why));
       replace(conditions);
       replace(blocks);
@@ -27,7 +29,10 @@ export default async function stuck({ subject, panel, signal }) {
     }
     replace(conditions, conditionsOf(object));
     const drawn = [held(subject, object, panel), blockers(subject, object, signal)];
-    for (const [part, nodes] of [[holds, drawn[0]], [blocks, drawn[1]]]) {
+    for (const [part, nodes] of [
+      [holds, drawn[0]],
+      [blocks, drawn[1]],
+    ]) {
       const made = await nodes;
       if (subject.object === object) replace(part, made); // else a newer one is being drawn
     }
@@ -54,13 +59,17 @@ async function held(subject, object, panel) {
   return [
     h("h2", {}, "What holds it"),
     since,
-    found.map((one) => card(subject, object, one, one.path[0] === "spec" ? rights[1] : rights[0], panel)),
+    found.map((one) =>
+      card(subject, object, one, one.path[0] === "spec" ? rights[1] : rights[0], panel),
+    ),
   ];
 }
 
 function card(subject, object, finalizer, { allowed, reason }, panel) {
   const spec = finalizer.path[0] === "spec";
-  const command = spec ? finalizeCommand(subject) : patchCommand(subject, removal(object, finalizer));
+  const command = spec
+    ? finalizeCommand(subject)
+    : patchCommand(subject, removal(object, finalizer));
   const act = () => free(subject, finalizer).catch((error) => panel.prepend(failure(error)));
   return h(
     "article",
@@ -96,7 +105,9 @@ async function free(subject, finalizer) {
   const { object } = subject;
   const agreed = await confirm({
     title: `Remove ${finalizer.name}`,
-    text: `What ${finalizer.owner} would have cleaned up stays behind. The removal is in the audit log under your name.`,
+    text:
+      `What ${finalizer.owner} would have cleaned up stays behind. ` +
+      "The removal is in the audit log under your name.",
     typed: subject.name,
     danger: true,
     action: "Remove the finalizer",
@@ -109,7 +120,10 @@ async function free(subject, finalizer) {
     await subject.api.send("PUT", `${subject.path}/finalize`, body, options);
   } else {
     const contentType = "application/json-patch+json";
-    await subject.api.send("PATCH", subject.path, removal(object, finalizer), { ...options, contentType });
+    await subject.api.send("PATCH", subject.path, removal(object, finalizer), {
+      ...options,
+      contentType,
+    });
   }
   notify(`${finalizer.name} is gone from ${subject.name}.`);
 }
@@ -124,12 +138,26 @@ function conditionsOf(object) {
     h(
       "table",
       { class: "list" },
-      h("thead", {}, h("tr", {}, heads.map((text) => h("th", {}, text)))),
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          heads.map((text) => h("th", {}, text)),
+        ),
+      ),
       h(
         "tbody",
         {},
         list.map(({ type, status, lastTransitionTime, reason, message }) =>
-          h("tr", {}, [type, status, age(lastTransitionTime), reason ?? "", message ?? ""].map((text) => h("td", {}, text))),
+          h(
+            "tr",
+            {},
+            [type, status, age(lastTransitionTime), reason ?? "", message ?? ""].map((text) =>
+              h("td", {}, text),
+            ),
+          ),
         ),
       ),
     ),
@@ -153,7 +181,10 @@ async function inNamespace(subject, object, signal) {
   const named = remaining(object);
   const kinds = (await resources(subject.tenant)).filter(
     ({ namespaced, verbs, group, resource }) =>
-      namespaced && verbs.includes("list") && verbs.includes("delete") && (!named.size || named.has(`${resource}.${group}`)),
+      namespaced &&
+      verbs.includes("list") &&
+      verbs.includes("delete") &&
+      (!named.size || named.has(`${resource}.${group}`)),
   );
   const answers = await Promise.all(kinds.map((kind) => left(subject, kind, signal)));
   const found = answers.flat();
@@ -167,8 +198,12 @@ async function inNamespace(subject, object, signal) {
  *  instances, ..."). */
 function remaining({ status }) {
   const { message = "" } =
-    (status?.conditions ?? []).find(({ type, status: is }) => type === "NamespaceContentRemaining" && is === "True") ?? {};
-  return new Set([...message.matchAll(/(\S+) has \d+ resource instances/g)].map(([, name]) => name));
+    (status?.conditions ?? []).find(
+      ({ type, status: is }) => type === "NamespaceContentRemaining" && is === "True",
+    ) ?? {};
+  return new Set(
+    [...message.matchAll(/(\S+) has \d+ resource instances/g)].map(([, name]) => name),
+  );
 }
 
 async function left(subject, kind, signal) {
@@ -197,7 +232,8 @@ function listed(subject, found) {
         "li",
         {},
         h("a", { href: deletionTimestamp ? `${to}?tab=stuck` : to }, h("b", {}, kind), ` ${name}`),
-        deletionTimestamp && h("span", { class: "badge bad" }, "being deleted for ", age(deletionTimestamp)),
+        deletionTimestamp &&
+          h("span", { class: "badge bad" }, "being deleted for ", age(deletionTimestamp)),
         finalizers.map((text) => h("code", { class: "chip" }, text)),
         one.more > 0 && h("span", { class: "muted" }, ` and ${one.more} more`),
       );

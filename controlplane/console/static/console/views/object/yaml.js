@@ -12,14 +12,25 @@ export default async function yaml({ subject, panel, query, page, signal }) {
   const code = h("div", { class: "code", tabindex: "0", "aria-label": "YAML" });
   let managed = false;
   let past = null;
-  const lines = new Lines(code, { hidden: subject.hides });
-  const object = () => past?.object ?? subject.object;
+  const hidden = (path, value) => !past && subject.hides(path, value);
+  const lines = new Lines(code, { hidden });
+  const object = () => (number ? past?.object : subject.object);
   const draw = (fresh) => object() && lines.draw(shown(object(), { managed }), { fresh });
 
-  if (number) {
-    if (subject.isSecret && !subject.revealed) note.append(h("p", {}, "Values of the past show after Reveal."));
+  const load = async () => {
     past = await subject.api.get(`${subject.revisions}/${number}`, { signal });
     replace(note, banner(page, past));
+    draw();
+  };
+  if (number && subject.isSecret) {
+    const reveal = () => load().catch((error) => replace(note, failure(error)));
+    const ask = button(`Reveal revision ${number}`, reveal, { id: "reveal-revision" });
+    replace(
+      note,
+      h("p", { class: "banner" }, "It holds the values of a Secret as they were. ", ask),
+    );
+  } else if (number) {
+    await load();
   } else if (!subject.object) {
     replace(note, h("p", { class: "banner" }, "The object is deleted; History has what it was."));
   }
@@ -28,7 +39,12 @@ export default async function yaml({ subject, panel, query, page, signal }) {
     h(
       "div",
       { class: "bar" },
-      h("label", {}, h("input", { type: "checkbox", id: "managed-fields", onchange: toggle }), " managedFields"),
+      h(
+        "label",
+        {},
+        h("input", { type: "checkbox", id: "managed-fields", onchange: toggle }),
+        " managedFields",
+      ),
       button("Fold", () => lines.foldAll()),
       button("Unfold", () => lines.unfoldAll()),
       button("Copy", async () => {
@@ -42,7 +58,7 @@ export default async function yaml({ subject, panel, query, page, signal }) {
     code,
   );
   draw();
-  return () => !past && draw(true);
+  return () => !number && draw(true);
 }
 
 function button(label, onclick, attributes = {}) {
@@ -89,7 +105,10 @@ function decoded(data) {
   return h(
     "dl",
     {},
-    Object.entries(data).map(([name, value]) => [h("dt", {}, name), h("dd", {}, h("pre", {}, plain(value)))]),
+    Object.entries(data).map(([name, value]) => [
+      h("dt", {}, name),
+      h("dd", {}, h("pre", {}, plain(value))),
+    ]),
   );
 }
 
