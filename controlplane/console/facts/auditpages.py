@@ -63,7 +63,9 @@ def _narrowed(request: HttpRequest) -> QuerySet[AuditEntry]:
     since = _time(request, "since") or until - _SPAN
     rows = AuditEntry.objects.filter(at__gte=since, at__lte=until)
     if name := asked_for.get("tenant"):
-        rows = rows.filter(tenant_id__in=list(Tenant.objects.filter(name=name).values_list("pk")))
+        rows = rows.filter(
+            tenant_id__in=list(Tenant.objects.filter(name=name).values_list("pk", flat=True))
+        )
     for parameter, column in _EXACT.items():
         if value := asked_for.get(parameter):
             rows = rows.filter(**{column: value.replace("\0", "")})
