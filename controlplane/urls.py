@@ -6,10 +6,12 @@ from django.urls import include, path
 from django.views.generic import RedirectView
 
 from controlplane.console import oidclogin, shell
+from controlplane.console.facts import addresses
 
 admin.autodiscover()  # here and not at start-up: only a process that serves needs the pages
 urlpatterns = [
     path("admin/oidc/", include(oidclogin.pages)),
+    path("admin/console/facts/", include(addresses.pages)),
     path("admin/console/", include(shell.pages)),
     path("admin/", admin.site.urls),
     path("favicon.ico", RedirectView.as_view(url="/static/console/favicon.svg")),

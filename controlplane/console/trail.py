@@ -1,4 +1,5 @@
-"""What the console leaves in the audit log: logins, and such that were refused."""
+"""What the console leaves in the audit log: logins, such that were refused, and tokens that were
+made or revoked."""
 
 from __future__ import annotations
 
@@ -7,12 +8,16 @@ import logging
 import time
 import uuid
 from datetime import UTC, datetime
+from typing import Any
 
 from django.db import DatabaseError, connection, transaction
+from django.http import HttpRequest
 
 from apiserver.audit import counts
 from apiserver.audit.trail import cut, micro_time, plain
 from apiserver.flow.buckets import Buckets
+from apiserver.request import TENANCY_GROUP
+from controlplane.tenancy.models import ApiToken
 
 log = logging.getLogger("polyplane.audit")
 
@@ -41,19 +46,10 @@ def record_login(
     keeps nobody out."""
     now, name = time.time(), plain(cut(user, _MOST))
     event = {
-        "kind": "Event",
-        "apiVersion": "audit.k8s.io/v1",
-        "level": "Metadata",
-        "auditID": str(uuid.uuid4()),
-        "stage": "ResponseComplete",
-        "requestURI": uri,
-        "verb": "login",
-        "user": {"username": name},
+        **_event(uri, "login", name, now),
         "sourceIPs": [plain(cut(address, _MOST))],
         "userAgent": plain(cut(agent, _MOST)),
         "responseStatus": {"metadata": {}, "code": code, "message": plain(cut(reason, _LONGEST))},
-        "requestReceivedTimestamp": micro_time(now),
-        "stageTimestamp": micro_time(now),
     }
     row = [None], [datetime.fromtimestamp(now, UTC)], [name], ["login"], [code]
     try:
@@ -61,3 +57,37 @@ def record_login(
             cursor.execute(_WRITE, [*row, [""], [""], [""], [""], [json.dumps(event)]])
     except DatabaseError as error:
         log.error("a login is not in the audit log: %s", error)
+
+
+def record_token(request: HttpRequest, address: str, user: str, verb: str, token: ApiToken) -> None:
+    """What somebody has done with a token: an entry of the token's tenant. Raises DatabaseError, so
+    that nothing happens to tokens unseen."""
+    now, name = time.time(), plain(cut(user, _MOST))
+    key = {"apiGroup": TENANCY_GROUP, "resource": "tokens", "name": str(token.pk)}
+    event = {
+        **_event(request.path, verb, name, now),
+        "sourceIPs": [plain(cut(address, _MOST))],
+        "userAgent": plain(cut(request.headers.get("User-Agent", ""), _MOST)),
+        "objectRef": key,
+        "responseStatus": {"metadata": {}, "code": 200},
+        "annotations": {"tenancy.polyplane.dev/token-user": plain(cut(token.user, _MOST))},
+    }
+    row = [token.tenant_id], [datetime.fromtimestamp(now, UTC)], [name], [verb], [200]
+    what = [TENANCY_GROUP], ["tokens"], [""], [str(token.pk)]
+    with connection.cursor() as cursor:
+        cursor.execute(_WRITE, [*row, *what, [json.dumps(event)]])
+
+
+def _event(uri: str, verb: str, user: str, now: float) -> dict[str, Any]:
+    return {
+        "kind": "Event",
+        "apiVersion": "audit.k8s.io/v1",
+        "level": "Metadata",
+        "auditID": str(uuid.uuid4()),
+        "stage": "ResponseComplete",
+        "requestURI": uri,
+        "verb": verb,
+        "user": {"username": user},
+        "requestReceivedTimestamp": micro_time(now),
+        "stageTimestamp": micro_time(now),
+    }

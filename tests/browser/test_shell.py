@@ -57,11 +57,10 @@ def test_every_module_is_loaded_by_another() -> None:
         named = re.findall(r"(?:from|import)\s*\(?\s*\"(\.[^\"]+)\"", text)
         ahead += [path.parent / name for name in named]
     closed = {p.resolve() for p in SCRIPTS.rglob("*.js")} - reached
-    assert closed <= {SCRIPTS / name for name in FOR_VIEWS_TO_COME}, closed
+    assert not closed
 
 
-FOR_VIEWS_TO_COME = ("vendor/uplot.js",)
-"""Of charts."""
+
 
 
 def test_ctrl_k_finds_kinds_tenants_objects_and_places(console: Console) -> None:

@@ -12,9 +12,6 @@ import { Tree } from "./tree.js";
 const NAMESPACES = { group: "", version: "v1", resource: "namespaces", namespaced: false };
 const PLACES = [
   ["Tenants", "tenants"],
-  ["Access", "access"],
-  ["Definitions", "crds"],
-  ["Admission", "admission"],
   ["Audit", "audit"],
   ["System", "system"],
 ];
@@ -196,7 +193,7 @@ function crumbs(tenant, params, path) {
   }
   if (params.namespace && params.namespace !== "-") parts.push([params.namespace, null]);
   if (params.name) parts.push([params.name, null]);
-  if (!tenant) parts.push([titleOf(tenant, params, path).split(" · ")[0], null]);
+  if (!parts.length) parts.push([titleOf(tenant, params, path).split(" · ")[0], null]);
   return parts.map(([text, to], at) => [
     at ? h("span", { class: "slash", "aria-hidden": "true" }, "/") : null,
     to && at < parts.length - 1 ? h("a", { href: to }, text) : h("span", {}, text),

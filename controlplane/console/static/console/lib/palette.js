@@ -12,9 +12,6 @@ const MOST = 40;
 const ACTIONS = [
   ["Overview", "/"],
   ["Tenants", "/tenants"],
-  ["Access: who can do what", "/access"],
-  ["Definitions of custom kinds", "/crds"],
-  ["Admission: policies and webhooks", "/admission"],
   ["Audit log", "/audit"],
   ["System", "/system"],
   ["My tokens and sessions", "/me"],

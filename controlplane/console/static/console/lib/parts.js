@@ -3,7 +3,6 @@
 //   "list:selected"  {tenant, resource, objects, clear}    for rows that are selected: objects is an
 //                                                          array of their metadata (PartialObjectMetadata)
 //   "object:tools"   {tenant, resource, object}            on an object's page
-//   "overview"       {signal}                              panels of the overview
 //   "tenant"         {tenant, signal}                      panels of a tenant's page
 
 const makers = new Map();

@@ -67,18 +67,7 @@ export function start(root) {
 
 function isOurs(path) {
   const first = path.slice(BASE.length).split("/")[1];
-  const ours = [
-    "",
-    "t",
-    "tenants",
-    "access",
-    "crds",
-    "admission",
-    "audit",
-    "system",
-    "me",
-    "search",
-  ];
+  const ours = ["", "t", "tenants", "audit", "system", "me"];
   return path.startsWith(BASE) && ours.includes(first ?? "");
 }
 

@@ -12,6 +12,11 @@ const views = [
   ["/t/:tenant/:group/:resource/:namespace/:name/edit", () => import("./edit.js")],
   ["/t/:tenant/:group/:resource/:namespace/:name", () => import("./object.js")],
   ["/t/:tenant/past", () => import("./past.js")],
+  ["/tenants", () => import("./tenants.js")],
+  ["/tenants/:name", () => import("./settings.js")],
+  ["/audit", () => import("./audit.js")],
+  ["/system", () => import("./system.js")],
+  ["/me", () => import("./me.js")],
 ];
 
 for (const [pattern, load] of views) {

@@ -1,0 +1,25 @@
+"""The addresses below /admin/console/facts/."""
+
+from __future__ import annotations
+
+from django.urls import path
+
+from controlplane.console.facts import (
+    auditpages,
+    ownpages,
+    systempages,
+    tenantpages,
+    tokenpages,
+)
+
+pages = [
+    path("me", ownpages.me),
+    path("sessions/<str:name>", ownpages.session),
+    path("tokens", tokenpages.listed),
+    path("tokens/<int:number>", tokenpages.one),
+    path("tenants", tenantpages.listed),
+    path("tenants/<str:name>", tenantpages.one),
+    path("audit", auditpages.found),
+    path("system", systempages.system),
+    path("overview", systempages.overview),
+]

@@ -1,0 +1,38 @@
+// The audit log, searched.
+
+import { failure, open } from "../lib/dialog.js";
+import { h, replace } from "../lib/dom.js";
+import { fact } from "../lib/facts.js";
+import { button, table } from "../lib/plain.js";
+import { remember } from "../lib/router.js";
+import { age } from "../lib/time.js";
+
+const FIELDS = ["tenant", "user", "verb", "group", "resource", "namespace", "name", "code", "since", "until"];
+
+export default async function view({ root, query, signal }) {
+  const found = h("div", { class: "rows" });
+  const inputs = FIELDS.map((name) => h("input", { type: "text", name, placeholder: name, "aria-label": name, value: query.get(name) ?? "", size: "11" }));
+  const search = async (event) => {
+    event?.preventDefault();
+    const asked = Object.fromEntries(inputs.map((input) => [input.name, input.value.trim()]));
+    remember(asked);
+    try {
+      const { items, more } = await fact("/audit", { ...asked, limit: "200" }, signal);
+      replace(found, table(COLUMNS, items, "Nothing was found in that time (without one: the last day)."), more ? h("p", { class: "muted" }, "There are more: narrow the search.") : null);
+    } catch (error) {
+      if (!signal.aborted) replace(found, failure(error));
+    }
+  };
+  root.append(h("form", { class: "toolbar", onsubmit: search }, h("h1", {}, "Audit"), inputs, h("button", { type: "submit", class: "button primary" }, "Search")), found);
+  await search();
+}
+
+const COLUMNS = [
+  ["When", (row) => age(row.at)],
+  ["User", (row) => (row.as ? `${row.user} as ${row.as}` : row.user)],
+  ["Verb", (row) => row.verb],
+  ["What", (row) => row.target],
+  ["Code", (row) => h("span", { class: row.code >= 400 ? "bad" : "good" }, String(row.code))],
+  ["Tenant", (row) => row.tenant],
+  ["", (row) => button("Entry", () => open("Audit entry", () => h("pre", {}, JSON.stringify(row.event, null, 2)), { class: "wide" }))],
+];

@@ -1,0 +1,128 @@
+// One tenant: what it uses, its limits, tokens, and its end.
+
+import { api } from "../lib/api.js";
+import { confirm, failure, notify, open } from "../lib/dialog.js";
+import { h, replace } from "../lib/dom.js";
+import { fact } from "../lib/facts.js";
+import { button, field, panel, table } from "../lib/plain.js";
+import { address, go } from "../lib/router.js";
+import { makeToken, tokenList } from "../lib/tokens.js";
+import { bytes, many, number } from "../lib/units.js";
+import { share, TENANTS } from "./tenants.js";
+
+const GROUP = "tenancy.polyplane.dev";
+const QUOTAS = ["objects", "bytes", "logBytes", "hourBytes", "definitions", "watches", "inflight"];
+
+export default async function view(context) {
+  const { root, params, signal } = context;
+  const name = params.name;
+  const can = (verb) => api("default").can(verb, GROUP, "tenants", { name });
+  const [row, update, remove] = await Promise.all([
+    fact(`/tenants/${encodeURIComponent(name)}`, {}, signal),
+    can("patch"),
+    can("delete"),
+  ]);
+  const again = () => view(context);
+  const tokens = tokenList({ tenant: name }, signal);
+  const make = (more) => async () => (await makeToken({ tenant: name, ...more }, { others: row.administers })) && tokens.draw();
+  const suspended = row.state === "suspended";
+  replace(
+    root,
+    h(
+      "div",
+      { class: "toolbar" },
+      h("h1", {}, name),
+      h("span", { class: `badge ${row.state === "active" ? "good" : "warn"}` }, row.state),
+      h("a", { class: "button", href: address("t", name, "core", "namespaces") }, "Objects"),
+      button("Quotas", () => quotas(name, again), barred(update)),
+      button(suspended ? "Resume" : "Suspend", () => suspend(name, !suspended, again), barred(update)),
+      button("Delete", () => destroy(row), { ...barred(remove), class: "button danger" }),
+      button("Kubeconfig", make({ kubeconfig: true })),
+    ),
+    panel(
+      "Use",
+      table(
+        [
+          ["", (use) => use[0]],
+          ["Used", (use) => use[2](row[use[1]]), "numeric"],
+          ["Limit", (use) => (row.limits[use[1]] ? use[2](row.limits[use[1]]) : "none"), "numeric"],
+          ["", (use) => share(row[use[1]], row.limits[use[1]]), "numeric"],
+        ],
+        [["Objects", "objects", number], ["Bytes", "bytes", bytes], ["Bytes of the log", "logBytes", bytes], ["Bytes written this hour", "hourBytes", bytes]],
+      ),
+    ),
+    panel("Tokens", button("New token", make({})), tokens.root),
+    panel(
+      "Objects by resource",
+      table(
+        [
+          ["Resource", (kind) => h("a", { href: address("t", name, kind.group || "core", kind.resource) }, kind.group ? `${kind.resource}.${kind.group}` : kind.resource)],
+          ["Objects", (kind) => number(kind.objects), "numeric"],
+          ["Bytes", (kind) => bytes(kind.bytes), "numeric"],
+        ],
+        row.kinds,
+      ),
+    ),
+  );
+}
+
+function barred({ allowed, reason }) {
+  return allowed ? {} : { disabled: true, title: reason || "you may not" };
+}
+
+function patch(name, spec) {
+  return api().send("PATCH", `${TENANTS}/${encodeURIComponent(name)}`, { spec }, {
+    contentType: "application/merge-patch+json",
+    fieldManager: "console",
+  });
+}
+
+async function suspend(name, suspended, again) {
+  const text = suspended ? "All its requests are refused; nothing is lost." : "Its requests are served again.";
+  if (!(await confirm({ title: `${suspended ? "Suspend" : "Resume"} ${name}`, text, action: suspended ? "Suspend" : "Resume" }))) return;
+  try {
+    await patch(name, { suspended });
+    setTimeout(again, 1500); // the row follows the object within a second
+  } catch (error) {
+    notify(error.message, { error: true });
+  }
+}
+
+async function quotas(name, again) {
+  const { spec } = await api().get(`${TENANTS}/${encodeURIComponent(name)}`);
+  const done = await open(`Quotas of ${name}`, (close) => {
+    const said = h("div", {});
+    const submit = async (event) => {
+      event.preventDefault();
+      const values = new FormData(event.target);
+      const given = Object.fromEntries(QUOTAS.map((quota) => [quota, values.get(quota) ? Number(values.get(quota)) : null]));
+      try {
+        await patch(name, { quotas: given });
+        close(true);
+      } catch (error) {
+        replace(said, failure(error));
+      }
+    };
+    return h(
+      "form",
+      { onsubmit: submit },
+      h("p", { class: "muted" }, "What is empty is the installation's limit."),
+      QUOTAS.map((quota) => field(quota, quota, { type: "number", min: "0", value: spec?.quotas?.[quota] ?? "" })),
+      said,
+      h("footer", {}, h("button", { type: "submit", class: "button primary" }, "Change")),
+    );
+  });
+  if (done) setTimeout(again, 1500);
+}
+
+async function destroy(row) {
+  const text = `${many(row.objects, "object")} (${bytes(row.bytes)}), ${bytes(row.logBytes)} of history and ${many(row.tokens, "token")} are lost. This cannot be undone.`;
+  if (!(await confirm({ title: `Delete ${row.name}`, text, action: "Delete", typed: row.name, danger: true }))) return;
+  try {
+    await api().send("DELETE", `${TENANTS}/${encodeURIComponent(row.name)}`);
+    notify(`Tenant ${row.name} is being deleted.`);
+    go("/tenants");
+  } catch (error) {
+    notify(error.message, { error: true });
+  }
+}

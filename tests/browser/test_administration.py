@@ -1,0 +1,77 @@
+"""Tenants, tokens, audit, system and oneself in the browser."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+from selenium.webdriver.common.by import By
+
+from tests.support.consolebrowser import Console
+
+TENANTS = "/apis/tenancy.polyplane.dev/v1/tenants"
+
+
+def _picture(console: Console, name: str) -> None:
+    if where := os.environ.get("CONSOLE_SCREENSHOTS"):
+        console.picture(Path(where) / f"{name}.png")
+
+
+def test_tenants_show_their_use_and_quotas_can_be_changed(console: Console) -> None:
+    console.open("/tenants")
+    console.see("demo")
+    _picture(console, "tenants")
+    console.open("/tenants/demo")
+    console.see("Bytes written this hour")
+    _picture(console, "tenant")
+    console.one(".toolbar button").click()
+    console.one("dialog input[name=objects]").send_keys("4321")
+    console.one("dialog button[type=submit]").click()
+    console.see("4,321")
+    assert console.installation.request("GET", f"{TENANTS}/demo")[1]["spec"]["quotas"] == {
+        "objects": 4321
+    }
+
+
+def test_a_token_is_shown_once_and_revoked(console: Console) -> None:
+    console.open("/me")
+    console.see("Sessions")
+    next(b for b in console.all("main button") if b.text == "New token").click()
+    console.one("dialog input[name=tenant]").send_keys("demo")
+    console.one("dialog button[type=submit]").click()
+    assert console.one("#secret").text.startswith("pp_")
+    console.one("dialog footer .primary").click()
+    console.one("main .button.danger").click()
+    console.one("dialog button[type=submit]").click()
+    console.see("revoked")
+    assert "pp_" not in console.text()
+    _picture(console, "me")
+
+
+def test_audit_and_system(console: Console) -> None:
+    path = "/clusters/demo/api/v1/namespaces/shop/configmaps"
+    obj = {"metadata": {"name": "seen-in-audit"}}
+    assert console.installation.request("POST", path, obj)[0] == 201
+    console.open("/")
+    console.see("Newest changes")
+    console.see("configmaps/shop/seen-in-audit")
+    assert console.one("main .chart canvas").size["width"] > 300
+    _picture(console, "overview")
+    console.open("/audit?tenant=demo&name=seen-in-audit")
+    console.see("configmaps/shop/seen-in-audit")
+    _picture(console, "audit")
+    console.open("/system")
+    console.see("Settings in force")
+    _picture(console, "system")
+
+
+def test_who_has_no_role_is_refused_by_the_server(somebody: Console) -> None:
+    somebody.log_in("nobody")
+    for page in ("audit", "system"):
+        somebody.open(f"/{page}")
+        somebody.see("this takes the role polyplane:viewers")
+    somebody.open("/tenants")
+    somebody.see("No tenant is yours to see.")
+    assert somebody.browser.find_element(By.CSS_SELECTOR, ".toolbar button").get_property(
+        "disabled"
+    )
