@@ -70,6 +70,9 @@ def test_who_has_no_role_is_refused_by_the_server(somebody: Console) -> None:
     for page in ("audit", "system"):
         somebody.open(f"/{page}")
         somebody.see("this takes the role polyplane:viewers")
+    somebody.open("/")
+    somebody.see("You may look into no tenant yet.")
+    assert not somebody.all("main .chart")
     somebody.open("/tenants")
     somebody.see("No tenant is yours to see.")
     assert somebody.browser.find_element(By.CSS_SELECTOR, ".toolbar button").get_property(

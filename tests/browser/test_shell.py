@@ -60,9 +60,6 @@ def test_every_module_is_loaded_by_another() -> None:
     assert not closed
 
 
-
-
-
 def test_ctrl_k_finds_kinds_tenants_objects_and_places(console: Console) -> None:
     console.open("/t/demo/")
     console.see("What it holds")

@@ -198,7 +198,7 @@ def test_a_network_that_one_machine_has_counts_as_one_address(address: str, coun
 
 def test_the_root_leads_to_the_console() -> None:
     response = Client().get("/", secure=True)
-    assert (response.status_code, response["Location"]) == (302, "/admin/")
+    assert (response.status_code, response["Location"]) == (302, "/admin/console/")
 
 
 def test_each_try_to_log_in_is_in_the_audit_log() -> None:
