@@ -408,7 +408,7 @@ async def stop_server(server: Server) -> None:
     """Readiness fails first; then watches end, controllers stop, and writes that were begun are
     finished."""
     server.stopping = True
-    server.definitions.stop()
+    await server.definitions.stop()
     server.catalog.stop()
     await server.stop()
 

@@ -50,9 +50,9 @@ class DefinitionController:
         self._settling = Rounds(self._settle_all)
         registry.store.observe(self._committed)
 
-    def stop(self) -> None:
-        self._settling.stop()
-        self._instances.stop()
+    async def stop(self) -> None:
+        await self._settling.stop()
+        await self._instances.stop()
 
     def changed(self, tenant: Tenant, changes: Sequence[Change]) -> None:
         """The catalog has seen other definitions than before."""

@@ -53,8 +53,8 @@ class InstanceController:
         """Those definitions are being deleted."""
         self._rounds.start(tenant, names)
 
-    def stop(self) -> None:
-        self._rounds.stop()
+    async def stop(self) -> None:
+        await self._rounds.stop()
 
     def committed(self, tenant_id: int, events: Sequence[Event]) -> None:
         held = self._held.get(tenant_id)

@@ -207,7 +207,7 @@ class Controllers:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._upkeep.stop()
-        self._migrations.stop()
+        await self._migrations.stop()
         await self.token_uses.stop()
 
     async def _supply(self, controller: str, tenant: Tenant, name: str) -> None:

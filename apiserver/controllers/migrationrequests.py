@@ -74,8 +74,8 @@ class MigrationRequests:
         self._unchanged = Unchanged(relations, MIGRATIONS)
         self._rounds = Rounds(self._look_at_all)
 
-    def stop(self) -> None:
-        self._rounds.stop()
+    async def stop(self) -> None:
+        await self._rounds.stop()
 
     def concerned(self, event: Event) -> tuple[str, float] | None:
         migration = orjson.loads(event.record.data)

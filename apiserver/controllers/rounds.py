@@ -39,10 +39,13 @@ class Rounds:
     def __init__(self, look: Look) -> None:
         self._look = look
         self._work: dict[int, _Work] = {}
+        self._stopped = False
 
     def start(self, tenant: Tenant, names: Iterable[str], delay: float = 0.0) -> None:
         """delay: seconds until they are looked at; where the tenant has work already they join its
-        next round, sooner or later than that."""
+        next round, sooner or later than that. Nothing is begun once all was stopped."""
+        if self._stopped:
+            return
         work = self._work.get(tenant.id)
         if work is None:
             work = self._work[tenant.id] = _Work(tenant)
@@ -61,10 +64,13 @@ class Rounds:
     def busy(self, tenant_id: int) -> bool:
         return tenant_id in self._work
 
-    def stop(self) -> None:
-        for work in self._work.values():
-            if work.task is not None:
-                work.task.cancel()
+    async def stop(self) -> None:
+        """For good: what comes in afterwards, of watches that are still open, begins nothing."""
+        self._stopped = True
+        tasks = [work.task for work in self._work.values() if work.task is not None]
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
         self._work.clear()
 
     async def _run(self, work: _Work, pause: float) -> None:

@@ -86,7 +86,7 @@ class Catalog(Protocol):
 
 
 class Stoppable(Protocol):
-    def stop(self) -> None: ...
+    async def stop(self) -> None: ...
 
 
 class Authorizer(Protocol):

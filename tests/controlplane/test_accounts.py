@@ -130,11 +130,27 @@ async def test_a_token_for_all_tenants_has_the_roles_that_its_account_has_now(
     await sync_to_async(accounts.grant)(successor, TENANT_ADMINS)
     assert await roles(everywhere.secret) == {METRICS_READERS}
     assert await roles(others[0].secret) == frozenset()
+    disabled = User.objects.filter(pk=account.pk)
+    await disabled.aupdate(is_active=False)  # past the receivers that end the tokens as well
+    assert await roles(everywhere.secret) == frozenset()
+
+
+@pytest.mark.parametrize("how", ["disabled", "deleted"])
+async def test_the_tokens_of_an_account_end_with_it(owner: str, account: User, how: str) -> None:
+    create = sync_to_async(tokens.create_token)
+    own = await create(NAME, tenant=None, uid=accounts.api_uid(account))
+    named = await create(NAME, tenant=None)
+    tenant = await sync_to_async(service.create_tenant)(f"accounts-{how}")
+
+    async def is_good(secret: str) -> bool:
+        directory = Directory(Database(owner).fetch, Clock())
+        return await directory.token(secret, tenant.pk) is not None
+
+    assert await is_good(own.secret)
     account.is_active = False
-    await sync_to_async(account.save)()
-    assert await roles(everywhere.secret) == frozenset()
-    await sync_to_async(account.delete)()
-    assert await roles(everywhere.secret) == frozenset()
+    await sync_to_async(account.save if how == "disabled" else account.delete)()
+    assert not await is_good(own.secret)
+    assert await is_good(named.secret)
 
 
 @pytest.mark.parametrize(

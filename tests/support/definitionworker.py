@@ -137,6 +137,6 @@ async def running(
     try:
         yield made
     finally:
-        controller.stop()
+        await controller.stop()
         catalog.stop()
         await watches.stop()

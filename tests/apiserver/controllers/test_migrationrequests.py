@@ -61,7 +61,7 @@ async def working(
         yield keeper, upkeep
     finally:
         await upkeep.stop()
-        keeper.stop()
+        await keeper.stop()
 
 
 async def ask(api: Api, name: str, resource: str = "widgets", group: str = "example.com") -> None:

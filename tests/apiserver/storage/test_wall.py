@@ -331,6 +331,8 @@ EVERYWHERE = {
     "apiserver/storage/reader.py": {"counts"},
     "apiserver/storage/relations.py": {"heads", "orphaned", "waiting"},
     "apiserver/storage/tenants.py": {"create", "drop_many"},
+    "controlplane/console/accounttokens.py": {"_end"},
+    "controlplane/console/facts/asking.py": {"view"},
     "controlplane/console/readonly.py": {"seeing"},
     "controlplane/management/commands/audit.py": {"_seeing"},
     "controlplane/management/commands/compact.py": {"handle"},

@@ -30,10 +30,11 @@ def pages() -> None:
 
 @pytest.fixture
 def people(postgres: str) -> dict[str, User]:
-    """By name; ``owner`` owns tenant `owned`."""
-    for name in ("owned", "other", service.DEFAULT):
+    """By name; ``owner`` owns tenant `pages-owned`."""
+    for name in ("pages-owned", "pages-other", service.DEFAULT):
         service.ensure_tenant(name)
-    Tenant.objects.filter(name="owned").update(owners=["User:owner"], bound_owners=["User:owner"])
+    owners = ["User:owner"]
+    Tenant.objects.filter(name="pages-owned").update(owners=owners, bound_owners=owners)
     made = {}
     for name, groups in GROUPS.items():
         account, _ = User.objects.get_or_create(username=name)

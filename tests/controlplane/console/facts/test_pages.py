@@ -13,10 +13,10 @@ from controlplane.tenancy import service
 
 from .conftest import Ask
 
-ROLE_ONLY = ["audit", "audit?code=4xx&user=x&tenant=owned", "system", "overview"]
+ROLE_ONLY = ["audit", "audit?code=4xx&user=x&tenant=pages-owned", "system", "overview"]
 
 
-@pytest.mark.parametrize("path", [*ROLE_ONLY, "tenants/other"])
+@pytest.mark.parametrize("path", [*ROLE_ONLY, "tenants/pages-other"])
 def test_the_installation_is_for_those_with_the_role(ask: Ask, path: str) -> None:
     assert ask("looker", "GET", path)[0] == 200
     assert ask("root", "GET", path)[0] == 200
@@ -35,10 +35,10 @@ def test_tenants_are_those_that_one_may_see(ask: Ask) -> None:
     def names(who: str) -> set[str]:
         return {row["name"] for row in ask(who, "GET", "tenants")[1]["items"]}
 
-    assert names("owner") == {"owned"}
+    assert names("owner") == {"pages-owned"}
     assert names("ann") == set()
-    assert names("looker") >= {"owned", "other"} <= names("keeper")
-    assert ask("owner", "GET", "tenants/owned")[1]["administers"] is True
+    assert names("looker") >= {"pages-owned", "pages-other"} <= names("keeper")
+    assert ask("owner", "GET", "tenants/pages-owned")[1]["administers"] is True
 
 
 def test_tenants_cost_no_query_each(ask: Ask) -> None:

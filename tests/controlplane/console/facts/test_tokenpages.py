@@ -18,7 +18,7 @@ from controlplane.tenancy.models import ApiToken, Tenant
 from .conftest import Ask
 
 EVERYWHERE: dict[str, Any] = {"allTenants": True}
-OWNED, OTHER, DEFAULT = ({"tenant": name} for name in ("owned", "other", "default"))
+OWNED, OTHER, DEFAULT = ({"tenant": name} for name in ("pages-owned", "pages-other", "default"))
 BOB = {"user": "bob"}
 MADE = [
     ("ann", {**OWNED}, 200),
@@ -72,11 +72,11 @@ def test_his_own_is_by_uid_and_somebody_elses_has_none(ask: Ask, people: dict[st
         assert ApiToken.objects.get(pk=own["id"]).uid == accounts.api_uid(people["ann"])
         assert ApiToken.objects.get(pk=own["id"]).groups == ["dev"]
         other = ApiToken.objects.get(pk=named["id"])
-    assert (other.uid, other.tenant_id) == ("", Tenant.objects.get(name="owned").pk)
+    assert (other.uid, other.tenant_id) == ("", Tenant.objects.get(name="pages-owned").pk)
 
 
 def test_an_owner_whose_binding_is_not_there_yet_makes_none(ask: Ask) -> None:
-    Tenant.objects.filter(name="owned").update(bound_owners=[])
+    Tenant.objects.filter(name="pages-owned").update(bound_owners=[])
     assert ask("owner", "POST", "tokens", {**OWNED, **BOB})[0] == 403
 
 
@@ -123,7 +123,7 @@ def test_who_sees_and_revokes_which(
 ) -> None:
     with django_everywhere():
         ApiToken.objects.all().delete()
-    tenant = Tenant.objects.get(name="owned")
+    tenant = Tenant.objects.get(name="pages-owned")
     uid = accounts.api_uid(people["ann"])
     made = {
         "anns": tokens.create_token("ann", uid=uid, tenant=tenant, description="anns"),
@@ -156,7 +156,7 @@ def test_making_and_revoking_are_in_the_tenants_audit_log_without_the_secret(ask
         ("create", "owner", 200),
         ("revoke", "owner", 200),
     }
-    assert {row.tenant_id for row in rows} == {Tenant.objects.get(name="owned").pk}
+    assert {row.tenant_id for row in rows} == {Tenant.objects.get(name="pages-owned").pk}
     assert made["token"] not in str([row.data for row in rows])
 
 
@@ -164,7 +164,7 @@ def test_a_kubeconfig_is_of_the_tenant(ask: Ask) -> None:
     _, made = ask("ann", "POST", "tokens", {**OTHER, "kubeconfig": True})
     config = yaml.safe_load(made["kubeconfig"])
     assert config["users"][0]["user"]["token"] == made["token"]
-    assert config["clusters"][0]["cluster"]["server"].endswith("/clusters/other")
+    assert config["clusters"][0]["cluster"]["server"].endswith("/clusters/pages-other")
 
 
 def test_what_is_sent_by_another_page_is_refused(people: dict[str, User]) -> None:
@@ -181,7 +181,7 @@ def test_tokens_end_with_what_they_stood_for(people: dict[str, User], what: str)
     account = User.objects.create(username=f"leaving-{what}", is_staff=True, is_superuser=True)
     account.groups.add(*people["ann"].groups.all())
     uid = accounts.api_uid(account)
-    tenant = Tenant.objects.get(name="owned")
+    tenant = Tenant.objects.get(name="pages-owned")
     root = tokens.create_token("x", uid=uid, tenant=tenant, groups=["system:masters"])
     dev = tokens.create_token("x", uid=uid, tenant=tenant, groups=["dev"])
     plain = tokens.create_token("x", uid=uid, tenant=tenant)

@@ -154,6 +154,14 @@ export function pathOf(resource, { namespace = "", name = "", subresource = "" }
   return parts.join("/");
 }
 
+/** The field selector that asks for these values, whatever characters they have. */
+export function fieldSelectorOf(values) {
+  const escaped = (value) => String(value).replace(/[\\,=]/g, "\\$&");
+  return Object.entries(values)
+    .map(([path, value]) => `${path}=${escaped(value)}`)
+    .join(",");
+}
+
 function listQuery({ labelSelector, fieldSelector, limit, continue: next, includeObject, more }) {
   const query = new URLSearchParams(more ?? {});
   if (labelSelector) query.set("labelSelector", labelSelector);

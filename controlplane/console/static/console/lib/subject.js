@@ -1,7 +1,7 @@
 // The object that a page is about, kept up to date. Of a Secret only what names it comes here: its
 // values are asked for one by one (`reveal`), by a GET of its own.
 
-import { api, ApiError, pathOf } from "./api.js";
+import { api, ApiError, fieldSelectorOf, pathOf } from "./api.js";
 
 const MASKED = new Set(["data", "stringData"]);
 const APPLIED = "kubectl.kubernetes.io/last-applied-configuration";
@@ -89,7 +89,7 @@ export class Subject {
 
   get selected() {
     const { namespace, name, isSecret: table } = this;
-    return { namespace, table, fieldSelector: `metadata.name=${name}` };
+    return { namespace, table, fieldSelector: fieldSelectorOf({ "metadata.name": name }) };
   }
 
   async follow(signal) {

@@ -1,5 +1,6 @@
 // What there was as of a time, of a namespace or of what is in none.
 
+import { fieldSelectorOf } from "../lib/api.js";
 import { h, replace } from "../lib/dom.js";
 import { failure } from "../lib/dialog.js";
 import { groupPart, resourceOf, resources } from "../lib/discovery.js";
@@ -98,7 +99,7 @@ class Past {
     const path = namespace
       ? `${ROOT}/namespaces/${encodeURIComponent(namespace)}/revisions`
       : `${ROOT}/clusterrevisions`;
-    const selected = [`asOf=${at}`, ...(kind ? [`object.resource=${kind}`] : [])].join(",");
+    const selected = fieldSelectorOf({ asOf: at, ...(kind ? { "object.resource": kind } : {}) });
     const query = new URLSearchParams({ fieldSelector: selected, limit: "100" });
     if (labels) query.set("labelSelector", labels);
     if (next) query.set("continue", next);

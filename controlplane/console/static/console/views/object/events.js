@@ -1,6 +1,6 @@
 // The Events about the object.
 
-import { ApiError } from "../../lib/api.js";
+import { ApiError, fieldSelectorOf } from "../../lib/api.js";
 import { h, replace } from "../../lib/dom.js";
 import { age } from "../../lib/time.js";
 
@@ -36,7 +36,10 @@ export default async function events({ subject, panel, signal }) {
   const found = new Map();
   const draw = () => replace(body, rowsOf([...found.values()]));
   const kind = subject.resource.kind;
-  const fieldSelector = `involvedObject.kind=${kind},involvedObject.name=${subject.name}`;
+  const fieldSelector = fieldSelectorOf({
+    "involvedObject.kind": kind,
+    "involvedObject.name": subject.name,
+  });
   follow();
   return undefined;
 

@@ -1,5 +1,6 @@
 // Owners above, dependents below, and what refers to what without being owned.
 
+import { fieldSelectorOf } from "../../lib/api.js";
 import { h, replace } from "../../lib/dom.js";
 import { failure } from "../../lib/dialog.js";
 import { groupPart, resourceOf, resourceOfKind } from "../../lib/discovery.js";
@@ -91,7 +92,7 @@ async function found_(subject, owner, namespace, signal) {
     return { node: [...node, h("span", { class: "muted" }, " (not yours to see)")], object: null };
   const selected = {
     namespace: where,
-    fieldSelector: `metadata.name=${owner.name}`,
+    fieldSelector: fieldSelectorOf({ "metadata.name": owner.name }),
     metadata: true,
     signal,
   };
@@ -227,12 +228,19 @@ function questionsAbout(subject, object) {
         [
           "Pods that run as it",
           ["", "pods"],
-          { namespace, fieldSelector: `spec.serviceAccountName=${name}` },
+          { namespace, fieldSelector: fieldSelectorOf({ "spec.serviceAccountName": name }) },
           () => true,
         ],
       ];
     case "Node":
-      return [["Pods on it", ["", "pods"], { fieldSelector: `spec.nodeName=${name}` }, () => true]];
+      return [
+        [
+          "Pods on it",
+          ["", "pods"],
+          { fieldSelector: fieldSelectorOf({ "spec.nodeName": name }) },
+          () => true,
+        ],
+      ];
     default:
       return [];
   }

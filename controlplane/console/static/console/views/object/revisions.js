@@ -1,5 +1,7 @@
 // Revisions, as the history's API has them.
 
+import { fieldSelectorOf } from "../../lib/api.js";
+
 /** Who wrote a revision: the user, or the one he acts as; "" where the user may not know. */
 export function whoOf({ request }) {
   return request?.impersonatedUsername ?? request?.username ?? "";
@@ -10,7 +12,7 @@ export async function revisionsOf(subject, { next = "", limit = 50, signal } = {
   const { resource, name } = subject;
   const kind = resource.group ? `${resource.resource}.${resource.group}` : resource.resource;
   const query = new URLSearchParams({
-    fieldSelector: `object.resource=${kind},object.name=${name}`,
+    fieldSelector: fieldSelectorOf({ "object.resource": kind, "object.name": name }),
     limit: String(limit),
   });
   if (next) query.set("continue", next);
