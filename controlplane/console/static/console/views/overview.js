@@ -8,15 +8,17 @@ import { address } from "../lib/router.js";
 import { tenants } from "../lib/tenants.js";
 import { age } from "../lib/time.js";
 import { many } from "../lib/units.js";
+import { stuckObjects } from "./overview/stuck.js";
 
 const MOST = 200;
 const LOOKERS = "polyplane:viewers";
 const HOUR = 60;
 
-export default async function overview({ root, signal }) {
+export default async function overview({ root, query, signal }) {
   const state = h("div");
   const listed = panel("Tenants");
-  root.append(h("h1", { class: "page" }, "Overview"), state, listed);
+  const stuck = stuckObjects(query, signal);
+  root.append(h("h1", { class: "page" }, "Overview"), state, stuck, listed);
   const [{ names, all }, me] = await Promise.all([tenants(), fact("/me", {}, signal)]);
   showTenants(listed, names, all);
   if (me.roles.some((role) => role.name === LOOKERS)) {
