@@ -2,6 +2,7 @@
 // tenants that the reader may look into.
 
 import { h, replace } from "../lib/dom.js";
+import { target } from "../lib/entries.js";
 import { fact } from "../lib/facts.js";
 import { panel, table } from "../lib/plain.js";
 import { address } from "../lib/router.js";
@@ -74,7 +75,7 @@ const CHANGES = [
   ["When", (row) => age(row.at)],
   ["User", (row) => (row.as ? `${row.user} as ${row.as}` : row.user)],
   ["Verb", (row) => row.verb],
-  ["What", (row) => row.target],
+  ["What", target],
   ["Tenant", (row) => h("a", { href: `${address("t", row.tenant)}/` }, row.tenant)],
 ];
 const ENDING = [
