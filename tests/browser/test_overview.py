@@ -66,14 +66,14 @@ def test_a_tenants_page_follows_what_is_written(console: Console, world: Install
     console.script("arguments[0].focus()", link)
     assert world.request("POST", MAPS, {"metadata": {"name": "seen-live"}})[0] == 201
     console.until(lambda: count_of(console, "configmaps") == str(before + 1))
-    leases = "/clusters/demo/apis/coordination.k8s.io/v1/namespaces/overview/leases"
-    assert count_of(console, "leases.coordination.k8s.io") == ""
-    assert world.request("POST", leases, {"metadata": {"name": "first"}})[0] == 201
+    ranges = f"{ROOT}/namespaces/overview/limitranges"
+    assert count_of(console, "limitranges") == ""
+    assert world.request("POST", ranges, {"metadata": {"name": "first"}})[0] == 201
 
     def next_round() -> bool:
         name = {"metadata": {"generateName": "next-"}}
         assert world.request("POST", MAPS, name)[0] == 201
-        return count_of(console, "leases.coordination.k8s.io") == "1"
+        return count_of(console, "limitranges") == "1"
 
     console.until(next_round)
     focused = "return document.activeElement?.title ?? ''"

@@ -94,7 +94,7 @@ LOOKS = [
     (f"{SECRETS}?watch=1&timeoutSeconds=1", ""),
     (f"{PAST}/REVISION", ""),
     (f"{PAST}/REVISION/diff", ""),
-    (f"{PAST}?fieldSelector=asOf=REVISION,resource=secrets", ""),
+    (f"{PAST}?fieldSelector=asOf=REVISION,object.resource=secrets", ""),
 ]
 GLANCES = [
     (f"{SECRETS}/one", BARE),
@@ -103,7 +103,7 @@ GLANCES = [
     (SECRETS, BARE.replace("Metadata;", "MetadataList;")),
     (f"{SECRETS}?watch=1&timeoutSeconds=1", TABLE),
     (f"{PAST}/REVISION/blame", ""),
-    (f"{PAST}?fieldSelector=name=one,resource=secrets", ""),
+    (f"{PAST}?fieldSelector=object.name=one,object.resource=secrets", ""),
     (f"{MAPS}/one", ""),
     (MAPS, ""),
 ]
