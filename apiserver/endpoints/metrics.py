@@ -268,14 +268,7 @@ def observe(request: ApiRequest, response: HttpResponseBase | None, seconds: flo
     info = request.info
     code = 200 if response is None else response.status_code
     key = (
-        info.verb,
-        *(
-            (info.group, info.version, info.resource, info.subresource)
-            if request.served is not None
-            else ()
-        ),
-        bool(info.namespace),
-        bool(info.name),
+        info.family if request.served is not None else (info.verb,),
         code,
         "dryRun" in request.query and _dry_run(request),
         info.verb == "patch" and _applies(request),

@@ -30,7 +30,8 @@ _METHOD_VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": 
 
 
 async def dispatch(server: Server, request: ApiRequest, send: Send) -> HttpResponseBase | None:
-    timeout_of(request)
+    if request.query:
+        timeout_of(request)
     if "." in request.info.group:
         await look_up(server, request)
     try:
@@ -99,7 +100,7 @@ async def _elsewhere(server: Server, request: ApiRequest) -> Backend | None:
 def timeout_of(request: ApiRequest) -> float:
     """Seconds of the query's ``timeout``, 0 where it says nothing. Raises BadRequest where it is no
     duration."""
-    text = first(request.query, "timeout") if request.query else ""
+    text = first(request.query, "timeout")
     if not text:
         return 0
     try:
@@ -110,8 +111,8 @@ def timeout_of(request: ApiRequest) -> float:
 
 def _seconds(request: ApiRequest) -> float:
     """What may pass until admission has decided: less where the client says so."""
-    verb, asked = request.info.verb, timeout_of(request)
-    most = MOST_SECONDS_OF_MANY if verb == "deletecollection" else MOST_SECONDS
+    most = MOST_SECONDS_OF_MANY if request.info.verb == "deletecollection" else MOST_SECONDS
+    asked = timeout_of(request) if request.query else 0
     return min(asked, most) if asked > 0 else most
 
 
