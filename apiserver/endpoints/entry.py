@@ -170,7 +170,7 @@ class Entry(ProtocolTypeRouter):  # type: ignore[misc]  # Channels has no types
         request.sender = user
         if tenant_info is not None and request.path not in ALWAYS_ALLOWED:
             await works_for(-tenant_info.id if user is NOBODY else tenant_info.id)
-        request.tenant = await enter_tenant(server, name, tenant_info, user)
+        request.tenant = await enter_tenant(server, name, tenant_info, request.meant, user)
         asked = attributes_of(request, user)
         auditing.begin(server, request, asked)
         if tenant_info is not None and request.tenant.id:
