@@ -170,11 +170,11 @@ class FieldManager:
                 self._versions.empty(api_version) if live is None else without_entries(live),
                 api_version,
             )
-            seen, made = self._plain(before), _with_identity(self._plain(bare), before, managed)
+            seen, after = self._plain(before), _with_identity(self._plain(bare), before, managed)
             if empties and live is not None:
-                made = with_told_apart(self._versions.type(api_version), made, empties)
+                after = with_told_apart(self._versions.type(api_version), after, empties)
             managed = self._updated(
-                seen, made, managed, manager or _UNKNOWN, api_version, subresource, now
+                seen, after, managed, manager or _UNKNOWN, api_version, subresource, now
             )
         except (ValueError, MissingVersion):
             return with_entries(bare, [])

@@ -26,10 +26,10 @@ Decode = Callable[[Any], tuple[Object, list[str]]]
 
 
 class Patched(NamedTuple):
-    """value: the patched object, not decoded yet; shown: makes the text of it that errors show."""
+    """value: the patched object, not decoded yet; quoted: makes the text of it that errors show."""
 
     value: Any
-    shown: Callable[[], str]
+    quoted: Callable[[], str]
 
 
 class PatchType:

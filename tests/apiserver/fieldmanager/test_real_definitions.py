@@ -111,7 +111,9 @@ def test_definitions_are_shared_by_two_appliers(path: Path) -> None:
     def apply(live: dict[str, Any] | None, intent: dict[str, Any], name: str) -> dict[str, Any]:
         return manager.apply(live, intent, name, force=False, api_version=V1, now=NOW)
 
-    for intent in definitions(path):
+    intents = list(definitions(path))
+    assert intents
+    for intent in intents:
         created = apply(None, intent, "one")
         created["metadata"]["uid"] = "u"
         assert apply(created, intent, "one") == created
