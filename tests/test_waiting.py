@@ -140,11 +140,19 @@ def bound(tree: ast.Module) -> Names:
     return names
 
 
+def made_by(call: ast.Call) -> str:
+    """The function that is called, here or in a thread: ``sync_to_async(function)(...)``."""
+    match call.func:
+        case ast.Call(args=[ast.Attribute(attr=name) | ast.Name(id=name)]):
+            return name
+    return name_of(call)
+
+
 def given(tree: ast.Module) -> Iterator[str]:
     """The names that a file gives to tenants and accounts, where they stand in it."""
     names = bound(tree)
     for call in (n for n in ast.walk(tree) if isinstance(n, ast.Call)):
-        if name_of(call) in MAKES and call.args:
+        if made_by(call) in MAKES and call.args:
             yield from texts(call.args[0], names)
         match call.args:
             case [ast.Constant(value="tenant"), ast.Constant(value="create"), *rest]:
@@ -152,7 +160,7 @@ def given(tree: ast.Module) -> Iterator[str]:
                 for argument in rest[: next(options, len(rest))]:
                     yield from texts(argument, names)
         for keyword in call.keywords:
-            if keyword.arg == "username" and name_of(call) in {"create", "get_or_create"}:
+            if keyword.arg == "username" and made_by(call) in {"create", "get_or_create"}:
                 yield from texts(keyword.value, names)
 
 
@@ -190,6 +198,7 @@ def test_no_two_files_give_the_same_name() -> None:
         ('User.objects.create(username="a")', ["a"]),
         ("for n in ('a', 'b'): ensure_tenant(n)", ["a", "b"]),
         ('def fresh(): return f"a-{i}"\ncreate_tenant(fresh())', ["a-*"]),
+        ('sync_to_async(service.create_tenant)("a")', ["a"]),
         ("service.create_tenant(fresh())", []),
     ],
 )

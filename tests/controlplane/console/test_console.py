@@ -318,14 +318,16 @@ def test_secrets_cannot_be_guessed_by_the_url(client: Client, page: str, guess: 
     assert client.get(f"/admin/console/{page}/?{guess}", secure=True).status_code == 400
 
 
-@pytest.mark.parametrize("page", LISTS)
-def test_each_filter_of_a_list_works(client: Client, page: str) -> None:
-    app, name = page.split("/")
-    lookups = site._registry[apps.get_model(app, name)].lookups
-    assert lookups
-    for lookup in lookups:
+def test_each_filter_of_a_list_works(client: Client) -> None:
+    asked = [
+        (page, lookup)
+        for page in LISTS
+        for lookup in site._registry[apps.get_model(*page.split("/"))].lookups
+    ]
+    assert len(asked) > len(LISTS)
+    for page, lookup in asked:
         response = client.get(f"/admin/{page}/?{lookup}=1", secure=True)
-        assert response.status_code == 200 or "e=1" in response["Location"], lookup
+        assert response.status_code == 200 or "e=1" in response["Location"], (page, lookup)
 
 
 # --- the audit log --------------------------------------------------------------------------------
