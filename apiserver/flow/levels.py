@@ -12,10 +12,11 @@ from math import ceil
 
 from apiserver.flow.allocation import Claim, Smoothed, allocate
 from apiserver.flow.counts import Counts, Tally
-from apiserver.flow.matching import Object, Schema
+from apiserver.flow.matching import Schema
 from apiserver.flow.queueset import QueueSet, Queuing
 from apiserver.flow.retryafter import RetryAfter
 from apiserver.flow.shuffle import Hand, hand_of
+from apiserver.meta.objects import Object
 from apiserver.request import RequestInfo
 from apiserver.user import User
 

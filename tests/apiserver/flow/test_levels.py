@@ -5,17 +5,16 @@ from __future__ import annotations
 import copy
 import json
 from importlib.resources import files
-from typing import Any
 
 import pytest
 
 from apiserver.flow.allocation import Claim, allocate
 from apiserver.flow.levels import Levels
 from apiserver.flow.queueset import Rejected, Ticket, Work
+from apiserver.meta.objects import Object
 from apiserver.request import parse_request
 from apiserver.user import User
 
-Object = dict[str, Any]
 GET = parse_request("GET", "/api/v1/namespaces/a/configmaps/c")
 MASTER = User("root", groups=("system:masters", "system:authenticated"))
 ALICE = User("alice", groups=("system:authenticated",))
