@@ -76,7 +76,7 @@ def helpers(trees: list[ast.Module]) -> set[str]:
     return asserting
 
 
-def tests(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+def functions_that_test(tree: ast.Module) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
     for node in ast.walk(tree):
         if isinstance(node, FUNCTIONS) and node.name.startswith("test_"):
             yield node
@@ -191,7 +191,7 @@ def test_every_test_asserts(trees: dict[str, ast.Module]) -> None:
     silent = {
         test.name: path
         for path, tree in trees.items()
-        for test in tests(tree)
+        for test in functions_that_test(tree)
         if not asserts(test) and not asserting.intersection(called(test))
     }
     assert silent.keys() == ASSERT_NOTHING.keys(), silent
@@ -202,7 +202,7 @@ def test_no_test_hangs_on_a_loop_that_may_have_no_turns(trees: dict[str, ast.Mod
     hanging = {
         test.name: path
         for path, tree in trees.items()
-        for test in tests(tree)
+        for test in functions_that_test(tree)
         if hangs_on_a_loop(test, at_the_top(tree))
     }
     assert hanging.keys() == MAY_HAVE_NO_TURNS.keys(), hanging
@@ -239,4 +239,4 @@ def test_what_asserts_nothing_is_seen() -> None:
     tree = ast.parse(source)
     asserting = helpers([tree])
     assert asserting == {"check", "test_a"}
-    assert [asserts(test) for test in tests(tree)] == [False, False]
+    assert [asserts(test) for test in functions_that_test(tree)] == [False, False]
