@@ -289,8 +289,12 @@ class FieldManager:
             )
         except Conflicts as error:
             raise conflict_error(error.conflicts) from error
-        left_out = [] if empties is None else empties
-        result = copy_json(before if merged is None else self._finished(merged, applied, left_out))
+        if merged is None:
+            result = copy_json(before)
+        else:
+            result = self._finished(merged, applied, [] if empties is None else empties)
+            if self._finish is None or not self._versions.decoded(version):
+                result = copy_json(result)
         if manager == lastapplied.MANAGER:
             result = lastapplied.refreshed(result, applied)
         return Merged(with_entries(result, encode_entries(managed)), merged is not None)
