@@ -176,11 +176,8 @@ class Levels:
 
     # --- requests ---------------------------------------------------------------------------------
     def classify(self, info: RequestInfo, user: User) -> Flow:
-        if info.is_resource:
-            what: tuple[object, ...] = (info.verb, info.group, info.resource, info.subresource)
-            key = (user.name, user.groups, info.namespace, *what)
-        else:
-            key = (user.name, user.groups, info.verb, info.path)
+        path = "" if info.is_resource else info.path
+        key = (user.name, user.groups, info.namespace, info.family, path)
         flow = self._flows.get(key)
         if flow is None:
             if len(self._flows) >= _MOST_FLOWS:

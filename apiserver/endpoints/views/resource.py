@@ -46,7 +46,7 @@ class ResourceView(KubernetesView):
     def setup(  # type: ignore[override]  # who routes to a resource knows its scope
         self, request: ApiRequest, *, server: Server, send: Send, scope: Scope
     ) -> None:
-        super().setup(request, server=server, send=send)
+        self.request, self.server, self.send = request, server, send
         self.scope, self.registry = scope, server.registry
 
     async def dispatch(self, request: ApiRequest, **_: Any) -> HttpResponseBase | None:
