@@ -109,12 +109,12 @@ def world() -> Iterator[Object]:
         yield from yaml.safe_load_all(path.read_text())
 
 
-def tenant(name: str, shown: str, **spec: Any) -> Object:
+def tenant(name: str, display_name: str, **spec: Any) -> Object:
     return {
         "apiVersion": "tenancy.polyplane.dev/v1",
         "kind": "Tenant",
         "metadata": {"name": name, "labels": {"demo": "yes"}},
-        "spec": {"displayName": shown, **spec},
+        "spec": {"displayName": display_name, **spec},
     }
 
 

@@ -158,8 +158,8 @@ ALL.registry.add(
 )
 identity_metrics.add(ALL.registry)
 _tenants: dict[int, Families] = {}
-_shown: dict[int, None] = {}
-_MOST_SHOWN = 1_000
+_scraped: dict[int, None] = {}
+_MOST_SCRAPED = 1_000
 """Tenants whose counts are kept because somebody has asked for them, the latest."""
 
 
@@ -174,7 +174,7 @@ def of_tenant(number: int) -> Families:
 def forget(number: int) -> None:
     """Nobody uses the tenant at present; its counts begin anew with its next request, unless
     somebody has asked for them: what was shown does not go back."""
-    if number not in _shown:
+    if number not in _scraped:
         fold()
         _tenants.pop(number, None)
 
@@ -184,10 +184,10 @@ def snapshot(number: int) -> Snapshot:
     fold()
     if number == EVERYTHING:
         return ALL.registry.snapshot()
-    _shown.pop(number, None)
-    _shown[number] = None
-    if len(_shown) > _MOST_SHOWN:
-        del _shown[next(iter(_shown))]
+    _scraped.pop(number, None)
+    _scraped[number] = None
+    if len(_scraped) > _MOST_SCRAPED:
+        del _scraped[next(iter(_scraped))]
     return of_tenant(number).registry.snapshot()
 
 

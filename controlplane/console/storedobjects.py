@@ -24,7 +24,7 @@ from controlplane.console.filters import (
 )
 from controlplane.console.models import StoredEvent, StoredObject
 from controlplane.console.presentation import as_yaml, finalizers, managers
-from controlplane.console.readonly import KeyedAdmin, RowPage
+from controlplane.console.readonly import RowPage
 
 _HISTORY = 50  # events on an object's page
 
@@ -58,7 +58,7 @@ def with_makers(events: Iterable[StoredEvent]) -> list[StoredEvent]:
     return listed
 
 
-class _StoredAdmin(KeyedAdmin):
+class _StoredAdmin(RowPage):
     def row_url(self, row: StoredObject | StoredEvent) -> str:
         return object_url(row)
 
@@ -68,7 +68,7 @@ class _StoredAdmin(KeyedAdmin):
 
 
 @admin.register(StoredObject)
-class StoredObjectAdmin(RowPage, _StoredAdmin):
+class StoredObjectAdmin(_StoredAdmin):
     page_template = "console/object.html"
     what = "object"
     list_display = (
@@ -140,6 +140,7 @@ class StoredObjectAdmin(RowPage, _StoredAdmin):
 class StoredEventAdmin(_StoredAdmin):
     """The log, newest first within a tenant; each line leads to the object's page."""
 
+    what = "event"
     list_display = ("resource_version", "change", "name", "namespace", "kind", "tenant", "at")
     list_filter = (TenantFilter, GroupFilter, ResourceFilter, NamespaceFilter)
     lookups = frozenset({"tenant", "group", "resource", "namespace"})

@@ -77,7 +77,7 @@ async def _serve(server: Server, request: ApiRequest, send: Send) -> HttpRespons
         scope.warn(scope.served.deprecated)
     try:
         response = await view_of(scope)(request, server=server, send=send, scope=scope)
-        return await response.made() if isinstance(response, LateResponse) else response
+        return await response.encoded() if isinstance(response, LateResponse) else response
     except (RecursionError, orjson.JSONEncodeError) as error:
         if isinstance(error, RecursionError) or str(error) == "Recursion limit reached":
             raise BadRequest("the object is nested too deeply to be stored") from None
