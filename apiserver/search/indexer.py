@@ -44,6 +44,7 @@ class Indexer:
         self._store = store
         self._due: dict[int, None] = {}
         self._woken = asyncio.Event()
+        self._backlog = False
 
     async def run_forever(self) -> None:
         self._store.observe(self._committed)
@@ -55,8 +56,9 @@ class Indexer:
             with suppress(TimeoutError):
                 async with asyncio.timeout(LOOK):
                     await self._woken.wait()
-            await asyncio.sleep(PAUSE)
+            await asyncio.sleep(PAUSE if not self._backlog else PAUSE / 10)
             self._woken.clear()
+            self._backlog = False
             for tenant in list(self._due):
                 del self._due[tenant]
                 await self._see_to(tenant)
@@ -75,6 +77,7 @@ class Indexer:
     async def _see_to(self, tenant: int) -> None:
         try:
             if not await self.index(tenant, _AT_A_TIME):
+                self._backlog = True
                 self._committed(tenant, ())
         except StorageError as error:
             log.info("indexing tenant %s: %s", tenant, error)

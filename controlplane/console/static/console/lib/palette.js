@@ -24,7 +24,7 @@ const ACTIONS = [
 export function palette() {
   if (document.querySelector("dialog.palette")) return;
   const tenant = lastTenant();
-  const state = { entries: [], at: 0, asked: 0 };
+  const state = { entries: [], at: 0, asked: 0, moved: false };
   const list = h("ul", { role: "listbox", id: "found" });
   const input = h("input", {
     type: "text",
@@ -65,19 +65,25 @@ export function palette() {
   }
   async function update() {
     const asked = (state.asked += 1);
+    state.moved = false;
     const word = input.value.trim();
     for await (const entries of found(tenant, word)) {
       if (asked !== state.asked) return;
+      const chosen = state.moved ? state.entries[state.at] : null; // it stays, wherever it goes
       state.entries = entries.slice(0, MOST);
-      state.at = 0;
+      state.at = Math.max(
+        state.entries.findIndex((entry) => entry.to === chosen?.to),
+        0,
+      );
       draw();
-      input.setAttribute("aria-activedescendant", entries.length ? "found-0" : "");
+      input.setAttribute("aria-activedescendant", entries.length ? `found-${state.at}` : "");
     }
   }
   input.addEventListener("keydown", (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step && state.entries.length) {
       event.preventDefault();
+      state.moved = true;
       state.at = (state.at + step + state.entries.length) % state.entries.length;
       draw();
       input.setAttribute("aria-activedescendant", `found-${state.at}`);
