@@ -73,7 +73,7 @@ def _last_of(key: dict[str, Any]) -> StoredObject | None:
         data=event.data,
         finalizers=metadata.get("finalizers", []),
         deleting=False,
-        created_at=parse_datetime(str(metadata.get("creationTimestamp"))),
+        created_at=parse_datetime(str(metadata.get("creationTimestamp"))) or event.at,
         size=event.size,
     )
     row.gone = event.at
