@@ -27,6 +27,7 @@ def test_every_line_is_a_pinned_package_with_hashes(path: Path) -> None:
 
 def test_development_installs_what_runs() -> None:
     runtime, dev = set(read_lock(RUNTIME)), {(p.name, p.version): p for p in read_lock(DEV)}
+    assert runtime
     for package in runtime:
         assert dev[package.name, package.version].hashes == package.hashes
 
@@ -38,6 +39,7 @@ def test_what_the_project_asks_for_is_locked() -> None:
         (DEV, project["optional-dependencies"]["dev"]),
     ):
         locked = {p.name: p.version for p in read_lock(path)}
+        assert asked, path
         for requirement in map(Requirement, asked):
             assert requirement.specifier.contains(locked[canonicalize_name(requirement.name)]), (
                 requirement
@@ -75,7 +77,9 @@ def test_an_entry_is_read_with_its_marker(tmp_path: Path) -> None:
 
 def test_the_documents_are_what_the_lock_files_say() -> None:
     """Else: make lock."""
-    for path, text in documents().items():
+    stored = documents()
+    assert stored
+    for path, text in stored.items():
         assert path.read_text() == text, f"{path.name} is stale"
 
 

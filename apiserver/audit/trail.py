@@ -323,7 +323,10 @@ def bounded(notes: Mapping[str, str]) -> dict[str, str]:
 
 def _short(members: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Those that say something, and not at any length."""
-    return {k: v if len(v) <= _MOST_TEXT else cut(v, _MOST_TEXT) for k, v in members if v}
+    said = {k: v for k, v in members if v}
+    if sum(map(len, said.values())) <= _MOST_TEXT:
+        return said
+    return {k: cut(v, _MOST_TEXT) for k, v in said.items()}
 
 
 def cut(text: str, most: int) -> str:

@@ -87,7 +87,7 @@ class LateResponse(HttpResponseBase):
         # HttpResponseBase.__init__ makes what only the answer itself needs
         self._asker, self._make = asker, make
 
-    async def made(self) -> HttpResponse:
+    async def encoded(self) -> HttpResponse:
         """Raises what encoding raises, such as NotAcceptable."""
         return await by_size(self._asker, self._make)
 

@@ -93,10 +93,10 @@ class ReadOnlyAdmin(AllowedLookups, ModelAdmin):  # type: ignore[misc]  # unfold
         return False
 
 
-class KeyedList(ChangeList):
+class RowList(ChangeList):
     """Rows with the names of their tenants, linked as ``row_url`` of their admin says."""
 
-    model_admin: KeyedAdmin
+    model_admin: RowPage
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
@@ -106,31 +106,28 @@ class KeyedList(ChangeList):
         return self.model_admin.row_url(result)
 
 
-class KeyedAdmin(ReadOnlyAdmin):
+class RowPage(ReadOnlyAdmin):
     """Tables whose primary key says too little to find a row by: rows are addressed by the table's
-    real key, which ``get_object`` reads from the URL."""
-
-    def row_url(self, row: Any) -> str:
-        raise NotImplementedError
-
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
-        return KeyedList
-
-    @admin.display(description="tenant")
-    def tenant(self, row: Any) -> str:
-        return str(row.tenant_name)
-
-
-class RowPage(KeyedAdmin):
-    """A row has a page of our own, a template that is given ``row``, ``tenant``
-    (its name) and what ``page`` returns."""
+    real key, which ``get_object`` reads from the URL. A row has a page of our own, a template that
+    is given ``row``, ``tenant`` (its name) and what ``page`` returns; where ``get_object`` finds
+    none there is no page."""
 
     page_template: ClassVar[str]
     what: ClassVar[str]
     """What a 404 says is not there."""
 
+    def row_url(self, row: Any) -> str:
+        raise NotImplementedError
+
     def page(self, row: Any) -> dict[str, Any]:
         raise NotImplementedError
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return RowList
+
+    @admin.display(description="tenant")
+    def tenant(self, row: Any) -> str:
+        return str(row.tenant_name)
 
     @across_tenants
     def changeform_view(

@@ -26,7 +26,7 @@ from controlplane.console.filters import (
 )
 from controlplane.console.models import StoredEvent, StoredObject
 from controlplane.console.presentation import as_yaml, finalizers, managers
-from controlplane.console.readonly import KeyedAdmin, RowPage
+from controlplane.console.readonly import RowPage
 
 _HISTORY = 50  # events on an object's page
 
@@ -73,7 +73,7 @@ def _last_of(key: dict[str, Any]) -> StoredObject | None:
         data=event.data,
         finalizers=metadata.get("finalizers", []),
         deleting=False,
-        created_at=parse_datetime(str(metadata.get("creationTimestamp"))),
+        created_at=parse_datetime(str(metadata.get("creationTimestamp"))) or event.at,
         size=event.size,
     )
     row.gone = event.at
@@ -86,7 +86,7 @@ def live_url(tenant: str, row: StoredObject) -> str:
     return f"{reverse('console')}t/{'/'.join(urlquote(part, safe='') for part in parts)}"
 
 
-class _StoredAdmin(KeyedAdmin):
+class _StoredAdmin(RowPage):
     def row_url(self, row: StoredObject | StoredEvent) -> str:
         return object_url(row)
 
@@ -96,7 +96,7 @@ class _StoredAdmin(KeyedAdmin):
 
 
 @admin.register(StoredObject)
-class StoredObjectAdmin(RowPage, _StoredAdmin):
+class StoredObjectAdmin(_StoredAdmin):
     page_template = "console/object.html"
     what = "object"
     list_display = (
@@ -169,6 +169,7 @@ class StoredObjectAdmin(RowPage, _StoredAdmin):
 class StoredEventAdmin(_StoredAdmin):
     """The log, newest first within a tenant; each line leads to the object's page."""
 
+    what = "event"
     list_display = ("resource_version", "change", "name", "namespace", "kind", "tenant", "at")
     list_filter = (TenantFilter, GroupFilter, ResourceFilter, NamespaceFilter)
     lookups = frozenset({"tenant", "group", "resource", "namespace"})

@@ -43,7 +43,7 @@ def stuck(account: User, request: HttpRequest) -> Answer:
     minutes = number_of(request, "minutes", MINUTES, _LONGEST)
     names = {tenant.pk: tenant.name for tenant in visible(account)}
     before = timezone.now().astimezone(UTC) - timedelta(minutes=minutes)
-    given = [list(names), _COUNTED, before.strftime("%Y-%m-%dT%H:%M:%SZ")]
+    given = (list(names), _COUNTED, before.strftime("%Y-%m-%dT%H:%M:%SZ"))
     with connection.cursor() as cursor:
         cursor.execute(_COUNTS, given)
         counts = [
