@@ -34,6 +34,9 @@ subjects:
 """
 
 
+_ROWS = "return [...document.querySelectorAll('main tbody tr')].map((row) => row.textContent)"
+
+
 class Mouse:
     """It counts."""
 
@@ -90,7 +93,7 @@ def put_back(mouse: Mouse) -> None:
 def free(mouse: Mouse) -> None:
     mouse.click("a.brand")
     mouse.choose("Waiting for longer than", "any time")
-    mouse.on("configmaps/legacy/invoices-2019")
+    mouse.on("configmaps/legacy/invoices-2019", "section[@aria-label='Stuck deletions']")
     mouse.click(".remove-finalizer")
     mouse.console.one("dialog input").send_keys("invoices-2019")
     mouse.click("dialog button[type=submit]")
@@ -117,9 +120,12 @@ def colleague(mouse: Mouse) -> None:
 
 
 def undelete(mouse: Mouse) -> None:
-    mouse.click("a.brand")
-    mouse.console.see("Newest changes")
-    mouse.on("configmaps/shop/price-list")
+    mouse.on("Audit")
+    mouse.console.one("input[name=verb]").send_keys("delete")
+    mouse.console.one("input[name=name]").send_keys("price-list", Keys.ENTER)
+    found = lambda: mouse.console.script(_ROWS) or [""]  # noqa: E731
+    mouse.console.until(lambda: all("price-list" in text for text in found()))
+    mouse.on("configmaps/shop/price-list", "main")
     mouse.console.see("DELETED")
     mouse.click(".restore")
     mouse.click("dialog button[type=submit]")
@@ -130,7 +136,7 @@ def undelete(mouse: Mouse) -> None:
 def refusals(mouse: Mouse) -> None:
     mouse.on("Audit")
     mouse.console.one("input[name=code]").send_keys("422", Keys.ENTER)
-    mouse.console.until(lambda: all("422" in r.text for r in mouse.console.all("main tbody tr")))
+    mouse.console.until(lambda: all("422" in text for text in mouse.console.script(_ROWS) or [""]))
     mouse.on("Entry", "main")
     mouse.console.until(lambda: "ValidatingAdmissionPolicy" in mouse.console.one("dialog").text)
 
