@@ -20,6 +20,7 @@ from apiserver.errors import ApiError, BadRequest, PlainError
 from apiserver.fieldmanager import lastapplied
 from apiserver.fieldmanager.emptylists import with_told_apart
 from apiserver.fieldmanager.fieldpath import (
+    FieldSet,
     Filter,
     difference,
     has,
@@ -87,6 +88,27 @@ STRIPPED = set_of(
 
 
 _STRIPPED_META = frozenset(f"f:{name}" for name in _META)
+
+
+def owned_part(fields: FieldSet) -> FieldSet:
+    """``fields`` without `STRIPPED`: its difference, in one step where nothing is below what goes,
+    as in the set of an object."""
+    metadata = fields.get("f:metadata")
+    if fields.get("f:apiVersion") or fields.get("f:kind") or not metadata:
+        return difference(fields, STRIPPED)
+    kept = {}
+    for element, node in metadata.items():
+        if element not in _STRIPPED_META:
+            kept[element] = node
+        elif node:
+            return difference(fields, STRIPPED)
+    kept.pop(".", None)
+    rest = {**fields, "f:metadata": kept}
+    rest.pop("f:apiVersion", None)
+    rest.pop("f:kind", None)
+    if not kept:
+        del rest["f:metadata"]
+    return rest
 
 
 def _with_identity(new: Object, live: Object, managed: Managed) -> Object:
@@ -224,7 +246,7 @@ class FieldManager:
         times = managed.times
         mine = fields.pop(_SELF, None)
         if mine is not None:
-            taken = difference(mine.fields, STRIPPED)
+            taken = owned_part(mine.fields)
             if taken:
                 manager = manager_of(name, "Update", version, subresource)
                 previous = fields.get(manager)
@@ -368,7 +390,7 @@ class FieldManager:
             merged, fields = self._run(updater, live, applied, managed, manager, True, version)
         mine = fields.get(manager)
         if mine is not None:
-            kept = difference(mine.fields, STRIPPED)
+            kept = owned_part(mine.fields)
             if kept:
                 fields[manager] = mine._replace(fields=kept)
             else:
