@@ -20,12 +20,8 @@ from apiserver.errors import ApiError, BadRequest, PlainError
 from apiserver.fieldmanager import lastapplied
 from apiserver.fieldmanager.emptylists import with_told_apart
 from apiserver.fieldmanager.fieldpath import (
-    FieldSet,
     Filter,
-    difference,
     has,
-    path_of,
-    set_of,
     union,
 )
 from apiserver.fieldmanager.managed import (
@@ -49,6 +45,7 @@ from apiserver.fieldmanager.texts import (
 )
 from apiserver.fieldmanager.typed import TypedError, validate
 from apiserver.fieldmanager.types import Type
+from apiserver.fieldmanager.unowned import META, STRIPPED_META, owned_part
 from apiserver.fieldmanager.updater import (
     Conflicts,
     MissingVersion,
@@ -67,49 +64,6 @@ _UNKNOWN = "unknown"
 _BEFORE_FIRST_APPLY = "before-first-apply"
 _SELF = Manager("current-operation", "Update", "")
 
-_META = (
-    "name",
-    "namespace",
-    "creationTimestamp",
-    "selfLink",
-    "uid",
-    "clusterName",
-    "generation",
-    "managedFields",
-    "resourceVersion",
-)
-STRIPPED = set_of(
-    path_of("apiVersion"),
-    path_of("kind"),
-    path_of("metadata"),
-    *(path_of("metadata", name) for name in _META),
-)
-"""What nobody ever owns."""
-
-
-_STRIPPED_META = frozenset(f"f:{name}" for name in _META)
-
-
-def owned_part(fields: FieldSet) -> FieldSet:
-    """``fields`` without `STRIPPED`: its difference, in one step where nothing is below what goes,
-    as in the set of an object."""
-    metadata = fields.get("f:metadata")
-    if fields.get("f:apiVersion") or fields.get("f:kind") or not metadata:
-        return difference(fields, STRIPPED)
-    kept = {}
-    for element, node in metadata.items():
-        if element not in _STRIPPED_META:
-            kept[element] = node
-        elif node:
-            return difference(fields, STRIPPED)
-    kept.pop(".", None)
-    rest = {**fields, "f:metadata": kept}
-    rest.pop("f:apiVersion", None)
-    rest.pop("f:kind", None)
-    if not kept:
-        del rest["f:metadata"]
-    return rest
-
 
 def _with_identity(new: Object, live: Object, managed: Managed) -> Object:
     """``new`` with what a PUT may leave out of the live object's metadata and nobody can own: it
@@ -119,9 +73,9 @@ def _with_identity(new: Object, live: Object, managed: Managed) -> Object:
     if "uid" in metadata or "uid" not in before:
         return new
     for owned in managed.fields.values():
-        if not _STRIPPED_META.isdisjoint(owned.fields.get("f:metadata") or ()):
+        if not STRIPPED_META.isdisjoint(owned.fields.get("f:metadata") or ()):
             return new
-    own = {name: member for name, member in before.items() if name in _META}
+    own = {name: member for name, member in before.items() if name in META}
     return {**new, "metadata": {**own, **metadata, **own}}
 
 
@@ -314,9 +268,7 @@ class FieldManager:
         if merged is None:
             result = copy_json(before)
         else:
-            result = self._finished(merged, applied, [] if empties is None else empties)
-            if self._finish is None or not self._versions.decoded(version):
-                result = copy_json(result)
+            result = self._finished(merged, applied, version, [] if empties is None else empties)
         if manager == lastapplied.MANAGER:
             result = lastapplied.refreshed(result, applied)
         return Merged(with_entries(result, encode_entries(managed)), merged is not None)
@@ -435,11 +387,16 @@ class FieldManager:
         except (ValueError, MissingVersion) as error:
             raise PlainError(str(error)) from error
 
-    def _finished(self, merged: Object, applied: Object, empties: list[Empty]) -> Object:
+    def _finished(
+        self, merged: Object, applied: Object, version: str, empties: list[Empty]
+    ) -> Object:
+        """An object that shares nothing with what it was merged of: decoding a built-in one makes
+        it anew."""
         if self._finish is None:
-            return merged
+            return copy_json(merged)
         try:
-            return self._finish(merged, empties)
+            finished = self._finish(merged, empties)
+            return finished if self._versions.decoded(version) else copy_json(finished)
         except ApiError:
             raise
         except ValueError as error:

@@ -136,9 +136,6 @@ class _Struct:
             if member is None:
                 continue
             exact, decode_member, drops, holder = declared
-            if member and type(member) is exact:  # a text that says something is never left out
-                out[name] = member
-                continue
             if type(member) is not exact:
                 member = decode_member(member, run, (path, name, holder))
             if drops is not None and (not member if drops is _falsy else drops(member)):

@@ -21,7 +21,7 @@ from apiserver.fieldmanager.managed import (
     keep_times,
     warning_after_admission,
 )
-from apiserver.fieldmanager.manager import STRIPPED, owned_part
+from apiserver.fieldmanager.unowned import STRIPPED, owned_part
 from apiserver.fieldmanager.updater import Owned
 
 
