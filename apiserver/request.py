@@ -14,6 +14,7 @@ TENANCY_GROUP = "tenancy.polyplane.dev"
 """The API group of tenants themselves, served in the default tenant."""
 OWN_TENANTS = GroupResource(TENANCY_GROUP, "selftenantreviews")
 DEPENDENT_REVIEWS = GroupResource("relations.polyplane.dev", "dependentreviews")
+OBJECT_SEARCHES = GroupResource("search.polyplane.dev", "objectsearches")
 
 
 class RequestInfo(NamedTuple):

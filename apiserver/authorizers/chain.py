@@ -16,16 +16,18 @@ from apiserver.authz.rbac import UserRules
 from apiserver.errors import aggregate
 from apiserver.meta.gvk import GroupResource
 from apiserver.platformroles import LOOKING, VIEWERS
-from apiserver.request import DEFAULT_TENANT, DEPENDENT_REVIEWS, OWN_TENANTS
+from apiserver.request import DEFAULT_TENANT, DEPENDENT_REVIEWS, OBJECT_SEARCHES, OWN_TENANTS
 from apiserver.user import AUTHENTICATED, MASTERS, User
 
 _MASTERS = Decision(True, authorizer=MASTERS)
+_OF_LISTS = frozenset({DEPENDENT_REVIEWS, OBJECT_SEARCHES})
+"""Reviews that tell nothing but what lists would."""
 
 
 def _own_question(world: World, attributes: Attributes) -> Decision | None:
     """Questions that everybody who is known may ask, without a role that would stand among the
     tenant's own: in tenant default, which tenants he owns; in every tenant, which objects that he
-    may list depend on another."""
+    may list depend on another, and which have a text in them."""
     if not (
         attributes.verb == "create"
         and not attributes.subresource
@@ -34,7 +36,7 @@ def _own_question(world: World, attributes: Attributes) -> Decision | None:
     ):
         return None
     asked = GroupResource(attributes.group, attributes.resource)
-    if asked == DEPENDENT_REVIEWS or (asked == OWN_TENANTS and world.name == DEFAULT_TENANT):
+    if asked in _OF_LISTS or (asked == OWN_TENANTS and world.name == DEFAULT_TENANT):
         return Decision(True, authorizer=asked.resource)
     return None
 

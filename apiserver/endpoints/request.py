@@ -65,7 +65,8 @@ class ApiRequest(HttpRequest):
     - for the audit log: audit_id; trail: None where the policy wants nothing; decision: the
       authorizer's last; failed: why it was refused; panicked: whether by an error of the server;
       streamed_code: the status of an answer that a view has sent by itself; received: when it came,
-      in seconds since 1970;
+      in seconds since 1970; disclosed: whether the answer shows values of Secrets to somebody at
+      the console (`disclosure`);
     - warnings: they become Warning headers.
 
     authorized: set by `filters.authorization.authorize` alone, for `rest.FilterPermission`. A flag
@@ -91,6 +92,7 @@ class ApiRequest(HttpRequest):
     panicked: bool = False
     decision: Decision | None = None
     streamed_code: int = 200
+    disclosed: bool = False
     secret: str = ""
 
     info: RequestInfo

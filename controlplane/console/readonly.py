@@ -46,6 +46,12 @@ class AllowedLookups:
         return lookup in self.lookups
 
 
+def _remember_list(request: HttpRequest) -> None:
+    """Where the way back to the list leads: its filters, which templates/unfold/helpers/
+    header_title.html puts behind its address."""
+    request.list_filters = request.GET.get("_changelist_filters", "")  # type: ignore[attr-defined]
+
+
 class ReadOnlyAdmin(AllowedLookups, ModelAdmin):  # type: ignore[misc]  # unfold has no types
     list_filter_submit = True
     list_per_page = 50
@@ -65,6 +71,7 @@ class ReadOnlyAdmin(AllowedLookups, ModelAdmin):  # type: ignore[misc]  # unfold
         form_url: str = "",
         extra_context: Any = None,
     ) -> HttpResponse:
+        _remember_list(request)
         response: HttpResponse = super().changeform_view(
             request, object_id, form_url, extra_context
         )
@@ -130,6 +137,7 @@ class RowPage(ReadOnlyAdmin):
         form_url: str = "",
         extra_context: Any = None,
     ) -> HttpResponse:
+        _remember_list(request)
         row = self.get_object(request, unquote(object_id or ""))
         if row is None or not self.has_view_permission(request, row):
             raise Http404(f"no such {self.what}")

@@ -6,13 +6,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from typing import Any
+from urllib.parse import quote as urlquote
 
 from django.contrib import admin
 from django.contrib.admin.utils import quote
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.dateparse import parse_datetime
 
-from apiserver.storage.models import AuditEntry
+from apiserver.storage.models import AuditEntry, EventRow
 from controlplane.console.auditentries import entry_url
 from controlplane.console.filters import (
     DeletingFilter,
@@ -56,6 +58,32 @@ def with_makers(events: Iterable[StoredEvent]) -> list[StoredEvent]:
         event.entry = makers.get(event.resource_version)
         event.entry_url = entry_url(event.entry) if event.entry is not None else ""
     return listed
+
+
+def _last_of(key: dict[str, Any]) -> StoredObject | None:
+    """What a deleted object was at its end, as long as the log has that."""
+    event = EventRow.objects.filter(**key).order_by("-resource_version").first()
+    if event is None:
+        return None
+    metadata = event.data.get("metadata", {})
+    row = StoredObject(
+        **key,
+        uid=event.uid,
+        resource_version=event.resource_version,
+        data=event.data,
+        finalizers=metadata.get("finalizers", []),
+        deleting=False,
+        created_at=parse_datetime(str(metadata.get("creationTimestamp"))) or event.at,
+        size=event.size,
+    )
+    row.gone = event.at
+    return row
+
+
+def live_url(tenant: str, row: StoredObject) -> str:
+    """The object's page in the console."""
+    parts = (tenant, row.api_group or "core", row.resource, row.namespace or "-", row.name)
+    return f"{reverse('console')}t/{'/'.join(urlquote(part, safe='') for part in parts)}"
 
 
 class _StoredAdmin(RowPage):
@@ -116,7 +144,7 @@ class StoredObjectAdmin(_StoredAdmin):
                 "namespace": namespace,
                 "name": name,
             }
-            return StoredObject.objects.filter(**key).first()
+            return StoredObject.objects.filter(**key).first() or _last_of(key)
         except (ValueError, TypeError):
             return None
 
@@ -133,6 +161,7 @@ class StoredObjectAdmin(_StoredAdmin):
             "finalizers": finalizers(row.data),
             "owners": row.data.get("metadata", {}).get("ownerReferences", []),
             "history": history,
+            "live_url": live_url(row.tenant_name, row),  # type: ignore[attr-defined]
         }
 
 

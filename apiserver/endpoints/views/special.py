@@ -6,13 +6,13 @@ from collections.abc import Awaitable, Callable
 
 from django.http.response import HttpResponseBase
 
-from apiserver.endpoints.views import history, pods, relations, reviews, tokens
+from apiserver.endpoints.views import history, pods, relations, reviews, search, tokens
 from apiserver.endpoints.views.componentstatuses import ComponentStatusView
 from apiserver.endpoints.views.resource import ResourceView
 from apiserver.endpoints.views.scale import ScaleView
 from apiserver.meta.gvk import GroupResource
 from apiserver.registry.scope import Scope
-from apiserver.request import DEFAULT_TENANT, DEPENDENT_REVIEWS, OWN_TENANTS
+from apiserver.request import DEFAULT_TENANT, DEPENDENT_REVIEWS, OBJECT_SEARCHES, OWN_TENANTS
 
 View = Callable[..., Awaitable[HttpResponseBase | None]]
 """Of `ResourceView.as_view`."""
@@ -41,6 +41,7 @@ _CLASSES: dict[tuple[GroupResource, str], type[ResourceView]] = {
     **{(resource, "proxy"): pods.ProxyView for resource in (_PODS, _SERVICES, _NODES)},
     (GroupResource("authorization.polyplane.dev", "accessexplanations"), ""): reviews.ReviewView,
     (DEPENDENT_REVIEWS, ""): relations.DependentReviewView,
+    (OBJECT_SEARCHES, ""): search.ObjectSearchView,
     **{
         (GroupResource("authorization.k8s.io", name), ""): reviews.ReviewView
         for name in _AUTHORIZATION

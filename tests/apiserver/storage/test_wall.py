@@ -78,6 +78,12 @@ async def _with_rows(store: PostgresStore, owner: str, number: int) -> None:
             "INSERT INTO tenancy_accountkey (tenant_id, generation_id, sealed) VALUES (%s, 0, '')",
             [number],
         )
+        connection.execute("INSERT INTO search_heads (tenant_id, indexed) VALUES (%s, 0)", [number])
+        connection.execute(
+            "INSERT INTO search_entries (tenant_id, api_group, resource, namespace, name, terms) "
+            "VALUES (%s, '', 'configmaps', 'ns', 'a', '')",
+            [number],
+        )
         connection.execute(
             "INSERT INTO tenancy_authentication (tenant_id, document) VALUES (%s, '')",
             [number],
@@ -333,6 +339,7 @@ EVERYWHERE = {
     "apiserver/storage/pool.py": {"seeing"},
     "apiserver/storage/reader.py": {"counts"},
     "apiserver/storage/relations.py": {"heads", "orphaned", "waiting"},
+    "apiserver/storage/search.py": {"behind"},
     "apiserver/storage/tenants.py": {"create", "drop_many"},
     "controlplane/console/accounttokens.py": {"_end"},
     "controlplane/console/facts/asking.py": {"view"},
