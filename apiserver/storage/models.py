@@ -71,6 +71,11 @@ class ObjectRow(models.Model):
             # uid first: an index that begins with the tenant is taken for the primary key's by a
             # planner without statistics
             models.Index(fields=["uid", "tenant_id"], name="objects_by_uid"),
+            models.Index(
+                fields=["tenant_id", "uid"],
+                name="objects_being_deleted",
+                condition=models.Q(deleting=True),
+            ),
         ]
 
     def __str__(self) -> str:

@@ -103,6 +103,7 @@ def test_every_table_with_tenants_is_behind_the_wall(owner: str, keyed: list[str
 async def test_who_names_no_tenant_sees_nothing(
     two: tuple[int, int], role: psycopg.Connection[tuple[Any, ...]], keyed: list[str]
 ) -> None:
+    assert keyed
     for table in keyed:
         select = sql.SQL("SELECT count(*) FROM {}").format(sql.Identifier(table))
         for value in (None, "", "0", "x"):
@@ -115,6 +116,7 @@ async def test_who_names_no_tenant_sees_nothing(
 async def test_a_tenant_sees_its_own_rows_only(
     two: tuple[int, int], role: psycopg.Connection[tuple[Any, ...]], keyed: list[str]
 ) -> None:
+    assert keyed
     for table in keyed:
         select = sql.SQL("SELECT DISTINCT tenant_id FROM {}").format(sql.Identifier(table))
         for tenant in two:
@@ -187,6 +189,7 @@ async def test_a_tenant_cannot_add_rows_to_another(
     two: tuple[int, int], role: psycopg.Connection[tuple[Any, ...]], keyed: list[str]
 ) -> None:
     a, b = two
+    assert keyed
     for table in keyed:
         name = sql.Identifier(table)
         with role.transaction():
