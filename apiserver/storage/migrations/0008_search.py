@@ -11,7 +11,7 @@ from apiserver.storage import sql
 
 
 class Migration(migrations.Migration):
-    dependencies: ClassVar = [("storage", "0006_needs_of_updates")]
+    dependencies: ClassVar = [("storage", "0007_being_deleted")]
 
     functions: ClassVar = "1394b24263b0d4e8"
     """sql.digest() of what this migration was made for."""
