@@ -54,7 +54,7 @@ UPDATE tenant_heads h SET object_count = object_count + %(count)s, head = (
 """
 _LOOK_THROUGH = "SELECT count(*) FROM objects WHERE tenant_id = %s AND data::text ILIKE '%%w195%%'"
 _ASKED: dict[str, Sequence[dict[str, Any]]] = {
-    "one object by its name": [{"text": f"object-{n}"} for n in range(7, OBJECTS, OBJECTS // 20 or 1)],
+    "one object by its name": [{"text": f"object-{n * OBJECTS // 20 + 7}"} for n in range(20)],
     "the beginning of names": [{"text": f"object-{n}", "in": ["names"]} for n in range(10, 30)],
     "a label": [{"text": f"app=app-{n}"} for n in range(20)],
     "a word that all have": [{"text": text} for text in ("tier", "object", "app.conf", "w1")],
