@@ -17,6 +17,10 @@ const ACTIONS = [
   ["My tokens and sessions", "/me"],
 ];
 
+const OF_TENANT = [
+  ["Access: who may do what", "access"],
+];
+
 /** Opens it, unless it is open. */
 export function palette() {
   if (document.querySelector("dialog.palette")) return;
@@ -96,7 +100,7 @@ async function* found(tenant, text) {
   const known = await resources(tenant).catch(() => []);
   const listable = known.filter((resource) => resource.verbs.includes("list"));
   const kinds = rest.length ? [] : matching(listable, first, tenant);
-  const near = [...kinds, ...actions(text)];
+  const near = [...kinds, ...actions(tenant, text)];
   yield near;
   const { names } = await tenants().catch(() => ({ names: [] }));
   near.push(...tenantsLike(names, text));
@@ -147,9 +151,10 @@ export function score(resource, text) {
   return 0;
 }
 
-function actions(text) {
+function actions(tenant, text) {
   const word = text.toLowerCase();
-  return ACTIONS.filter(([name]) => name.toLowerCase().includes(word)).map(([name, to]) => ({
+  const here = OF_TENANT.map(([name, place]) => [name, pathOf("t", tenant, place)]);
+  return [...here, ...ACTIONS].filter(([name]) => name.toLowerCase().includes(word)).map(([name, to]) => ({
     what: "go to",
     name,
     where: "",
