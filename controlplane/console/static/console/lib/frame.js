@@ -19,6 +19,8 @@ const PLACES = [
 /** Of the tenant that is shown. */
 const TENANT_PLACES = [
   ["Access", "access"],
+  ["Definitions", "crds"],
+  ["Admission", "admission"],
 ];
 
 /** Builds the frame; returns the element that views fill. find: opens the palette. */

@@ -19,6 +19,8 @@ const ACTIONS = [
 
 const OF_TENANT = [
   ["Access: who may do what", "access"],
+  ["Definitions: versions, conditions, users", "crds"],
+  ["Admission: policies, webhooks, try-out", "admission"],
 ];
 
 /** Opens it, unless it is open. */
