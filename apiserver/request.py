@@ -18,12 +18,14 @@ _ADMISSION = "admission.polyplane.dev"
 EXPRESSION_REVIEWS = GroupResource(_ADMISSION, "expressionreviews")
 ADMISSION_USE_REVIEWS = GroupResource(_ADMISSION, "admissionusereviews")
 DEPENDENT_REVIEWS = GroupResource("relations.polyplane.dev", "dependentreviews")
+OBJECT_SEARCHES = GroupResource("search.polyplane.dev", "objectsearches")
 
 
 class RequestInfo(NamedTuple):
     """tenant: the one that the request names, "" where it names none; path: without the tenant
     prefix; verb: get, list, watch, create, update, patch, delete, deletecollection for resources,
-    the lower-case HTTP method otherwise; namespace, name, subresource "" where there is none."""
+    the lower-case HTTP method otherwise; namespace, name, subresource "" where there is none;
+    family: what it has in common with those of all objects of a resource."""
 
     tenant: str
     path: str
@@ -38,6 +40,7 @@ class RequestInfo(NamedTuple):
     namespace: str = ""
     name: str = ""
     parts: tuple[str, ...] = ()
+    family: tuple[object, ...] = ()
 
     @property
     def group_version(self) -> GroupVersion:
@@ -99,7 +102,8 @@ def _parse(method: str, raw_path: str, watch: bool, field_name: str) -> RequestI
     if rest and rest[0] in ("watch", "proxy"):
         verb, rest = rest[0], rest[1:]
     if not rest:
-        return RequestInfo(tenant, path, method, False, method.lower())
+        verb = method.lower()
+        return RequestInfo(tenant, path, method, False, verb, family=(verb,))
     namespace = ""
     if rest[0] == "namespaces" and len(rest) > 1:
         namespace = rest[1]
@@ -108,6 +112,8 @@ def _parse(method: str, raw_path: str, watch: bool, field_name: str) -> RequestI
     name = rest[1] if len(rest) > 1 else ""
     if not name and verb in _OF_COLLECTIONS:
         verb, name = "watch" if watch and verb == "get" else _OF_COLLECTIONS[verb], field_name
+    group, version = parts[1] if at == 2 else "", parts[at]
+    resource, subresource = rest[0], rest[2] if len(rest) > 2 else ""
     return RequestInfo(
         tenant,
         path,
@@ -115,13 +121,14 @@ def _parse(method: str, raw_path: str, watch: bool, field_name: str) -> RequestI
         True,
         verb,
         parts[0],
-        parts[1] if at == 2 else "",
-        parts[at],
-        rest[0],
-        rest[2] if len(rest) > 2 else "",
+        group,
+        version,
+        resource,
+        subresource,
         namespace,
         name,
         tuple(rest),
+        (verb, group, version, resource, subresource, bool(namespace), bool(name)),
     )
 
 

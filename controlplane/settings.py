@@ -6,6 +6,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
+from django.templatetags.static import static
 from django.urls import reverse_lazy
 
 from controlplane import environment
@@ -178,6 +179,7 @@ UNFOLD: dict[str, Any] = {
     "SITE_HEADER": "Polyplane",
     "SITE_SUBHEADER": "Kubernetes APIs for many tenants",
     "SITE_URL": None,
+    "STYLES": [lambda request: static("console/tables.css")],
     "SITE_SYMBOL": "layers",
     "SHOW_VIEW_ON_SITE": False,
     "LOGIN": {"form": "controlplane.console.login.LoginForm"},
@@ -187,6 +189,11 @@ UNFOLD: dict[str, Any] = {
             {
                 "title": "Control planes",
                 "items": [
+                    {
+                        "title": "Console",
+                        "icon": "space_dashboard",
+                        "link": reverse_lazy("console"),
+                    },
                     {
                         "title": "Tenants",
                         "icon": "dns",
@@ -198,7 +205,7 @@ UNFOLD: dict[str, Any] = {
                         "link": reverse_lazy("admin:console_storedobject_changelist"),
                     },
                     {
-                        "title": "Events",
+                        "title": "Change log",
                         "icon": "history",
                         "link": reverse_lazy("admin:console_storedevent_changelist"),
                     },

@@ -63,6 +63,7 @@ from apiserver.registry.scope import Tenant
 from apiserver.registry.seeding import Seeder
 from apiserver.registry.services import ADDRESSES, SERVICES, AddressHook, ServiceHook
 from apiserver.request import DEFAULT_TENANT
+from apiserver.search.indexer import Indexer
 from apiserver.storage.auditlog import AuditLog, keep_days_forever
 from apiserver.storage.compact import compact_forever
 from apiserver.storage.errors import StorageError
@@ -318,9 +319,10 @@ def _flows(watches: Watches) -> FlowControl | None:
 def _sweeps(
     store: PostgresStore, holder: str, flows: FlowControl | None
 ) -> list[asyncio.Task[None]]:
-    """What ends by its age: the log's past, audit entries, Events; and what is dealt anew again and
-    again: seats."""
+    """What ends by its age: the log's past, audit entries, Events; and what is dealt or made anew
+    again and again: seats, the search index."""
     sweeps = [
+        asyncio.create_task(Indexer(store).run_forever()),
         asyncio.create_task(compact_forever(store.database, holder)),
         asyncio.create_task(keep_days_forever(store.database, holder, auditing.retention_days())),
     ]

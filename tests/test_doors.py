@@ -75,6 +75,7 @@ def test_every_tool_is_named_where_people_look_for_it() -> None:
     places = [ROOT / "Makefile", *(ROOT / ".ci").iterdir(), *ROOT.glob("*.md")]
     text = "".join(path.read_text() for path in [*places, *ROOT.glob("docs/**/*.md")])
     tools = {path.stem: path.read_text() for path in (ROOT / "tools").rglob("*.py")}
+    assert tools
     for name in tools:
         others = "".join(source for other, source in tools.items() if other != name)
         assert re.search(rf"tools[./]{name}\b", text) or re.search(

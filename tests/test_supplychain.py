@@ -27,6 +27,7 @@ def test_every_line_is_a_pinned_package_with_hashes(path: Path) -> None:
 
 def test_development_installs_what_runs() -> None:
     runtime, dev = set(read_lock(RUNTIME)), {(p.name, p.version): p for p in read_lock(DEV)}
+    assert runtime
     for package in runtime:
         assert dev[package.name, package.version].hashes == package.hashes
 
@@ -38,6 +39,7 @@ def test_what_the_project_asks_for_is_locked() -> None:
         (DEV, project["optional-dependencies"]["dev"]),
     ):
         locked = {p.name: p.version for p in read_lock(path)}
+        assert asked, path
         for requirement in map(Requirement, asked):
             assert requirement.specifier.contains(locked[canonicalize_name(requirement.name)]), (
                 requirement
@@ -75,7 +77,9 @@ def test_an_entry_is_read_with_its_marker(tmp_path: Path) -> None:
 
 def test_the_documents_are_what_the_lock_files_say() -> None:
     """Else: make lock."""
-    for path, text in documents().items():
+    stored = documents()
+    assert stored
+    for path, text in stored.items():
         assert path.read_text() == text, f"{path.name} is stale"
 
 
@@ -103,11 +107,25 @@ def test_what_the_console_bundles_is_listed_as_npm_has_locked_it() -> None:
     bundled = {p["name"]: p["version"] for p in supplychain.vendored()}
     assert bundled == {name: locked[name] for name in bundled}
     components = json.loads(SBOM.read_text())["components"]
-    assert bundled == {c["name"]: c["version"] for c in components if "npm" in c["purl"]}
+    scripts = [c for c in components if "npm" in c["purl"]]
+    assert bundled == {c["name"]: c["version"] for c in scripts if c["scope"] == "required"}
     texts = (supplychain.VENDORED.parent / "LICENCES.txt").read_text()
     for name, version in bundled.items():
         assert f"| {name} | {version} | " in LICENCES.read_text()
         assert f"{name} {version} (" in texts
+
+
+def test_what_only_the_consoles_tests_use_is_listed_beside_its_licence() -> None:
+    lock = json.loads((ROOT / "tools/console/package-lock.json").read_text())["packages"]
+    components = json.loads(SBOM.read_text())["components"]
+    scripts = [c for c in components if "npm" in c["purl"] and c["scope"] == "excluded"]
+    (axe,) = supplychain.vendored(supplychain.TESTED)
+    assert [(c["name"], c["version"]) for c in scripts] == [("axe-core", axe["version"])]
+    assert lock["node_modules/axe-core"]["version"] == axe["version"]
+    assert f"| axe-core | {axe['version']} | MPL-2.0 |" in LICENCES.read_text()
+    folder = supplychain.TESTED.parent
+    assert f"axe v{axe['version']}" in (folder / "axe.min.js").read_text()[:200]
+    assert "Mozilla Public License" in (folder / "LICENSE").read_text()
 
 
 def test_the_sbom_holds_nothing_that_changes_by_itself() -> None:

@@ -109,12 +109,12 @@ def world() -> Iterator[Object]:
         yield from yaml.safe_load_all(path.read_text())
 
 
-def tenant(name: str, shown: str, **spec: Any) -> Object:
+def tenant(name: str, display_name: str, **spec: Any) -> Object:
     return {
         "apiVersion": "tenancy.polyplane.dev/v1",
         "kind": "Tenant",
         "metadata": {"name": name, "labels": {"demo": "yes"}},
-        "spec": {"displayName": shown, **spec},
+        "spec": {"displayName": display_name, **spec},
     }
 
 
@@ -235,20 +235,34 @@ def trouble(api: Api) -> None:
     for number in range(8):
         api.apply(configmap(f"rates-{number}", "payments", {"rate": f"1.{number}"}))
     api.apply(configmap("checked-prices", "shop", {"apples": "1.25"}, checked="prices"))
-    image = [{"name": "web", "image": "registry.example.com/shop/web:latest"}]
-    try:
-        api(
-            "PATCH",
-            "/apis/apps/v1/namespaces/shop/deployments/web",
-            {"spec": {"template": {"spec": {"containers": image}}}},
-        )
-    except Refused as refused:
-        if refused.code != 422:
-            raise
+    _refused(api)
     bucket = configmap("invoices-2019", "legacy", {"bucket": "invoices-2019"})
     bucket["metadata"]["finalizers"] = ["example.com/empty-the-bucket"]
     api.apply(bucket, "bucket-controller")
     api("DELETE", "/api/v1/namespaces/legacy")
+
+
+def _refused(api: Api) -> None:
+    """A change that the policy refuses, sent once it does: a new policy binds after a moment."""
+    web = "/apis/apps/v1/namespaces/shop/deployments/web"
+    image = [{"name": "web", "image": "registry.example.com/shop/web:latest"}]
+    change = {"spec": {"template": {"spec": {"containers": image}}}}
+    deadline = time.monotonic() + PATIENCE
+    while not _refuses(api, f"{web}?dryRun=All", change):
+        if time.monotonic() > deadline:
+            raise Refused(404, "policy no-latest-images does not bind")
+        time.sleep(0.2)
+    _refuses(api, web, change)
+
+
+def _refuses(api: Api, path: str, change: Object) -> bool:
+    try:
+        api("PATCH", path, change)
+    except Refused as refused:
+        if refused.code != 422:
+            raise
+        return True
+    return False
 
 
 def fill(kubeconfig: Path) -> None:

@@ -23,6 +23,7 @@ from typing import Any, NamedTuple, cast
 ROOT = Path(__file__).resolve().parent.parent
 RUNTIME, DEV = ROOT / "requirements.lock", ROOT / "requirements-dev.lock"
 VENDORED = ROOT / "controlplane/console/static/console/vendor/packages.json"
+TESTED = ROOT / "tests/browser/vendor/packages.json"
 SBOM, LICENCES = ROOT / "docs/sbom.cdx.json", ROOT / "docs/licences.md"
 
 _SPDX = {
@@ -117,25 +118,27 @@ def sbom() -> dict[str, Any]:
         "metadata": {"component": root},
         "components": [
             *(_component(package, runs) for package, runs in packages()),
-            *map(_script, vendored()),
+            *(_script(package, "required") for package in vendored()),
+            *(_script(package, "excluded") for package in vendored(TESTED)),
         ],
     }
 
 
-def vendored() -> list[dict[str, str]]:
-    """Packages of npm that the console's bundles are made of: name, version, licence."""
-    found: list[dict[str, str]] = json.loads(VENDORED.read_text())
+def vendored(path: Path = VENDORED) -> list[dict[str, str]]:
+    """Packages of npm that the console's bundles are made of, or (`TESTED`) that its tests use:
+    name, version, licence."""
+    found: list[dict[str, str]] = json.loads(path.read_text())
     return found
 
 
-def _script(package: dict[str, str]) -> dict[str, Any]:
+def _script(package: dict[str, str], scope: str) -> dict[str, Any]:
     purl = f"pkg:npm/{package['name'].replace('@', '%40')}@{package['version']}"
     return {
         "type": "library",
         "bom-ref": purl,
         "name": package["name"],
         "version": package["version"],
-        "scope": "required",
+        "scope": scope,
         "licenses": [{"expression": package["licence"]}],
         "purl": purl,
     }
@@ -182,6 +185,12 @@ def licences() -> str:
         "## In the console's scripts\n\nBundled by `tools/console`; their licences in full stand "
         "beside them, in `vendor/LICENCES.txt`.\n\n"
         "| package | version | licence |\n|---|---|---|\n" + "\n".join(bundled) + "\n"
+    )
+    tested = [f"| {p['name']} | {p['version']} | {p['licence']} |" for p in vendored(TESTED)]
+    parts.append(
+        "## In the console's tests only\n\nCopied unchanged by `tools/console` to "
+        "`tests/browser/vendor`, with the licence; not installed.\n\n"
+        "| package | version | licence |\n|---|---|---|\n" + "\n".join(tested) + "\n"
     )
     inside = [f"- `{name}` brings {what}." for name, what in sorted(_BUNDLED.items())]
     parts.append("## Inside packages\n\n" + "\n".join(inside) + "\n")

@@ -217,15 +217,15 @@ def _devices(claim: Object) -> Usage:
     for request in ((claim.get("spec") or {}).get("devices") or {}).get("requests") or ():
         several = request.get("firstAvailable") or [request.get("exactly") or {}]
         most: dict[str, int] = {}
-        for wanted in several:
-            name = wanted.get("deviceClassName") or ""
-            most[name] = max(most.get(name, 0), _count(wanted))
+        for exactly in several:
+            name = exactly.get("deviceClassName") or ""
+            most[name] = max(most.get(name, 0), _count(exactly))
         total.update(most)
     return {f"{name}{_DEVICES_SUFFIX}": Quantity(n) for name, n in total.items() if n}
 
 
-def _count(wanted: Object) -> int:
+def _count(exactly: Object) -> int:
     """Of a mode that is not known, nothing counts."""
-    mode: str = wanted.get("allocationMode") or ""
-    known = {"ExactCount": wanted.get("count") or 0, "All": _MOST_DEVICES}
-    return known.get(mode, 0)
+    mode: str = exactly.get("allocationMode") or ""
+    count_by_mode = {"ExactCount": exactly.get("count") or 0, "All": _MOST_DEVICES}
+    return count_by_mode.get(mode, 0)

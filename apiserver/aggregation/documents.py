@@ -174,7 +174,7 @@ class Documents:
             backends[0],
             "/openapi/v2",
             _JSON,
-            known=kept.etag if versions == kept.versions else "",
+            cached_etag=kept.etag if versions == kept.versions else "",
             most=swagger.MOST_FETCHED,
         )
         if fetched.status == 304:

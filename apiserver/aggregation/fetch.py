@@ -37,10 +37,10 @@ async def fetch(
     path: str,
     accept: str,
     *,
-    known: str = "",
+    cached_etag: str = "",
     most: int = MOST_BYTES,
 ) -> Fetched:
-    """The answer to a GET, of at most ``most`` bytes. ``known``: the ETag of what is at hand.
+    """The answer to a GET, of at most ``most`` bytes. ``cached_etag``: of what is at hand.
     Raises Unreachable."""
     try:
         async with asyncio.timeout(SECONDS):
@@ -48,8 +48,8 @@ async def fetch(
             try:
                 host = f"{backend.server_name}:{backend.port}"
                 asked = [(b"Host", host.encode()), (b"Accept", accept.encode())]
-                if known:
-                    asked.append((b"If-None-Match", known.encode("latin-1")))
+                if cached_etag:
+                    asked.append((b"If-None-Match", cached_etag.encode("latin-1")))
                 await stream.begin(b"GET", path.encode(), [*asked, *headers.who(_USER)])
                 await stream.finish()
                 head = await stream.head()

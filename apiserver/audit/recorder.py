@@ -5,8 +5,9 @@ Three places take what is kept. Writes leave their entry in the transaction that
 operator has named them, to a file and a webhook, which get each stage; there a queue may be full,
 and what it loses is counted.
 
-Beside the policy: failed authentication (401) and refusals (403) go to the table with their
-metadata whatever the policy says, because those who ask "who tried" ask too late to change it.
+Beside the policy: failed authentication (401), refusals (403) and what shows values of Secrets to
+somebody at the console go to the table with their metadata whatever the policy says, because those
+who ask "who tried" and "who has seen it" ask too late to change it.
 """
 
 from __future__ import annotations
@@ -121,7 +122,7 @@ class Recorder:
         return trail is not None or code in _REFUSED
 
     def _to_table(self, trail: Trail, code: int, kept: bool) -> bool:
-        if code in _REFUSED:
+        if code in _REFUSED or trail.stays:
             return True
         if not kept:
             return False

@@ -26,6 +26,8 @@ from apiserver.user import User
 TENANT = "tenancy.polyplane.dev/tenant"
 MANAGER = "audit.polyplane.dev/field-manager"
 ON_BEHALF = "audit.polyplane.dev/on-behalf-of"
+DISCLOSED = "audit.polyplane.dev/secret-values"
+"""Annotation: values of Secrets were shown to somebody at the console."""
 DECISION, REASON = "authorization.k8s.io/decision", "authorization.k8s.io/reason"
 RULE, AUTHORIZER = "authorization.polyplane.dev/rule", "authorization.polyplane.dev/authorizer"
 TRUNCATED = "audit.k8s.io/truncated"
@@ -54,7 +56,7 @@ class Trail:
     told; acting: whom it acts as (impersonation); annotations: of authorization and admission, open
     until the last event; sent, answered: the bodies as JSON, where the level wants them; made: how
     many object versions it has made so far, each with an entry; about: which object the last one is
-    of."""
+    of; stays: whether it reaches the table whatever the policy says, and the share of reads."""
 
     __slots__ = (
         "about",
@@ -68,6 +70,7 @@ class Trail:
         "made",
         "received",
         "sent",
+        "stays",
         "tenant",
         "uri",
         "user",
@@ -97,6 +100,7 @@ class Trail:
         self.answered: bytes | None = None
         self.made = 0
         self.about: dict[str, str] = {}
+        self.stays = False
 
     @property
     def keeps_request(self) -> bool:
@@ -109,6 +113,11 @@ class Trail:
     def annotate(self, key: str, value: str) -> None:
         """The first value of a key stays."""
         self.annotations.setdefault(key, value)
+
+    def must_stay(self) -> None:
+        """Values of Secrets go to somebody at the console."""
+        self.stays = True
+        self.annotate(DISCLOSED, "shown")
 
     def committed(self, name: str, uid: str, version: int) -> None:
         """An object version is there, and so is its entry."""
@@ -314,7 +323,10 @@ def bounded(notes: Mapping[str, str]) -> dict[str, str]:
 
 def _short(members: Iterable[tuple[str, str]]) -> dict[str, str]:
     """Those that say something, and not at any length."""
-    return {k: v if len(v) <= _MOST_TEXT else cut(v, _MOST_TEXT) for k, v in members if v}
+    said = {k: v for k, v in members if v}
+    if sum(map(len, said.values())) <= _MOST_TEXT:
+        return said
+    return {k: cut(v, _MOST_TEXT) for k, v in said.items()}
 
 
 def cut(text: str, most: int) -> str:

@@ -178,7 +178,7 @@ class AccountKeys:
         if sealed is None:
             if not make:
                 return None
-            sealed_key = self._sealed(await asyncio.to_thread(_made), place)
+            sealed_key = self._sealed(await asyncio.to_thread(_random_key), place)
             sealed = await self._store.keep(tenant, generation.number, sealed_key)
         return SigningKey(self._opened(sealed, place))
 
@@ -198,5 +198,5 @@ class AccountKeys:
         return key
 
 
-def _made() -> rsa.RSAPrivateKey:
+def _random_key() -> rsa.RSAPrivateKey:
     return rsa.generate_private_key(65537, RSA_BITS)

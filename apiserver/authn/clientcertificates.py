@@ -84,21 +84,21 @@ class FrontProxies:
 
     def __init__(self, authorities: Sequence[x509.Certificate], names: Iterable[str] = ()) -> None:
         self._store, self._names = Store(list(authorities)), frozenset(names)
-        self._known: OrderedDict[bytes, Times] = OrderedDict()
+        self._times: OrderedDict[bytes, Times] = OrderedDict()
 
     def judge(self, chain: Sequence[bytes]) -> Times | None:
         """``chain``: as `Presented` has it. A good one is remembered by its first certificate: a
         resumed session of TLS brings no more."""
         digest = hashlib.sha256(chain[0]).digest()
-        times = self._known.get(digest)
+        times = self._times.get(digest)
         if times is None:
             try:
                 times = self._judge(chain)
             except (Refused, *UNREADABLE):
                 return None
-            self._known[digest] = times
-            if len(self._known) > _REMEMBERED:
-                self._known.popitem(last=False)
+            self._times[digest] = times
+            if len(self._times) > _REMEMBERED:
+                self._times.popitem(last=False)
         return times
 
     def _judge(self, chain: Sequence[bytes]) -> Times:
@@ -125,7 +125,7 @@ class ClientCertificates:
     ) -> None:
         self._authority, self._proxies = authority, proxies
         self._store = Store(list(everywhere)) if everywhere else None
-        self._known: OrderedDict[bytes, Holder] = OrderedDict()
+        self._holders: OrderedDict[bytes, Holder] = OrderedDict()
 
     def is_proxy(self, presented: Presented, now: datetime | None = None) -> bool:
         """Whether the client may say, now, whose request it passes on."""
@@ -170,7 +170,7 @@ class ClientCertificates:
         """Good ones are remembered: a session that is resumed brings the client's own certificate
         alone, and not what it was signed by."""
         digest = hashlib.sha256(presented.chain[0]).digest()
-        holder = self._known.get(digest)
+        holder = self._holders.get(digest)
         if holder is None:
             try:
                 holder = self._judge(presented.chain, digest)
@@ -178,10 +178,10 @@ class ClientCertificates:
                 return refused
             except UNREADABLE as e:
                 return Refused(f"x509: {e}")
-            self._known[digest] = holder
-            if len(self._known) > _REMEMBERED:
-                self._known.popitem(last=False)
-        self._known.move_to_end(digest)
+            self._holders[digest] = holder
+            if len(self._holders) > _REMEMBERED:
+                self._holders.popitem(last=False)
+        self._holders.move_to_end(digest)
         return holder
 
     def _judge(self, chain: Sequence[bytes], digest: bytes) -> Holder:

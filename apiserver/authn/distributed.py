@@ -84,13 +84,13 @@ class ClaimSources:
         own = self._provider
         if issuer == own.issuer.url:
             return own
-        found = self._others.pop(issuer, None)
-        if found is None:
-            found = Provider(replace(own.issuer, url=issuer, discovery_url=""), self._fetch)
-        self._others[issuer] = found
+        provider = self._others.pop(issuer, None)
+        if provider is None:
+            provider = Provider(replace(own.issuer, url=issuer, discovery_url=""), self._fetch)
+        self._others[issuer] = provider
         if len(self._others) > _MOST:
             self._others.popitem(last=False)[1].close()
-        return found
+        return provider
 
 
 def _source(claims: Claims, claim: str) -> tuple[str, str] | None:

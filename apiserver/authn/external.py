@@ -42,14 +42,14 @@ class BootstrapTokens:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._known: OrderedDict[tuple[int, bytes], tuple[float, User | None]] = OrderedDict()
+        self._users: OrderedDict[tuple[int, bytes], tuple[float, User | None]] = OrderedDict()
 
     async def user(self, tenant: int, token: str, reader: Callable[[], Reader]) -> User | None:
         name = bootstraptokens.secret_name(token)
         if not name:
             return None
         place = tenant, hashlib.sha256(token.encode()).digest()
-        remembered = self._known.get(place)
+        remembered = self._users.get(place)
         if remembered is not None and self._clock() < remembered[0]:
             return remembered[1]
         try:
@@ -57,9 +57,9 @@ class BootstrapTokens:
         except TenantGone:  # as for one that is there, and has no such secret
             secret = None
         user = None if secret is None else bootstraptokens.user(token, secret, datetime.now(UTC))
-        self._known[place] = self._clock() + _REMEMBERED, user
-        if len(self._known) > _MOST:
-            self._known.popitem(last=False)
+        self._users[place] = self._clock() + _REMEMBERED, user
+        if len(self._users) > _MOST:
+            self._users.popitem(last=False)
         return user
 
 

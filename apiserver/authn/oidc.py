@@ -125,7 +125,7 @@ def issuers(
     return Issuers(authenticators)
 
 
-class _Known(NamedTuple):
+class _Remembered(NamedTuple):
     user: User
     until: float
 
@@ -139,7 +139,7 @@ class OidcTokens:
 
     def __init__(self, own: Own, clock: Callable[[], float] = time.time) -> None:
         self._installation, self._own, self._clock = Issuers(), own, clock
-        self._known: OrderedDict[tuple[int, bytes], _Known] = OrderedDict()
+        self._users: OrderedDict[tuple[int, bytes], _Remembered] = OrderedDict()
 
     @property
     def installation(self) -> Issuers:
@@ -148,7 +148,7 @@ class OidcTokens:
     def install(self, issuers: Issuers) -> None:
         """What the installation trusts from now on."""
         self._installation = issuers
-        self._known.clear()
+        self._users.clear()
 
     async def user(self, tenant: int, token: str) -> User | None:
         """None for what is no token of an issuer that counts in the tenant. Raises Refused,
@@ -156,9 +156,9 @@ class OidcTokens:
         if token.count(".") != 2 or len(token) > jose.LONGEST:
             return None
         place = tenant, hashlib.sha256(token.encode("utf-8", "surrogateescape")).digest()
-        remembered, now = self._known.get(place), self._clock()
+        remembered, now = self._users.get(place), self._clock()
         if remembered is not None and now < remembered.until:
-            self._known.move_to_end(place)
+            self._users.move_to_end(place)
             return remembered.user
         unsigned = jose.parse(token)
         if unsigned is None:
@@ -168,9 +168,9 @@ class OidcTokens:
             return None
         user = await authenticator.user(unsigned, now)
         until = min(now + REMEMBERED, float(unsigned.claims["exp"]))
-        self._known[place] = _Known(user, until)
-        if len(self._known) > _MOST:
-            self._known.popitem(last=False)
+        self._users[place] = _Remembered(user, until)
+        if len(self._users) > _MOST:
+            self._users.popitem(last=False)
         return user
 
     async def _by_issuer(self, tenant: int, issuer: Any) -> Authenticator | None:

@@ -86,7 +86,7 @@ class AccountTokens:
         store: KeyStore | None = None,
     ) -> None:
         self._issuer, self._clock = issuer, clock
-        self._known: OrderedDict[tuple[int, bytes], Recognized] = OrderedDict()
+        self._recognized: OrderedDict[tuple[int, bytes], Recognized] = OrderedDict()
         self._tenants: OrderedDict[bytes, str] = OrderedDict()
         self.keys = AccountKeys(secret, store)
 
@@ -155,9 +155,9 @@ class AccountTokens:
         number, name = tenant
         place = number, _digest(token)
         under = await self.keys.generations()
-        remembered = self._known.get(place)
+        remembered = self._recognized.get(place)
         if remembered is not None and remembered.under is under:
-            self._known.move_to_end(place)
+            self._recognized.move_to_end(place)
             return remembered
         unsigned = parse(token)
         ours = (self.issuer(name), legacytokens.ISSUER)
@@ -173,9 +173,9 @@ class AccountTokens:
         return self._remember(place, name, Recognized(claims, under))
 
     def _remember(self, place: tuple[int, bytes], name: str, recognized: Recognized) -> Recognized:
-        self._known[place] = recognized
-        if len(self._known) > _REMEMBERED:
-            self._known.popitem(last=False)
+        self._recognized[place] = recognized
+        if len(self._recognized) > _REMEMBERED:
+            self._recognized.popitem(last=False)
         self._tenants[place[1]] = name
         if len(self._tenants) > _REMEMBERED:
             self._tenants.popitem(last=False)

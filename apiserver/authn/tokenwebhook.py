@@ -79,7 +79,7 @@ class TokenWebhook:
         which the webhook does not say it. Raises Refused, Unreachable."""
         if len(token) > LONGEST:
             return None
-        reviewed = await self._known(tenant, token, audiences)
+        reviewed = await self._reviewed(tenant, token, audiences)
         shared = tuple(a for a in audiences if a in (reviewed.audiences or implicit))
         if not shared:
             return None
@@ -89,7 +89,7 @@ class TokenWebhook:
             return None
         return reviewed.user, shared
 
-    async def _known(self, tenant: int, token: str, audiences: Sequence[str]) -> Reviewed:
+    async def _reviewed(self, tenant: int, token: str, audiences: Sequence[str]) -> Reviewed:
         place = _place(tenant, token, audiences)
         for kept in (self._good, self._bad):
             remembered = kept.get(place)

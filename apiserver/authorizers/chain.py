@@ -22,13 +22,20 @@ from apiserver.request import (
     DEPENDENT_REVIEWS,
     EXPRESSION_REVIEWS,
     GRANT_REVIEWS,
+    OBJECT_SEARCHES,
     OWN_TENANTS,
 )
 from apiserver.user import AUTHENTICATED, MASTERS, User
 
 _MASTERS = Decision(True, authorizer=MASTERS)
 _OF_WHAT_ONE_MAY_READ = frozenset(
-    {DEPENDENT_REVIEWS, GRANT_REVIEWS, EXPRESSION_REVIEWS, ADMISSION_USE_REVIEWS}
+    {
+        DEPENDENT_REVIEWS,
+        OBJECT_SEARCHES,
+        GRANT_REVIEWS,
+        EXPRESSION_REVIEWS,
+        ADMISSION_USE_REVIEWS,
+    }
 )
 
 

@@ -40,7 +40,7 @@ _MANY = 4
 
 
 class Mode(NamedTuple):
-    """fits: whether it can make the wanted user of the requestor, given as (wanted, requestor)."""
+    """fits: whether it can make the target user of the requestor, given as (target, requestor)."""
 
     name: str
     fits: Callable[[User, User], bool]
@@ -60,28 +60,28 @@ def _node(user: str) -> str:
     return "" if name == user or names.dns1123_subdomain(name) else name
 
 
-def _is_associated_node(wanted: User, requestor: User) -> bool:
+def _is_associated_node(target: User, requestor: User) -> bool:
     return (
-        _is_bare_node(wanted, requestor)
+        _is_bare_node(target, requestor)
         and split_service_account(requestor.name) is not None
-        and requestor.extra.get(NODE_NAME) == (_node(wanted.name),)
+        and requestor.extra.get(NODE_NAME) == (_node(target.name),)
     )
 
 
-def _is_bare_node(wanted: User, requestor: User) -> bool:
-    return _is_bare(wanted) and _node(wanted.name) != ""
+def _is_bare_node(target: User, requestor: User) -> bool:
+    return _is_bare(target) and _node(target.name) != ""
 
 
-def _is_bare_account(wanted: User, requestor: User) -> bool:
-    return _is_bare(wanted) and split_service_account(wanted.name) is not None
+def _is_bare_account(target: User, requestor: User) -> bool:
+    return _is_bare(target) and split_service_account(target.name) is not None
 
 
-def _is_bare(wanted: User) -> bool:
-    return not (wanted.uid or wanted.groups or wanted.extra)
+def _is_bare(target: User) -> bool:
+    return not (target.uid or target.groups or target.extra)
 
 
-def _is_other(wanted: User, requestor: User) -> bool:
-    return not _node(wanted.name) and split_service_account(wanted.name) is None
+def _is_other(target: User, requestor: User) -> bool:
+    return not _node(target.name) and split_service_account(target.name) is None
 
 
 MODES = (
@@ -89,13 +89,13 @@ MODES = (
     Mode("arbitrary-node", _is_bare_node),
     Mode("serviceaccount", _is_bare_account),
     Mode("user-info", _is_other),
-    Mode("", lambda wanted, requestor: True),
+    Mode("", lambda target, requestor: True),
 )
 """In the order in which they are tried; the legacy one is last."""
 
 
 async def act_as(
-    wanted: User, request: Attributes, authorize: Authorize, last: int | None = None
+    target: User, request: Attributes, authorize: Authorize, last: int | None = None
 ) -> tuple[User, int]:
     """Whom the request acts as from here on, and the index of the mode that allowed it: the legacy
     one where the feature gate ConstrainedImpersonation is off.
@@ -106,10 +106,10 @@ async def act_as(
     refusal: ApiError | None = None
     for index in _order(last):
         mode = MODES[index]
-        if not mode.fits(wanted, request.user):
+        if not mode.fits(target, request.user):
             continue
         try:
-            return await _Attempt(mode, wanted, request, authorize).user(), index
+            return await _Attempt(mode, target, request, authorize).user(), index
         except Forbidden as e:
             refusal = refusal or e
     assert refusal is not None, "the legacy mode fits everybody"
@@ -124,44 +124,44 @@ def _order(last: int | None) -> Sequence[int]:
 
 class _Attempt(NamedTuple):
     mode: Mode
-    wanted: User
+    target: User
     request: Attributes
     authorize: Authorize
 
     async def user(self) -> User:
         """Raises Forbidden."""
-        wanted, mode = self.wanted, self.mode
+        target, mode = self.target, self.mode
         if mode.constrained:
             verb = f"impersonate-on:{mode.name}:{self.request.verb}"
             await self._ask(self.request._replace(verb=verb))
         groups = await self._name()
-        if wanted.uid:
-            await self._ask(self._part("uids", wanted.uid, _AUTHENTICATION))
+        if target.uid:
+            await self._ask(self._part("uids", target.uid, _AUTHENTICATION))
         await self._groups()
         await self._extra()
-        if wanted.name == ANONYMOUS:
+        if target.name == ANONYMOUS:
             groups = _with(groups, UNAUTHENTICATED)
         elif UNAUTHENTICATED not in groups:
             groups = _with(groups, AUTHENTICATED)
-        return User(wanted.name, wanted.uid, groups, wanted.extra)
+        return User(target.name, target.uid, groups, target.extra)
 
     async def _name(self) -> tuple[str, ...]:
         """Asks for the right to the name. Returns the user's groups: those that the request wants,
         or else those that come with the name."""
-        wanted, account = self.wanted, split_service_account(self.wanted.name)
-        node = _node(wanted.name) if self.mode.constrained else ""
+        target, account = self.target, split_service_account(self.target.name)
+        node = _node(target.name) if self.mode.constrained else ""
         if account is not None:
             part = self._part("serviceaccounts", account[1])
             await self._ask(part._replace(namespace=account[0]))
-            return wanted.groups or service_account_groups(account[0])
+            return target.groups or service_account_groups(account[0])
         if not node:
-            await self._ask(self._part("users", wanted.name))
-            return wanted.groups
+            await self._ask(self._part("users", target.name))
+            return target.groups
         await self._ask(self._part("nodes", "*" if self.mode.name == ASSOCIATED else node))
         return (NODES,)
 
     async def _groups(self) -> None:
-        groups = self.wanted.groups
+        groups = self.target.groups
         if self.mode.constrained:
             if "" in groups:
                 raise forbidden(
@@ -179,7 +179,7 @@ class _Attempt(NamedTuple):
             await self._ask(self._part("groups", group))
 
     async def _extra(self) -> None:
-        extra = self.wanted.extra
+        extra = self.target.extra
         part = self._part("userextras", "", _AUTHENTICATION)
         if self.mode.constrained and extra:
             if why := _wrong_extra(extra):

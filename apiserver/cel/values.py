@@ -130,7 +130,7 @@ class Joined:
         return self._flat
 
     def __repr__(self) -> str:
-        return shown(self)
+        return quoted(self)
 
 
 _SHORT, _DEEP = 32, 256
@@ -334,7 +334,7 @@ def size_of_text(value: Any) -> int:
 _SHOWN: Final = 1000
 
 
-def shown(value: Any) -> str:
+def quoted(value: Any) -> str:
     """A value in an error's text. Of lists and maps only those that are short: what shares its
     parts can be endless."""
     if isinstance(value, str):

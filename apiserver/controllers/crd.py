@@ -84,7 +84,7 @@ class DefinitionController:
                 names |= {
                     name
                     for name, other in self.catalog.group(tenant, old.group).items()
-                    if lost & other.wanted
+                    if lost & other.spec_names
                 }
         return names
 

@@ -81,7 +81,7 @@ class MigrationRequests:
         migration = orjson.loads(event.record.data)
         if event.type == "DELETED" or _ended(migration):
             return None
-        return str(_wanted(migration)), 0.0
+        return str(_resource_of(migration)), 0.0
 
     async def look(self, tenant: Tenant, name: str) -> float | None:
         """Begins only: a migration may take hours, and nothing else has to wait for it."""
@@ -95,7 +95,7 @@ class MigrationRequests:
         async for record in self._actions.each(tenant, MIGRATIONS):
             migration = orjson.loads(record.data)
             if not _ended(migration) and len(resources) < _MOST:
-                resources.add(str(_wanted(migration)))
+                resources.add(str(_resource_of(migration)))
         return sorted(resources)
 
     # --- rounds -----------------------------------------------------------------------------------
@@ -131,7 +131,7 @@ class MigrationRequests:
         waiting: list[Object] = []
         async for record in self._actions.each(tenant.id, MIGRATIONS):
             migration = orjson.loads(record.data)
-            if _wanted(migration) == group_resource and not _ended(migration):
+            if _resource_of(migration) == group_resource and not _ended(migration):
                 waiting.append(migration)
         for migration in sorted(waiting, key=_order):
             if not await self._carry_out(tenant, group_resource, migration):
@@ -248,7 +248,7 @@ class MigrationRequests:
             await self._actions.apply_status(tenant, key, {"conditions": [applied]}, MANAGER)
 
 
-def _wanted(migration: Object) -> GroupResource:
+def _resource_of(migration: Object) -> GroupResource:
     resource = (migration.get("spec") or {}).get("resource") or {}
     return GroupResource(resource.get("group") or "", resource.get("resource") or "")
 

@@ -34,19 +34,23 @@ class Body(NamedTuple):
     size: int
 
 
-async def read_object(request: ApiRequest, scope: Scope, validation: str) -> Body:
-    """The body of a create or an update. Warnings go to ``scope``. Raises BadRequest,
-    UnsupportedMediaType, RequestEntityTooLarge."""
-    encoding = BY_MEDIA_TYPE[media_type(request, scope)]
+async def read_object(
+    request: ApiRequest, scope: Scope, validation: str, encoding: Encoding | None = None
+) -> Body:
+    """The body of a create or an update. ``encoding``: of `encoding_of`, where it has been asked
+    for. Warnings go to ``scope``. Raises BadRequest, UnsupportedMediaType,
+    RequestEntityTooLarge."""
+    encoding = encoding or encoding_of(request, scope)
     data = await request.read_body()
     size = encoding.weight(data, scope.schema)
     asker = scope.asker(size)
     return Body(await by_size(asker, lambda: decode_body(encoding, data, scope, validation)), size)
 
 
-def media_type(request: ApiRequest, scope: Scope) -> str:
-    """The encoding of the body. Raises UnsupportedMediaType."""
-    return negotiate.body_type(request.header(b"content-type"), scope.resource.encodings)
+def encoding_of(request: ApiRequest, scope: Scope) -> Encoding:
+    """Of the body. Raises UnsupportedMediaType."""
+    content_type = request.header(b"content-type")
+    return BY_MEDIA_TYPE[negotiate.body_type(content_type, scope.resource.encodings)]
 
 
 def patch_type(request: ApiRequest, scope: Scope) -> PatchType:
@@ -106,9 +110,9 @@ def identify(
 ) -> GroupVersionKind:
     """The body's kind, with what it leaves out taken from ``expected``. Raises BadRequest where it
     is another kind."""
-    api_version, kind = body.read_kind(value)
-    if kind == expected.kind and api_version == expected.api_version:
+    if value.get("kind") == expected.kind and value.get("apiVersion") == expected.api_version:
         return expected
+    api_version, kind = body.read_kind(value)
     try:
         gv = GroupVersion.parse(api_version)
     except ValueError as e:

@@ -21,6 +21,7 @@ from channels.generic.websocket import AsyncWebsocketConsumer
 
 from apiserver.codec import negotiate
 from apiserver.codec.table import check_include_object
+from apiserver.endpoints import disclosure
 from apiserver.endpoints.encode import allowed
 from apiserver.endpoints.filters import auditing, fairness
 from apiserver.endpoints.metrics import EventCount, long_running
@@ -154,6 +155,7 @@ async def open_stream(
     if scope.resource.has_routes:
         negotiate.check_route(accept, lists=True)
     kind = negotiate.negotiate_stream(accept, allowed(scope), negotiate.ALL)
+    disclosure.note(request, scope.resource, kind)
     include = (
         check_include_object(first(request.query, "includeObject"))
         if kind.convert is not None and kind.convert.kind == "Table"

@@ -20,6 +20,7 @@ from apiserver.codec.negotiate import Accepted
 from apiserver.codec.partial import list_metadata as bare_metadata
 from apiserver.codec.partial import partial_object, refuse_list, refuse_object
 from apiserver.codec.table import check_include_object, column_definitions, table, table_row
+from apiserver.endpoints import disclosure
 from apiserver.endpoints.encodings import BY_MEDIA_TYPE
 from apiserver.endpoints.encodings.base import ListBody
 from apiserver.endpoints.encodings.json import joined_stored
@@ -86,7 +87,7 @@ class LateResponse(HttpResponseBase):
         # HttpResponseBase.__init__ makes what only the answer itself needs
         self._asker, self._make = asker, make
 
-    async def made(self) -> HttpResponse:
+    async def encoded(self) -> HttpResponse:
         """Raises what encoding raises, such as NotAcceptable."""
         return await by_size(self._asker, self._make)
 
@@ -106,6 +107,7 @@ def object_response(
     printed: tuple[Sequence[Column], Cells] | None = None,
 ) -> HttpResponseBase:
     """``printed``: columns and cells of a Table of something else than the resource's own kind."""
+    disclosure.note(request, scope.resource, kind)
     if kind.convert is None and not kind.pretty and BY_MEDIA_TYPE[kind.media_type].stored:
         return BytesResponse(stored.json + b"\n", kind.media_type, status)
 
@@ -178,6 +180,7 @@ def list_metadata(scope: Scope, listing: Listing) -> Object:
 def list_response(
     request: ApiRequest, registry: Registry, scope: Scope, kind: Accepted, listing: Listing
 ) -> HttpResponseBase:
+    disclosure.note(request, scope.resource, kind)
     metadata = list_metadata(scope, listing)
     items = listing.items
     # records have bytes as well

@@ -66,7 +66,7 @@ class Entry(ProtocolTypeRouter):  # type: ignore[misc]  # Channels has no types
     ) -> None:
         super().__init__(
             {
-                "http": self._console_or_api,
+                "http": self._http,
                 "websocket": self._websocket,
                 "lifespan": self._lifespan,
             }
@@ -75,18 +75,12 @@ class Entry(ProtocolTypeRouter):  # type: ignore[misc]  # Channels has no types
         self.server: Server | None = None
         self._starting = asyncio.Lock()
 
-    async def _console_or_api(self, scope: Message, receive: Receive, send: Send) -> None:
-        if _is_for_console(scope):
-            await self._console(scope, receive, send)
-        else:
-            await self._http(self.server or await self._ready(), scope, receive, send)
-
     async def identified(
         self, who: User | ApiError, scope: Message, receive: Receive, send: Send
     ) -> None:
         """A request of which somebody else knows who sends it, or why nobody may: from there on it
         goes the way of all. ``scope``: without the headers and extensions that say it elsewhere."""
-        await self._http(await self._ready(), scope, receive, send, who)
+        await self._http(scope, receive, send, who)
 
     async def _ready(self) -> Server:
         """Servers without lifespan events (Daphne) start at the first request."""
@@ -114,13 +108,12 @@ class Entry(ProtocolTypeRouter):  # type: ignore[misc]  # Channels has no types
                 return
 
     async def _http(
-        self,
-        server: Server,
-        scope: Message,
-        receive: Receive,
-        send: Send,
-        who: User | ApiError | None = None,
+        self, scope: Message, receive: Receive, send: Send, who: User | ApiError | None = None
     ) -> None:
+        if who is None and _is_for_console(scope):
+            await self._console(scope, receive, send)
+            return
+        server = self.server or await self._ready()
         try:
             request = ApiRequest(scope, receive)
         except HeadersTooLarge:
@@ -177,7 +170,7 @@ class Entry(ProtocolTypeRouter):  # type: ignore[misc]  # Channels has no types
         request.sender = user
         if tenant_info is not None and request.path not in ALWAYS_ALLOWED:
             await works_for(-tenant_info.id if user is NOBODY else tenant_info.id)
-        request.tenant = await enter_tenant(server, name, tenant_info, user)
+        request.tenant = await enter_tenant(server, name, tenant_info, request.meant, user)
         asked = attributes_of(request, user)
         auditing.begin(server, request, asked)
         if tenant_info is not None and request.tenant.id:
@@ -243,10 +236,10 @@ class Entry(ProtocolTypeRouter):  # type: ignore[misc]  # Channels has no types
 def _is_for_console(scope: Message) -> bool:
     """The console's own paths, and the root for a browser, which asks for HTML before all else; API
     clients get the root's list of paths. It is all tenants', and so not at a port of one."""
-    if PORT_OF in (scope.get("extensions") or ()):
-        return False
     path: str = scope["path"]
-    return path.startswith(CONSOLE_PREFIXES) or (path == "/" and _prefers_html(scope))
+    if not path.startswith(CONSOLE_PREFIXES) and (path != "/" or not _prefers_html(scope)):
+        return False
+    return PORT_OF not in (scope.get("extensions") or ())
 
 
 def _prefers_html(scope: Message) -> bool:

@@ -121,10 +121,10 @@ def _locked(path: Path) -> Iterator[None]:
 
 def _read(path: Path) -> dict[str, Any]:
     try:
-        found: dict[str, Any] = orjson.loads(path.read_bytes())
+        sums: dict[str, Any] = orjson.loads(path.read_bytes())
     except FileNotFoundError:
         return {}
-    return found
+    return sums
 
 
 def _write(path: Path, value: dict[str, Any]) -> None:

@@ -70,6 +70,8 @@ _SECONDS = (
 _BYTES = (1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9)
 _WHAT = ("verb", "group", "version", "resource", "subresource", "scope")
 _COMPONENT = "apiserver"
+_READ_ONLY, _MUTATING = ("readOnly",), ("mutating",)
+_READING_KINDS = {"GET": _READ_ONLY, "HEAD": _READ_ONLY}
 _MOST_SERIES = 20_000
 """The most kinds of requests that are kept for the installation, and of each other metric."""
 _MOST_OF_TENANT = 1_000
@@ -102,6 +104,7 @@ class Families:
         self.sizes = add(Histogram("apiserver_response_sizes", text, labels, _BYTES))
         name, text = "apiserver_current_inflight_requests", "Requests being served, by kind."
         self.inflight = add(Gauge(name, text, ("request_kind",)))
+        self.inflight.values = dict.fromkeys((_READ_ONLY, _MUTATING), 0.0)
         text = "Watches and other long-running requests."
         self.long_running = add(Gauge("apiserver_longrunning_requests", text, labels))
         self.deprecated = add(
@@ -157,8 +160,8 @@ ALL.registry.add(
 )
 identity_metrics.add(ALL.registry)
 _tenants: dict[int, Families] = {}
-_shown: dict[int, None] = {}
-_MOST_SHOWN = 1_000
+_scraped: dict[int, None] = {}
+_MOST_SCRAPED = 1_000
 """Tenants whose counts are kept because somebody has asked for them, the latest."""
 
 
@@ -173,7 +176,7 @@ def of_tenant(number: int) -> Families:
 def forget(number: int) -> None:
     """Nobody uses the tenant at present; its counts begin anew with its next request, unless
     somebody has asked for them: what was shown does not go back."""
-    if number not in _shown:
+    if number not in _scraped:
         fold()
         _tenants.pop(number, None)
 
@@ -183,17 +186,16 @@ def snapshot(number: int) -> Snapshot:
     fold()
     if number == EVERYTHING:
         return ALL.registry.snapshot()
-    _shown.pop(number, None)
-    _shown[number] = None
-    if len(_shown) > _MOST_SHOWN:
-        del _shown[next(iter(_shown))]
+    _scraped.pop(number, None)
+    _scraped[number] = None
+    if len(_scraped) > _MOST_SCRAPED:
+        del _scraped[next(iter(_scraped))]
     families = of_tenant(number)
     return families.registry.snapshot() | {last_errors.NAME: families.last_errors.cells()}
 
 
 _VERBS = {"create": "POST", "update": "PUT", "deletecollection": "DELETECOLLECTION"}
 _READING = frozenset({"GET", "LIST"})
-_KINDS = {"GET": ("readOnly",), "HEAD": ("readOnly",)}
 _UNAVAILABLE = re.compile(r"unavailable in v(\d+\.\d+)")
 
 
@@ -252,15 +254,15 @@ def begin(request: ApiRequest) -> None:
     """Counts the request among those being served until `observe`; a watch is counted by
     `long_running` instead."""
     if request.info.verb != "watch":
-        request.counted_as = _KINDS.get(request.method or "", ("mutating",))
-        ALL.inflight.add(request.counted_as)
+        kind = request.counted_as = _READING_KINDS.get(request.method or "", _MUTATING)
+        ALL.inflight.values[kind] += 1
 
 
 def enter(request: ApiRequest) -> None:
     """The request has got to its tenant."""
     if request.counted_as:
-        gauge = request.counted_in = of_tenant(request.tenant.id).inflight
-        gauge.add(request.counted_as)
+        values = request.counted_in = of_tenant(request.tenant.id).inflight.values
+        values[request.counted_as] += 1
 
 
 def observe(request: ApiRequest, response: HttpResponseBase | None, seconds: float) -> None:
@@ -269,18 +271,11 @@ def observe(request: ApiRequest, response: HttpResponseBase | None, seconds: flo
     if request.counted_as:
         ALL.inflight.values[request.counted_as] -= 1
         if request.counted_in is not None:
-            request.counted_in.values[request.counted_as] -= 1
+            request.counted_in[request.counted_as] -= 1
     info = request.info
     code = 200 if response is None else response.status_code
     key = (
-        info.verb,
-        *(
-            (info.group, info.version, info.resource, info.subresource)
-            if request.served is not None
-            else ()
-        ),
-        bool(info.namespace),
-        bool(info.name),
+        info.family if request.served is not None else (info.verb,),
         code,
         "dryRun" in request.query and _dry_run(request),
         info.verb == "patch" and _applies(request),

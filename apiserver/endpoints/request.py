@@ -16,7 +16,7 @@ from django.http import HttpRequest
 from apiserver.audit.trail import MOST_BYTES, Trail, one_line
 from apiserver.authn.clientcertificates import Presented
 from apiserver.authz.attributes import Decision
-from apiserver.endpoints.metric_types import Gauge
+from apiserver.endpoints.metric_types import Labels
 from apiserver.errors import ApiError, RequestEntityTooLarge
 from apiserver.flow.queueset import Ticket
 from apiserver.flow.shares import Taken
@@ -65,7 +65,8 @@ class ApiRequest(HttpRequest):
     - for the audit log: audit_id; trail: None where the policy wants nothing; decision: the
       authorizer's last; failed: why it was refused; panicked: whether by an error of the server;
       streamed_code: the status of an answer that a view has sent by itself; received: when it came,
-      in seconds since 1970;
+      in seconds since 1970; disclosed: whether the answer shows values of Secrets to somebody at
+      the console (`disclosure`);
     - warnings: they become Warning headers.
 
     authorized: set by `filters.authorization.authorize` alone, for `rest.FilterPermission`. A flag
@@ -79,7 +80,7 @@ class ApiRequest(HttpRequest):
     authorized: bool = False
     served: ServedVersion | None = None
     counted_as: tuple[str, ...] = ()
-    counted_in: Gauge | None = None
+    counted_in: dict[Labels, float] | None = None
     taken: Taken | None = None
     ticket: Ticket | None = None
     unwatch: Callable[[], None] | None = None
@@ -91,6 +92,7 @@ class ApiRequest(HttpRequest):
     panicked: bool = False
     decision: Decision | None = None
     streamed_code: int = 200
+    disclosed: bool = False
     secret: str = ""
 
     info: RequestInfo
@@ -110,7 +112,8 @@ class ApiRequest(HttpRequest):
             )
         self.warnings: list[str] = []
         self.response_headers: list[tuple[bytes, bytes]] = []
-        self.audit_id = self.header(b"audit-id") or _random_uuid()
+        given = self.raw_headers.get(b"audit-id")
+        self.audit_id = given.decode("latin-1") if given else _random_uuid()
         self.resolver_match = None
         self.content_type = None
         self.content_params = None
@@ -118,8 +121,8 @@ class ApiRequest(HttpRequest):
         self.info = parse_request(
             self.method,
             raw_path(scope),
-            watch=_asks_to_watch(self.query),
-            field_name=_selected_name(self.query),
+            watch=bool(self.query) and _asks_to_watch(self.query),
+            field_name=_selected_name(self.query) if self.query else "",
         )
 
     def header(self, name: bytes) -> str:

@@ -94,9 +94,9 @@ async def send_response(
             headers = [(name, value) for name, value in headers if name != b"cache-control"]
         for name, value in response.items():
             headers.append((name.lower().encode("latin-1"), value.encode("latin-1")))
-    if isinstance(response, PartsResponse):
-        await _send_parts(request, response, headers, outlets.open(request.tenant, send))
-        return
+        if isinstance(response, PartsResponse):
+            await _send_parts(request, response, headers, outlets.open(request.tenant, send))
+            return
     # whatever has no parts has content
     body: bytes = response.content  # type: ignore[attr-defined]
     if len(body) > GZIP_FROM and takes_gzip(request):

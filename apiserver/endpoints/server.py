@@ -73,6 +73,10 @@ class Directory(Protocol):
     async def owned(self, user: User) -> Sequence[tuple[str, str, str]]:
         """(name, display name, state) of the tenants that the user owns, or a group of theirs."""
 
+    async def active(self, names: Sequence[str], begin: str, limit: int) -> Sequence[TenantInfo]:
+        """Tenants that serve requests, from the name ``begin`` on in the order of names: of
+        ``names``, or of all where there are none. Not cached."""
+
 
 class Catalog(Protocol):
     """The resources of each tenant (apiserver.registry.core.Catalog), which have to be brought up

@@ -267,7 +267,7 @@ def members(fields: FieldSet, prefix: Path = ()) -> Iterator[Path]:
 
 def exclude(fields: FieldSet) -> Filter:
     """A filter that drops the set's members and all below them."""
-    return lambda found: recursive_difference(found, fields)
+    return lambda owned: recursive_difference(owned, fields)
 
 
 def include(*patterns: Path) -> Filter:
@@ -278,7 +278,7 @@ def include(*patterns: Path) -> Filter:
         level = included
         for element in pattern:
             level = level.setdefault(element, {})
-    return lambda found: _keep(found, included)
+    return lambda owned: _keep(owned, included)
 
 
 def _keep(fields: FieldSet, selected: FieldSet) -> FieldSet:

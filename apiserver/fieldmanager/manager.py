@@ -170,11 +170,11 @@ class FieldManager:
                 self._versions.empty(api_version) if live is None else without_entries(live),
                 api_version,
             )
-            seen, made = self._plain(before), _with_identity(self._plain(bare), before, managed)
+            seen, after = self._plain(before), _with_identity(self._plain(bare), before, managed)
             if empties and live is not None:
-                made = with_told_apart(self._versions.type(api_version), made, empties)
+                after = with_told_apart(self._versions.type(api_version), after, empties)
             managed = self._updated(
-                seen, made, managed, manager or _UNKNOWN, api_version, subresource, now
+                seen, after, managed, manager or _UNKNOWN, api_version, subresource, now
             )
         except (ValueError, MissingVersion):
             return with_entries(bare, [])
@@ -289,8 +289,12 @@ class FieldManager:
             )
         except Conflicts as error:
             raise conflict_error(error.conflicts) from error
-        left_out = [] if empties is None else empties
-        result = copy_json(before if merged is None else self._finished(merged, applied, left_out))
+        if merged is None:
+            result = copy_json(before)
+        else:
+            result = self._finished(merged, applied, [] if empties is None else empties)
+            if self._finish is None or not self._versions.decoded(version):
+                result = copy_json(result)
         if manager == lastapplied.MANAGER:
             result = lastapplied.refreshed(result, applied)
         return Merged(with_entries(result, encode_entries(managed)), merged is not None)

@@ -151,7 +151,7 @@ def scalar_problem(scalar: str, value: Value) -> str:
 def _validate_map(
     t: MapType, value: dict[str, Any], duplicates: bool, path: _Steps, problems: Problems
 ) -> None:
-    fields = t.known
+    fields = t.fields
     for name, item in value.items():
         below = fields.get(name) or t.member(name)
         if below is None:
@@ -217,7 +217,7 @@ def _node(t: Type, value: Value, named: bool) -> FieldSet | None:
 
 def _map_node(t: MapType, value: dict[str, Any], named: bool) -> FieldSet | None:
     result: FieldSet = {}
-    fields = t.known
+    fields = t.fields
     for name, item in value.items():
         below = fields.get(name) or t.field(name)
         if below is not None:

@@ -72,10 +72,10 @@ class ListType:
 
 
 class MapType:
-    """A struct or a map. known: members used so far, by name. element: type of undeclared members,
+    """A struct or a map. fields: members used so far, by name. element: type of undeclared members,
     None when there must be none."""
 
-    __slots__ = ("_element", "_free", "_inherited", "_schemas", "atomic", "known")
+    __slots__ = ("_element", "_free", "_inherited", "_schemas", "atomic", "fields")
 
     def __init__(
         self,
@@ -85,7 +85,7 @@ class MapType:
         inherited: bool,
     ) -> None:
         self.atomic = atomic
-        self.known: dict[str, Type] = {}
+        self.fields: dict[str, Type] = {}
         self._schemas = schemas
         self._element = element
         self._inherited = inherited
@@ -110,17 +110,17 @@ class MapType:
 
     def field(self, name: str) -> Type | None:
         """The type of a declared member."""
-        field_type = self.known.get(name)
+        field_type = self.fields.get(name)
         if field_type is None:
             schema = self._schemas.get(name)
             if schema is None:
                 return None
-            field_type = self.known[name] = type_of(schema, self._inherited)
+            field_type = self.fields[name] = type_of(schema, self._inherited)
         return field_type
 
     def member(self, name: str) -> Type | None:
         """The type of any member: declared, or the one of undeclared members."""
-        return self.known.get(name) or (self._schemas and self.field(name)) or self.element
+        return self.fields.get(name) or (self._schemas and self.field(name)) or self.element
 
     def default(self, name: str) -> Any:
         """The default of a declared member, None where there is none. A Go scalar that is always

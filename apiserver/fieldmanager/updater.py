@@ -116,11 +116,15 @@ class Updater(Generic[Name]):
     ) -> dict[Name, Owned]:
         """The managers after ``manager`` wrote ``new`` over ``live``. Takes what it changed from
         all others; never conflicts."""
-        managers = self.reconciled(live, managers)
-        managers, changes = self._transfer(live, new, version, managers, manager, force=True)
+        if managers:
+            managers = self.reconciled(live, managers)
+            managers, changes = self._transfer(live, new, version, managers, manager, force=True)
+        else:
+            managers, changes = {}, self._changes(live, new, version)
         mine = managers.get(manager)
-        fields = difference(mine.fields, changes.removed) if mine is not None else {}
-        fields = union(union(fields, changes.modified), changes.added)
+        fields = union(changes.modified, changes.added)
+        if mine is not None:
+            fields = union(difference(mine.fields, changes.removed), fields)
         keep = self._filters.get(version)
         if keep is not None:
             fields = keep(fields)
@@ -181,8 +185,7 @@ class Updater(Generic[Name]):
     ) -> tuple[dict[Name, Owned], Comparison]:
         """Every other manager loses the fields that ``new`` changes, adds or removes against
         ``live``. Without force, those that it changes or adds raise Conflicts instead."""
-        with failing("failed to compare objects"):
-            changes = compare(self.type(version), live, new).filtered(self._filters.get(version))
+        changes = self._changes(live, new, version)
         by_version = {version: changes}
         taken: dict[Name, FieldSet] = {}
         result = dict(managers)
@@ -209,6 +212,10 @@ class Updater(Generic[Name]):
                 [Conflict(name, path) for name, fields in taken.items() for path in members(fields)]
             )
         return {name: owned for name, owned in result.items() if owned.fields}, changes
+
+    def _changes(self, live: Object, new: Object, version: str) -> Comparison:
+        with failing("failed to compare objects"):
+            return compare(self.type(version), live, new).filtered(self._filters.get(version))
 
     def _compare_at(self, live: Object, new: Object, version: str) -> Comparison:
         with failing("failed to convert old object"):

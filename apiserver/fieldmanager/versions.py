@@ -27,6 +27,8 @@ class Versions:
         self._find = schemas
         self._convert = convert
         self._builtin: dict[str, Schema] = {}
+        self._types: dict[str, Type] = {}
+        self._empties: dict[str, Object] = {}
 
     def _schemas(self, version: str) -> Schema | None:
         """Built-in schemas, which stay, are looked up once."""
@@ -38,8 +40,16 @@ class Versions:
         return schema
 
     def type(self, version: str) -> Type | None:
+        known_type = self._types.get(version)
+        if known_type is not None:
+            return known_type
         schema = self._schemas(version)
-        return None if schema is None else object_type(schema)
+        if schema is None:
+            return None
+        own_type = object_type(schema)
+        if schema.builtin:
+            self._types[version] = own_type
+        return own_type
 
     def decoded(self, version: str) -> bool:
         """Whether objects of the version fit their type anyway, because they were decoded by a
@@ -53,12 +63,15 @@ class Versions:
     def empty(self, version: str) -> Object:
         """What a create is compared with. A built-in object is a Go value, which always has its
         structs and what is never omitted, so a create owns what it puts into those, not themselves;
-        a custom object starts with nothing. Raises MissingVersion."""
+        a custom object starts with nothing. Not to be changed. Raises MissingVersion."""
+        empty = self._empties.get(version)
+        if empty is not None:
+            return empty
         schema = self._schemas(version)
         if schema is None:
             raise MissingVersion(version)
-        return {
-            **(zero(schema) if schema.builtin else {}),
-            "kind": self.kind,
-            "apiVersion": version,
-        }
+        identity = {"kind": self.kind, "apiVersion": version}
+        if not schema.builtin:
+            return identity
+        empty = self._empties[version] = {**zero(schema), **identity}
+        return empty

@@ -96,11 +96,11 @@ class Tally:
         self.counts: dict[Key, Counts] = {}
 
     def of(self, level: str, schema: str) -> Counts:
-        found = self.counts.get((level, schema))
-        if found is None:
+        counts = self.counts.get((level, schema))
+        if counts is None:
             key = (level, schema) if len(self.counts) < MOST else ("", "")
-            found = self.counts.setdefault(key, Counts())
-        return found
+            counts = self.counts.setdefault(key, Counts())
+        return counts
 
     def include(self, other: Tally, *, past: bool = False) -> None:
         for (level, schema), counts in other.counts.items():

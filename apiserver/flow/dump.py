@@ -89,7 +89,14 @@ def _all(level: Level) -> Iterator[Queue]:
 def _queue(queue: Queue) -> Iterable[Any]:
     initial = sum(ticket.work.initial for ticket in queue.waiting)
     used = (len(queue.waiting), len(queue.executing), queue.seats)
-    return queue.index, *used, _seconds(queue.next_r), initial, queue.wanted, _seconds(queue.work)
+    return (
+        queue.index,
+        *used,
+        _seconds(queue.next_r),
+        initial,
+        queue.waiting_seats,
+        _seconds(queue.work),
+    )
 
 
 def _request(ticket: Ticket, queue: int, index: int, offset: float, details: bool) -> Sequence[str]:

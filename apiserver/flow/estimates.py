@@ -58,12 +58,12 @@ class Watchers:
         if not self._counts:
             return 0
         group, resource, counts = info.group, info.resource, self._counts
-        found = counts[group, resource, "", ""]
+        watchers = counts[group, resource, "", ""]
         if info.namespace:
-            found += counts[group, resource, info.namespace, ""]
+            watchers += counts[group, resource, info.namespace, ""]
         if info.name:
-            found += counts[group, resource, info.namespace, info.name]
-        return found
+            watchers += counts[group, resource, info.namespace, info.name]
+        return watchers
 
 
 def work_of(
@@ -100,16 +100,16 @@ def _of_list(
     limit = _first(query, "limit") or "0"
     if not limit.isascii() or not limit.isdigit():
         return Work(most)
-    found = stock(info.group_resource)
-    if found is None or not found.objects:  # not at hand: nobody has asked for it lately
+    stocked = stock(info.group_resource)
+    if stocked is None or not stocked.objects:  # not at hand: nobody has asked for it lately
         return ONE
     stored = "continue" in query or _first(query, "resourceVersionMatch") == "Exact"
-    count = min(int(limit) or found.objects, found.objects)
+    count = min(int(limit) or stocked.objects, stocked.objects)
     if info.name:
         count = 1
     elif stored and not watch and (query.get("labelSelector") or query.get("fieldSelector")):
-        count = max(count, found.objects // 2)
-    size = count * found.size / found.objects
+        count = max(count, stocked.objects // 2)
+    size = count * stocked.size / stocked.objects
     if watch or not stored:
         size = min(size, _MOST_FROM_CACHE)
     return Work(max(1, min(ceil(size / _BYTES_OF_SEAT), most)))

@@ -12,10 +12,11 @@ from math import ceil
 
 from apiserver.flow.allocation import Claim, Smoothed, allocate
 from apiserver.flow.counts import Counts, Tally
-from apiserver.flow.matching import Object, Schema
+from apiserver.flow.matching import Schema
 from apiserver.flow.queueset import QueueSet, Queuing
 from apiserver.flow.retryafter import RetryAfter
 from apiserver.flow.shuffle import Hand, hand_of
+from apiserver.meta.objects import Object
 from apiserver.request import RequestInfo
 from apiserver.user import User
 
@@ -88,7 +89,7 @@ class Level:
             self.most_of_request = 0
 
     @property
-    def wanted(self) -> int:
+    def guaranteed(self) -> int:
         """What it keeps of its own seats for itself."""
         if self.exempt:
             return max(self.least, self.demand.most)
@@ -96,7 +97,7 @@ class Level:
 
     @property
     def claim(self) -> Claim:
-        return Claim(max(self.wanted, self.demand.value), self.wanted, self.most)
+        return Claim(max(self.guaranteed, self.demand.value), self.guaranteed, self.most)
 
 
 class Flow:
@@ -131,11 +132,13 @@ class Levels:
     def digest(self, levels: Iterable[Object], schemas: Iterable[Object], seats: int) -> None:
         """What the tenant's objects say from now on; ``seats``: those of the tenant."""
         self.seats, self._flows = seats, {}
-        found = {o["metadata"]["name"]: o for o in levels if _sound(o)}
+        configured = {o["metadata"]["name"]: o for o in levels if _sound(o)}
         for name, (obj, _) in self._mandatory.items():
-            found.setdefault(name, obj)
-        kept = {name: level for name, level in self.levels.items() if self._stays(level, found)}
-        for name, obj in found.items():
+            configured.setdefault(name, obj)
+        kept = {
+            name: level for name, level in self.levels.items() if self._stays(level, configured)
+        }
+        for name, obj in configured.items():
             level = kept.get(name)
             if level is None:
                 level = kept[name] = Level(obj, self._clock, self._later)
@@ -149,9 +152,9 @@ class Levels:
         self._nominal_sum = sum(level.nominal for level in kept.values())
         self.adjust()
 
-    def _stays(self, level: Level, found: Mapping[str, Object]) -> bool:
+    def _stays(self, level: Level, configured: Mapping[str, Object]) -> bool:
         """A level that nobody configures any more serves what it has."""
-        obj = found.get(level.name)
+        obj = configured.get(level.name)
         if obj is not None:
             return bool((obj["spec"].get("type") == "Exempt") == level.exempt)
         level.quiescing = True
@@ -173,17 +176,14 @@ class Levels:
 
     # --- requests ---------------------------------------------------------------------------------
     def classify(self, info: RequestInfo, user: User) -> Flow:
-        if info.is_resource:
-            what: tuple[object, ...] = (info.verb, info.group, info.resource, info.subresource)
-            key = (user.name, user.groups, info.namespace, *what)
-        else:
-            key = (user.name, user.groups, info.verb, info.path)
-        found = self._flows.get(key)
-        if found is None:
+        path = "" if info.is_resource else info.path
+        key = (user.name, user.groups, info.namespace, info.family, path)
+        flow = self._flows.get(key)
+        if flow is None:
             if len(self._flows) >= _MOST_FLOWS:
                 self._flows.clear()
-            found = self._flows[key] = self._flow(info, user)
-        return found
+            flow = self._flows[key] = self._flow(info, user)
+        return flow
 
     def _flow(self, info: RequestInfo, user: User) -> Flow:
         schema = next((s for s in self.schemas if s.matches(info, user)), None)
@@ -208,7 +208,7 @@ class Levels:
         left = self._nominal_sum
         for level in self.levels.values():
             if level.exempt:
-                level.current = level.wanted
+                level.current = level.guaranteed
                 left -= level.current
         for level, current in zip(limited, self._dealt(limited, left), strict=True):
             level.target = level.claim.target
@@ -218,13 +218,13 @@ class Levels:
 
     def _dealt(self, limited: list[Level], left: int) -> list[int]:
         """What each gets, when exempt levels leave so many."""
-        least, wanted = sum(x.least for x in limited), sum(x.wanted for x in limited)
+        least, guaranteed = sum(x.least for x in limited), sum(x.guaranteed for x in limited)
         self.fair_fraction = 0.0
         if left <= least:
             return [x.least for x in limited]
-        if left <= wanted:
-            part = (left - least) / (wanted - least)
-            return [x.least + _round((x.wanted - x.least) * part) for x in limited]
+        if left <= guaranteed:
+            part = (left - least) / (guaranteed - least)
+            return [x.least + _round((x.guaranteed - x.least) * part) for x in limited]
         dealt, self.fair_fraction = allocate(self._nominal_sum, [x.claim for x in limited])
         return [_round(seats) for seats in dealt]
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
+from apiserver.meta.objects import Object
 from apiserver.request import RequestInfo
 from apiserver.user import User
 
 _SERVICE_ACCOUNT = "system:serviceaccount:"
-Object = dict[str, Any]
 
 
 class Schema(NamedTuple):

@@ -87,15 +87,15 @@ class Ticket:
 
 class Queue:
     """waiting, executing: in the order in which they came; seats: of those that are served, and of
-    those whose seats linger; work, wanted: seat-seconds and seats of those that wait."""
+    those whose seats linger; work, waiting_seats: seat-seconds and seats of those that wait."""
 
-    __slots__ = ("executing", "index", "next_r", "seats", "waiting", "wanted", "work")
+    __slots__ = ("executing", "index", "next_r", "seats", "waiting", "waiting_seats", "work")
 
     def __init__(self, index: int) -> None:
         self.index, self.next_r = index, 0.0
         self.waiting: dict[Ticket, None] = {}
         self.executing: dict[Ticket, None] = {}
-        self.seats = self.wanted = 0
+        self.seats = self.waiting_seats = 0
         self.work = 0.0
 
 
@@ -237,11 +237,11 @@ class QueueSet:
     def _advance(self) -> None:
         now = self._clock()
         passed, self._last = now - self._last, now
-        wanted = self.seats + self.waiting_seats
+        demand = self.seats + self.waiting_seats
         if self._active:
-            self.r += passed * min(wanted, self.limit) / self._active
-        self._sum += wanted * passed
-        self._squares += wanted * wanted * passed
+            self.r += passed * min(demand, self.limit) / self._active
+        self._sum += demand * passed
+        self._squares += demand * demand * passed
 
     def _reject(self, ticket: Ticket, reason: str) -> None:
         self.rejected += 1
@@ -291,7 +291,7 @@ class QueueSet:
         queue.waiting[ticket] = None
         self._queued[queue] = None
         queue.work += ticket.work.total
-        queue.wanted += ticket.work.most
+        queue.waiting_seats += ticket.work.most
         self.waiting += 1
         self.waiting_seats += ticket.work.most
         counts = ticket.flow.counts
@@ -302,7 +302,7 @@ class QueueSet:
     def _dequeue(self, ticket: Ticket, queue: Queue) -> None:
         ticket.waiting = False
         del queue.waiting[ticket]
-        queue.wanted -= ticket.work.most
+        queue.waiting_seats -= ticket.work.most
         queue.work -= ticket.work.total
         if not queue.waiting:
             queue.work = 0.0  # whatever rounding has left
@@ -327,9 +327,9 @@ class QueueSet:
         counts.dispatched += 1
         counts.executing += 1
         counts.seats += ticket.work.most
-        wanted = self.seats + self.waiting_seats
-        if wanted > self._most:
-            self._most = wanted
+        demand = self.seats + self.waiting_seats
+        if demand > self._most:
+            self._most = demand
 
     def _begin_exempt(self, ticket: Ticket) -> None:
         """`_begin`, of who never waits."""

@@ -98,7 +98,7 @@ async def _one(visit: Visit, question: Question) -> ObjectKey | None:
     return ObjectKey(*stored, visit.scope.namespace, question.name)
 
 
-def _wanted(question: Question, versions: Sequence[Version]) -> list[Version]:
+def _matches(question: Question, versions: Sequence[Version]) -> list[Version]:
     labels = question.labels.matcher()
     return [
         v
@@ -149,7 +149,7 @@ async def _written(
                 )
         size += sum(len(v.record.data) for v in read)
         asker = visit.scope.asker(size)
-        versions += await by_size(asker, lambda read=read: _wanted(question, read))  # type: ignore[misc]
+        versions += await by_size(asker, lambda read=read: _matches(question, read))  # type: ignore[misc]
         before = through
         if not before or len(versions) >= limit or size >= MOST_BYTES:
             break
@@ -164,7 +164,7 @@ class _State:
 
     def __init__(self, visit: Visit, question: Question, limit: int) -> None:
         self._visit, self._question, self._limit = visit, question, limit
-        self._found: list[Version] = []
+        self._matching: list[Version] = []
         self._size = 0
 
     async def page(self, place: Place) -> Page:
@@ -178,7 +178,7 @@ class _State:
                 next_ = None
             else:
                 next_ = await self._objects(kinds, at, place)
-        past = [(v, await visit.object_at(v, question.api_version)) for v in self._found]
+        past = [(v, await visit.object_at(v, question.api_version)) for v in self._matching]
         items = await revisions_of(visit, past, whole=True)
         token = pages.encode(visit, question, next_) if next_ else ""
         return Page(items, at, token, self._size)
@@ -205,7 +205,7 @@ class _State:
             tenant, key, before=at + 1, limit=1, max_bytes=1
         )
         there = [v for v in versions if v.type != "DELETED"]
-        self._found = _wanted(self._question, there)
+        self._matching = _matches(self._question, there)
 
     async def _objects(self, kinds: Sequence[GroupResource], at: int, place: Place) -> Place | None:
         """Where to go on, None at the end."""
@@ -229,14 +229,14 @@ class _State:
 
     @property
     def _full(self) -> bool:
-        return len(self._found) >= self._limit or self._size >= MOST_BYTES
+        return len(self._matching) >= self._limit or self._size >= MOST_BYTES
 
     async def _batch(
         self, kind: GroupResource, at: int, after: tuple[str, str] | None
     ) -> tuple[tuple[str, str] | None, bool]:
         """The last object that was looked at, and whether there are more."""
         visit, tenant = self._visit, self._visit.scope.tenant.id
-        limit = min(self._limit - len(self._found), _BATCH)
+        limit = min(self._limit - len(self._matching), _BATCH)
         page = await visit.registry.store.list(
             tenant, kind, namespace=visit.scope.namespace, at=at, after=after, limit=limit
         )
@@ -249,7 +249,7 @@ class _State:
         there = [versions[number] for number in numbers]
         self._size += sum(len(v.record.data) for v in there)
         asker = visit.scope.asker(self._size)
-        self._found += await by_size(asker, lambda: _wanted(self._question, there))
+        self._matching += await by_size(asker, lambda: _matches(self._question, there))
         last = page.records[-1].key
         return (last.namespace, last.name), page.more
 

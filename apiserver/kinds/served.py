@@ -51,7 +51,7 @@ class Subresource:
 @dataclass(slots=True, eq=False)
 class ServedVersion:
     """One version of a resource. deprecated: text of the Warning header ("" when not
-    deprecated)."""
+    deprecated). routes: what requests that it serves have in common, once one has come."""
 
     version: str
     schema: Schema
@@ -60,6 +60,7 @@ class ServedVersion:
     columns: tuple[Column, ...] = ()
     deprecated: str = ""
     served: bool = True
+    routes: set[tuple[object, ...]] = field(default_factory=set, compare=False, repr=False)
 
     @property
     def unprepared(self) -> int:

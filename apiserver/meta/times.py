@@ -7,6 +7,7 @@ clients.
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import lru_cache
 
 from apiserver.golang.time import RFC3339, RFC3339_MICRO, parse
 
@@ -38,8 +39,17 @@ def parse_micro_time(text: str) -> datetime:
     return parse(text, RFC3339_MICRO)
 
 
+_CANONICAL = len("2006-01-02T15:04:05Z")
+
+
 def canonical_time(text: str) -> str:
     """A metav1.Time after a round trip; raises TimeError."""
+    # a write reads those of the stored object again: when it and its managers came to be
+    return _remembered(text) if len(text) == _CANONICAL else format_time(parse_time(text))
+
+
+@lru_cache(4096)
+def _remembered(text: str) -> str:
     return format_time(parse_time(text))
 
 

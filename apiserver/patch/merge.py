@@ -12,8 +12,8 @@ from apiserver.meta.objects import Object, copy_json
 
 
 def apply_merge_patch(doc: Object, patch: Object) -> Object:
-    """The patched object; neither argument is changed. Both are JSON objects
-    (apiserver.codec.patches checks the body)."""
+    """The patched object, which shares what the patch does not name with ``doc``; neither argument
+    is changed. Both are JSON objects (apiserver.codec.patches checks the body)."""
     merged = dict(doc)
     for name, value in patch.items():
         if value is None:
@@ -22,7 +22,7 @@ def apply_merge_patch(doc: Object, patch: Object) -> Object:
             merged[name] = _without_nulls(value)
         else:
             merged[name] = _merge(merged[name], value)
-    return {k: copy_json(v) if v is doc.get(k) else v for k, v in merged.items()}
+    return merged
 
 
 def _merge(old: Any, patch: Any) -> Any:

@@ -48,7 +48,7 @@ class Follower(Protocol):
 
 
 @dataclass(slots=True, eq=False)
-class _Known:
+class _TenantDefinitions:
     """What is known of one tenant. entries: the selection of the cache that the rest was made from;
     groups: definitions by group and name; ahead: definitions that have been read already for the
     next selection."""
@@ -77,7 +77,7 @@ class TenantCatalog:
         self._sharing: dict[GroupResource, list[Resource]] = {}
         for resource in self._builtins:
             self._sharing.setdefault(resource.storage, []).append(resource)
-        self._known: dict[int, _Known] = {}
+        self._tenants: dict[int, _TenantDefinitions] = {}
         self._watches: Watches | None = None
         self._follower: Follower | None = None
 
@@ -86,7 +86,7 @@ class TenantCatalog:
         self._watches, self._follower = watches, follower
 
     def stop(self) -> None:
-        for tenant in list(self._known):
+        for tenant in list(self._tenants):
             self.forget(tenant)
 
     # --- reading ----------------------------------------------------------------------------------
@@ -114,12 +114,12 @@ class TenantCatalog:
 
     def used(self, tenant_id: int) -> Tenant | None:
         """The tenant, while it is in use in this process."""
-        served = self._known.get(tenant_id)
+        served = self._tenants.get(tenant_id)
         return served.tenant if served is not None else None
 
     async def ready(self, tenant: Tenant) -> None:
         """To be awaited before a request looks anything up. Raises StorageError."""
-        served = self._known.get(tenant.id)
+        served = self._tenants.get(tenant.id)
         cache = self._cache(served) if served is not None else None
         if (
             served is None
@@ -143,10 +143,10 @@ class TenantCatalog:
         """As fresh(), for a follower: does not count as use. False, and nothing done, when the
         tenant is not in use."""
         assert self._watches is not None, "follow() comes first"
-        if tenant.id not in self._known:
+        if tenant.id not in self._tenants:
             return False
         await self._watches.fresh(tenant.id, DEFINITIONS)
-        if tenant.id not in self._known:
+        if tenant.id not in self._tenants:
             return False
         await self._bring(tenant, use=False)
         return True
@@ -155,9 +155,9 @@ class TenantCatalog:
         assert self._watches is not None, "follow() comes first"
         if self._watches.peek(tenant.id, DEFINITIONS) is None:
             await self._watches.cache(tenant.id, DEFINITIONS)
-        served = self._known.get(tenant.id)
+        served = self._tenants.get(tenant.id)
         if served is None:
-            served = self._known[tenant.id] = _Known(tenant)
+            served = self._tenants[tenant.id] = _TenantDefinitions(tenant)
         if use:
             served.used = time.monotonic()
         if served.following is None or served.following.done():
@@ -165,15 +165,15 @@ class TenantCatalog:
         await self._read_ahead(served)
         self._refresh(served)
 
-    def _of(self, tenant: Tenant) -> _Known:
-        served = self._known.get(tenant.id)
+    def _of(self, tenant: Tenant) -> _TenantDefinitions:
+        served = self._tenants.get(tenant.id)
         if served is None:
-            return _Known(tenant)
+            return _TenantDefinitions(tenant)
         self._refresh(served)
         return served
 
     # --- following --------------------------------------------------------------------------------
-    async def _read_ahead(self, served: _Known) -> None:
+    async def _read_ahead(self, served: _TenantDefinitions) -> None:
         """Reads what is new in slices, and what is large in its tenant's turn, so that megabytes of
         definitions hold nobody up."""
         cache = self._cache(served)
@@ -192,12 +192,12 @@ class TenantCatalog:
                     size = 0
                     await asyncio.sleep(0)
 
-    def _cache(self, served: _Known) -> Cache | None:
+    def _cache(self, served: _TenantDefinitions) -> Cache | None:
         return (
             self._watches.peek(served.tenant.id, DEFINITIONS) if self._watches is not None else None
         )
 
-    def _refresh(self, served: _Known) -> None:
+    def _refresh(self, served: _TenantDefinitions) -> None:
         """What is large and has not been read yet has to wait for whoever can."""
         cache = self._cache(served)
         if cache is None:
@@ -225,7 +225,7 @@ class TenantCatalog:
         if changes and self._follower is not None:
             self._follower.changed(served.tenant, changes)
 
-    def _serve(self, served: _Known, changes: Sequence[Change]) -> None:
+    def _serve(self, served: _TenantDefinitions, changes: Sequence[Change]) -> None:
         """Brings the resources up to date. Watches of instances end when their definition goes or
         changes, as their objects may look different now."""
         assert self._watches is not None
@@ -251,17 +251,17 @@ class TenantCatalog:
             ):
                 self._watches.drop(served.tenant.id, old.resource.storage)
 
-    async def _follow(self, served: _Known) -> None:
+    async def _follow(self, served: _TenantDefinitions) -> None:
         """Looks at every change, also while no request comes, for as long as the tenant is in use;
         then forgets it."""
         try:
             while self._in_use(served):
                 await self._listen(served)
         finally:
-            if self._known.get(served.tenant.id) is served:
-                del self._known[served.tenant.id]
+            if self._tenants.get(served.tenant.id) is served:
+                del self._tenants[served.tenant.id]
 
-    async def _listen(self, served: _Known) -> None:
+    async def _listen(self, served: _TenantDefinitions) -> None:
         assert self._watches is not None
         try:
             subscription = await self._watches.subscribe(served.tenant.id, DEFINITIONS, after=None)
@@ -283,7 +283,7 @@ class TenantCatalog:
         finally:
             subscription.cancel()
 
-    def _in_use(self, served: _Known) -> bool:
+    def _in_use(self, served: _TenantDefinitions) -> bool:
         """Someone asks, or watches: a watch of instances must learn of the end of their
         definition."""
         assert self._watches is not None
@@ -291,17 +291,17 @@ class TenantCatalog:
         return not idle or self._watches.watched(served.tenant.id, but=DEFINITIONS)
 
     def forget(self, tenant_id: int) -> None:
-        served = self._known.pop(tenant_id, None)
+        served = self._tenants.pop(tenant_id, None)
         if served is not None and served.following is not None:
             served.following.cancel()
 
 
-def _is_new(served: _Known, entry: Entry) -> bool:
+def _is_new(served: _TenantDefinitions, entry: Entry) -> bool:
     before = served.definitions.get(entry.name)
     return entry not in served.ahead and (before is None or before.entry is not entry)
 
 
-def _regroup(served: _Known, changes: Sequence[Change]) -> None:
+def _regroup(served: _TenantDefinitions, changes: Sequence[Change]) -> None:
     for old, new in changes:
         if new is not None:
             served.groups.setdefault(new.group, {})[new.name] = new

@@ -64,7 +64,7 @@ class Definition:
         return names_of(self.outline["status"].get("acceptedNames") or {})
 
     @property
-    def wanted(self) -> frozenset[str]:
+    def spec_names(self) -> frozenset[str]:
         return names_of(self.outline["spec"]["names"])
 
 

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from functools import cache
 from typing import Any
 
 from apiserver.codec import json, patches, strict
@@ -112,10 +111,12 @@ class Apply(Change):
         assert self._configuration is not None, "make has read it"
         configuration, strict_error = self._configuration
         live = old if old is not None else {}
-        merged = manager.merge(
+        if not scope.resource.has_go_type:
             # decoding into a type makes a new object; otherwise what is merged is decoded in place
-            live if scope.resource.has_go_type else copy_json(live),
-            copy_json(configuration),
+            live, configuration = copy_json(live), copy_json(configuration)
+        merged = manager.merge(
+            live,
+            configuration,
             self._patch.manager,
             force=bool(self._patch.options.force),
             api_version=scope.gvk.api_version,
@@ -138,11 +139,14 @@ def merger(scope: Scope, patch: Patch, schema: Schema) -> Callable[[Object, Chec
     PatchRefused, RequestEntityTooLarge."""
     validation, merging = strict.directive(patch.options.field_validation), patch.type
     assert isinstance(merging, Merging), "an apply has no merger"
-    prepare = cache(lambda: merging.decode(patch.body, check=validation != strict.IGNORE))
+    decoded: tuple[Any, list[str]] | None = None
     way = raw.way_of(scope.resource.hooks.raw_fields)
 
     def merge(old: Object, check: Check, decode: Decode) -> Object:
-        tree, duplicates = prepare()
+        nonlocal decoded
+        if decoded is None:
+            decoded = merging.decode(patch.body, check=validation != strict.IGNORE)
+        tree, duplicates = decoded
         patched, patched_text = merging.apply(raw.plain(old, way) if way else old, tree, schema)
         if way and merging.from_text:
             patched = raw.patched(patched_text(), old, way)

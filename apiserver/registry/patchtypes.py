@@ -11,7 +11,7 @@ from typing import Any, ClassVar, NamedTuple
 
 from apiserver.codec import negotiate, patches
 from apiserver.golang.fmt import go_value
-from apiserver.meta.objects import Object
+from apiserver.meta.objects import Object, copy_json
 from apiserver.patch.jsonpatch import apply_json_patch
 from apiserver.patch.merge import apply_merge_patch
 from apiserver.patch.strategic import apply_strategic_patch
@@ -26,10 +26,10 @@ Decode = Callable[[Any], tuple[Object, list[str]]]
 
 
 class Patched(NamedTuple):
-    """value: the patched object, not decoded yet; shown: makes the text of it that errors show."""
+    """value: the patched object, not decoded yet; quoted: makes the text of it that errors show."""
 
     value: Any
-    shown: Callable[[], str]
+    quoted: Callable[[], str]
 
 
 class PatchType:
@@ -89,7 +89,10 @@ class MergePatch(Merging):
         return patches.decode_merge_patch(body, check=check)
 
     def apply(self, old: Object, patch: Any, schema: Schema) -> Patched:
-        return Patched(apply_merge_patch(old, patch), lambda: merged_text(old, patch, schema))
+        merged = apply_merge_patch(old, patch)
+        # decoding a built-in type makes a new object; a custom one is decoded in place
+        own = merged if schema.builtin else copy_json(merged)
+        return Patched(own, lambda: merged_text(old, patch, schema))
 
 
 class StrategicPatch(Merging):

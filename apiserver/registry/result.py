@@ -13,11 +13,11 @@ from apiserver.storage.interface import splice_resource_version
 
 
 class Form(NamedTuple):
-    """data: what is stored; shown: what readers of the request's version will see of that, as the
+    """data: what is stored; answer: what readers of the request's version will see of that, as the
     answer to the write."""
 
     data: bytes
-    shown: Object
+    answer: Object
 
 
 class Stored:
@@ -40,10 +40,10 @@ class Stored:
     @classmethod
     def of_write(cls, resource: Resource, version: str, form: Form, written: int) -> Stored:
         """``form``: what was stored, as resourceVersion ``written``."""
-        form.shown["metadata"]["resourceVersion"] = str(written)
+        form.answer["metadata"]["resourceVersion"] = str(written)
         if resource.serves_as_stored(version):
-            return cls(form.shown, splice_resource_version(form.data, written))
-        return cls(form.shown, None)
+            return cls(form.answer, splice_resource_version(form.data, written))
+        return cls(form.answer, None)
 
     @property
     def json(self) -> bytes:

@@ -30,7 +30,7 @@ class Target:
         """All that hand-written rules find."""
         raise NotImplementedError
 
-    def shown(self, scope: Scope, obj: Object) -> Object:
+    def admitted_form(self, scope: Scope, obj: Object) -> Object:
         """What admission sees of the object."""
         return obj
 
@@ -111,12 +111,12 @@ class Scale(Whole):
     """The object after `apiserver.registry.scaling` has put a Scale's replicas into it: from there
     on a write of the object itself, of which admission sees the Scale."""
 
-    def shown(self, scope: Scope, obj: Object) -> Object:
+    def admitted_form(self, scope: Scope, obj: Object) -> Object:
         return scope.resource.hooks.scale_for_update(obj)
 
     def taken(self, scope: Scope, obj: Object, admitted: Object) -> Object:
         replicas = (admitted.get("spec") or {}).get("replicas") or 0
-        if replicas != (self.shown(scope, obj).get("spec") or {}).get("replicas", 0):
+        if replicas != (self.admitted_form(scope, obj).get("spec") or {}).get("replicas", 0):
             scope.resource.hooks.set_scale(obj, replicas)
         return obj
 

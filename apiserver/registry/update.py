@@ -112,7 +112,7 @@ class _Update:
             return Stored.of_object(w.new), False
         form = await write.encode(w)
         if self.request.dry_run:
-            return Stored.of_object(form.shown), False
+            return Stored.of_object(form.answer), False
         passing = (Stale, KeyMissing, Claimed, NeedMissing)
         return await write.commit(w, form, state.resource_version, passing=passing), True
 

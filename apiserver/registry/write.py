@@ -87,7 +87,7 @@ def begin(
         "CREATE" if creates else "UPDATE",
         scope.name or new["metadata"].get("name", ""),
         new,
-        target.shown(scope, old) if old is not None else None,
+        target.admitted_form(scope, old) if old is not None else None,
         dry_run=request.dry_run,
         options=options_of("CreateOptions" if creates else "UpdateOptions", request.options),
     )
@@ -117,7 +117,7 @@ async def manage(w: Writing) -> None:
 
 async def mutate(w: Writing) -> None:
     """Mutating admission, and that nobody grants more than they hold. Raises ApiError to refuse."""
-    w.attributes.object = w.target.shown(w.scope, w.new)
+    w.attributes.object = w.target.admitted_form(w.scope, w.new)
     admitted = await mutation.mutate(w.registry, w.scope, w.asker, w.attributes)
     w.new = w.target.taken(w.scope, w.new, admitted)
 
@@ -181,7 +181,7 @@ def with_declared(
 
 async def admit(w: Writing) -> None:
     """Validating admission, of the object as it will be stored. Raises ApiError to refuse."""
-    w.attributes.object = w.target.shown(w.scope, w.new)
+    w.attributes.object = w.target.admitted_form(w.scope, w.new)
     await w.registry.chain.validate(w.attributes, w.registry.lookup(w.scope.tenant, w.asker))
 
 
@@ -240,7 +240,7 @@ async def commit(
     write = write_of(operation, key, obj, form.data, expected, claims, needs)
     with storage_errors(scope, key.name, passing=passing):
         written = await w.registry.write(
-            scope, write, form.shown, w.attributes.audit, w.request.manager
+            scope, write, form.answer, w.attributes.audit, w.request.manager
         )
     follower = w.registry.followers.get(resource.storage)
     if follower is not None and claims:

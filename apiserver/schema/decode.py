@@ -32,9 +32,9 @@ __all__ = ["DecodeError", "Decoded", "decode", "decoder", "zero"]
 
 @dataclass(slots=True)
 class Decoded:
-    """value: a new object that shares nothing mutable with the input except values of unknown shape
-    (RawExtension, JSON); strict: ``unknown field "spec.foo"`` in the order of the input, at most
-    100; empties: what was there and is left out, at most 1,000."""
+    """value: a new object that shares with the input only what nobody changes in place (RawObject,
+    FieldsV1); strict: ``unknown field "spec.foo"`` in the order of the input, at most 100; empties:
+    what was there and is left out, at most 1,000."""
 
     value: Any
     strict: list[str] = field(default_factory=list)

@@ -13,6 +13,7 @@ from typing import Any
 
 from apiserver.golang.json import type_name
 from apiserver.golang.time import TimeError, format_duration, parse_duration
+from apiserver.meta.objects import copy_json
 from apiserver.meta.quantity import QuantityError, canonical_quantity
 from apiserver.meta.raw import RawObject
 from apiserver.meta.times import canonical_micro_time, canonical_time
@@ -24,6 +25,11 @@ ZERO_SPECIAL: dict[str, Any] = {"quantity": "0", "int-or-string": 0, "duration":
 
 def anything(value: Any, run: Run, path: Path) -> Any:
     """Raw JSON, taken as it is."""
+    return copy_json(value)
+
+
+def _fields(value: Any, run: Run, path: Path) -> Any:
+    """FieldsV1: sets of fields, which are made anew and never changed."""
     return value
 
 
@@ -150,7 +156,7 @@ SPECIAL: dict[str, Decoder] = {
     "microtime": _micro_time,
     "duration": _duration,
     "bytes": _bytes,
-    "fields-v1": anything,
+    "fields-v1": _fields,
     "raw-extension": _raw,
     "json": anything,
 }

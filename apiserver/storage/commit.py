@@ -83,28 +83,31 @@ async def commit(connection: Connection, tenant: int, batch: Sequence[Prepared])
 
 
 def _parameters(tenant: int, batch: Sequence[Prepared]) -> list[Any]:
-    writes = [item.write for item in batch]
-    entries = [_entry(write) for write in writes]
-    return [
-        tenant,
-        [OPERATIONS[w.operation] for w in writes],
-        [w.key.group.encode() for w in writes],
-        [w.key.resource.encode() for w in writes],
-        [w.key.namespace.encode() for w in writes],
-        [w.key.name.encode() for w in writes],
-        [w.uid.encode() for w in writes],
-        [item.stored for item in batch],
-        [w.expected for w in writes],
-        [_words(w.owner_uids) for w in writes],
-        [_words(w.finalizers) for w in writes],
-        [w.deleting for w in writes],
-        [_words(tuple(f"{tenant}/{claim}" for claim in w.claims)) for w in writes],
-        [w.needs.encode() or None for w in writes],
-        [e.data or None for e in entries],
-        [e.user.encode() for e in entries],
-        [e.verb.encode() for e in entries],
-        [e.code for e in entries],
-    ]
+    """An array for each parameter, in the order of `_COMMIT`."""
+    return [tenant, *zip(*[_row(tenant, *item) for item in batch], strict=True)]
+
+
+def _row(tenant: int, write: Write, stored: bytes) -> tuple[Any, ...]:
+    key, entry = write.key, _entry(write)
+    return (
+        OPERATIONS[write.operation],
+        key.group.encode(),
+        key.resource.encode(),
+        key.namespace.encode(),
+        key.name.encode(),
+        write.uid.encode(),
+        stored,
+        write.expected,
+        _words(write.owner_uids),
+        _words(write.finalizers),
+        write.deleting,
+        _words(tuple(f"{tenant}/{claim}" for claim in write.claims)) if write.claims else None,
+        write.needs.encode() or None,
+        entry.data or None,
+        entry.user.encode(),
+        entry.verb.encode(),
+        entry.code,
+    )
 
 
 def _entry(write: Write) -> Entry:

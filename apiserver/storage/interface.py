@@ -19,6 +19,7 @@ from apiserver.meta.values import value
 
 if TYPE_CHECKING:
     from apiserver.storage.history import History
+    from apiserver.storage.search import Search
 
 
 class ObjectKey(NamedTuple):
@@ -173,6 +174,10 @@ class Reader(Protocol):
     @property
     def history(self) -> History:
         """The log looked at backwards."""
+
+    @property
+    def search(self) -> Search:
+        """The objects by the words in them."""
 
     async def head(self, tenant: int) -> int:
         """The tenant's last committed resourceVersion, not older than the call. Readers that wait

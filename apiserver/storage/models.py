@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 from django.contrib.postgres.fields import ArrayField
 from django.contrib.postgres.indexes import GinIndex
+from django.contrib.postgres.search import SearchVectorField
 from django.db import models
 
 
@@ -70,6 +71,11 @@ class ObjectRow(models.Model):
             # uid first: an index that begins with the tenant is taken for the primary key's by a
             # planner without statistics
             models.Index(fields=["uid", "tenant_id"], name="objects_by_uid"),
+            models.Index(
+                fields=["tenant_id", "uid"],
+                name="objects_being_deleted",
+                condition=models.Q(deleting=True),
+            ),
         ]
 
     def __str__(self) -> str:
@@ -222,6 +228,44 @@ class TenantHead(models.Model):
     def written_this_hour(self) -> int:
         """Bytes; what an earlier hour has left behind counts no more."""
         return self.hour_bytes if self.hour == int(time.time()) // 3600 else 0
+
+
+class SearchEntry(models.Model):
+    """The words of one object (apiserver/search/words.py). terms: each word with the tenant's
+    number and its area before it, and where the object is."""
+
+    pk = models.CompositePrimaryKey("tenant_id", "api_group", "resource", "namespace", "name")
+    tenant_id = models.BigIntegerField()
+    api_group = models.TextField(db_collation="C")
+    resource = models.TextField(db_collation="C")
+    namespace = models.TextField(db_collation="C")
+    name = models.TextField(db_collation="C")
+    terms = SearchVectorField()
+
+    objects: ClassVar[models.Manager[SearchEntry]]
+
+    class Meta:
+        db_table = "search_entries"
+        ordering: ClassVar = ["tenant_id", "api_group", "resource", "namespace", "name"]
+        indexes: ClassVar = [GinIndex(fields=["terms"], name="search_entries_terms")]
+
+    def __str__(self) -> str:
+        return "/".join(p for p in (self.api_group, self.resource, self.namespace, self.name) if p)
+
+
+class SearchHead(models.Model):
+    """indexed: the version of the tenant's log up to which its search index is true."""
+
+    tenant_id = models.BigIntegerField(primary_key=True)
+    indexed = models.BigIntegerField()
+
+    objects: ClassVar[models.Manager[SearchHead]]
+
+    class Meta:
+        db_table = "search_heads"
+
+    def __str__(self) -> str:
+        return f"tenant {self.tenant_id} up to {self.indexed}"
 
 
 class Lease(models.Model):

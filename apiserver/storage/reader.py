@@ -16,6 +16,7 @@ from apiserver.storage.heads import Heads
 from apiserver.storage.history import History
 from apiserver.storage.interface import Event, EventPage, EventType, Head, ObjectKey, Page, Record
 from apiserver.storage.pool import Connection, Database, Row, query, translate
+from apiserver.storage.search import Search
 from apiserver.storage.transform import Identity, Transformer
 from apiserver.storage.visibility import see
 
@@ -35,6 +36,7 @@ class PostgresReader:
         self.database = database
         self.transformer = transformer or Identity()
         self.history = History(database, self.transformer)
+        self.search = Search(database, self.transformer)
         self._heads = Heads(database)
         self._snapshots = asyncio.Semaphore(
             max(database.size // 2, 1)

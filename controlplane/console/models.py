@@ -7,6 +7,7 @@ key (see storedobjects.py). They are never written.
 
 from __future__ import annotations
 
+from datetime import datetime
 from typing import ClassVar
 
 from django.contrib.auth.models import User
@@ -31,6 +32,9 @@ class StoredObject(models.Model):
     deleting = models.BooleanField()
     created_at = models.DateTimeField("created")
     size = models.IntegerField("bytes")
+
+    gone: datetime | None = None
+    """When it was deleted, of one that is there no more (`StoredObjectAdmin.get_object`)."""
 
     objects: ClassVar[models.Manager[StoredObject]]
 
@@ -71,7 +75,7 @@ class StoredEvent(models.Model):
     class Meta:
         managed = False
         db_table = "events"
-        verbose_name = "event"
+        verbose_name, verbose_name_plural = "change", "change log"
         ordering: ClassVar = ["-tenant_id", "-resource_version"]
         unique_together: ClassVar = [("tenant_id", "resource_version")]
 

@@ -46,6 +46,12 @@ class AllowedLookups:
         return lookup in self.lookups
 
 
+def _remember_list(request: HttpRequest) -> None:
+    """Where the way back to the list leads: its filters, which templates/unfold/helpers/
+    header_title.html puts behind its address."""
+    request.list_filters = request.GET.get("_changelist_filters", "")  # type: ignore[attr-defined]
+
+
 class ReadOnlyAdmin(AllowedLookups, ModelAdmin):  # type: ignore[misc]  # unfold has no types
     list_filter_submit = True
     list_per_page = 50
@@ -65,6 +71,7 @@ class ReadOnlyAdmin(AllowedLookups, ModelAdmin):  # type: ignore[misc]  # unfold
         form_url: str = "",
         extra_context: Any = None,
     ) -> HttpResponse:
+        _remember_list(request)
         response: HttpResponse = super().changeform_view(
             request, object_id, form_url, extra_context
         )
@@ -86,10 +93,10 @@ class ReadOnlyAdmin(AllowedLookups, ModelAdmin):  # type: ignore[misc]  # unfold
         return False
 
 
-class KeyedList(ChangeList):
+class RowList(ChangeList):
     """Rows with the names of their tenants, linked as ``row_url`` of their admin says."""
 
-    model_admin: KeyedAdmin
+    model_admin: RowPage
 
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
@@ -99,31 +106,28 @@ class KeyedList(ChangeList):
         return self.model_admin.row_url(result)
 
 
-class KeyedAdmin(ReadOnlyAdmin):
+class RowPage(ReadOnlyAdmin):
     """Tables whose primary key says too little to find a row by: rows are addressed by the table's
-    real key, which ``get_object`` reads from the URL."""
-
-    def row_url(self, row: Any) -> str:
-        raise NotImplementedError
-
-    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
-        return KeyedList
-
-    @admin.display(description="tenant")
-    def tenant(self, row: Any) -> str:
-        return str(row.tenant_name)
-
-
-class RowPage(KeyedAdmin):
-    """A row has a page of our own, a template that is given ``row``, ``tenant``
-    (its name) and what ``page`` returns."""
+    real key, which ``get_object`` reads from the URL. A row has a page of our own, a template that
+    is given ``row``, ``tenant`` (its name) and what ``page`` returns; where ``get_object`` finds
+    none there is no page."""
 
     page_template: ClassVar[str]
     what: ClassVar[str]
     """What a 404 says is not there."""
 
+    def row_url(self, row: Any) -> str:
+        raise NotImplementedError
+
     def page(self, row: Any) -> dict[str, Any]:
         raise NotImplementedError
+
+    def get_changelist(self, request: HttpRequest, **kwargs: Any) -> type[ChangeList]:
+        return RowList
+
+    @admin.display(description="tenant")
+    def tenant(self, row: Any) -> str:
+        return str(row.tenant_name)
 
     @across_tenants
     def changeform_view(
@@ -133,6 +137,7 @@ class RowPage(KeyedAdmin):
         form_url: str = "",
         extra_context: Any = None,
     ) -> HttpResponse:
+        _remember_list(request)
         row = self.get_object(request, unquote(object_id or ""))
         if row is None or not self.has_view_permission(request, row):
             raise Http404(f"no such {self.what}")

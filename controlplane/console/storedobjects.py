@@ -6,13 +6,15 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 from typing import Any
+from urllib.parse import quote as urlquote
 
 from django.contrib import admin
 from django.contrib.admin.utils import quote
 from django.http import HttpRequest
 from django.urls import reverse
+from django.utils.dateparse import parse_datetime
 
-from apiserver.storage.models import AuditEntry
+from apiserver.storage.models import AuditEntry, EventRow
 from controlplane.console.auditentries import entry_url
 from controlplane.console.filters import (
     DeletingFilter,
@@ -24,7 +26,7 @@ from controlplane.console.filters import (
 )
 from controlplane.console.models import StoredEvent, StoredObject
 from controlplane.console.presentation import as_yaml, finalizers, managers
-from controlplane.console.readonly import KeyedAdmin, RowPage
+from controlplane.console.readonly import RowPage
 
 _HISTORY = 50  # events on an object's page
 
@@ -58,7 +60,33 @@ def with_makers(events: Iterable[StoredEvent]) -> list[StoredEvent]:
     return listed
 
 
-class _StoredAdmin(KeyedAdmin):
+def _last_of(key: dict[str, Any]) -> StoredObject | None:
+    """What a deleted object was at its end, as long as the log has that."""
+    event = EventRow.objects.filter(**key).order_by("-resource_version").first()
+    if event is None:
+        return None
+    metadata = event.data.get("metadata", {})
+    row = StoredObject(
+        **key,
+        uid=event.uid,
+        resource_version=event.resource_version,
+        data=event.data,
+        finalizers=metadata.get("finalizers", []),
+        deleting=False,
+        created_at=parse_datetime(str(metadata.get("creationTimestamp"))) or event.at,
+        size=event.size,
+    )
+    row.gone = event.at
+    return row
+
+
+def live_url(tenant: str, row: StoredObject) -> str:
+    """The object's page in the console."""
+    parts = (tenant, row.api_group or "core", row.resource, row.namespace or "-", row.name)
+    return f"{reverse('console')}t/{'/'.join(urlquote(part, safe='') for part in parts)}"
+
+
+class _StoredAdmin(RowPage):
     def row_url(self, row: StoredObject | StoredEvent) -> str:
         return object_url(row)
 
@@ -68,7 +96,7 @@ class _StoredAdmin(KeyedAdmin):
 
 
 @admin.register(StoredObject)
-class StoredObjectAdmin(RowPage, _StoredAdmin):
+class StoredObjectAdmin(_StoredAdmin):
     page_template = "console/object.html"
     what = "object"
     list_display = (
@@ -116,7 +144,7 @@ class StoredObjectAdmin(RowPage, _StoredAdmin):
                 "namespace": namespace,
                 "name": name,
             }
-            return StoredObject.objects.filter(**key).first()
+            return StoredObject.objects.filter(**key).first() or _last_of(key)
         except (ValueError, TypeError):
             return None
 
@@ -133,6 +161,7 @@ class StoredObjectAdmin(RowPage, _StoredAdmin):
             "finalizers": finalizers(row.data),
             "owners": row.data.get("metadata", {}).get("ownerReferences", []),
             "history": history,
+            "live_url": live_url(row.tenant_name, row),  # type: ignore[attr-defined]
         }
 
 
@@ -140,6 +169,7 @@ class StoredObjectAdmin(RowPage, _StoredAdmin):
 class StoredEventAdmin(_StoredAdmin):
     """The log, newest first within a tenant; each line leads to the object's page."""
 
+    what = "event"
     list_display = ("resource_version", "change", "name", "namespace", "kind", "tenant", "at")
     list_filter = (TenantFilter, GroupFilter, ResourceFilter, NamespaceFilter)
     lookups = frozenset({"tenant", "group", "resource", "namespace"})

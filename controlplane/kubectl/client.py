@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import quote, urlencode, urlsplit
 
 ROOT = "/apis/history.polyplane.dev/v1"
+SEARCH = "search.polyplane.dev/v1"
 _WRONG_SCOPE = "ask for clusterrevisions"
 _PAGE = 500
 
@@ -106,6 +107,21 @@ class Tenant:
             token = page["metadata"].get("continue", "")
             if not token or (most and len(items) >= most):
                 return items
+
+    def search(self, spec: Mapping[str, Any], most: int) -> Json:
+        """The status of an ObjectSearch with the first ``most`` objects; 0: all."""
+        status: Json = {"items": []}
+        token = ""
+        while True:
+            left = most - len(status["items"])
+            asked = {**spec, "limit": min(left, _PAGE) if most else _PAGE, "continue": token}
+            review = {"apiVersion": SEARCH, "kind": "ObjectSearch", "spec": asked}
+            page = self.post(f"/apis/{SEARCH}/objectsearches", review)["status"]
+            items = [*status["items"], *page.get("items", ())]
+            status = {**status, **page, "items": items}
+            token = page.get("continue", "")
+            if not token or (most and len(items) >= most):
+                return status if token else {k: v for k, v in status.items() if k != "continue"}
 
 
 def _escaped(value: str) -> str:

@@ -1,4 +1,4 @@
-"""kubectl polyplane history|diff|blame|rollback|undelete|as-of."""
+"""kubectl polyplane history|diff|blame|rollback|undelete|as-of|search."""
 
 from __future__ import annotations
 
@@ -34,13 +34,20 @@ def _passed_on(asked: argparse.Namespace) -> list[tuple[str, str]]:
     return [(name, value) for name, values in given for value in values or ()]
 
 
-def _parser() -> argparse.ArgumentParser:
+def _common() -> argparse.ArgumentParser:
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("-n", "--namespace", default="")
     common.add_argument("-o", "--output", choices=("text", "json", "yaml"), default="text")
     for name in _PASSED_ON:
         common.add_argument(f"--{name}", action="append", help="as kubectl's", metavar="VALUE")
-    parser = argparse.ArgumentParser("kubectl polyplane", description="The past of objects.")
+    return common
+
+
+def _parser() -> argparse.ArgumentParser:
+    common = _common()
+    parser = argparse.ArgumentParser(
+        "kubectl polyplane", description="The past of objects, and what is in them."
+    )
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND")
 
     def add(name: str, text: str) -> argparse.ArgumentParser:
@@ -67,6 +74,7 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("--to-revision", default="", help=f"(default: {default})")
         command.add_argument("--dry-run", action="store_true", help="by the server")
         command.add_argument("--field-manager", default=_MANAGER)
+    _add_search(add("search", "which objects of all kinds have a text in them"))
     command = add("as-of", "what there was at a time, as a List that kubectl can read")
     command.add_argument(
         "moment", metavar="TIME", help="2026-01-31T14:05:00Z, or a resourceVersion"
@@ -74,6 +82,19 @@ def _parser() -> argparse.ArgumentParser:
     command.add_argument("object", nargs="?", default="", metavar="KIND[/NAME]")
     command.add_argument("-l", "--selector", default="", help="labels of the objects")
     return parser
+
+
+def _add_search(command: argparse.ArgumentParser) -> None:
+    command.add_argument("text", metavar="TEXT", help="found where it begins a word")
+    for name, text in (
+        ("kind", "deploy, deployments.apps; may be repeated"),
+        ("in", "names, labels, annotations, values; may be repeated"),
+        ("tenant", "in this tenant, * for all; may be repeated (through tenant default)"),
+    ):
+        command.add_argument(
+            f"--{name}", action="append", default=[], help=text, metavar="VALUE", dest=f"{name}s"
+        )
+    command.add_argument("--limit", type=int, default=50, help="most lines (0: all; default 50)")
 
 
 # --- what is meant --------------------------------------------------------------------------------
@@ -171,6 +192,14 @@ def _as_of(tenant: Tenant, asked: argparse.Namespace) -> str:
     return _printed(objects, asked.output, dump(objects))
 
 
+def _search(tenant: Tenant, asked: argparse.Namespace) -> str:
+    spec = {"text": asked.text, "in": asked.ins, "kinds": asked.kinds, "tenants": asked.tenants}
+    if asked.namespace:
+        spec["namespaces"] = [asked.namespace]
+    status = tenant.search({name: value for name, value in spec.items() if value}, asked.limit)
+    return _printed(status, asked.output, show.found(status))
+
+
 _COMMANDS = {
     "history": _history,
     "diff": _diff,
@@ -178,4 +207,5 @@ _COMMANDS = {
     "rollback": _rollback,
     "undelete": _undelete,
     "as-of": _as_of,
+    "search": _search,
 }

@@ -111,6 +111,21 @@ def _lines(obj: Json, fields: Mapping[str, Json], now: datetime) -> Iterator[lis
         yield [*told, field.get("username", ""), line.text]
 
 
+def found(status: Json) -> str:
+    """What a search has found, and what it says of itself."""
+    items = status["items"]
+    tenants = any("tenant" in item for item in items)
+    rows = [[*["TENANT"] * tenants, "NAMESPACE", "OBJECT", "WHERE", "FOUND"]]
+    for item in items:
+        match = item["matches"][0]
+        told = [item.get("namespace", ""), f"{item['resource']}/{item['name']}", match["path"]]
+        rows.append([*[item.get("tenant", "")] * tenants, *told, match["excerpt"]])
+    text = table(rows) if items else "nothing was found\n"
+    if status.get("incomplete"):
+        text += f"# incomplete: {status['why']}\n"
+    return text + "# there may be more: --limit\n" if status.get("continue") else text
+
+
 def restored(answer: Json, dry_run: bool) -> str:
     """What came of a rollback or an undelete."""
     reference = answer["objectRef"]

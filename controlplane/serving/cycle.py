@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable
 from typing import Any
 
 from uvicorn._types import ASGI3Application, ASGISendEvent
@@ -12,7 +13,7 @@ from uvicorn.protocols.http.httptools_impl import STATUS_LINE, RequestResponseCy
 _JOINED = 64 * 1024
 """Bytes of a body that costs less to copy than to write by itself."""
 _BODILESS = frozenset({204, 304})
-_FRAMING = frozenset({b"content-length", b"transfer-encoding", b"connection"})
+_line = b"%b: %b\r\n".__mod__
 _PLAIN = bytes(c for c in range(256) if c == 0x09 or (c >= 0x20 and c != 0x7F))
 """All that a line of a head may hold."""
 
@@ -62,7 +63,7 @@ class Cycle(RequestResponseCycle):
         if self.disconnected:
             return
         if message["type"] == "http.response.start" and not self.response_started:
-            self._start(message["status"], list(message.get("headers", ())))
+            self._start(message["status"], message.get("headers", ()))
         elif (
             message["type"] == "http.response.body"
             and self._head
@@ -74,28 +75,22 @@ class Cycle(RequestResponseCycle):
             self._write_head()
             await super().send(message)
 
-    def _start(self, status: int, headers: list[tuple[bytes, bytes]]) -> None:
+    def _start(self, status: int, headers: Iterable[tuple[bytes, bytes]]) -> None:
         """Writes the head, or keeps it. Raises RuntimeError for a header that would break it."""
         self.response_started = True
         self.waiting_for_100_continue = False
-        lines, closes, sized = (
-            [STATUS_LINE.get(status) or b"HTTP/1.1 %d \r\n" % status],
-            False,
-            False,
-        )
-        for name, value in (*self.default_headers, *headers):
-            name = name.lower()
-            lines.append(b"%b: %b\r\n" % (name, value))
-            if name not in _FRAMING:
-                continue
-            if name == b"content-length" and self.chunked_encoding is None:
-                self.expected_content_length, self.chunked_encoding = int(value), False
-                sized = True
-            elif name == b"transfer-encoding" and value.lower() == b"chunked":
-                self.expected_content_length, self.chunked_encoding = 0, True
-            elif name == b"connection":
-                closes = b"close" in [token.strip().lower() for token in value.split(b",")]
-        if closes:
+        pairs = (*self.default_headers, *headers)
+        values, sized = dict(pairs), False
+        if (names := b"".join(values)) != names.lower():
+            pairs = tuple((name.lower(), value) for name, value in pairs)
+            values = dict(pairs)
+        lines = [STATUS_LINE.get(status) or b"HTTP/1.1 %d \r\n" % status, *map(_line, pairs)]
+        if (size := values.get(b"content-length")) is not None and self.chunked_encoding is None:
+            self.expected_content_length, self.chunked_encoding = int(size), False
+            sized = True
+        elif values.get(b"transfer-encoding", b"").lower() == b"chunked":
+            self.expected_content_length, self.chunked_encoding = 0, True
+        if _closes(values.get(b"connection")):
             self.keep_alive = False
         elif not self.keep_alive:
             lines.append(b"connection: close\r\n")
@@ -128,3 +123,10 @@ class Cycle(RequestResponseCycle):
         if not self.keep_alive:
             self.transport.close()
         self.on_response()
+
+
+def _closes(connection: bytes | None) -> bool:
+    """Whether the connection ends with an answer that has this header."""
+    if connection is None:
+        return False
+    return b"close" in [token.strip().lower() for token in connection.split(b",")]

@@ -55,7 +55,7 @@ def initialise(data: DataDir, base: str, ca_pem: bytes) -> Initialised:
     return Initialised(first, password, write_kubeconfig(data, base, ca_pem))
 
 
-def shown(data: DataDir) -> None:
+def finish_first_start(data: DataDir) -> None:
     """The banner is out: the first start is over."""
     data.file(_PENDING).unlink(missing_ok=True)
 

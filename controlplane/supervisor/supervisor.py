@@ -29,7 +29,7 @@ from controlplane.datadir import DataDir
 from controlplane.embedded.server import EmbeddedServer
 from controlplane.errors import OperatorError
 from controlplane.supervisor.banner import banner, login_line
-from controlplane.supervisor.initialise import initialise, shown
+from controlplane.supervisor.initialise import finish_first_start, initialise
 from controlplane.supervisor.listener import bind, bind_tenants, listen
 from controlplane.supervisor.readiness import client_context, is_ready
 from controlplane.supervisor.workers import Workers
@@ -108,7 +108,7 @@ class Supervisor:
         login = login_line(done, self.data, terminal=sys.stdout.isatty())
         sys.stdout.write(banner(done, base, self.workers.count, login))
         sys.stdout.flush()
-        shown(self.data)
+        finish_first_start(self.data)
 
     def _take_data_directory(self) -> None:
         self.data.create()

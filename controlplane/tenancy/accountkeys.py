@@ -47,22 +47,22 @@ class StoredKeys:
 
     def __init__(self, fetch: Fetch, clock: Callable[[], float] = time.monotonic) -> None:
         self._fetch, self._clock = fetch, clock
-        self._known: tuple[Generation, ...] = ()
+        self._generations: tuple[Generation, ...] = ()
         self._due = 0.0
 
     async def generations(self) -> tuple[Generation, ...]:
-        if self._known and self._clock() < self._due:
-            return self._known
+        if self._generations and self._clock() < self._due:
+            return self._generations
         began = self._clock()
         rows = await self._fetch(_GENERATIONS, [int(time.time()) - _SKEW])
         generations = tuple(Generation(n, of, bytes(salt), *rest) for n, of, salt, *rest in rows)
         if not any(generation.signs for generation in generations):
             # a database that has never been migrated to have any
             generations = (FIRST, *generations)
-        if generations != self._known:
-            self._known = generations
+        if generations != self._generations:
+            self._generations = generations
         self._due = began + REMEMBERED
-        return self._known
+        return self._generations
 
     async def sealed(self, tenant: int, generation: int) -> bytes | None:
         rows = await self._fetch(

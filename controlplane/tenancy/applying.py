@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from typing import Any
 
 import orjson
 
@@ -14,6 +13,7 @@ from apiserver.controllers.actions import Actions
 from apiserver.errors import ApiError
 from apiserver.kinds.served import Resource
 from apiserver.meta.gvk import GroupVersion
+from apiserver.meta.objects import Object
 from apiserver.registry.customcatalog import TenantCatalog
 from apiserver.registry.definitions import DEFINITIONS
 from apiserver.registry.options import WriteOptions
@@ -23,7 +23,6 @@ from apiserver.registry.scope import Tenant
 from apiserver.registry.seeding import Seeder
 from apiserver.storage.interface import ObjectKey
 
-Object = dict[str, Any]
 _SERVED_WITHIN = 10.0  # seconds in which a definition is to be established
 _FIRST = {"CustomResourceDefinition": 0, "Namespace": 1}
 

@@ -24,6 +24,7 @@ from django.db import DatabaseError, connections
 from admission.plugins.tenants import DEFAULT, FINALIZER, TENANTS
 from apiserver.controllers.actions import Actions
 from apiserver.errors import ApiError
+from apiserver.meta.objects import Object
 from apiserver.registry.core import Registry
 from apiserver.registry.customcatalog import TenantCatalog
 from apiserver.registry.definitions import DEFINITIONS
@@ -62,7 +63,6 @@ _LONGEST = 60.0
 _FAILURES = (ApiError, StorageError, DatabaseError, WatchClosed)
 
 T = TypeVar("T")
-Object = dict[str, Any]
 
 
 @dataclass(slots=True)

@@ -11,10 +11,10 @@ from datetime import UTC, datetime, timedelta
 from enum import Enum
 from typing import Any
 
+from apiserver.meta.objects import Object
 from controlplane.management.output import timestamp
 from controlplane.tenancy.models import Tenant
 
-Object = dict[str, Any]
 Declaration = dict[str, Any]
 """Member → value as JSON; what says nothing is None, "", False or empty."""
 

@@ -67,8 +67,8 @@ def _problem(row: Tenant) -> dict[str, list[str]] | None:
     try:
         clean(row)
     except ValidationError as e:
-        found: dict[str, list[str]] = e.message_dict
-        return found
+        problems: dict[str, list[str]] = e.message_dict
+        return problems
     return None
 
 

@@ -6,11 +6,10 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
+from apiserver.meta.objects import Object
 from apiserver.storage.models import TenantHead
 from controlplane.management.output import timestamp
 from controlplane.tenancy.models import Tenant
-
-Object = dict[str, Any]
 
 
 def status_of(

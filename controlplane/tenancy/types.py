@@ -6,6 +6,7 @@ from __future__ import annotations
 from typing import Any
 
 from apiserver.meta.gvk import GroupResource
+from apiserver.meta.objects import Object
 from apiserver.request import OWN_TENANTS, TENANCY_GROUP
 from controlplane.tenancy.models import SMALLEST, Tenant
 
@@ -13,7 +14,6 @@ VERSION = "v1"
 TEMPLATES = GroupResource(TENANCY_GROUP, "tenanttemplates")
 _MOST_OBJECTS = 1_000
 _LABEL = "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"
-Object = dict[str, Any]
 
 
 def _camel(column: str) -> str:

@@ -22,6 +22,7 @@ from tests.benchmarks import (
     cel,
     definitions,
     emptying,
+    haystack,
     neighbour,
     policies,
     reads,
@@ -58,6 +59,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "cel": cel.rules,
     "definitions": definitions.created,
     "held-definitions": definitions.held,
+    "search": haystack.search,
 }
 
 

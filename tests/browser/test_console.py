@@ -21,6 +21,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import WebDriverWait
 
 from tests.support.installation import Installation
+from tests.support.waiting import PATIENCE
 
 SCREENSHOTS = os.environ.get("CONSOLE_SCREENSHOTS", "")
 
@@ -70,13 +71,13 @@ def console(installation: Installation, browser: webdriver.Chrome) -> webdriver.
     browser.find_element(By.NAME, "username").send_keys("admin")
     browser.find_element(By.NAME, "password").send_keys(password)
     browser.find_element(By.CSS_SELECTOR, "button[type=submit]").click()
-    WebDriverWait(browser, 20).until(lambda b: "Tenants" in b.page_source)
+    WebDriverWait(browser, PATIENCE).until(lambda b: "Tenants" in b.page_source)
     return browser
 
 
 def picture(browser: webdriver.Chrome, name: str) -> None:
     if SCREENSHOTS:
-        WebDriverWait(browser, 10).until(
+        WebDriverWait(browser, PATIENCE).until(
             lambda b: b.execute_script("return document.fonts.status") == "loaded"
         )
         browser.save_screenshot(str(Path(SCREENSHOTS) / f"{name}.png"))
@@ -113,7 +114,9 @@ def test_list_works_under_the_policy(
 ) -> None:
     complaints(console), hosts(console)
     console.get(f"https://127.0.0.1:{installation.port}/admin/{path}")
-    WebDriverWait(console, 20).until(lambda b: text in b.find_element(By.TAG_NAME, "body").text)
+    WebDriverWait(console, PATIENCE).until(
+        lambda b: text in b.find_element(By.TAG_NAME, "body").text
+    )
     picture(console, name)
     assert complaints(console) == []
     assert hosts(console) == {f"127.0.0.1:{installation.port}"}
@@ -126,7 +129,7 @@ def test_object_page_shows_what_holds_it(
         f"https://127.0.0.1:{installation.port}/admin/console/storedobject/?tenant=demo&deleting=yes"
     )
     console.find_element(By.LINK_TEXT, "old-bucket").click()
-    WebDriverWait(console, 20).until(lambda b: b.find_elements(By.ID, "stored-object"))
+    WebDriverWait(console, PATIENCE).until(lambda b: b.find_elements(By.ID, "stored-object"))
     text = console.find_element(By.TAG_NAME, "body").text
     assert (
         "example.com/empty-the-bucket" in text

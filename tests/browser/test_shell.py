@@ -19,6 +19,13 @@ def press(console: Console, *keys: str) -> None:
     console.browser.find_element(By.TAG_NAME, "body").send_keys(*keys)
 
 
+def shown(console: Console, selector: str) -> list[str]:
+    """The texts of elements that may be replaced at any moment."""
+    code = "return [...document.querySelectorAll(arguments[0])].map((e) => e.textContent)"
+    texts: list[str] = console.script(code, selector)
+    return texts
+
+
 def test_the_policy_lets_nothing_be_written_inline_or_evaluated(console: Console) -> None:
     console.open("/")
     console.see("Tenants")
@@ -74,19 +81,36 @@ def test_ctrl_k_finds_kinds_tenants_objects_and_places(console: Console) -> None
     ):
         press(console, Keys.CONTROL, "k")
         console.one("dialog.palette input").send_keys(typed)
-        console.until(
-            lambda first=first: (
-                [e.text for e in console.all("dialog.palette li[aria-selected=true] .name")]
-                == [first]
-            )
-        )
+        chosen = "dialog.palette li[aria-selected=true] .name"
+        console.until(lambda chosen=chosen, first=first: shown(console, chosen) == [first])
         console.one("dialog.palette input").send_keys(Keys.ESCAPE)
         console.until(lambda: not console.all("dialog.palette"))
     press(console, Keys.CONTROL, "k")
     console.one("dialog.palette input").send_keys("cm")
-    console.until(lambda: "ConfigMap" in console.one("li[aria-selected=true]").text)
+    console.until(lambda: "ConfigMap" in "".join(shown(console, "li[aria-selected=true]")))
     console.one("dialog.palette input").send_keys(Keys.ENTER)
     console.until(lambda: console.browser.current_url.endswith("/t/demo/core/configmaps"))
+
+
+def test_ctrl_k_finds_objects_by_what_is_in_them_in_all_tenants(console: Console) -> None:
+    for tenant in "demo", "default":
+        path = f"/clusters/{tenant}/api/v1/namespaces/default/configmaps"
+        body = {
+            "metadata": {"name": f"sought-{tenant}", "labels": {"sought": "yes"}},
+            "data": {"app.conf": "url = quicksilver.internal <b>"},
+        }
+        status, answer = console.installation.request("POST", path, body)
+        assert status == 201, answer
+    console.open("/t/demo/")
+    press(console, Keys.CONTROL, "k")
+    console.one("dialog.palette input").send_keys("quicksilver.int")
+    console.until(lambda: len(shown(console, "dialog.palette li")) == 2)
+    here, there = shown(console, "dialog.palette li")
+    assert "sought-demo" in here and "url = quicksilver.internal <b>" in here
+    assert "sought-default" in there and "default · default" in there
+    console.one("dialog.palette input").send_keys(Keys.ARROW_DOWN, Keys.ENTER)
+    path = "/t/default/core/configmaps/default/sought-default"
+    console.until(lambda: console.browser.current_url.endswith(path))
 
 
 def test_the_tree_counts_and_leads_to_lists(console: Console) -> None:

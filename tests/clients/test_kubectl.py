@@ -45,6 +45,7 @@ def test_all_manifests_apply_describe_label_and_go(kubectl: Kubectl, shared: Pat
     for file in sorted(f for f in root.rglob("*") if f.suffix in (".yaml", ".json")):
         folders.setdefault(file.parent, []).append(str(file.relative_to(root)))
     names = {folder: str(folder.relative_to(root)).replace("/", "-") for folder in folders}
+    assert names
     kubectl.make_namespaces(*names.values())
     for folder, files in folders.items():
         here = f"--namespace={names[folder]}"

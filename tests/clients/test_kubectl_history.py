@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import itertools
-import subprocess
-import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 import yaml
 
-from tests.support.installation import REPOSITORY, Installation
+from tests.support.installation import Installation
 from tests.support.kubectl import PROGRAM, Kubectl, config_map
-from tests.support.waiting import PATIENCE
+from tests.support.kubectlplugin import Plugin, plugin, printed
 
 pytestmark = [
     pytest.mark.slow,
@@ -24,10 +22,6 @@ pytestmark = [
 ]
 
 NUMBERS = itertools.count(1)
-Plugin = Callable[..., subprocess.CompletedProcess[str]]
-_SCRIPT = """#!/bin/sh
-exec {python} -c 'from controlplane.kubectl.command import main; main()' "$@"
-"""
 
 
 @pytest.fixture(scope="module")
@@ -47,26 +41,7 @@ def ns(kubectl: Kubectl) -> Iterator[str]:
 
 @pytest.fixture
 def polyplane(kubectl: Kubectl, tmp_path: Path) -> Plugin:
-    script = tmp_path / "kubectl-polyplane"
-    script.write_text(_SCRIPT.format(python=sys.executable))
-    script.chmod(0o755)
-
-    def run(*words: str, context: str = "default") -> subprocess.CompletedProcess[str]:
-        path = f"{tmp_path}:{kubectl.env['PATH']}"
-        return subprocess.run(
-            [kubectl.program, "polyplane", *words, "--context", context],
-            env={**kubectl.env, "PATH": path, "PYTHONPATH": str(REPOSITORY)},
-            capture_output=True,
-            text=True,
-            timeout=PATIENCE,
-        )
-
-    return run
-
-
-def printed(done: subprocess.CompletedProcess[str]) -> str:
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return plugin(kubectl, tmp_path)
 
 
 def web(kubectl: Kubectl, ns: str) -> None:

@@ -65,7 +65,9 @@ def python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.parametrize("name", sorted({*COMMANDS} - WITHOUT_JSON))
 def test_every_command_that_prints_has_json(name: str) -> None:
     parser = load_command_class("controlplane", name).create_parser("manage.py", name)
-    for own in parsers(parser):
+    printing = list(parsers(parser))
+    assert printing
+    for own in printing:
         options = [a for a in own._actions if "-o" in a.option_strings]
         assert options and options[0].choices and "json" in options[0].choices, own.prog
 

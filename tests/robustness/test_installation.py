@@ -98,6 +98,7 @@ def test_a_write_through_one_worker_is_seen_by_watchers_of_both(installation: In
         worker: reader.watch(f"{root}?watch=true&resourceVersion={head}")
         for worker, reader in readers.items()
     }
+    assert len(writers) > 1
     written = []
     for i in range(20):
         for worker, writer in writers.items():

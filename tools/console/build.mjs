@@ -1,7 +1,7 @@
 // Bundles the libraries of others that the console uses; see README.md.
 
 import { build } from "esbuild";
-import { copyFileSync, existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 
@@ -40,3 +40,12 @@ writeFileSync(
   join(out, "LICENCES.txt"),
   packages.map((one) => `${one.name} ${one.version} (${one.licence})\n\n${one.text}\n`).join("\n---\n\n"),
 );
+
+// What tests alone use is copied as it comes (MPL-2.0: unchanged, and its source is this package).
+const tests = join(here, "../../tests/browser/vendor");
+const axe = join(here, "node_modules/axe-core");
+mkdirSync(tests, { recursive: true });
+for (const name of ["axe.min.js", "LICENSE"]) copyFileSync(join(axe, name), join(tests, name));
+const { name, version, license } = JSON.parse(readFileSync(join(axe, "package.json"), "utf8"));
+const tested = [{ name, version, licence: license }];
+writeFileSync(join(tests, "packages.json"), JSON.stringify(tested, null, 1) + "\n");

@@ -9,7 +9,7 @@ from typing import Any
 from apiserver.cel.decls import functions, overload
 from apiserver.cel.errors import EvalError
 from apiserver.cel.scalars import Duration, Timestamp
-from apiserver.cel.values import NONE, Joined, Optional, count, flat, shown
+from apiserver.cel.values import NONE, Joined, Optional, count, flat, quoted
 from apiserver.effort import hold, spend
 
 
@@ -57,7 +57,7 @@ def _unwrap(items: list[Any]) -> list[Any]:
     hold(8 * len(items))
     for item in items:
         if not isinstance(item, Optional):
-            raise EvalError(f"value {shown(item)} is not optional")
+            raise EvalError(f"value {quoted(item)} is not optional")
     return [item.value for item in items if item.present]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 from apiserver.cel.decls import functions, merge, overload
 from apiserver.cel.errors import EvalError
 from apiserver.cel.library.formatting import format_local, format_plain
-from apiserver.cel.values import flat, shown
+from apiserver.cel.values import flat, quoted
 from apiserver.effort import hold, spend
 from apiserver.golang.strconv import ESCAPES
 
@@ -110,7 +110,7 @@ def _join(items: list[Any], separator: str = "") -> str:
     spend(len(items))
     for item in items:
         if type(item) is not str:
-            raise EvalError(f"join: invalid input: {shown(item)}")
+            raise EvalError(f"join: invalid input: {quoted(item)}")
     size = sum(map(len, items)) + len(separator) * len(items)
     hold(size if size < _PART else size * _width(separator, *items))
     return separator.join(items)

@@ -30,7 +30,7 @@ from apiserver.cel.syntax.ast import (
     StructExpr,
 )
 from apiserver.cel.types import DYN, Type
-from apiserver.cel.values import Joined, Optional, shown
+from apiserver.cel.values import Joined, Optional, quoted
 from apiserver.effort import hold, spend
 
 Frame = list[Any]
@@ -302,7 +302,7 @@ def optional_of(value: Any) -> Optional:
     if isinstance(value, Optional):
         return value
     raise EvalError(
-        f"cannot initialize optional list element from non-optional value {shown(value)}"
+        f"cannot initialize optional list element from non-optional value {quoted(value)}"
     )
 
 
@@ -321,7 +321,7 @@ def build_map(entries: list[tuple[Any, Any, bool]], strict: bool) -> Any:
                 or isinstance(key, Mapping)
                 or (strict and not isinstance(key, int))
             ):
-                raise EvalError(f"unsupported key type: {shown(key)}")
+                raise EvalError(f"unsupported key type: {quoted(key)}")
         if optional:
             if not optional_of(value).present:
                 continue

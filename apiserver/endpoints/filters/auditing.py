@@ -64,7 +64,7 @@ def _finish(server: Server, request: ApiRequest, response: HttpResponseBase | No
     audit = server.audit
     code = request.streamed_code if response is None else response.status_code
     trail = request.trail
-    if not audit.wants(trail, code):
+    if not (request.disclosed or audit.wants(trail, code)):
         return
     if trail is None:
         trail = _trail(request, _verdict(server, request))
@@ -73,6 +73,8 @@ def _finish(server: Server, request: ApiRequest, response: HttpResponseBase | No
             trail.acting = acting
         if request.decision is not None:
             annotate(trail, request.decision)
+    if request.disclosed:
+        trail.must_stay()
     if trail.keeps_response and isinstance(response, BytesResponse):
         trail.answered = _answered(trail, response)
     tenant = request.tenant.id or request.meant.id or None

@@ -57,11 +57,11 @@ def recall(server: Server, request: ApiRequest, secret: str) -> tuple[TenantInfo
         return None
     if request.identified is not None:
         return None
-    known = server.directory.remembered(secret, request.info.tenant)
-    if known is not None:
+    tenant_and_user = server.directory.remembered(secret, request.info.tenant)
+    if tenant_and_user is not None:
         request.secret = secret
         counts.attempt("success")
-    return known
+    return tenant_and_user
 
 
 async def _sender(server: Server, request: ApiRequest, tenant: Tenant, secret: str) -> User:
@@ -106,15 +106,15 @@ async def identify(
     itself). None for a token that nobody knows. Raises Refused for one that is not good, or not any
     more."""
     own = server.tokens.issuer(tenant.name)
-    wanted, refusals = audiences or (own,), list[Refused]()
+    accepted, refusals = audiences or (own,), list[Refused]()
     try:
-        identity = await _service_account(server, tenant, secret, wanted)
+        identity = await _service_account(server, tenant, secret, accepted)
     except Refused as refused:
         identity = None
         refusals.append(refused)
     if identity is not None:
         return identity
-    if own in wanted and not refusals:  # an operator's token is for the API itself
+    if own in accepted and not refusals:  # an operator's token is for the API itself
         user = await server.directory.token(secret, tenant.id)
         if user is not None:
             return Authenticated(user, (own,))
@@ -122,7 +122,7 @@ async def identify(
         identity = await server.external.identify(
             tenant.id or nobodys_number(tenant.name),
             secret,
-            wanted,
+            accepted,
             own,
             lambda: server.registry.lookup(tenant),
         )
@@ -175,8 +175,8 @@ async def impersonate(server: Server, request: ApiRequest, user: User) -> User:
         for n, v in request.scope["headers"]
         if n.startswith(b"impersonate-")
     ]
-    wanted = read_headers(pairs)
-    if wanted is None:
+    target = read_headers(pairs)
+    if target is None:
         return user
 
     async def authorize(question: Attributes) -> Decision:
@@ -184,7 +184,7 @@ async def impersonate(server: Server, request: ApiRequest, user: User) -> User:
 
     attributes, number = attributes_of(request, user), request.tenant.id
     last = server.last_modes.get(number, user.name)
-    acting, mode = await act_as(wanted, attributes, authorize, last)
+    acting, mode = await act_as(target, attributes, authorize, last)
     if mode != last:
         server.last_modes.set(number, user.name, mode)
     return acting

@@ -72,9 +72,9 @@ def _work(control: Control, request: ApiRequest, flow: Flow) -> Work:
     info, counts = request.info, flow.counts
 
     def watchers(info: RequestInfo) -> int:
-        found = control.watchers.of(info)
-        counts.watchers.add(found)
-        return found
+        number = control.watchers.of(info)
+        counts.watchers.add(number)
+        return number
 
     most = flow.level.most_of_request
     work = work_of(info, request.query, most, control.stock, watchers)

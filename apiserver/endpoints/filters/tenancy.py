@@ -50,10 +50,11 @@ def unproven(tenant_info: TenantInfo | None, name: str) -> Tenant:
 
 
 async def enter_tenant(
-    server: Server, name: str, tenant_info: TenantInfo | None, user: User
+    server: Server, name: str, tenant_info: TenantInfo | None, meant: Tenant, user: User
 ) -> Tenant:
-    """``tenant_info``: the row of that name. Raises 404 for an unknown tenant and 403 for
-    one that is suspended or being deleted; who has no token is outside of all."""
+    """``tenant_info``: the row of that name; ``meant``: what it says. Raises 404 for an unknown
+    tenant and 403 for one that is suspended or being deleted; who has no token is outside of
+    all."""
     if user is NOBODY and (
         tenant_info is None
         or tenant_info.state != "active"
@@ -61,10 +62,9 @@ async def enter_tenant(
     ):
         return NO_TENANT
     if tenant_info is not None and tenant_info.state == "active":
-        tenant = Tenant(tenant_info.id, tenant_info.name)
-        await server.seeder.ensure(tenant)
-        await server.catalog.ready(tenant)
-        return tenant
+        await server.seeder.ensure(meant)
+        await server.catalog.ready(meant)
+        return meant
     if tenant_info is None:
         raise NotFound(_TENANTS, name)
     raise Forbidden(_TENANTS, name, f"the tenant is {tenant_info.state}")

@@ -30,6 +30,10 @@ View = Callable[[Server, ApiRequest, Send], Awaitable[HttpResponseBase | None]]
 """None: the view has sent its answer itself (a stream)."""
 
 
+_METHODS = ("get", "post", "put", "patch", "delete")
+_HANDLERS = {method.upper(): method for method in _METHODS}
+
+
 class KubernetesView(APIView):  # type: ignore[misc]  # DRF has no types
     """``as_view()`` makes a coroutine function of (request, server=, send=). A subclass defines
     coroutine methods get, post, put, patch, delete, which get DRF's request and return DRF's
@@ -41,7 +45,7 @@ class KubernetesView(APIView):  # type: ignore[misc]  # DRF has no types
     parser_classes: ClassVar[list[type]] = list(rest.PARSERS)
     renderer_classes: ClassVar[list[type]] = list(rest.RENDERERS.values())
     content_negotiation_class = rest.KubernetesNegotiation
-    http_method_names: ClassVar[list[str]] = ["get", "post", "put", "patch", "delete"]
+    http_method_names: ClassVar[list[str]] = list(_METHODS)
 
     request: ApiRequest
     server: Server
@@ -86,10 +90,7 @@ class KubernetesView(APIView):  # type: ignore[misc]  # DRF has no types
 
     def handler(self) -> Handler:
         """Raises MethodNotAllowed."""
-        method = (self.request.method or "").lower()
-        handler: Handler | None = (
-            getattr(self, method, None) if method in self.http_method_names else None
-        )
+        handler: Handler | None = getattr(self, _HANDLERS.get(self.request.method or "", ""), None)
         if handler is None:
             raise MethodNotAllowed
         return handler

@@ -26,11 +26,14 @@ from apiserver.registry.translate import Outdated
 
 _WITH_PATHS = "proxy"
 """The subresource that has paths of its own below it."""
+_MOST_ROUTES = 256
+"""That a version remembers; paths below a proxy may be as long as somebody likes."""
 _METHOD_VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
 
 
 async def dispatch(server: Server, request: ApiRequest, send: Send) -> HttpResponseBase | None:
-    timeout_of(request)
+    if request.query:
+        timeout_of(request)
     if "." in request.info.group:
         await look_up(server, request)
     try:
@@ -74,7 +77,7 @@ async def _serve(server: Server, request: ApiRequest, send: Send) -> HttpRespons
         scope.warn(scope.served.deprecated)
     try:
         response = await view_of(scope)(request, server=server, send=send, scope=scope)
-        return await response.made() if isinstance(response, LateResponse) else response
+        return await response.encoded() if isinstance(response, LateResponse) else response
     except (RecursionError, orjson.JSONEncodeError) as error:
         if isinstance(error, RecursionError) or str(error) == "Recursion limit reached":
             raise BadRequest("the object is nested too deeply to be stored") from None
@@ -99,7 +102,7 @@ async def _elsewhere(server: Server, request: ApiRequest) -> Backend | None:
 def timeout_of(request: ApiRequest) -> float:
     """Seconds of the query's ``timeout``, 0 where it says nothing. Raises BadRequest where it is no
     duration."""
-    text = first(request.query, "timeout") if request.query else ""
+    text = first(request.query, "timeout")
     if not text:
         return 0
     try:
@@ -110,8 +113,8 @@ def timeout_of(request: ApiRequest) -> float:
 
 def _seconds(request: ApiRequest) -> float:
     """What may pass until admission has decided: less where the client says so."""
-    verb, asked = request.info.verb, timeout_of(request)
-    most = MOST_SECONDS_OF_MANY if verb == "deletecollection" else MOST_SECONDS
+    most = MOST_SECONDS_OF_MANY if request.info.verb == "deletecollection" else MOST_SECONDS
+    asked = timeout_of(request) if request.query else 0
     return min(asked, most) if asked > 0 else most
 
 
@@ -126,25 +129,20 @@ def find_scope(server: Server, request: ApiRequest) -> Scope | None:
         if routed and (resource is None or resource.has_routes):
             raise UnknownResource
         return None
-    if not resource.has_routes and not _handles_path(request, resource, served):
-        return None
-    namespace = info.namespace if resource.namespaced else ""
-    if (len(info.parts) > 3 and info.subresource != _WITH_PATHS) or (
-        not resource.namespaced and info.namespace and info.resource != "namespaces"
-    ):
-        raise UnknownResource
-    name = info.parts[1] if len(info.parts) > 1 else ""
-    if resource.namespaced and not namespace and name:
-        raise UnknownResource
-    if info.subresource and info.subresource not in served.subresources:
-        raise UnknownResource
-    scope = Scope(
+    route = (info.family, request.method, len(info.parts))
+    if route not in served.routes:
+        if not _is_route(request, resource, served):
+            return None
+        if len(served.routes) < _MOST_ROUTES:
+            served.routes.add(route)
+    parts = info.parts
+    return Scope(
         tenant=request.tenant,
         resource=resource,
         served=served,
         user=request.user,
-        namespace=namespace,
-        name=name,
+        namespace=info.namespace if resource.namespaced else "",
+        name=parts[1] if len(parts) > 1 else "",
         subresource=info.subresource,
         user_agent=request.header(b"user-agent"),
         warnings=[],
@@ -152,8 +150,27 @@ def find_scope(server: Server, request: ApiRequest) -> Scope | None:
         until=time.monotonic() + _seconds(request),
         trail=request.trail,
     )
-    _check_method(request, scope)
-    return scope
+
+
+def _is_route(request: ApiRequest, resource: Resource, served: ServedVersion) -> bool:
+    """Whether the version serves such a path, by what it has in common with others of its family.
+    Raises UnknownResource, NotFound, MethodNotAllowed."""
+    info = request.info
+    if not resource.has_routes and not _handles_path(request, resource, served):
+        return False
+    namespace = info.namespace if resource.namespaced else ""
+    if (len(info.parts) > 3 and info.subresource != _WITH_PATHS) or (
+        not resource.namespaced and info.namespace and info.resource != "namespaces"
+    ):
+        raise UnknownResource
+    named = len(info.parts) > 1 and info.parts[1] != ""
+    if resource.namespaced and not namespace and named:
+        raise UnknownResource
+    if info.subresource and info.subresource not in served.subresources:
+        raise UnknownResource
+    across = resource.namespaced and not namespace
+    _check_method(request, resource, served, named=named, across=across)
+    return True
 
 
 def _served_version(server: Server, request: ApiRequest) -> ServedVersion | None:
@@ -176,26 +193,24 @@ def _handles_path(request: ApiRequest, resource: Resource, served: ServedVersion
     return True
 
 
-def _check_method(request: ApiRequest, scope: Scope) -> None:
-    method = request.method or ""
+def _check_method(
+    request: ApiRequest, resource: Resource, served: ServedVersion, *, named: bool, across: bool
+) -> None:
+    """named: the path has the name of an object; across: it stands for all namespaces."""
+    method, subresource = request.method or "", request.info.subresource
     if request.info.verb == "watch" and method != "GET":
         raise MethodNotAllowed
-    verbs = (
-        scope.served.subresources[scope.subresource].verbs
-        if scope.subresource
-        else scope.served.verbs
-    )
+    verbs = served.subresources[subresource].verbs if subresource else served.verbs
     if method == "GET":
-        verb = "get" if scope.name else "list"
-    elif method == "DELETE" and not scope.name:
+        verb = "get" if named else "list"
+    elif method == "DELETE" and not named:
         verb = "deletecollection"
     else:
         verb = _METHOD_VERBS.get(method, "")
-        wants_name = verb != "create" or bool(scope.subresource)
-        if wants_name != bool(scope.name):
+        wants_name = verb != "create" or bool(subresource)
+        if wants_name != named:
             verb = ""
-    across = scope.resource.namespaced and not scope.namespace
     if verb not in verbs or (across and method != "GET"):
-        if not scope.resource.has_routes:
-            raise MethodNotAllowed(scope.resource.group_resource, request.info.verb)
+        if not resource.has_routes:
+            raise MethodNotAllowed(resource.group_resource, request.info.verb)
         raise MethodNotAllowed

@@ -92,7 +92,7 @@ CHECKS: Mapping[str, Mapping[str, Check]] = {
 """etcd and etcd-readiness keep the names that probes exclude; they ask PostgreSQL."""
 
 
-def _known(reason: str) -> Check:
+def _always(reason: str) -> Check:
     async def check(server: Server, request: ApiRequest) -> str:
         return reason
 
@@ -144,7 +144,7 @@ async def _single(
     parts = dict(server.external.health())
     check = checks.get(name)
     if check is None and name in parts:
-        check = _known(parts[name])
+        check = _always(parts[name])
     if check is None:
         return HttpResponse(b"404 page not found\n", status=404, content_type=_PLAIN)
     reason = await check(server, request)

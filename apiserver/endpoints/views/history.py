@@ -9,7 +9,7 @@ from django.http.response import HttpResponseBase
 
 from apiserver.authz.attributes import Attributes, Decision
 from apiserver.codec import strict
-from apiserver.endpoints import bodies, encode
+from apiserver.endpoints import bodies, disclosure, encode
 from apiserver.endpoints.request import ApiRequest
 from apiserver.endpoints.views.resource import ResourceView
 from apiserver.errors import BadRequest, MethodNotAllowed
@@ -56,6 +56,7 @@ class RevisionView(HistoryView):
         version = await visit.revision(self.scope.name)
         answer = await visit.object_at(version, self.api_version)
         (revision,) = await revisions_of(visit, [(version, answer)], whole=True)
+        disclosure.note_revisions(self.request, [revision], kind)
         stored = Stored.of_object(revision)
         return encode.object_response(self.request, self.scope, kind, stored)
 
@@ -75,6 +76,7 @@ class RevisionView(HistoryView):
             resources = self.registry.catalog.all(scope.tenant)
             asked = question.parse(options, resources, namespaced=scope.resource.namespaced)
         page = await list_(visit, asked, options)
+        disclosure.note_revisions(self.request, page.items, kind)
         items = await by_size(
             scope.asker(page.size), lambda: [_Item(orjson.dumps(item)) for item in page.items]
         )
@@ -87,6 +89,7 @@ class DiffView(HistoryView):
         kind = encode.accepted(self.request, self.scope)
         other = first(self.request.query, "from")
         answer = await changes.diff(self.visit(), self.scope.name, other, self.api_version)
+        disclosure.note_revisions(self.request, [answer], kind)
         return encode.object_response(self.request, self.scope, kind, Stored.of_object(answer))
 
 

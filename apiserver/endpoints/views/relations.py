@@ -33,14 +33,14 @@ class DependentReviewView(ReviewView):
             raise BadRequest("spec.uid: Required value")
         tenant, store = self.scope.tenant.id, self.registry.store
         with storage_errors(self.scope):
-            found = await store.dependent_places(tenant, uid, limit=MOST_PLACES)
-            places = [place for place in found if await self._may_list(*place)]
+            candidates = await store.dependent_places(tenant, uid, limit=MOST_PLACES)
+            places = [place for place in candidates if await self._may_list(*place)]
             if not places:
                 return {**review, "status": {}}
             records = await store.dependents(tenant, uid, places, limit=MOST + 1)
         asker = self.scope.asker(sum(len(record.data) for record in records))
         dependents = await by_size(asker, lambda: _dependents(uid, records[:MOST]))
-        incomplete = len(records) > MOST or len(found) == MOST_PLACES
+        incomplete = len(records) > MOST or len(candidates) == MOST_PLACES
         return {**review, "status": {"dependents": dependents, "incomplete": incomplete}}
 
     async def _may_list(self, resource: GroupResource, namespace: str) -> bool:

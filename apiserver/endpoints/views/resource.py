@@ -11,6 +11,7 @@ from apiserver.codec import strict
 from apiserver.endpoints import bodies, encode
 from apiserver.endpoints.consumers import serve_watch
 from apiserver.endpoints.delete_body import read_delete_options
+from apiserver.endpoints.encodings.base import Encoding
 from apiserver.endpoints.filters.authorization import authorize_create, authorize_unsafe
 from apiserver.endpoints.request import ApiRequest, Send
 from apiserver.endpoints.server import Server
@@ -45,7 +46,7 @@ class ResourceView(KubernetesView):
     def setup(  # type: ignore[override]  # who routes to a resource knows its scope
         self, request: ApiRequest, *, server: Server, send: Send, scope: Scope
     ) -> None:
-        super().setup(request, server=server, send=send)
+        self.request, self.server, self.send = request, server, send
         self.scope, self.registry = scope, server.registry
 
     async def dispatch(self, request: ApiRequest, **_: Any) -> HttpResponseBase | None:
@@ -85,17 +86,16 @@ class ResourceView(KubernetesView):
         if self.scope.subresource:
             raise MethodNotAllowed
         kind = encode.accepted(self.request, self.scope)
-        bodies.media_type(self.request, self.scope)
+        encoding = bodies.encoding_of(self.request, self.scope)
         options = WriteOptions.parse(self.request.query, "CreateOptions")
-        body = await self._body(options)
+        body = await self._body(options, encoding)
         write = Request(self.manager(options), options.dry_run, options=options.as_object())
         stored = await create(self.registry, self.scope, body.object, write, size=body.size)
         return encode.object_response(self.request, self.scope, kind, stored, 201)
 
-    async def _body(self, options: WriteOptions) -> bodies.Body:
-        body = await bodies.read_object(
-            self.request, self.scope, strict.directive(options.field_validation)
-        )
+    async def _body(self, options: WriteOptions, encoding: Encoding | None = None) -> bodies.Body:
+        validation = strict.directive(options.field_validation)
+        body = await bodies.read_object(self.request, self.scope, validation, encoding)
         ensure_namespace(body.object["metadata"], self.scope.namespace)
         return body
 

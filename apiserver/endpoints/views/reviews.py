@@ -127,11 +127,11 @@ class SelfTenantReviewView(ReviewView):
         tenants = [
             {
                 "name": name,
-                "displayName": shown,
+                "displayName": display_name,
                 "path": f"/clusters/{name}",
                 "suspended": state == "suspended",
             }
-            for name, shown, state in await self.server.directory.owned(self.scope.user)
+            for name, display_name, state in await self.server.directory.owned(self.scope.user)
         ]
         metadata = {"creationTimestamp": format_time(self.scope.now)}
         return {**review, "metadata": metadata, "status": {"tenants": tenants}}

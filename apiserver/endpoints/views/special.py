@@ -6,7 +6,15 @@ from collections.abc import Awaitable, Callable
 
 from django.http.response import HttpResponseBase
 
-from apiserver.endpoints.views import admission, history, pods, relations, reviews, tokens
+from apiserver.endpoints.views import (
+    admission,
+    history,
+    pods,
+    relations,
+    reviews,
+    search,
+    tokens,
+)
 from apiserver.endpoints.views.componentstatuses import ComponentStatusView
 from apiserver.endpoints.views.resource import ResourceView
 from apiserver.endpoints.views.scale import ScaleView
@@ -18,6 +26,7 @@ from apiserver.request import (
     DEPENDENT_REVIEWS,
     EXPRESSION_REVIEWS,
     GRANT_REVIEWS,
+    OBJECT_SEARCHES,
     OWN_TENANTS,
 )
 
@@ -51,6 +60,7 @@ _CLASSES: dict[tuple[GroupResource, str], type[ResourceView]] = {
     (EXPRESSION_REVIEWS, ""): admission.ExpressionReviewView,
     (ADMISSION_USE_REVIEWS, ""): admission.AdmissionUseReviewView,
     (DEPENDENT_REVIEWS, ""): relations.DependentReviewView,
+    (OBJECT_SEARCHES, ""): search.ObjectSearchView,
     **{
         (GroupResource("authorization.k8s.io", name), ""): reviews.ReviewView
         for name in _AUTHORIZATION

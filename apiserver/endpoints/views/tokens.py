@@ -38,7 +38,7 @@ _FIELDS = FieldManager(
 class TokenView(ResourceView):
     async def post(self, request: ApiRequest) -> HttpResponseBase | None:
         kind = encode.accepted(self.request, self.scope)
-        bodies.media_type(self.request, self.scope)
+        bodies.encoding_of(self.request, self.scope)
         options = WriteOptions.parse(self.request.query, "CreateOptions")
         asked, size = await self._body(options)
         token_request.default_token_request(asked)

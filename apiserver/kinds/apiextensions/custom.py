@@ -89,6 +89,7 @@ class CustomVersion(ServedVersion):
         )
         self.columns: tuple[Column, ...] = ()
         self.deprecated, self.served = "", True
+        self.routes = set()
 
     @property
     def schema(self) -> Schema:  # type: ignore[override]  # written nowhere

@@ -32,6 +32,7 @@ _PRIORITIES = {
     "authorization.polyplane.dev": (1000, {"v1": 15}),
     "history.polyplane.dev": (2000, {"v1": 15}),
     "relations.polyplane.dev": (1000, {"v1": 15}),
+    "search.polyplane.dev": (1000, {"v1": 15}),
 }
 """groupPriorityMinimum of each group, versionPriority of each version. Those of resource.k8s.io/v1
 and storagemigration.k8s.io/v1beta1 are no facts: upstream's present table was not to be had. Our

@@ -15,7 +15,7 @@ from apiserver.kinds.certificates import pem
 def problems(bundle: str) -> list[str]:
     """What is wrong with a trust bundle. Blocks are counted from 0; what stands between them, and a
     block that is no base64, is none."""
-    found: list[str] = []
+    faults: list[str] = []
     places: dict[bytes, list[int]] = {}
     i = -1
     for block in pem.blocks(bundle.encode(errors="replace")):
@@ -24,11 +24,11 @@ def problems(bundle: str) -> list[str]:
             continue
         i += 1
         if why := _unfit(block, der):
-            found.append(f"entry {i} {why}")
+            faults.append(f"entry {i} {why}")
         else:
             places.setdefault(der, []).append(i)
-    if found:
-        return found
+    if faults:
+        return faults
     if not places:
         return ["at least one trust anchor must be provided"]
     return [

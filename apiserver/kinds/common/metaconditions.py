@@ -55,7 +55,7 @@ def condition(kind: str, status: str, reason: str, message: str, now: datetime) 
     }
 
 
-def shown(conditions: Sequence[Object]) -> GoSyntax:
+def quoted_list(conditions: Sequence[Object]) -> GoSyntax:
     """The list as a message quotes it."""
     if not conditions:
         return quoted(None)

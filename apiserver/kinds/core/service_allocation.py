@@ -171,10 +171,10 @@ def _ip_refused(
     if not around and not dry_run:
         return "the provided network does not match the current range"
     if address is None or not any(int(address) in _hosts(network) for network in around):
-        shown = around[0] if around else (*(r.network for r in ranges), DEFAULT_RANGE.network)[0]
+        network = around[0] if around else (*(r.network for r in ranges), DEFAULT_RANGE.network)[0]
         return (
             f"the provided IP ({requested}) is not in the valid range. The range of valid "
-            f"IPs is {shown}"
+            f"IPs is {network}"
         )
     return "provided IP is already allocated" if str(address) in used and not dry_run else ""
 

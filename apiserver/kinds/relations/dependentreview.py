@@ -16,5 +16,5 @@ GROUP = "relations.polyplane.dev"
 class DependentReview(Kind):
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         status = obj.get("status") or {}
-        found = len(status.get("dependents") or ())
-        return [obj["spec"].get("uid", ""), found, status.get("incomplete", False)]
+        count = len(status.get("dependents") or ())
+        return [obj["spec"].get("uid", ""), count, status.get("incomplete", False)]

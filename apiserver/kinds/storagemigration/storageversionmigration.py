@@ -30,14 +30,14 @@ class StorageVersionMigration(Kind):
     status_keeps = STATUS_KEEPS_METADATA
 
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
-        return list(_resource(_wanted(obj)))
+        return list(_resource(_spec_resource(obj)))
 
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
-        def shown(spec: Any) -> Any:
+        def quoted_spec(spec: Any) -> Any:
             return quote("storagemigration.v1beta1.StorageVersionMigrationSpec", spec)
 
         new, before = _spec(obj), _spec(old)
-        return list(c.immutable(new, before, FieldPath("spec"), quote=shown))
+        return list(c.immutable(new, before, FieldPath("spec"), quote=quoted_spec))
 
     def validate_status_update(
         self, obj: Object, old: Object, context: WriteContext
@@ -47,24 +47,24 @@ class StorageVersionMigration(Kind):
             *_version(_seen_at(obj), _seen_at(old)),
             *metaconditions.validate(conditions, _CONDITIONS),
             *(
-                invalid(_CONDITIONS, metaconditions.shown(conditions), why)
+                invalid(_CONDITIONS, metaconditions.quoted_list(conditions), why)
                 for why in _contradictions(obj, old)
             ),
         ]
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
-        resource = _wanted(obj)
+        resource = _spec_resource(obj)
         parts = [resource.get("resource", ""), resource.get("group", "")]
         return [obj["metadata"]["name"], ".".join(part for part in parts if part)]
 
 
 def _spec(obj: Object) -> Object:
     """With what Go adds."""
-    resource = _wanted(obj)
+    resource = _spec_resource(obj)
     return {"resource": {m: resource.get(m, "") for m in ("group", "resource")}}
 
 
-def _wanted(obj: Object) -> Object:
+def _spec_resource(obj: Object) -> Object:
     return (obj.get("spec") or {}).get("resource") or {}
 
 

@@ -40,6 +40,8 @@ BEGIN
     END IF;
     DELETE FROM objects o WHERE o.tenant_id = p_tenant;
     DELETE FROM events e WHERE e.tenant_id = p_tenant;
+    DELETE FROM search_entries s WHERE s.tenant_id = p_tenant;
+    DELETE FROM search_heads s WHERE s.tenant_id = p_tenant;
     EXECUTE format('DROP SEQUENCE IF EXISTS %I', 'pp_rv_' || p_tenant);
 END
 $$;

@@ -7,6 +7,7 @@ from django.urls import path
 from controlplane.console.facts import (
     auditpages,
     ownpages,
+    stuckpages,
     systempages,
     tenantpages,
     tokenpages,
@@ -22,4 +23,5 @@ pages = [
     path("audit", auditpages.found),
     path("system", systempages.system),
     path("overview", systempages.overview),
+    path("stuck", stuckpages.stuck),
 ]

@@ -48,11 +48,17 @@ def one(account: User, request: HttpRequest, name: str) -> Answer:
     return {**rows[0], "kinds": kinds, "tokens": tokens, "administers": may}
 
 
-def used(account: User) -> list[dict[str, Any]]:
+def visible(account: User) -> list[Tenant]:
+    """Those that the account may see: all, or those that it owns."""
     tenants = list(Tenant.objects.all())
-    if not _sees_all(account):
-        who = person(account)
-        tenants = [tenant for tenant in tenants if owns(who, tenant)]
+    if _sees_all(account):
+        return tenants
+    who = person(account)
+    return [tenant for tenant in tenants if owns(who, tenant)]
+
+
+def used(account: User) -> list[dict[str, Any]]:
+    tenants = visible(account)
     heads = {head.tenant_id: head for head in TenantHead.objects.all()}
     rows = [_row(tenant, heads.get(tenant.pk)) for tenant in tenants]
     return sorted(rows, key=lambda row: (-row["bytes"], row["name"]))

@@ -110,8 +110,8 @@ class Command(PolyplaneCommand):
             if document:
                 authentication.set_document(tenant, document, _issuers())
             self.line(options, f'tenant "{tenant.name}" created: /clusters/{tenant.name}')
-        made = [_whole(tenant) for tenant in tenants]
-        self.document(options, made if len(made) > 1 else made[0])
+        documents = [_whole(tenant) for tenant in tenants]
+        self.document(options, documents if len(documents) > 1 else documents[0])
 
     def _update(self, options: dict[str, Any]) -> None:
         tenant = service.get_tenant(options["name"])

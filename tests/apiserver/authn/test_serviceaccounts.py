@@ -200,5 +200,5 @@ async def test_no_more_is_remembered_than_fits(monkeypatch: pytest.MonkeyPatch) 
     for token in many:
         recognized(tokens, token)
         recognized(tokens, many[0])
-    assert len(tokens._known) == 3
+    assert len(tokens._recognized) == 3
     assert await user_name(tokens, many[1], Objects(ACCOUNT))

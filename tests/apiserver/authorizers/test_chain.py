@@ -80,6 +80,7 @@ MINE = ASK._replace(
     resource="selftenantreviews",
 )
 REVIEW = MINE._replace(group="relations.polyplane.dev", resource="dependentreviews")
+SEARCH = MINE._replace(group="search.polyplane.dev", resource="objectsearches")
 HOME = WORLD._replace(name="default")
 
 
@@ -88,6 +89,9 @@ HOME = WORLD._replace(name="default")
     [
         (HOME, REVIEW, True),
         (WORLD, REVIEW, True),
+        (WORLD, SEARCH, True),
+        (WORLD, SEARCH._replace(user=User("eve")), False),
+        (WORLD, SEARCH._replace(verb="list"), False),
         (WORLD, REVIEW._replace(user=User("eve")), False),
         (WORLD, REVIEW._replace(verb="get"), False),
         (WORLD, REVIEW._replace(subresource="status"), False),

@@ -30,6 +30,8 @@ from apiserver.storage.relations import Relations
 from tests.support.api import receive_of
 from tests.support.definitions import definition
 from tests.support.definitionworker import ADMIN, Worker, running
+from tests.support.leases import refused, runs_out
+from tests.support.waiting import PATIENCE, until
 
 FOOS = ("example.com", "foos")
 BARS = ("example.com", "bars")
@@ -237,15 +239,19 @@ async def test_a_definition_is_seen_to_by_who_enters_the_tenant_next(
 
 
 async def test_instances_are_ended_by_one_worker_and_by_another_when_that_is_gone(
-    worker: Worker, other: Worker
+    worker: Worker, other: Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await worker.create(DEFINITIONS, definition())
     await until_established(worker)
     await worker.create(FOOS, foo())
     database = cast(PostgresStore, worker.registry.store).database
     duty = f"definitions/{worker.tenant.id}"
-    assert await leases.acquire(database, duty, "a worker that died", 1.5)
+    assert await leases.acquire(database, duty, "a worker that died", PATIENCE)
+    refusals = refused(monkeypatch)
     await worker.delete(DEFINITIONS, FOO)
+    await until(lambda: refusals.count(duty) > 2)
+    assert await worker.get(FOOS, "f") is not None
+    await runs_out(database, duty, "a worker that died")
     await worker.until_gone(FOO)
     await worker.until_true(
         lambda: leases.acquire(database, duty, "the next one", 1.0)

@@ -24,8 +24,9 @@ from apiserver.storage.postgres import PostgresStore
 from apiserver.storage.relations import Relations
 from tests.apiserver.controllers.test_storagemigration import fill, stored, stored_versions
 from tests.support.api import Api, serving
+from tests.support.leases import refused, runs_out
 from tests.support.switches import serve
-from tests.support.waiting import PATIENCE
+from tests.support.waiting import PATIENCE, until
 from tests.support.webhooks import converting, webhook
 from tests.support.widgets import CRD, define, redefine
 
@@ -184,13 +185,19 @@ async def test_one_at_a_time_the_oldest_first(api: Api, store: PostgresStore) ->
     await watch.stop()
 
 
-async def test_another_worker_goes_on_when_one_is_gone(api: Api, store: PostgresStore) -> None:
+async def test_another_worker_goes_on_when_one_is_gone(
+    api: Api, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
     await define(api, None)
     await ask(api, "m")
-    gone = Candidate(store.database, "gone", seconds=0.3)
-    assert await gone.elected(f"storage-migrations/{api.tenant.id}")
+    duty = f"storage-migrations/{api.tenant.id}"
+    assert await Candidate(store.database, "gone", seconds=PATIENCE).elected(duty)
+    refusals = refused(monkeypatch)
     async with working(api, store, "other") as (keeper, upkeep):
         await upkeep.sweep([(api.tenant.id, 1)])
+        await until(lambda: duty in refusals)
+        assert not (await api.ok("GET", f"{MIGRATIONS}/m")).get("status")
+        await runs_out(store.database, duty, "gone")
         await state(api, "m", "Succeeded")
         assert await keeper.missed(api.tenant.id) == []
         assert await keeper.missed(api.tenant.id) == []

@@ -60,7 +60,9 @@ async def three(directory: Path) -> tuple[Worker, Worker, Worker]:
 
 
 async def test_each_worker_tells_of_all(directory: Path) -> None:
-    for worker in await three(directory):
+    workers = await three(directory)
+    assert len(workers) == 3
+    for worker in workers:
         told = await worker.scrape()
         assert told['requests_total{verb="GET"}'] == 111
         assert (told["took_seconds_count"], told["took_seconds_sum"]) == (3, 3)

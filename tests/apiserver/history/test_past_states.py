@@ -66,6 +66,7 @@ async def test_a_namespace_as_of_every_version_is_what_it_was(
     for _ in range(25):
         await write(api, chance)
         states.append(await now(api))
+    assert any(state for _, state in states)
     for version, state in chance.sample(states, 8):
         found = await listed(api, f"{selecting(SHOP, asOf=version)}&limit={chance.randint(1, 5)}")
         assert plain(objects(found)) == plain(state)

@@ -23,7 +23,9 @@ OPENSHIFT_ONLY = {"system:controller:service-ca-cert-publisher"}
 
 def test_every_object_is_one_that_the_api_would_take() -> None:
     kinds = {(r.group, r.kind): r for r in resources().values()}
-    for obj in bootstrap_objects(NOW):
+    objects = bootstrap_objects(NOW)
+    assert objects
+    for obj in objects:
         group, _, version = obj["apiVersion"].rpartition("/")
         resource = kinds[group, obj["kind"]]
         typed, unknown = resource.decode(resource.versions[version], copy.deepcopy(obj))
@@ -57,8 +59,9 @@ def test_the_data_says_what_the_facts_say() -> None:
     def known(o: dict[str, Any]) -> tuple[str, str]:
         return o["metadata"].get("namespace", ""), o["metadata"]["name"]
 
-    made = bootstrap_objects(NOW)
-    for resource, listed in json.loads(FACTS.read_bytes()).items():
+    made, facts = bootstrap_objects(NOW), json.loads(FACTS.read_bytes())
+    assert facts
+    for resource, listed in facts.items():
         kind = next(r.kind for r in resources().values() if r.resource == resource)
         mine = {known(o): o for o in made if o["kind"] == kind}
         wanted = {known(o): o for o in listed if o["metadata"]["name"] not in OPENSHIFT_ONLY}

@@ -59,6 +59,7 @@ _UNDESCRIBED = {"runtimeclasses": {"Handler"}}
 
 
 def test_every_column_of_a_table_is_described() -> None:
+    assert resources()
     for resource in resources().values():
         for version in resource.versions.values():
             plain = {c.name for c in version.columns if not c.description}
@@ -79,6 +80,7 @@ def test_deprecated_resources_carry_their_warning() -> None:
 
 
 def test_hooks_know_their_kind() -> None:
+    assert resources()
     for resource in resources().values():
         assert (resource.hooks.group, resource.hooks.kind) == (resource.group, resource.kind)
 
@@ -118,7 +120,9 @@ def test_nothing_is_missing(shared: Path) -> None:
 
 @pytest.mark.shared
 def test_columns_are_kubernetes_columns(shared: Path) -> None:
-    for key, columns in json.loads((shared / "facts" / "table-columns.json").read_text()).items():
+    facts = json.loads((shared / "facts" / "table-columns.json").read_text())
+    assert facts
+    for key, columns in facts.items():
         group, version, name = key.split("/")
         shown = resources()[GroupResource(group, name)].versions[version].columns
         assert [[c.name, c.type, c.format, c.priority] for c in shown] == columns, key

@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import copy
+import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -68,3 +70,14 @@ def _spoil(value: Any) -> None:
         for inner in value:
             _spoil(inner)
         value.append("spoilt")
+
+
+def test_there_is_one_word_for_a_json_object() -> None:
+    root = Path(__file__).parents[3]
+    meanings = [
+        str(path.relative_to(root))
+        for package in ("apiserver", "admission", "controlplane")
+        for path in (root / package).rglob("*.py")
+        if re.search(r"^(ReadOnly)?Object(: TypeAlias)? = ", path.read_text(), re.MULTILINE)
+    ]
+    assert meanings == ["apiserver/meta/objects.py"]

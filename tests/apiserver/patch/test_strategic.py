@@ -1,8 +1,6 @@
 """Strategic merge patch: each directive, each error, and an independent model of lists that merge
 by key."""
 
-from typing import Any
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -10,13 +8,12 @@ from hypothesis import strategies as st
 from apiserver.errors import ApiError
 from apiserver.golang.fmt import go_value
 from apiserver.meta.gvk import GroupVersionKind
-from apiserver.meta.objects import copy_json
+from apiserver.meta.objects import Object, copy_json
 from apiserver.patch.strategic import apply_strategic_patch
 from apiserver.schema.builtin import schema_for
 
 POD = schema_for(GroupVersionKind("", "v1", "Pod"))
 DEPLOYMENT = schema_for(GroupVersionKind("apps", "v1", "Deployment"))
-Object = dict[str, Any]
 
 
 def pod(doc: Object, patch: Object) -> Object:

@@ -111,7 +111,9 @@ async def test_a_custom_resource_says_itself_what_it_is(
 async def test_definitions_that_projects_ship_are_accepted_and_served(
     api: Api, shared: Path
 ) -> None:
-    for crd in definitions(shared).values():
+    shipped = definitions(shared)
+    assert shipped
+    for crd in shipped.values():
         made = await define(api, crd)
         assert conditions.is_true(made, "Established")
         version = next(v["name"] for v in crd["spec"]["versions"] if v["served"])

@@ -19,8 +19,9 @@ from apiserver.storage.models import EventRow
 from apiserver.storage.postgres import PostgresStore
 from apiserver.storage.tenants import Limits
 from tests.support.fixtures import in_thread, looking
+from tests.support.leases import refused
 from tests.support.storage import create, delete, key, stored, update
-from tests.support.waiting import PATIENCE, until_true
+from tests.support.waiting import PATIENCE, until, until_true
 
 
 async def _history(store: PostgresStore, tenant: int, name: str, updates: int) -> Record:
@@ -126,8 +127,9 @@ async def test_one_process_at_a_time_compacts(
     old = await _history(store, tenant, "a", 3)
     await _age(tenant, old.resource_version, hours=30)
     assert await leases.acquire(store.database, compaction.LEASE, "other", PATIENCE)
+    refusals = refused(monkeypatch)
     worker = asyncio.create_task(compact_forever(store.database, "me", every=0.05))
-    await asyncio.sleep(0.2)
+    await until(lambda: refusals.count(compaction.LEASE) > 2)
     assert len(await _versions(tenant)) == 4
     await leases.release(store.database, compaction.LEASE, "other")
 

@@ -15,26 +15,28 @@ from apiserver.storage.interface import Head
 from apiserver.storage.postgres import PostgresStore
 from tests.support.fixtures import looking
 from tests.support.storage import LEASES, create, key
-from tests.support.waiting import until_true
+from tests.support.waiting import until, until_true
 
 
 async def test_readers_that_wait_share_one_query_but_never_an_older_one(
     store: PostgresStore, tenant: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rounds: list[list[int]] = []
-    real = Heads.of_all
+    real, answered = Heads.of_all, asyncio.Event()
 
     async def counted(self: Heads, asked: list[int]) -> dict[int, Head]:
+        heads = await real(self, asked)
         rounds.append(asked)
-        await asyncio.sleep(0.02)
-        return await real(self, asked)
+        await answered.wait()  # what the first round says is old by then
+        return heads
 
     monkeypatch.setattr(Heads, "of_all", counted)
     first = asyncio.create_task(store.head(tenant))
-    await asyncio.sleep(0.01)
+    await until(lambda: rounds)
     version = await store.write(tenant, create(key("a")))
-    later = await asyncio.gather(*(store.head(tenant) for _ in range(50)))
-    assert set(later) == {version}
+    later = [asyncio.create_task(store.head(tenant)) for _ in range(50)]
+    answered.set()
+    assert set(await asyncio.gather(*later)) == {version}
     await first
     assert len(rounds) == 2
 

@@ -38,6 +38,8 @@ KEYED = (
     "tenancy_apitoken",
     "tenancy_authentication",
     "audit_entries",
+    "search_entries",
+    "search_heads",
 )
 
 Rows = list[tuple[Any, ...]]
@@ -155,9 +157,11 @@ def older(owner: str) -> Iterator[str]:
             for later in (
                 *(f"ALTER TABLE tenancy_tenant DROP COLUMN {column}" for column in LATER_COLUMNS),
                 "DROP INDEX events_of_events",
+                "DROP INDEX objects_being_deleted",
                 "DROP TABLE audit_entries",
                 "DROP TABLE tenancy_accountkey, tenancy_authentication, tenancy_keygeneration",
                 "DROP TABLE tenancy_departed, console_oidcidentity",
+                "DROP TABLE search_entries, search_heads",
             ):
                 cursor.execute(later)
             for app, names in BEFORE.items():

@@ -144,6 +144,7 @@ async def test_500_watchers_all_get_all_changes(
     for i in range(20):
         change = update(record, str(i))
         record = stored(change, await store.write(tenant, change))
+    assert len(subscriptions) == 500
     for s in subscriptions:
         assert short(await read(s, 21)) == [("ADDED", "a"), *[("MODIFIED", "a")] * 20]
 

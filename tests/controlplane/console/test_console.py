@@ -240,7 +240,8 @@ def test_events_have_no_page_of_their_own(
         )
     for version in (rows[0].resource_version, rows[1].resource_version):
         response = client.get(f"/admin/console/storedevent/{version}/{page}/", secure=True)
-        assert response.status_code in (302, 403, 404), response.content.decode()
+        expected = (404,) if page == "change" else (302, 403)
+        assert response.status_code in expected, response.content.decode()
 
 
 def test_unknown_object_is_not_found(client: Client) -> None:
@@ -317,12 +318,16 @@ def test_secrets_cannot_be_guessed_by_the_url(client: Client, page: str, guess: 
     assert client.get(f"/admin/console/{page}/?{guess}", secure=True).status_code == 400
 
 
-@pytest.mark.parametrize("page", LISTS)
-def test_each_filter_of_a_list_works(client: Client, page: str) -> None:
-    app, name = page.split("/")
-    for lookup in site._registry[apps.get_model(app, name)].lookups:
+def test_each_filter_of_a_list_works(client: Client) -> None:
+    asked = [
+        (page, lookup)
+        for page in LISTS
+        for lookup in site._registry[apps.get_model(*page.split("/"))].lookups
+    ]
+    assert len(asked) > len(LISTS)
+    for page, lookup in asked:
         response = client.get(f"/admin/{page}/?{lookup}=1", secure=True)
-        assert response.status_code == 200 or "e=1" in response["Location"], lookup
+        assert response.status_code == 200 or "e=1" in response["Location"], (page, lookup)
 
 
 # --- the audit log --------------------------------------------------------------------------------

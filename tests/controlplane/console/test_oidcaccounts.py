@@ -101,9 +101,9 @@ def test_a_closed_account_stays_closed() -> None:
         admit(person(), settings())
 
 
-@pytest.mark.parametrize("name", ["admin", "ADMIN"])
+@pytest.mark.parametrize("name", ["taken", "TAKEN"])
 def test_nobody_gets_the_account_of_another_by_its_name(name: str) -> None:
-    User.objects.create_superuser("admin", password="right horse battery staple")
+    User.objects.create_superuser("taken", password="right horse battery staple")
     with pytest.raises(NotAdmitted, match="another account has your name"):
         admit(person(name, "root"), settings())
     assert User.objects.count() == 1 and not OidcIdentity.objects.exists()
@@ -120,9 +120,9 @@ def test_an_account_follows_the_name_but_never_onto_anothers() -> None:
     account = admit(person("ann"), settings())
     assert admit(person("ann.new"), settings()).pk == account.pk
     assert state(account)[0] == "ann.new"
-    User.objects.create_user("admin")
+    User.objects.create_user("taken")
     with pytest.raises(NotAdmitted, match="another account has your name"):
-        admit(person("admin", "crew"), settings())
+        admit(person("taken", "crew"), settings())
     assert state(account) == ("ann.new", True, False, ["crew", *VIEWER])
 
 

@@ -398,8 +398,8 @@ def test_the_login_page_offers_both(idp: Provider) -> None:
 
 
 def test_passwords_can_be_switched_off(idp: Provider) -> None:
-    User.objects.create_superuser("admin", password="right horse battery staple")
-    form = {"username": "admin", "password": "right horse battery staple"}
+    User.objects.create_superuser("with-password", password="right horse battery staple")
+    form = {"username": "with-password", "password": "right horse battery staple"}
     with override_settings(POLYPLANE_CONSOLE_PASSWORD_LOGIN=False):
         browser = Browser()
         browser.get("/admin/login/")

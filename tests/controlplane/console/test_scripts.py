@@ -49,7 +49,9 @@ def run(code: str, argument: Any) -> Any:
 def test_what_is_printed_reads_as_what_it_was(objects: list[Any]) -> None:
     code = f"""import {{ manifest, textOf }} from "{LIB}/manifest.js";
     const answer = (all) => all.map((one) => textOf(manifest(one)));"""
-    for obj, text in zip(objects, run(code, objects), strict=True):
+    texts = run(code, objects)
+    assert len(texts) == len(objects)
+    for obj, text in zip(objects, texts, strict=True):
         assert yaml.safe_load(text) == obj, text
 
 
@@ -74,7 +76,9 @@ def test_it_is_printed_as_kubectl_does() -> None:
 def test_edits_make_the_new_of_the_old(pairs: list[tuple[str, str]]) -> None:
     code = f"""import {{ edits }} from "{LIB}/diff.js";
     const answer = (all) => all.map(([a, b]) => edits([...a], [...b]));"""
-    for (old, new), found in zip(pairs, run(code, pairs), strict=True):
+    answers = run(code, pairs)
+    assert len(answers) == len(pairs)
+    for (old, new), found in zip(pairs, answers, strict=True):
         assert "".join(e["text"] for e in found if e["type"] != "new") == old
         assert "".join(e["text"] for e in found if e["type"] != "gone") == new
 

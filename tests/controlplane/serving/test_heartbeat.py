@@ -49,4 +49,7 @@ def test_a_full_pipe_does_not_block(ends: tuple[Pulse, Heartbeat]) -> None:
 
 def test_without_a_supervisor_nothing_is_sent(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("POLYPLANE_HEARTBEAT_FD", raising=False)
-    Heartbeat.inherited().beat()
+    heartbeat = Heartbeat.inherited()
+    assert heartbeat == Heartbeat(fd=-1)
+    monkeypatch.setattr("os.write", lambda *_: pytest.fail("somebody was told"))
+    heartbeat.beat()

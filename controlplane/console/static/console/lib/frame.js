@@ -35,8 +35,9 @@ export function build(find) {
   });
   const tree = new Tree();
   const places = h("nav", { class: "places", "aria-label": "Installation" });
+  const skip = (event) => (event.preventDefault(), main.focus()); // and shows no view anew
   document.body.append(
-    h("a", { class: "skip", href: "#main" }, "Skip to content"),
+    h("a", { class: "skip", href: "#main", onclick: skip }, "Skip to content"),
     h("header", { class: "top" }, brand(), trail, finder(find), theme(), person()),
     h(
       "aside",

@@ -1,14 +1,17 @@
-// Ctrl-K: kinds, tenants, objects by their names, and what can be done.
+// Ctrl-K: kinds, tenants, objects by what is in them, and what can be done.
 
 import { api } from "./api.js";
 import { groupPart, resources } from "./discovery.js";
 import { h, replace } from "./dom.js";
 import { fullName } from "./kinds.js";
 import { go, pathOf } from "./router.js";
+import { everywhereWith, isServed, objectsWith } from "./search.js";
 import { lastTenant, recall } from "./state.js";
 import { tenants } from "./tenants.js";
 
 const MOST = 40;
+const FEW = 15; // objects of each sort
+const PAUSE = 150; // milliseconds without a key before the server is asked
 const ACTIONS = [
   ["Overview", "/"],
   ["Tenants", "/tenants"],
@@ -27,7 +30,7 @@ const OF_TENANT = [
 export function palette() {
   if (document.querySelector("dialog.palette")) return;
   const tenant = lastTenant();
-  const state = { entries: [], at: 0, asked: 0 };
+  const state = { entries: [], at: 0, asked: 0, moved: false };
   const list = h("ul", { role: "listbox", id: "found" });
   const input = h("input", {
     type: "text",
@@ -68,19 +71,25 @@ export function palette() {
   }
   async function update() {
     const asked = (state.asked += 1);
+    state.moved = false;
     const word = input.value.trim();
     for await (const entries of found(tenant, word)) {
       if (asked !== state.asked) return;
+      const chosen = state.moved ? state.entries[state.at] : null; // it stays, wherever it goes
       state.entries = entries.slice(0, MOST);
-      state.at = 0;
+      state.at = Math.max(
+        state.entries.findIndex((entry) => entry.to === chosen?.to),
+        0,
+      );
       draw();
-      input.setAttribute("aria-activedescendant", entries.length ? "found-0" : "");
+      input.setAttribute("aria-activedescendant", entries.length ? `found-${state.at}` : "");
     }
   }
   input.addEventListener("keydown", (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
     if (step && state.entries.length) {
       event.preventDefault();
+      state.moved = true;
       state.at = (state.at + step + state.entries.length) % state.entries.length;
       draw();
       input.setAttribute("aria-activedescendant", `found-${state.at}`);
@@ -109,12 +118,53 @@ async function* found(tenant, text) {
   yield near;
   if (text.length < 2) return;
   const kind = rest.length ? listable.find((resource) => score(resource, first) >= 90) : null;
-  const objects = await objectsLike(
-    tenant,
-    kind ? [kind] : likely(listable),
-    kind ? rest.join(" ") : text,
-  );
-  yield [...objects.filter((o) => o.exact), ...near, ...objects.filter((o) => !o.exact)];
+  const wanted = kind ? rest.join(" ") : text;
+  const among = (objects) => [
+    ...objects.filter((o) => o.exact),
+    ...near,
+    ...objects.filter((o) => !o.exact),
+  ];
+  if (!isServed(known)) {
+    yield among(await objectsLike(tenant, kind ? [kind] : likely(listable), wanted));
+    return;
+  }
+  await new Promise((resolve) => setTimeout(resolve, PAUSE));
+  yield near; // whoever types on asks no more of this
+  for await (const objects of searched(tenant, kind, wanted)) yield among(objects);
+}
+
+/** Objects by their names, then also by the rest of them, then also those of other tenants. */
+async function* searched(tenant, kind, text) {
+  const spec = { limit: FEW, ...(kind ? { kinds: [fullName(kind)] } : {}) };
+  const seen = new Map();
+  const add = (items) => {
+    for (const item of items) {
+      const entry = entryOf(item, tenant, text);
+      if (!seen.has(entry.to)) seen.set(entry.to, entry);
+    }
+    return [...seen.values()];
+  };
+  yield add(await objectsWith(tenant, text, { ...spec, in: ["names"] }).catch(() => []));
+  const [here, everywhere] = await Promise.all([
+    objectsWith(tenant, text, spec).catch(() => []),
+    everywhereWith(text, spec).catch(() => []),
+  ]);
+  yield add([...here, ...everywhere]);
+}
+
+function entryOf(item, tenant, text) {
+  const [match] = item.matches;
+  const group = item.apiVersion.includes("/") ? item.apiVersion.split("/")[0] : "core";
+  const place = [item.tenant === tenant ? "" : item.tenant, item.namespace];
+  const found = match.path === "metadata.name" ? "" : match.excerpt;
+  const of = item.tenant ?? tenant;
+  return {
+    what: item.kind,
+    name: item.name,
+    where: [...place, found].filter(Boolean).join(" · "),
+    exact: of === tenant && item.name === text.toLowerCase(),
+    to: pathOf("t", of, group, item.resource, item.namespace || "-", item.name),
+  };
 }
 
 function matching(all, word, tenant) {

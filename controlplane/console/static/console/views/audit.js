@@ -2,6 +2,7 @@
 
 import { failure, open } from "../lib/dialog.js";
 import { h, replace } from "../lib/dom.js";
+import { target } from "../lib/entries.js";
 import { fact } from "../lib/facts.js";
 import { button, table } from "../lib/plain.js";
 import { remember } from "../lib/router.js";
@@ -31,7 +32,7 @@ const COLUMNS = [
   ["When", (row) => age(row.at)],
   ["User", (row) => (row.as ? `${row.user} as ${row.as}` : row.user)],
   ["Verb", (row) => row.verb],
-  ["What", (row) => row.target],
+  ["What", target],
   ["Code", (row) => h("span", { class: row.code >= 400 ? "bad" : "good" }, String(row.code))],
   ["Tenant", (row) => row.tenant],
   ["", (row) => button("Entry", () => open("Audit entry", () => h("pre", {}, JSON.stringify(row.event, null, 2)), { class: "wide" }))],

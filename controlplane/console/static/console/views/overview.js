@@ -2,21 +2,24 @@
 // tenants that the reader may look into.
 
 import { h, replace } from "../lib/dom.js";
+import { target } from "../lib/entries.js";
 import { fact } from "../lib/facts.js";
 import { panel, table } from "../lib/plain.js";
 import { address } from "../lib/router.js";
 import { tenants } from "../lib/tenants.js";
 import { age } from "../lib/time.js";
 import { many } from "../lib/units.js";
+import { stuckObjects } from "./overview/stuck.js";
 
 const MOST = 200;
 const LOOKERS = "polyplane:viewers";
 const HOUR = 60;
 
-export default async function overview({ root, signal }) {
+export default async function overview({ root, query, signal }) {
   const state = h("div");
   const listed = panel("Tenants");
-  root.append(h("h1", { class: "page" }, "Overview"), state, listed);
+  const stuck = stuckObjects(query, signal);
+  root.append(h("h1", { class: "page" }, "Overview"), state, stuck, listed);
   const [{ names, all }, me] = await Promise.all([tenants(), fact("/me", {}, signal)]);
   showTenants(listed, names, all);
   if (me.roles.some((role) => role.name === LOOKERS)) {
@@ -72,7 +75,7 @@ const CHANGES = [
   ["When", (row) => age(row.at)],
   ["User", (row) => (row.as ? `${row.user} as ${row.as}` : row.user)],
   ["Verb", (row) => row.verb],
-  ["What", (row) => row.target],
+  ["What", target],
   ["Tenant", (row) => h("a", { href: `${address("t", row.tenant)}/` }, row.tenant)],
 ];
 const ENDING = [

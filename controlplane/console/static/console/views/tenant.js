@@ -1,12 +1,17 @@
-// A tenant's page: what it holds, by kind, and what other views have to say of it.
+// A tenant's page: what it holds, by kind, kept up to date, and what other views have to say of it.
 
-import { count } from "../lib/counts.js";
+import { api } from "../lib/api.js";
+import { count, forget } from "../lib/counts.js";
 import { groupPart, resources } from "../lib/discovery.js";
 import { h, replace } from "../lib/dom.js";
 import { fullName, sections } from "../lib/kinds.js";
 import { parts } from "../lib/parts.js";
 import { address } from "../lib/router.js";
 import { number } from "../lib/units.js";
+
+const NAMESPACES = { group: "", version: "v1", resource: "namespaces", namespaced: false };
+const EVERY = 2000; // milliseconds between looks at whether anything was written
+const ROUND = 5; // of so many recounts one is of the kinds, too, of which there was none
 
 export default async function tenant({ tenant: name, root, signal }) {
   const holds = h("div", { class: "columns" });
@@ -16,40 +21,91 @@ export default async function tenant({ tenant: name, root, signal }) {
     h("h2", { class: "page" }, "What it holds"),
     holds,
   );
-  const all = await resources(name);
-  const counted = await Promise.all(
-    sections(all).map(async ([title, kinds]) => {
-      const counts = await Promise.all(kinds.map((kind) => count(name, kind)));
-      return [title, kinds.map((kind, at) => [kind, counts[at]]).filter(([, found]) => found)];
-    }),
-  );
-  if (signal.aborted) return;
-  replace(
-    holds,
-    counted.filter(([, kinds]) => kinds.length).map(([title, kinds]) => panel(name, title, kinds)),
-  );
+  const inventory = new Inventory(name, sections(await resources(name)), holds);
+  await inventory.count(inventory.kinds, signal);
+  await follow(name, signal, async (turn) => {
+    forget();
+    const all = turn % ROUND === 0;
+    await inventory.count(all ? inventory.kinds : inventory.kinds.filter(inventory.has), signal);
+  });
 }
 
-function panel(tenant, title, kinds) {
-  return h(
-    "section",
-    { class: "panel" },
-    h("h3", {}, title),
-    h(
-      "dl",
-      { class: "kv counts" },
-      kinds.map(([kind, found]) => [
-        h(
-          "dt",
-          {},
-          h(
-            "a",
-            { href: address("t", tenant, groupPart(kind), kind.resource), title: fullName(kind) },
-            kind.kind,
-          ),
-        ),
-        h("dd", {}, number(found)),
-      ]),
-    ),
-  );
+/** How many objects there are of each kind, shown in an element. */
+class Inventory {
+  constructor(tenant, listed, root) {
+    Object.assign(this, { tenant, listed, root });
+    this.kinds = listed.flatMap(([, kinds]) => kinds);
+    this.counts = new Map();
+    this.lines = new Map(); // kind -> {link, shown}, of those that are shown
+    this.has = (kind) => Boolean(this.counts.get(kind));
+  }
+
+  async count(kinds, signal) {
+    const found = await Promise.all(kinds.map((kind) => count(this.tenant, kind)));
+    if (signal.aborted) return;
+    kinds.forEach((kind, at) => this.counts.set(kind, found[at]));
+    const wanted = this.kinds.filter(this.has);
+    const same = wanted.length === this.lines.size && wanted.every((kind) => this.lines.has(kind));
+    if (!same) this.build();
+    for (const kind of wanted) this.tell(this.lines.get(kind).shown, number(this.counts.get(kind)));
+  }
+
+  /** Anew; the link that has the focus keeps it. */
+  build() {
+    const focused = [...this.lines].find(([, { link }]) => link === document.activeElement)?.[0];
+    const before = this.lines;
+    this.lines = new Map(
+      this.kinds.filter(this.has).map((kind) => [kind, before.get(kind) ?? this.line(kind)]),
+    );
+    const held = this.listed.map(([title, kinds]) => [title, kinds.filter(this.has)]);
+    replace(
+      this.root,
+      held.filter(([, kinds]) => kinds.length).map(([title, kinds]) => this.panel(title, kinds)),
+    );
+    this.lines.get(focused)?.link.focus();
+  }
+
+  panel(title, kinds) {
+    const lines = kinds.map((kind) => this.lines.get(kind));
+    return h(
+      "section",
+      { class: "panel" },
+      h("h3", {}, title),
+      h(
+        "dl",
+        { class: "kv counts" },
+        lines.map(({ link, shown }) => [h("dt", {}, link), shown]),
+      ),
+    );
+  }
+
+  line(kind) {
+    const href = address("t", this.tenant, groupPart(kind), kind.resource);
+    return { link: h("a", { href, title: fullName(kind) }, kind.kind), shown: h("dd", {}) };
+  }
+
+  tell(shown, text) {
+    shown.classList.toggle("fresh", shown.textContent !== "" && shown.textContent !== text);
+    if (shown.textContent !== text) shown.textContent = text;
+  }
+}
+
+/** Calls back, with how often it has done so, when the tenant's version has moved on. Whoever may not
+ *  ask for that is shown what there was. */
+async function follow(name, signal, moved) {
+  if (!(await api(name).can("list", "", "namespaces")).allowed) return;
+  const version = async () => {
+    const list = await api(name).list(NAMESPACES, { metadata: true, limit: 1, signal });
+    return list.metadata.resourceVersion;
+  };
+  let seen = await version();
+  for (let turn = 1; !signal.aborted; ) {
+    await new Promise((resolve) => setTimeout(resolve, EVERY));
+    if (signal.aborted || document.hidden) continue;
+    const now = await version().catch(() => seen); // the server is away for a moment
+    if (now === seen) continue;
+    seen = now;
+    await moved(turn);
+    turn += 1;
+  }
 }

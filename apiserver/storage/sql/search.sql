@@ -1,0 +1,121 @@
+-- The search index: which objects have which words (models.SearchEntry), up to which version of the
+-- tenant's log (models.SearchHead). It is filled beside the commits (apiserver/search/indexer.py),
+-- which know nothing of it.
+
+-- Makes the index true up to p_through: p_terms, the words of the objects named, separated by
+-- spaces; NULL where an object may be gone. False, and nothing done, if the index does not stand at
+-- p_after (any more): somebody else was faster, or the tenant is gone.
+--
+-- KEY SHARE: the deletion of the tenant waits for this, and commits do not.
+CREATE OR REPLACE FUNCTION pp_index(
+    p_tenant bigint, p_after bigint, p_through bigint,
+    p_group text[], p_resource text[], p_namespace text[], p_name text[], p_terms text[]
+) RETURNS TABLE (done boolean)
+LANGUAGE plpgsql AS $$
+DECLARE
+    v_floor bigint;
+BEGIN
+    PERFORM set_config('polyplane.tenant', p_tenant::text, true);
+    SELECT h.floor INTO v_floor FROM tenant_heads h WHERE h.tenant_id = p_tenant FOR KEY SHARE;
+    IF FOUND AND p_after = 0 THEN
+        INSERT INTO search_heads (tenant_id, indexed) VALUES (p_tenant, 0) ON CONFLICT DO NOTHING;
+    END IF;
+    UPDATE search_heads h SET indexed = p_through
+        WHERE h.tenant_id = p_tenant AND h.indexed = p_after;
+    done := FOUND;
+    RETURN NEXT;
+    IF NOT done THEN
+        RETURN;
+    END IF;
+    INSERT INTO search_entries AS s (tenant_id, api_group, resource, namespace, name, terms)
+        SELECT p_tenant, w.g, w.r, w.ns, w.n, array_to_tsvector(string_to_array(w.terms, ' '))
+        FROM unnest(p_group, p_resource, p_namespace, p_name, p_terms) AS w (g, r, ns, n, terms)
+        WHERE w.terms IS NOT NULL
+        ON CONFLICT (tenant_id, api_group, resource, namespace, name)
+            DO UPDATE SET terms = excluded.terms WHERE s.terms <> excluded.terms;
+    DELETE FROM search_entries s
+        USING unnest(p_group, p_resource, p_namespace, p_name, p_terms) AS w (g, r, ns, n, terms)
+        WHERE s.tenant_id = p_tenant AND s.api_group = w.g AND s.resource = w.r
+            AND s.namespace = w.ns AND s.name = w.n AND w.terms IS NULL AND NOT EXISTS (
+                SELECT 1 FROM objects o WHERE o.tenant_id = p_tenant AND o.api_group = w.g
+                    AND o.resource = w.r AND o.namespace = w.ns AND o.name = w.n
+            );
+    -- What was deleted while nobody looked is in the log no more.
+    IF p_after BETWEEN 1 AND v_floor - 1 THEN
+        DELETE FROM search_entries s WHERE s.tenant_id = p_tenant AND NOT EXISTS (
+            SELECT 1 FROM objects o WHERE o.tenant_id = p_tenant AND o.api_group = s.api_group
+                AND o.resource = s.resource AND o.namespace = s.namespace AND o.name = s.name
+        );
+    END IF;
+END
+$$;
+
+-- The keys of at most p_limit indexed objects, in their order, above the key p_after (four texts),
+-- that have the words of p_query (a tsquery; NULL: all have), and that are of a whole resource
+-- (p_groups, p_resources) or of a resource in a namespace (p_place_groups ...).
+--
+-- What many objects have is found by going through the entries in the order of keys. Only if the
+-- first p_walk have too few of them, GIN is asked for the others: all that it finds has to be
+-- sorted. PostgreSQL cannot know which of the two a word is, because words differ by tenant. A
+-- p_walk of NULL: all the way (p_query is NULL).
+--
+-- SECURITY DEFINER for the index, as pp_claimed (claims.sql): words begin with their tenant.
+CREATE OR REPLACE FUNCTION pp_search(
+    p_tenant bigint, p_query text, p_groups text[], p_resources text[],
+    p_place_groups text[], p_place_resources text[], p_place_namespaces text[],
+    p_after text[], p_limit bigint, p_walk bigint
+) RETURNS TABLE (api_group text, resource text, namespace text, name text)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE
+    v_query tsquery := p_query::tsquery;
+    v_count bigint;
+    v_until text[];
+BEGIN
+    PERFORM set_config('polyplane.tenant', p_tenant::text, true), set_config('jit', 'off', true),
+        set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true);
+    RETURN QUERY SELECT w.api_group, w.resource, w.namespace, w.name FROM (
+        SELECT * FROM search_entries s
+        WHERE s.tenant_id = p_tenant
+            AND (s.tenant_id, s.api_group, s.resource, s.namespace, s.name)
+                > (p_tenant, p_after[1], p_after[2], p_after[3], p_after[4])
+        ORDER BY s.tenant_id, s.api_group, s.resource, s.namespace, s.name LIMIT p_walk
+    ) AS w
+    WHERE (v_query IS NULL OR w.terms @@ v_query) AND (
+        (w.api_group, w.resource) IN (SELECT * FROM unnest(p_groups, p_resources))
+        OR (w.api_group, w.resource, w.namespace) IN (
+            SELECT * FROM unnest(p_place_groups, p_place_resources, p_place_namespaces)
+        )
+    )
+    ORDER BY w.api_group, w.resource, w.namespace, w.name LIMIT p_limit;
+    GET DIAGNOSTICS v_count = ROW_COUNT;
+    IF v_count < p_limit AND p_walk IS NOT NULL THEN
+        SELECT ARRAY[s.api_group, s.resource, s.namespace, s.name] INTO v_until
+            FROM search_entries s
+            WHERE s.tenant_id = p_tenant
+                AND (s.tenant_id, s.api_group, s.resource, s.namespace, s.name)
+                    > (p_tenant, p_after[1], p_after[2], p_after[3], p_after[4])
+            ORDER BY s.tenant_id, s.api_group, s.resource, s.namespace, s.name
+            OFFSET p_walk - 1 LIMIT 1;
+    END IF;
+    IF v_until IS NOT NULL THEN
+        PERFORM set_config('enable_bitmapscan', 'on', true),
+            set_config('enable_indexscan', 'off', true);
+        RETURN QUERY WITH found AS MATERIALIZED (
+            SELECT s.tenant_id, s.api_group, s.resource, s.namespace, s.name FROM search_entries s
+            WHERE s.terms @@ v_query
+        )
+        SELECT f.api_group, f.resource, f.namespace, f.name FROM found f
+        WHERE f.tenant_id = p_tenant AND (f.api_group, f.resource, f.namespace, f.name)
+                > (v_until[1], v_until[2], v_until[3], v_until[4])
+            AND (
+                (f.api_group, f.resource) IN (SELECT * FROM unnest(p_groups, p_resources))
+                OR (f.api_group, f.resource, f.namespace) IN (
+                    SELECT * FROM unnest(p_place_groups, p_place_resources, p_place_namespaces)
+                )
+            )
+        ORDER BY 1, 2, 3, 4 LIMIT p_limit - v_count;
+    END IF;
+    PERFORM set_config('enable_seqscan', 'on', true), set_config('enable_bitmapscan', 'on', true),
+        set_config('enable_indexscan', 'on', true);
+END
+$$;

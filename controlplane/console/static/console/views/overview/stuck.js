@@ -1,0 +1,80 @@
+// What has been waiting for its end for long, of the tenants that the reader may see.
+
+import { failure } from "../../lib/dialog.js";
+import { h, replace } from "../../lib/dom.js";
+import { fact } from "../../lib/facts.js";
+import { panel, table } from "../../lib/plain.js";
+import { address, remember } from "../../lib/router.js";
+import { age } from "../../lib/time.js";
+import { many } from "../../lib/units.js";
+
+const SPANS = [
+  ["0", "any time"],
+  ["5", "5 minutes"],
+  ["60", "an hour"],
+  ["1440", "a day"],
+];
+const USUAL = "5";
+
+/** A panel; `query` of the address may say for how long ("stuck", minutes). */
+export function stuckObjects(query, signal) {
+  const chosen = SPANS.some(([minutes]) => minutes === query.get("stuck"));
+  const span = h(
+    "select",
+    { "aria-label": "Waiting for longer than", onchange: () => choose() },
+    SPANS.map(([minutes, text]) => h("option", { value: minutes }, text)),
+  );
+  span.value = chosen ? query.get("stuck") : USUAL;
+  const found = h("div", { "aria-live": "polite" });
+  const draw = async () => {
+    try {
+      replace(found, shown(await fact("/stuck", { minutes: span.value }, signal)));
+    } catch (error) {
+      if (!signal.aborted) replace(found, failure(error));
+    }
+  };
+  function choose() {
+    remember({ stuck: span.value === USUAL ? "" : span.value });
+    draw();
+  }
+  draw();
+  return panel(
+    "Stuck deletions",
+    h("p", {}, h("label", {}, "Being deleted for longer than ", span)),
+    found,
+  );
+}
+
+function shown({ tenants, items }) {
+  const total = tenants.reduce((sum, one) => sum + one.objects, 0);
+  if (!total) return h("p", { class: "muted" }, "Nothing is stuck.");
+  return [
+    h(
+      "p",
+      {},
+      `${many(total, "object")}: `,
+      tenants.map((one, at) => [
+        at ? ", " : "",
+        h("a", { href: `${address("t", one.tenant)}/` }, one.tenant),
+        ` ${one.objects}`,
+      ]),
+    ),
+    table(COLUMNS, items),
+    total > items.length ? h("p", { class: "muted" }, `The oldest ${items.length}.`) : null,
+  ];
+}
+
+const COLUMNS = [
+  ["Since", (row) => age(row.since)],
+  ["Tenant", (row) => row.tenant],
+  ["Object", (row) => h("a", { href: placeOf(row) }, nameOf(row))],
+  ["Held by", (row) => row.finalizers.join(", ") || "nothing but its grace period"],
+];
+
+function nameOf({ group, resource, namespace, name }) {
+  return [group ? `${resource}.${group}` : resource, namespace, name].filter(Boolean).join("/");
+}
+
+function placeOf({ tenant, group, resource, namespace, name }) {
+  return `${address("t", tenant, group || "core", resource, namespace || "-", name)}?tab=stuck`;
+}

@@ -1,0 +1,141 @@
+"""The first page's stuck deletions, a tenant's page as it changes, the tables of the database."""
+
+from __future__ import annotations
+
+import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import Select
+
+from tests.support.consolebrowser import HEIGHT, WIDTH, Console
+from tests.support.installation import Installation
+
+ROOT = "/clusters/demo/api/v1"
+MAPS = f"{ROOT}/namespaces/overview/configmaps"
+BINDINGS = "/clusters/demo/apis/rbac.authorization.k8s.io/v1/clusterrolebindings"
+
+
+@pytest.fixture(scope="module")
+def world(site: Installation) -> Installation:
+    """Namespace ``overview`` with an object that waits for its finalizer, and 30 others."""
+    assert site.request("POST", f"{ROOT}/namespaces", {"metadata": {"name": "overview"}})[0] == 201
+    held = {"name": "waiting", "finalizers": ["example.com/wait"]}
+    assert site.request("POST", MAPS, {"metadata": held})[0] == 201
+    assert site.request("DELETE", f"{MAPS}/waiting")[0] == 200
+    for number in range(30):
+        status, _ = site.request("POST", MAPS, {"metadata": {"name": f"one-of-many-{number}"}})
+        assert status == 201
+    return site
+
+
+def test_what_waits_for_its_end_is_shown_and_leads_to_why(
+    console: Console, world: Installation
+) -> None:
+    console.open("/")
+    console.see("Stuck deletions")
+    assert "configmaps/overview/waiting" not in console.text(), "not for five minutes yet"
+    Select(console.one("[aria-label='Waiting for longer than']")).select_by_visible_text("any time")
+    console.see("configmaps/overview/waiting")
+    console.see("example.com/wait")
+    assert console.browser.current_url.endswith("?stuck=0")
+    console.browser.find_element(By.LINK_TEXT, "configmaps/overview/waiting").click()
+    console.see("What holds it")
+    assert console.browser.current_url.endswith("/overview/waiting?tab=stuck")
+
+
+def test_an_owner_of_nothing_is_shown_none_of_it(somebody: Console, world: Installation) -> None:
+    somebody.log_in("nobody")
+    somebody.open("/?stuck=0")
+    somebody.see("Nothing is stuck.")
+    assert "overview/waiting" not in somebody.text()
+
+
+def count_of(console: Console, plural: str) -> str:
+    """What the tenant's page says there are of a kind."""
+    found = console.script(
+        "return document.querySelector(`dl.counts a[title='${arguments[0]}']`)"
+        "?.closest('dt').nextElementSibling.textContent ?? ''",
+        plural,
+    )
+    return str(found)
+
+
+def test_a_tenants_page_follows_what_is_written(console: Console, world: Installation) -> None:
+    console.open("/t/demo/")
+    before = int(console.until(lambda: count_of(console, "configmaps")))
+    link = console.browser.find_element(By.CSS_SELECTOR, "dl.counts a[title=configmaps]")
+    console.script("arguments[0].focus()", link)
+    assert world.request("POST", MAPS, {"metadata": {"name": "seen-live"}})[0] == 201
+    console.until(lambda: count_of(console, "configmaps") == str(before + 1))
+    ranges = f"{ROOT}/namespaces/overview/limitranges"
+    assert count_of(console, "limitranges") == ""
+    assert world.request("POST", ranges, {"metadata": {"name": "first"}})[0] == 201
+
+    def next_round() -> bool:
+        name = {"metadata": {"generateName": "next-"}}
+        assert world.request("POST", MAPS, name)[0] == 201
+        return count_of(console, "limitranges") == "1"
+
+    console.until(next_round)
+    focused = "return document.activeElement?.title ?? ''"
+    assert console.script(focused) == "configmaps", "what is drawn anew takes no focus away"
+
+
+# --- the tables of the database -------------------------------------------------------------------
+_ROWS = """
+const bar = document.querySelector("[class*=pagination], .lg\\\\:sticky");
+const floor = Math.min(innerHeight, bar?.getBoundingClientRect().top ?? innerHeight);
+const rows = [...document.querySelectorAll("#result_list tbody tr")].map((r) =>
+  r.getBoundingClientRect());
+return {
+  whole: rows.filter((r) => r.top >= 0 && r.bottom <= floor).length,
+  widest: Math.max(...rows.map((r) => r.right)),
+  wide: document.documentElement.scrollWidth,
+  height: innerHeight,
+};
+"""
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        "console/storedobject/?tenant=demo&namespace=overview",
+        "console/storedevent/?tenant=demo",
+        "storage/auditentry/?tenant=demo",
+    ],
+)
+def test_twenty_rows_are_in_sight_and_none_is_wider_than_the_window(
+    console: Console, world: Installation, path: str
+) -> None:
+    console.browser.get(f"{console.root}/admin/{path}")
+    console.one("#result_list tbody tr")
+    console.until(lambda: console.script("return document.fonts.status") == "loaded")
+    seen = console.script(_ROWS)
+    assert seen["height"] == HEIGHT
+    assert seen["whole"] >= 20, seen
+    assert max(seen["widest"], seen["wide"]) <= WIDTH, seen
+
+
+def test_the_tables_and_the_console_lead_to_each_other(
+    console: Console, world: Installation
+) -> None:
+    console.open("/")
+    console.one(".top .menu button").click()
+    console.browser.find_element(
+        By.XPATH, "//button[normalize-space()='Tables of the database']"
+    ).click()
+    console.until(lambda: console.browser.current_url.endswith("/admin/"))
+    console.browser.find_element(By.CSS_SELECTOR, "#nav-sidebar a[href='/admin/console/']").click()
+    console.see("Stuck deletions")
+
+
+def test_a_deleted_row_of_the_change_log_opens(console: Console, world: Installation) -> None:
+    assert world.request("POST", MAPS, {"metadata": {"name": "fleeting"}})[0] == 201
+    assert world.request("DELETE", f"{MAPS}/fleeting")[0] == 200
+    console.browser.get(f"{console.root}/admin/console/storedevent/?tenant=demo&namespace=overview")
+    rows = console.all("#result_list tbody tr")
+    row = next(r for r in rows if "DELETED" in r.text and "fleeting" in r.text)
+    row.find_element(By.CSS_SELECTOR, "th a").click()
+    console.see("deleted at")
+    console.see("name: fleeting")
+    console.browser.find_element(By.LINK_TEXT, "In the console").click()
+    console.see("DELETED")
