@@ -20,6 +20,13 @@ ACME = "/clusters/acme"
 DEPLOYMENT = f"{ACME}/apis/apps/v1/namespaces/shop/deployments/web"
 _ROWS = "return [...document.querySelectorAll('main tbody tr')].map((row) => row.textContent)"
 
+_REFUSED = """
+const row = [...document.querySelectorAll("main tr")].find((r) =>
+  r.cells[0].textContent.trim() === arguments[0]);
+const heads = [...(row?.closest("table").tHead.rows[0].cells ?? [])];
+return Number(row?.cells[heads.findIndex((h) => h.textContent === "Refused")]?.textContent ?? 0);
+"""
+
 
 class Mouse:
     """It counts."""
@@ -117,7 +124,7 @@ def undelete(mouse: Mouse) -> None:
 
 def refusals(mouse: Mouse) -> None:
     mouse.on("Admission", "aside")
-    mouse.console.see("no-latest-images")
+    mouse.console.until(lambda: mouse.console.script(_REFUSED, "no-latest-images") > 0)
 
 
 def readers(mouse: Mouse) -> None:
