@@ -16,25 +16,27 @@ from tests.support.installation import Installation
 HERE = f"/t/{TENANT}"
 ROLE = quote(evil("role").replace("/", "|"), safe="")
 TABS = ("yaml", "blame", "history", "events", "owners", "stuck")
+OWN = ("yaml", "history", "owners")
+"""The tabs that show what is particular to a kind."""
 OBJECTS = {
     "core/configmaps/hostile/plain": TABS,
-    "core/configmaps/hostile/owned": TABS,
+    "core/configmaps/hostile/owned": OWN,
     "core/configmaps/hostile/stuck": TABS,
     "core/configmaps/hostile/gone": ("yaml", "history"),
     "core/secrets/hostile/plain": TABS,
     "core/events/hostile/e1": ("yaml", "owners"),
-    "core/pods/hostile/web": TABS,
+    "core/pods/hostile/web": OWN,
     "core/services/hostile/hostile": ("owners",),
     "core/serviceaccounts/hostile/hostile": ("yaml", "owners"),
     "core/namespaces/-/hostile": TABS,
     "apps/deployments/hostile/web": TABS,
-    f"rbac.authorization.k8s.io/clusterroles/-/{ROLE}": TABS,
-    f"rbac.authorization.k8s.io/roles/hostile/{ROLE}": TABS,
-    f"rbac.authorization.k8s.io/clusterrolebindings/-/{ROLE}": TABS,
-    f"rbac.authorization.k8s.io/rolebindings/hostile/{ROLE}": TABS,
-    "admissionregistration.k8s.io/validatingadmissionpolicies/-/hostile": TABS,
-    "apiextensions.k8s.io/customresourcedefinitions/-/traps.hostile.example.com": TABS,
-    "hostile.example.com/traps/hostile/trap": TABS,
+    f"rbac.authorization.k8s.io/clusterroles/-/{ROLE}": OWN,
+    f"rbac.authorization.k8s.io/roles/hostile/{ROLE}": OWN,
+    f"rbac.authorization.k8s.io/clusterrolebindings/-/{ROLE}": OWN,
+    f"rbac.authorization.k8s.io/rolebindings/hostile/{ROLE}": OWN,
+    "admissionregistration.k8s.io/validatingadmissionpolicies/-/hostile": OWN,
+    "apiextensions.k8s.io/customresourcedefinitions/-/traps.hostile.example.com": OWN,
+    "hostile.example.com/traps/hostile/trap": OWN,
     "scheduling.k8s.io/priorityclasses/-/hostile": ("yaml",),
     "storage.k8s.io/storageclasses/-/hostile": ("yaml",),
     "coordination.k8s.io/leases/hostile/hostile": ("yaml",),
