@@ -27,14 +27,14 @@ from apiserver.registry.translate import storage_errors
 from apiserver.search.pages import Place, Tokens
 from apiserver.search.question import KIND, SPEC, Question
 from apiserver.search.rights import Permitted, Rights, is_meant, listable
-from apiserver.search.terms import query
+from apiserver.search.terms import is_broad, query
 from apiserver.search.words import Match
 from apiserver.storage.interface import ObjectKey, Record, stored_api_version
 from apiserver.storage.search import BEGINNING, Found
 
 Hit = tuple[Record, Object, Sequence[Match]]
 
-BATCH = 500
+BATCH = 100
 MOST_BYTES = 4 * 2**20
 SECONDS = 5.0
 
@@ -145,7 +145,13 @@ class Searching:
             words = query(tenant.id, asked.needle, asked.areas, permitted.where)
             while True:
                 found = await self.registry.store.search.find(
-                    tenant.id, words, permitted.where, after, limit=BATCH, max_bytes=MOST_BYTES
+                    tenant.id,
+                    words,
+                    permitted.where,
+                    after,
+                    limit=BATCH,
+                    max_bytes=MOST_BYTES,
+                    broad=is_broad(asked.needle),
                 )
                 if found is None:
                     self.why[_SLOW] = None

@@ -24,6 +24,8 @@ LONGEST = 40
 """Characters of a word that count."""
 MOST_WORDS = 4_000
 """Of one object; above that it has none, and is looked at by every search."""
+SHORT = 3
+"""Characters of the beginning of a word from which on the index is asked for it."""
 MOST_SCOPES = 200
 """Kinds and namespaces that a query names."""
 _LETTERS = {"names": "n", "labels": "l", "annotations": "a", "values": "v"}
@@ -48,7 +50,10 @@ def query(tenant: int, needle: Needle, areas: Sequence[str], where: Where) -> st
     words = [word[:LONGEST] for word in WORD.findall(needle.folded)]
     if not words:
         return None
-    begins = "" if not needle.folded[-1].isalnum() else ":*"
+    begins = ":*" if needle.folded[-1].isalnum() else ""
+    if begins and len(words) > 1 and len(words[-1]) < SHORT:
+        begins = ""
+        del words[-1]
     alternatives = [_quoted(_many(tenant))]
     for area in areas:
         start = f"{tenant}{_LETTERS[area]}"
@@ -60,6 +65,12 @@ def query(tenant: int, needle: Needle, areas: Sequence[str], where: Where) -> st
     if len(scopes) > MOST_SCOPES:
         return found
     return f"{found} & ({' | '.join(map(_quoted, scopes))})"
+
+
+def is_broad(needle: Needle) -> bool:
+    """Whether it begins so many words that an index has much to do to find them all."""
+    words = WORD.findall(needle.folded)
+    return len(words) == 1 and len(words[0]) < SHORT
 
 
 def _many(tenant: int) -> str:

@@ -24,7 +24,7 @@ from apiserver.storage.visibility import within
 MOST_SINCE = 2_000
 """Entries of the log above the index that a search looks at."""
 WALK = 2_000
-"""Entries of the index that are looked through before GIN is asked."""
+"""Entries of the index that are looked through before GIN is asked (sql/search.sql)."""
 AT_ONCE = 2
 """Searches of one tenant in one process: the others wait for their turn."""
 _SECONDS = 4
@@ -119,6 +119,14 @@ class Where(NamedTuple):
     places: Sequence[tuple[GroupResource, str]]
 
     @property
+    def beginning(self) -> tuple[str, str, str, str]:
+        """A key below those of all objects there."""
+        if self.whole or not self.places:
+            return BEGINNING
+        resource, namespace = min(self.places)
+        return *resource, namespace, ""
+
+    @property
     def nowhere(self) -> bool:
         return not self.whole and not self.places
 
@@ -176,14 +184,17 @@ class Search:
         *,
         limit: int,
         max_bytes: int,
+        broad: bool = False,
     ) -> Found | None:
         """The next ``limit`` objects above the key ``after`` that may have the words (a tsquery;
-        None: all have), no more than some ``max_bytes`` of them; None if that took too long."""
+        None: all have), no more than some ``max_bytes`` of them; None if that took too long.
+        ``broad``: GIN had too much to do to find the words."""
+        walk = WALK if words is not None and not broad else None
         await self._turns.take(tenant)
         try:
             return await self._database.read(
                 lambda connection: self._find(
-                    connection, tenant, words, where, after, limit, max_bytes
+                    connection, tenant, words, walk, where, after, limit, max_bytes
                 )
             )
         finally:
@@ -194,11 +205,13 @@ class Search:
         connection: Connection,
         tenant: int,
         words: str | None,
+        walk: int | None,
         where: Where,
         after: tuple[str, str, str, str],
         limit: int,
         max_bytes: int,
     ) -> Found | None:
+        after = max(after, where.beginning)
         asked = {**_places(where), **_after(after), "tenant": tenant, "bytes": max_bytes}
         try:
             async with within(connection, tenant):
@@ -209,7 +222,7 @@ class Search:
                 ((written,),) = await query(connection, _BEHIND_BY, asked)
                 since = await query(connection, _SINCE, asked) if written else []
                 keys = await _SEARCH.rows(
-                    connection, tenant, words, *_encoded(asked, after), limit, words and WALK
+                    connection, tenant, words, *_encoded(asked, after), limit, walk
                 )
                 asked |= zip(("g", "r", "ns", "n"), _columns(keys), strict=True)
                 named = await query(connection, _NAMED, asked) if keys else []

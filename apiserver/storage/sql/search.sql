@@ -51,7 +51,8 @@ END
 $$;
 
 -- The resources that the tenant has objects of: one look into the index for each. SECURITY DEFINER
--- for that, as pp_claimed (claims.sql): to compare texts is not leakproof.
+-- for that, as pp_claimed (claims.sql): to compare texts is not leakproof. The tenant is bounded by
+-- <= because PostgreSQL does not begin at a row's comparison beside an equality.
 CREATE OR REPLACE FUNCTION pp_kinds(p_tenant bigint)
 RETURNS TABLE (api_group text, resource text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
@@ -61,7 +62,7 @@ BEGIN
     resource := '';
     LOOP
         SELECT o.api_group, o.resource INTO pp_kinds.api_group, pp_kinds.resource FROM objects o
-            WHERE o.tenant_id = p_tenant AND (o.tenant_id, o.api_group, o.resource)
+            WHERE o.tenant_id <= p_tenant AND (o.tenant_id, o.api_group, o.resource)
                 > (p_tenant, pp_kinds.api_group, pp_kinds.resource)
             ORDER BY o.tenant_id, o.api_group, o.resource LIMIT 1;
         EXIT WHEN NOT FOUND;
@@ -99,10 +100,11 @@ $$;
 -- that have the words of p_query (a tsquery; NULL: all have), and that are of a whole resource
 -- (p_groups, p_resources) or of a resource in a namespace (p_place_groups ...).
 --
--- What many objects have is found by going through the entries in the order of keys. Only if the
--- first p_walk have too few of them, GIN is asked for the others: all that it finds has to be
--- sorted. PostgreSQL cannot know which of the two a word is, because words differ by tenant. A
--- p_walk of NULL: all the way (p_query is NULL).
+-- What many objects have is found by going through the entries in the order of keys; what few have,
+-- by GIN, whose matches all have to be sorted. PostgreSQL cannot know which of the two a word is,
+-- because words differ by tenant and place. So: the first p_walk entries; where they have too few,
+-- GIN, if it finds no more than five times as many; else entry by entry to the end. A p_walk of
+-- NULL: at once to the end (p_query is NULL).
 --
 -- SECURITY DEFINER for the index, as pp_claimed (claims.sql): words begin with their tenant.
 CREATE OR REPLACE FUNCTION pp_search(
@@ -113,53 +115,65 @@ CREATE OR REPLACE FUNCTION pp_search(
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
     v_query tsquery := p_query::tsquery;
-    v_count bigint;
-    v_until text[];
+    v_after text[] := p_after;
+    v_walk bigint := p_walk;
+    v_left bigint := p_limit;
+    v_found bigint;
 BEGIN
     PERFORM set_config('polyplane.tenant', p_tenant::text, true), set_config('jit', 'off', true),
-        set_config('enable_seqscan', 'off', true), set_config('enable_bitmapscan', 'off', true);
-    RETURN QUERY SELECT w.api_group, w.resource, w.namespace, w.name FROM (
-        SELECT * FROM search_entries s
-        WHERE s.tenant_id = p_tenant
-            AND (s.tenant_id, s.api_group, s.resource, s.namespace, s.name)
-                > (p_tenant, p_after[1], p_after[2], p_after[3], p_after[4])
-        ORDER BY s.tenant_id, s.api_group, s.resource, s.namespace, s.name LIMIT p_walk
-    ) AS w
-    WHERE (v_query IS NULL OR w.terms @@ v_query) AND (
-        (w.api_group, w.resource) IN (SELECT * FROM unnest(p_groups, p_resources))
-        OR (w.api_group, w.resource, w.namespace) IN (
-            SELECT * FROM unnest(p_place_groups, p_place_resources, p_place_namespaces)
+        set_config('enable_seqscan', 'off', true);
+    LOOP
+        PERFORM set_config('enable_bitmapscan', 'off', true),
+            set_config('enable_indexscan', 'on', true);
+        RETURN QUERY SELECT w.api_group, w.resource, w.namespace, w.name FROM (
+            SELECT * FROM search_entries s
+            WHERE s.tenant_id <= p_tenant
+                AND (s.tenant_id, s.api_group, s.resource, s.namespace, s.name)
+                    > (p_tenant, v_after[1], v_after[2], v_after[3], v_after[4])
+            ORDER BY s.tenant_id, s.api_group, s.resource, s.namespace, s.name LIMIT v_walk
+        ) AS w
+        WHERE (v_query IS NULL OR w.terms @@ v_query) AND (
+            (w.api_group, w.resource) IN (SELECT * FROM unnest(p_groups, p_resources))
+            OR (w.api_group, w.resource, w.namespace) IN (
+                SELECT * FROM unnest(p_place_groups, p_place_resources, p_place_namespaces)
+            )
         )
-    )
-    ORDER BY w.api_group, w.resource, w.namespace, w.name LIMIT p_limit;
-    GET DIAGNOSTICS v_count = ROW_COUNT;
-    IF v_count < p_limit AND p_walk IS NOT NULL THEN
-        SELECT ARRAY[s.api_group, s.resource, s.namespace, s.name] INTO v_until
+        ORDER BY w.tenant_id, w.api_group, w.resource, w.namespace, w.name LIMIT v_left;
+        GET DIAGNOSTICS v_found = ROW_COUNT;
+        v_left := v_left - v_found;
+        EXIT WHEN v_left = 0 OR v_walk IS NULL;
+        SELECT ARRAY[s.api_group, s.resource, s.namespace, s.name] INTO v_after
             FROM search_entries s
-            WHERE s.tenant_id = p_tenant
+            WHERE s.tenant_id <= p_tenant
                 AND (s.tenant_id, s.api_group, s.resource, s.namespace, s.name)
                     > (p_tenant, p_after[1], p_after[2], p_after[3], p_after[4])
             ORDER BY s.tenant_id, s.api_group, s.resource, s.namespace, s.name
             OFFSET p_walk - 1 LIMIT 1;
-    END IF;
-    IF v_until IS NOT NULL THEN
+        EXIT WHEN v_after IS NULL;
         PERFORM set_config('enable_bitmapscan', 'on', true),
             set_config('enable_indexscan', 'off', true);
-        RETURN QUERY WITH found AS MATERIALIZED (
-            SELECT s.tenant_id, s.api_group, s.resource, s.namespace, s.name FROM search_entries s
-            WHERE s.terms @@ v_query
-        )
-        SELECT f.api_group, f.resource, f.namespace, f.name FROM found f
-        WHERE f.tenant_id = p_tenant AND (f.api_group, f.resource, f.namespace, f.name)
-                > (v_until[1], v_until[2], v_until[3], v_until[4])
-            AND (
-                (f.api_group, f.resource) IN (SELECT * FROM unnest(p_groups, p_resources))
-                OR (f.api_group, f.resource, f.namespace) IN (
-                    SELECT * FROM unnest(p_place_groups, p_place_resources, p_place_namespaces)
-                )
+        SELECT count(*) INTO v_found FROM (
+            SELECT 1 FROM search_entries s WHERE s.terms @@ v_query LIMIT 5 * p_walk + 1
+        ) AS m;
+        IF v_found <= 5 * p_walk THEN
+            RETURN QUERY WITH found AS MATERIALIZED (
+                SELECT s.tenant_id, s.api_group, s.resource, s.namespace, s.name
+                FROM search_entries s WHERE s.terms @@ v_query
             )
-        ORDER BY 1, 2, 3, 4 LIMIT p_limit - v_count;
-    END IF;
+            SELECT f.api_group, f.resource, f.namespace, f.name FROM found f
+            WHERE f.tenant_id = p_tenant AND (f.api_group, f.resource, f.namespace, f.name)
+                    > (v_after[1], v_after[2], v_after[3], v_after[4])
+                AND (
+                    (f.api_group, f.resource) IN (SELECT * FROM unnest(p_groups, p_resources))
+                    OR (f.api_group, f.resource, f.namespace) IN (
+                        SELECT * FROM unnest(p_place_groups, p_place_resources, p_place_namespaces)
+                    )
+                )
+            ORDER BY 1, 2, 3, 4 LIMIT v_left;
+            EXIT;
+        END IF;
+        v_walk := NULL;
+    END LOOP;
     PERFORM set_config('enable_seqscan', 'on', true), set_config('enable_bitmapscan', 'on', true),
         set_config('enable_indexscan', 'on', true);
 END

@@ -189,6 +189,7 @@ async def test_it_gives_up_what_takes_too_long(
         other.execute("LOCK TABLE search_entries IN ACCESS EXCLUSIVE MODE")
         asked: dict[str, Any] = {"limit": 1, "max_bytes": 1}
         assert await store.search.find(tenant, None, ALL, BEGINNING, **asked) is None
+    monkeypatch.undo()
     assert await store.search.find(tenant, None, ALL, BEGINNING, **asked) is not None
 
 
