@@ -141,6 +141,8 @@ async def test_the_rights_of_others_take_a_right(
     api: Api, expression: str, request_: Object
 ) -> None:
     await give(api, *MAPS, user="ann")
+    await api.ok("POST", f"{RBAC}/clusterroles", role("self", [SELF]), **ROOT)
+    await api.ok("POST", f"{RBAC}/clusterrolebindings", binding("self", "self", "eve"), **ROOT)
     hidden = await result(api, f"{expression}.error()", request=request_)
     assert "right to create SubjectAccessReviews" in hidden["value"]
     assert (await result(api, f"{expression}.allowed()", request=request_))["value"] is False
