@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 from tests.benchmarks import __main__ as main
-from tests.benchmarks import caches, definitions, emptying, policies, tenants, watches
+from tests.benchmarks import caches, definitions, emptying, policies, questions, tenants, watches
 from tests.benchmarks.result import Result, percentiles, table
 
 
@@ -25,13 +25,14 @@ def test_every_benchmark_measures_something(monkeypatch) -> None:
         "cached-objects": lambda bench: caches.cached(bench, 20),
         "definitions": lambda bench: definitions.created(bench, 2),
         "held-definitions": lambda bench: definitions.held(bench, 2, 2),
+        "questions": lambda bench: questions.questions(bench, 300),
     }
     monkeypatch.setattr(main, "BENCHMARKS", tiny)
     results = main.run(list(tiny), 0.2, clients=2)
-    assert len(results) == len(tiny) + 2, "those of watches and definitions have two lines"
+    assert len(results) == len(tiny) + 5, "watches and definitions have two lines, questions four"
     assert all(r.value > 0 for r in results)
     compared = [r for r in results if r.yardstick]
-    assert len(compared) == 11
+    assert len(compared) == 15
     assert all(0 < (r.ratio or 0) < 100 for r in compared)
     json.dumps([r.as_json() for r in results])
 
