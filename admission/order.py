@@ -47,6 +47,7 @@ from admission.plugins.tolerations import PodTolerationRestriction
 from admission.plugins.validatingwebhook import ValidatingAdmissionWebhook
 from admission.policy.compiled import Library
 from admission.policy.mutating import MutatingAdmissionPolicy
+from admission.policy.observer import Observer
 from admission.policy.validating import ValidatingAdmissionPolicy
 from admission.webhooks.call import Caller
 from admission.webhooks.conditions import Conditions
@@ -62,11 +63,13 @@ def plugins_in_order(
     configured: Configurations | None = None,
     buckets: Buckets | None = None,
     home: int = 0,
+    policies: Observer | None = None,
 ) -> list[Plugin]:
     """enabled: by name; provide: creates namespaces; buckets: shared by the workers, None where
-    this process is alone; home: the number of the tenant with Tenant objects."""
+    this process is alone; home: the number of the tenant with Tenant objects; policies: who counts
+    what they do."""
     configured = configured or Configurations()
-    plugins = _all(charge_quota, authorize, webhooks, provide, configured, buckets, home)
+    plugins = _all(charge_quota, authorize, webhooks, provide, configured, buckets, home, policies)
     return [plugin for plugin in plugins if plugin.name in enabled]
 
 
@@ -78,11 +81,12 @@ def _all(
     configured: Configurations,
     buckets: Buckets | None,
     home: int,
+    policies: Observer | None,
 ) -> list[Plugin]:
     return [
         *_before_policies(authorize, provide, configured, buckets),
         TenantProtection(home),
-        *_policies(authorize, webhooks),
+        *_policies(authorize, webhooks, policies),
         # last: nothing is charged for what another plugin refuses
         ResourceQuota(charge_quota, configured.limited),
         AlwaysDeny(),
@@ -130,12 +134,12 @@ def _before_policies(
     ]
 
 
-def _policies(authorize: Authorize, webhooks: Caller) -> list[Plugin]:
+def _policies(authorize: Authorize, webhooks: Caller, policies: Observer | None) -> list[Plugin]:
     compiled = Library()
     conditions = Conditions(compiled, authorize, webhooks.observer)
     return [
-        MutatingAdmissionPolicy(compiled, authorize),
+        MutatingAdmissionPolicy(compiled, authorize, policies),
         MutatingAdmissionWebhook(webhooks, conditions),
-        ValidatingAdmissionPolicy(compiled, authorize),
+        ValidatingAdmissionPolicy(compiled, authorize, policies),
         ValidatingAdmissionWebhook(webhooks, conditions),
     ]

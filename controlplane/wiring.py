@@ -37,6 +37,7 @@ from apiserver.controllers.quotas import QuotaStatus
 from apiserver.controllers.servers import Servers
 from apiserver.controllers.upkeep import TurnedOff
 from apiserver.endpoints.metrics import forget
+from apiserver.endpoints.policy_counts import PolicyCounts
 from apiserver.endpoints.server import Defaults, Server
 from apiserver.endpoints.webhook_counts import WebhookCounts
 from apiserver.fieldmanager.manager import FieldManager
@@ -195,6 +196,7 @@ def make_registry(
                 admissionfile.read(),
                 Buckets(shared_file(board), BUCKETS_AT),
                 home,
+                PolicyCounts(),
             )
         ),
         catalog=catalog,

@@ -4,8 +4,8 @@
 
 Tenants ``acme`` and ``globex`` get fixtures/world; in acme things also happen: three managers own
 fields of one Deployment, a ConfigMap has a past, one is gone, a namespace hangs, a policy refuses,
-a webhook fails, a quota is nearly used. Everything goes through the API, as an operator would do
-it, and may be done again.
+a webhook fails, a quota is nearly used, a definition has left a version behind. Everything goes
+through the API, as an operator would do it, and may be done again.
 """
 
 from __future__ import annotations
@@ -280,8 +280,54 @@ def fill(kubeconfig: Path) -> None:
     managers(acme)
     workload(acme)
     history(acme)
+    definitions(acme)
     if not _is_going(acme):
         trouble(acme)
+
+
+BACKUPS = {"plural": "backups", "singular": "backup", "kind": "Backup"}
+
+
+def definition(*versions: Object) -> Object:
+    """Of Backups, in some versions."""
+    spec = {"group": "example.com", "scope": "Namespaced", "names": BACKUPS}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1",
+        "kind": "CustomResourceDefinition",
+        "metadata": {"name": "backups.example.com"},
+        "spec": {**spec, "versions": list(versions)},
+    }
+
+
+def version(name: str, *, storage: bool, **more: Any) -> Object:
+    schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
+    served = {"served": True, "storage": storage, "schema": {"openAPIV3Schema": schema}}
+    return {"name": name, **served, **more}
+
+
+def definitions(api: Api) -> None:
+    """A definition whose objects are stored in a version that it has left behind, and one that asks
+    for a name that is taken."""
+    root = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    if _is_there(api, f"{root}/archives.example.com"):
+        return
+    api.apply(definition(version("v1alpha1", storage=True)))
+    metadata = {"name": "nightly", "namespace": "shop"}
+    api.apply({"apiVersion": "example.com/v1alpha1", "kind": "Backup", "metadata": metadata})
+    old = version("v1alpha1", storage=False, deprecated=True)
+    api.apply(definition(old, version("v1", storage=True)))
+    taken = definition(version("v1", storage=True))
+    taken["metadata"] = {"name": "archives.example.com"}
+    taken["spec"]["names"] = {**BACKUPS, "plural": "archives"}
+    api.apply(taken)
+
+
+def _is_there(api: Api, path: str) -> bool:
+    try:
+        api("GET", path)
+    except Refused:
+        return False
+    return True
 
 
 def _is_going(api: Api) -> bool:

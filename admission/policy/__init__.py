@@ -7,6 +7,7 @@ One request goes through these modules, each of which may import those before it
 - `hooks`: which policies a tenant has, with their bindings, read from its watch caches;
 - `candidates`: which of them requests of one shape are meant by;
 - `params`: the parameters of a binding;
+- `observer`: what is counted of all this;
 - `decisions`: what expressions ask the authorizer;
 - `dispatch`: the policies, bindings and parameters that a request is meant by, and what their
   expressions can see of it;

@@ -149,7 +149,7 @@ async def plan(
     if any(isinstance(step, Invocation) for step in planned.steps):
         name = namespace_of(attributes)
         if name and attributes.group_resource != NAMESPACES:
-            planned.namespace = _visible(await find_namespace(lookup, name))
+            planned.namespace = visible(await find_namespace(lookup, name))
     return planned
 
 
@@ -252,7 +252,7 @@ _METADATA = (
 )
 
 
-def _visible(namespace: Mapping[str, Any]) -> Object:
+def visible(namespace: Mapping[str, Any]) -> Object:
     """What expressions may see of a namespace (CreateNamespaceObject)."""
     metadata = namespace["metadata"]
     return {

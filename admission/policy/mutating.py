@@ -5,12 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import Final, NamedTuple
 
 from admission.attributes import Attributes, Equivalent, Lookup
 from admission.policy.candidates import Invocation
 from admission.policy.dispatch import ConditionError, Misconfigured, Plan
 from admission.policy.hooks import Binding, Hook
+from admission.policy.observer import ALLOW, DENY, Checked
 from admission.policy.patches import MutationError, Target, mutate
 from admission.policy.plugin import PolicyPlugin
 from admission.policy.refusal import object_name
@@ -51,13 +53,15 @@ class _Rounds:
 @dataclass(slots=True)
 class _Round:
     """One round's results. objects: by their kind in the policies' versions; last: the kind that
-    was written last; errors: of invocations."""
+    was written last; errors: of invocations; ran: those that were meant, with the seconds that they
+    took and the texts of their errors."""
 
     rounds: _Rounds
     objects: dict[GroupVersionKind, Object | None]
     changed: bool = False
     last: Equivalent | None = None
     errors: list[Misconfigured] = field(default_factory=list)
+    ran: list[tuple[Invocation, float, list[str]]] = field(default_factory=list)
 
 
 class MutatingAdmissionPolicy(PolicyPlugin):
@@ -73,6 +77,8 @@ class MutatingAdmissionPolicy(PolicyPlugin):
             return
         steps = [step for step in planned.steps if isinstance(step, Invocation)]
         errors = [step for step in planned.steps if isinstance(step, Misconfigured)]
+        for error in errors:
+            self._count_misconfigured(attributes, error)
         if steps:
             errors += await self._invoke(planned, steps, attributes, lookup)
         _refuse(attributes, [error for error in errors if not error.hook.ignores])
@@ -90,13 +96,20 @@ class MutatingAdmissionPolicy(PolicyPlugin):
             objects = {kind: new for kind, (new, _) in planned.versions.items()}
             done = _Round(rounds.copy(), objects)
             for step in steps:
-                self._run(planned, step, targets, done, again=reinvocation.again)
+                begun, errors = perf_counter(), len(done.errors)
+                if self._run(planned, step, targets, done, again=reinvocation.again):
+                    texts = [error.message for error in done.errors[errors:]]
+                    done.ran.append((step, perf_counter() - begun, texts))
             if done.last is not None:  # all that ran may run again, even if nothing is different
                 done.rounds.changed()
                 done.changed = True
             return done
 
         done = await planned.decisions.run(work)
+        for step, seconds, texts in done.ran:
+            check = Checked(attributes.tenant, self.kind, step.hook.name, step.binding.name)
+            refused = texts and not step.hook.ignores
+            self._count(check, seconds, DENY if refused else ALLOW, texts)
         rounds = reinvocation.values[NAME] = done.rounds
         if done.changed:
             reinvocation.requested = True
@@ -113,19 +126,20 @@ class MutatingAdmissionPolicy(PolicyPlugin):
         done: _Round,
         *,
         again: bool,
-    ) -> None:
-        """One invocation: all mutations of one policy, in order. An error ends none but its own."""
+    ) -> bool:
+        """One invocation: all mutations of one policy, in order. An error ends none but its own.
+        Whether it was meant."""
         compiled, kind = self.hooks.compiled(step.hook), step.matched.kind
         before = done.objects[kind]
         try:
             if not planned.matches(compiled, step, before):
-                return
+                return False
         except ConditionError as error:
             done.errors.append(_failed(step, error))
-            return
+            return True
         key = _key(step)
         if again and key not in done.rounds.again:
-            return
+            return False
         for mutation in compiled.mutations:
             obj = done.objects[kind]
             if obj is None:
@@ -141,6 +155,7 @@ class MutatingAdmissionPolicy(PolicyPlugin):
             done.changed = True
         if step.hook.spec.get("reinvocationPolicy") == "IfNeeded":
             done.rounds.asked.add(key)
+        return True
 
 
 def _failed(step: Invocation, error: Exception) -> Misconfigured:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from time import perf_counter
 from typing import Any, Final
 
 import orjson
@@ -15,6 +16,7 @@ from admission.policy.candidates import Invocation
 from admission.policy.compiled import Compiled, Validation
 from admission.policy.dispatch import ConditionError, Misconfigured, Plan
 from admission.policy.hooks import Binding, Hook
+from admission.policy.observer import ALLOW, DENY, Checked
 from admission.policy.plugin import PolicyPlugin
 from admission.policy.refusal import object_name
 from apiserver.cel.kubernetes.policies import POLICY_BUDGET, Evaluation, OutOfBudget, PolicyResult
@@ -40,11 +42,17 @@ class Denial:
 @dataclass(slots=True)
 class Outcome:
     """Of one evaluation of a policy. annotations: (key, value); failures: what is wrong with
-    annotations, which denies whatever the binding's actions are."""
+    annotations, which denies whatever the binding's actions are; errors: all that could not be
+    evaluated, also where the policy ignores it."""
 
     denials: list[Denial] = field(default_factory=list)
     annotations: list[tuple[str, str]] = field(default_factory=list)
     failures: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
+
+
+PASSED_BY: Final = Outcome()
+"""Of a policy whose conditions do not mean the request."""
 
 
 class ValidatingAdmissionPolicy(PolicyPlugin):
@@ -57,14 +65,35 @@ class ValidatingAdmissionPolicy(PolicyPlugin):
             return
         # what is evaluated is not evaluated again; None: there is nothing to tell
         outcomes: dict[int, Outcome | None] = {}
+        took: dict[int, float] = {}
 
         def work() -> None:
             for i, step in enumerate(planned.steps):
                 if i not in outcomes and isinstance(step, Invocation):
+                    begun = perf_counter()
                     outcomes[i] = evaluate(self.hooks.compiled(step.hook), planned, step)
+                    took[i] = perf_counter() - begun
 
         await planned.decisions.run(work)
+        for i, step in enumerate(planned.steps):
+            if isinstance(step, Misconfigured):
+                self._count_misconfigured(attributes, step)
+            elif outcomes[i] is not PASSED_BY:
+                check = Checked(attributes.tenant, self.kind, step.hook.name, step.binding.name)
+                self._count(check, took[i], *_came_of(outcomes[i], step.binding))
         _conclude(attributes, planned.steps, outcomes)
+
+
+def _came_of(outcome: Outcome | None, binding: Binding) -> tuple[str, Sequence[str]]:
+    """The sharpest of the binding's actions, as metrics name them, and the errors."""
+    if outcome is None:
+        return ALLOW, ()
+    actions = binding.spec.get("validationActions") or () if outcome.denials else ()
+    action = DENY if outcome.failures or "Deny" in actions else ALLOW
+    for other in ("Warn", "Audit"):
+        if action == ALLOW and other in actions:
+            action = other.lower()
+    return action, outcome.errors
 
 
 # --- one evaluation -------------------------------------------------------------------------------
@@ -72,10 +101,11 @@ def evaluate(compiled: Compiled, planned: Plan, invocation: Invocation) -> Outco
     """Pure."""
     try:
         if not planned.matches(compiled, invocation):
-            return None
+            return PASSED_BY
         return _validate(compiled, planned, invocation)
     except (ConditionError, OutOfBudget) as error:
-        return None if invocation.hook.ignores else Outcome([Denial(0, str(error))])
+        denials = [] if invocation.hook.ignores else [Denial(0, str(error))]
+        return Outcome(denials, errors=[str(error)])
 
 
 def _validate(compiled: Compiled, planned: Plan, invocation: Invocation) -> Outcome | None:
@@ -91,6 +121,7 @@ def _validate(compiled: Compiled, planned: Plan, invocation: Invocation) -> Outc
     for i, (validation, result) in enumerate(zip(compiled.validations, results, strict=True)):
         error = result.error or failure
         if error:
+            outcome.errors.append(error)
             outcome.denials += [] if ignores else [Denial(i, error)]
         elif result.value is not True:
             text = _message(validation, messages[i])
@@ -99,6 +130,7 @@ def _validate(compiled: Compiled, planned: Plan, invocation: Invocation) -> Outc
         annotating = Evaluation(values, variables, POLICY_BUDGET)
         for annotation in compiled.annotations:
             _annotate(annotation.name, annotating.evaluate(annotation.expression.get()), outcome)
+    outcome.errors += outcome.failures
     if ignores:
         outcome.failures = []
     return outcome

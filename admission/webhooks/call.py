@@ -118,6 +118,7 @@ class Caller:
         if error is None:
             observe.called(called, seconds, 200, rejected=False)
         elif isinstance(error, CallFailure):
+            observe.failed(called, str(error))
             rejected = not invocation.hook.fails_open
             if rejected:
                 observe.rejected(called, CALLING_ERROR, error.code)

@@ -29,6 +29,9 @@ class Observer:
     def rejected(self, call: Called, error: str, code: int) -> None:
         """The request is refused. error: one of this module's."""
 
+    def failed(self, call: Called, why: str) -> None:
+        """The call failed, whatever becomes of the request."""
+
     def failed_open(self, call: Called) -> None:
         """The call failed, and the request goes on."""
 

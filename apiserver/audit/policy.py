@@ -247,6 +247,8 @@ DEFAULT = parse(
                 "level": "None",
                 "resources": [
                     {"group": "authorization.k8s.io"},
+                    {"group": "admission.polyplane.dev"},
+                    {"group": "authorization.polyplane.dev", "resources": ["grantreviews"]},
                     {"group": "authentication.k8s.io", "resources": ["selfsubjectreviews"]},
                 ],
             },

@@ -9,25 +9,40 @@ from collections.abc import Sequence
 from apiserver.authorizers.links import Named, World
 from apiserver.authorizers.nodes import Node
 from apiserver.authorizers.rbac import Rbac, RbacReader
-from apiserver.authz import explain
+from apiserver.authz import explain, grants
 from apiserver.authz.attributes import Attributes, Decision
 from apiserver.authz.bindings import Indexes
 from apiserver.authz.rbac import UserRules
 from apiserver.errors import aggregate
 from apiserver.meta.gvk import GroupResource
 from apiserver.platformroles import LOOKING, VIEWERS
-from apiserver.request import DEFAULT_TENANT, DEPENDENT_REVIEWS, OBJECT_SEARCHES, OWN_TENANTS
+from apiserver.request import (
+    ADMISSION_USE_REVIEWS,
+    DEFAULT_TENANT,
+    DEPENDENT_REVIEWS,
+    EXPRESSION_REVIEWS,
+    GRANT_REVIEWS,
+    OBJECT_SEARCHES,
+    OWN_TENANTS,
+)
 from apiserver.user import AUTHENTICATED, MASTERS, User
 
 _MASTERS = Decision(True, authorizer=MASTERS)
-_OF_LISTS = frozenset({DEPENDENT_REVIEWS, OBJECT_SEARCHES})
-"""Reviews that tell nothing but what lists would."""
+_OF_WHAT_ONE_MAY_READ = frozenset(
+    {
+        DEPENDENT_REVIEWS,
+        OBJECT_SEARCHES,
+        GRANT_REVIEWS,
+        EXPRESSION_REVIEWS,
+        ADMISSION_USE_REVIEWS,
+    }
+)
 
 
 def _own_question(world: World, attributes: Attributes) -> Decision | None:
     """Questions that everybody who is known may ask, without a role that would stand among the
-    tenant's own: in tenant default, which tenants he owns; in every tenant, which objects that he
-    may list depend on another, and which have a text in them."""
+    tenant's own: in tenant default, which tenants he owns; in every tenant, those that are answered
+    with nothing but what he may read anyhow."""
     if not (
         attributes.verb == "create"
         and not attributes.subresource
@@ -36,7 +51,7 @@ def _own_question(world: World, attributes: Attributes) -> Decision | None:
     ):
         return None
     asked = GroupResource(attributes.group, attributes.resource)
-    if asked in _OF_LISTS or (asked == OWN_TENANTS and world.name == DEFAULT_TENANT):
+    if asked in _OF_WHAT_ONE_MAY_READ or (asked == OWN_TENANTS and world.name == DEFAULT_TENANT):
         return Decision(True, authorizer=asked.resource)
     return None
 
@@ -113,6 +128,16 @@ class Authority:
         return await explain.explain(
             attributes, decision, self.reader(world) if consulted else None
         )
+
+    async def grants(self, world: World, asked: grants.Asked, may: grants.May) -> grants.Granted:
+        """What RBAC allows to whom, of what whoever asks may see; who else allows more."""
+        others = [named.name for named in self._links if named.type != "RBAC"]
+        if len(others) == len(self._links):
+            found = grants.Granted()
+        else:
+            found = await grants.find(asked, self.reader(world), may)
+        found.others = [MASTERS, *others, VIEWERS]
+        return found
 
     def reader(self, world: World) -> RbacReader:
         return RbacReader(world, self.indexes)

@@ -24,7 +24,7 @@ _BINDINGS, _CLUSTER_BINDINGS = (
 
 
 class RbacReader:
-    """apiserver.authz.explain.Reader over the watch caches of one tenant."""
+    """apiserver.authz.grants.Reader over the watch caches of one tenant."""
 
     def __init__(self, world: World, indexes: Indexes) -> None:
         self._lookup, self._tenant, self._indexes = world.lookup, world.tenant, indexes
@@ -37,6 +37,9 @@ class RbacReader:
     async def role_bindings(self) -> Sequence[Object]:
         """Of all namespaces."""
         return await self._lookup.list(_BINDINGS)
+
+    async def cluster_role_bindings(self) -> Sequence[Object]:
+        return await self._lookup.list(_CLUSTER_BINDINGS)
 
     async def cluster_role(self, name: str) -> Object | None:
         return await self._lookup.get(_CLUSTER_ROLES, "", name)

@@ -44,10 +44,10 @@ def explained(explanation: Explanation) -> Object:
     if decision.authorizer:
         status["authorizer"] = decision.authorizer
     if decision.grant is not None:
-        status["grant"] = _grant(decision.grant)
+        status["grant"] = described(decision.grant)
     if explanation.misses:
         status["nearMisses"] = [
-            {**_grant(miss.grant), "lacking": list(miss.lacking)} for miss in explanation.misses
+            {**described(miss.grant), "lacking": list(miss.lacking)} for miss in explanation.misses
         ]
     if explanation.unresolved:
         status["unresolved"] = explanation.unresolved
@@ -56,19 +56,20 @@ def explained(explanation: Explanation) -> Object:
     return status
 
 
-def _grant(grant: Grant) -> Object:
+def described(grant: Grant) -> Object:
+    """An AccessGrant."""
     role = grant.binding["roleRef"]
     rule, truncated = shortened(grant.rule)
     of_role = grant.namespace if role["kind"] == "Role" else ""
     kind = "RoleBinding" if grant.namespace else "ClusterRoleBinding"
-    described: Object = {
+    members: Object = {
         "binding": _source(kind, grant.namespace, grant.binding["metadata"]["name"]),
         "role": _source(role["kind"], of_role, role["name"]),
         "subject": grant.subject,
         "rule": rule,
         "ruleIndex": grant.at,
     }
-    return described | ({"truncated": True} if truncated else {})
+    return members | ({"truncated": True} if truncated else {})
 
 
 def _source(kind: str, namespace: str, name: str) -> Object:

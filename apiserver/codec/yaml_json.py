@@ -35,7 +35,7 @@ def read(data: bytes) -> Any:
 
 def _members(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     members = dict(pairs)
-    if len(members) != len(pairs) or any(len(name) > _LONGEST_KEY for name in members):
+    if len(members) != len(pairs) or max(map(len, members), default=0) > _LONGEST_KEY:
         raise _Differs
     return members
 

@@ -21,7 +21,7 @@ from typing import NamedTuple
 from django.http.response import HttpResponseBase
 
 from apiserver.audit import counts
-from apiserver.endpoints import identity_metrics
+from apiserver.endpoints import identity_metrics, last_errors
 from apiserver.endpoints.metric_peers import EVERYTHING
 from apiserver.endpoints.metric_types import (
     Counter,
@@ -33,6 +33,7 @@ from apiserver.endpoints.metric_types import (
     Metrics,
     Snapshot,
 )
+from apiserver.endpoints.policy_metrics import PolicyMetrics
 from apiserver.endpoints.request import ApiRequest
 from apiserver.endpoints.respond import PartsResponse
 from apiserver.endpoints.webhook_metrics import WebhookMetrics
@@ -117,9 +118,10 @@ class Families:
         self.watch_events = add(Counter("apiserver_watch_events_total", text, what))
         text = "Stored objects, by resource."
         self.objects = add(Known("apiserver_resource_objects", text, ("group", "resource")))
-        self.webhooks = WebhookMetrics(most)
-        for metric in self.webhooks.all:
+        self.webhooks, self.policies = WebhookMetrics(most), PolicyMetrics(most)
+        for metric in (*self.webhooks.all, *self.policies.all):
             add(metric)
+        self.last_errors = last_errors.LastErrors(most)
 
     def room(self, metric: Counter, labels: Labels) -> bool:
         """Whether the metric may have a series of these labels."""
@@ -188,7 +190,8 @@ def snapshot(number: int) -> Snapshot:
     _scraped[number] = None
     if len(_scraped) > _MOST_SCRAPED:
         del _scraped[next(iter(_scraped))]
-    return of_tenant(number).registry.snapshot()
+    families = of_tenant(number)
+    return families.registry.snapshot() | {last_errors.NAME: families.last_errors.cells()}
 
 
 _VERBS = {"create": "POST", "update": "PUT", "deletecollection": "DELETECOLLECTION"}
@@ -243,6 +246,8 @@ def fold() -> None:
     for series in _unfolded:
         series.fold()
     _unfolded.clear()
+    for families in _tenants.values():
+        families.policies.fold(ALL.policies)
 
 
 def begin(request: ApiRequest) -> None:

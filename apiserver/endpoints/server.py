@@ -18,6 +18,7 @@ from apiserver.authn.requestheaders import HeaderNames
 from apiserver.authn.serviceaccounts import AccountTokens
 from apiserver.authz.attributes import Attributes, Decision
 from apiserver.authz.explain import Explanation
+from apiserver.authz.grants import Asked, Granted, May
 from apiserver.authz.lastmodes import LastModes
 from apiserver.authz.rbac import UserRules
 from apiserver.endpoints.metric_peers import Peers
@@ -99,6 +100,8 @@ class Authorizer(Protocol):
     async def rules_for(self, tenant: Tenant, user: User, namespace: str) -> UserRules: ...
 
     async def explain(self, tenant: Tenant, attributes: Attributes) -> Explanation: ...
+
+    async def grants(self, tenant: Tenant, asked: Asked, may: May) -> Granted: ...
 
 
 class Defaults(NamedTuple):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from admission.webhooks.observer import Called, Observer
 from apiserver.endpoints import metrics
-from apiserver.endpoints.webhook_metrics import WebhookMetrics
+from apiserver.endpoints.webhook_metrics import CONFIGURATIONS, WebhookMetrics
 
 
 def _both(call: Called) -> tuple[WebhookMetrics, WebhookMetrics]:
@@ -19,6 +19,10 @@ class WebhookCounts(Observer):
     def rejected(self, call: Called, error: str, code: int) -> None:
         for families in _both(call):
             families.rejected(call, error, code)
+
+    def failed(self, call: Called, why: str) -> None:
+        whose = (CONFIGURATIONS[call.step], call.name)
+        metrics.of_tenant(call.tenant).last_errors.failed(whose, why)
 
     def failed_open(self, call: Called) -> None:
         for families in _both(call):

@@ -3,12 +3,22 @@
 
 from __future__ import annotations
 
-from admission.webhooks.observer import Called
+from admission.webhooks.observer import NO_ERROR, Called
 from apiserver.endpoints.metric_types import Counter, Histogram, Labels, Metric
 
 _SECONDS = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5, 10.0, 25.0)
 _HIGHEST = 600
 _PREFIX = "apiserver_admission_"
+DURATIONS = f"{_PREFIX}webhook_admission_duration_seconds"
+REJECTIONS = f"{_PREFIX}webhook_rejection_count"
+FAILED_OPEN = f"{_PREFIX}webhook_fail_open_count"
+CONFIGURATIONS = {
+    "admit": "mutatingwebhookconfigurations",
+    "validating": "validatingwebhookconfigurations",
+}
+"""The resource of a webhook, by `Called.step`."""
+DENIED = NO_ERROR
+"""The error_type of what a webhook itself has refused."""
 _CALL = ("name", "type", "operation")
 _CONDITION = ("name", "kind", "type", "operation")
 
@@ -20,7 +30,7 @@ class WebhookMetrics:
     def __init__(self, most: int) -> None:
         self.most = most
         self.durations = Histogram(
-            f"{_PREFIX}webhook_admission_duration_seconds",
+            DURATIONS,
             "Latency of calls of admission webhooks in seconds.",
             (*_CALL, "rejected"),
             _SECONDS,
@@ -31,12 +41,12 @@ class WebhookMetrics:
             (*_CALL, "code", "rejected"),
         )
         self.rejections = Counter(
-            f"{_PREFIX}webhook_rejection_count",
+            REJECTIONS,
             "Requests that an admission webhook, or its failure, has refused.",
             (*_CALL, "error_type", "rejection_code"),
         )
         self.failed_open = Counter(
-            f"{_PREFIX}webhook_fail_open_count",
+            FAILED_OPEN,
             "Calls of admission webhooks that failed and were ignored.",
             ("name", "type"),
         )

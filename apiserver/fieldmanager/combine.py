@@ -39,7 +39,8 @@ def combine(t: Type, live: Value, intent: Value) -> Value:
 def _maps(t: MapType, live: dict[str, Any], intent: dict[str, Any]) -> dict[str, Any]:
     result = dict(live)
     for name, value in intent.items():
-        below = t.member(name) if name in live else None
+        # most of what is applied is there already, and stays as it is
+        below = t.member(name) if name in live and live[name] != value else None
         result[name] = value if below is None else combine(below, live[name], value)
     return result
 

@@ -21,10 +21,7 @@ from apiserver.fieldmanager import lastapplied
 from apiserver.fieldmanager.emptylists import with_told_apart
 from apiserver.fieldmanager.fieldpath import (
     Filter,
-    difference,
     has,
-    path_of,
-    set_of,
     union,
 )
 from apiserver.fieldmanager.managed import (
@@ -48,6 +45,7 @@ from apiserver.fieldmanager.texts import (
 )
 from apiserver.fieldmanager.typed import TypedError, validate
 from apiserver.fieldmanager.types import Type
+from apiserver.fieldmanager.unowned import META, STRIPPED_META, owned_part
 from apiserver.fieldmanager.updater import (
     Conflicts,
     MissingVersion,
@@ -66,28 +64,6 @@ _UNKNOWN = "unknown"
 _BEFORE_FIRST_APPLY = "before-first-apply"
 _SELF = Manager("current-operation", "Update", "")
 
-_META = (
-    "name",
-    "namespace",
-    "creationTimestamp",
-    "selfLink",
-    "uid",
-    "clusterName",
-    "generation",
-    "managedFields",
-    "resourceVersion",
-)
-STRIPPED = set_of(
-    path_of("apiVersion"),
-    path_of("kind"),
-    path_of("metadata"),
-    *(path_of("metadata", name) for name in _META),
-)
-"""What nobody ever owns."""
-
-
-_STRIPPED_META = frozenset(f"f:{name}" for name in _META)
-
 
 def _with_identity(new: Object, live: Object, managed: Managed) -> Object:
     """``new`` with what a PUT may leave out of the live object's metadata and nobody can own: it
@@ -97,9 +73,9 @@ def _with_identity(new: Object, live: Object, managed: Managed) -> Object:
     if "uid" in metadata or "uid" not in before:
         return new
     for owned in managed.fields.values():
-        if not _STRIPPED_META.isdisjoint(owned.fields.get("f:metadata") or ()):
+        if not STRIPPED_META.isdisjoint(owned.fields.get("f:metadata") or ()):
             return new
-    own = {name: member for name, member in before.items() if name in _META}
+    own = {name: member for name, member in before.items() if name in META}
     return {**new, "metadata": {**own, **metadata, **own}}
 
 
@@ -224,7 +200,7 @@ class FieldManager:
         times = managed.times
         mine = fields.pop(_SELF, None)
         if mine is not None:
-            taken = difference(mine.fields, STRIPPED)
+            taken = owned_part(mine.fields)
             if taken:
                 manager = manager_of(name, "Update", version, subresource)
                 previous = fields.get(manager)
@@ -292,9 +268,7 @@ class FieldManager:
         if merged is None:
             result = copy_json(before)
         else:
-            result = self._finished(merged, applied, [] if empties is None else empties)
-            if self._finish is None or not self._versions.decoded(version):
-                result = copy_json(result)
+            result = self._finished(merged, applied, version, [] if empties is None else empties)
         if manager == lastapplied.MANAGER:
             result = lastapplied.refreshed(result, applied)
         return Merged(with_entries(result, encode_entries(managed)), merged is not None)
@@ -368,7 +342,7 @@ class FieldManager:
             merged, fields = self._run(updater, live, applied, managed, manager, True, version)
         mine = fields.get(manager)
         if mine is not None:
-            kept = difference(mine.fields, STRIPPED)
+            kept = owned_part(mine.fields)
             if kept:
                 fields[manager] = mine._replace(fields=kept)
             else:
@@ -413,11 +387,16 @@ class FieldManager:
         except (ValueError, MissingVersion) as error:
             raise PlainError(str(error)) from error
 
-    def _finished(self, merged: Object, applied: Object, empties: list[Empty]) -> Object:
+    def _finished(
+        self, merged: Object, applied: Object, version: str, empties: list[Empty]
+    ) -> Object:
+        """An object that shares nothing with what it was merged of: decoding a built-in one makes
+        it anew."""
         if self._finish is None:
-            return merged
+            return copy_json(merged)
         try:
-            return self._finish(merged, empties)
+            finished = self._finish(merged, empties)
+            return finished if self._versions.decoded(version) else copy_json(finished)
         except ApiError:
             raise
         except ValueError as error:

@@ -151,9 +151,9 @@ def scalar_problem(scalar: str, value: Value) -> str:
 def _validate_map(
     t: MapType, value: dict[str, Any], duplicates: bool, path: _Steps, problems: Problems
 ) -> None:
-    fields = t.fields
+    fields, element = t.fields, None if t.declares else t.element
     for name, item in value.items():
-        below = fields.get(name) or t.member(name)
+        below = element or fields.get(name) or t.member(name)
         if below is None:
             problems.append((f"{_text(path)}.{name}", "field not declared in schema"))
             return
@@ -217,21 +217,19 @@ def _node(t: Type, value: Value, named: bool) -> FieldSet | None:
 
 def _map_node(t: MapType, value: dict[str, Any], named: bool) -> FieldSet | None:
     result: FieldSet = {}
-    fields = t.fields
+    fields, element = t.fields, t.element
     for name, item in value.items():
-        below = fields.get(name) or t.field(name)
-        if below is not None:
-            if below.scalar and item.__class__ in SCALARS:
-                result["f:" + name] = LEAF
-                continue
-            node = _node(below, item, named)
-            if item is None or (item.__class__ is dict and not item) or (named and node):
-                node = as_member(node)
-        else:
-            element = t.element
-            if element is None:
-                continue
-            node = as_member(_node(element, item, named))
+        declared = (fields.get(name) or t.field(name)) if t.declares else None
+        below = declared or element
+        if below is None:
+            continue
+        if below.scalar and item.__class__ in SCALARS:
+            result["f:" + name] = LEAF
+            continue
+        node = _node(below, item, named)
+        empty = item is None or (item.__class__ is dict and not item)
+        if declared is None or empty or (named and node):
+            node = as_member(node)
         if node is not None:
             result["f:" + name] = node
     return result or None

@@ -72,10 +72,10 @@ class ListType:
 
 
 class MapType:
-    """A struct or a map. fields: members used so far, by name. element: type of undeclared members,
-    None when there must be none."""
+    """A struct or a map. declares: whether it has members of its own; fields: those used so far, by
+    name; element: type of undeclared members, None when there must be none."""
 
-    __slots__ = ("_element", "_free", "_inherited", "_schemas", "atomic", "fields")
+    __slots__ = ("_element", "_free", "_inherited", "_schemas", "atomic", "declares", "fields")
 
     def __init__(
         self,
@@ -86,6 +86,7 @@ class MapType:
     ) -> None:
         self.atomic = atomic
         self.fields: dict[str, Type] = {}
+        self.declares = bool(schemas)
         self._schemas = schemas
         self._element = element
         self._inherited = inherited

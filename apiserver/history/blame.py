@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 
 from apiserver.fieldmanager.fieldpath import FieldSet, Path, has
 from apiserver.fieldmanager.managed import Managed, Manager
-from apiserver.fieldmanager.manager import STRIPPED
+from apiserver.fieldmanager.unowned import STRIPPED
 from apiserver.history.leaves import Leaves
 from apiserver.meta.equality import equal
 

@@ -3,6 +3,8 @@ them."""
 
 # ruff: noqa: F401
 
+import apiserver.kinds.admission.admissionusereview
+import apiserver.kinds.admission.expressionreview
 import apiserver.kinds.admissionregistration.mutatingadmissionpolicy
 import apiserver.kinds.admissionregistration.mutatingadmissionpolicybinding
 import apiserver.kinds.admissionregistration.mutatingwebhookconfiguration
@@ -17,6 +19,7 @@ import apiserver.kinds.apps.deployment
 import apiserver.kinds.apps.replicaset
 import apiserver.kinds.apps.statefulset
 import apiserver.kinds.authorization.explanation
+import apiserver.kinds.authorization.grantreview
 import apiserver.kinds.autoscaling.horizontalpodautoscaler
 import apiserver.kinds.batch.cronjob
 import apiserver.kinds.batch.job

@@ -6,6 +6,7 @@ from admission.attributes import Lookup
 from apiserver.authorizers.links import World
 from apiserver.authz.attributes import Attributes, Decision
 from apiserver.authz.explain import Explanation
+from apiserver.authz.grants import Asked, Granted, May
 from apiserver.authz.rbac import UserRules
 from apiserver.registry.core import Registry
 from apiserver.registry.scope import Tenant
@@ -31,6 +32,9 @@ class TenantAuthorizer:
 
     async def explain(self, tenant: Tenant, attributes: Attributes) -> Explanation:
         return await self._authority.explain(self._world(tenant), attributes)
+
+    async def grants(self, tenant: Tenant, asked: Asked, may: May) -> Granted:
+        return await self._authority.grants(self._world(tenant), asked, may)
 
     def _world(self, tenant: Tenant) -> World:
         return World(tenant.id, tenant.name, self._registry.lookup(tenant))

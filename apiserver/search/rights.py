@@ -2,7 +2,7 @@
 
 The question is the list's own: of the resource in all namespaces, or else in one. A right to some
 objects alone, by name or by selector, is no right to the list. Nothing of what is found is known
-here: what is hidden changes neither the answer nor what it says of itself.
+here, so what is hidden changes nothing of what is found.
 """
 
 from __future__ import annotations

@@ -41,40 +41,9 @@ _SEARCH = function(
 )
 _INDEX = function("pp_index", "done", *(BIGINT,) * 3, *(TEXTS,) * 5)
 
-_NEXT_KIND = """
-WITH RECURSIVE kind AS (
-    (
-        SELECT api_group, resource FROM objects WHERE tenant_id = %(tenant)s
-        ORDER BY tenant_id, api_group, resource LIMIT 1
-    )
-    UNION ALL
-    SELECT n.* FROM kind k CROSS JOIN LATERAL (
-        SELECT o.api_group, o.resource FROM objects o
-        WHERE o.tenant_id = %(tenant)s AND (o.tenant_id, o.api_group, o.resource)
-            > (%(tenant)s, k.api_group, k.resource)
-        ORDER BY o.tenant_id, o.api_group, o.resource LIMIT 1
-    ) n
-)
-SELECT * FROM kind
-"""
-_NAMESPACES = """
-WITH RECURSIVE space AS (
-    (
-        SELECT namespace FROM objects WHERE tenant_id = %(tenant)s
-            AND api_group = %(group)s AND resource = %(resource)s
-        ORDER BY tenant_id, api_group, resource, namespace LIMIT 1
-    )
-    UNION ALL
-    SELECT n.* FROM space s CROSS JOIN LATERAL (
-        SELECT o.namespace FROM objects o WHERE o.tenant_id = %(tenant)s
-            AND o.api_group = %(group)s AND o.resource = %(resource)s
-            AND (o.tenant_id, o.api_group, o.resource, o.namespace)
-                > (%(tenant)s, %(group)s, %(resource)s, s.namespace)
-        ORDER BY o.tenant_id, o.api_group, o.resource, o.namespace LIMIT 1
-    ) n
-)
-SELECT * FROM space LIMIT %(limit)s
-"""
+_KINDS = function("pp_kinds", "api_group, resource", BIGINT)
+_SPACES = function("pp_places", "api_group, resource, namespace", BIGINT, TEXTS, TEXTS, BIGINT)
+
 _HEAD = """
 SELECT coalesce((SELECT indexed FROM search_heads WHERE tenant_id = %(tenant)s), 0)
 """
@@ -184,25 +153,18 @@ class Search:
     # --- what there is ----------------------------------------------------------------------------
     async def kinds(self, tenant: int) -> Sequence[GroupResource]:
         """The resources that the tenant has objects of, by their keys."""
-        rows = await self._database.read_within(
-            tenant, lambda connection: query(connection, _NEXT_KIND, {"tenant": tenant})
-        )
+        rows = await self._database.read(lambda connection: _KINDS.rows(connection, tenant))
         return [GroupResource(*row) for row in rows]
 
     async def namespaces(
         self, tenant: int, resources: Sequence[GroupResource], limit: int
     ) -> Sequence[tuple[GroupResource, str]]:
         """The namespaces that hold objects of these resources, ``limit`` of them in all."""
-
-        async def read(connection: Connection) -> Sequence[tuple[GroupResource, str]]:
-            found: list[tuple[GroupResource, str]] = []
-            for resource in resources:
-                asked = {**resource._asdict(), "tenant": tenant, "limit": limit - len(found)}
-                rows = await query(connection, _NAMESPACES, asked)
-                found += ((resource, row[0]) for row in rows)
-            return found
-
-        return await self._database.read_within(tenant, read)
+        groups, names = ([part.encode() for part in column] for column in _columns(resources, 2))
+        rows = await self._database.read(
+            lambda connection: _SPACES.rows(connection, tenant, groups, names, limit)
+        )
+        return [(GroupResource(group, resource), place) for group, resource, place in rows]
 
     # --- searching --------------------------------------------------------------------------------
     async def find(
@@ -322,8 +284,8 @@ class Search:
         return bool(rows[0][0])
 
 
-def _columns(keys: Sequence[tuple[str, ...]]) -> Sequence[list[str]]:
-    return [list(column) for column in zip(*keys, strict=True)] or [[], [], [], []]
+def _columns(keys: Sequence[tuple[str, ...]], parts: int = 4) -> Sequence[list[str]]:
+    return [list(column) for column in zip(*keys, strict=True)] or [[] for _ in range(parts)]
 
 
 def _places(where: Where) -> dict[str, Any]:

@@ -52,8 +52,9 @@ UPDATE tenant_heads h SET object_count = object_count + %(count)s, head = (
     SELECT max(e.resource_version) FROM events e WHERE e.tenant_id = h.tenant_id
 ) WHERE h.tenant_id = %(tenant)s
 """
+_LOOK_THROUGH = "SELECT count(*) FROM objects WHERE tenant_id = %s AND data::text ILIKE '%%w195%%'"
 _ASKED: dict[str, Sequence[dict[str, Any]]] = {
-    "one object by its name": [{"text": f"object-{n}"} for n in range(7, OBJECTS, OBJECTS // 20)],
+    "one object by its name": [{"text": f"object-{n * OBJECTS // 20 + 7}"} for n in range(20)],
     "the beginning of names": [{"text": f"object-{n}", "in": ["names"]} for n in range(10, 30)],
     "a label": [{"text": f"app=app-{n}"} for n in range(20)],
     "a word that all have": [{"text": text} for text in ("tier", "object", "app.conf", "w1")],
@@ -70,9 +71,7 @@ async def search(bench: Bench, objects: int = OBJECTS) -> list[Result]:
     fill(bench, number, objects)
     seconds = await _index(bench, number)
     connection = await Connection.open(bench.site)
-    await _times(bench, connection, [("GET", SEARCHES.partition("/apis")[0] + "/version", None)])
-    path = "/clusters/haystack-0/api/v1/namespaces/default"
-    base = await _times(bench, connection, [("GET", path, None)] * 200)
+    base = _looked_through(bench, number)
     results = [Result("objects indexed", objects / seconds, "objects/s")]
     every: list[float] = []
     for name, specs in _ASKED.items():
@@ -80,10 +79,10 @@ async def search(bench: Bench, objects: int = OBJECTS) -> list[Result]:
         times = await _times(bench, connection, asked)
         every += times
         notes: dict[str, Any] = {**percentiles(times)}
-        results.append(Result(f"search p95, {name}", _p95(times), "ms", _p95(base), notes=notes))
+        results.append(Result(f"search p95, {name}", _p95(times), "ms", base, notes=notes))
     connection.close()
     notes = {**percentiles(every), "objects": f"{objects:,}"}
-    return [*results, Result("search p95", _p95(every), "ms", _p95(base), notes=notes)]
+    return [*results, Result("search p95", _p95(every), "ms", base, notes=notes)]
 
 
 def fill(bench: Bench, tenant: int, objects: int) -> None:
@@ -113,6 +112,17 @@ async def _index(bench: Bench, tenant: int) -> float:
     with psycopg.connect(bench.conninfo, autocommit=True) as connection:
         connection.execute("VACUUM (ANALYZE) search_entries")
     return seconds
+
+
+def _looked_through(bench: Bench, tenant: int) -> float:
+    """Milliseconds in which PostgreSQL looks at the text of each object; the best of three."""
+    times = []
+    with psycopg.connect(bench.conninfo, autocommit=True) as connection:
+        for _ in range(3):
+            began = time.perf_counter()
+            connection.execute(_LOOK_THROUGH, [tenant]).fetchone()
+            times.append(time.perf_counter() - began)
+    return min(times) * 1000
 
 
 async def _times(

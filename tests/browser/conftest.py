@@ -25,11 +25,14 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 
 @pytest.fixture(scope="module")
-def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+def site(
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+) -> Iterator[Installation]:
     """It runs, with the accounts ``operator`` (superuser), ``viewer`` (polyplane:viewers) and
-    ``nobody`` (may log in, and no more)."""
+    ``nobody`` (may log in, and no more). A file may have SETTINGS of its own."""
     installation = Installation(tmp_path_factory.mktemp("site"))
     installation.env["POLYPLANE_WORKERS"] = "1"
+    installation.env |= getattr(request.module, "SETTINGS", {})
     installation.start()
     try:
         make_account(installation, "operator", superuser=True)

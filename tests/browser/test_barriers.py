@@ -111,7 +111,6 @@ def test_every_view(world: Console, console: Console, pattern: str) -> None:
         "/t/demo/core/events?namespace=barriers",
         "/t/demo/core/configmaps/barriers/never-was",
         "/t/demo/no.such.group/things",
-        "/no/such/page",
         "/?stuck=0",
         "/audit?user=nobody-at-all",
     ],
@@ -144,15 +143,23 @@ def selection(console: Console) -> None:
 def review(console: Console) -> None:
     changes = Changes(console)
     console.one("#review")
-    changes.replace('a: "1"', 'a: "2"')
+    changes.replace("metadata:\n", "metadata:\n  annotations:\n    note: new\n")
     changes.review()
     console.one("table.difference")
+
+
+def conflict(console: Console) -> None:
+    changes = Changes(console)
+    console.one("#review")
+    changes.replace('three: "1"', 'three: "2"')
+    changes.review()
+    console.one(".refusal")
 
 
 def wrong(console: Console) -> None:
     changes = Changes(console)
     console.one("#review")
-    changes.replace("kind: ConfigMap", "kind: Else")
+    changes.replace("data:\n", "data:\n  wrong: [1]\n")
     changes.review()
     console.until(lambda: console.all(".refusal, .failure"))
 
@@ -202,6 +209,7 @@ DIALOGS: dict[str, tuple[str, Callable[[Console], None]]] = {
     "restore": (f"{MAP}?tab=history", restore),
     "free": ("/t/demo/core/configmaps/barriers/held?tab=stuck", pressing("Remove this finalizer")),
     "review": (f"{MAP}/edit", review),
+    "conflict": (f"{MAP}/edit", conflict),
     "refused": (f"{MAP}/edit", wrong),
     "new tenant": ("/tenants", pressing("Create tenant")),
     "quotas": ("/tenants/demo", pressing("Quotas")),

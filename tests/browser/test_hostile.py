@@ -156,7 +156,7 @@ def test_no_list_does(target: Console, name: str) -> None:
         (f"{HERE}/core/configmaps/hostile/plain?tab=history", ["manager", "user"]),
         (
             f"{HERE}/core/configmaps/hostile/plain?tab=events",
-            ["event reason", "event message", "event source"],
+            ["event reason", "event message", "reporter"],
         ),
         (f"{HERE}/core/configmaps/hostile/owned?tab=owners", ["owner kind", "owner name"]),
         (f"{HERE}/core/configmaps/hostile/stuck?tab=stuck", ["keeper"]),

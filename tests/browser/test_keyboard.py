@@ -75,7 +75,8 @@ def ground(site: Installation) -> Installation:
 
 def made(site: Installation, name: str) -> None:
     body = {"metadata": {"name": name}, "data": {"count": "1"}}
-    assert site.request("POST", MAPS, body)[0] == 201
+    path = f"{MAPS}?fieldManager=polyplane-console"  # what is its own it may change unasked
+    assert site.request("POST", path, body)[0] == 201
 
 
 def test_from_the_login_to_a_deletion(somebody: Console, ground: Installation) -> None:
@@ -85,12 +86,11 @@ def test_from_the_login_to_a_deletion(somebody: Console, ground: Installation) -
     find(somebody, hands, "cm walked", "walked")
     edit(somebody, hands)
     assert ground.request("GET", f"{MAPS}/walked")[1]["data"] == {"count": "12"}
-    hands.tab_to(tag="A", text="walked")
-    hands.press(Keys.ENTER)
-    somebody.until(lambda: somebody.browser.current_url.endswith("/keys/walked"))
+    go_back(somebody, hands)
     delete(somebody, hands)
     somebody.until(lambda: ground.request("GET", f"{MAPS}/walked")[0] == 404)
-    assert somebody.complaints() == []
+    # that its own updates are in the way of its apply is how it finds out
+    assert [c for c in somebody.complaints() if "status of 409" not in c] == []
 
 
 def log_in(console: Console, hands: Hands) -> None:
@@ -120,7 +120,7 @@ def edit(console: Console, hands: Hands) -> None:
     hands.tab_to(action="edit")
     hands.press(Keys.ENTER)
     console.one("#review")
-    hands.tab_to(text="YAML")
+    console.until(lambda: hands.focus.get("text") == "YAML")  # the editor takes the focus
     hands.chord(Keys.CONTROL, Keys.HOME)
     hands.chord(Keys.CONTROL, "f")  # the editor's own search
     hands.press('"1', Keys.ENTER, Keys.ESCAPE)
@@ -130,6 +130,17 @@ def edit(console: Console, hands: Hands) -> None:
     hands.tab_to(id="store")
     hands.press(Keys.ENTER)
     console.see("is stored")
+
+
+def go_back(console: Console, hands: Hands) -> None:
+    """To the list by the breadcrumbs, and to the object by its row."""
+    hands.tab_to(tag="A", text="configmaps")
+    hands.press(Keys.ENTER)
+    console.see("Save as")
+    hands.press("/", "walked")
+    console.until(lambda: len(console.all("tr[data-key]")) == 1)
+    hands.press(Keys.ESCAPE, "j", Keys.ENTER)
+    console.until(lambda: [e.text for e in console.all("main h1")] == ["walked"])
 
 
 def delete(console: Console, hands: Hands) -> None:
@@ -152,7 +163,7 @@ def test_the_editor_lets_go_of_the_tab_key(somebody: Console, ground: Installati
     hands = Hands(somebody)
     somebody.open("/t/demo/core/configmaps/keys/held/edit")
     somebody.one("#review")
-    hands.tab_to(text="YAML")
+    somebody.until(lambda: hands.focus.get("text") == "YAML")
     before = somebody.text()
     hands.press(Keys.ESCAPE, Keys.TAB)
     assert hands.focus.get("text") != "YAML"

@@ -91,7 +91,8 @@ class World:
             "displayName": evil("display name"),
             "owners": [{"kind": "User", "name": evil("owner")}],
         }
-        self.make(path, TENANT, spec=spec)
+        head = {"apiVersion": "tenancy.polyplane.dev/v1", "kind": "Tenant"}
+        self("POST", path, {**head, "metadata": {"name": TENANT}, "spec": spec})
         eventually(lambda: self.site.request("GET", f"{CORE}/namespaces/default")[0] == 200)
         annotations = {"example.com/note": evil("namespace annotation")}
         self.make(f"{CORE}/namespaces", "hostile", metadata={"annotations": annotations})

@@ -13,7 +13,9 @@ from apiserver.authz import reviews
 from apiserver.authz.attributes import Attributes, Decision
 from apiserver.authz.explain import Explanation
 from apiserver.authz.explanations import access_explanation
-from apiserver.authz.rbac import UserRules
+from apiserver.authz.grantreviews import grant_review
+from apiserver.authz.grants import Asked, Granted
+from apiserver.authz.rbac import GROUP, UserRules
 from apiserver.codec import strict
 from apiserver.endpoints import encode
 from apiserver.endpoints.filters.authentication import identify
@@ -80,6 +82,8 @@ class ReviewView(ResourceView):
             return await reviews.self_subject_rules_review(review, user, self._rules)
         if resource == "accessexplanations":
             return await access_explanation(review, user, self._explain)
+        if resource == "grantreviews":
+            return await grant_review(review, self._grants)
         if resource == "selfsubjectreviews":
             return {
                 **review,
@@ -93,6 +97,13 @@ class ReviewView(ResourceView):
 
     async def _explain(self, attributes: Attributes) -> Explanation:
         return await self.server.authorizer.explain(self.request.tenant, attributes)
+
+    async def _grants(self, asked: Asked) -> Granted:
+        async def may(verb: str, resource: str, namespace: str, name: str) -> bool:
+            question = Attributes(self.scope.user, verb, GROUP, "*", resource, "", namespace, name)
+            return (await self._authorize(question)).allowed
+
+        return await self.server.authorizer.grants(self.request.tenant, asked, may)
 
     async def _rules(self, user: User, namespace: str) -> UserRules:
         return await self.server.authorizer.rules_for(self.request.tenant, user, namespace)

@@ -6,13 +6,29 @@ from collections.abc import Awaitable, Callable
 
 from django.http.response import HttpResponseBase
 
-from apiserver.endpoints.views import history, pods, relations, reviews, search, tokens
+from apiserver.endpoints.views import (
+    admission,
+    history,
+    pods,
+    relations,
+    reviews,
+    search,
+    tokens,
+)
 from apiserver.endpoints.views.componentstatuses import ComponentStatusView
 from apiserver.endpoints.views.resource import ResourceView
 from apiserver.endpoints.views.scale import ScaleView
 from apiserver.meta.gvk import GroupResource
 from apiserver.registry.scope import Scope
-from apiserver.request import DEFAULT_TENANT, DEPENDENT_REVIEWS, OBJECT_SEARCHES, OWN_TENANTS
+from apiserver.request import (
+    ADMISSION_USE_REVIEWS,
+    DEFAULT_TENANT,
+    DEPENDENT_REVIEWS,
+    EXPRESSION_REVIEWS,
+    GRANT_REVIEWS,
+    OBJECT_SEARCHES,
+    OWN_TENANTS,
+)
 
 View = Callable[..., Awaitable[HttpResponseBase | None]]
 """Of `ResourceView.as_view`."""
@@ -40,6 +56,9 @@ _CLASSES: dict[tuple[GroupResource, str], type[ResourceView]] = {
     **{(_PODS, name): pods.ConnectView for name in ("exec", "attach", "portforward")},
     **{(resource, "proxy"): pods.ProxyView for resource in (_PODS, _SERVICES, _NODES)},
     (GroupResource("authorization.polyplane.dev", "accessexplanations"), ""): reviews.ReviewView,
+    (GRANT_REVIEWS, ""): reviews.ReviewView,
+    (EXPRESSION_REVIEWS, ""): admission.ExpressionReviewView,
+    (ADMISSION_USE_REVIEWS, ""): admission.AdmissionUseReviewView,
     (DEPENDENT_REVIEWS, ""): relations.DependentReviewView,
     (OBJECT_SEARCHES, ""): search.ObjectSearchView,
     **{

@@ -13,7 +13,7 @@ from apiserver.storage import sql
 class Migration(migrations.Migration):
     dependencies: ClassVar = [("storage", "0007_being_deleted")]
 
-    functions: ClassVar = "4ac4d3254ad20941"
+    functions: ClassVar = "1394b24263b0d4e8"
     """sql.digest() of what this migration was made for."""
 
     operations: ClassVar = [

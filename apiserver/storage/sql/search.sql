@@ -50,6 +50,51 @@ BEGIN
 END
 $$;
 
+-- The resources that the tenant has objects of: one look into the index for each. SECURITY DEFINER
+-- for that, as pp_claimed (claims.sql): to compare texts is not leakproof.
+CREATE OR REPLACE FUNCTION pp_kinds(p_tenant bigint)
+RETURNS TABLE (api_group text, resource text)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+BEGIN
+    PERFORM set_config('polyplane.tenant', p_tenant::text, true);
+    api_group := '';
+    resource := '';
+    LOOP
+        SELECT o.api_group, o.resource INTO pp_kinds.api_group, pp_kinds.resource FROM objects o
+            WHERE o.tenant_id = p_tenant AND (o.tenant_id, o.api_group, o.resource)
+                > (p_tenant, pp_kinds.api_group, pp_kinds.resource)
+            ORDER BY o.tenant_id, o.api_group, o.resource LIMIT 1;
+        EXIT WHEN NOT FOUND;
+        RETURN NEXT;
+    END LOOP;
+END
+$$;
+
+-- The namespaces that have objects of these resources, p_limit in all; "" for objects that are in
+-- none. As pp_kinds.
+CREATE OR REPLACE FUNCTION pp_places(
+    p_tenant bigint, p_groups text[], p_resources text[], p_limit bigint
+) RETURNS TABLE (api_group text, resource text, namespace text)
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+DECLARE
+    v_left bigint := p_limit;
+BEGIN
+    PERFORM set_config('polyplane.tenant', p_tenant::text, true);
+    FOR api_group, resource IN SELECT * FROM unnest(p_groups, p_resources) LOOP
+        SELECT min(o.namespace) INTO pp_places.namespace FROM objects o
+            WHERE o.tenant_id = p_tenant AND o.api_group = pp_places.api_group
+                AND o.resource = pp_places.resource;
+        WHILE v_left > 0 AND namespace IS NOT NULL LOOP
+            v_left := v_left - 1;
+            RETURN NEXT;
+            SELECT min(o.namespace) INTO pp_places.namespace FROM objects o
+                WHERE o.tenant_id = p_tenant AND o.api_group = pp_places.api_group
+                    AND o.resource = pp_places.resource AND o.namespace > pp_places.namespace;
+        END LOOP;
+    END LOOP;
+END
+$$;
+
 -- The keys of at most p_limit indexed objects, in their order, above the key p_after (four texts),
 -- that have the words of p_query (a tsquery; NULL: all have), and that are of a whole resource
 -- (p_groups, p_resources) or of a resource in a namespace (p_place_groups ...).

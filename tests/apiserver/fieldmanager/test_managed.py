@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any
 
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
+from apiserver.fieldmanager.fieldpath import Path, difference, set_of
 from apiserver.fieldmanager.managed import (
     InvalidManagedFields,
     Managed,
@@ -17,6 +21,7 @@ from apiserver.fieldmanager.managed import (
     keep_times,
     warning_after_admission,
 )
+from apiserver.fieldmanager.unowned import STRIPPED, owned_part
 from apiserver.fieldmanager.updater import Owned
 
 
@@ -189,3 +194,21 @@ def test_warning_after_admission() -> None:
     assert warning_after_admission([entry("m", "Delete")]).endswith(
         "please fix your requests: operation must be `Apply` or `Update`"
     )
+
+
+NODES = ["f:apiVersion", "f:kind", "f:metadata", "f:name", "f:labels", "f:uid", "f:spec"]
+node_paths = st.lists(st.sampled_from(NODES), min_size=1, max_size=3).map(tuple)
+
+
+@given(st.frozensets(node_paths, max_size=8))
+@example(frozenset({("f:metadata",), ("f:metadata", "f:name")}))
+@example(frozenset({("f:metadata", "f:labels", "f:x"), ("f:kind",)}))
+@example(frozenset({("f:metadata", "f:name", "f:x"), ("f:metadata", "f:uid")}))
+@example(frozenset({("f:kind", "f:x")}))
+def test_the_part_that_is_owned_is_all_but_what_nobody_owns(paths: frozenset[Path]) -> None:
+    fields = set_of(*paths)
+    before = copy.deepcopy(fields)
+    part = owned_part(fields)
+    assert part == difference(fields, STRIPPED)
+    assert list(part) == list(difference(fields, STRIPPED))
+    assert fields == before

@@ -16,6 +16,13 @@ const PLACES = [
   ["System", "system"],
 ];
 
+/** Of the tenant that is shown. */
+const TENANT_PLACES = [
+  ["Access", "access"],
+  ["Definitions", "crds"],
+  ["Admission", "admission"],
+];
+
 /** Builds the frame; returns the element that views fill. find: opens the palette. */
 export function build(find) {
   const main = h("main", { id: "main", tabindex: "-1" });
@@ -58,15 +65,22 @@ function shown(frame, { tenant: named, params, query, path }, parts) {
     .catch(() => parts.tree.clear());
   replace(
     parts.places,
-    PLACES.map(([title, place]) => placeLink(title, place, path)),
+    TENANT_PLACES.map(([title, place]) => placeLink(title, ["t", tenant, place], path)),
+    PLACES.map(([title, place]) => placeLink(title, [place], path)),
   );
   replace(parts.trail, crumbs(named, params, path));
   document.title = titleOf(named, params, path);
 }
 
-function placeLink(title, place, path) {
-  const here = path.split("/")[1] === place;
-  return h("a", { href: address(place), "aria-current": here ? "page" : null }, title);
+function placeLink(title, parts, path) {
+  const to = pathOf(...parts);
+  const here = path === to || path.startsWith(`${to}/`);
+  return h("a", { href: address(...parts), "aria-current": here ? "page" : null }, title);
+}
+
+/** The place among a list of them that a part of the path names: its title. */
+function placeOf(places, path, at) {
+  return places.find(([, name]) => path.split("/")[at] === name)?.[0];
 }
 
 function setNamespace(frame, namespace) {
@@ -194,6 +208,8 @@ function crumbs(tenant, params, path) {
   }
   if (params.namespace && params.namespace !== "-") parts.push([params.namespace, null]);
   if (params.name) parts.push([params.name, null]);
+  const place = tenant && !params.resource ? placeOf(TENANT_PLACES, path, 3) : null;
+  if (place) parts.push([place, null]);
   if (!parts.length) parts.push([titleOf(tenant, params, path).split(" · ")[0], null]);
   return parts.map(([text, to], at) => [
     at ? h("span", { class: "slash", "aria-hidden": "true" }, "/") : null,
@@ -202,7 +218,7 @@ function crumbs(tenant, params, path) {
 }
 
 function titleOf(tenant, params, path) {
-  const place = PLACES.find(([, name]) => path.split("/")[1] === name)?.[0];
+  const place = tenant ? placeOf(TENANT_PLACES, path, 3) : placeOf(PLACES, path, 1);
   const what =
     params.name ?? params.resource ?? place ?? (tenant || (path === "/me" ? "Me" : "Overview"));
   return `${what}${tenant && what !== tenant ? ` · ${tenant}` : ""} · Polyplane`;

@@ -20,6 +20,12 @@ const ACTIONS = [
   ["My tokens and sessions", "/me"],
 ];
 
+const OF_TENANT = [
+  ["Access: who may do what", "access"],
+  ["Definitions: versions, conditions, users", "crds"],
+  ["Admission: policies, webhooks, try-out", "admission"],
+];
+
 /** Opens it, unless it is open. */
 export function palette() {
   if (document.querySelector("dialog.palette")) return;
@@ -105,7 +111,7 @@ async function* found(tenant, text) {
   const known = await resources(tenant).catch(() => []);
   const listable = known.filter((resource) => resource.verbs.includes("list"));
   const kinds = rest.length ? [] : matching(listable, first, tenant);
-  const near = [...kinds, ...actions(text)];
+  const near = [...kinds, ...actions(tenant, text)];
   yield near;
   const { names } = await tenants().catch(() => ({ names: [] }));
   near.push(...tenantsLike(names, text));
@@ -197,9 +203,10 @@ export function score(resource, text) {
   return 0;
 }
 
-function actions(text) {
+function actions(tenant, text) {
   const word = text.toLowerCase();
-  return ACTIONS.filter(([name]) => name.toLowerCase().includes(word)).map(([name, to]) => ({
+  const here = OF_TENANT.map(([name, place]) => [name, pathOf("t", tenant, place)]);
+  return [...here, ...ACTIONS].filter(([name]) => name.toLowerCase().includes(word)).map(([name, to]) => ({
     what: "go to",
     name,
     where: "",

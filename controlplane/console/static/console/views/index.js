@@ -1,5 +1,6 @@
 // Which view shows which address. One line each.
 
+import "../access/links.js"; // adds to the pages of objects
 import "../change/bar.js"; // adds to the pages of lists and objects
 import { route } from "../lib/router.js";
 
@@ -11,6 +12,9 @@ const views = [
   ["/t/:tenant/:group/:resource/new", () => import("./create.js")],
   ["/t/:tenant/:group/:resource/:namespace/:name/edit", () => import("./edit.js")],
   ["/t/:tenant/:group/:resource/:namespace/:name", () => import("./object.js")],
+  ["/t/:tenant/access", () => import("./access.js")],
+  ["/t/:tenant/crds", () => import("./crds.js")],
+  ["/t/:tenant/admission", () => import("./admission.js")],
   ["/t/:tenant/past", () => import("./past.js")],
   ["/tenants", () => import("./tenants.js")],
   ["/tenants/:name", () => import("./settings.js")],

@@ -9,6 +9,7 @@ import { bytes } from "../lib/units.js";
 export default async function view({ root, signal }) {
   const system = await fact("/system", {}, signal);
   const { database } = system;
+  root.tabIndex = 0; // nothing in it takes the focus, and keys have to scroll it
   replace(
     root,
     h("div", { class: "toolbar" }, h("h1", {}, "System"), h("span", { class: "muted" }, `Polyplane ${system.version}, API of Kubernetes ${system.kubernetes}`)),

@@ -1,0 +1,211 @@
+"""Operators' tasks in the world of `make demo`, done by clicks that are counted:
+docs/console-tasks.md says how many each takes, and says the truth. Typing is no click; choosing
+from a select is one."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+
+import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.ui import Select
+
+from tests.support.consolebrowser import Console
+from tests.support.consolechanges import Changes
+from tests.support.installation import REPOSITORY, eventually
+from tools import demo
+
+ACME = "/clusters/acme"
+DEPLOYMENT = f"{ACME}/apis/apps/v1/namespaces/shop/deployments/web"
+VIEWER = """apiVersion: rbac.authorization.k8s.io/v1
+kind: ClusterRoleBinding
+metadata:
+  name: colleague-views
+roleRef:
+  apiGroup: rbac.authorization.k8s.io
+  kind: ClusterRole
+  name: view
+subjects:
+- apiGroup: rbac.authorization.k8s.io
+  kind: User
+  name: colleague
+"""
+
+
+_ROWS = "return [...document.querySelectorAll('main tbody tr')].map((row) => row.textContent)"
+
+
+class Mouse:
+    """It counts."""
+
+    def __init__(self, console: Console) -> None:
+        self.console, self.clicks = console, 0
+        console.open("/t/acme/")
+        console.see("What it holds")
+
+    def click(self, selector: str) -> None:
+        self.console.one(selector).click()
+        self.clicks += 1
+
+    def on(self, text: str, within: str = "body") -> None:
+        """A button or link by its text."""
+        path = f'//{within}//*[self::a or self::button][normalize-space()="{text}"]'
+        find = self.console.browser.find_elements
+        self.console.until(lambda: [e for e in find(By.XPATH, path) if e.is_displayed()])
+        next(e for e in find(By.XPATH, path) if e.is_displayed()).click()
+        self.clicks += 1
+
+    def choose(self, label: str, text: str) -> None:
+        Select(self.console.one(f"[aria-label='{label}']")).select_by_visible_text(text)
+        self.clicks += 1
+
+    def find(self, typed: str, name: str) -> None:
+        """By the palette: one click opens it, one chooses."""
+        self.click(".finder")
+        self.console.one("dialog.palette input").send_keys(typed)
+        chosen = "dialog.palette li[aria-selected=true]"
+        texts = lambda: [e.text for e in self.console.all(f"{chosen} .name")]  # noqa: E731
+        self.console.until(lambda: texts() == [name])
+        self.click(chosen)
+
+
+def owner(mouse: Mouse) -> None:
+    mouse.find("deploy web", "web")
+    mouse.click("a[href='?tab=blame']")
+    mouse.console.see("horizontal-pod-autoscaler (apply)")
+
+
+def put_back(mouse: Mouse) -> None:
+    change = {"spec": {"replicas": 9}}
+    site = mouse.console.installation
+    path = f"{DEPLOYMENT}?fieldManager=somebody"
+    assert site.request("PATCH", path, change, "application/merge-patch+json")[0] == 200
+    mouse.find("deploy web", "web")
+    mouse.click("a[href='?tab=history']")
+    mouse.console.see("somebody")
+    mouse.click("tr[data-revision] .restore")
+    mouse.click("dialog button[type=submit]")
+    eventually(lambda: site.request("GET", DEPLOYMENT)[1]["spec"]["replicas"] == 3)
+
+
+def free(mouse: Mouse) -> None:
+    mouse.click("a.brand")
+    mouse.choose("Waiting for longer than", "any time")
+    mouse.on("configmaps/legacy/invoices-2019", "section[@aria-label='Stuck deletions']")
+    mouse.click(".remove-finalizer")
+    mouse.console.one("dialog input").send_keys("invoices-2019")
+    mouse.click("dialog button[type=submit]")
+    site = mouse.console.installation
+    eventually(lambda: site.request("GET", f"{ACME}/api/v1/namespaces/legacy")[0] == 404)
+
+
+def quotas(mouse: Mouse) -> None:
+    mouse.on("Tenants")
+    row = mouse.console.until(
+        lambda: [r.text for r in mouse.console.all("main tbody tr") if "globex" in r.text]
+    )
+    assert "%" in row[0]
+
+
+def colleague(mouse: Mouse) -> None:
+    mouse.find("clusterrolebinding", "ClusterRoleBinding")
+    mouse.click("[data-action=new]")
+    mouse.console.one("#review")
+    Changes(mouse.console).replace(None, VIEWER)
+    mouse.click("#review")
+    mouse.click("#store")
+    mouse.console.see("is stored")
+
+
+def undelete(mouse: Mouse) -> None:
+    mouse.on("Audit")
+    mouse.console.one("input[name=verb]").send_keys("delete")
+    mouse.console.one("input[name=name]").send_keys("price-list", Keys.ENTER)
+    found = lambda: mouse.console.script(_ROWS) or [""]  # noqa: E731
+    mouse.console.until(lambda: all("price-list" in text for text in found()))
+    mouse.on("configmaps/shop/price-list", "main")
+    mouse.console.see("DELETED")
+    mouse.click(".restore")
+    mouse.click("dialog button[type=submit]")
+    path = f"{ACME}/api/v1/namespaces/shop/configmaps/price-list"
+    eventually(lambda: mouse.console.installation.request("GET", path)[0] == 200)
+
+
+def refusals(mouse: Mouse) -> None:
+    mouse.on("Audit")
+    mouse.console.one("input[name=code]").send_keys("422", Keys.ENTER)
+    mouse.console.until(lambda: all("422" in text for text in mouse.console.script(_ROWS) or [""]))
+    mouse.on("Entry", "main")
+    mouse.console.until(lambda: "ValidatingAdmissionPolicy" in mouse.console.one("dialog").text)
+
+
+def scale(mouse: Mouse) -> None:
+    mouse.find("deploy web", "web")
+    mouse.click("[data-action=scale]")
+    number = mouse.console.one("dialog input[type=number]")
+    number.clear()
+    number.send_keys("5")
+    mouse.click("#perform")
+    site = mouse.console.installation
+    eventually(lambda: site.request("GET", DEPLOYMENT)[1]["spec"]["replicas"] == 5)
+
+
+def revoke(mouse: Mouse) -> None:
+    made = mouse.console.installation.manage("token", "create", "tasks-robot", "--tenant", "acme")
+    assert made.returncode == 0, made.stderr
+    mouse.on("Tenants")
+    mouse.on("acme", "main")
+    mouse.console.see("tasks-robot")
+    row = "//tr[contains(., 'tasks-robot')]"
+    mouse.console.browser.find_element(By.XPATH, f"{row}//button[text()='Revoke']").click()
+    mouse.clicks += 1
+    mouse.click("dialog button[type=submit]")
+    mouse.console.until(lambda: "revoked" in mouse.console.browser.find_element(By.XPATH, row).text)
+
+
+def slow(mouse: Mouse) -> None:
+    mouse.on("System")
+    mouse.console.see("Longest statement")
+
+
+TASKS: dict[str, Callable[[Mouse], None]] = {
+    "what owns this field": owner,
+    "who changed replicas, and put it back": put_back,
+    "free a stuck namespace": free,
+    "which tenants are near their quota": quotas,
+    "give a colleague read access to one tenant": colleague,
+    "restore a deleted ConfigMap": undelete,
+    "which policies refuse": refusals,
+    "scale a Deployment": scale,
+    "revoke a token": revoke,
+    "why the server is slow": slow,
+}
+
+
+def told() -> dict[str, str]:
+    """What the page says of each task: clicks here."""
+    text = (REPOSITORY / "docs/console-tasks.md").read_text()
+    return dict(re.findall(r"^\| ([^|]+?) \| ([^|]+?) \|", text, re.M))
+
+
+@pytest.fixture(scope="module")
+def world(console_pages: Console) -> Console:
+    demo.fill(console_pages.installation.data / "admin.kubeconfig")
+    return console_pages
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_a_task_takes_as_many_clicks_as_the_page_says(
+    world: Console, console: Console, task: str
+) -> None:
+    mouse = Mouse(console)
+    TASKS[task](mouse)
+    assert told()[task] == str(mouse.clicks)
+    console.complaints()  # refusals of the API, which some tasks meet
+
+
+def test_the_page_has_twelve_tasks_and_says_which_cannot_be_done() -> None:
+    tasks = {name for name, clicks in told().items() if clicks.isdigit() or clicks == "not yet"}
+    assert len(tasks) == 12 and set(TASKS) <= tasks
