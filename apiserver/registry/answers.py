@@ -8,17 +8,19 @@ tenant's turn (`apiserver.registry.offload`): nobody else waits for it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import islice
 
 from apiserver.errors import BadRequest, Expired
 from apiserver.meta.objects import Object
-from apiserver.registry import continuation, questions
+from apiserver.registry import continuation, orders, questions
 from apiserver.registry.core import Registry, State
 from apiserver.registry.offload import LARGE, repeatable
 from apiserver.registry.options import ListOptions
-from apiserver.registry.questions import Question, Rank, SortKey
+from apiserver.registry.orders import Near, Order, Sorting
+from apiserver.registry.questions import Question
 from apiserver.registry.reading import (
     INCONSISTENT,
     Listing,
@@ -35,6 +37,7 @@ from apiserver.registry.selection import Selection
 from apiserver.registry.sifting import sift
 from apiserver.registry.versions import in_version, shown
 from apiserver.storage.interface import key_order
+from apiserver.watch.cache import Cache, Entries
 
 FEW = 200
 """Objects that are measured before it is decided where they are looked at."""
@@ -48,11 +51,13 @@ Place = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class _Chosen:
-    """remaining: behind these items; None where nobody has counted them."""
+    """remaining: behind these items; None where nobody has counted them; order: of the whole
+    list, where that is known."""
 
     items: Sequence[State]
     remaining: int | None
     more: bool
+    order: Sequence[State] | None = None
 
 
 async def list_(
@@ -61,18 +66,14 @@ async def list_(
     """Raises Invalid for questions that cannot be answered, Expired, BadRequest."""
     version = requested_version(options)
     question = await questions.parse(scope, options)
-    after: Place | None = None
-    if options.continue_token:
-        at, after = await _position(registry, scope, options, question)
-        states = await _continued(registry, scope, question, at, after)
-    elif is_exact(options, version):
-        at, states = version, await _past(registry, scope, version, first=True)
-    else:
-        cache = await recent(registry, scope, options, version)
-        at, states = cache.resource_version, cache.select(scope.namespace)
+    at, after, states = await _states(registry, scope, options, question, version)
+    shelf = _shelf(registry, scope, question, at, states)  # at once: the cache goes on
     states = await in_version(registry, scope, states)
-    work = _Work(registry, scope, selection, question, options.limit, after)
+    near = shelf.near if shelf is not None else None
+    work = _Work(registry, scope, selection, question, options.limit, after, near)
     chosen = await repeatable(scope.asker(_size(states)), lambda: work.choose(states))
+    if shelf is not None and chosen.order is not None:
+        orders.keep(shelf.cache, shelf.name, Order(scope.resource, at, chosen.order))
     token = ""
     if chosen.more:
         last = chosen.items[-1].key
@@ -88,6 +89,42 @@ def _size(states: Sequence[State]) -> int:
 
 
 # --- which state ----------------------------------------------------------------------------------
+async def _states(
+    registry: Registry, scope: Scope, options: ListOptions, question: Question, version: int
+) -> tuple[int, Place | None, Sequence[State]]:
+    """(its resourceVersion, behind which object the page is, all objects in key order)."""
+    if options.continue_token:
+        at, after = await _position(registry, scope, options, question)
+        return at, after, await _continued(registry, scope, question, at, after)
+    if is_exact(options, version):
+        return version, None, await _past(registry, scope, version, first=True)
+    cache = await recent(registry, scope, options, version)
+    return cache.resource_version, None, cache.select(scope.namespace)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Shelf:
+    """Where the order of a list is kept; near: one from which that of its state can be made."""
+
+    cache: Cache
+    name: orders.Name
+    near: Near | None
+
+
+def _shelf(
+    registry: Registry, scope: Scope, question: Question, at: int, states: Sequence[State]
+) -> _Shelf | None:
+    """None for lists whose order is not kept: few objects, a state from the log, and what a webhook
+    converts, whose answers may differ from one time to the next."""
+    cache = registry.watches.peek(scope.tenant.id, scope.resource.storage)
+    held = isinstance(states, Entries) and len(states) > FEW
+    if cache is None or not (question.sort and held) or scope.resource.webhook is not None:
+        return None
+    keys = tuple((key.text, key.descending) for key in question.sort)
+    name = (scope.version, scope.namespace, *keys)
+    return _Shelf(cache, name, orders.find(cache, name, scope.resource, at, scope.namespace))
+
+
 async def _position(
     registry: Registry, scope: Scope, options: ListOptions, question: Question
 ) -> tuple[int, Place]:
@@ -141,7 +178,8 @@ async def _past(registry: Registry, scope: Scope, at: int, *, first: bool) -> Se
 # --- which objects, in which order ----------------------------------------------------------------
 @dataclass(frozen=True, slots=True)
 class _Work:
-    """Needs neither the loop nor other threads, and may be begun anew."""
+    """Needs neither the loop nor other threads, and may be begun anew. near: the kept order from
+    which that of this state can be made."""
 
     registry: Registry
     scope: Scope
@@ -149,62 +187,83 @@ class _Work:
     question: Question
     limit: int
     after: Place | None
+    near: Near | None
 
     def choose(self, states: Sequence[State]) -> _Chosen:
-        """Raises Invalid for a filter that costs too much, BadRequest for a token that leads
-        nowhere."""
+        """``states``: all, in key order. Raises Invalid for a filter that costs too much,
+        BadRequest for a token that leads nowhere."""
         sort, count = self.question.sort, self.question.count
-        behind = self._filtered(self._selected(states))
         if count == "only":
-            return _Chosen([], sum(1 for _ in behind), more=False)
+            return _Chosen([], _length(self._chosen(states)), more=False)
         if sort:
-            items = _behind(_ordered(list(behind), sort, self._shown), self.after)
-        elif count or not self.limit:
-            items = list(behind)
-        else:
-            items = list(islice(behind, self.limit + 1))
-        page = items[: self.limit] if self.limit else items
-        more = len(items) > len(page)
-        counted = bool(sort or count)
-        return _Chosen(page, len(items) - len(page) if counted else None, more)
+            return self._sorted(states)
+        if self.after is not None:
+            states = states[bisect_right(states, key_order(*self.after), key=_key_order) :]
+        behind = self._chosen(states)
+        if isinstance(behind, Iterator):
+            whole = bool(count) or not self.limit
+            behind = list(behind if whole else islice(behind, self.limit + 1))
+        return self._page(behind, counted=bool(count))
 
-    def _selected(self, states: Sequence[State]) -> Iterable[State]:
-        place = key_order(*self.after) if self.after and not self._from_the_start else None
-        for state in states:
-            if place is not None and key_order(state.key.namespace, state.key.name) <= place:
-                continue
-            if self.selection.everything or self.selection.matches(
-                *seen(self.registry, self.scope, state)
-            ):
-                yield state
+    def _sorted(self, states: Sequence[State]) -> _Chosen:
+        """An order is made of all objects where all are wanted, and used wherever there is one."""
+        sorting = Sorting(self.question.sort, self._shown)
+        order = self._order(sorting, states)
+        if order is None:
+            ordered = sorting.ordered(list(self._chosen(states)))
+            return self._page(_behind(ordered, self.after), counted=True)
+        behind = order
+        if self.after is not None:
+            at = bisect_left(states, key_order(*self.after), key=_key_order)
+            if at == len(states) or _key_order(states[at]) != key_order(*self.after):
+                raise _nowhere()
+            place = sorting.place(states[at])
+            behind = order[bisect_right(order, place, key=sorting.place) :]
+        chosen = self._chosen(behind)
+        items = list(chosen) if isinstance(chosen, Iterator) else chosen
+        return self._page(items, counted=True, order=order)
+
+    def _order(self, sorting: Sorting, states: Sequence[State]) -> Sequence[State] | None:
+        if self.near is not None and not self.near.is_dear:
+            steps = self.near.steps
+            order = self.near.order.items
+            return sorting.moved(order, steps) if steps else order
+        return sorting.ordered(states) if self._wants_all else None
+
+    def _page(
+        self, items: Sequence[State], *, counted: bool, order: Sequence[State] | None = None
+    ) -> _Chosen:
+        page = items[: self.limit] if self.limit else items
+        left = len(items) - len(page)
+        return _Chosen(page, left if counted else None, left > 0, order)
 
     @property
-    def _from_the_start(self) -> bool:
-        """Whether objects before the last one's key may be behind it in the list, or are wanted
-        all the same."""
-        return bool(self.question.sort) or self.question.count == "only"
+    def _wants_all(self) -> bool:
+        return self.selection.everything and self.question.filter is None
 
-    def _filtered(self, states: Iterable[State]) -> Iterable[State]:
+    def _chosen(self, states: Sequence[State]) -> Sequence[State] | Iterator[State]:
+        """Those that selectors and the filter leave, in their order."""
+        if self._wants_all:
+            return states
+        selected = iter(states) if self.selection.everything else self._selected(states)
         expression = self.question.filter
-        return states if expression is None else sift(expression, states, self._shown)
+        return selected if expression is None else sift(expression, selected, self._shown)
+
+    def _selected(self, states: Sequence[State]) -> Iterator[State]:
+        for state in states:
+            if self.selection.matches(*seen(self.registry, self.scope, state)):
+                yield state
 
     def _shown(self, state: State) -> Object:
         return shown(self.registry, self.scope, state)
 
 
-def _ordered(
-    states: list[State], sort: Sequence[SortKey], shown: Callable[[State], Object]
-) -> list[State]:
-    """By the keys, then as they come; what has no value stands last in either direction."""
-    ranked: list[tuple[list[Rank | None], State]] = []
-    for state in states:
-        obj = shown(state)
-        ranked.append(([key.rank(obj) for key in sort], state))
-    for i, key in reversed(list(enumerate(sort))):
-        valued = [r for r in ranked if r[0][i] is not None]
-        valued.sort(key=lambda r, i=i: r[0][i], reverse=key.descending)  # type: ignore[misc]
-        ranked = valued + [r for r in ranked if r[0][i] is None]
-    return [state for _, state in ranked]
+def _length(chosen: Sequence[State] | Iterator[State]) -> int:
+    return sum(1 for _ in chosen) if isinstance(chosen, Iterator) else len(chosen)
+
+
+def _key_order(state: State) -> tuple[str, str]:
+    return key_order(state.key.namespace, state.key.name)
 
 
 def _behind(states: list[State], after: Place | None) -> list[State]:
@@ -213,4 +272,8 @@ def _behind(states: list[State], after: Place | None) -> list[State]:
     for i, state in enumerate(states):
         if (state.key.namespace, state.key.name) == after:
             return states[i + 1 :]
-    raise BadRequest("invalid continue token: its object is not in the list")
+    raise _nowhere()
+
+
+def _nowhere() -> BadRequest:
+    return BadRequest("invalid continue token: its object is not in the list")

@@ -23,11 +23,13 @@ from apiserver.registry.offload import repeatable
 from apiserver.registry.options import ListOptions
 from apiserver.registry.scope import Scope
 from apiserver.schema.types import Schema
+from apiserver.storage.interface import ObjectKey
 
 MOST_KEYS = 8
 LONGEST_KEY = 1024
 """Characters."""
 COUNTS = ("", "only", "true")
+_OF_KEYS = {".metadata.name": "name", ".metadata.namespace": "namespace"}
 
 Rank = tuple[int, Any]
 """What values are compared by: booleans come before numbers, numbers before strings."""
@@ -35,8 +37,21 @@ Rank = tuple[int, Any]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SortKey:
+    """text: of the path."""
+
+    text: str
     path: Path
     descending: bool
+
+    @property
+    def of_the_key(self) -> str | None:
+        """The part of an object's key that the path leads to."""
+        return _OF_KEYS.get(self.text)
+
+    def rank_of_key(self, key: ObjectKey) -> Rank | None:
+        """As `rank` of the object that has the key, for paths with `of_the_key`."""
+        value = key.namespace if self.of_the_key == "namespace" else key.name
+        return (2, value) if value else None
 
     def rank(self, obj: Object) -> Rank | None:
         """Of the first value that the path leads to; None where there is none that has an
@@ -114,7 +129,7 @@ def _key(text: str) -> SortKey:
         raise PathError("is no JSONPath")
     if path[0] not in ".[$@":
         path = f".{path}"
-    return SortKey(parse_path(path), text.startswith("-"))
+    return SortKey(path, parse_path(path), text.startswith("-"))
 
 
 def _digest(options: ListOptions) -> str:

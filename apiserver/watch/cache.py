@@ -40,6 +40,13 @@ class Clock(Protocol):
     position: int
 
 
+class Made(Protocol):
+    """Something that was made of the state of one version, ``at``."""
+
+    @property
+    def at(self) -> int: ...
+
+
 class Entries(tuple[Entry, ...]):
     """A state, or a part of it, in key order. size, largest: bytes of all objects, and of the
     largest; looked at once."""
@@ -91,6 +98,9 @@ class Cache:
         self._by_key: dict[tuple[str, str], Entry] = {}
         self._selected: dict[str, Entries] = {}
         self._settled: tuple[tuple[int, int], Entries] | None = None
+        self.memo: dict[Any, Made] = {}
+        """What others have made of its states and want to find again, as long as the window reaches
+        back to them."""
         self._window: list[Change] = []
         self._window_after = 0
         self._window_bytes = 0
@@ -238,6 +248,8 @@ class Cache:
             self._window_after = self._window[count - 1].resource_version
             self._window_bytes -= sum(len(change.new.json) for change in self._window[:count])
             del self._window[:count]
+            for name in [n for n, made in self.memo.items() if made.at < self._window_after]:
+                del self.memo[name]
 
     def _order(self, namespace: str, name: str) -> tuple[str, str]:
         prefix, name = key_order(namespace, name)

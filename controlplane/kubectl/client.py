@@ -68,8 +68,9 @@ class Tenant:
     def __post_init__(self) -> None:
         self.revisions = f"{ROOT}/namespaces/{quote(self.namespace, safe='')}/revisions"
 
-    def get(self, path: str, **query: str) -> Json:
-        text = urlencode({name: value for name, value in query.items() if value})
+    def get(self, path: str, sort_by: Sequence[str] = (), **query: str) -> Json:
+        asked = {name: value for name, value in query.items() if value}
+        text = urlencode({**asked, "sortBy": sort_by}, doseq=True)
         answer: Json = json.loads(self.kubectl.run("get", "--raw", f"{self.prefix}{path}?{text}"))
         return answer
 
@@ -78,6 +79,42 @@ class Tenant:
         arguments = ("create", "--raw", f"{self.prefix}{path}?{text}", "-f", "-")
         answer: Json = json.loads(self.kubectl.run(*arguments, stdin=json.dumps(body)))
         return answer
+
+    def collection(self, kind: str, everywhere: bool) -> str:
+        """The path of a kind's objects, of which kubectl knows the names. Raises Failed."""
+        for line in self.kubectl.run("api-resources", "--no-headers", "--verbs=list").splitlines():
+            name, *short, version, namespaced, cased = line.split()
+            group = version.rpartition("/")[0]
+            names = {
+                name,
+                cased.lower(),
+                f"{name}.{group}",
+                *(n for s in short for n in s.split(",")),
+            }
+            if kind.lower() in names:
+                root = f"/apis/{version}" if group else f"/api/{version}"
+                within = namespaced == "true" and not everywhere
+                space = f"/namespaces/{quote(self.namespace, safe='')}" if within else ""
+                return f"{root}{space}/{name}"
+        raise Failed(f'the server doesn\'t have a resource type "{kind}"')
+
+    def objects(self, path: str, sort_by: Sequence[str], most: int, **query: str) -> Json:
+        """The first ``most`` objects of a list, 0: all; its remainingItemCount is exact."""
+        items: list[Json] = []
+        token = ""
+        while True:
+            limit = str(min(most - len(items), _PAGE) if most else _PAGE)
+            asked = {
+                **query,
+                "limit": limit,
+                "continue": token,
+                "count": query.get("count", "true"),
+            }
+            page = self.get(path, sort_by, **asked)
+            items += page["items"]
+            token = page["metadata"].get("continue", "")
+            if not token or (most and len(items) >= most):
+                return {**page, "items": items}
 
     def list(self, fields: Mapping[str, str], labels: str = "", most: int = 0) -> Sequence[Json]:
         """Revisions, the newest first: ``most`` of them, 0: all. Finds out where objects of the

@@ -1,4 +1,4 @@
-"""kubectl polyplane history|diff|blame|rollback|undelete|as-of|search."""
+"""kubectl polyplane history|diff|blame|rollback|undelete|as-of|search|list."""
 
 from __future__ import annotations
 
@@ -81,7 +81,25 @@ def _parser() -> argparse.ArgumentParser:
     )
     command.add_argument("object", nargs="?", default="", metavar="KIND[/NAME]")
     command.add_argument("-l", "--selector", default="", help="labels of the objects")
+    _add_list(add("list", "objects of one kind: filtered, sorted, counted by the server"))
     return parser
+
+
+def _add_list(command: argparse.ArgumentParser) -> None:
+    command.add_argument("kind", metavar="KIND", help="deploy, Deployment, deployments.apps")
+    command.add_argument("--filter", default="", help="CEL over self: self.spec.replicas > 2")
+    command.add_argument(
+        "--sort-by",
+        action="append",
+        default=[],
+        metavar="JSONPATH",
+        help=".spec.replicas, --sort-by=-.spec.replicas for the other way; may be repeated",
+    )
+    command.add_argument("--count", action="store_true", help="how many there are, and no more")
+    command.add_argument("-l", "--selector", default="", help="labels of the objects")
+    command.add_argument("--field-selector", default="", help="as kubectl's")
+    command.add_argument("-A", "--all-namespaces", action="store_true")
+    command.add_argument("--limit", type=int, default=0, help="most objects (default: all)")
 
 
 def _add_search(command: argparse.ArgumentParser) -> None:
@@ -200,6 +218,22 @@ def _search(tenant: Tenant, asked: argparse.Namespace) -> str:
     return _printed(status, asked.output, show.found(status))
 
 
+def _list_objects(tenant: Tenant, asked: argparse.Namespace) -> str:
+    found = tenant.objects(
+        tenant.collection(asked.kind, asked.all_namespaces),
+        asked.sort_by,
+        asked.limit,
+        filter=asked.filter,
+        labelSelector=asked.selector,
+        fieldSelector=asked.field_selector,
+        count="only" if asked.count else "true",
+    )
+    remaining = found["metadata"].get("remainingItemCount", 0)
+    if asked.count:
+        return _printed({"count": remaining}, asked.output, f"{remaining}\n")
+    return _printed(found, asked.output, show.objects(found["items"], remaining))
+
+
 _COMMANDS = {
     "history": _history,
     "diff": _diff,
@@ -208,4 +242,5 @@ _COMMANDS = {
     "undelete": _undelete,
     "as-of": _as_of,
     "search": _search,
+    "list": _list_objects,
 }

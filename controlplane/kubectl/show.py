@@ -126,6 +126,19 @@ def found(status: Json) -> str:
     return text + "# there may be more: --limit\n" if status.get("continue") else text
 
 
+def objects(items: Sequence[Json], remaining: int, now: datetime | None = None) -> str:
+    """``remaining``: objects behind them."""
+    now = now or datetime.now(UTC)
+    spaces = any(item["metadata"].get("namespace") for item in items)
+    rows = [[*["NAMESPACE"] * spaces, "NAME", "AGE"]]
+    for item in items:
+        metadata = item["metadata"]
+        told = [metadata["name"], age(metadata.get("creationTimestamp", ""), now)]
+        rows.append([*[metadata.get("namespace", "")] * spaces, *told])
+    text = table(rows) if items else "nothing was found\n"
+    return text + (f"# {remaining} more: --limit\n" if remaining else "")
+
+
 def restored(answer: Json, dry_run: bool) -> str:
     """What came of a rollback or an undelete."""
     reference = answer["objectRef"]

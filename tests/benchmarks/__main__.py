@@ -25,6 +25,7 @@ from tests.benchmarks import (
     haystack,
     neighbour,
     policies,
+    questions,
     reads,
     tenants,
     watches,
@@ -60,6 +61,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "definitions": definitions.created,
     "held-definitions": definitions.held,
     "search": haystack.search,
+    "questions": questions.questions,
 }
 
 

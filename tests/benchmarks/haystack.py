@@ -68,7 +68,7 @@ _ASKED: dict[str, Sequence[dict[str, Any]]] = {
 async def search(bench: Bench, objects: int = OBJECTS) -> list[Result]:
     await make(bench, "haystack", 1)
     number = await bench.tenant_number("haystack-0")
-    _fill(bench, number, objects)
+    fill(bench, number, objects)
     seconds = await _index(bench, number)
     connection = await Connection.open(bench.site)
     base = _looked_through(bench, number)
@@ -85,7 +85,7 @@ async def search(bench: Bench, objects: int = OBJECTS) -> list[Result]:
     return [*results, Result("search p95", _p95(every), "ms", base, notes=notes)]
 
 
-def _fill(bench: Bench, tenant: int, objects: int) -> None:
+def fill(bench: Bench, tenant: int, objects: int) -> None:
     """Into the tables: the log has no gap."""
     with psycopg.connect(bench.conninfo, autocommit=True) as connection:
         for first in range(1, objects + 1, _STEP):

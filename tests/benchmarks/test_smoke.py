@@ -5,7 +5,16 @@ from __future__ import annotations
 import json
 
 from tests.benchmarks import __main__ as main
-from tests.benchmarks import caches, definitions, emptying, haystack, policies, tenants, watches
+from tests.benchmarks import (
+    caches,
+    definitions,
+    emptying,
+    haystack,
+    policies,
+    questions,
+    tenants,
+    watches,
+)
 from tests.benchmarks.result import Result, percentiles, table
 
 
@@ -25,14 +34,16 @@ def test_every_benchmark_measures_something(monkeypatch) -> None:
         "cached-objects": lambda bench: caches.cached(bench, 20),
         "definitions": lambda bench: definitions.created(bench, 2),
         "held-definitions": lambda bench: definitions.held(bench, 2, 2),
+        "questions": lambda bench: questions.questions(bench, 300),
         "search": lambda bench: haystack.search(bench, 50),
     }
     monkeypatch.setattr(main, "BENCHMARKS", tiny)
     results = main.run(list(tiny), 0.2, clients=2)
-    assert len(results) == len(tiny) + 11, "watches and definitions have two lines, search ten"
+    more = 1 + 1 + 3 + 9  # lines of watches, definitions, questions, searches
+    assert len(results) == len(tiny) + more
     assert all(r.value > 0 for r in results)
     compared = [r for r in results if r.yardstick]
-    assert len(compared) == 20
+    assert len(compared) == 24
     assert all(0 < (r.ratio or 0) < 1000 for r in compared)
     json.dumps([r.as_json() for r in results])
 
