@@ -5,7 +5,7 @@ VENV := .venv
 PY := $(VENV)/bin/python
 MANAGE := $(PY) manage.py
 DATA := $(or $(POLYPLANE_DATA_DIR),.data)
-WORKERS ?= 2
+WORKERS ?= 3
 
 .PHONY: help run demo test check format lint types contracts deadcode fuzz robust bench lock reset \
 	kubeconfig-merge install install-dev
