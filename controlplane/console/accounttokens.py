@@ -6,11 +6,18 @@ Tokens are an account's by its uid; those that an operator makes for a name alon
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 from django.contrib.auth.models import Group, User
 from django.db.models import QuerySet
-from django.db.models.signals import m2m_changed, post_delete, post_save
+from django.db.models.signals import (
+    m2m_changed,
+    post_delete,
+    post_save,
+    pre_delete,
+    pre_save,
+)
 from django.dispatch import receiver
 from django.utils import timezone
 
@@ -38,11 +45,32 @@ def account_deleted(instance: User, **_: Any) -> None:
 
 @receiver(m2m_changed, sender=User.groups.through)
 def groups_changed(instance: Any, action: str, pk_set: set[int] | None, **_: Any) -> None:
-    """``pre_clear`` and ``pre_remove``: which groups go."""
-    if action not in {"pre_clear", "pre_remove"} or not isinstance(instance, User):
+    """``pre_clear`` and ``pre_remove``: which groups go, or who leaves a group."""
+    if action not in {"pre_clear", "pre_remove"}:
         return
-    gone = instance.groups.all() if pk_set is None else Group.objects.filter(pk__in=pk_set)
-    _end(_tokens(instance).filter(groups__overlap=list(gone.values_list("name", flat=True))))
+    if isinstance(instance, User):
+        gone = instance.groups.all() if pk_set is None else Group.objects.filter(pk__in=pk_set)
+        _lose([instance], list(gone.values_list("name", flat=True)))
+    else:
+        members = instance.user_set.all() if pk_set is None else User.objects.filter(pk__in=pk_set)
+        _lose(members, [instance.name])
+
+
+@receiver(pre_delete, sender=Group)
+def group_deleted(instance: Group, **_: Any) -> None:
+    _lose(instance.user_set.all(), [instance.name])
+
+
+@receiver(pre_save, sender=Group)
+def group_renamed(instance: Group, **_: Any) -> None:
+    before = Group.objects.filter(pk=instance.pk).exclude(name=instance.name).first()
+    if before is not None:
+        _lose(before.user_set.all(), [before.name])
+
+
+def _lose(members: Iterable[User], groups: list[str]) -> None:
+    for account in members:
+        _end(_tokens(account).filter(groups__overlap=groups))
 
 
 def _tokens(account: User) -> QuerySet[ApiToken]:

@@ -21,6 +21,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from django.conf import settings
+from django.db import Error as DatabaseFailure
 from django.http import HttpRequest, HttpResponse
 from rest_framework.authentication import CSRFCheck
 
@@ -29,7 +30,7 @@ from apiserver.endpoints.request import CLIENT_CERTIFICATE, Message, Receive, Se
 from apiserver.errors import ApiError, BadRequest, Forbidden, Unauthorized
 from apiserver.meta.gvk import GroupResource
 from apiserver.user import User
-from controlplane.console.sessions import REMEMBERED, Sessions
+from controlplane.console.sessions import REMEMBERED, Crowded, Sessions
 
 Application = Callable[[Message, Receive, Send], Awaitable[None]]
 Identified = Callable[[User | ApiError, Message, Receive, Send], Awaitable[None]]
@@ -72,17 +73,26 @@ class Gateway:
     async def _who(self, method: str, headers: dict[bytes, bytes], key: str) -> User | ApiError:
         if refusal := _refusal(method, headers):
             return refusal
-        user = await self._sessions.user(key)
+        try:
+            user = await self._sessions.user(key)
+        except DatabaseFailure:
+            return _unavailable("the database does not answer: try again")
+        except Crowded:
+            return _unavailable("too many ask who they are: try again")
         return user or Unauthorized("the console's session has ended: log in")
 
     async def _guard(self, key: str, who: User | ApiError, answer: _Answer) -> None:
         """An answer goes on as long as the session stands for the same user with the same
-        rights in the installation."""
+        rights in the installation, and while nobody can say so: the next look will."""
         if isinstance(who, ApiError):
             return
         while True:
             await asyncio.sleep(2 * REMEMBERED)
-            if await self._sessions.user(key) != who:
+            try:
+                gone = await self._sessions.user(key) != who
+            except (DatabaseFailure, Crowded):
+                continue
+            if gone:
                 answer.over.set()
                 return
 
@@ -150,6 +160,10 @@ def _refusal(method: str, headers: dict[bytes, bytes]) -> ApiError | None:
     if method not in _READING and (why := _forgery(headers)):
         return _forbidden(why)
     return None
+
+
+def _unavailable(why: str) -> ApiError:
+    return ApiError(why, reason="ServiceUnavailable", code=503)
 
 
 def _forbidden(why: str) -> Forbidden:

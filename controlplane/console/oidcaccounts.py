@@ -49,6 +49,8 @@ def _update(person: Person, settings: OidcSettings) -> tuple[User | None, str]:
         if identity is None:
             if not given:
                 return None, "no group of yours has a role in this console"
+            if problem and _is_known(person):  # by now: made at the same moment
+                return _update(person, settings)
             if problem:
                 return None, problem
             account = User(username=person.name)
@@ -66,6 +68,10 @@ def _update(person: Person, settings: OidcSettings) -> tuple[User | None, str]:
     if not account.is_staff:
         return account, "no group of yours has a role in this console"
     return account, problem
+
+
+def _is_known(person: Person) -> bool:
+    return OidcIdentity.objects.filter(issuer=person.issuer, subject=person.subject).exists()
 
 
 def _give(account: User, given: frozenset[str], targets: frozenset[str]) -> None:

@@ -21,6 +21,7 @@ log = logging.getLogger("polyplane.console")
 Answer = dict[str, Any]
 Question = Callable[..., Answer]
 _LONGEST = 64 * 1024
+_MOST_DIGITS = 12
 _REASONS = {
     400: "BadRequest",
     401: "Unauthorized",
@@ -77,6 +78,8 @@ def _account(request: HttpRequest, methods: tuple[str, ...], role: str) -> User:
         raise Refused(401, "the console's session has ended: log in")
     if request.method not in methods:
         raise Refused(405, f"{request.method} is none of {', '.join(methods)}")
+    if any("\0" in value for _, values in request.GET.lists() for value in values):
+        raise Refused(400, "a parameter has a NUL")
     if role and not holds(account, role):
         raise Refused(403, f"this takes the role {role}")
     return account
@@ -116,6 +119,7 @@ def number_of(request: HttpRequest, name: str, default: int, most: int) -> int:
     text = request.GET.get(name, "")
     if not text:
         return default
-    if not text.isascii() or not text.isdigit() or not 0 <= int(text[:12]) <= most:
+    good = text.isascii() and text.isdigit() and len(text) <= _MOST_DIGITS
+    if not good or int(text) > most:
         raise Refused(400, f"{name} has to be a number from 0 to {most}")
     return int(text)

@@ -60,7 +60,7 @@ def _tenants(rows: list[AuditEntry]) -> set[int]:
 def _narrowed(request: HttpRequest) -> QuerySet[AuditEntry]:
     asked_for = request.GET
     until = _time(request, "until") or timezone.now()
-    since = _time(request, "since") or until - _SPAN
+    since = _time(request, "since") or _before(until)
     rows = AuditEntry.objects.filter(at__gte=since, at__lte=until)
     if name := asked_for.get("tenant"):
         rows = rows.filter(
@@ -85,6 +85,14 @@ def _codes(text: str) -> Q:
     if len(text) == 3 and text.isascii() and text.isdigit():
         return Q(code=int(text))
     raise Refused(400, "code has to be like 403 or 4xx")
+
+
+def _before(until: datetime) -> datetime:
+    """Raises Refused."""
+    try:
+        return until - _SPAN
+    except OverflowError:
+        raise Refused(400, "until is too early") from None
 
 
 def _time(request: HttpRequest, name: str) -> Any:

@@ -5,6 +5,7 @@
 | GET of a Secret, of a revision of one, of two revisions' difference | 1 |
 | GET as Table with objects; LIST, watch and past state with values | 1 |
 | a patch that is only tried (dry run) | 1, as any change's |
+| metadata alone or a Table without objects, filtered or sorted: values are guessed so | 1 |
 | metadata alone, Table without objects, blame, other kinds | 0 |
 | any of it by a token | what the policy says: 0 by the default |
 
@@ -96,6 +97,11 @@ LOOKS = [
     (f"{PAST}/REVISION/diff", ""),
     (f"{PAST}?fieldSelector=asOf=REVISION,object.resource=secrets", ""),
 ]
+GUESSES = [
+    (f"{SECRETS}?filter=has(self.data)", TABLE),
+    (f"{SECRETS}?sortBy=.data.key", BARE.replace("Metadata;", "MetadataList;")),
+    (f"{SECRETS}?watch=1&timeoutSeconds=1&filter=has(self.data)", TABLE),
+]
 GLANCES = [
     (f"{SECRETS}/one", BARE),
     (f"{SECRETS}/one", TABLE),
@@ -106,6 +112,7 @@ GLANCES = [
     (f"{PAST}?fieldSelector=object.name=one,object.resource=secrets", ""),
     (f"{MAPS}/one", ""),
     (MAPS, ""),
+    (f"{MAPS}?filter=has(self.metadata.name)", TABLE),
 ]
 
 
@@ -124,6 +131,13 @@ async def test_each_look_leaves_one_entry(
     assert (row.entry.user, event["level"]) == ("ann", "Metadata")
     assert event["annotations"]["audit.polyplane.dev/secret-values"] == "shown"
     assert VALUE not in row.entry.data.decode()
+
+
+@pytest.mark.parametrize(("path", "accept"), GUESSES)
+async def test_each_guess_at_values_leaves_one_entry(world: World, path: str, accept: str) -> None:
+    world.api.server.audit = Recorder(NOTHING, table=world)
+    assert VALUE not in await world.look(path, accept)
+    assert len(world.rows) == 1
 
 
 @pytest.mark.parametrize(("path", "accept"), GLANCES)

@@ -21,6 +21,7 @@
 | a body above the API's limit | 413 |
 | at a tenant's own port | no console there |
 | a WebSocket | closed: it carries no session |
+| while the database is away, or too many invent cookies | 503; watches go on until somebody knows |
 """
 
 from __future__ import annotations

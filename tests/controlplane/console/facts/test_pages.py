@@ -26,7 +26,11 @@ def test_the_installation_is_for_those_with_the_role(ask: Ask, path: str) -> Non
     assert ask("root", "POST", path, {})[0] == 405
 
 
-@pytest.mark.parametrize("query", ["code=4x", "limit=-1", "limit=501", "since=yesterday"])
+SENSELESS = ["code=4x", "limit=-1", "limit=501", "since=yesterday", "until=0001-01-01T00:00:00Z"]
+SENSELESS += [f"limit={'0' * 12}9999999", f"limit={'0' * 12}{'9' * 5000}", "tenant=%00"]
+
+
+@pytest.mark.parametrize("query", SENSELESS)
 def test_a_search_that_makes_no_sense_is_a_bad_request(ask: Ask, query: str) -> None:
     assert ask("looker", "GET", f"audit?{query}")[0] == 400
 

@@ -176,16 +176,20 @@ def test_what_is_sent_by_another_page_is_refused(people: dict[str, User]) -> Non
     assert answer.status_code == 403
 
 
-@pytest.mark.parametrize("what", ["disabled", "deleted", "demoted", "left", "cleared"])
+LEFT = ("left", "cleared", "put out", "emptied", "group deleted", "group renamed")
+
+
+@pytest.mark.parametrize("what", ["disabled", "deleted", "demoted", *LEFT])
 def test_tokens_end_with_what_they_stood_for(people: dict[str, User], what: str) -> None:
     account = User.objects.create(username=f"leaving-{what}", is_staff=True, is_superuser=True)
-    account.groups.add(*people["ann"].groups.all())
+    group = Group.objects.create(name=f"pages-{what}")
+    account.groups.add(group)
     uid = accounts.api_uid(account)
     tenant = Tenant.objects.get(name="pages-owned")
     root = tokens.create_token("x", uid=uid, tenant=tenant, groups=["system:masters"])
-    dev = tokens.create_token("x", uid=uid, tenant=tenant, groups=["dev"])
+    dev = tokens.create_token("x", uid=uid, tenant=tenant, groups=[group.name])
     plain = tokens.create_token("x", uid=uid, tenant=tenant)
-    named = tokens.create_token(account.username, tenant=tenant, groups=["dev"])
+    named = tokens.create_token(account.username, tenant=tenant, groups=[group.name])
     match what:
         case "disabled":
             account.is_active = False
@@ -196,11 +200,20 @@ def test_tokens_end_with_what_they_stood_for(people: dict[str, User], what: str)
             account.is_superuser = False
             account.save()
         case "left":
-            account.groups.remove(Group.objects.get(name="dev"))
+            account.groups.remove(group)
         case "cleared":
             account.groups.clear()
+        case "put out":
+            group.user_set.remove(account)
+        case "emptied":
+            group.user_set.clear()
+        case "group deleted":
+            group.delete()
+        case "group renamed":
+            group.name = f"{group.name}-2"
+            group.save()
     all_of_it = what in {"disabled", "deleted"}
     assert tokens.is_known(named.secret)
     assert tokens.is_known(plain.secret) != all_of_it
     assert tokens.is_known(root.secret) != (all_of_it or what == "demoted")
-    assert tokens.is_known(dev.secret) != (all_of_it or what in {"left", "cleared"})
+    assert tokens.is_known(dev.secret) != (all_of_it or what in LEFT)
