@@ -53,6 +53,9 @@ export function whenShown(callback) {
 export function start(root) {
   outlet = root;
   addEventListener("popstate", show);
+  // browsers keep a page for a while to come back to it: it is not to keep connections as well
+  addEventListener("pagehide", () => current.abort());
+  addEventListener("pageshow", (event) => event.persisted && show());
   document.addEventListener("click", (event) => {
     const link = event.target.closest?.("a[href]");
     if (!link || event.defaultPrevented || event.button !== 0 || link.target) return;
