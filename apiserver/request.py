@@ -14,7 +14,7 @@ TENANCY_GROUP = "tenancy.polyplane.dev"
 """The API group of tenants themselves, served in the default tenant."""
 OWN_TENANTS = GroupResource(TENANCY_GROUP, "selftenantreviews")
 GRANT_REVIEWS = GroupResource("authorization.polyplane.dev", "grantreviews")
-_ADMISSION = "admission.polyplane.dev"
+_ADMISSION = "policies.polyplane.dev"
 EXPRESSION_REVIEWS = GroupResource(_ADMISSION, "expressionreviews")
 ADMISSION_USE_REVIEWS = GroupResource(_ADMISSION, "admissionusereviews")
 DEPENDENT_REVIEWS = GroupResource("relations.polyplane.dev", "dependentreviews")

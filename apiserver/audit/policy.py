@@ -247,7 +247,7 @@ DEFAULT = parse(
                 "level": "None",
                 "resources": [
                     {"group": "authorization.k8s.io"},
-                    {"group": "admission.polyplane.dev"},
+                    {"group": "policies.polyplane.dev"},
                     {"group": "authorization.polyplane.dev", "resources": ["grantreviews"]},
                     {"group": "authentication.k8s.io", "resources": ["selfsubjectreviews"]},
                 ],

@@ -1,4 +1,4 @@
-"""admission.polyplane.dev/v1: an ExpressionReview tries expressions of policies out, an
+"""policies.polyplane.dev/v1: an ExpressionReview tries expressions of policies out, an
 AdmissionUseReview says what policies and webhooks have been used for.
 
 Everybody who is known may ask both (apiserver.authorizers.chain). The first reads nothing of the

@@ -10,7 +10,7 @@ from apiserver.kinds.registration import register
 from apiserver.meta.objects import Object
 
 
-@register("admission.polyplane.dev", "AdmissionUseReview")
+@register("policies.polyplane.dev", "AdmissionUseReview")
 class AdmissionUseReview(Kind):
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         status = obj.get("status") or {}

@@ -12,7 +12,7 @@ from apiserver.kinds.registration import register
 from apiserver.meta.objects import Object
 
 
-@register("admission.polyplane.dev", "ExpressionReview")
+@register("policies.polyplane.dev", "ExpressionReview")
 class ExpressionReview(Kind):
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         status = obj.get("status") or {}

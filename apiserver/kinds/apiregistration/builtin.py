@@ -28,7 +28,7 @@ _PRIORITIES = {
     "flowcontrol.apiserver.k8s.io": (16100, {"v1": 21}),
     "resource.k8s.io": (15900, {"v1": 20}),
     "storagemigration.k8s.io": (15800, {"v1beta1": 9}),
-    "admission.polyplane.dev": (1000, {"v1": 15}),
+    "policies.polyplane.dev": (1000, {"v1": 15}),
     "authorization.polyplane.dev": (1000, {"v1": 15}),
     "history.polyplane.dev": (2000, {"v1": 15}),
     "relations.polyplane.dev": (1000, {"v1": 15}),

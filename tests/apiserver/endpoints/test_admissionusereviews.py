@@ -42,7 +42,7 @@ from tests.support.grants import give, rule
 from tests.support.users import ROOT, as_user, authorizing
 from tests.support.webhooks import Reply, webhook
 
-REVIEWS = "/apis/admission.polyplane.dev/v1/admissionusereviews"
+REVIEWS = "/apis/policies.polyplane.dev/v1/admissionusereviews"
 MAPS = "/api/v1/namespaces/n/configmaps"
 GROUP = "admissionregistration.k8s.io"
 EVE = as_user("eve")

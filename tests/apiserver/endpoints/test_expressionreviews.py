@@ -22,7 +22,7 @@ from tests.support.api import Api, serving
 from tests.support.grants import MAPS, binding, give, role, rule
 from tests.support.users import RBAC, ROOT, as_user, authorizing
 
-REVIEWS = "/apis/admission.polyplane.dev/v1/expressionreviews"
+REVIEWS = "/apis/policies.polyplane.dev/v1/expressionreviews"
 EVE = as_user("eve")
 OBJECT: Object = {"metadata": {"name": "web", "labels": {"a": "b"}}, "spec": {"replicas": 3}}
 

@@ -12,7 +12,7 @@ import { print, read } from "../change/text.js";
 import { fetchObject } from "../change/wire.js";
 import { expressionsOf, specOf } from "./expressions.js";
 
-const PATH = "/apis/admission.polyplane.dev/v1/expressionreviews";
+const PATH = "/apis/policies.polyplane.dev/v1/expressionreviews";
 const OPERATIONS = ["CREATE", "UPDATE", "DELETE"];
 const NAMESPACES = { group: "", version: "v1", resource: "namespaces", namespaced: false };
 const METADATA = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io";
@@ -128,7 +128,7 @@ export class Tryout {
       const namespace = object?.metadata?.namespace || values.namespace;
       const within = namespace && (await this.namespace(namespace));
       if (within) spec.namespaceObject = within;
-      const review = { apiVersion: "admission.polyplane.dev/v1", kind: "ExpressionReview", spec };
+      const review = { apiVersion: "policies.polyplane.dev/v1", kind: "ExpressionReview", spec };
       const response = await api(this.tenant).request("POST", PATH, {
         body: stringify(review), headers: { "Content-Type": "application/json" }, signal: this.signal });
       const { status } = await response.json();

@@ -4,7 +4,7 @@ import { api } from "../lib/api.js";
 import { resourceOf } from "../lib/discovery.js";
 
 const GROUP = "admissionregistration.k8s.io";
-const OWN = "admission.polyplane.dev";
+const OWN = "policies.polyplane.dev";
 const MOST = 500;
 const POLICIES = { validating: "ValidatingAdmissionPolicy", mutating: "MutatingAdmissionPolicy" };
 const WEBHOOKS = {
