@@ -328,9 +328,12 @@ class Relations:
         ``after`` as for `waiting`."""
 
         async def query(connection: Connection) -> Sequence[Found]:
-            # before the table has been analyzed, the planner would look through all objects again
-            # for each reference
-            await connection.execute("SET LOCAL enable_nestloop = off")
+            # With statistics of before the owners came, the planner would compare each reference
+            # with all objects, or with all of its tenant (a merge by tenant alone).
+            await connection.execute(
+                "SELECT set_config('enable_nestloop', 'off', true),"
+                " set_config('enable_mergejoin', 'off', true)"
+            )
             return _founds(await _rows(connection, _ORPHANED, (*_place(after), limit)))
 
         return await self._database.read_everywhere(query)

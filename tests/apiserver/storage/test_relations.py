@@ -6,6 +6,7 @@ import asyncio
 import uuid
 
 import psycopg
+import pytest
 
 from apiserver.meta.gvk import GroupResource
 from apiserver.storage.postgres import PostgresStore
@@ -34,18 +35,23 @@ async def test_an_orphan_has_no_owner_left_and_is_no_newborn(
     assert [f.key.name for f in found if f.tenant == tenant] == ["orphan"]
 
 
+@pytest.mark.parametrize("known", [3, 10])
 async def test_looking_for_orphans_does_not_compare_everything_with_everything(
-    store: PostgresStore, tenant: int, owner: str
+    store: PostgresStore, tenant: int, owner: str, known: int
 ) -> None:
+    """known: how many objects with an owner the planner's statistics know of."""
     insert = """
         INSERT INTO objects (tenant_id, api_group, resource, namespace, name, uid, resource_version,
             data, owner_uids, finalizers, deleting, created_at, size)
         SELECT %s, '', %s, 'd', i, md5(%s || i)::uuid, i,
             '{}', CASE WHEN %s THEN ARRAY[md5('owners' || i)::uuid::text] ELSE '{}' END,
-            '{}', false, now() - interval '1 hour', 2 FROM generate_series(1, 30000) i"""
+            '{}', false, now() - interval '1 hour', 2 FROM generate_series(1, %s) i"""
     with psycopg.connect(owner, autocommit=True) as connection:
+        connection.execute(insert, [tenant, "few", "few", False, 500])
+        connection.execute(insert, [tenant, "known", "known", True, known])
+        connection.execute("ANALYZE objects")
         for resource, owned in (("owners", False), ("owned", True)):
-            connection.execute(insert, [tenant, resource, resource, owned])
+            connection.execute(insert, [tenant, resource, resource, owned, 30000])
     async with asyncio.timeout(60):  # a second; 900 million comparisons take minutes
         found = await Relations(store.database).orphaned()
     assert [f for f in found if f.tenant == tenant] == []
