@@ -146,7 +146,7 @@ def test_keys_lead_around_and_are_listed(console: Console) -> None:
 
 def test_the_root_and_the_favicon_lead_here(console: Console) -> None:
     console.browser.get(console.root + "/")
-    console.until(lambda: "/admin/console/" in console.browser.current_url)
+    console.arrive("/admin/console/")
     kind = console.script("return fetch('/favicon.ico').then((r) => r.headers.get('Content-Type'))")
     assert kind == "image/svg+xml"
 
@@ -157,6 +157,6 @@ def test_whoever_logs_out_is_out(somebody: Console) -> None:
     somebody.see("old-bucket")
     somebody.one(".top .menu button").click()
     somebody.browser.find_element(By.XPATH, "//button[text()='Log out']").click()
-    somebody.until(lambda: "/admin/logout/" in somebody.browser.current_url)
+    somebody.arrive("/admin/logout/")
     somebody.open("/t/demo/core/configmaps")
-    somebody.until(lambda: "/admin/login/" in somebody.browser.current_url)
+    somebody.arrive("/admin/login/")

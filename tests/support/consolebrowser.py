@@ -11,8 +11,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 from selenium import webdriver
+from selenium.common.exceptions import TimeoutException
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
@@ -41,6 +43,12 @@ def chromium() -> webdriver.Chrome:
     for argument in (
         "--headless=new",
         "--no-sandbox",
+        "--disable-gpu",
+        "--disable-quic",
+        "--no-first-run",
+        "--disable-background-networking",
+        "--disable-component-update",
+        "--disable-sync",
         "--disable-dev-shm-usage",
         "--ignore-certificate-errors",
     ):
@@ -78,7 +86,11 @@ class Console:
         self.browser.find_element(By.NAME, "username").send_keys(name)
         self.browser.find_element(By.NAME, "password").send_keys(PASSWORD)
         self.browser.find_element(By.CSS_SELECTOR, "button[type=submit]").click()
-        self.until(lambda: "/admin/console/" in self.browser.current_url)
+        self.arrive("/admin/console/")
+
+    def arrive(self, path: str) -> None:
+        """Waits for an address below this path."""
+        self.until(lambda: urlsplit(self.browser.current_url).path.startswith(path))
 
     def open(self, path: str) -> None:
         """path: below /admin/console."""
@@ -89,7 +101,11 @@ class Console:
         return WebDriverWait(self.browser, PATIENCE).until(lambda _: holds())
 
     def see(self, text: str) -> None:
-        self.until(lambda: text in self.text())
+        try:
+            self.until(lambda: text in self.text())
+        except TimeoutException:
+            where = self.browser.current_url
+            raise AssertionError(f"no {text!r} at {where}: {self.text()}") from None
 
     def gone(self, text: str) -> None:
         self.until(lambda: text not in self.text())
