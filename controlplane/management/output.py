@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 from argparse import ArgumentParser
 from collections.abc import Callable
-from datetime import datetime
 from typing import Any
 
 import yaml
@@ -25,11 +24,6 @@ def add_output(parser: ArgumentParser) -> None:
     """The option `-o`; ``table`` is another name of ``text``."""
     choices = ("text", "table", "json", "yaml")
     parser.add_argument("-o", "--output", choices=choices, default="text")
-
-
-def timestamp(time: datetime | None) -> str | None:
-    """RFC 3339 in UTC, whole seconds, as API objects have it."""
-    return None if time is None else f"{time:%Y-%m-%dT%H:%M:%SZ}"
 
 
 def visible(text: str) -> str:
