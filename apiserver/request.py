@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 from urllib.parse import unquote
@@ -133,3 +134,14 @@ def _parse(method: str, raw_path: str, watch: bool, field_name: str) -> RequestI
 
 
 _remembered = lru_cache(4096)(_parse)
+
+
+def selected_name(query: Mapping[str, Sequence[str]]) -> str:
+    """The name in a field selector that picks exactly one object, which authorization then sees as
+    the request's name."""
+    for selector in query.get("fieldSelector", ())[:1]:
+        for term in selector.split(","):
+            name, sign, value = term.partition("=")
+            if sign and name == "metadata.name" and not name.endswith("!"):
+                return value.removeprefix("=")
+    return ""

@@ -5,7 +5,7 @@ from django.contrib import admin
 from django.urls import include, path
 from django.views.generic import RedirectView
 
-from controlplane.console import oidclogin, shell
+from controlplane.console import oidclogin, oidclogout, shell
 from controlplane.console.facts import addresses
 
 admin.autodiscover()  # here and not at start-up: only a process that serves needs the pages
@@ -13,6 +13,7 @@ urlpatterns = [
     path("admin/oidc/", include(oidclogin.pages)),
     path("admin/console/facts/", include(addresses.pages)),
     path("admin/console/", include(shell.pages)),
+    path("admin/", include(oidclogout.pages)),
     path("admin/", admin.site.urls),
     path("favicon.ico", RedirectView.as_view(url="/static/console/favicon.svg")),
     # of the root, only what browsers ask for gets here (apiserver.endpoints.entry)

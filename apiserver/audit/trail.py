@@ -30,6 +30,11 @@ DISCLOSED = "audit.polyplane.dev/secret-values"
 """Annotation: values of Secrets were shown to somebody at the console."""
 DECISION, REASON = "authorization.k8s.io/decision", "authorization.k8s.io/reason"
 RULE, AUTHORIZER = "authorization.polyplane.dev/rule", "authorization.polyplane.dev/authorizer"
+VERB = "authorization.polyplane.dev/verb"
+"""Annotation: what the decision is about, where that is not the request's own verb: a PUT that
+makes an object is asked about twice."""
+GROUPS_CUT = "audit.polyplane.dev/groups"
+"""Annotation: how many groups the user had, where the entry does not tell all."""
 TRUNCATED = "audit.k8s.io/truncated"
 
 MOST_BYTES = 100 * 1024
@@ -39,7 +44,7 @@ _MOST_AGENT = 1024  # characters, as upstream
 _MOST_TEXT = 4096  # characters of a URI, of a message, and of an annotation
 _MOST_ANNOTATIONS = 64
 _MOST_GROUPS = 200
-_CUT = "...TRUNCATED"
+CUT = "...TRUNCATED"
 _TOO_MUCH = b" " * (MOST_BYTES + 1)
 """In the place of a body that nobody will look at."""
 _BREAKS = b"\t\r\n"
@@ -231,6 +236,9 @@ class Trail:
         if status is not None:
             event["responseStatus"] = status
         notes = {TENANT: self.tenant, **self.annotations, **annotations}
+        asking = self.acting or self.user
+        if asking is not None and len(asking.groups) > _MOST_GROUPS:
+            notes[GROUPS_CUT] = str(len(asking.groups))
         if self.keeps_request:
             event |= self._bodies(answer, notes)
         event["requestReceivedTimestamp"] = micro_time(self.received)
@@ -330,7 +338,7 @@ def _short(members: Iterable[tuple[str, str]]) -> dict[str, str]:
 
 
 def cut(text: str, most: int) -> str:
-    return text if len(text) <= most else text[: most - len(_CUT)] + _CUT
+    return text if len(text) <= most else text[: most - len(CUT)] + CUT
 
 
 def micro_time(seconds: float) -> str:

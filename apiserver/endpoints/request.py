@@ -23,7 +23,7 @@ from apiserver.flow.shares import Taken
 from apiserver.kinds.served import ServedVersion
 from apiserver.registry.offload import ClientGone
 from apiserver.registry.scope import NO_TENANT, Tenant
-from apiserver.request import RequestInfo, parse_request
+from apiserver.request import RequestInfo, parse_request, selected_name
 from apiserver.user import User
 
 Message = MutableMapping[str, Any]
@@ -120,7 +120,7 @@ class ApiRequest(HttpRequest):
             self.method,
             raw_path(scope),
             watch=bool(self.query) and _asks_to_watch(self.query),
-            field_name=_selected_name(self.query) if self.query else "",
+            field_name=selected_name(self.query) if self.query else "",
         )
 
     def header(self, name: bytes) -> str:
@@ -257,14 +257,3 @@ def raw_path(scope: Message) -> str:
 def _asks_to_watch(query: dict[str, list[str]]) -> bool:
     values = query.get("watch")
     return values is not None and not (values[0] == "0" or values[0].lower() == "false")
-
-
-def _selected_name(query: dict[str, list[str]]) -> str:
-    """The name in a field selector that picks exactly one object, which authorization then sees as
-    the request's name."""
-    for selector in query.get("fieldSelector", ())[:1]:
-        for term in selector.split(","):
-            name, sign, value = term.partition("=")
-            if sign and name == "metadata.name" and not name.endswith("!"):
-                return value.removeprefix("=")
-    return ""

@@ -1,12 +1,13 @@
-"""The tokens of an account that is disabled or deleted end with it, and those with a group that it
-loses: else whoever made himself one in time would keep what was taken from him.
+"""The tokens of an account that is disabled or deleted end with it, those with a group that it
+loses, and those with a name that it had: else whoever made himself one in time would keep what was
+taken from him, or have what a later account of that name is given.
 
 Tokens are an account's by its uid; those that an operator makes for a name alone are not.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from typing import Any
 
 from django.contrib.auth.models import Group, User
@@ -36,6 +37,15 @@ def account_saved(instance: User, created: bool, **_: Any) -> None:
         _end(own)
     elif not instance.is_superuser:
         _end(own.filter(groups__contains=[MASTERS]))
+
+
+@receiver(pre_save, sender=User)
+def account_renamed(instance: User, update_fields: Collection[str] | None, **_: Any) -> None:
+    if instance.pk is None or (update_fields is not None and "username" not in update_fields):
+        return
+    before = User.objects.filter(pk=instance.pk).exclude(username=instance.username).first()
+    if before is not None:
+        _end(_tokens(before).filter(user=before.username))
 
 
 @receiver(post_delete, sender=User)

@@ -25,7 +25,7 @@ from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
 from apiserver.authn.claims import Refused
-from controlplane.console import attempts
+from controlplane.console import attempts, oidclogout
 from controlplane.console.login import in_words, peer
 from controlplane.console.oidcaccounts import NotAdmitted, admit
 from controlplane.console.oidcsettings import OidcSettings
@@ -182,6 +182,7 @@ def _log_in(request: HttpRequest, person: Person, provider: OidcSettings) -> Non
         text = f"You are {person.name[:200]} at {provider.host}, but {error}."
         raise Failed(403, text, str(error)) from None
     login(request, account, backend=_BACKEND)
+    oidclogout.remember(request, person)
 
 
 def _local(request: HttpRequest, page: str) -> str:

@@ -5,7 +5,8 @@ An ID token is judged by what judges those of the API (`apiserver.authn.oidc`); 
 has, its nonce and for whom it was made (``azp``), is looked at here. Addresses, time and size are
 bounded as for all documents of providers (`controlplane.authentication.Documents`).
 
-Sources: OpenID Connect Core 3.1, RFC 7636 (PKCE), RFC 9207 (``iss``), RFC 6749 2.3.1, RFC 9700.
+Sources: OpenID Connect Core 3.1, RFC 7636 (PKCE), RFC 9207 (``iss``), RFC 6749 2.3.1, RFC 9700;
+RP-Initiated Logout 1.0, 2.1 (``end_session_endpoint``).
 """
 
 from __future__ import annotations
@@ -15,11 +16,13 @@ import base64
 import hashlib
 import hmac
 import json
+import logging
 import secrets
 import time
 from collections.abc import Coroutine, Mapping
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple, TypeVar
-from urllib.parse import quote_plus, urlencode
+from urllib.parse import quote_plus, urlencode, urlsplit
 
 from apiserver.authn import jose
 from apiserver.authn.claims import Refused
@@ -29,6 +32,8 @@ from apiserver.authn.providers import FetchError, Unreachable, discover, endpoin
 from controlplane.authentication import Documents
 from controlplane.console.oidcsettings import OidcSettings
 from controlplane.webhooks import address_policy
+
+log = logging.getLogger("polyplane.console")
 
 REMEMBERED = 600.0
 """Seconds for which what a provider says of itself is good."""
@@ -48,13 +53,17 @@ class Challenge(NamedTuple):
     redirect: str
 
 
-class Person(NamedTuple):
-    """Whom the provider has seen. subject: never another's; name: as others see it."""
+@dataclass(frozen=True, slots=True)
+class Person:
+    """Whom the provider has seen. subject: never another's; name: as others see it; token: the ID
+    token that says so; end_session: where they log out at the provider, "" for nowhere."""
 
     issuer: str
     subject: str
     name: str
     groups: frozenset[str]
+    token: str = field(default="", repr=False)
+    end_session: str = ""
 
 
 class ProviderFailed(Exception):
@@ -118,7 +127,14 @@ class RelyingParty:
         if user is None or unsigned is None:
             raise Refused("the ID token is none, or another issuer's")
         self._check(unsigned.claims, asked.nonce)
-        return Person(self._settings.issuer, user.uid, user.name, frozenset(user.groups))
+        return Person(
+            self._settings.issuer,
+            user.uid,
+            user.name,
+            frozenset(user.groups),
+            token,
+            _end_session(document),
+        )
 
     def _rules(self) -> Jwt:
         names, groups = self._settings.username_claim, self._settings.groups_claim
@@ -210,6 +226,21 @@ def _endpoint(document: Mapping[str, Any], member: str) -> str:
         return endpoint(document, member, member)
     except ValueError as error:
         raise ProviderFailed(str(error)) from None
+
+
+def _end_session(document: Mapping[str, Any]) -> str:
+    """ "" where the provider has none, or one that no browser should be sent to: that keeps nobody
+    from logging in."""
+    if "end_session_endpoint" not in document:
+        return ""
+    try:
+        where = endpoint(document, "end_session_endpoint", "end_session_endpoint")
+        if not urlsplit(where).hostname or "#" in where:
+            raise ValueError("the provider's end_session_endpoint has no host, or a fragment")
+    except ValueError as error:
+        log.warning("logging out of the console does not end the provider's session: %s", error)
+        return ""
+    return where
 
 
 def _id_token(status: int, body: bytes) -> str:

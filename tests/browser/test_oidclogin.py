@@ -67,6 +67,17 @@ def test_there_and_back(
     assert held["polyplane_session"]["httpOnly"] and held["polyplane_session"]["secure"]
     ours = [text for text in complaints(browser) if console in text and "favicon" not in text]
     assert ours == []
+    browser.get(f"{console}/admin/console/me")
+    wait.until(lambda b: b.find_elements(By.CSS_SELECTOR, ".top .menu button"))
+    browser.find_element(By.CSS_SELECTOR, ".top .menu button").click()
+    browser.find_element(By.XPATH, "//button[text()='Log out']").click()
+    wait.until(lambda b: b.current_url.startswith(f"{provider.url}/oauth2/end_session?"))
+    browser.find_element(By.CSS_SELECTOR, "button[type=submit]").click()
+    wait.until(lambda b: b.current_url.startswith(f"{console}/admin/oidc/loggedout/?state="))
+    assert "has been told" in browser.find_element(By.ID, "logged-out").text
+    picture(browser, "logged-out-oidc")
+    browser.get(f"{console}/admin/console/me")
+    wait.until(lambda b: "/admin/login/" in b.current_url)
     browser.delete_all_cookies()
     browser.get(f"{console}/admin/oidc/callback/?code=a&state=b")
     assert "was not begun in this browser" in browser.find_element(By.TAG_NAME, "body").text

@@ -7,9 +7,11 @@ import base64
 import http.client
 import json
 import os
+import re
 import ssl
 import subprocess
 import sys
+from html import unescape
 from pathlib import Path
 from typing import Any
 from urllib.parse import parse_qs, urlencode, urlsplit
@@ -60,6 +62,17 @@ class OidcProvider:
         form = {"Content-Type": "application/x-www-form-urlencoded"}
         at = address.removeprefix(self.url)
         _, headers, _ = self._ask("POST", at, urlencode({"sub": subject}), form)
+        return headers["location"]
+
+    def end_session(self, address: str) -> str:
+        """Where the browser of somebody who confirms the logout at the address is sent back to."""
+        form = {"Content-Type": "application/x-www-form-urlencoded"}
+        status, _, page = self._ask("GET", address.removeprefix(self.url), None, {})
+        held = re.search(r'name="redirect_uri" value="([^"]*)"', page.decode())
+        action = re.search(r'<form method="post" action="([^"]*)"', page.decode())
+        assert status == 200 and held and action, page
+        body = urlencode({"redirect_uri": unescape(held[1])})
+        _, headers, _ = self._ask("POST", action[1], body, form)
         return headers["location"]
 
     def token(self, subject: str, client: str = CLIENT) -> str:

@@ -13,9 +13,10 @@ from django.http.response import HttpResponseBase
 
 from apiserver.audit import counts
 from apiserver.audit.policy import Level, Verdict
+from apiserver.audit.replay import annotate
 from apiserver.audit.trail import Trail
 from apiserver.authz.attributes import Attributes
-from apiserver.endpoints.filters.authorization import annotate, attributes_of
+from apiserver.endpoints.filters.authorization import attributes_of
 from apiserver.endpoints.request import ApiRequest, raw_path
 from apiserver.endpoints.respond import BytesResponse
 from apiserver.endpoints.server import Server
@@ -72,7 +73,7 @@ def _finish(server: Server, request: ApiRequest, response: HttpResponseBase | No
         if acting is not request.sender:
             trail.acting = acting
         if request.decision is not None:
-            annotate(trail, request.decision)
+            annotate(trail.annotations, request.decision)
     if request.disclosed:
         trail.must_stay()
     if trail.keeps_response and isinstance(response, BytesResponse):

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from contextlib import suppress
 
-from apiserver.audit.trail import AUTHORIZER, DECISION, REASON, RULE, Trail
+from apiserver.audit.replay import annotate
+from apiserver.audit.trail import VERB
 from apiserver.authz.attributes import Attributes, Decision, forbidden
-from apiserver.authz.explain import rule_text
 from apiserver.authz.node import PREFIX
 from apiserver.endpoints.request import ApiRequest
 from apiserver.endpoints.server import Server
@@ -81,7 +81,14 @@ async def authorize(server: Server, request: ApiRequest, attributes: Attributes)
 
 async def authorize_create(server: Server, request: ApiRequest) -> None:
     """The second question of a PUT or an apply that finds nothing to change. Raises Forbidden."""
+    _note_verb(request, "create")
     await ask(server, request, attributes_of(request, request.user)._replace(verb="create"))
+
+
+def _note_verb(request: ApiRequest, verb: str) -> None:
+    """What is decided next is not about the request's own verb."""
+    if request.trail is not None:
+        request.trail.annotations[VERB] = verb
 
 
 UNSAFE = "unsafe-delete-ignore-read-errors"
@@ -94,6 +101,9 @@ async def authorize_unsafe(server: Server, request: ApiRequest) -> None:
     decision = await server.authorizer.authorize(
         request.tenant, attributes_of(request, request.user)._replace(verb=UNSAFE)
     )
+    _note_verb(request, UNSAFE)
+    if request.trail is not None:
+        annotate(request.trail.annotations, decision)
     if not decision.allowed:
         raise Forbidden(
             info.group_resource,
@@ -107,23 +117,8 @@ async def ask(server: Server, request: ApiRequest, attributes: Attributes) -> No
         attributes = _limited(request, attributes)
     decision = request.decision = await decide(server, request.tenant, attributes)
     if request.trail is not None:
-        annotate(request.trail, decision)
+        annotate(request.trail.annotations, decision)
     if not decision.allowed:
         if decision.error:
             raise PlainError(f"Internal Server Error: {go_quote(request.path)}: {decision.error}")
         raise forbidden(attributes, decision.reason)
-
-
-def annotate(trail: Trail, decision: Decision) -> None:
-    """What the audit log is told of a decision: upstream's two annotations, and the rule that
-    allowed, or who else has decided."""
-    notes = trail.annotations
-    if decision.error and not decision.allowed:
-        notes[REASON] = "internal error"
-        return
-    notes[DECISION] = "allow" if decision.allowed else "forbid"
-    notes[REASON] = decision.reason
-    if decision.grant is not None:
-        notes[RULE] = rule_text(decision.grant)
-    elif decision.authorizer:
-        notes[AUTHORIZER] = decision.authorizer

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
-from typing import Any
-
 import pytest
 
+from apiserver.audit.replay import annotate
 from apiserver.authz.attributes import Decision, Grant
-from apiserver.endpoints.filters.authorization import annotate
 
 GRANT = Grant({}, {}, "", {"verbs": ["get"], "apiGroups": [""], "resources": ["pods"]}, 2)
 TEXT = '2: {APIGroups:[""], Resources:["pods"], Verbs:["get"]}'
@@ -49,6 +46,14 @@ OURS, UPSTREAM = "authorization.polyplane.dev/", "authorization.k8s.io/"
 def test_a_decision_is_told_with_what_it_rests_on(
     decision: Decision, notes: dict[str, str]
 ) -> None:
-    trail: Any = SimpleNamespace(annotations={})
-    annotate(trail, decision)
-    assert trail.annotations == notes
+    annotations = {"a": "b"}
+    annotate(annotations, decision)
+    assert annotations == {"a": "b", **notes}
+
+
+def test_nothing_of_an_earlier_decision_stays() -> None:
+    annotations: dict[str, str] = {}
+    annotate(annotations, Decision(True, "RBAC: x", grant=GRANT, authorizer="rbac"))
+    annotate(annotations, Decision(True, authorizer="w"))
+    annotate(annotations, Decision(False))
+    assert annotations == {f"{UPSTREAM}decision": "forbid", f"{UPSTREAM}reason": ""}

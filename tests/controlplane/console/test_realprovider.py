@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from html import unescape
 from pathlib import Path
 from urllib.parse import parse_qsl, urlsplit
 
@@ -14,6 +16,8 @@ from controlplane.console.models import LoginAttempt
 from controlplane.console.relyingparty import RelyingParty
 from tests.support.consolelogins import CALLBACK, HOST, LOGIN, Browser, settings_for
 from tests.support.oidcprovider import OidcProvider
+
+RETURN = "/admin/oidc/loggedout/"
 
 
 @pytest.fixture(scope="module")
@@ -73,6 +77,18 @@ def test_a_name_can_be_the_mail_address(provider: OidcProvider) -> None:
         browser = Browser()
         assert browser.back(**come_back(browser, provider, "s-ann")) == 302, browser.page
         assert browser.inside == "ann@example.com"
+
+
+def test_logging_out_goes_there_and_back(provider: OidcProvider) -> None:
+    browser = Browser()
+    assert browser.back(**come_back(browser, provider, "s-ann")) == 302
+    page = browser.client.post("/admin/logout/", secure=True).content.decode()
+    found = re.search(r'http-equiv="refresh" content="0; url=([^"]*)"', page)
+    assert found and browser.inside == ""
+    parts = urlsplit(provider.end_session(unescape(found[1])))
+    assert f"{parts.scheme}://{parts.netloc}{parts.path}" == f"https://{HOST}{RETURN}"
+    assert browser.get(RETURN, dict(parse_qsl(parts.query))) == 200
+    assert "has been told" in browser.page
 
 
 def test_while_it_is_gone_nobody_gets_in_and_afterwards_with_its_new_key(
