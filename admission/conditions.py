@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from admission.attributes import Attributes, Equivalent
-from admission.policy.compiled import Named
+from admission.expressions import Named
 from admission.rules import namespace_of
 from apiserver.cel.kubernetes.policies import Evaluation, OutOfBudget, admission_request
 from apiserver.meta.objects import Object

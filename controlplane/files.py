@@ -1,7 +1,7 @@
 """Files and directories of the installation, opened so that nobody can put a link or something of
 theirs in place of one.
 
-Under root the data directory belongs to PostgreSQL's account (embedded/privileges.py), and it may
+Under root the data directory belongs to PostgreSQL's account (privileges.py), and it may
 lie where others can write, as below /tmp: what is there is looked at through the opened descriptor,
 or without following links, before it is used.
 """
@@ -15,8 +15,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from controlplane.embedded.privileges import trusted_owners
 from controlplane.errors import OperatorError
+from controlplane.privileges import trusted_owners
 
 _FLAGS = os.O_NOFOLLOW | os.O_CLOEXEC
 

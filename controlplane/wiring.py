@@ -32,10 +32,11 @@ from apiserver.authz.lastmodes import LastModes
 from apiserver.controllers.aggregation import AggregationController
 from apiserver.controllers.crd import DefinitionController
 from apiserver.controllers.eventexpiry import TTL, EventExpiry
-from apiserver.controllers.manager import Controllers, TenantOf, Trust
+from apiserver.controllers.manager import Controllers, Trust
 from apiserver.controllers.quotas import QuotaStatus
 from apiserver.controllers.servers import Servers
 from apiserver.controllers.upkeep import TurnedOff
+from apiserver.endpoints.filters.authentication import identify
 from apiserver.endpoints.metrics import forget
 from apiserver.endpoints.policy_counts import PolicyCounts
 from apiserver.endpoints.server import Defaults, Server
@@ -82,7 +83,8 @@ from controlplane.peers import meet
 from controlplane.proxies import proxy_headers
 from controlplane.tenancy.accountkeys import StoredKeys
 from controlplane.tenancy.controller import TenantController
-from controlplane.tenancy.directory import Directory, Fetch
+from controlplane.tenancy.directory import Directory
+from controlplane.tenancy.fetching import controllers_off, fetcher, home_of, tenant_reader
 from controlplane.version import GIT_VERSION
 from controlplane.webhooks import webhook_client
 
@@ -126,25 +128,6 @@ def managers() -> Callable[[Resource], FieldManager]:
 def signer(secret: str) -> Any:
     key = hashlib.sha256(b"polyplane signing\0" + secret.encode()).digest()
     return lambda message: hmac.new(key, message, hashlib.sha256).digest()
-
-
-def fetcher(store: PostgresStore) -> Fetch:
-    async def fetch(statement: str, parameters: Sequence[Any]) -> Sequence[tuple[Any, ...]]:
-        async def query(connection: Any) -> Sequence[tuple[Any, ...]]:
-            rows: Sequence[tuple[Any, ...]] = await (
-                await connection.execute(statement, parameters)
-            ).fetchall()
-            return rows
-
-        return await store.database.read_everywhere(query)
-
-    return fetch
-
-
-async def home_of(store: PostgresStore) -> int:
-    """The number of tenant default, 0 where nobody has set the installation up yet."""
-    rows = await fetcher(store)("SELECT id FROM tenancy_tenant WHERE name = %s", [DEFAULT_TENANT])
-    return int(rows[0][0]) if rows else 0
 
 
 def max_unread() -> int:
@@ -376,36 +359,8 @@ def _server(
         flags=environment.flags(),
         audit=registry.audit,
         tells_selectors=lambda: registry.authority.looks_at_selectors,
+        identify=identify,
     )
-
-
-def tenant_reader(store: PostgresStore, catalog: TenantCatalog) -> TenantOf:
-    """Tenants by number, for controllers, with the definitions of their custom resources at hand;
-    None for those that are being deleted."""
-    fetch = fetcher(store)
-
-    async def tenant_of(number: int) -> Tenant | None:
-        rows = await fetch(
-            "SELECT id, name FROM tenancy_tenant WHERE id = %s AND state <> 'deleting'", [number]
-        )
-        if not rows:
-            return None
-        tenant = Tenant(*rows[0])
-        await catalog.ready(tenant)  # this process may never have had a request for it
-        return tenant
-
-    return tenant_of
-
-
-def controllers_off(store: PostgresStore) -> TurnedOff:
-    """What the rows of tenants say about controllers."""
-    fetch = fetcher(store)
-
-    async def off(number: int) -> Sequence[str]:
-        rows = await fetch("SELECT controllers_off FROM tenancy_tenant WHERE id = %s", [number])
-        return rows[0][0] if rows else ()
-
-    return off
 
 
 async def stop_server(server: Server) -> None:

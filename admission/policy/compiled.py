@@ -11,19 +11,18 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from threading import Lock
 from typing import Final
 
 import orjson
 
+from admission.expressions import Lazy, Named
 from apiserver.cel.env import Env
 from apiserver.cel.kubernetes.patchtypes import JSON_PATCH_TYPE, OBJECT_TYPE
 from apiserver.cel.kubernetes.policies import (
-    PolicyExpression,
     Variables,
-    compile_policy,
     policy_env,
 )
 from apiserver.cel.types import BOOL, NULL, STRING, Type, list_type
@@ -42,34 +41,6 @@ _PATCHES: Final = {
     "ApplyConfiguration": ("applyConfiguration", (OBJECT_TYPE,)),
     "JSONPatch": ("jsonPatch", (list_type(JSON_PATCH_TYPE),)),
 }
-
-
-class Lazy:
-    """An expression that is compiled when it is asked for."""
-
-    __slots__ = ("_compiled", "_env", "_keep", "_results", "source")
-
-    def __init__(
-        self, source: str, env: Callable[[], Env], results: tuple[Type, ...], keep: bool
-    ) -> None:
-        self.source, self._env, self._results, self._keep = source, env, results, keep
-        self._compiled: PolicyExpression | None = None
-
-    def get(self) -> PolicyExpression:
-        compiled = self._compiled
-        if compiled is None:
-            compiled = compile_policy(self._env(), self.source, self._results)
-            if self._keep:
-                self._compiled = compiled
-        return compiled
-
-
-@dataclass(frozen=True, slots=True)
-class Named:
-    """A match condition by its name, an audit annotation by its key."""
-
-    name: str
-    expression: Lazy
 
 
 @dataclass(frozen=True, slots=True)

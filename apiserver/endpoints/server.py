@@ -6,6 +6,7 @@ import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import partial
 from secrets import token_bytes
 from typing import NamedTuple, Protocol
 
@@ -115,6 +116,10 @@ async def _nothing() -> None:
     return None
 
 
+async def _nobody(server: Server, tenant: Tenant, secret: str) -> None:
+    return None
+
+
 def _never() -> bool:
     return False
 
@@ -176,16 +181,14 @@ class Server:
     token_used: Callable[[Tenant, str, str], None] = field(default=_ignore)
     """Hears of each use of a token that is kept in a secret (namespace, name) and does not say that
     it was used today; set by the wiring."""
+    identify: Callable[[Server, Tenant, str], Awaitable[object | None]] = field(default=_nobody)
+    """Whose bearer token it is (filters/authentication.py, which knows this class); set by the
+    wiring."""
     stop: Callable[[], Awaitable[None]] = field(default=_nothing)
     """Ends what runs beside the requests; set by the wiring."""
 
     def __post_init__(self) -> None:
-        self.watchdog = Watchdog(self.directory, self._identify)
+        self.watchdog = Watchdog(self.directory, partial(self.identify, self))
         self.outlets = Outlets(
             self.max_unread, lambda tenant: self.registry.watches.turnover(tenant)
         )
-
-    async def _identify(self, tenant: Tenant, secret: str) -> object | None:
-        from apiserver.endpoints.filters.authentication import identify  # which knows this class
-
-        return await identify(self, tenant, secret)

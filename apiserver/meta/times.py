@@ -24,6 +24,11 @@ def format_time(moment: datetime) -> str:
     )  # strftime looks at the machine's time zone each time
 
 
+def format_optional_time(moment: datetime | None) -> str | None:
+    """As `format_time`; None stays None."""
+    return None if moment is None else format_time(moment)
+
+
 def format_micro_time(moment: datetime) -> str:
     """metav1.MicroTime: six digits always, UTC."""
     return moment.astimezone(UTC).isoformat(timespec="microseconds")[:26] + "Z"

@@ -12,8 +12,8 @@ from pathlib import Path
 from controlplane import files
 from controlplane.datadir import DataDir
 from controlplane.embedded import roles
-from controlplane.embedded.privileges import Account, become, choose_account, with_capability
 from controlplane.errors import OperatorError
+from controlplane.privileges import Account, become, choose_account, with_capability
 
 MAJOR = 18
 READABLE = 0o644  # within a directory of mode 0700: for PostgreSQL's account, when root writes

@@ -20,8 +20,8 @@ from controlplane import files
 from controlplane.database import conninfo
 from controlplane.datadir import DataDir
 from controlplane.embedded import cluster, leftovers, roles
-from controlplane.embedded.privileges import Account, become
 from controlplane.errors import OperatorError
+from controlplane.privileges import Account, become
 
 _LOG_LIMIT = 10 * 2**20  # bytes; a longer log starts anew
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 import json
 from argparse import ArgumentParser
 from collections.abc import Callable
-from datetime import datetime
 from typing import Any
 
 import yaml
@@ -26,11 +25,6 @@ FOR_PEOPLE = frozenset({"text", "table"})
 def add_output(parser: ArgumentParser, default: str = "text", help: str = "") -> None:
     """The option `-o`."""
     parser.add_argument("-o", "--output", choices=OUTPUTS, default=default, help=help or None)
-
-
-def timestamp(time: datetime | None) -> str | None:
-    """RFC 3339 in UTC, whole seconds, as API objects have it."""
-    return None if time is None else f"{time:%Y-%m-%dT%H:%M:%SZ}"
 
 
 def visible(text: str) -> str:

@@ -197,7 +197,7 @@ def say(line: str) -> None:
 
 def stop_with_parent() -> None:
     """Linux: when the parent (make) is killed, this supervisor stops as if by SIGTERM."""
-    from controlplane.embedded.privileges import die_with_parent
+    from controlplane.privileges import die_with_parent
 
     parent = os.getppid()
     die_with_parent(signal.SIGTERM)

@@ -23,7 +23,7 @@ from typing import IO
 
 from apiserver.watch.board import FILE_SIZE
 from controlplane import environment
-from controlplane.embedded.privileges import become
+from controlplane.privileges import become
 from controlplane.serving.heartbeat import VARIABLE, Pulse
 
 _YOUNG = 10.0  # seconds

@@ -9,15 +9,15 @@ from __future__ import annotations
 
 import secrets
 import time
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Callable, Sequence
 from datetime import timedelta
-from typing import Any
 
 from django.db import transaction
 from django.utils import timezone
 
 from apiserver.authn.accountkeys import FIRST, FOREVER, Generation
 from controlplane.errors import OperatorError
+from controlplane.tenancy.fetching import Fetch
 from controlplane.tenancy.models import KeyGeneration
 
 REMEMBERED = 2.0
@@ -38,8 +38,6 @@ INSERT INTO tenancy_accountkey (tenant_id, generation_id, sealed) VALUES (%s, %s
 ON CONFLICT (tenant_id, generation_id) DO UPDATE SET generation_id = EXCLUDED.generation_id
 RETURNING sealed
 """
-
-Fetch = Callable[[str, Sequence[Any]], Awaitable[Sequence[tuple[Any, ...]]]]
 
 
 class StoredKeys:

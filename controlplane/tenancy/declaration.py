@@ -7,12 +7,12 @@ was changed last, member by member, measured by what they agreed on before (`Ten
 from __future__ import annotations
 
 from collections.abc import Mapping
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from enum import Enum
 from typing import Any
 
 from apiserver.meta.objects import Object
-from controlplane.management.output import timestamp
+from apiserver.meta.times import format_optional_time, format_time
 from controlplane.tenancy.models import Tenant
 
 Declaration = dict[str, Any]
@@ -89,10 +89,10 @@ def of_object(obj: Object) -> Declaration:
 
 def _expiry(spec: Object, metadata: Object) -> str | None:
     if at := spec.get("expiresAt"):
-        return timestamp(parse_time(at).astimezone(UTC))
+        return format_time(parse_time(at))
     if (seconds := spec.get("ttlSeconds")) is None:
         return None
-    return timestamp(parse_time(metadata["creationTimestamp"]) + timedelta(seconds=seconds))
+    return format_time(parse_time(metadata["creationTimestamp"]) + timedelta(seconds=seconds))
 
 
 def parse_time(text: str) -> datetime:
@@ -112,7 +112,7 @@ def of_row(row: Tenant) -> Declaration:
         "controllersOff": sorted(row.controllers_off),
         "suspended": row.state == Tenant.State.SUSPENDED,
         "deletionProtection": row.deletion_protection,
-        "expiresAt": timestamp(row.expires_at),
+        "expiresAt": format_optional_time(row.expires_at),
     }
 
 

@@ -13,16 +13,14 @@ import time
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from apiserver.platformroles import ROLES
 from apiserver.request import DEFAULT_TENANT
 from apiserver.user import User, authenticated
+from controlplane.tenancy.fetching import Fetch
 from controlplane.tenancy.names import is_name
 from controlplane.tenancy.tokens import token_hash
-
-Fetch = Callable[[str, Sequence[Any]], Awaitable[Sequence[tuple[Any, ...]]]]
-"""Runs one SQL statement with ``%s`` parameters and returns all rows."""
 
 REMEMBERED = 2.0  # seconds
 _MOST = 10_000

@@ -7,8 +7,8 @@ from datetime import datetime
 from typing import Any
 
 from apiserver.meta.objects import Object
+from apiserver.meta.times import format_optional_time, format_time
 from apiserver.storage.models import TenantHead
-from controlplane.management.output import timestamp
 from controlplane.tenancy.models import Tenant
 
 
@@ -55,7 +55,7 @@ def is_over(row: Tenant, now: datetime) -> bool:
 def _since(before: Mapping[str, Any] | None, value: str, now: datetime) -> Any:
     if before is not None and before["status"] == value:
         return before["lastTransitionTime"]
-    return timestamp(now)
+    return format_time(now)
 
 
 _Condition = tuple[str, str, str, str]
@@ -80,7 +80,7 @@ def _suspended(row: Tenant) -> _Condition:
 def _expired(row: Tenant, now: datetime) -> list[_Condition]:
     if row.expires_at is None:
         return []
-    until = timestamp(row.expires_at)
+    until = format_optional_time(row.expires_at)
     if not is_over(row, now):
         return [("Expired", "False", "NotYet", f"the tenant is deleted at {until}")]
     if row.deletion_protection:

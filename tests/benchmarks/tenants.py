@@ -6,16 +6,20 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 import time
-from collections.abc import Callable
-from typing import Any
+from urllib.parse import quote
+
+import psycopg
 
 from tests.benchmarks.bench import Bench
 from tests.benchmarks.inserts import insert
 from tests.benchmarks.processes import memory
 from tests.benchmarks.result import Measure, Result
 from tests.support.installation import REPOSITORY
+
+THERE = int(os.environ.get("POLYPLANE_BENCH_TENANTS", "1000"))
 
 
 async def create(bench: Bench) -> list[Result]:
@@ -47,42 +51,93 @@ async def idle(bench: Bench, count: int = 1000) -> list[Result]:
     ]
 
 
-async def declared(bench: Bench, count: int = 1000) -> list[Result]:
-    """Tenant objects: until all that were posted are Ready, and until all that were deleted are
-    gone."""
+async def declared(bench: Bench, there: int = THERE) -> list[Result]:
+    """Tenant objects, ``there`` of them and as many again as a tenth: until all that were posted
+    are Ready, and until all that were deleted are gone, with what the workers then hold."""
+    await bench.on_every_worker("/version")
     await bench.send("GET", _TENANTS)
+    before = _memory(bench)
+    await _declare(bench, range(there))
+    full = _memory(bench)
+    more = max(there // 10, 20)
+    seconds = await _declare(bench, range(there, there + more))
     began = time.perf_counter()
-    posting = asyncio.Semaphore(8)
-
-    async def post(number: int) -> None:
-        metadata = {"name": f"declared-{number}", "labels": {"bench": "declared"}}
-        async with posting:
-            await bench.send("POST", _TENANTS, json.dumps({**_KIND, "metadata": metadata}).encode())
-
-    await asyncio.gather(*(post(number) for number in range(count)))
-    await _until(bench, lambda items: len(items) == count and all(map(_is_ready, items)))
-    made = time.perf_counter() - began
-    began = time.perf_counter()
-    await bench.send("DELETE", _SELECTED)
-    await _until(bench, lambda items: not items)
+    await _at_once(bench, "DELETE", [(f"/declared-{i}", None) for i in range(there + more)])
+    await _until(bench, 0)
     deleted = time.perf_counter() - began
-    notes = {"deleted": f"{count / deleted:.0f}/s"}
-    return [Result("Tenant objects made", count / made, "tenants/s", notes=notes)]
+    await asyncio.sleep(10)  # what is looked after every few seconds
+    notes = {
+        "deleted": f"{(there + more) / deleted:.0f}/s",
+        "left": f"{_left(bench)} rows",
+        "workers": f"{before:.0f} MB before, {full:.0f} with all, {_memory(bench):.0f} after",
+    }
+    name = f"Tenant objects made with {there:,} there"
+    return [Result(name, more / seconds, "tenants/s", notes=notes)]
 
 
+async def _declare(bench: Bench, numbers: range) -> float:
+    """Seconds until all are Ready."""
+    began = time.perf_counter()
+    bodies = [
+        {**_KIND, "metadata": {"name": f"declared-{i}", "labels": {"bench": "declared"}}}
+        for i in numbers
+    ]
+    await _at_once(bench, "POST", [("", json.dumps(body).encode()) for body in bodies])
+    await _until(bench, numbers.stop)
+    return time.perf_counter() - began
+
+
+async def _at_once(bench: Bench, method: str, asked: list[tuple[str, bytes | None]]) -> None:
+    """(path below the collection, body) of each; eight at a time."""
+    places = asyncio.Semaphore(8)
+
+    async def send(path: str, body: bytes | None) -> None:
+        async with places:
+            await bench.send(method, _TENANTS + path, body)
+
+    for first in range(0, len(asked), 1000):
+        await asyncio.gather(*(send(*one) for one in asked[first : first + 1000]))
+        bench.say(f"{method}: {min(first + 1000, len(asked)):,} tenants")
+
+
+def _memory(bench: Bench) -> float:
+    """MB, of all workers."""
+    return sum(map(memory, bench.worker_pids())) / 2**20
+
+
+def _left(bench: Bench) -> int:
+    """Objects and versions of tenants that are none any more."""
+    with psycopg.connect(bench.conninfo) as connection:
+        connection.execute("SELECT set_config('polyplane.tenant', 'all', true)")
+        rows = connection.execute(_LEFT).fetchone()
+    return int(rows[0]) if rows else 0
+
+
+_LEFT = """
+SELECT count(*) FROM (SELECT tenant_id FROM objects UNION ALL SELECT tenant_id FROM events) kept
+WHERE tenant_id NOT IN (SELECT id FROM tenancy_tenant)
+"""
 _TENANTS = "/apis/tenancy.polyplane.dev/v1/tenants"
 _SELECTED = f"{_TENANTS}?labelSelector=bench%3Ddeclared"
+_NOT_READY = "&filter=" + quote(
+    "!has(self.status) || !has(self.status.conditions) ||"
+    " !self.status.conditions.exists(c, c.type == 'Ready' && c.status == 'True')"
+)
 _KIND = {"apiVersion": "tenancy.polyplane.dev/v1", "kind": "Tenant"}
 
 
-async def _until(bench: Bench, holds: Callable[[list[Any]], bool]) -> None:
-    while not holds(json.loads(await bench.send("GET", _SELECTED))["items"]):  # noqa: ASYNC110
-        await asyncio.sleep(0.1)
+async def _until(bench: Bench, count: int) -> None:
+    """Until that many are there, all Ready."""
+    while True:
+        there = await _count(bench)
+        if there == count and (not count or await _count(bench, _NOT_READY) == 0):
+            return
+        await asyncio.sleep(0.2)
 
 
-def _is_ready(tenant: dict[str, Any]) -> bool:
-    conditions = (tenant.get("status") or {}).get("conditions") or ()
-    return any(c["type"] == "Ready" and c["status"] == "True" for c in conditions)
+async def _count(bench: Bench, narrowed: str = "") -> int:
+    answer = json.loads(await bench.send("GET", f"{_SELECTED}&count=only{narrowed}"))
+    return int(answer["metadata"].get("remainingItemCount", 0))
 
 
 async def make(bench: Bench, prefix: str, count: int) -> float:
@@ -103,8 +158,6 @@ async def make(bench: Bench, prefix: str, count: int) -> float:
 
 
 def main(prefix: str, count: int) -> None:
-    import os
-
     import django
 
     os.environ["DJANGO_SETTINGS_MODULE"] = "controlplane.settings"

@@ -13,9 +13,10 @@ from pathlib import Path
 import psycopg
 import pytest
 
+from controlplane import privileges
 from controlplane.database import conninfo
 from controlplane.datadir import DataDir
-from controlplane.embedded import cluster, leftovers, privileges
+from controlplane.embedded import cluster, leftovers
 from controlplane.embedded.oneoff import running
 from controlplane.embedded.server import EmbeddedServer, accepts, database_settings, explain_failure
 from controlplane.errors import OperatorError

@@ -19,6 +19,7 @@ from admission.webhooks.addresses import AddressPolicy
 from admission.webhooks.client import WebhookClient
 from apiserver.authz.attributes import Decision
 from apiserver.endpoints.entry import Entry
+from apiserver.endpoints.filters.authentication import identify
 from apiserver.endpoints.request import Message
 from apiserver.endpoints.server import Server
 from apiserver.meta.objects import Object
@@ -250,6 +251,7 @@ async def serving(
         seeder=cast(Any, SimpleNamespace(ensure=nothing)),
         git_version="v1",
         started=True,
+        identify=identify,
     )
     yield Api(server, catalog, Tenant(number, "default"))
     server.stopping = True

@@ -25,6 +25,7 @@ from apiserver.endpoints.views.discovery import GATES, PATHS
 from apiserver.meta import features
 from apiserver.meta.gvk import GroupVersionKind
 from apiserver.meta.objects import Object
+from apiserver.meta.times import format_time
 
 FLAGZ, STATUSZ = "/flagz", "/statusz"
 _COMPONENT = "apiserver"
@@ -54,7 +55,7 @@ async def statusz(server: Server, request: ApiRequest, send: Send) -> HttpRespon
     up = max(0, int((now - began).total_seconds()))
     version = server.git_version.removeprefix("v")
     status: Object = {
-        "startTime": began.strftime("%Y-%m-%dT%H:%M:%SZ"),
+        "startTime": format_time(began),
         "uptimeSeconds": up,
         "goVersion": f"python{platform.python_version()}",
         "binaryVersion": version,

@@ -10,6 +10,7 @@ from django.db import connection
 from django.http import HttpRequest
 from django.utils import timezone
 
+from apiserver.meta.times import format_time
 from controlplane.console.facts.asking import Answer, asked, number_of
 from controlplane.console.facts.tenantpages import visible
 
@@ -43,7 +44,7 @@ def stuck(account: User, request: HttpRequest) -> Answer:
     minutes = number_of(request, "minutes", MINUTES, _LONGEST)
     names = {tenant.pk: tenant.name for tenant in visible(account)}
     before = timezone.now().astimezone(UTC) - timedelta(minutes=minutes)
-    given = (list(names), _COUNTED, before.strftime("%Y-%m-%dT%H:%M:%SZ"))
+    given = (list(names), _COUNTED, format_time(before))
     with connection.cursor() as cursor:
         cursor.execute(_COUNTS, given)
         counts = [

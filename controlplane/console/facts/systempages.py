@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from datetime import UTC, timedelta
 from pathlib import Path
-from typing import Any
 
 from cryptography import x509
 from django.contrib.auth.models import User
@@ -12,6 +11,7 @@ from django.db import connection
 from django.http import HttpRequest
 from django.utils import timezone
 
+from apiserver.meta.times import format_optional_time
 from apiserver.platformroles import VIEWERS
 from apiserver.storage.models import AuditEntry, Lease
 from controlplane import environment
@@ -66,7 +66,11 @@ def system(account: User, request: HttpRequest) -> Answer:
         "database": {"bytes": size, "version": version, "upSeconds": up, "tables": tables},
         "connections": sessions,
         "leases": [
-            {"name": lease.name, "holder": lease.holder, "until": _time(lease.expires_at)}
+            {
+                "name": lease.name,
+                "holder": lease.holder,
+                "until": format_optional_time(lease.expires_at),
+            }
             for lease in Lease.objects.order_by("name")
         ],
         "settings": {n: v for n, v in sorted(environment.flags().items()) if v},
@@ -103,7 +107,7 @@ def _ending(names: dict[int, str]) -> list[Answer]:
             "id": token.pk,
             "user": token.user,
             "tenant": token.tenant.name if token.tenant else "",
-            "expires": _time(token.expires_at),
+            "expires": format_optional_time(token.expires_at),
         }
         for token in rows.order_by("expires_at")[:_MOST]
         if token.tenant_id is None or token.tenant_id in names
@@ -128,12 +132,8 @@ def _certificates() -> list[Answer]:
             {
                 "name": name,
                 "subject": certificate.subject.rfc4514_string(),
-                "expires": _time(ends),
+                "expires": format_optional_time(ends),
                 "soon": ends < timezone.now().astimezone(UTC) + _SOON,
             }
         )
     return rows
-
-
-def _time(moment: Any) -> str | None:
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ") if moment else None

@@ -4,7 +4,6 @@ change and its audit entry are written in one transaction."""
 from __future__ import annotations
 
 from datetime import timedelta
-from typing import Any
 
 from django.contrib.auth.models import User
 from django.db import transaction
@@ -12,6 +11,7 @@ from django.db.models import Q
 from django.http import HttpRequest
 from django.utils import timezone
 
+from apiserver.meta.times import format_optional_time
 from controlplane import certificates
 from controlplane.console.facts.asking import Answer, Refused, asked, body_of, text_of, texts_of
 from controlplane.console.facts.tokenrights import (
@@ -75,9 +75,9 @@ def described(token: ApiToken, who: Person) -> Answer:
         "tenant": token.tenant.name if token.tenant else "",
         "description": token.description,
         "state": "revoked" if token.revoked_at else "expired" if ended else "valid",
-        "created": _time(token.created_at),
-        "expires": _time(token.expires_at),
-        "lastUsed": _time(token.last_used),
+        "created": format_optional_time(token.created_at),
+        "expires": format_optional_time(token.expires_at),
+        "lastUsed": format_optional_time(token.last_used),
         "revocable": token.revoked_at is None and may_revoke(who, token),
     }
 
@@ -132,7 +132,3 @@ def _lifetime(body: Answer, who: Person) -> timedelta | None:
 
 def _owners(who: Person) -> list[str]:
     return [f"User:{who.name}", *(f"Group:{group}" for group in sorted(who.groups))]
-
-
-def _time(moment: Any) -> str | None:
-    return moment.strftime("%Y-%m-%dT%H:%M:%SZ") if moment else None

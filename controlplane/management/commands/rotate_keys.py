@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from apiserver.authn.signing import ALGORITHMS, ES256
-from controlplane.management.output import PolyplaneCommand, add_output, timestamp
+from apiserver.meta.times import format_optional_time
+from controlplane.management.output import PolyplaneCommand, add_output
 from controlplane.tenancy import accountkeys
 from controlplane.tenancy.models import KeyGeneration
 
@@ -67,8 +68,8 @@ def _described(generation: KeyGeneration, held: Sequence[KeyGeneration]) -> dict
         "generation": generation.number,
         "algorithm": generation.algorithm,
         "state": accountkeys.state(generation, held),
-        "createdAt": timestamp(generation.created_at),
-        "signsFrom": timestamp(generation.signs_from),
+        "createdAt": format_optional_time(generation.created_at),
+        "signsFrom": format_optional_time(generation.signs_from),
         "tokensEnd": accountkeys.ends(generation),
-        "retiredAt": timestamp(generation.retired_at),
+        "retiredAt": format_optional_time(generation.retired_at),
     }

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from apiserver.controllers.names import CONTROLLERS
+from apiserver.meta.times import format_optional_time, format_time
 from apiserver.storage.models import TenantHead
 from apiserver.storage.visibility import django_everywhere, django_within
 from controlplane.accounttokens import service_account_issuer
@@ -20,7 +21,7 @@ from controlplane.management.declared import (
     matches,
     selected,
 )
-from controlplane.management.output import PolyplaneCommand, add_output, timestamp
+from controlplane.management.output import PolyplaneCommand, add_output
 from controlplane.tenancy import authentication, service
 from controlplane.tenancy.models import Tenant
 
@@ -245,7 +246,7 @@ def _described(tenant: Tenant, head: TenantHead, document: str) -> dict[str, Any
         "displayName": tenant.display_name,
         "state": tenant.state,
         "path": f"/clusters/{tenant.name}",
-        "createdAt": timestamp(tenant.created_at),
+        "createdAt": format_optional_time(tenant.created_at),
         "resourceVersion": str(head.head),
         "used": {
             "objects": head.object_count,
@@ -256,7 +257,7 @@ def _described(tenant: Tenant, head: TenantHead, document: str) -> dict[str, Any
         "labels": tenant.labels,
         "owners": tenant.owners,
         "templates": tenant.templates,
-        "expiresAt": timestamp(tenant.expires_at),
+        "expiresAt": format_optional_time(tenant.expires_at),
         "deletionProtection": tenant.deletion_protection,
         "controllersOff": tenant.controllers_off,
         "issuers": authentication.issuers_in(document) if document else [],
@@ -277,7 +278,7 @@ def _rows(tenants: Sequence[tuple[Tenant, TenantHead]]) -> Iterator[str]:
     for tenant, head in tenants:
         yield (
             f"{tenant.name:<32}{tenant.state:<12}{head.object_count:>10}{head.bytes:>14}"
-            f"{head.log_bytes:>14}{head.written_this_hour:>14}  {timestamp(tenant.created_at)}"
+            f"{head.log_bytes:>14}{head.written_this_hour:>14}  {format_time(tenant.created_at)}"
         )
 
 

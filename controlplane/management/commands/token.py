@@ -8,8 +8,9 @@ from typing import Any
 
 from django.utils import timezone
 
+from apiserver.meta.times import format_optional_time
 from controlplane import accounts
-from controlplane.management.output import PolyplaneCommand, add_output, timestamp
+from controlplane.management.output import PolyplaneCommand, add_output
 from controlplane.tenancy import service, tokens
 from controlplane.tenancy.expiry import add_expiry, lifetime
 from controlplane.tenancy.models import ApiToken
@@ -109,10 +110,10 @@ def _described(token: ApiToken) -> dict[str, Any]:
         "tenant": token.tenant.name if token.tenant else None,
         "description": token.description,
         "state": _state(token),
-        "createdAt": timestamp(token.created_at),
-        "expiresAt": timestamp(token.expires_at),
-        "revokedAt": timestamp(token.revoked_at),
-        "lastUsed": timestamp(token.last_used),
+        "createdAt": format_optional_time(token.created_at),
+        "expiresAt": format_optional_time(token.expires_at),
+        "revokedAt": format_optional_time(token.revoked_at),
+        "lastUsed": format_optional_time(token.last_used),
     }
 
 

@@ -357,7 +357,7 @@ EVERYWHERE = {
         "is_known",
         "revoke_token",
     },
-    "controlplane/wiring.py": {"fetch"},
+    "controlplane/tenancy/fetching.py": {"fetch"},
 }
 """Who may look over the wall, by file and innermost function: sweeps over tenants, the directory,
 and the operator's commands and pages."""

@@ -23,9 +23,9 @@ from apiserver.storage.postgres import PostgresStore
 from controlplane.errors import OperatorError
 from controlplane.tenancy import accountkeys
 from controlplane.tenancy.accountkeys import REMEMBERED, StoredKeys
+from controlplane.tenancy.fetching import fetcher
 from controlplane.tenancy.models import KeyGeneration
 from controlplane.tenancy.service import create_tenant, delete_tenant
-from controlplane.wiring import fetcher
 from tests.support.fixtures import in_thread, store
 
 __all__ = ["store"]
