@@ -192,7 +192,8 @@ class World:
         row = await Tenant.objects.aget(name=name)
         tenant = Control(row.pk, name)
         await self.server.seeder.ensure(tenant)
-        return (await TenantAuthorizer(self.server.registry).rules_for(tenant, USER, "default")).rules
+        authorizer = TenantAuthorizer(self.server.registry)
+        return (await authorizer.rules_for(tenant, USER, "default")).rules
 
 
 async def _token(user: str, groups: list[str]) -> str:
