@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Iterator
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import pytest
 from asgiref.sync import sync_to_async
@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from apiserver.authz.coverage import uncovered
 from apiserver.endpoints.server import Server
+from apiserver.meta.gvk import GroupResource
 from apiserver.meta.objects import Object
 from apiserver.registry.authorizer import TenantAuthorizer
 from apiserver.registry.scope import Tenant as Control
@@ -26,7 +27,7 @@ from controlplane.tenancy.controller import TenantController
 from controlplane.tenancy.models import Tenant
 from tests.support.api import Api
 from tests.support.grants import WRITES, binding, role, rule
-from tests.support.users import RBAC
+from tests.support.users import RBAC, RBAC_GROUP
 from tests.support.waiting import PATIENCE
 
 EVE, DEV = "growth-eve", "growth-dev"
@@ -84,7 +85,7 @@ places, names = st.sampled_from(NAMES), st.sampled_from([*NAMES, "growth-new"])
 acting = st.sampled_from([(), (), AS_ROOT, AS_KEEPER])
 spec = st.sampled_from([OWNER, {"templates": [{"name": "growth"}]}, {"suspended": False}])
 RIGHTS = [rule("tenants tenanttemplates", WRITES, TENANCY_GROUP)]
-_STATUS = {"status": {"owners": OWNER["owners"], "conditions": []}, "spec": OWNER}
+_STATUS: Object = {"status": {"owners": OWNER["owners"], "conditions": []}, "spec": OWNER}
 
 
 @st.composite
@@ -130,7 +131,7 @@ class World:
 
     def __init__(self, server: Server, tenancy: TenantController) -> None:
         self.server, self._tenancy = server, tenancy
-        self.api = Api(server, server.catalog, Control(0, HOME))
+        self.api = Api(server, cast(Any, server.catalog), Control(0, HOME))
         self.root = self.hers = ""
 
     @classmethod
@@ -139,10 +140,13 @@ class World:
             await sync_to_async(service.ensure_tenant)(name)
         made: list[TenantController] = []
         begin = TenantController.start
+
+        def remember(self: TenantController) -> None:
+            made.append(self)
+            begin(self)
+
         with pytest.MonkeyPatch.context() as patched:
-            patched.setattr(
-                TenantController, "start", lambda self: (made.append(self), begin(self))
-            )
+            patched.setattr(TenantController, "start", remember)
             world = cls(await wiring.start_server(), *made)
         world.root = await _token("root", [MASTERS])
         world.hers = await _token(EVE, [DEV])
@@ -155,13 +159,23 @@ class World:
         await asyncio.gather(task, return_exceptions=True)
         owners = {"owners": [{"kind": "Group", "name": DEV}]}
         assert await world.as_root("PATCH", f"{TENANTS}/{HERS}", {"spec": owners}, MERGE) == 200
-        await world.settle()
         for path, body in (
             ("clusterroles", role("growth-can", CAN)),
             ("clusterrolebindings", binding("growth-can", "growth-can", EVE)),
         ):
             assert await world.as_root("POST", f"{RBAC}/{path}", body) in (201, 409)
+        await world.served()
         return world
+
+    async def served(self) -> None:
+        """Until she is the owner of hers, and may look in default."""
+        calls = [Call(HOME, "GET", f"{TENANTS}/{name}") for name in NAMES]
+        calls.append(Call(HERS, "GET", "/api/v1/secrets"))
+        async with asyncio.timeout(PATIENCE):
+            while {await self.send(call) for call in calls} != {200}:
+                await self.settle()
+                await asyncio.sleep(0.05)
+        await self.settle()
 
     async def as_root(self, method: str, path: str, body: Any = None, type: str = "") -> int:
         bearer = {"authorization": f"Bearer {self.root}"}
@@ -192,6 +206,8 @@ class World:
         row = await Tenant.objects.aget(name=name)
         tenant = Control(row.pk, name)
         await self.server.seeder.ensure(tenant)
+        for resource in ("roles", "clusterroles", "rolebindings", "clusterrolebindings"):
+            await self.server.registry.watches.fresh(row.pk, GroupResource(RBAC_GROUP, resource))
         authorizer = TenantAuthorizer(self.server.registry)
         return (await authorizer.rules_for(tenant, USER, "default")).rules
 
@@ -249,7 +265,7 @@ def test_she_is_who_she_seems_to_be(runner: asyncio.Runner, world: World) -> Non
         assert await world.send(Call(HERS, "GET", "/api/v1/secrets")) == 200
         assert await world.send(Call(HERS, "GET", "/api/v1/secrets", headers=AS_ROOT)) == 200
         assert await world.send(Call(HOME, "GET", TENANTS)) == 200
-        status = {"status": {"conditions": []}}
+        status: Object = {"status": {"conditions": []}}
         path = f"{TENANTS}/{ALIEN}/status"
         assert await world.send(Call(HOME, "PATCH", path, status, MERGE)) == 200
         assert await world.send(Call(ALIEN, "GET", "/api/v1/secrets")) == 403
