@@ -20,8 +20,8 @@ WITHOUT_DATABASE = frozenset(
     | {"collectstatic", "--help", "-h", "--version"}
 )
 """Commands that never open the database, or, as ``up``, take care of it themselves."""
-
-_AS_JSON = (["-o", "json"], ["-ojson"], ["--output", "json"], ["--output=json"])
+OUTPUTS = ("text", "table", "json", "yaml")
+"""What `-o` of every command that prints takes; ``table`` is another name of ``text``."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -42,13 +42,22 @@ def _run(words: list[str]) -> None:
     if command in ("version", "--version"):
         from controlplane import version
 
-        sys.stdout.write(f"{version.describe(as_json=words[2:] in _AS_JSON)}\n")
+        sys.stdout.write(f"{version.describe(_output(words[0], words[2:]))}\n")
     elif command in ("help", "--help", "-h") and len(words) <= 2:
         from controlplane import commandhelp
 
         sys.stdout.write(f"{commandhelp.overview(os.path.basename(words[0]))}\n")
     else:
         _execute(command, words)
+
+
+def _output(program: str, words: list[str]) -> str:
+    """What `version` is asked for; says what is wrong as the other commands do."""
+    from argparse import ArgumentParser
+
+    parser = ArgumentParser(f"{os.path.basename(program)} version")
+    parser.add_argument("-o", "--output", choices=OUTPUTS, default="text")
+    return str(parser.parse_args(words).output)
 
 
 def _execute(command: str, words: list[str]) -> None:

@@ -12,7 +12,11 @@ GIT_VERSION = f"{KUBERNETES}+polyplane-{VERSION}"
 """What `/version` and the build metrics call the server."""
 
 
-def describe(*, as_json: bool = False) -> str:
-    if as_json:
-        return json.dumps({"version": VERSION, "kubernetes": KUBERNETES}, indent=2)
+def describe(output: str = "text") -> str:
+    """``output``: as `-o` has it."""
+    said = {"version": VERSION, "kubernetes": KUBERNETES}
+    if output == "json":
+        return json.dumps(said, indent=2)
+    if output == "yaml":
+        return "\n".join(f"{name}: {value}" for name, value in said.items())
     return f"polyplane {VERSION} (Kubernetes API {KUBERNETES})"

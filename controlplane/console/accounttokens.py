@@ -41,7 +41,7 @@ def account_saved(instance: User, created: bool, **_: Any) -> None:
 
 @receiver(pre_save, sender=User)
 def account_renamed(instance: User, update_fields: Collection[str] | None, **_: Any) -> None:
-    if instance.pk is None or (update_fields is not None and "username" not in update_fields):
+    if update_fields is not None and "username" not in update_fields:
         return
     before = User.objects.filter(pk=instance.pk).exclude(username=instance.username).first()
     if before is not None:

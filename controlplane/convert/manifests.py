@@ -90,7 +90,7 @@ def kind_of(document: Any) -> GroupVersionKind | None:
         return None
 
 
-def _objects(document: Any) -> Iterator[Object]:
+def objects(document: Any) -> Iterator[Object]:
     """The objects of a document: itself, or the items of a List."""
     if (
         isinstance(document, dict)
@@ -98,7 +98,7 @@ def _objects(document: Any) -> Iterator[Object]:
         and isinstance(document.get("items"), list)
     ):
         for item in document["items"]:
-            yield from _objects(item)
+            yield from objects(item)
     elif kind_of(document) is not None:
         yield document
 
@@ -191,7 +191,7 @@ def check(text: str) -> list[Finding]:
     return [
         finding
         for document in read(text)
-        for obj in _objects(document)
+        for obj in objects(document)
         if (finding := _finding(obj)) is not None
     ]
 

@@ -14,11 +14,13 @@ from controlplane.kubectl.gutter import dump
 
 _PASSED_ON = ("context", "kubeconfig", "cluster", "user", "server", "token", "as", "as-group")
 _MANAGER = "kubectl-polyplane"
+_OUTPUTS = ("text", "table", "json", "yaml")
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Exits with 1 and one line where something was refused."""
     asked = _parser().parse_args(arguments)
+    asked.output = "text" if asked.output == "table" else asked.output
     flags = [f"--{name}={value}" for name, value in _passed_on(asked)]
     try:
         tenant = Kubectl(flags, asked.namespace).at_tenant()
@@ -37,7 +39,7 @@ def _passed_on(asked: argparse.Namespace) -> list[tuple[str, str]]:
 def _common() -> argparse.ArgumentParser:
     common = argparse.ArgumentParser(add_help=False)
     common.add_argument("-n", "--namespace", default="")
-    common.add_argument("-o", "--output", choices=("text", "json", "yaml"), default="text")
+    common.add_argument("-o", "--output", choices=_OUTPUTS, default="text")
     for name in _PASSED_ON:
         common.add_argument(f"--{name}", action="append", help="as kubectl's", metavar="VALUE")
     return common

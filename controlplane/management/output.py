@@ -17,13 +17,14 @@ import yaml
 from django.core.checks import Tags
 from django.core.management.base import BaseCommand
 
-_FOR_PEOPLE = frozenset({"text", "table"})
+from controlplane.commandline import OUTPUTS
+
+FOR_PEOPLE = frozenset({"text", "table"})
 
 
-def add_output(parser: ArgumentParser) -> None:
-    """The option `-o`; ``table`` is another name of ``text``."""
-    choices = ("text", "table", "json", "yaml")
-    parser.add_argument("-o", "--output", choices=choices, default="text")
+def add_output(parser: ArgumentParser, default: str = "text", help: str = "") -> None:
+    """The option `-o`."""
+    parser.add_argument("-o", "--output", choices=OUTPUTS, default=default, help=help or None)
 
 
 def visible(text: str) -> str:
@@ -40,7 +41,7 @@ class PolyplaneCommand(BaseCommand):
 
     def line(self, options: dict[str, Any], text: str) -> None:
         """A line as soon as it is known; nothing with `-o json` and `-o yaml`."""
-        if options["output"] in _FOR_PEOPLE:
+        if options["output"] in FOR_PEOPLE:
             self.stdout.write(text)
 
     def document(self, options: dict[str, Any], value: Any) -> None:
@@ -52,6 +53,6 @@ class PolyplaneCommand(BaseCommand):
 
     def print(self, options: dict[str, Any], value: Any, text: str | Callable[[], str]) -> None:
         """``value`` with `-o json` or `-o yaml`, otherwise ``text``."""
-        if options["output"] in _FOR_PEOPLE:
+        if options["output"] in FOR_PEOPLE:
             self.stdout.write(text if isinstance(text, str) else text())
         self.document(options, value)

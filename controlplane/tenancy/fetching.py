@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from apiserver.controllers.manager import TenantOf
-from apiserver.controllers.upkeep import TurnedOff
-from apiserver.registry.customcatalog import TenantCatalog
 from apiserver.registry.scope import Tenant
 from apiserver.request import DEFAULT_TENANT
 from apiserver.storage.postgres import PostgresStore
+
+if TYPE_CHECKING:  # all kinds, and a second with them: commands come by here
+    from apiserver.controllers.manager import TenantOf
+    from apiserver.controllers.upkeep import TurnedOff
+    from apiserver.registry.customcatalog import TenantCatalog
 
 Fetch = Callable[[str, Sequence[Any]], Awaitable[Sequence[tuple[Any, ...]]]]
 """Runs one SQL statement with ``%s`` parameters and returns all rows."""

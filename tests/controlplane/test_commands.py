@@ -3,6 +3,7 @@ line for what an operator can mend."""
 
 from __future__ import annotations
 
+import ast
 import json
 import os
 import socket
@@ -15,24 +16,28 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 from django.core.management import call_command, load_command_class
 
 from controlplane import commandhelp, version
+from controlplane.commandline import OUTPUTS, main
+from controlplane.kubectl import command
 from controlplane.tenancy import service
 from tests.support.installation import MANAGE
 
 ROOT = Path(__file__).parents[2]
-COMMANDS = sorted(
-    path.stem
-    for path in (ROOT / "controlplane/management/commands").glob("*.py")
+COMMANDS = {
+    path.stem: path.parent.parent.parent.name
+    for path in ROOT.glob("*/management/commands/*.py")
     if path.stem != "__init__"
-)
-WITHOUT_JSON = {
-    "up",
-    "serve",  # they run until they are stopped
-    "migrate",  # Django's
-    "psql",  # PostgreSQL's; --csv
-    "reset",  # what is left is nothing
+}
+"""The application of each."""
+PRINT_NO_DATA = {
+    "up": "runs until it is stopped, and tells what it does",
+    "serve": "runs until it is stopped",
+    "migrate": "Django's, which tells what it does",
+    "psql": "PostgreSQL's own client prints, in its forms (--csv, -c)",
+    "reset": "tells what it removes; nothing is left to be printed",
 }
 
 
@@ -62,14 +67,53 @@ def python(code: str, **environment: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.parametrize("name", sorted({*COMMANDS} - WITHOUT_JSON))
-def test_every_command_that_prints_has_json(name: str) -> None:
-    parser = load_command_class("controlplane", name).create_parser("manage.py", name)
-    printing = list(parsers(parser))
-    assert printing
-    for own in printing:
-        options = [a for a in own._actions if "-o" in a.option_strings]
-        assert options and options[0].choices and "json" in options[0].choices, own.prog
+def _of(name: str) -> list[ArgumentParser]:
+    return list(parsers(load_command_class(COMMANDS[name], name).create_parser("manage.py", name)))
+
+
+def _outputs(parser: ArgumentParser) -> set[str]:
+    """What `-o` takes, nothing where there is no such option."""
+    found = [a for a in parser._actions if {"-o", "--output"} <= {*a.option_strings}]
+    return set(found[0].choices or ()) if found else set()
+
+
+@pytest.mark.parametrize("name", sorted(COMMANDS.keys() - PRINT_NO_DATA.keys()))
+def test_every_command_that_prints_has_all_forms(name: str) -> None:
+    assert _of(name)
+    for own in _of(name):
+        assert _outputs(own) == {*OUTPUTS}, own.prog
+
+
+@pytest.mark.parametrize("name", sorted(PRINT_NO_DATA))
+def test_what_prints_no_data_offers_no_form_of_it(name: str) -> None:
+    found = _of(name)
+    assert found
+    assert not any(map(_outputs, found)), "then it is no longer in the list"
+
+
+def test_the_plugin_of_kubectl_has_all_forms() -> None:
+    own = list(parsers(command._parser()))
+    assert len(own) > 5
+    for one in own:
+        assert _outputs(one) == {*OUTPUTS}, one.prog
+
+
+WRITE_THEMSELVES = {
+    "convert": "manifests have a form of their own: documents, a List",
+    "reset": PRINT_NO_DATA["reset"],
+}
+
+
+def test_what_a_command_prints_goes_through_the_option() -> None:
+    """Standard output is written by controlplane/management/output.py alone, which knows `-o`."""
+    writing = set()
+    for name, app in COMMANDS.items():
+        tree = ast.parse((ROOT / app / f"management/commands/{name}.py").read_text())
+        attributes = {node.attr for node in ast.walk(tree) if isinstance(node, ast.Attribute)}
+        names = {node.id for node in ast.walk(tree) if isinstance(node, ast.Name)}
+        if "stdout" in attributes or "print" in names:
+            writing.add(name)
+    assert writing == WRITE_THEMSELVES.keys()
 
 
 def test_help_lists_every_command() -> None:
@@ -151,13 +195,71 @@ def test_compaction_and_migration_as_json(postgres: str) -> None:
     assert [one for one in outcomes if one["outdated"] or one["failed"]] == []
 
 
-@pytest.mark.parametrize("flag", [["-o", "json"], ["--output=json"]])
-def test_the_version_as_json(flag: list[str], capsys: pytest.CaptureFixture[str]) -> None:
-    from controlplane.commandline import main
-
+@pytest.mark.parametrize("flag", [["-o", "json"], ["--output=json"], ["-oyaml"]])
+def test_the_version_for_programs(flag: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     main(["manage.py", "version", *flag])
-    printed = json.loads(capsys.readouterr().out)
+    printed = yaml.safe_load(capsys.readouterr().out)
     assert printed == {"version": version.VERSION, "kubernetes": version.KUBERNETES}
+
+
+def test_the_version_for_people(capsys: pytest.CaptureFixture[str]) -> None:
+    for words in (["version"], ["--version"], ["version", "-o", "table"]):
+        main(["manage.py", *words])
+        assert capsys.readouterr().out.startswith(f"polyplane {version.VERSION} (")
+    with pytest.raises(SystemExit):
+        main(["manage.py", "version", "-o", "xml"])
+    assert "invalid choice: 'xml'" in capsys.readouterr().err
+
+
+# --- convert --------------------------------------------------------------------------------------
+OLD = """
+apiVersion: extensions/v1beta1
+kind: Deployment
+metadata: {name: old, labels: {app: a}}
+spec: {template: {metadata: {labels: {app: a}}, spec: {containers: []}}}
+---
+apiVersion: v1
+kind: ConfigMap
+metadata: {name: new}
+"""
+
+
+def converted(*words: str) -> tuple[str, int]:
+    out, code = StringIO(), 0
+    try:
+        call_command("convert", *words, stdout=out, stderr=StringIO())
+    except SystemExit as ended:
+        code = int(ended.code or 0)
+    return out.getvalue(), code
+
+
+def test_manifests_are_converted_in_every_form(tmp_path: Path) -> None:
+    file = tmp_path / "old.yaml"
+    file.write_text(OLD)
+    documents = list(yaml.safe_load_all(converted("-f", str(file))[0]))
+    assert [d["apiVersion"] for d in documents] == ["apps/v1", "v1"]
+    assert json.loads(converted("-f", str(file), "-o", "json")[0])["items"] == documents
+    rows = converted("-f", str(file), "-o", "table")[0].splitlines()
+    assert [row.split() for row in rows] == [
+        ["FROM", "TO", "OBJECT"],
+        ["extensions/v1beta1", "apps/v1", "Deployment", "old"],
+        ["v1", "v1", "ConfigMap", "new"],
+    ]
+
+
+def test_what_has_to_be_converted_is_told_in_every_form(tmp_path: Path) -> None:
+    assert converted("--check", str(tmp_path), "-o", "json") == ("[]\n", 0)
+    assert converted("--check", str(tmp_path)) == ("no removed or deprecated API versions\n", 0)
+    file = tmp_path / "old.yaml"
+    file.write_text(OLD)
+    text, code = converted("--check", str(tmp_path))
+    assert code == 1 and text.startswith(f"{file}: extensions/v1beta1 Deployment old: ")
+    assert converted("--check", str(tmp_path), "-o", "table") == (text, 1)
+    for form in ("json", "yaml"):
+        printed, code = converted("--check", str(tmp_path), "-o", form)
+        (found,) = yaml.safe_load(printed)
+        assert code == 1 and found["file"] == str(file) and found["removed"] is True
+        assert text == f"{file}: {found['what']}: {found['text']}\n"
 
 
 # --- psql -----------------------------------------------------------------------------------------

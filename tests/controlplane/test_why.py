@@ -13,8 +13,16 @@ import pytest
 import yaml
 from django.core.management import call_command
 
+from apiserver.audit.recorder import Recorder
+from apiserver.audit.replay import annotate
+from apiserver.audit.trail import Trail
+from apiserver.authz.attributes import Attributes, Decision
+from apiserver.request import parse_request
+from apiserver.user import User, authenticated
 from controlplane.errors import OperatorError
 from controlplane.tenancy import service
+
+_NOTHING = Attributes(User(""), "get")
 
 
 @pytest.fixture(scope="module")
@@ -72,3 +80,65 @@ def test_the_authorizers_of_the_settings_are_asked(
 def test_a_path_has_no_name(tenant: str) -> None:
     with pytest.raises(OperatorError, match="is a path"):
         run(tenant, "eve", "get", "/version", "name")
+
+
+def _entry(tenant: str, path: str, decision: Decision) -> dict[str, Any]:
+    """As a server leaves it of a GET by eve."""
+    eve = User("eve", groups=authenticated(()))
+    info = parse_request("GET", path)
+    made = Trail(Recorder().policy.verdict(_NOTHING), tenant, info, eve, audit_id=path, uri=path)
+    annotate(made.annotations, decision)
+    event: dict[str, Any] = json.loads(made.event("ResponseComplete", 200))
+    return event
+
+
+def test_entries_are_decided_again(tenant: str, tmp_path: Path) -> None:
+    binding = 'ClusterRoleBinding "system:discovery" of ClusterRole "system:discovery"'
+    allowed = Decision(True, f'RBAC: allowed by {binding} to Group "system:authenticated"')
+    entries = [
+        _entry(tenant, "/version", allowed),
+        _entry(tenant, "/api/v1/nodes", allowed),
+        _entry(tenant, "/api/v1/pods", Decision(False)),
+        _entry(tenant, "/apis", Decision(False, error="EOF")),
+        _entry("why-gone", "/apis", allowed),
+    ]
+    file = tmp_path / "entries.json"
+    file.write_text(json.dumps(entries))
+    found = json.loads(run("default", "--entries", str(file)))
+    now = found[0]["decided"]
+    assert now["authorization.k8s.io/decision"] == "allow"
+    entries[0]["annotations"] |= now  # the rule, too
+    file.write_text(json.dumps(entries))
+    found = json.loads(run("default", "--entries", str(file)))
+    assert [one.get("same") for one in found] == [True, False, True, None, None]
+    assert found[0]["status"]["grant"]["binding"]["name"].startswith("system:")
+    assert found[1]["spec"]["resourceAttributes"] == {
+        "verb": "list",
+        "version": "v1",
+        "resource": "nodes",
+    }
+    text = run("default", "--entries", str(file), output="text").splitlines()
+    assert text[0].startswith("/version: the same: allow, RBAC: allowed by")
+    assert text[1].startswith("/api/v1/nodes: then allow, RBAC") and text[1].endswith(
+        "; now forbid"
+    )
+    assert text[2] == "/api/v1/pods: the same: forbid"
+    assert text[3] == "/apis: cannot be asked again: nobody has decided about the request"
+    assert text[4].startswith("/apis: cannot be asked again: ") and "why-gone" in text[4]
+
+
+@pytest.mark.parametrize("text", ["", "nothing", "{}", "[1]", "[" * 5000])
+def test_what_is_no_entry_is_said(tmp_path: Path, text: str) -> None:
+    file = tmp_path / "entries.json"
+    file.write_text(text)
+    with pytest.raises(OperatorError, match=r"cannot be read|holds no audit entries"):
+        run("default", "--entries", str(file))
+    with pytest.raises(OperatorError, match="cannot be read"):
+        run("default", "--entries", str(tmp_path / "absent"))
+
+
+def test_a_question_is_whole(tenant: str, tmp_path: Path) -> None:
+    with pytest.raises(OperatorError, match="Who may do what"):
+        run(tenant, "eve", "get")
+    with pytest.raises(OperatorError, match="says whom it is about"):
+        run(tenant, "eve", "--entries", str(tmp_path))

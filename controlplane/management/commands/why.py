@@ -1,10 +1,14 @@
-"""manage.py why: why somebody may do something in a tenant, or may not, by which rule and
-binding."""
+"""manage.py why: why somebody may do something in a tenant, or may not, by which rule and binding;
+and whether what audit entries tell would be decided in the same way today."""
 
 from __future__ import annotations
 
 import asyncio
+import json
+import sys
 from argparse import ArgumentParser
+from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from django.conf import settings
@@ -39,9 +43,12 @@ class Command(PolyplaneCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        parser.add_argument("user", help="alice, or system:serviceaccount:NAMESPACE:NAME")
-        parser.add_argument("verb", help="get, list, create, delete ...; of a path: get, post ...")
-        parser.add_argument("what", metavar=_WHAT, help="deployments.apps, pods/log, /metrics")
+        user = "alice, or system:serviceaccount:NAMESPACE:NAME"
+        verb = "get, list, create, delete ...; of a path: get, post ..."
+        parser.add_argument("user", nargs="?", default="", help=user)
+        parser.add_argument("verb", nargs="?", default="", help=verb)
+        what = "deployments.apps, pods/log, /metrics"
+        parser.add_argument("what", nargs="?", default="", metavar=_WHAT, help=what)
         parser.add_argument("name", nargs="?", default="", help="of one object")
         parser.add_argument("--tenant", default="default")
         parser.add_argument("-n", "--namespace", default="", help="without: at the cluster scope")
@@ -51,20 +58,97 @@ class Command(PolyplaneCommand):
             default=[],
             help="a group that the user is in, beside those that come with the name; repeatable",
         )
+        parser.add_argument(
+            "--entries",
+            default="",
+            metavar="FILE",
+            help="instead: whether what audit entries tell would be decided in the same way today; "
+            'as `manage.py audit -o json` prints them, "-" for standard input',
+        )
         add_output(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        from apiserver.registry.scope import Tenant
-
-        row = service.get_tenant(options["tenant"])
-        connections[DEFAULT_DB_ALIAS].close()  # the registry has its own
-        question = _question(options)
-        try:
-            status = asyncio.run(_ask(Tenant(row.pk, row.name), question))
-        except StorageError as error:
-            raise OperatorError(f"The database failed: {error}.", "look at its log.") from error
-        document = {"tenant": row.name, "user": question.user.name, **status}
+        if options["entries"]:
+            if options["user"]:
+                raise OperatorError("--entries says whom it is about.", "leave the USER out.")
+            again = _again(options["entries"])
+            self.print(options, again, lambda: "\n".join(visible(_told(one)) for one in again))
+            return
+        if not options["what"]:
+            raise OperatorError("Who may do what?", f"give USER, VERB and {_WHAT}, or --entries.")
+        tenant, question = _tenant(options["tenant"]), _question(options)
+        (status,) = [status for status, _ in _answers([(tenant, question)])]
+        document = {"tenant": tenant.name, "user": question.user.name, **status}
         self.print(options, document, lambda: "\n".join(_lines(question, status)))
+
+
+def _tenant(name: str) -> Tenant:
+    from apiserver.registry.scope import Tenant
+
+    row = service.get_tenant(name)
+    return Tenant(row.pk, row.name)
+
+
+def _again(name: str) -> list[dict[str, Any]]:
+    """Of each entry: what was decided then (`recorded`), what now, and whether that is the same; or
+    why it cannot be asked again."""
+    from apiserver.audit import replay, trail
+    from apiserver.authz.reviews import attributes_of, subject_of
+
+    told: list[dict[str, Any]] = []
+    questions: list[tuple[Tenant, Attributes]] = []
+    for event in _events(name):
+        one = {"auditID": event.get("auditID", ""), "recorded": replay.recorded(event)}
+        told.append(one)
+        try:
+            one["spec"] = spec = replay.spec_of(event)
+            tenant = _tenant(event["annotations"].get(trail.TENANT, ""))
+            questions.append((tenant, attributes_of(subject_of(spec), spec)[0]))
+            one["tenant"] = tenant.name
+        except (replay.NoQuestion, OperatorError) as error:
+            one["problem"] = str(error)
+    answers = iter(_answers(questions) if questions else ())
+    for one in told:
+        if "problem" not in one:
+            one["status"], one["decided"] = next(answers)
+            one["same"] = one["decided"] == one["recorded"]
+    return told
+
+
+def _events(name: str) -> list[Object]:
+    """Raises OperatorError."""
+    try:
+        found = json.loads(sys.stdin.read() if name == "-" else Path(name).read_text())
+    except (OSError, ValueError, RecursionError) as error:
+        raise OperatorError(f"{name} cannot be read: {error}.", "name a file of JSON.") from error
+    events = found if isinstance(found, list) else [found]
+    if not all(isinstance(event, dict) and event.get("kind") == "Event" for event in events):
+        raise OperatorError(f"{name} holds no audit entries.", "`manage.py audit -o json`.")
+    return events
+
+
+def _told(one: dict[str, Any]) -> str:
+    if "problem" in one:
+        return f"{one['auditID']}: cannot be asked again: {one['problem']}"
+    if one["same"]:
+        return f"{one['auditID']}: the same: {_short(one['recorded'])}"
+    return f"{one['auditID']}: then {_short(one['recorded'])}; now {_short(one['decided'])}"
+
+
+def _short(notes: dict[str, str]) -> str:
+    return ", ".join(notes.values()) or "an error"
+
+
+def _answers(
+    questions: Sequence[tuple[Tenant, Attributes]],
+) -> list[tuple[Object, dict[str, str]]]:
+    """Of each: the status of its AccessExplanation, and what an audit entry would say. Raises
+    OperatorError."""
+    connections[DEFAULT_DB_ALIAS].close()  # the registry has its own
+    try:
+        return asyncio.run(_ask(questions))
+    except StorageError as error:
+        raise OperatorError(f"The database failed: {error}.", "look at its log.") from error
 
 
 def _question(options: dict[str, Any]) -> Attributes:
@@ -98,17 +182,26 @@ def _user(name: str, groups: list[str]) -> User:
     return User(name, groups=authenticated((*own, *groups)))
 
 
-async def _ask(tenant: Tenant, question: Attributes) -> Object:
+async def _ask(
+    questions: Sequence[tuple[Tenant, Attributes]],
+) -> list[tuple[Object, dict[str, str]]]:
+    from apiserver.audit.replay import notes_of
     from apiserver.authz.explanations import explained
     from apiserver.authz.reviews import status_of
     from apiserver.registry.authorizer import TenantAuthorizer
     from apiserver.registry.seeding import Seeder
     from controlplane.wiring import open_registry
 
+    answers = []
     async with open_registry() as (registry, _):
-        await Seeder(registry, settings.POLYPLANE_PORT).ensure(tenant)  # as the first request does
-        explanation = await TenantAuthorizer(registry).explain(tenant, question)
-    return status_of(explanation.decision, ()) | explained(explanation)
+        seeder = Seeder(registry, settings.POLYPLANE_PORT)
+        for tenant, question in questions:
+            await seeder.ensure(tenant)  # as the first request does
+            explanation = await TenantAuthorizer(registry).explain(tenant, question)
+            notes = {key: text for key, text in notes_of(explanation.decision).items() if text}
+            status = status_of(explanation.decision, ()) | explained(explanation)
+            answers.append((status, notes))
+    return answers
 
 
 def _lines(question: Attributes, status: Object) -> list[str]:

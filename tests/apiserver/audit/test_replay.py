@@ -203,7 +203,9 @@ async def test_a_change_of_rights_is_another_answer(world: World) -> None:
 async def test_an_apply_that_makes_something_is_about_creating(world: World) -> None:
     for user, decision in (("bob", "forbid"), ("ann", "allow")):
         await world.play(_applied(user, "anew", decision))
-    for event in await world.events():
+    events = await world.events()
+    assert len(events) == 2
+    for event in events:
         spec = replay.spec_of(event)
         assert event["verb"] == "patch"
         assert spec["resourceAttributes"]["verb"] == "create"
@@ -256,7 +258,17 @@ async def test_what_an_entry_does_not_hold_whole_is_said(
         replay.spec_of(event)
 
 
-@pytest.mark.parametrize("event", [{}, {"annotations": {trail.DECISION: "allow"}}])
+_ALLOWED = {trail.DECISION: "allow"}
+
+
+@pytest.mark.parametrize(
+    "event",
+    [
+        {},
+        {"annotations": _ALLOWED},
+        {"annotations": _ALLOWED | {trail.AUTHORIZER: "polyplane:viewers"}, "requestURI": MAPS},
+    ],
+)
 def test_what_is_no_entry_has_no_question(event: Object) -> None:
     with pytest.raises(replay.NoQuestion):
         replay.spec_of(event)
