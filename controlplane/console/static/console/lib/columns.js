@@ -11,8 +11,9 @@ const WAITING =
 const STATES =
   /^(status|phase|state|ready|established|condition|reason|available|suspended|type)$/i;
 
-/** Columns of a Table: {name, description, hidden (unless asked for), value(row), text(row)}; value
- *  is what sorts, text what is shown and written to CSV. namespaces: with a column for them. */
+/** Columns of a Table: {name, description, hidden (unless asked for), value(row), text(row), path};
+ *  value is what sorts, text what is shown and written to CSV; path: the JSONPath by which the server
+ *  sorts the same, if it is known here. namespaces: with a column for them. */
 export function columnsOf(definitions, { namespaces }) {
   const columns = definitions.map((definition, at) => ({
     name: definition.name,
@@ -26,20 +27,24 @@ export function columnsOf(definitions, { namespaces }) {
     text: definition.name === "Age" ? created : (row) => shown(row.cells[at]),
   }));
   if (!columns.some((column) => column.isName) && columns[0]) columns[0].isName = true;
-  if (namespaces) columns.unshift(metadata("Namespace", (object) => object.namespace ?? "", false));
+  for (const column of columns) {
+    if (column.isName) column.path = ".metadata.name";
+    if (column.isAge) column.path = "-.metadata.creationTimestamp";
+  }
+  if (namespaces) columns.unshift(metadata("Namespace", (object) => object.namespace ?? "", false, ".metadata.namespace"));
   columns.push(
     metadata("Labels", (object) => pairs(object.labels), true),
     metadata("Owner", (object) => owners(object.ownerReferences), true),
     metadata("Finalizers", (object) => (object.finalizers ?? []).join(", "), true),
     metadata("Version", (object) => object.resourceVersion ?? "", true),
-    metadata("UID", (object) => object.uid ?? "", true),
+    metadata("UID", (object) => object.uid ?? "", true, ".metadata.uid"),
   );
   return columns;
 }
 
-function metadata(name, read, hidden) {
+function metadata(name, read, hidden, path) {
   const value = (row) => read(row.object?.metadata ?? {});
-  return { name, description: "From the object's metadata.", hidden, value, text: value };
+  return { name, description: "From the object's metadata.", hidden, value, text: value, path };
 }
 
 function pairs(labels) {

@@ -1,12 +1,13 @@
-// What a list is narrowed by. Labels and fields are the server's selectors; columns and words look
-// at what has been loaded.
+// What a list is narrowed by. Labels, fields and expressions (CEL over self) are the server's
+// selectors; columns and words look at what has been loaded.
 
 const LABEL = /^!?[\w./-]+$|^[\w./-]+\s*(=|==|!=)\s*[\w.-]*$|^[\w./-]+\s+(in|notin)\s*\([^)]*\)$/;
 
-/** What somebody has typed, as {type: "label" | "field" | "column" | "word", text, column, value}. */
+/** What somebody has typed, as {type: "label" | "field" | "cel" | "column" | "word", text, column,
+ *  value}. */
 export function read(typed, columns) {
   const text = typed.trim();
-  const [, kind, rest] = /^(label|field):\s*(.+)$/.exec(text) ?? [];
+  const [, kind, rest] = /^(label|field|cel):\s*(.+)$/.exec(text) ?? [];
   if (kind) return { type: kind, text: rest };
   const [, name, value] = /^([^:=]+):\s*(.+)$/.exec(text) ?? [];
   const column =

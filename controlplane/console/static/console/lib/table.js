@@ -7,8 +7,12 @@ export const PAGE = 500; // rows that are asked for at once
 /** Rows of one resource. `changed` is called, once for what comes together, whenever there is
  *  something else to show. */
 export class LiveTable {
-  constructor(tenant, resource, options, changed) {
-    Object.assign(this, { tenant, resource, options, changed });
+  /** order: promises what the server is to sort by where not all rows are here ("": what it
+   *  cannot be asked for). */
+  constructor(tenant, resource, options, changed, order = async () => "") {
+    Object.assign(this, { tenant, resource, options, changed, order });
+    this.sortBy = ""; // what the server has sorted by
+    this.turn = new AbortController(); // ended to list anew
     this.columns = [];
     this.rows = new Map(); // "namespace/name" -> row
     this.waiting = [];
@@ -27,12 +31,16 @@ export class LiveTable {
 
   /** Lists, then follows until the signal is aborted. */
   async run(signal) {
+    signal.addEventListener("abort", () => this.turn.abort());
     while (!signal.aborted) {
+      this.turn = new AbortController();
+      const turn = this.turn.signal;
       try {
-        const version = await this.load(signal);
-        await this.follow(version, signal);
+        const version = await this.load(turn);
+        await this.follow(version, turn);
       } catch (error) {
         if (signal.aborted) return;
+        if (turn.aborted) continue;
         if (error instanceof ApiError && error.code === 410) continue; // too far behind: list anew
         this.error = error;
         this.schedule();
@@ -41,21 +49,39 @@ export class LiveTable {
     }
   }
 
+  /** Lists anew, in the order that is wanted now. */
+  again() {
+    this.turn.abort();
+  }
+
   async load(signal) {
-    const table = await this.page("", signal);
+    this.sortBy = "";
+    let table = await this.page("", signal);
+    if (table.metadata.continue) this.sortBy = await this.order(table.columnDefinitions);
+    if (this.sortBy) table = await this.page("", signal);
+    signal.throwIfAborted();
     this.rows.clear();
     this.waiting = [];
     this.take(table);
     return table.metadata.resourceVersion;
   }
 
-  /** The next page, below what is there. */
-  async loadMore(signal) {
-    this.take(await this.page(this.more, signal));
+  /** The next page, below what is there; all anew where its state is no longer known. */
+  async loadMore() {
+    const { signal } = this.turn;
+    try {
+      const page = await this.page(this.more, signal);
+      if (!signal.aborted) this.take(page);
+    } catch (error) {
+      if (signal.aborted) return;
+      if (!(error instanceof ApiError && error.code === 410)) throw error;
+      this.again();
+    }
   }
 
   page(next, signal) {
-    const options = { ...this.options, table: true, limit: PAGE, continue: next, signal };
+    const more = this.sortBy ? { ...this.options.more, sortBy: this.sortBy } : this.options.more;
+    const options = { ...this.options, more, table: true, limit: PAGE, continue: next, signal };
     return api(this.tenant).list(this.resource, options);
   }
 

@@ -9,12 +9,15 @@ import { fits, read } from "../lib/filters.js";
 import { Grid } from "../lib/grid.js";
 import { isTyping } from "../lib/keyboard.js";
 import { fullName } from "../lib/kinds.js";
+import { orderOf } from "../lib/order.js";
 import { parts } from "../lib/parts.js";
 import { address, BASE, go } from "../lib/router.js";
 import { keep, recall } from "../lib/state.js";
 import { keyOf, LiveTable, PAGE } from "../lib/table.js";
 import { age } from "../lib/time.js";
 import { many, number } from "../lib/units.js";
+
+const SELECTORS = ["label", "field", "cel"]; // parameters of the address that the server obeys
 
 export default async function list(context) {
   const { tenant, params, root } = context;
@@ -36,15 +39,18 @@ class List {
     this.columns = [];
     this.choices = recall(this.storage("columns"), {});
     keep(this.storage("list", `${params.group}:${params.resource}`), query.toString());
+    const rules = query.getAll("cel").map((rule) => `(${rule})`);
     this.selectors = {
       labelSelector: query.getAll("label").join(","),
       fieldSelector: query.getAll("field").join(","),
+      more: rules.length ? { filter: rules.join(" && ") } : {},
     };
     this.table = new LiveTable(
       tenant,
       resource,
       { namespace: this.namespace, ...this.selectors },
       () => this.draw(),
+      (definitions) => orderOf(tenant, resource, this.columnsOf(definitions), this.sort),
     );
     this.grid = new Grid({
       label: resource.kind,
@@ -78,7 +84,7 @@ class List {
       class: "filter",
       placeholder: "Filter: word, app=web, Status:Running",
       title:
-        "Words, labels (app=web, tier in (a, b)), columns (Status:Running), field:metadata.name=x; Enter keeps it",
+        "Words, labels (app=web, tier in (a, b)), columns (Status:Running), field:metadata.name=x, cel:self.spec.replicas > 2; Enter keeps it",
       "aria-label": "Filter",
       oninput: () => ((this.typed = this.field.value), this.draw()),
       onkeydown: (event) => this.typing(event),
@@ -115,6 +121,10 @@ class List {
     return this.columns.filter((column) => !(this.choices[column.name] ?? column.hidden));
   }
 
+  columnsOf(definitions) {
+    return columnsOf(definitions, { namespaces: this.resource.namespaced && !this.namespace });
+  }
+
   filters() {
     const kept = this.query.getAll("q").map((text) => read(text, this.columns));
     return this.typed.trim() ? [...kept, { ...read(this.typed, this.columns) }] : kept;
@@ -123,7 +133,7 @@ class List {
   shown() {
     const local = this.filters().filter(({ type }) => type === "column" || type === "word");
     const rows = [...this.table.rows.values()].filter((row) => fits(row, local, this.columns));
-    return sorted(rows, this.columns, this.sort);
+    return this.table.sortBy ? rows : sorted(rows, this.columns, this.sort);
   }
 
   draw() {
@@ -135,9 +145,7 @@ class List {
     }
     if (table.columns !== this.definitions) {
       this.definitions = table.columns;
-      this.columns = columnsOf(table.columns, {
-        namespaces: this.resource.namespaced && !this.namespace,
-      });
+      this.columns = this.columnsOf(table.columns);
       this.drawHead();
     }
     const rows = this.shown();
@@ -230,9 +238,12 @@ class List {
   drawFooter(shown) {
     const { table } = this;
     const total = table.rows.size + table.remaining;
-    const within = table.more
-      ? ` · sorted and filtered among the ${number(table.rows.size)} that are loaded`
-      : "";
+    const loaded = number(table.rows.size);
+    const within = !table.more
+      ? ""
+      : table.sortBy
+        ? ` · the first ${loaded} by ${this.sort.replace(/^-/, "")}`
+        : ` · sorted and filtered among the ${loaded} that are loaded`;
     replace(
       this.footer,
       h(
@@ -257,7 +268,7 @@ class List {
 
   async loadMore() {
     try {
-      await this.table.loadMore(this.signal);
+      await this.table.loadMore();
     } catch (error) {
       if (!this.signal.aborted) notify(error.message, { error: true });
     }
@@ -290,7 +301,7 @@ class List {
     if (event.key === "Escape") this.field.blur();
     if (event.key !== "Enter" || !this.typed.trim()) return;
     const { type, text } = read(this.typed, this.columns);
-    const name = { label: "label", field: "field" }[type] ?? "q";
+    const name = SELECTORS.includes(type) ? type : "q";
     this.field.value = this.typed = "";
     this.put((query) => query.append(name, text), name !== "q");
   }
@@ -316,11 +327,12 @@ class List {
     this.sort = name;
     this.put((query) => (name ? query.set("sort", name) : query.delete("sort")), false);
     this.drawHead();
+    if (this.table.more || this.table.sortBy) this.table.again();
     this.draw();
   }
 
   drawChips() {
-    const all = ["label", "field", "q"].flatMap((name) =>
+    const all = [...SELECTORS, "q"].flatMap((name) =>
       this.query.getAll(name).map((text) => [name, text]),
     );
     this.chips.hidden = !all.length;

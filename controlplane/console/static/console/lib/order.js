@@ -1,0 +1,38 @@
+// Order by the server: of all objects of a list, not only of those that are here.
+
+import { api } from "./api.js";
+
+const DEFINITIONS = "apiextensions.k8s.io";
+
+/** What the list is to be sorted by (its parameter sortBy) for "Name", or "-Name" from its end; ""
+ *  where the server cannot be asked. columns: as lib/columns.js has them. */
+export async function orderOf(tenant, resource, columns, by) {
+  const name = by.replace(/^-/, "");
+  const column = columns.find((one) => one.name === name);
+  if (!column) return "";
+  const path = column.path ?? (await printed(tenant, resource))[name] ?? "";
+  return by.startsWith("-") && path ? turned(path) : path;
+}
+
+function turned(path) {
+  return path.startsWith("-") ? path.slice(1) : `-${path}`;
+}
+
+/** Column -> JSONPath of what a definition tells to print; none of what has no definition that the
+ *  reader may see. */
+async function printed(tenant, { group, version, resource }) {
+  const asked = api(tenant);
+  const name = `${resource}.${group}`;
+  const may = await asked.can("list", DEFINITIONS, "customresourcedefinitions", { name });
+  if (!group.includes(".") || !may.allowed) return {};
+  const definitions = { group: DEFINITIONS, version: "v1", resource: "customresourcedefinitions" };
+  const { items } = await asked.list(definitions, { fieldSelector: `metadata.name=${name}` });
+  const served = items[0]?.spec.versions.find((one) => one.name === version);
+  const columns = served?.additionalPrinterColumns ?? [];
+  return Object.fromEntries(columns.map((one) => [one.name, pathOf(one)]));
+}
+
+/** Times are shown as ages: older is larger. */
+function pathOf({ type, jsonPath }) {
+  return type === "date" ? `-${jsonPath}` : jsonPath;
+}

@@ -1,0 +1,133 @@
+"""Lists of more objects than a page: the server sorts and filters all of them."""
+
+from __future__ import annotations
+
+import json
+from contextlib import closing
+
+import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+from tests.support.consolebrowser import Console
+
+COUNT = 620
+"""More than a page."""
+GROUP = "meters.example.com"
+GAUGES = f"/clusters/demo/apis/{GROUP}/v1/namespaces/default/gauges"
+DEFINITION = {
+    "apiVersion": "apiextensions.k8s.io/v1",
+    "kind": "CustomResourceDefinition",
+    "metadata": {"name": f"gauges.{GROUP}"},
+    "spec": {
+        "group": GROUP,
+        "scope": "Namespaced",
+        "names": {"plural": "gauges", "singular": "gauge", "kind": "Gauge"},
+        "versions": [
+            {
+                "name": "v1",
+                "served": True,
+                "storage": True,
+                "additionalPrinterColumns": [
+                    {"name": "Level", "type": "integer", "jsonPath": ".spec.level"}
+                ],
+                "schema": {
+                    "openAPIV3Schema": {
+                        "type": "object",
+                        "properties": {
+                            "spec": {
+                                "type": "object",
+                                "properties": {"level": {"type": "integer"}},
+                            }
+                        },
+                    }
+                },
+            }
+        ],
+    },
+}
+
+
+def level(number: int) -> int:
+    """Another order than that of names: of 0, 1 and 2 only 0 is on the first page."""
+    return (number * 7 + 200) % COUNT
+
+
+@pytest.fixture(scope="module")
+def gauges(console_pages: Console) -> Console:
+    installation = console_pages.installation
+    crds = "/clusters/demo/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
+    installation.request("POST", crds, DEFINITION)
+    console_pages.until(lambda: installation.request("GET", GAUGES)[0] == 200)
+    with closing(installation.connect()) as connection:
+        for number in range(COUNT):
+            gauge = {"metadata": {"name": f"g-{number:04}"}, "spec": {"level": level(number)}}
+            body = json.dumps({"apiVersion": f"{GROUP}/v1", "kind": "Gauge", **gauge})
+            headers = {"Authorization": f"Bearer {installation.token}"}
+            connection.request("POST", GAUGES, body, headers)
+            answer = connection.getresponse()
+            text = answer.read()
+            assert answer.status == 201, text
+    return console_pages
+
+
+def levels(console: Console) -> list[int]:
+    """Of the rows that are shown, from the top."""
+    found: list[int] = console.script(
+        "const heads = [...document.querySelectorAll('thead th')].map((th) => th.textContent);"
+        "const at = heads.findIndex((text) => text.startsWith('Level'));"
+        "return [...document.querySelectorAll('tbody tr[data-key]')]"
+        ".map((row) => Number(row.children[at].textContent))"
+    )
+    return found
+
+
+def head(console: Console, name: str) -> None:
+    console.browser.find_element(By.XPATH, f"//th/button[starts-with(text(),'{name}')]").click()
+
+
+def test_a_column_sorts_what_is_not_here_yet(gauges: Console, console: Console) -> None:
+    console.open(f"/t/demo/{GROUP}/gauges?namespace=default")
+    console.until(lambda: levels(console)[:2] == [level(0), level(1)])
+    head(console, "Level")
+    console.until(lambda: levels(console)[:3] == [0, 1, 2])
+    console.see("the first 500 by Level")
+    head(console, "Level")
+    console.until(lambda: levels(console)[:3] == [COUNT - 1, COUNT - 2, COUNT - 3])
+    assert "sort=-Level" in console.browser.current_url
+    heads = [e.get_attribute("aria-sort") for e in console.all("thead th")]
+    assert "descending" in heads
+    console.browser.find_element(By.XPATH, "//button[text()='Load 500 more']").click()
+    console.see(f"{COUNT} objects")
+    console.open(f"/t/demo/{GROUP}/gauges?namespace=default&sort=Level")
+    console.until(lambda: levels(console)[:3] == [0, 1, 2])
+
+
+def test_names_from_their_end(gauges: Console, console: Console) -> None:
+    console.open(f"/t/demo/{GROUP}/gauges?namespace=default&sort=-Name")
+    console.until(lambda: levels(console)[:2] == [level(COUNT - 1), level(COUNT - 2)])
+
+
+def test_an_expression_chooses_on_the_server(gauges: Console, console: Console) -> None:
+    console.open(f"/t/demo/{GROUP}/gauges?namespace=default&sort=Level")
+    console.one("input.filter").send_keys(f"cel:self.spec.level > {COUNT - 4}", Keys.ENTER)
+    console.until(lambda: levels(console) == [COUNT - 3, COUNT - 2, COUNT - 1])
+    [chip] = console.all(".chip")
+    assert chip.text.startswith(f"cel self.spec.level > {COUNT - 4}")
+    path = f"{GAUGES}/g-0000"
+    merge = "application/merge-patch+json"
+    change = {"spec": {"level": COUNT + 5}}
+    status, _ = console.installation.request("PATCH", path, change, merge)
+    assert status == 200
+    console.until(lambda: COUNT + 5 in levels(console))
+
+
+def test_an_expression_that_is_wrong_is_said(gauges: Console, console: Console) -> None:
+    console.open(f"/t/demo/{GROUP}/gauges?namespace=default")
+    console.until(lambda: levels(console))
+    console.one("input.filter").send_keys("cel:self.spec.depth > 1", Keys.ENTER)
+    console.see("undefined field 'depth'")
+    complaints = console.complaints()
+    assert complaints and all("422" in complaint for complaint in complaints)
+    console.one("[aria-label='Remove cel self.spec.depth > 1']").click()
+    console.until(lambda: len(levels(console)) > 3)
