@@ -26,6 +26,11 @@ def row(tenant: int | None, data: bytes = b"{}") -> Row:
     return Row(tenant, time.time(), Entry("ann", "get", 200, data), "", "pods", "ns", "a")
 
 
+def long(characters: int) -> bytes:
+    """An Event of that many characters and a few: other tests read what is in the table."""
+    return b'{"x":"%b"}' % (b"x" * characters)
+
+
 async def count(store: PostgresStore, tenant: int) -> int:
     async def query(connection: Any) -> int:
         found = await (await connection.execute(COUNT, [tenant])).fetchone()
@@ -68,13 +73,13 @@ async def test_a_long_row_counts_as_several(
 ) -> None:
     monkeypatch.setattr(auditlog, "MOST_OF_TENANT", 5)
     a, log = next(numbers), AuditLog(store.database, rate=1e-9)
-    log.put(row(a)._replace(entry=Entry("", "get", 200, b'"' + b"x" * 3 * 4096 + b'"')))
+    log.put(row(a, long(3 * 4096)))
     log.put(row(a))
     log.put(row(a))
     await log.close()
     assert await count(store, a) == 2
     b = next(numbers)
-    log.put(row(b)._replace(entry=Entry("", "get", 200, b'"' + b"x" * 9 * 4096 + b'"')))
+    log.put(row(b, long(9 * 4096)))
     await log.close()
     assert await count(store, b) == 1, "no row is too long for ever"
 
@@ -109,7 +114,7 @@ async def test_the_queue_is_bounded_in_bytes(
     dropped: list[int] = []
     log, tenant = AuditLog(store.database, lambda: dropped.append(1)), next(numbers)
     for _ in range(5):
-        log.put(row(tenant, b'{"x":"%b"}' % (b"x" * 1000)))
+        log.put(row(tenant, long(1000)))
     await log.close()
     assert (await count(store, tenant), len(dropped)) == (3, 2)
 
