@@ -14,7 +14,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from selenium import webdriver
-from selenium.common.exceptions import TimeoutException
+from selenium.common.exceptions import StaleElementReferenceException, TimeoutException
 from selenium.webdriver.chrome.options import Options
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
@@ -97,8 +97,11 @@ class Console:
         self.browser.get(f"{self.root}/admin/console{path}")
 
     def until(self, holds: Callable[[], Any]) -> Any:
-        """What ``holds`` returns, once it is true."""
-        return WebDriverWait(self.browser, PATIENCE).until(lambda _: holds())
+        """What ``holds`` returns, once it is true. It is asked again where what it looked at was
+        drawn anew meanwhile."""
+        redrawn = [StaleElementReferenceException]
+        wait = WebDriverWait(self.browser, PATIENCE, ignored_exceptions=redrawn)
+        return wait.until(lambda _: holds())
 
     def see(self, text: str) -> None:
         try:

@@ -26,7 +26,7 @@ from tests.apiserver.controllers.test_storagemigration import fill, stored, stor
 from tests.support.api import Api, serving
 from tests.support.leases import refused, runs_out
 from tests.support.switches import serve
-from tests.support.waiting import PATIENCE, until
+from tests.support.waiting import PATIENCE, until, until_true
 from tests.support.webhooks import converting, webhook
 from tests.support.widgets import CRD, define, redefine
 
@@ -87,6 +87,12 @@ async def migrating(api: Api) -> Any:
     return next((c for c in found if c["type"] == "StorageMigrating"), None)
 
 
+async def says_it_migrates(api: Api) -> bool:
+    """Whether the definition does: it is told after the request."""
+    said = await migrating(api)
+    return said is not None and said["status"] == "True"
+
+
 async def test_objects_are_migrated_and_the_definition_forgets_the_old_version(
     api: Api, store: PostgresStore
 ) -> None:
@@ -140,7 +146,7 @@ async def test_a_webhook_that_fails_is_asked_again(api: Api, store: PostgresStor
         hook.answer = broken
         await ask(api, "m")
         await state(api, "m", "Running")
-        assert (await migrating(api))["status"] == "True"
+        await until_true(lambda: says_it_migrates(api))
         assert await stored_versions(api) == ["v1", "v2"]
         hook.answer = converting
         await state(api, "m", "Succeeded")
