@@ -28,6 +28,7 @@ from apiserver.controllers.bootstrap import BootstrapRoles, LocalServices
 from apiserver.controllers.certificaterequests import RequestApprover, RequestSigner
 from apiserver.controllers.crd import DefinitionController
 from apiserver.controllers.defaultrange import DefaultRange
+from apiserver.controllers.fieldindexes import FieldIndexes
 from apiserver.controllers.finishedjobs import FinishedJobs
 from apiserver.controllers.flowschemas import DanglingSchemas
 from apiserver.controllers.frontproxyca import FrontProxyAuthority
@@ -180,6 +181,7 @@ class Controllers:
             self._ranges,
             RequestApprover(self._actions, self._relations),
             RequestCleaner(self._actions, self._relations),
+            FieldIndexes(self._actions, self._relations),
             QuotaStatus(Quotas(registry.store, registry.catalog), self._relations),
         ]
         if features.enabled("StorageVersionMigrator"):

@@ -27,6 +27,7 @@ REQUEST_SIGNING = "certificatesigningrequest-signing-controller"
 REQUEST_APPROVING = "certificatesigningrequest-approving-controller"
 REQUEST_CLEANING = "certificatesigningrequest-cleaner-controller"
 MIGRATION = "storage-version-migrator-controller"
+FIELD_INDEXES = "field-index-controller"
 
 CONTROLLERS = (
     NAMESPACE,
@@ -53,4 +54,5 @@ CONTROLLERS = (
     REQUEST_APPROVING,
     REQUEST_CLEANING,
     MIGRATION,
+    FIELD_INDEXES,
 )

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from typing import NamedTuple
 
 Transform = Callable[[str, str], tuple[str, str]]
@@ -64,6 +64,13 @@ class FieldSelector(NamedTuple):
         """The value that the selector demands of a field, if it demands one."""
         return next(
             (r.value for r in self.requirements if r.field == field and r.operator == "="), None
+        )
+
+    def split(self, apart: Collection[str]) -> tuple[FieldSelector, FieldSelector]:
+        """The requirements on all but these fields, and those on them."""
+        others = tuple(r for r in self.requirements if r.field in apart)
+        return FieldSelector(tuple(r for r in self.requirements if r not in others)), FieldSelector(
+            others
         )
 
     def transform(self, change: Transform) -> FieldSelector:

@@ -1,4 +1,5 @@
-"""Answers to questions (`apiserver.registry.questions`): lists that are filtered, sorted, counted.
+"""Answers to questions (`apiserver.registry.questions`): lists that are filtered, sorted, counted,
+or selected by fields that the tenant has declared (`apiserver.registry.indexes`).
 
 All pages of a list are of one state. The first takes that of the watch cache, later ones the same
 state again: from the cache while its window reaches back to it, from the log afterwards. The token
@@ -15,9 +16,9 @@ from itertools import islice
 
 from apiserver.errors import BadRequest, Expired
 from apiserver.meta.objects import Object
-from apiserver.registry import continuation, orders, questions
+from apiserver.registry import continuation, indexes, orders, questions
 from apiserver.registry.core import Registry, State
-from apiserver.registry.offload import LARGE, repeatable
+from apiserver.registry.offload import LARGE, by_size, repeatable
 from apiserver.registry.options import ListOptions
 from apiserver.registry.orders import Near, Order, Sorting
 from apiserver.registry.questions import Question
@@ -34,7 +35,7 @@ from apiserver.registry.reading import (
 )
 from apiserver.registry.scope import Scope
 from apiserver.registry.selection import Selection
-from apiserver.registry.sifting import sift
+from apiserver.registry.sifting import Chooser, sift
 from apiserver.registry.versions import in_version, shown
 from apiserver.storage.interface import key_order
 from apiserver.watch.cache import Cache, Entries
@@ -60,6 +61,11 @@ class _Chosen:
     order: Sequence[State] | None = None
 
 
+def is_needed(options: ListOptions, selection: Selection) -> bool:
+    """Whether a list asks for what `apiserver.registry.reading` does not answer."""
+    return questions.is_asked(options) or not selection.declared.empty
+
+
 async def list_(
     registry: Registry, scope: Scope, options: ListOptions, selection: Selection
 ) -> Listing:
@@ -68,9 +74,13 @@ async def list_(
     question = await questions.parse(scope, options)
     at, after, states = await _states(registry, scope, options, question, version)
     shelf = _shelf(registry, scope, question, at, states)  # at once: the cache goes on
+    few = await _indexed(registry, scope, selection, question, at, after, states)
+    if few is not None:
+        states, shelf = few, None
     states = await in_version(registry, scope, states)
     near = shelf.near if shelf is not None else None
-    work = _Work(registry, scope, selection, question, options.limit, after, near)
+    lookers = indexes.choosers(selection, question)
+    work = _Work(registry, scope, selection, question, options.limit, after, near, lookers)
     chosen = await repeatable(scope.asker(_size(states)), lambda: work.choose(states))
     if shelf is not None and chosen.order is not None:
         orders.keep(shelf.cache, shelf.name, Order(scope.resource, at, chosen.order))
@@ -81,6 +91,26 @@ async def list_(
         token = _token(registry, scope, position, question)
     shard = "" if selection.shard is None else str(selection.shard)
     return Listing(chosen.items, at, token, chosen.remaining, shard, bool(question.sort))
+
+
+async def _indexed(
+    registry: Registry,
+    scope: Scope,
+    selection: Selection,
+    question: Question,
+    at: int,
+    after: Place | None,
+    states: Sequence[State],
+) -> Sequence[State] | None:
+    """Those of the states that an index leaves to be looked at; None: all are."""
+    equalities = indexes.demanded(scope, selection, question) if len(states) > FEW else []
+    if question.sort or question.count == "only":
+        after = None  # what comes before it in the order of keys counts, too
+    found = await indexes.candidates(registry, scope, equalities, at=at, after=after)
+    if found is None or (question.sort and found.through is not None):
+        return None
+    asker = scope.asker(LARGE if len(found.keys) > FEW else 0)
+    return await by_size(asker, lambda: indexes.narrowed(states, found))
 
 
 def _size(states: Sequence[State]) -> int:
@@ -188,6 +218,7 @@ class _Work:
     limit: int
     after: Place | None
     near: Near | None
+    choosers: Sequence[Chooser]
 
     def choose(self, states: Sequence[State]) -> _Chosen:
         """``states``: all, in key order. Raises Invalid for a filter that costs too much,
@@ -239,15 +270,14 @@ class _Work:
 
     @property
     def _wants_all(self) -> bool:
-        return self.selection.everything and self.question.filter is None
+        return self.selection.everything and not self.choosers
 
     def _chosen(self, states: Sequence[State]) -> Sequence[State] | Iterator[State]:
         """Those that selectors and the filter leave, in their order."""
         if self._wants_all:
             return states
         selected = iter(states) if self.selection.everything else self._selected(states)
-        expression = self.question.filter
-        return selected if expression is None else sift(expression, selected, self._shown)
+        return sift(self.choosers, selected, self._shown) if self.choosers else selected
 
     def _selected(self, states: Sequence[State]) -> Iterator[State]:
         for state in states:

@@ -10,7 +10,7 @@ import orjson
 from apiserver.errors import Invalid, NotFound
 from apiserver.fielderrors import invalid
 from apiserver.meta.gvk import GroupKind
-from apiserver.registry import reading
+from apiserver.registry import answers, reading
 from apiserver.registry.core import Registry
 from apiserver.registry.deletion import delete
 from apiserver.registry.options import UNSAFE, DeleteOptions, ListOptions
@@ -30,7 +30,8 @@ async def delete_collection(
     if options.unsafe:
         text = "is not allowed with DELETECOLLECTION, try again after removing the option"
         raise Invalid(GroupKind("meta.k8s.io", "DeleteOptions"), "", [invalid(UNSAFE, True, text)])
-    listing = await reading.list_(registry, scope, list_options, selection)
+    read = answers.list_ if answers.is_needed(list_options, selection) else reading.list_
+    listing = await read(registry, scope, list_options, selection)
     for item in listing.items:
         metadata = orjson.loads(item.json)["metadata"]
         one = replace(scope, name=metadata["name"], namespace=metadata.get("namespace", ""))

@@ -30,6 +30,7 @@ from apiserver.cel.plan.program import (
 from apiserver.cel.syntax.ast import Ident, Select
 from apiserver.cel.types import BOOL
 from apiserver.meta.objects import Object
+from apiserver.registry.equalities import Equality, equalities
 from apiserver.schema.builtin import definition
 from apiserver.schema.definitions import META
 from apiserver.schema.types import Schema
@@ -46,7 +47,11 @@ T = TypeVar("T")
 
 
 class FilterError(ValueError):
-    """What is wrong with an expression, or what it has cost too much for."""
+    """What is wrong with an expression (``source``), or what it has cost too much for."""
+
+    def __init__(self, message: str, source: str = "") -> None:
+        super().__init__(message)
+        self.source = source
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -78,10 +83,15 @@ class Filter:
             if spent > REQUEST_LIMIT:
                 raise FilterError(
                     f"it has cost more than {REQUEST_LIMIT} units before all objects were looked "
-                    "at: select fewer of them, or page through them with limit"
+                    "at: select fewer of them, or page through them with limit",
+                    self.source,
                 )
             if value:
                 yield item
+
+    def equalities(self) -> list[Equality]:
+        """What each chosen object has at some paths."""
+        return list(equalities(self.program.tree, _SELF))
 
     def _evaluate(self, obj: Object) -> tuple[bool, int]:
         try:
@@ -89,7 +99,8 @@ class Filter:
                 account.room = ROOM
                 value, spent = self.program.run({"self": bind(obj, self.schema)}, PER_CALL_LIMIT)
         except BudgetExceeded:
-            raise FilterError(f"it costs too much for {_name(obj)}: cost limit exceeded") from None
+            text = f"it costs too much for {_name(obj)}: cost limit exceeded"
+            raise FilterError(text, self.source) from None
         except CelError as e:
             return False, e.spent
         return value is True, spent

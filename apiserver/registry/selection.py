@@ -3,13 +3,18 @@ and ready to match."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from apiserver.errors import BadRequest
 from apiserver.kinds.served import Resource
 from apiserver.meta import features
-from apiserver.meta.fields import FieldSelector, FieldSelectorError, parse_field_selector
+from apiserver.meta.fields import (
+    EVERYTHING,
+    FieldSelector,
+    FieldSelectorError,
+    parse_field_selector,
+)
 from apiserver.meta.labels import LabelSelector, LabelSelectorError, parse_label_selector
 from apiserver.registry import sharding
 from apiserver.registry.options import ListOptions
@@ -18,12 +23,17 @@ from apiserver.registry.sharding import ShardError, ShardSelector
 
 @dataclass(frozen=True, slots=True)
 class Selection:
+    """fields: requirements on fields that the kind knows; declared: those on fields that the tenant
+    has declared (`apiserver.registry.indexes`), which `matches` knows nothing of. everything:
+    nothing is selected by."""
+
     labels: LabelSelector
     fields: FieldSelector
     everything: bool
     match_labels: Callable[[Mapping[str, str]], bool]
     match_fields: Callable[[Mapping[str, str]], bool]
     shard: ShardSelector | None = None
+    declared: FieldSelector = EVERYTHING
 
     def matches(self, labels: Mapping[str, str], fields: Mapping[str, str]) -> bool:
         return (
@@ -43,18 +53,22 @@ class Selection:
         return str(self.labels), str(self.fields), "" if self.shard is None else str(self.shard)
 
 
-def parse(resource: Resource, version: str, options: ListOptions) -> Selection:
-    """Raises BadRequest with kube-apiserver's texts."""
+def parse(
+    resource: Resource, version: str, options: ListOptions, declared: Collection[str] = ()
+) -> Selection:
+    """``declared``: fields that the kind need not know. Raises BadRequest with kube-apiserver's
+    texts."""
     try:
         labels = parse_label_selector(options.label_selector)
         fields = parse_field_selector(options.field_selector)
     except (LabelSelectorError, FieldSelectorError) as e:
         raise BadRequest(str(e)) from None
+    own, others = fields.split(frozenset(declared) - resource.selectable(version))
     if options.field_selector:
-        fields = fields.transform(lambda name, value: (resource.stored_field(version, name), value))
+        fields = own.transform(lambda name, value: (resource.stored_field(version, name), value))
     shard = _shard(options.shard_selector)
     everything = not (options.label_selector or options.field_selector or shard)
-    return Selection(labels, fields, everything, labels.matcher(), fields.matcher(), shard)
+    return Selection(labels, fields, everything, labels.matcher(), fields.matcher(), shard, others)
 
 
 def _shard(text: str) -> ShardSelector | None:

@@ -1,16 +1,15 @@
-"""What a filter leaves of objects and of the events of a watch, worked out beside the loop where
-that takes long."""
+"""What filters leave of objects and of the events of a watch, worked out beside the loop where that
+takes long."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Protocol, TypeVar
 
-from apiserver.errors import Invalid
 from apiserver.fielderrors import invalid
 from apiserver.meta.objects import Object
 from apiserver.registry.core import Registry
-from apiserver.registry.filters import Filter, FilterError
+from apiserver.registry.filters import FilterError
 from apiserver.registry.offload import Asker, repeatable
 from apiserver.registry.questions import refused
 from apiserver.registry.scope import Scope
@@ -26,27 +25,39 @@ class Events(Protocol):
     async def events(self, batch: Sequence[WatchEvent]) -> list[WatchEvent]: ...
 
 
-def sift(filter_: Filter, items: Iterable[T], shown: Callable[[T], Object]) -> Iterator[T]:
-    """As `Filter.chosen`. Raises Invalid where that costs too much."""
+class Chooser(Protocol):
+    """A filter (`apiserver.registry.filters.Filter`), or what else looks at whole objects."""
+
+    def chosen(self, items: Iterable[T], shown: Callable[[T], Object]) -> Iterator[T]: ...
+
+
+def sift(
+    choosers: Iterable[Chooser], items: Iterable[T], shown: Callable[[T], Object]
+) -> Iterator[T]:
+    """What all of them choose. ``shown``: the object of an item. Raises Invalid where that costs
+    too much."""
+    for chooser in choosers:
+        items = chooser.chosen(items, shown)
     try:
-        yield from filter_.chosen(items, shown)
+        yield from items
     except FilterError as e:
-        raise too_dear(filter_, e) from None
-
-
-def too_dear(filter_: Filter, error: FilterError) -> Invalid:
-    return refused([invalid("filter", filter_.source, str(error))])
+        raise refused([invalid("filter", e.source, str(e))]) from None
 
 
 class FilteredEvents:
-    """The events of one watch with a filter: an object that comes to fulfil it is ADDED, one that
+    """The events of one watch with filters: an object that comes to fulfil them is ADDED, one that
     no longer does is DELETED, in its old state at the new version, as for selectors
     (`apiserver.watch.entry.Change`). before: what events go through first."""
 
     def __init__(
-        self, registry: Registry, scope: Scope, filter_: Filter, before: Events | None
+        self,
+        registry: Registry,
+        scope: Scope,
+        choosers: Sequence[Chooser],
+        before: Events | None,
     ) -> None:
-        self._registry, self._scope, self._filter, self._before = registry, scope, filter_, before
+        self._registry, self._scope, self._before = registry, scope, before
+        self._choosers = choosers
 
     async def events(self, batch: Sequence[WatchEvent]) -> list[WatchEvent]:
         """Raises ConversionFailed, Invalid for an object that costs too much, TimedOut."""
@@ -60,12 +71,12 @@ class FilteredEvents:
     def _sifted(self, batch: Sequence[WatchEvent]) -> list[WatchEvent]:
         states = [event.entry for event in batch]
         states += [event.old for event in batch if event.old is not None and event.type != "ADDED"]
-        fulfilling = set(map(id, sift(self._filter, states, self._shown)))
+        fulfilling = set(map(id, sift(self._choosers, states, self._shown)))
         sifted = (self._seen(event, fulfilling) for event in batch)
         return [event for event in sifted if event is not None]
 
     def _seen(self, event: WatchEvent, fulfilling: set[int]) -> WatchEvent | None:
-        """``fulfilling``: ids of the states that fulfil the filter."""
+        """``fulfilling``: ids of the states that fulfil all filters."""
         is_, old = id(event.entry) in fulfilling, event.old
         if event.type == "ADDED":
             return event if is_ else None

@@ -7,17 +7,18 @@ the version, which is then a lower bound.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from apiserver.errors import PlainError
 from apiserver.registry import questions
 from apiserver.registry.core import Registry
+from apiserver.registry.indexes import choosers
 from apiserver.registry.options import ListOptions
-from apiserver.registry.questions import Question
 from apiserver.registry.reading import parse_version
 from apiserver.registry.scope import Scope
 from apiserver.registry.selection import Selection
-from apiserver.registry.sifting import Events, FilteredEvents
+from apiserver.registry.sifting import Chooser, Events, FilteredEvents
 from apiserver.registry.translate import storage_errors
 from apiserver.registry.versions import Conversions
 from apiserver.watch.entry import Fields, Labels, Predicate
@@ -53,7 +54,7 @@ async def watch(
     initial = bool(options.send_initial_events)
     stateful = initial or (options.send_initial_events is None and version == 0)
     predicate, selector = (None if selection.everything else selection.matches), selection.key
-    events = _events(registry, scope, predicate, asked)
+    events = _events(registry, scope, predicate, choosers(selection, asked))
     if scope.resource.webhook is not None:
         predicate, selector = None, _EVERYTHING
     with storage_errors(scope, requested=version):
@@ -77,15 +78,14 @@ async def watch(
 
 
 def _events(
-    registry: Registry, scope: Scope, predicate: Predicate | None, asked: Question | None
+    registry: Registry, scope: Scope, predicate: Predicate | None, lookers: Sequence[Chooser]
 ) -> Events | None:
     """What events go through behind the subscription."""
-    filter_ = asked.filter if asked is not None else None
     events: Events | None = None
     if scope.resource.webhook is not None:
         # a filter looks at what was before, too, which selectors alone have converted
-        events = Conversions(registry, scope, predicate if filter_ is None else predicate or _any)
-    return events if filter_ is None else FilteredEvents(registry, scope, filter_, events)
+        events = Conversions(registry, scope, predicate or _any if lookers else predicate)
+    return FilteredEvents(registry, scope, lookers, events) if lookers else events
 
 
 def _any(labels: Labels, fields: Fields) -> bool:

@@ -1,4 +1,5 @@
-"""Indexer: keeps the search index of each tenant behind its log, beside all requests.
+"""Indexer: keeps the search index of each tenant, and those of the fields that it has declared
+(`apiserver.search.fieldindexer`), behind its log, beside all requests.
 
 Commits know nothing of it, so no writer is slower by it but by the work that is done meanwhile. A
 worker sees to the tenants that it has written to; what a worker that died has left, and tenants
@@ -19,6 +20,7 @@ import orjson
 
 from apiserver.registry.offload import Asker, by_size
 from apiserver.registry.scope import Tenant
+from apiserver.search.fieldindexer import follow
 from apiserver.search.terms import terms
 from apiserver.storage.errors import StorageError
 from apiserver.storage.interface import Event, ObjectKey, Store
@@ -69,14 +71,16 @@ class Indexer:
 
     async def _look(self) -> None:
         try:
-            for tenant in await self._store.search.behind(_MOST_FOUND):
-                self._committed(tenant, ())
+            for behind in (self._store.search.behind, self._store.fields.behind):
+                for tenant in await behind(_MOST_FOUND):
+                    self._committed(tenant, ())
         except StorageError as error:
             log.info("looking for what is not indexed: %s", error)
 
     async def _see_to(self, tenant: int) -> None:
         try:
-            if not await self.index(tenant, _AT_A_TIME):
+            done = await self.index(tenant, _AT_A_TIME)
+            if not await follow(self._store.fields, tenant, _AT_A_TIME) or not done:
                 self._backlog = True
                 self._committed(tenant, ())
         except StorageError as error:

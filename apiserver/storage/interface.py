@@ -18,6 +18,7 @@ from apiserver.meta.gvk import GroupResource
 from apiserver.meta.values import value
 
 if TYPE_CHECKING:
+    from apiserver.storage.fields import Fields
     from apiserver.storage.history import History
     from apiserver.storage.search import Search
 
@@ -178,6 +179,10 @@ class Reader(Protocol):
     @property
     def search(self) -> Search:
         """The objects by the words in them."""
+
+    @property
+    def fields(self) -> Fields:
+        """The objects by the values of declared fields."""
 
     async def head(self, tenant: int) -> int:
         """The tenant's last committed resourceVersion, not older than the call. Readers that wait

@@ -268,6 +268,60 @@ class SearchHead(models.Model):
         return f"tenant {self.tenant_id} up to {self.indexed}"
 
 
+class FieldIndex(models.Model):
+    """A field of a resource by which a tenant selects. path: as a field selector names it;
+    declared: the tenant's version when it was; indexed: the version up to which its entries are
+    true."""
+
+    tenant_id = models.BigIntegerField()
+    api_group = models.TextField(db_collation="C")
+    resource = models.TextField(db_collation="C")
+    path = models.TextField(db_collation="C")
+    declared = models.BigIntegerField()
+    indexed = models.BigIntegerField()
+
+    objects: ClassVar[models.Manager[FieldIndex]]
+
+    class Meta:
+        db_table = "field_indexes"
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["tenant_id", "api_group", "resource", "path"], name="field_indexes_path"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.path} of {self.resource} of tenant {self.tenant_id} up to {self.indexed}"
+
+
+class FieldEntry(models.Model):
+    """What an object has at an indexed field. place: its namespace and "/", which with the name is
+    the order of keys; value: as selectors compare it, of long ones a hash
+    (apiserver/search/fieldvalues.py)."""
+
+    pk = models.CompositePrimaryKey("tenant_id", "index_id", "place", "name")
+    tenant_id = models.BigIntegerField()
+    index_id = models.BigIntegerField()
+    place = models.TextField(db_collation="C")
+    name = models.TextField(db_collation="C")
+    value = models.TextField(db_collation="C")
+
+    objects: ClassVar[models.Manager[FieldEntry]]
+
+    class Meta:
+        db_table = "field_entries"
+        ordering: ClassVar = ["tenant_id", "index_id", "place", "name"]
+        indexes: ClassVar = [
+            models.Index(
+                fields=["tenant_id", "index_id", "value", "place", "name"],
+                name="field_entries_value",
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.place}{self.name}: {self.value}"
+
+
 class Lease(models.Model):
     """Who does a duty of the whole installation at the moment; a row and not an advisory lock,
     because those belong to a session."""

@@ -12,6 +12,7 @@ import psycopg
 from apiserver.meta.gvk import GroupResource
 from apiserver.storage import statements
 from apiserver.storage.errors import ChainBroken, Compacted, TenantGone, TooLarge
+from apiserver.storage.fields import Fields
 from apiserver.storage.heads import Heads
 from apiserver.storage.history import History
 from apiserver.storage.interface import Event, EventPage, EventType, Head, ObjectKey, Page, Record
@@ -37,6 +38,7 @@ class PostgresReader:
         self.transformer = transformer or Identity()
         self.history = History(database, self.transformer)
         self.search = Search(database, self.transformer)
+        self.fields = Fields(database, self.transformer)
         self._heads = Heads(database)
         self._snapshots = asyncio.Semaphore(
             max(database.size // 2, 1)

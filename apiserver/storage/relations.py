@@ -117,6 +117,9 @@ CROSS JOIN LATERAL (
 WHERE last.at > now() - make_interval(secs => %s)
 """
 
+_OF_RESOURCE = """
+SELECT name FROM objects WHERE tenant_id = %s AND api_group = %s AND resource = %s LIMIT 1000
+"""
 _UNOBSERVED = """
 SELECT name FROM objects WHERE tenant_id = %s AND api_group = %s AND resource = %s
     AND coalesce((data #>> '{status,observedGeneration}')::bigint, 0)
@@ -302,6 +305,13 @@ class Relations:
         thousand of them."""
         rows = await self._database.read_within(
             tenant, lambda connection: _rows(connection, _UNOBSERVED, (tenant, *resource))
+        )
+        return [row[0] for row in rows]
+
+    async def names(self, tenant: int, resource: GroupResource) -> Sequence[str]:
+        """Names of the objects of a resource without namespaces; a thousand of them."""
+        rows = await self._database.read_within(
+            tenant, lambda connection: _rows(connection, _OF_RESOURCE, (tenant, *resource))
         )
         return [row[0] for row in rows]
 

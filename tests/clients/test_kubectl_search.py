@@ -50,6 +50,23 @@ def polyplane(kubectl: Kubectl, tmp_path: Path) -> Plugin:
     return plugin(kubectl, tmp_path)
 
 
+def test_a_declared_field_is_selected_by(kubectl: Kubectl) -> None:
+    spec = {"resource": "configmaps", "path": "data.colour"}
+    index = {"apiVersion": "search.polyplane.dev/v1", "kind": "FieldIndex", "spec": spec}
+    chosen = ("get", "cm", "-n", NS, "-o", "name", "--field-selector", "data.colour=hay-red")
+    kubectl("create", "-f", "-", stdin=json.dumps({**index, "metadata": {"name": "colours"}}))
+    try:
+        kubectl("create", "-n", NS, "-f", "-", stdin=config_map("red", colour="hay-red"))
+        kubectl("wait", "fieldindex/colours", "--for=condition=Ready", "--timeout=300s")
+        assert kubectl(*chosen).split() == ["configmap/red"]
+        row = kubectl("get", "fieldindexes", "--no-headers").split()
+        assert row[:4] == ["colours", "configmaps", "data.colour", "True"]
+    finally:
+        kubectl("delete", "fieldindex", "colours")
+    refused = kubectl.refused(*chosen)
+    assert "is not a known field selector" in refused
+
+
 def test_a_review(kubectl: Kubectl) -> None:
     answer = kubectl("create", "-o", "json", "-f", "-", stdin=json.dumps(REVIEW))
     (item,) = json.loads(answer)["status"]["items"]

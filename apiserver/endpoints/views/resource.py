@@ -22,10 +22,9 @@ from apiserver.registry import (
     answers,
     collection,
     deletion,
+    indexes,
     patching,
-    questions,
     reading,
-    selection,
 )
 from apiserver.registry.changes import Replace
 from apiserver.registry.create import create
@@ -67,12 +66,12 @@ class ResourceView(KubernetesView):
     async def _list(self) -> HttpResponseBase | None:
         options = ListOptions.parse(self.request.query)
         scope = self.scope
-        chosen = selection.parse(scope.resource, scope.version, options)
+        chosen = await indexes.select(self.registry, scope, options)
         if options.watch or self.request.info.verb == "watch":
             await serve_watch(self.server, self.request, scope, options, chosen, self.send)
             return None
         kind = encode.accepted(self.request, scope)
-        read = answers.list_ if questions.is_asked(options) else reading.list_
+        read = answers.list_ if answers.is_needed(options, chosen) else reading.list_
         listing = await read(self.registry, scope, options, chosen)
         return encode.list_response(self.request, self.registry, scope, kind, listing)
 
@@ -152,7 +151,7 @@ class ResourceView(KubernetesView):
         kind = encode.accepted(self.request, self.scope)
         list_options = ListOptions.parse(self.request.query)
         list_options.check_unasked("DELETE")
-        chosen = selection.parse(self.scope.resource, self.scope.version, list_options)
+        chosen = await indexes.select(self.registry, self.scope, list_options)
         options = await read_delete_options(self.request)
         deletion.warn(self.scope, options)
         listing = await collection.delete_collection(

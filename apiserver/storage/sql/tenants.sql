@@ -42,6 +42,8 @@ BEGIN
     DELETE FROM events e WHERE e.tenant_id = p_tenant;
     DELETE FROM search_entries s WHERE s.tenant_id = p_tenant;
     DELETE FROM search_heads s WHERE s.tenant_id = p_tenant;
+    DELETE FROM field_indexes f WHERE f.tenant_id = p_tenant;
+    DELETE FROM field_entries f WHERE f.tenant_id = p_tenant;
     EXECUTE format('DROP SEQUENCE IF EXISTS %I', 'pp_rv_' || p_tenant);
 END
 $$;

@@ -15,6 +15,7 @@ from tests.support.definitions import CONTEXT, definition, resource_of
 
 _ALL = {"labels", "annotations", "finalizers", "ownerReferences"}
 KEPT: dict[str, set[str]] = {
+    "search.polyplane.dev/fieldindexes": _ALL,
     "admissionregistration.k8s.io/validatingadmissionpolicies": _ALL,
     "apiextensions.k8s.io/customresourcedefinitions": set(),
     "apiregistration.k8s.io/apiservices": _ALL,

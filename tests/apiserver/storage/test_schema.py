@@ -40,6 +40,8 @@ KEYED = (
     "audit_entries",
     "search_entries",
     "search_heads",
+    "field_indexes",
+    "field_entries",
 )
 
 Rows = list[tuple[Any, ...]]
@@ -161,7 +163,7 @@ def older(owner: str) -> Iterator[str]:
                 "DROP TABLE audit_entries",
                 "DROP TABLE tenancy_accountkey, tenancy_authentication, tenancy_keygeneration",
                 "DROP TABLE tenancy_departed, console_oidcidentity",
-                "DROP TABLE search_entries, search_heads",
+                "DROP TABLE search_entries, search_heads, field_indexes, field_entries",
             ):
                 cursor.execute(later)
             for app, names in BEFORE.items():

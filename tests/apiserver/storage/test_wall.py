@@ -85,6 +85,16 @@ async def _with_rows(store: PostgresStore, owner: str, number: int) -> None:
             [number],
         )
         connection.execute(
+            "INSERT INTO field_indexes (tenant_id, api_group, resource, path, declared, indexed) "
+            "VALUES (%s, '', 'configmaps', 'data.a', 0, 0)",
+            [number],
+        )
+        connection.execute(
+            "INSERT INTO field_entries (tenant_id, index_id, place, name, value) "
+            "VALUES (%s, 0, 'ns/', 'a', '')",
+            [number],
+        )
+        connection.execute(
             "INSERT INTO tenancy_authentication (tenant_id, document) VALUES (%s, '')",
             [number],
         )
@@ -339,6 +349,7 @@ EVERYWHERE = {
     "apiserver/storage/pool.py": {"seeing"},
     "apiserver/storage/reader.py": {"counts"},
     "apiserver/storage/relations.py": {"heads", "orphaned", "waiting"},
+    "apiserver/storage/fields.py": {"behind"},
     "apiserver/storage/search.py": {"behind"},
     "apiserver/storage/tenants.py": {"create", "drop_many"},
     "controlplane/console/accounttokens.py": {"_end"},
