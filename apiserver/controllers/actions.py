@@ -124,21 +124,21 @@ class Actions:
         manager: str = MANAGER,
         *,
         absent: bool = False,
-    ) -> bool:
+    ) -> str:
         """Creates the object (less kind and apiVersion), unless it is there or may not be (its
-        namespace is gone or going): whether it did. manager: of its fields; absent: it is hardly
-        there."""
+        namespace is gone or going): the uid of what was created, or "". manager: of its fields;
+        absent: it is hardly there."""
         if not absent and await self.registry.store.get(tenant.id, key) is not None:
-            return False
+            return ""
         scope = self.scope(tenant, key)
         if scope is None:
-            return False
+            return ""
         decoded, _ = scope.decode(obj)
         try:
-            await create(self.registry, scope, decoded, Request(manager))
+            stored = await create(self.registry, scope, decoded, Request(manager))
         except (AlreadyExists, Forbidden, NotFound):
-            return False
-        return True
+            return ""
+        return str(stored.object["metadata"]["uid"])
 
     async def delete(self, tenant: Tenant, key: ObjectKey, uid: str, cause: str = "") -> bool:
         """Whether it is gone now; objects with finalizers or grace stay for a while."""

@@ -281,15 +281,19 @@ class TenantController:
         return ObjectKey(*TENANTS, "", name)
 
     async def _make_object(self, row: Tenant) -> None:
-        """The next look, at the object's event, adopts it."""
+        """The row knows its object at once: a change of the object that comes before the next look
+        is one since they agreed, and not one that comes later than the tenant."""
         obj: Object = {
             "apiVersion": f"{TENANCY_GROUP}/{types.VERSION}",
             "kind": "Tenant",
             "metadata": {"name": row.name},
             "spec": {},
         }
-        declaration.into_object(obj, declaration.of_row(row))
-        await self._actions.ensure(self._home, self._key(row.name), obj, MANAGER)
+        said = declaration.of_row(row)
+        declaration.into_object(obj, said)
+        uid = await self._actions.ensure(self._home, self._key(row.name), obj, MANAGER)
+        if uid:
+            await self._rows(rows.save, row, said, uid)
 
     async def _release(self, obj: Object, *, delete: bool) -> None:
         """Of an object whose tenant is gone."""

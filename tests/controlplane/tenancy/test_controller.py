@@ -12,6 +12,7 @@ import pytest
 from asgiref.sync import sync_to_async
 
 from admission.plugins.tenants import TENANTS
+from apiserver.controllers.actions import Actions
 from apiserver.errors import ApiError
 from apiserver.meta.gvk import GroupResource
 from apiserver.registry.scope import Tenant as Control
@@ -244,6 +245,36 @@ async def test_a_tenant_made_by_command_gets_an_object_and_either_deletes_both(h
     await home.ready("by-object")
     await home.delete("by-object")
     await home.gone("by-object")
+
+
+async def test_a_change_right_after_the_object_appears_is_kept(
+    home: Home, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Before the controller has looked at the object that it made itself."""
+    ensure = Actions.ensure
+
+    async def changed_at_once(self: Actions, tenant: Control, key: Any, *more: Any) -> str:
+        def edit(obj: Any) -> bool:
+            obj["spec"]["owners"] = [{"kind": "User", "name": "ann"}]
+            return True
+
+        uid = await ensure(self, tenant, key, *more)
+        if key.name == "quickly":
+            await self.change(tenant, key, edit, manager="kubectl")
+        return uid
+
+    monkeypatch.setattr(Actions, "ensure", changed_at_once)
+    await sync_to_async(service.create_tenant)("quickly")
+    row = await home.ready("quickly")
+
+    async def bound() -> bool:
+        await row.arefresh_from_db()
+        return row.bound_owners == ["User:ann"]
+
+    await home.until(bound)
+    assert (await home.get("quickly") or {})["spec"]["owners"][0]["name"] == "ann"
+    await home.delete("quickly")
+    await home.gone("quickly")
 
 
 async def test_a_protected_tenant_stays_and_an_expired_one_goes(home: Home) -> None:
