@@ -124,21 +124,22 @@ class Actions:
         manager: str = MANAGER,
         *,
         absent: bool = False,
-    ) -> str:
+        uid: str = "",
+    ) -> bool:
         """Creates the object (less kind and apiVersion), unless it is there or may not be (its
-        namespace is gone or going): the uid of what was created, or "". manager: of its fields;
-        absent: it is hardly there."""
+        namespace is gone or going): whether it did. manager: of its fields; absent: it is hardly
+        there; uid: that it gets, of `random_uid`; a new one by default."""
         if not absent and await self.registry.store.get(tenant.id, key) is not None:
-            return ""
+            return False
         scope = self.scope(tenant, key)
         if scope is None:
-            return ""
+            return False
         decoded, _ = scope.decode(obj)
         try:
-            stored = await create(self.registry, scope, decoded, Request(manager))
+            await create(self.registry, scope, decoded, Request(manager), uid=uid)
         except (AlreadyExists, Forbidden, NotFound):
-            return ""
-        return str(stored.object["metadata"]["uid"])
+            return False
+        return True
 
     async def delete(self, tenant: Tenant, key: ObjectKey, uid: str, cause: str = "") -> bool:
         """Whether it is gone now; objects with finalizers or grace stay for a while."""

@@ -19,7 +19,7 @@ from apiserver.registry.mutation import drop_doubled_owners
 from apiserver.registry.offload import Asker
 from apiserver.registry.result import Stored
 from apiserver.registry.scope import Scope
-from apiserver.registry.targets import NEW
+from apiserver.registry.targets import NEW, New
 from apiserver.registry.write import Request, Writing
 from apiserver.storage.errors import Claimed, KeyExists, NeedMissing
 
@@ -27,18 +27,19 @@ ATTEMPTS = 8
 
 
 async def create(
-    registry: Registry, scope: Scope, obj: Object, request: Request, *, size: int = 0
+    registry: Registry, scope: Scope, obj: Object, request: Request, *, size: int = 0, uid: str = ""
 ) -> Stored:
-    """POST. ``obj``: decoded and defaulted; ``size``: bytes that the client sent. A resourceVersion
-    is refused where the object would be stored, after everything else. Raises ApiError,
-    StorageError."""
+    """POST. ``obj``: decoded and defaulted; ``size``: bytes that the client sent; ``uid``: that a
+    controller has given the object, a new one by default. A resourceVersion is refused where the
+    object would be stored, after everything else. Raises ApiError, StorageError."""
+    target = New(uid) if uid else NEW
     asker = scope.asker(size)
 
     async def attempt(candidate: Object) -> Stored:
         metadata = candidate["metadata"]
         objectmeta.drop_deletion(metadata)
         await drop_doubled_owners(scope, asker, candidate)
-        w = write.begin(registry, scope, request, NEW, candidate, None, asker)
+        w = write.begin(registry, scope, request, target, candidate, None, asker)
         await write.manage(w)
         await write.mutate(w)
         return await _finish(w)

@@ -33,12 +33,12 @@ def drop_deletion(metadata: dict[str, Any]) -> None:
         metadata.pop(name, None)
 
 
-def fill_system_fields(metadata: dict[str, Any], now: datetime) -> None:
-    """Before create: a new uid and creationTimestamp, a generated name, nothing that only deletion
-    sets."""
+def fill_system_fields(metadata: dict[str, Any], now: datetime, uid: str = "") -> None:
+    """Before create: a uid (a new one, unless it is given) and creationTimestamp, a generated name,
+    nothing that only deletion sets."""
     drop_deletion(metadata)
     metadata["creationTimestamp"] = format_time(now)
-    metadata["uid"] = names.random_uid()
+    metadata["uid"] = uid or names.random_uid()
     if metadata.get("generateName") and not metadata.get("name"):
         metadata["name"] = names.generate_name(metadata["generateName"])
 

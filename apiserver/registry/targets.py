@@ -44,13 +44,16 @@ class Target:
 
 
 class New(Target):
-    """An object that is created."""
+    """An object that is created. uid: "" for a new one."""
 
     writes_object = True
 
+    def __init__(self, uid: str = "") -> None:
+        self._uid = uid
+
     def prepare(self, scope: Scope, new: Object, old: Object | None, context: WriteContext) -> None:
         metadata = new["metadata"]
-        objectmeta.fill_system_fields(metadata, scope.now)
+        objectmeta.fill_system_fields(metadata, scope.now, self._uid)
         if not scope.resource.namespaced:
             metadata.pop("namespace", None)
         scope.resource.hooks.prepare_create(new, context)

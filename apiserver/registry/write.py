@@ -33,7 +33,7 @@ from apiserver.registry.options import options_of
 from apiserver.registry.result import Form, Stored
 from apiserver.registry.rights import permission_errors
 from apiserver.registry.scope import Scope
-from apiserver.registry.targets import NEW, Target
+from apiserver.registry.targets import Target
 from apiserver.registry.translate import storage_errors
 from apiserver.registry.versions import to_store, with_manager
 from apiserver.schema.empties import in_template_metadata, with_empties
@@ -80,7 +80,8 @@ def begin(
     old: Object | None,
     asker: Asker,
 ) -> Writing:
-    """The first state of an attempt; ``target`` is NEW exactly where ``old`` is None."""
+    """The first state of an attempt; ``target`` is a `New` exactly where ``old`` is
+    None."""
     creates = old is None
     attributes = registry.attributes(
         scope,
@@ -234,7 +235,7 @@ async def commit(
     resource = scope.resource
     key = scope.key(obj["metadata"]["name"])
     operation, needs = (
-        ("update", w.needs) if w.target is not NEW else ("create", w.needs or resource.definition)
+        ("update", w.needs) if w.old is not None else ("create", w.needs or resource.definition)
     )
     claims = w.registry.claims(resource, obj)
     write = write_of(operation, key, obj, form.data, expected, claims, needs)

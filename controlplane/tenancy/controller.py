@@ -24,6 +24,7 @@ from django.db import DatabaseError, connections
 from admission.plugins.tenants import DEFAULT, FINALIZER, TENANTS
 from apiserver.controllers.actions import Actions
 from apiserver.errors import ApiError
+from apiserver.meta.names import random_uid
 from apiserver.meta.objects import Object
 from apiserver.registry.core import Registry
 from apiserver.registry.customcatalog import TenantCatalog
@@ -281,8 +282,9 @@ class TenantController:
         return ObjectKey(*TENANTS, "", name)
 
     async def _make_object(self, row: Tenant) -> None:
-        """The row knows its object at once: a change of the object that comes before the next look
-        is one since they agreed, and not one that comes later than the tenant."""
+        """The row knows its object before that is there: so a change of the object is one since
+        they agreed, even if this process gets no further, and an object that somebody else makes
+        meanwhile comes later than the tenant."""
         obj: Object = {
             "apiVersion": f"{TENANCY_GROUP}/{types.VERSION}",
             "kind": "Tenant",
@@ -291,9 +293,9 @@ class TenantController:
         }
         said = declaration.of_row(row)
         declaration.into_object(obj, said)
-        uid = await self._actions.ensure(self._home, self._key(row.name), obj, MANAGER)
-        if uid:
-            await self._rows(rows.save, row, said, uid)
+        uid = random_uid()
+        await self._rows(rows.save, row, said, uid)
+        await self._actions.ensure(self._home, self._key(row.name), obj, MANAGER, uid=uid)
 
     async def _release(self, obj: Object, *, delete: bool) -> None:
         """Of an object whose tenant is gone."""

@@ -13,7 +13,7 @@ from asgiref.sync import sync_to_async
 
 from admission.plugins.tenants import TENANTS
 from apiserver.controllers.actions import Actions
-from apiserver.errors import ApiError
+from apiserver.errors import ApiError, TooManyRequests
 from apiserver.meta.gvk import GroupResource
 from apiserver.registry.scope import Tenant as Control
 from apiserver.request import TENANCY_GROUP
@@ -253,15 +253,17 @@ async def test_a_change_right_after_the_object_appears_is_kept(
     """Before the controller has looked at the object that it made itself."""
     ensure = Actions.ensure
 
-    async def changed_at_once(self: Actions, tenant: Control, key: Any, *more: Any) -> str:
+    async def changed_at_once(
+        self: Actions, tenant: Control, key: Any, *more: Any, **options: Any
+    ) -> bool:
         def edit(obj: Any) -> bool:
             obj["spec"]["owners"] = [{"kind": "User", "name": "ann"}]
             return True
 
-        uid = await ensure(self, tenant, key, *more)
-        if key.name == "quickly":
-            await self.change(tenant, key, edit, manager="kubectl")
-        return uid
+        if not await ensure(self, tenant, key, *more, **options) or key.name != "quickly":
+            return False
+        await self.change(tenant, key, edit, manager="kubectl")
+        raise TooManyRequests("whoever made it gets no further")
 
     monkeypatch.setattr(Actions, "ensure", changed_at_once)
     await sync_to_async(service.create_tenant)("quickly")
