@@ -61,11 +61,6 @@ class _Chosen:
     order: Sequence[State] | None = None
 
 
-def is_needed(options: ListOptions, selection: Selection) -> bool:
-    """Whether a list asks for what `apiserver.registry.reading` does not answer."""
-    return questions.is_asked(options) or not selection.declared.empty
-
-
 async def list_(
     registry: Registry, scope: Scope, options: ListOptions, selection: Selection
 ) -> Listing:

@@ -10,7 +10,7 @@ import orjson
 from apiserver.errors import Invalid, NotFound
 from apiserver.fielderrors import invalid
 from apiserver.meta.gvk import GroupKind
-from apiserver.registry import answers, reading
+from apiserver.registry import answers, questions, reading
 from apiserver.registry.core import Registry
 from apiserver.registry.deletion import delete
 from apiserver.registry.options import UNSAFE, DeleteOptions, ListOptions
@@ -30,7 +30,7 @@ async def delete_collection(
     if options.unsafe:
         text = "is not allowed with DELETECOLLECTION, try again after removing the option"
         raise Invalid(GroupKind("meta.k8s.io", "DeleteOptions"), "", [invalid(UNSAFE, True, text)])
-    read = answers.list_ if answers.is_needed(list_options, selection) else reading.list_
+    read = answers.list_ if questions.is_asked(list_options, selection) else reading.list_
     listing = await read(registry, scope, list_options, selection)
     for item in listing.items:
         metadata = orjson.loads(item.json)["metadata"]

@@ -22,6 +22,7 @@ from apiserver.registry.filters import Filter, FilterError, compile_filter
 from apiserver.registry.offload import repeatable
 from apiserver.registry.options import ListOptions
 from apiserver.registry.scope import Scope
+from apiserver.registry.selection import Selection
 from apiserver.schema.types import Schema
 from apiserver.storage.interface import ObjectKey
 
@@ -80,8 +81,11 @@ class Question:
     digest: str
 
 
-def is_asked(options: ListOptions) -> bool:
-    return bool(options.filter or options.sort_by or options.count)
+def is_asked(options: ListOptions, selection: Selection) -> bool:
+    """Whether a list wants what `apiserver.registry.reading` does not answer: a question, or a
+    selection by fields that the tenant has declared."""
+    asked = options.filter or options.sort_by or options.count
+    return bool(asked or selection.declared.requirements)
 
 
 async def parse(scope: Scope, options: ListOptions) -> Question:

@@ -24,7 +24,9 @@ from apiserver.registry import (
     deletion,
     indexes,
     patching,
+    questions,
     reading,
+    selection,
 )
 from apiserver.registry.changes import Replace
 from apiserver.registry.create import create
@@ -33,6 +35,7 @@ from apiserver.registry.objectmeta import check_name, ensure_namespace
 from apiserver.registry.options import ListOptions, WriteOptions, first
 from apiserver.registry.patchtypes import Applying, PatchType
 from apiserver.registry.scope import Scope
+from apiserver.registry.selection import Selection
 from apiserver.registry.update import update
 from apiserver.registry.write import Request
 
@@ -66,14 +69,20 @@ class ResourceView(KubernetesView):
     async def _list(self) -> HttpResponseBase | None:
         options = ListOptions.parse(self.request.query)
         scope = self.scope
-        chosen = await indexes.select(self.registry, scope, options)
+        chosen = await self._selected(options)
         if options.watch or self.request.info.verb == "watch":
             await serve_watch(self.server, self.request, scope, options, chosen, self.send)
             return None
         kind = encode.accepted(self.request, scope)
-        read = answers.list_ if answers.is_needed(options, chosen) else reading.list_
+        read = answers.list_ if questions.is_asked(options, chosen) else reading.list_
         listing = await read(self.registry, scope, options, chosen)
         return encode.list_response(self.request, self.registry, scope, kind, listing)
+
+    async def _selected(self, options: ListOptions) -> Selection:
+        """What the kind does not know may be a field that the tenant has declared."""
+        if options.field_selector:
+            return await indexes.select(self.registry, self.scope, options)
+        return selection.parse(self.scope.resource, self.scope.version, options)
 
     # --- writing ----------------------------------------------------------------------------------
     def manager(self, options: WriteOptions) -> str:
@@ -151,7 +160,7 @@ class ResourceView(KubernetesView):
         kind = encode.accepted(self.request, self.scope)
         list_options = ListOptions.parse(self.request.query)
         list_options.check_unasked("DELETE")
-        chosen = await indexes.select(self.registry, self.scope, list_options)
+        chosen = await self._selected(list_options)
         options = await read_delete_options(self.request)
         deletion.warn(self.scope, options)
         listing = await collection.delete_collection(

@@ -334,7 +334,7 @@ def test_functions_are_not_everybodys_and_those_of_the_owner_have_a_fixed_search
         rows = connection.execute(
             "SELECT proname, prosecdef, proconfig, has_function_privilege('public', oid, "
             "'EXECUTE') FROM pg_proc "
-            "WHERE starts_with(proname, 'pp_')"
+            "WHERE starts_with(proname, 'pp_') AND pronamespace = 'public'::regnamespace"
         ).fetchall()
     assert len(rows) >= 10
     for name, definer, config, public in rows:
