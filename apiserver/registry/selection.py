@@ -63,7 +63,9 @@ def parse(
         fields = parse_field_selector(options.field_selector)
     except (LabelSelectorError, FieldSelectorError) as e:
         raise BadRequest(str(e)) from None
-    own, others = fields.split(frozenset(declared) - resource.selectable(version))
+    own, others = fields, EVERYTHING
+    if declared:
+        own, others = fields.split(frozenset(declared) - resource.selectable(version))
     if options.field_selector:
         fields = own.transform(lambda name, value: (resource.stored_field(version, name), value))
     shard = _shard(options.shard_selector)
