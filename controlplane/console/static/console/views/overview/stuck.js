@@ -27,11 +27,10 @@ export function stuckObjects(query, signal) {
   span.value = chosen ? query.get("stuck") : USUAL;
   const found = h("div", { "aria-live": "polite" });
   const draw = async () => {
-    try {
-      replace(found, shown(await fact("/stuck", { minutes: span.value }, signal)));
-    } catch (error) {
-      if (!signal.aborted) replace(found, failure(error));
-    }
+    const minutes = span.value;
+    const drawn = await fact("/stuck", { minutes }, signal).then(shown).catch(failure);
+    // an answer to what was chosen before may come last
+    if (!signal.aborted && span.value === minutes) replace(found, drawn);
   };
   function choose() {
     remember({ stuck: span.value === USUAL ? "" : span.value });
