@@ -4,7 +4,7 @@ that they make. The event loop shares its time by it (`apiserver.flow.rotation`)
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator, Coroutine
+from collections.abc import AsyncIterator, Coroutine, Iterable
 from contextlib import asynccontextmanager
 from contextvars import ContextVar, copy_context
 from typing import Any, TypeVar
@@ -16,7 +16,8 @@ WHOSE: ContextVar[int] = ContextVar("whose", default=NOBODY)
 """A tenant's number; below zero: requests to the tenant by nobody knows whom."""
 
 ROUNDS = 3
-"""Of the loop, for which a query that many share is put off while somebody waits for a turn."""
+"""Of the loop, for which a query that many share is put off while somebody of those whom it is for
+waits for a turn."""
 
 
 async def works_for(tenant: int) -> None:
@@ -36,12 +37,12 @@ async def takes_turn() -> None:
         await asyncio.sleep(0)
 
 
-async def turns_pass() -> None:
-    """Before a query that many share, where some wait for their turns to come to share it too: at
-    most `ROUNDS`, and none where nobody waits."""
+async def turns_pass(tenants: Iterable[int]) -> None:
+    """Before a query for the tenants that many share, where some of theirs wait for their turns to
+    come to share it too: at most `ROUNDS`, and none where none of them waits."""
     is_behind = getattr(asyncio.get_running_loop(), "is_behind", None)
     for _ in range(ROUNDS):
-        if is_behind is None or not is_behind():
+        if is_behind is None or not any(map(is_behind, tenants)):
             return
         await asyncio.sleep(0)
 

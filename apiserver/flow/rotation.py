@@ -34,6 +34,10 @@ class Rotation(Generic[J]):
     def __bool__(self) -> bool:
         return bool(self._order)
 
+    def __contains__(self, tenant: int) -> bool:
+        """Whether something of the tenant waits, or is being done."""
+        return tenant in self._queues
+
     def add(self, tenant: int, job: J) -> None:
         queue = self._queues.get(tenant)
         if queue is None:

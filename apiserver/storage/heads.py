@@ -1,5 +1,6 @@
-"""The tenants' heads, asked for by everybody and queried once: callers that come while a query is
-under way share the next one.
+"""The tenants' heads, asked for by everybody and queried once: callers that come while a query for
+their tenant is under way share the next one. Another tenant's callers need not wait for that
+query's end: there may be `QUERIES` at a time.
 
 A query that was already under way when a caller came may have looked before that caller's past, so
 it never answers it.
@@ -17,19 +18,28 @@ from apiserver.whose import shared_task, turns_pass
 
 _HEADS = function("pp_heads", "tenant_id, head, floor", BIGINTS)
 
+QUERIES = 2
+"""At a time, for different tenants."""
+
 
 class Heads:
     def __init__(self, database: Database) -> None:
         self._database = database
         self._waiting: dict[int, list[asyncio.Future[Head]]] = {}
-        self._task: asyncio.Task[None] | None = None
+        self._asked: set[int] = set()
+        """Tenants that a query is under way for, or about to be sent."""
+        self._queries = 0
+        self._tasks: set[asyncio.Task[None]] = set()
 
     async def of(self, tenant: int) -> Head:
         """Not older than the call. Raises TenantGone, Unavailable."""
         future: asyncio.Future[Head] = asyncio.get_running_loop().create_future()
         self._waiting.setdefault(tenant, []).append(future)
-        if self._task is None:
-            self._task = shared_task(self._run())
+        if self._queries < QUERIES and tenant not in self._asked:
+            self._queries += 1
+            task = shared_task(self._run(self._take()))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
         return await future
 
     async def of_all(self, tenants: list[int]) -> dict[int, Head]:
@@ -38,14 +48,24 @@ class Heads:
         rows = await self._database.read(lambda connection: _HEADS.rows(connection, tenants))
         return {tenant: Head(head, floor) for tenant, head, floor in rows}
 
-    async def _run(self) -> None:
+    def _take(self) -> set[int]:
+        """The tenants of those that wait, but for those that a query is under way for."""
+        tenants = self._waiting.keys() - self._asked
+        self._asked |= tenants
+        return tenants
+
+    async def _run(self, tenants: set[int]) -> None:
         try:
-            while self._waiting:
-                await turns_pass()
-                asked, self._waiting = self._waiting, {}
-                await self._answer(asked)
+            while tenants:
+                try:
+                    await turns_pass(tenants)
+                    tenants |= self._take()
+                    await self._answer({tenant: self._waiting.pop(tenant) for tenant in tenants})
+                finally:
+                    self._asked -= tenants
+                tenants = self._take()
         finally:
-            self._task = None
+            self._queries -= 1
 
     async def _answer(self, asked: dict[int, list[asyncio.Future[Head]]]) -> None:
         error: BaseException | None = None

@@ -86,9 +86,9 @@ class FairLoop(uvloop.Loop):
         """Whether several tenants have had something to do lately."""
         return not self._alone
 
-    def is_behind(self) -> bool:
-        """Whether somebody waits for a turn."""
-        return bool(self._rotation)
+    def is_behind(self, tenant: int) -> bool:
+        """Whether somebody waits for a turn of the tenant."""
+        return tenant in self._rotation or -tenant in self._rotation
 
     def _be_alone(self) -> None:
         """uvloop's own method stands before this class's."""

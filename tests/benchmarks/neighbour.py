@@ -1,11 +1,12 @@
 """A tenant's GETs alone, and while its neighbour floods: how much longer does the slowest hundredth
 take?
 
-The victim sends thirty requests a second, the neighbour as many as ten times its clients can, each
-kind of work for itself. The flood comes from a process of its own that gives way to all others, as
-if it were on another machine; both use an operator's token, whose priority level is exempt: what
-keeps them apart is the turns of tenants alone. ``python -m tests.benchmarks.neighbour PORT KIND
-SECONDS`` is that process, which reads the token from its input.
+The victim sends `RATE` requests a second. Of each kind of work for itself the neighbour sends ten
+times as many, and then as many as ten times the victim's clients can. The flood comes from a
+process of its own that gives way to all others, as if it were on another machine; both use an
+operator's token, whose priority level is exempt: what keeps them apart is the turns of tenants
+alone. ``python -m tests.benchmarks.neighbour PORT KIND SECONDS RATE`` is that process, which reads
+the token from its input; without an end to the rate: ``inf``.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from math import inf
 
 import uvloop
 
@@ -26,7 +28,7 @@ from tests.benchmarks.processes import loop_seconds
 from tests.benchmarks.result import Result, percentiles
 from tests.support.installation import REPOSITORY
 
-RATE, CLIENTS = 30.0, 4
+RATE, CLIENTS = 60.0, 4
 TIMES = 10
 _VICTIM, _NEIGHBOUR = "/clusters/victim", "/clusters/neighbour"
 _OBJECTS = "/api/v1/namespaces/default/configmaps"
@@ -85,15 +87,17 @@ async def neighbour(bench: Bench) -> list[Result]:
     await _prepare(bench)
     found = []
     for kind in KINDS:
-        alone = await _victim(bench)
-        seen, answers = await _beside(bench, kind)
-        notes = seen.notes() | {
-            "alone": alone.notes()["loop at work p99"],
-            "neighbour": f"{answers / bench.seconds:,.0f}/s",
-        }
-        figures = seen.p99 * 1000, "ms p99", alone.p99 * 1000
-        found.append(Result(f"victim beside {kind}", *figures, notes=notes))
-        await asyncio.sleep(1)
+        for rate in (RATE * TIMES, inf):
+            alone = await _victim(bench)
+            seen, answers = await _beside(bench, kind, rate)
+            notes = seen.notes() | {
+                "alone": alone.notes()["loop at work p99"],
+                "neighbour": f"{answers / bench.seconds:,.0f}/s",
+            }
+            figures = seen.p99 * 1000, "ms p99", alone.p99 * 1000
+            name = f"beside all {kind}" if rate == inf else f"beside {TIMES} times as many {kind}"
+            found.append(Result(name, *figures, notes=notes))
+            await asyncio.sleep(1)
     return found
 
 
@@ -182,11 +186,12 @@ async def _victim(bench: Bench) -> Seen:
     return seen
 
 
-async def _beside(bench: Bench, kind: str) -> tuple[Seen, int]:
-    """What the victim saw, and how many answers its neighbour had."""
+async def _beside(bench: Bench, kind: str, rate: float) -> tuple[Seen, int]:
+    """What the victim saw, and how many answers its neighbour had, which sends so many requests a
+    second."""
     process = await asyncio.create_subprocess_exec(
         *(sys.executable, "-m", "tests.benchmarks.neighbour"),
-        *(str(bench.site.port), kind, str(bench.seconds + 2 * _WARM_UP)),
+        *(str(bench.site.port), kind, str(bench.seconds + 2 * _WARM_UP), str(rate)),
         stdin=asyncio.subprocess.PIPE,
         stdout=asyncio.subprocess.PIPE,
         cwd=REPOSITORY,
@@ -203,23 +208,41 @@ async def _beside(bench: Bench, kind: str) -> tuple[Seen, int]:
     return seen, int(answers)
 
 
-async def _flood(site: Site, kind: str, seconds: float) -> None:
+class _Pace:
+    """When each of several clients, who together send so many requests a second, may send its next:
+    one after the other, and those that are late catch up."""
+
+    def __init__(self, clients: int, rate: float) -> None:
+        self._every, self._apart = clients / rate, 1 / rate
+
+    def first(self, client: int) -> float:
+        return time.monotonic() + client * self._apart
+
+    async def follow(self, due: float) -> float:
+        """Waits until it is due; when the next one is."""
+        await asyncio.sleep(max(due - time.monotonic(), 0))
+        return due + self._every
+
+
+async def _flood(site: Site, kind: str, seconds: float, rate: float) -> None:
     make, clients = KINDS[kind], CLIENTS * TIMES
+    pace = _Pace(clients, rate)
     print("begins", flush=True)
     if kind == "watches":
-        answers = await _watch(site, clients, seconds)
+        every = await asyncio.gather(*(_watch(site, c, pace, seconds) for c in range(clients)))
     else:
-        every = await asyncio.gather(*(_send(site, make, c, seconds) for c in range(clients)))
-        answers = sum(every)
-    print(answers, flush=True)
+        every = await asyncio.gather(*(_send(site, make, c, pace, seconds) for c in range(clients)))
+    print(sum(every), flush=True)
 
 
-async def _send(site: Site, make: Flood, client: int, seconds: float) -> int:
+async def _send(site: Site, make: Flood, client: int, pace: _Pace, seconds: float) -> int:
     """How many answers one client gets, those included that send it away for a second (429): it
     does not go."""
     connection = await Connection.open(site)
-    end, number = time.monotonic() + seconds, 0
+    due = pace.first(client)
+    end, number = due + seconds, 0
     while time.monotonic() < end:
+        due = await pace.follow(due)
         status = await connection.send(make(site, client, number))
         if status >= 300 and status != 429:
             raise RuntimeError(f"{status}: {connection.body[:300]!r}")
@@ -228,26 +251,22 @@ async def _send(site: Site, make: Flood, client: int, seconds: float) -> int:
     return number
 
 
-async def _watch(site: Site, clients: int, seconds: float) -> int:
+async def _watch(site: Site, client: int, pace: _Pace, seconds: float) -> int:
     """Opens watches again and again, each of which begins with all objects; how many."""
-    end = time.monotonic() + seconds
-
-    async def one() -> int:
-        reader, writer = await asyncio.open_connection(
-            "127.0.0.1", site.port, ssl=tls(), limit=2**24
-        )
-        count = 0
-        while time.monotonic() < end:
-            writer.write(_watches(site, 0, count))
-            await reader.readuntil(b"\r\n0\r\n\r\n")
-            count += 1
-        writer.close()
-        return count
-
-    return sum(await asyncio.gather(*(one() for _ in range(clients))))
+    reader, writer = await asyncio.open_connection("127.0.0.1", site.port, ssl=tls(), limit=2**24)
+    due = pace.first(client)
+    end, count = due + seconds, 0
+    while time.monotonic() < end:
+        due = await pace.follow(due)
+        writer.write(_watches(site, client, count))
+        await reader.readuntil(b"\r\n0\r\n\r\n")
+        count += 1
+    writer.close()
+    return count
 
 
 if __name__ == "__main__":
     os.nice(19)
-    _port, _kind, _seconds = sys.argv[1:]
-    uvloop.run(_flood(Site(int(_port), sys.stdin.buffer.read()), _kind, float(_seconds)))
+    _port, _kind, _seconds, _rate = sys.argv[1:]
+    _site = Site(int(_port), sys.stdin.buffer.read())
+    uvloop.run(_flood(_site, _kind, float(_seconds), float(_rate)))

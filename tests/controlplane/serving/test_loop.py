@@ -91,21 +91,22 @@ def test_who_is_alone_waits_for_nothing(monkeypatch: pytest.MonkeyPatch) -> None
     run(main)
 
 
-def test_a_shared_query_lets_turns_pass_but_not_for_ever() -> None:
+def test_a_shared_query_lets_turns_of_its_tenants_pass_but_not_for_ever() -> None:
     async def main() -> None:
         done: list[int] = []
 
-        async def query() -> int:
+        async def query(*tenants: int) -> int:
             before = len(done)
-            await turns_pass()
+            await turns_pass(tenants)
             return len(done) - before
 
         await asyncio.create_task(steps(VICTIM, 1, []))
-        assert await shared_task(query()) == 0
+        assert await shared_task(query(FLOOD)) == 0
         floods = [asyncio.create_task(steps(FLOOD, 200, done)) for _ in range(10)]
         while len(done) < 10:  # noqa: ASYNC110  nothing tells of it
             await asyncio.sleep(0)
-        assert 0 < await shared_task(query()) < 1000
+        assert 0 < await shared_task(query(VICTIM, FLOOD)) < 1000
+        assert await shared_task(query(VICTIM)) == 0
         await asyncio.gather(*floods)
         assert len(done) == 2000
 
