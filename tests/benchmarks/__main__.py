@@ -20,6 +20,7 @@ from tests.benchmarks import (
     authorization,
     caches,
     cel,
+    console,
     definitions,
     emptying,
     haystack,
@@ -62,6 +63,7 @@ BENCHMARKS: dict[str, Benchmark] = {
     "held-definitions": definitions.held,
     "search": haystack.search,
     "questions": questions.questions,
+    "console": console.console,
 }
 
 

@@ -318,3 +318,28 @@ async def test_owners_are_bound_and_unbound(home: Home) -> None:
         return await names() == []
 
     await home.until(nobody)
+
+
+async def test_what_is_said_of_the_home_tenant_does_not_make_the_next_thing_to_say(
+    home: Home,
+) -> None:
+    async def settled() -> bool:
+        before = await home.get("default")
+        for _ in range(3):
+            await home.tenancy._count()
+        after = await home.get("default")
+        return after is not None and after == before
+
+    await home.until(settled)
+    before = (await home.get("default") or {})["status"]["counts"]
+    await home.make(TENANTS, "counted")
+    await home.ready("counted")
+
+    async def counted() -> bool:
+        await home.tenancy._count()
+        now = (await home.get("default") or {})["status"]["counts"]
+        return bool(now["objects"] > before["objects"] and now["logBytes"] > before["logBytes"])
+
+    await home.until(counted)
+    await home.delete("counted")
+    await home.gone("counted")

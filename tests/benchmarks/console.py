@@ -1,0 +1,172 @@
+"""The console's lists in a real Chromium, in a tenant of as many ConfigMaps as the environment
+variable POLYPLANE_BENCH_OBJECTS says (`tests.benchmarks.haystack`): how long the server takes for a
+page's requests, how many statements PostgreSQL runs for it, and when a list shows what was written.
+
+Each page is opened several times. Its time is that of all of its requests, from the first byte sent
+to the last received, one after the other even where the browser sends them side by side; static
+files and watches are not counted. The statements are those of the whole server meanwhile: what it
+does on its own is among them, so the least of all times counts.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+import shutil
+import time
+from pathlib import Path
+
+import psycopg
+
+from tests.benchmarks.bench import Bench, configmap
+from tests.benchmarks.client import Connection, request
+from tests.benchmarks.haystack import OBJECTS, fill
+from tests.benchmarks.result import Result
+from tests.benchmarks.tenants import make
+from tests.support.consolebrowser import Console, chromium, make_account
+
+TIMES, UPDATES = 10, 20
+_TENANT = "console-0"
+_MAPS = f"console/t/{_TENANT}/core/configmaps"
+_YARDSTICK = "console/t/default/core/configmaps"
+PAGES = {
+    "the live list": _MAPS,
+    "the live list of a namespace": f"{_MAPS}?namespace=ns-7",
+    "the live list by name, backwards": f"{_MAPS}?sort=-Name",
+    "the live list of a label": f"{_MAPS}?label=app%3Dapp-7",
+    "kinds and counts": f"console/t/{_TENANT}/",
+    "tenants": "console/tenants",
+    "audit": "console/audit",
+    "objects": f"console/storedobject/?tenant={_TENANT}",
+    "objects of a namespace": f"console/storedobject/?tenant={_TENANT}&namespace=ns-7",
+    "changes": f"console/storedevent/?tenant={_TENANT}",
+    "audit entries": f"storage/auditentry/?tenant={_TENANT}",
+}
+_SPENT = """
+const done = arguments[arguments.length - 1];
+const spent = () => [
+  ...performance.getEntriesByType("navigation"), ...performance.getEntriesByType("resource"),
+].filter((e) => new URL(e.name).pathname.startsWith("/admin/") && e.responseEnd)
+ .reduce((sum, e) => sum + e.responseEnd - e.requestStart, 0);
+let before = -1, quiet = 0;
+const look = () => {
+  const now = spent();
+  quiet = now === before ? quiet + 1 : 0;
+  before = now;
+  if (quiet >= 8 && now) done(now);
+  else setTimeout(look, 60);
+};
+look();
+"""
+"""Milliseconds of its requests, once it has asked for nothing more for half a second."""
+_WATCH = """
+window.seen = {};
+new MutationObserver(() => {
+  for (const row of document.querySelectorAll("tbody tr[data-key]"))
+    window.seen[row.dataset.key] ??= Date.now();
+}).observe(document.body, { childList: true, subtree: true });
+"""
+_STATEMENT = re.compile(r"LOG:  (?:statement|execute [^:]*): (?!BEGIN|COMMIT|ROLLBACK|SAVEPOINT)")
+
+
+async def console(bench: Bench, objects: int = OBJECTS, times: int = TIMES) -> list[Result]:
+    if not (shutil.which("chromium") and shutil.which("chromedriver")):
+        raise RuntimeError("no Chromium: apt-get install chromium chromium-driver")
+    await make(bench, "console", 1)
+    fill(bench, await bench.tenant_number(_TENANT), objects)
+    await bench.namespace("live", _TENANT)
+    return await asyncio.to_thread(_in_browser, bench, objects, times)
+
+
+def _in_browser(bench: Bench, objects: int, times: int) -> list[Result]:
+    make_account(bench.installation, "operator", superuser=True)
+    browser = chromium()
+    try:
+        pages = Console(browser, bench.installation)
+        browser.set_script_timeout(120)
+        pages.log_in()
+        base, _ = _opened(bench, pages, _YARDSTICK, times)
+        results = []
+        for name, path in PAGES.items():
+            bench.say(f"console: {name}")
+            spent, statements = _opened(bench, pages, path, times)
+            notes = {"worst": f"{spent[-1]:.0f} ms", "queries": statements}
+            notes["objects"] = f"{objects:,}"
+            results.append(Result(f"console, {name}", _half(spent), "ms", _half(base), notes=notes))
+        return [*results, _first_update(bench, pages, times=UPDATES)]
+    finally:
+        browser.quit()
+
+
+def _half(spent: list[float]) -> float:
+    return spent[len(spent) // 2]
+
+
+def _opened(bench: Bench, pages: Console, path: str, times: int) -> tuple[list[float], int]:
+    """Milliseconds, sorted; and the least number of statements. The first time, in which the worker
+    fills its caches, is left out."""
+    spent, statements = [], []
+    log = _Statements(bench)
+    try:
+        for number in range(times + 1):
+            log.begin()
+            pages.browser.get(f"{pages.root}/admin/{path}")
+            one = float(pages.browser.execute_async_script(_SPENT))
+            if number:
+                spent.append(one)
+                statements.append(log.count())
+    finally:
+        log.close()
+    return sorted(spent), min(statements)
+
+
+class _Statements:
+    """What PostgreSQL writes into its log of the statements that it runs."""
+
+    def __init__(self, bench: Bench) -> None:
+        self._conninfo = bench.conninfo
+        self._log: Path = bench.installation.data / "log" / "postgresql.log"
+        self._from = 0
+        self._say("all")
+
+    def begin(self) -> None:
+        self._from = self._log.stat().st_size
+
+    def count(self) -> int:
+        with self._log.open("rb") as log:
+            log.seek(self._from)
+            return len(_STATEMENT.findall(log.read().decode(errors="replace")))
+
+    def close(self) -> None:
+        self._say("none")
+
+    def _say(self, which: str) -> None:
+        with psycopg.connect(self._conninfo, autocommit=True) as connection:
+            connection.execute(f"ALTER SYSTEM SET log_statement = '{which}'".encode())
+            connection.execute("SELECT pg_reload_conf()")
+        time.sleep(0.5)
+
+
+def _first_update(bench: Bench, pages: Console, times: int) -> Result:
+    """From the answer to a write until the list of its namespace shows it."""
+    pages.open(f"/t/{_TENANT}/core/configmaps?namespace=live")
+    pages.see("kube-root-ca.crt")
+    pages.script(_WATCH)
+    path = f"/clusters/{_TENANT}/api/v1/namespaces/live/configmaps"
+    answered: dict[str, float] = {}
+
+    async def write() -> None:
+        connection = await Connection.open(bench.site)
+        for number in range(times):
+            body = configmap(f"live-{number}")
+            await connection.expect(request(bench.site, "POST", path, body))
+            answered[f"live/live-{number}"] = time.time() * 1000
+            await asyncio.sleep(0.3)
+        connection.close()
+
+    asyncio.run(write())
+    pages.see(f"live-{times - 1}")
+    seen: dict[str, float] = pages.script("return window.seen")
+    lags = sorted(seen[key] - at for key, at in answered.items())
+    notes = {"worst": f"{lags[-1]:.0f} ms"}
+    return Result("console, a write is seen", _half(lags), "ms", notes=notes)
