@@ -131,7 +131,7 @@ class Page {
       ["Who", (grant) => subjectLink(this.tenant, subjectOf(grant.subject, grant.binding))],
       ...this.sources(),
       ["Where", (grant) => grant.binding.namespace ?? "the whole tenant"],
-      ["Rule", (grant) => rule(grant)],
+      ["Rule", (grant) => rule(grant), "wrap"],
     ];
     const none = "No rule that you may see allows it to anybody.";
     return panel(title, table(columns, status.grants ?? [], none), notes(status));
@@ -150,7 +150,7 @@ class Page {
       ...this.sources(),
       ["As", (grant) => `${grant.subject.kind} ${grant.subject.name}`],
       ["May", (grant) => ruleText(grant.rule).verbs],
-      ["On", (grant) => cut(grant, ruleText(grant.rule).on)],
+      ["On", (grant) => cut(grant, ruleText(grant.rule).on), "wrap"],
     ];
     const part = ([place, found]) => [
       h("h3", {}, place ? `Namespace ${place}` : "The whole tenant"),
