@@ -104,6 +104,35 @@ def test_links_lead_from_objects_to_subjects_to_bindings_and_roles(console: Cons
     console.see("What ServiceAccount shop/acc-robot may do")
 
 
+def test_the_question_begins_in_the_namespace_of_the_side(console: Console) -> None:
+    console.open("/t/demo/core/configmaps?namespace=shop")
+    console.see("Save as")
+    console.open(PAGE)
+    who, _ = forms(console, 2)
+    assert who.find_element(By.NAME, "namespace").get_property("value") == "shop"
+    fill(who, verb="get", what="nodes")
+    console.see("Who may get nodes")
+    assert "namespace" not in console.browser.current_url, "nodes are of none"
+    assert "members of the group system:masters may do everything" in granted(console)
+    console.open("/t/demo/core/configmaps")  # for the tests that come after
+    console.see("Save as")
+
+
+def test_the_answer_keeps_inside_its_panel(console: Console) -> None:
+    long = [f"acc-a-very-long-name-of-an-object-{number}" for number in range(8)]
+    role(console, "acc-long", maps("get", resourceNames=long))
+    bind(console, "acc-long", "acc-long", user("acc-long-user"), kind="Role")
+    console.open(f"{PAGE}?verb=get&what=configmaps&namespace=shop&name={long[-1]}")
+    console.see("acc-long-user")
+    outside = """
+      const panel = document.querySelector("#granted .panel").getBoundingClientRect();
+      const cells = [...document.querySelectorAll("#granted td, #granted th")];
+      return cells.filter((cell) => cell.getBoundingClientRect().right > panel.right)
+        .map((cell) => cell.innerText);
+    """
+    assert console.script(outside) == []
+
+
 # --- what somebody may ----------------------------------------------------------------------------
 def test_what_somebody_may_do_namespace_by_namespace_and_why(console: Console) -> None:
     role(console, "acc-two", maps("patch"))
@@ -134,6 +163,7 @@ def test_a_colleague_is_given_a_role_after_a_dry_run(console: Console) -> None:
     console.see("What User acc-colleague may do")
     console.one("#give").click()
     form = console.one("dialog form")
+    assert console.one("dialog h2").text == "Give access in tenant demo"
     Select(form.find_element(By.NAME, "where")).select_by_value("shop")
     form.find_element(By.NAME, "subject").send_keys("acc-colleague")
     console.one("#try-give").click()
@@ -141,7 +171,7 @@ def test_a_colleague_is_given_a_role_after_a_dry_run(console: Console) -> None:
     path = f"/clusters/demo{IN_SHOP}/rolebindings/view-acc-colleague"
     assert console.installation.request("GET", path)[0] == 404
     form.find_element(By.CSS_SELECTOR, "button[type=submit]").click()
-    console.see("acc-colleague has view in shop.")
+    console.see("acc-colleague has view in namespace shop of tenant demo.")
     made = get(console, f"{IN_SHOP}/rolebindings/view-acc-colleague")
     assert (made["roleRef"]["name"], made["subjects"]) == ("view", [user("acc-colleague")])
     console.until(lambda: "view-acc-colleague" in granted(console))

@@ -148,6 +148,25 @@ def test_a_deployment_is_scaled_and_restarted(changes: Changes) -> None:
     console.until(lambda: at in template()["metadata"].get("annotations", {}))
 
 
+def test_scaling_warns_of_who_scales_as_well(changes: Changes) -> None:
+    console = changes.console
+    deployment(console, "hpa-scaled")
+    ref = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "hpa-scaled"}
+    hpas = "/apis/autoscaling/v2/namespaces/shop/horizontalpodautoscalers"
+    make(console, hpas, "hpa-scaler", spec={"scaleTargetRef": ref, "maxReplicas": 5})
+    status, _ = console.installation.request(
+        "PATCH",
+        f"/clusters/demo{DEPLOYMENTS}/hpa-scaled/scale?fieldManager=horizontal-pod-autoscaler",
+        {"spec": {"replicas": 3}},
+        "application/merge-patch+json",
+    )
+    assert status == 200
+    console.open("/t/demo/apps/deployments/shop/hpa-scaled")
+    changes.press("scale")
+    console.see("horizontal-pod-autoscaler owns replicas")
+    console.see("HorizontalPodAutoscaler shop/hpa-scaler scales this: it may soon be set back.")
+
+
 def test_a_namespace_is_deleted_once_its_name_is_typed(changes: Changes) -> None:
     console = changes.console
     make(console, "/api/v1/namespaces", "going")

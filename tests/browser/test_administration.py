@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 from selenium.webdriver.common.by import By
+from selenium.webdriver.support.ui import Select
 
 from tests.support.consolebrowser import Console
 
@@ -37,10 +39,18 @@ def test_a_token_is_shown_once_and_revoked(console: Console) -> None:
     console.open("/me")
     console.see("Sessions")
     next(b for b in console.all("main button") if b.text == "New token").click()
-    console.one("dialog input[name=tenant]").send_keys("demo")
+    tenant = console.one("dialog select[name=tenant]")
+    assert tenant == console.browser.switch_to.active_element, "not the button that closes"
+    choices = [option.text for option in Select(tenant).options]
+    assert choices[-1] == "all tenants" and Select(tenant).first_selected_option.text != choices[-1]
+    Select(tenant).select_by_value("demo")
+    console.one("dialog input[name=description]").send_keys("for the build")
     console.one("dialog button[type=submit]").click()
     assert console.one("#secret").text.startswith("pp_")
+    assert "good in tenant demo, until 20" in console.one("dialog").text
     console.one("dialog footer .primary").click()
+    console.see("for the build")
+    assert re.search(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC", console.one("main tbody").text)
     console.one("main .button.danger").click()
     console.one("dialog button[type=submit]").click()
     console.see("revoked")

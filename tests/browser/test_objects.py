@@ -136,6 +136,9 @@ def test_blame_tells_three_managers_apart(console: Console, site: Installation) 
     last = changed(site, f"{MAPS}/blamed", json.loads(applied), "three", APPLY)
     console.open(f"{PAGE}/blamed?tab=blame")
     console.see("three (apply)")
+    heads = console.one(".blame .heads").text.split("\n")
+    assert heads == ["Manager", "User", "Age", "Revision"]
+    assert "server: owned by nobody" in console.one(".legend").text
     told = {name: gutter(console, f"  {name}:") for name in "abcz"}
     assert told["a"].startswith("one (update)")
     assert told["b"].startswith("two (update)"), "it gave the value; three only shares it"

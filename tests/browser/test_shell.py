@@ -113,6 +113,34 @@ def test_ctrl_k_finds_objects_by_what_is_in_them_in_all_tenants(console: Console
     console.until(lambda: console.browser.current_url.endswith(path))
 
 
+def test_ctrl_k_marks_what_matched_and_says_where_nothing_did(console: Console) -> None:
+    before = "a text of some length that stands before what is looked for, "
+    body = {"metadata": {"name": "marked"}, "data": {"text": f"{before}Zirconium.example and on"}}
+    path = "/clusters/demo/api/v1/namespaces/default/configmaps"
+    assert console.installation.request("POST", path, body)[0] == 201
+    console.open("/t/demo/")
+    press(console, Keys.CONTROL, "k")
+    console.one("dialog.palette input").send_keys("zirconium.ex")
+    console.until(lambda: shown(console, "dialog.palette mark") == ["Zirconium.ex"])
+    inside = """
+      const line = document.querySelector("dialog.palette .found").getBoundingClientRect();
+      const mark = document.querySelector("dialog.palette mark").getBoundingClientRect();
+      return mark.right <= line.right;
+    """
+    assert console.script(inside)
+    console.one("dialog.palette input").send_keys(Keys.CONTROL, "a")
+    console.one("dialog.palette input").send_keys("irconium")
+    console.see("Nothing begins with “irconium”")
+
+
+def test_no_two_entries_of_the_side_have_one_name(console: Console) -> None:
+    console.open("/t/default/")  # whose questions are no objects: the fixture looks at complaints
+    console.see("What it holds")
+    console.until(lambda: shown(console, ".kinds summary"))
+    names = shown(console, ".kinds summary") + shown(console, ".places a")
+    assert len(names) == len(set(names)), names
+
+
 def test_the_tree_counts_and_leads_to_lists(console: Console) -> None:
     console.open("/t/demo/")
     link = console.one(".kinds a[title^='configmaps']")

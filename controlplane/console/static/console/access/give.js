@@ -30,7 +30,7 @@ function mayBind(tenant, namespace) {
 }
 
 function dialog(tenant, namespaces, chosen) {
-  return open("Give access", (close) => new Form(tenant, namespaces, chosen, close).element);
+  return open(`Give access in tenant ${tenant}`, (close) => new Form(tenant, namespaces, chosen, close).element);
 }
 
 class Form {
@@ -95,7 +95,8 @@ class Form {
       const { warnings } = await send(this.tenant, KINDS[body.kind], at, request, { dryRun, manager: manager() });
       warnings.forEach((text) => notify(text));
       if (dryRun) return replace(this.said, h("p", { class: "good" }, `${body.kind} ${wanted.name} would be created.`));
-      notify(`${wanted.subject.name} has ${wanted.role} in ${wanted.namespace || "the whole tenant"}.`);
+      const place = wanted.namespace ? `namespace ${wanted.namespace} of` : "the whole of";
+      notify(`${wanted.subject.name} has ${wanted.role} in ${place} tenant ${this.tenant}.`);
       this.close(true);
     } catch (error) {
       replace(this.said, failure(error));

@@ -1,13 +1,14 @@
 /* What can be done to objects besides editing them: each action's question to the authorizer, its
    form, and its request for one object. */
 
-import { h } from "../lib/dom.js";
+import { h, replace } from "../lib/dom.js";
+import { autoscalersOf, scalingManagers } from "./autoscalers.js";
 import { PROPAGATION, canRestart, mark, parseMarks, remove, restart, scale, toType } from "./requests.js";
 import { fetchObject } from "./wire.js";
 
-/** {name, label, verb, subresource, danger, fits(resource), form(resource, objects), many}. form
-    gives {nodes, request(object), ready()}: request may be a promise, and throws NotPossible. many:
-    whether it is offered for several objects at a time. */
+/** {name, label, verb, subresource, danger, fits(resource), form(resource, objects, tenant), many}.
+    form gives {nodes, request(object), ready()}: request may be a promise, and throws NotPossible.
+    many: whether it is offered for several objects at a time. */
 export const ACTIONS = [
   {
     name: "scale", label: "Scale", verb: "patch", subresource: "scale", many: true,
@@ -34,16 +35,33 @@ export const ACTIONS = [
   },
 ];
 
-function scaling(_, [first, ...others]) {
+function scaling(resource, objects, tenant) {
+  const [first, ...others] = objects;
   const now = first.spec?.replicas;
   const count = h("input", { type: "number", min: "0", step: "1", required: true, autofocus: true,
     value: others.length || now === undefined ? "" : String(now) });
   const was = others.length || now === undefined ? "" : ` (now ${now})`;
   return {
-    nodes: h("label", { class: "field" }, `Replicas${was}`, count),
+    nodes: [h("label", { class: "field" }, `Replicas${was}`, count),
+      scaledOtherwise(resource, objects, tenant)],
     ready: () => /^\d+$/.test(count.value),
     request: () => scale(Number(count.value)),
   };
+}
+
+/** Says who will set the replicas anew; what cannot be found out is not told. */
+function scaledOtherwise(resource, objects, tenant) {
+  const said = h("div", { role: "status" });
+  const managers = [...new Set(objects.flatMap(scalingManagers))];
+  const tell = (hpas) => {
+    const owned = managers.length ? `${managers.join(", ")} owns replicas` : "";
+    const target = hpas.length ? `HorizontalPodAutoscaler ${hpas.join(", ")} scales this` : "";
+    const whose = [owned, target].filter(Boolean).join(", ");
+    if (whose) replace(said, h("p", { class: "warn" }, `${whose}: it may soon be set back.`));
+  };
+  tell([]);
+  autoscalersOf(tenant, resource, objects).then(tell, () => {});
+  return said;
 }
 
 function restarting(resource) {

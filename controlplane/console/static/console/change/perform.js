@@ -26,7 +26,7 @@ export async function perform(action, { tenant, resource }, objects) {
 class Performance {
   constructor(action, about, objects, signal) {
     Object.assign(this, { action, about, objects, signal });
-    this.form = action.form(about.resource, objects);
+    this.form = action.form(about.resource, objects, about.tenant);
     this.progress = h("progress", { max: String(objects.length), value: 0, hidden: true,
       "aria-label": "Progress" });
     this.tally = h("p", { class: "tally", role: "status" });

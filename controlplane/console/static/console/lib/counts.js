@@ -1,7 +1,7 @@
 // How many objects there are of each kind, without listing them.
 
 import { api } from "./api.js";
-import { fullName } from "./kinds.js";
+import { fullName, isListable } from "./kinds.js";
 
 const REMEMBERED = 30_000; // milliseconds
 const REFUSED = 600_000; // for which nobody asks again what was refused: the audit log keeps refusals
@@ -12,6 +12,7 @@ let running = 0;
 
 /** The number of objects of a resource, in one namespace or all; null where it may not be listed. */
 export function count(tenant, resource, namespace = "") {
+  if (!isListable(resource)) return Promise.resolve(null);
   const within = resource.namespaced ? namespace : "";
   const key = `${tenant}\0${within}\0${fullName(resource)}`;
   const found = known.get(key);

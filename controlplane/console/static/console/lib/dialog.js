@@ -2,6 +2,8 @@
 
 import { h, replace } from "./dom.js";
 
+const FIELDS = ["input", "select", "textarea"].map((tag) => `.content ${tag}:enabled`).join(", ");
+
 /** A modal dialog; resolves to what `close(value)` is called with, undefined where it is dismissed.
  *  content: a function of `close` that returns nodes; class: "wide" for editors. */
 export function open(title, content, { class: look = "" } = {}) {
@@ -32,6 +34,8 @@ export function open(title, content, { class: look = "" } = {}) {
     });
     document.body.append(dialog);
     dialog.showModal();
+    // the browser's choice is the first that can have it, ×; what asks for it with autofocus keeps it
+    if (!dialog.querySelector("[autofocus]")) dialog.querySelector(FIELDS)?.focus();
   });
 }
 

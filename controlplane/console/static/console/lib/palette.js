@@ -3,15 +3,16 @@
 import { api } from "./api.js";
 import { groupPart, resources } from "./discovery.js";
 import { h, replace } from "./dom.js";
-import { fullName } from "./kinds.js";
+import { fullName, isListable } from "./kinds.js";
 import { go, pathOf } from "./router.js";
-import { everywhereWith, isServed, objectsWith } from "./search.js";
+import { everywhereWith, isServed, objectsWith, splitAt } from "./search.js";
 import { lastTenant, recall } from "./state.js";
 import { tenants } from "./tenants.js";
 
 const MOST = 40;
 const FEW = 15; // objects of each sort
 const PAUSE = 150; // milliseconds without a key before the server is asked
+const WORDS_ONLY = "only the beginnings of words count, of names, labels, annotations and values";
 const ACTIONS = [
   ["Overview", "/"],
   ["Tenants", "/tenants"],
@@ -43,7 +44,8 @@ export function palette() {
     spellcheck: "false",
     oninput: () => update(),
   });
-  const dialog = h("dialog", { class: "palette", "aria-label": "Find or do" }, input, list);
+  const none = h("p", { class: "muted", role: "status" });
+  const dialog = h("dialog", { class: "palette", "aria-label": "Find or do" }, input, list, none);
   const draw = () =>
     replace(
       list,
@@ -67,6 +69,7 @@ export function palette() {
       h("span", { class: "what" }, entry.what),
       h("span", { class: "name" }, entry.name),
       h("span", { class: "where" }, entry.where),
+      entry.found ? h("span", { class: "found" }, marked(entry.found, entry.text)) : null,
     );
   }
   async function update() {
@@ -82,8 +85,10 @@ export function palette() {
         0,
       );
       draw();
+      replace(none);
       input.setAttribute("aria-activedescendant", entries.length ? `found-${state.at}` : "");
     }
+    if (asked === state.asked && !state.entries.length) replace(none, nothing(word));
   }
   input.addEventListener("keydown", (event) => {
     const step = { ArrowDown: 1, ArrowUp: -1 }[event.key];
@@ -109,7 +114,7 @@ export function palette() {
 async function* found(tenant, text) {
   const [first, ...rest] = text.split(/\s+/);
   const known = await resources(tenant).catch(() => []);
-  const listable = known.filter((resource) => resource.verbs.includes("list"));
+  const listable = known.filter(isListable);
   const kinds = rest.length ? [] : matching(listable, first, tenant);
   const near = [...kinds, ...actions(tenant, text)];
   yield near;
@@ -152,6 +157,17 @@ async function* searched(tenant, kind, text) {
   yield add([...here, ...everywhere]);
 }
 
+function nothing(word) {
+  const why = word.length < 2 ? "objects are looked for from two letters on" : WORDS_ONLY;
+  return `Nothing begins with “${word}”: ${why}.`;
+}
+
+/** What was found, with the text that was looked for marked in it. */
+function marked(found, text) {
+  const [before, match, after] = splitAt(found, text);
+  return [before, h("mark", {}, match), after];
+}
+
 function entryOf(item, tenant, text) {
   const [match] = item.matches;
   const group = item.apiVersion.includes("/") ? item.apiVersion.split("/")[0] : "core";
@@ -161,7 +177,9 @@ function entryOf(item, tenant, text) {
   return {
     what: item.kind,
     name: item.name,
-    where: [...place, found].filter(Boolean).join(" · "),
+    where: place.filter(Boolean).join(" · "),
+    found,
+    text,
     exact: of === tenant && item.name === text.toLowerCase(),
     to: pathOf("t", of, group, item.resource, item.namespace || "-", item.name),
   };

@@ -25,3 +25,15 @@ async function ask(tenant, spec) {
   const review = { apiVersion: `${GROUP}/v1`, kind: "ObjectSearch", spec };
   return (await tenant.send("POST", PATH, review)).status;
 }
+
+/** An excerpt in three: before what was looked for, that itself, and after it. As the server finds
+ *  it: at the beginning of a word where there is such a place, in whatever case. */
+export function splitAt(excerpt, text) {
+  const [whole, wanted] = [excerpt.toLowerCase(), text.toLowerCase()];
+  const places = [];
+  for (let at = whole.indexOf(wanted); at >= 0; at = whole.indexOf(wanted, at + 1)) places.push(at);
+  const begins = (at) => !/[\p{L}\p{N}]$/u.test(whole.slice(0, at));
+  const at = places.find(begins) ?? places[0] ?? whole.length;
+  const end = at + wanted.length;
+  return [excerpt.slice(0, at), excerpt.slice(at, end), excerpt.slice(end)];
+}

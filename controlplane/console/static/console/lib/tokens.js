@@ -5,7 +5,9 @@ import { confirm, failure, notify, open } from "./dialog.js";
 import { h, replace } from "./dom.js";
 import { save } from "./download.js";
 import { fact, tell } from "./facts.js";
-import { age } from "./time.js";
+import { lastTenant } from "./state.js";
+import { tenants } from "./tenants.js";
+import { age, exact } from "./time.js";
 
 /** A panel's content that keeps itself up to date. query: as /tokens takes it. */
 export function tokenList(query, signal) {
@@ -25,13 +27,13 @@ export function tokenList(query, signal) {
 function columns(changed) {
   return [
     ["Token", (row) => String(row.id)],
+    ["Description", (row) => row.description, "wrap"],
     ["User", (row) => row.user],
     ["Groups", (row) => row.groups.join(", ")],
     ["Good in", (row) => row.tenant || "all tenants"],
     ["State", (row) => h("span", { class: `badge ${row.state === "valid" ? "good" : ""}` }, row.state)],
-    ["Expires", (row) => (row.expires ? new Date(row.expires).toLocaleDateString() : "never")],
+    ["Expires", (row) => (row.expires ? exact(Date.parse(row.expires)) : "never")],
     ["Last used", (row) => (row.lastUsed ? age(row.lastUsed) : "never")],
-    ["", (row) => row.description],
     ["", (row) => (row.revocable ? button("Revoke", () => revoke(row, changed), { class: "button danger" }) : null)],
   ];
 }
@@ -49,7 +51,8 @@ async function revoke(row, changed) {
 
 /** Asks what is needed for a new token. given: members of the question that are settled (tenant,
  *  kubeconfig); others: whether it may be somebody else's. True where one was made. */
-export function makeToken(given, { others = false } = {}) {
+export async function makeToken(given, { others = false } = {}) {
+  const place = given.tenant ? h("p", {}, `Good in tenant ${given.tenant} only.`) : await choice();
   return open(given.kubeconfig ? "Kubeconfig with a new token" : "New token", (close) => {
     const said = h("div", {});
     const submit = async (event) => {
@@ -68,7 +71,7 @@ export function makeToken(given, { others = false } = {}) {
     return h(
       "form",
       { onsubmit: submit },
-      given.tenant ? h("p", {}, `Good in tenant ${given.tenant} only.`) : field("Tenant (empty: all)", "tenant"),
+      place,
       others ? [field("User (empty: yourself)", "user"), field("Groups, for another user", "groups")] : null,
       field("Days", "days", { type: "number", min: "1", max: "366", value: "30", required: true }),
       field("Description", "description", { maxlength: "200" }),
@@ -78,18 +81,45 @@ export function makeToken(given, { others = false } = {}) {
   });
 }
 
+/** Of the tenants that one may look into; all of them only for who chooses that. */
+async function choice() {
+  const { names, all } = await tenants().catch(() => ({ names: [], all: true }));
+  const here = lastTenant();
+  const option = (name) => h("option", { value: name, selected: name === here }, name);
+  const everywhere = h("option", { value: "" }, "all tenants");
+  const select = h("select", { name: "tenant" }, names.map(option), everywhere);
+  const more = `These are the first ${names.length}; a tenant's own page makes tokens for it, too.`;
+  return [
+    h("label", { class: "field" }, "Good in tenant", select),
+    all ? null : h("p", { class: "muted" }, more),
+  ];
+}
+
 function words(text) {
   return text.split(/[\s,]+/).filter(Boolean);
 }
 
 function shown(made, close) {
   const name = `${made.tenant || "all"}.kubeconfig`;
+  const secret = made.kubeconfig ?? made.token;
+  const where = made.tenant ? `tenant ${made.tenant}` : "all tenants";
+  const until = made.expires ? `until ${exact(Date.parse(made.expires))}` : "without an end";
+  const copy = async (event) => {
+    const { target } = event;
+    try {
+      await navigator.clipboard.writeText(secret);
+      target.textContent = "Copied";
+    } catch (error) {
+      notify(error.message, { error: true }); // the browser does not let pages write there
+    }
+  };
   return [
-    h("p", {}, "This is shown once:"),
-    h("pre", { class: "panel", id: "secret" }, made.kubeconfig ?? made.token),
+    h("p", {}, `Token ${made.id} of ${made.user} is good in ${where}, ${until}. It is shown once:`),
+    h("pre", { class: "panel", id: "secret" }, secret),
     h(
       "footer",
       {},
+      button("Copy", copy),
       made.kubeconfig ? button("Download", () => save(name, made.kubeconfig, "application/yaml")) : null,
       button("Done", close, { class: "button primary" }),
     ),

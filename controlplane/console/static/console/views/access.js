@@ -21,6 +21,7 @@ import { follow } from "../lib/follow.js";
 import { fullName } from "../lib/kinds.js";
 import { panel, table } from "../lib/plain.js";
 import { remember } from "../lib/router.js";
+import { recall } from "../lib/state.js";
 
 const NAMESPACES = { group: "", version: "v1", resource: "namespaces", namespaced: false };
 
@@ -55,13 +56,15 @@ class Page {
   constructor(tenant, all, signal, query) {
     Object.assign(this, { tenant, all, signal });
     this.query = Object.fromEntries(query);
+    /** What the sidebar has chosen; a question in the address that names none is about all. */
+    this.namespace = this.query.namespace ?? (this.query.what ? "" : recall("namespace", ""));
     this.result = h("div", { id: "granted" });
     this.tried = h("div", { id: "tried" });
   }
 
   // --- forms --------------------------------------------------------------------------------------
   whoForm(namespaces) {
-    const submit = (values) => this.change({ ...values, what: this.full(values.what) });
+    const submit = (values) => this.change(this.meant(values));
     return panel(
       "Who may do this?",
       form(
@@ -69,7 +72,7 @@ class Page {
         "Who may?",
         input("verb", "Verb", this.query.verb ?? "get", VERBS),
         input("what", "Resource", this.query.what, this.names()),
-        input("namespace", "Namespace", this.query.namespace, namespaces, false),
+        input("namespace", "Namespace", this.namespace, namespaces, false),
         input("name", "Name", this.query.name, [], false),
       ),
     );
@@ -94,12 +97,17 @@ class Page {
     return this.all.map(fullName).sort();
   }
 
-  /** "deploy/scale" → "deployments.apps/scale"; what nobody knows stays as it is. */
-  full(what) {
-    if (what.startsWith("/")) return what;
+  /** What a form asks: "deploy/scale" → "deployments.apps/scale", what nobody knows stays as it is;
+   *  what is of no namespace is asked about in none, whichever is preset, but a namespace itself,
+   *  which the authorizer sees within itself. */
+  meant(values) {
+    const { what, namespace, ...more } = values;
+    if (what.startsWith("/")) return { ...more, what };
     const [word, ...rest] = what.split("/");
     const [found] = meant(this.all, word);
-    return [found ? fullName(found) : word, ...rest].join("/");
+    const isWithin = namespace && (found?.namespaced !== false || namespace === more.name);
+    const within = isWithin ? { namespace } : {};
+    return { ...more, ...within, what: [found ? fullName(found) : word, ...rest].join("/") };
   }
 
   change(query) {
@@ -131,7 +139,7 @@ class Page {
       ["Who", (grant) => subjectLink(this.tenant, subjectOf(grant.subject, grant.binding))],
       ...this.sources(),
       ["Where", (grant) => grant.binding.namespace ?? "the whole tenant"],
-      ["Rule", (grant) => rule(grant)],
+      ["Rule", (grant) => rule(grant), "wrap"],
     ];
     const none = "No rule that you may see allows it to anybody.";
     return panel(title, table(columns, status.grants ?? [], none), notes(status));
@@ -150,7 +158,7 @@ class Page {
       ...this.sources(),
       ["As", (grant) => `${grant.subject.kind} ${grant.subject.name}`],
       ["May", (grant) => ruleText(grant.rule).verbs],
-      ["On", (grant) => cut(grant, ruleText(grant.rule).on)],
+      ["On", (grant) => cut(grant, ruleText(grant.rule).on), "wrap"],
     ];
     const part = ([place, found]) => [
       h("h3", {}, place ? `Namespace ${place}` : "The whole tenant"),
@@ -177,7 +185,7 @@ class Page {
     const { kind, allowed, reason } = await trial(this.tenant);
     const said = h("div", { role: "status" });
     const ask = async (values) => {
-      const asked = { ...spec, ...question({ ...values, what: this.full(values.what) }) };
+      const asked = { ...spec, ...question(this.meant(values)) };
       try {
         replace(said, this.verdict(await decide(this.tenant, kind, asked, this.signal)));
       } catch (error) {
@@ -192,7 +200,7 @@ class Page {
         "Try",
         input("verb", "Verb", "get", VERBS),
         input("what", "Resource or path", "", this.names()),
-        input("namespace", "Namespace", "", [], false),
+        input("namespace", "Namespace", this.namespace, [], false),
         input("name", "Name", "", [], false),
         allowed ? null : { disabled: true, title: why },
       ),
@@ -238,9 +246,20 @@ function notes({ hidden = [], others = [], unresolved = [], incomplete }) {
       : null,
     unresolved.map((text) => h("p", { class: "warn" }, text)),
     others.length
-      ? h("p", { class: "muted" }, `Rules of RBAC. More may be allowed by: ${others.join(", ")}.`)
+      ? h("div", { class: "muted" }, h("p", {}, "These are the rules of RBAC. Beside them:"),
+        h("ul", {}, others.map((other) => h("li", {}, beside(other)))))
       : null,
   ];
+}
+
+/** What somebody may without a rule of RBAC. other: a group or role, or an authorizer's name. */
+function beside(other) {
+  if (other === "system:masters") return "members of the group system:masters may do everything";
+  if (other === "polyplane:viewers") {
+    return "console accounts with the role polyplane:viewers may read everything but Secrets";
+  }
+  if (other === "node") return "the authorizer node allows kubelets what concerns their own nodes";
+  return `the authorizer ${other} may allow more, which only a request shows`;
 }
 
 let lists = 0;

@@ -64,8 +64,8 @@ function policyPanel(tenant, rows) {
     ["Parameters", (row) => parameters(row)],
     ["On failure", ({ policy }) => policy.spec.failurePolicy ?? "Fail"],
     ...COUNTS("Evaluated"),
-    ["Type check", (row) => warnings(row.policy)],
-    ["Last error", (row) => lastError(row.use ?? row.own)],
+    ["Type check", (row) => warnings(row.policy), "wrap"],
+    ["Last error", (row) => lastError(row.use ?? row.own), "wrap"],
   ];
   return panel("Policies", table(columns, lines, "The tenant has no policies that you may see."));
 }
@@ -93,7 +93,7 @@ function webhookPanel(tenant, rows) {
     ["Calls", ({ webhook }) => target(webhook.clientConfig)],
     ["On failure", ({ webhook }) => webhook.failurePolicy ?? "Fail"],
     ...COUNTS("Called"),
-    ["Last error", (row) => lastError(row.use)],
+    ["Last error", (row) => lastError(row.use), "wrap"],
   ];
   return panel("Webhooks", table(columns, rows, "The tenant has no webhooks that you may see."));
 }

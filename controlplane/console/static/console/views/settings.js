@@ -34,6 +34,7 @@ export default async function view(context) {
       h("h1", {}, name),
       h("span", { class: `badge ${row.state === "active" ? "good" : "warn"}` }, row.state),
       h("a", { class: "button", href: address("t", name, "core", "namespaces") }, "Objects"),
+      h("a", { class: "button", href: address("t", name, "access") }, "Access"),
       button("Quotas", () => quotas(name, again), barred(update)),
       button(suspended ? "Resume" : "Suspend", () => suspend(name, !suspended, again), barred(update)),
       button("Delete", () => destroy(row), { ...barred(remove), class: "button danger" }),

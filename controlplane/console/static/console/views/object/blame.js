@@ -25,6 +25,7 @@ class View {
     this.code = h("div", { class: "code blame", tabindex: "0", "aria-label": "Blame" });
     this.lines = new Lines(this.code, {
       hidden: subject.hides,
+      heads: () => heads(),
       gutter: (line, at, all) => this.gutter(line, at, all),
       look: (line) => this.look(line),
       behind: (line) => this.met(line),
@@ -107,6 +108,8 @@ class View {
         "span",
         { class: "legend" },
         this.managers.slice(0, COLOURS).map((one) => this.chip(one)),
+        this.fields.some((field) => !ownerOf(field)) &&
+          h("span", { class: "manager none" }, "server: owned by nobody, as defaults are"),
       ),
     );
     this.count();
@@ -140,7 +143,7 @@ class View {
   }
 
   cells(field) {
-    const owner = field.manager ? field : field.owners?.[0];
+    const owner = ownerOf(field);
     return [
       owner ? this.chip(owner) : h("span", { class: "manager none" }, "server"),
       h("span", { class: "who" }, field.username ?? ""),
@@ -176,6 +179,21 @@ class View {
       this.applier && conflictsOf(field, this.applier).length && "conflicts",
     ];
   }
+}
+
+/** What stands above the cells of the gutter. */
+function heads() {
+  const cells = [["manager", "Manager"], ["who", "User"], ["when", "Age"], ["revision", "Revision"]];
+  return h(
+    "div",
+    { class: "heads" },
+    h("span", { class: "gutter" }, cells.map(([look, title]) => h("span", { class: look }, title))),
+  );
+}
+
+/** Who gave the value, else the first of those who own the field; nobody's is the server's. */
+function ownerOf(field) {
+  return field.manager ? field : field.owners?.[0];
 }
 
 function sameBlame(a, b) {

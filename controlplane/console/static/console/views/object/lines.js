@@ -6,7 +6,8 @@ import { lineText, manifest } from "../../lib/manifest.js";
 const MOST = 4000; // lines that are drawn at once
 
 /** Draws objects into `root`. options: hidden(path), gutter(line, at, lines) -> nodes before the
- *  code, behind(line) -> nodes after it, look(line) -> classes of the line. */
+ *  code, behind(line) -> nodes after it, look(line) -> classes of the line, heads() -> a row above
+ *  the first line. */
 export class Lines {
   constructor(root, options = {}) {
     Object.assign(this, { root, options });
@@ -35,7 +36,7 @@ export class Lines {
       at = folded ? line.end : at + 1;
     }
     const left = this.lines.length - at;
-    replace(this.root, rows, left > 0 && this.rest(left));
+    replace(this.root, this.options.heads?.(), rows, left > 0 && this.rest(left));
   }
 
   rest(left) {
