@@ -4,6 +4,7 @@ line for what an operator can mend."""
 from __future__ import annotations
 
 import ast
+import asyncio
 import json
 import os
 import socket
@@ -14,11 +15,14 @@ from collections.abc import Iterator
 from io import StringIO
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 import yaml
 from django.core.management import call_command, load_command_class
 
+from apiserver.storage.interface import ObjectKey, Write
+from apiserver.storage.postgres import PostgresStore
 from controlplane import commandhelp, version
 from controlplane.commandline import OUTPUTS, main
 from controlplane.kubectl import command
@@ -193,6 +197,28 @@ def test_compaction_and_migration_as_json(postgres: str) -> None:
     assert [(one["tenant"], one["removedEvents"]) for one in done] == [("work-json", 0)]
     outcomes = run("migrate_storage", "--tenant", "work-json")
     assert [one for one in outcomes if one["outdated"] or one["failed"]] == []
+
+
+def test_a_tenant_that_keeps_nothing_keeps_nothing(postgres: str) -> None:
+    service.ensure_tenant("forgetful")
+    tenant = service.get_tenant("forgetful")
+    key = ObjectKey("", "configmaps", "default", "changed")
+
+    async def change() -> None:
+        store = PostgresStore(postgres, size=1)
+        await store.open()
+        uid = str(uuid4())
+        data = json.dumps({"metadata": {"name": "changed", "uid": uid}}).encode()
+        version = await store.write(tenant.pk, Write("create", key, uid, data))
+        for _ in range(2):
+            update = Write("update", key, uid, data, expected=version)
+            version = await store.write(tenant.pk, update)
+        await store.close()
+
+    asyncio.run(change())
+    assert run("compact", "--tenant", "forgetful")[0]["removedEvents"] == 0, "a day is kept"
+    run("tenant", "update", "forgetful", "--retention-seconds", "0")
+    assert run("compact", "--tenant", "forgetful")[0]["removedEvents"] == 2
 
 
 @pytest.mark.parametrize("flag", [["-o", "json"], ["--output=json"], ["-oyaml"]])

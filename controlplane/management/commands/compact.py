@@ -38,6 +38,11 @@ def duration(text: str) -> timedelta:
     )
 
 
+def _first_given(*choices: timedelta | None) -> timedelta:
+    """Nothing at all (0 s) is a choice, too."""
+    return next(choice for choice in choices if choice is not None)
+
+
 class Command(PolyplaneCommand):
     help = (
         "Remove superseded events of one tenant or of all. Watches and reads from below the new "
@@ -77,9 +82,7 @@ class Command(PolyplaneCommand):
             retention = dict(TenantHead.objects.values_list("tenant_id", "retention"))
         connections[DEFAULT_DB_ALIAS].close()  # compaction has its own
         selected = {
-            t: options["retain"]
-            if options["retain"] is not None
-            else retention.get(t.pk) or RETENTION
+            t: _first_given(options["retain"], retention[t.pk], RETENTION)
             for t in tenants
             if t.pk in retention
         }
