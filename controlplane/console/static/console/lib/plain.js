@@ -2,8 +2,8 @@
 
 import { h } from "./dom.js";
 
-/** columns: [title, function of a row that returns nodes, look]. look: "numeric", or "wrap" for
- *  texts that are to be read to their end. */
+/** columns: [title, function of a row that returns nodes, look]. look: "numeric", "name" for what
+ *  may be broken where the columns are many, "wrap" for texts that are to be read to their end. */
 export function table(columns, rows, nothing = "There is none.") {
   if (!rows.length) return h("p", { class: "muted" }, nothing);
   const head = columns.map(([title, , look]) => h("th", { class: look ?? null, scope: "col" }, title));

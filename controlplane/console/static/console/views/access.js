@@ -136,7 +136,7 @@ class Page {
     const title = `Who may ${verb} ${[query.what, query.name].filter(Boolean).join(" ")}${where}`;
     const columns = [
       ["Kind", (grant) => grant.subject.kind],
-      ["Who", (grant) => subjectLink(this.tenant, subjectOf(grant.subject, grant.binding))],
+      ["Who", (grant) => subjectLink(this.tenant, subjectOf(grant.subject, grant.binding)), "name"],
       ...this.sources(),
       ["Where", (grant) => grant.binding.namespace ?? "the whole tenant"],
       ["Rule", (grant) => rule(grant), "wrap"],
@@ -156,7 +156,7 @@ class Page {
     }
     const columns = [
       ...this.sources(),
-      ["As", (grant) => `${grant.subject.kind} ${grant.subject.name}`],
+      ["As", (grant) => `${grant.subject.kind} ${grant.subject.name}`, "name"],
       ["May", (grant) => ruleText(grant.rule).verbs],
       ["On", (grant) => cut(grant, ruleText(grant.rule).on), "wrap"],
     ];
@@ -175,8 +175,8 @@ class Page {
 
   sources() {
     return [
-      ["By binding", (grant) => sourceLink(this.tenant, grant.binding)],
-      ["Role", (grant) => sourceLink(this.tenant, grant.role)],
+      ["By binding", (grant) => sourceLink(this.tenant, grant.binding), "name"],
+      ["Role", (grant) => sourceLink(this.tenant, grant.role), "name"],
     ];
   }
 

@@ -57,11 +57,11 @@ function policyPanel(tenant, rows) {
     row.bindings.length ? row.bindings.map((bound) => ({ ...row, ...bound })) : [{ ...row, use: row.own }],
   );
   const columns = [
-    ["Policy", ({ resource, policy }) => link(tenant, resource, policy)],
+    ["Policy", ({ resource, policy }) => link(tenant, resource, policy), "name"],
     ["Type", (row) => row.type],
-    ["Binding", (row) => (row.binding ? link(tenant, row.bound, row.binding) : h("span", { class: "warn" }, "none"))],
+    ["Binding", (row) => (row.binding ? link(tenant, row.bound, row.binding) : h("span", { class: "warn" }, "none")), "name"],
     ["Actions", (row) => (row.binding?.spec.validationActions ?? []).join(", ")],
-    ["Parameters", (row) => parameters(row)],
+    ["Parameters", (row) => parameters(row), "name"],
     ["On failure", ({ policy }) => policy.spec.failurePolicy ?? "Fail"],
     ...COUNTS("Evaluated"),
     ["Type check", (row) => warnings(row.policy), "wrap"],
@@ -87,10 +87,10 @@ function warnings({ status }) {
 // --- webhooks -------------------------------------------------------------------------------------
 function webhookPanel(tenant, rows) {
   const columns = [
-    ["Webhook", ({ webhook }) => webhook.name],
+    ["Webhook", ({ webhook }) => webhook.name, "name"],
     ["Type", (row) => row.type],
-    ["Configuration", ({ resource, configuration }) => link(tenant, resource, configuration)],
-    ["Calls", ({ webhook }) => target(webhook.clientConfig)],
+    ["Configuration", ({ resource, configuration }) => link(tenant, resource, configuration), "name"],
+    ["Calls", ({ webhook }) => target(webhook.clientConfig), "name"],
     ["On failure", ({ webhook }) => webhook.failurePolicy ?? "Fail"],
     ...COUNTS("Called"),
     ["Last error", (row) => lastError(row.use), "wrap"],
