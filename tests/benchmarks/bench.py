@@ -56,6 +56,8 @@ class Bench:
         self.installation.env["POLYPLANE_WORKERS"] = self.workers = os.environ.get(
             "POLYPLANE_WORKERS", "2"
         )
+        for limit in ("OBJECTS", "BYTES", "LOG_BYTES", "HOUR_BYTES"):  # a million objects fit in
+            self.installation.env[f"POLYPLANE_TENANT_MAX_{limit}"] = "0"
         self._bare: list[subprocess.Popen[bytes]] = []
 
     # --- processes --------------------------------------------------------------------------------
