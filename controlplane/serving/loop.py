@@ -31,6 +31,10 @@ SLICE = 0.0005
 LATELY = 5.0
 AT_ONCE = 4
 """Requests that begin in one round of the loop without waiting for a turn."""
+PUT_OFF = 8
+"""Rounds of the loop, for which tenants' turns wait while what is done for nobody in particular
+leads on: the database's answer goes through some five callbacks, one a round, before it reaches
+who asked, and a step of somebody else's request between each two would be waited for five times."""
 
 
 class FairLoop(uvloop.Loop):
@@ -43,6 +47,9 @@ class FairLoop(uvloop.Loop):
         self._latest, self._changed = 0, 0.0
         self._pumping = False
         self._begun = 0
+        self._leads_on = False
+        """Something has come to be done for nobody in particular since the last round."""
+        self._put_off = 0
         self._alone = True
         """Nobody has to be kept from anybody."""
         self._be_alone()
@@ -54,6 +61,7 @@ class FairLoop(uvloop.Loop):
         context: Context | None = None,
     ) -> asyncio.Handle:
         if context is None or not (tenant := context.get(WHOSE, 0)):
+            self._leads_on = True
             return self._at_once(callback, *args, context=context)
         step = asyncio.Handle(callback, args, self, context)
         self._rotation.add(tenant, step)
@@ -100,7 +108,12 @@ class FairLoop(uvloop.Loop):
         self._at_once(self._pump)
 
     def _pump(self) -> None:
-        self._pumping, self._begun = False, 0
+        if self._leads_on and self._put_off < PUT_OFF:
+            self._leads_on = False
+            self._put_off += 1
+            self._pump_soon()
+            return
+        self._pumping, self._begun, self._put_off = False, 0, 0
         rotation, began = self._rotation, perf_counter()
         end = began + SLICE
         if not self._alone and began - self._changed > LATELY:
