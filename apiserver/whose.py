@@ -16,7 +16,7 @@ WHOSE: ContextVar[int] = ContextVar("whose", default=NOBODY)
 """A tenant's number; below zero: requests to the tenant by nobody knows whom."""
 
 ROUNDS = 3
-"""Of the loop, for which a query that many share is put off while somebody of those whom it is for
+"""Of turns, for which a query that many share is put off while somebody of those whom it is for
 waits for a turn."""
 
 
@@ -40,11 +40,12 @@ async def takes_turn() -> None:
 async def turns_pass(tenants: Iterable[int]) -> None:
     """Before a query for the tenants that many share, where some of theirs wait for their turns to
     come to share it too: at most `ROUNDS`, and none where none of them waits."""
-    is_behind = getattr(asyncio.get_running_loop(), "is_behind", None)
+    loop: Any = asyncio.get_running_loop()
+    is_behind = getattr(loop, "is_behind", None)
     for _ in range(ROUNDS):
         if is_behind is None or not any(map(is_behind, tenants)):
             return
-        await asyncio.sleep(0)
+        await loop.turns_end()
 
 
 def is_shared() -> bool:

@@ -50,6 +50,8 @@ class FairLoop(uvloop.Loop):
         self._leads_on = False
         """Something has come to be done for nobody in particular since the last round."""
         self._put_off = 0
+        self._waiting: list[asyncio.Future[None]] = []
+        """For the end of the round of turns that is to come."""
         self._alone = True
         """Nobody has to be kept from anybody."""
         self._be_alone()
@@ -98,6 +100,13 @@ class FairLoop(uvloop.Loop):
         """Whether somebody waits for a turn of the tenant."""
         return tenant in self._rotation or -tenant in self._rotation
 
+    async def turns_end(self) -> None:
+        """Returns when the tenants have had their next round of turns: there must be one to
+        come."""
+        future = self.create_future()
+        self._waiting.append(future)
+        await future
+
     def _be_alone(self) -> None:
         """uvloop's own method stands before this class's."""
         self._alone = True
@@ -129,5 +138,9 @@ class FairLoop(uvloop.Loop):
                 now = perf_counter()
                 rotation.spent(tenant, now - began)
                 began = now
+        for future in self._waiting:
+            if not future.done():
+                future.set_result(None)
+        self._waiting.clear()
         if rotation and not self._pumping:
             self._pump_soon()
