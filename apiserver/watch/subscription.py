@@ -16,12 +16,14 @@ from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequenc
 from apiserver.watch.entry import Change, Entry, Predicate, WatchEvent
 from apiserver.watch.errors import TooSlow
 from apiserver.watch.turnover import Turnover
+from apiserver.whose import is_shared
 
 MAX_PENDING = 10_000  # events
 BATCH_BYTES = (
     256 * 1024
 )  # of objects, after which next() returns no more: every watcher has batches of its own
 MAX_STALL = 60.0  # seconds that an event may wait to be read
+STEP, SHARED_STEP = 500, 100  # entries of a watch's initial state
 
 Backlog = AsyncIterator[list[WatchEvent]]
 
@@ -205,15 +207,16 @@ def _wake(waiter: asyncio.Future[None]) -> None:
         waiter.set_result(None)
 
 
-async def initial_state(
-    entries: Sequence[Entry], matches: Callable[[Entry], bool], step: int = 500
-) -> Backlog:
-    """ADDED events of those entries that match; looks at ``step`` of them between two awaits."""
-    for i in range(0, len(entries), step):
-        for batch in _batches(
-            [WatchEvent("ADDED", entry) for entry in entries[i : i + step] if matches(entry)]
-        ):
+async def initial_state(entries: Sequence[Entry], matches: Callable[[Entry], bool]) -> Backlog:
+    """ADDED events of those entries that match; between two awaits it looks at `STEP` of them, at
+    `SHARED_STEP` while other tenants have something to do on the loop."""
+    at = 0
+    while at < len(entries):
+        step = SHARED_STEP if is_shared() else STEP
+        some = entries[at : at + step]
+        for batch in _batches([WatchEvent("ADDED", entry) for entry in some if matches(entry)]):
             yield batch
+        at += step
         await asyncio.sleep(0)
 
 
