@@ -87,6 +87,9 @@ def run(names: Sequence[str], seconds: float, *, clients: int = 0) -> list[Resul
             say(name)
             results += uvloop.run(_one(BENCHMARKS[name], bench))
         say("stopping")
+    except Exception:
+        print(table(results))  # what has been measured before it broke
+        raise
     finally:
         bench.stop()
         shutil.rmtree(folder, ignore_errors=True)

@@ -66,6 +66,7 @@ class Connection(asyncio.Protocol):
         self._parts: list[bytes] = []
         self._missing = 0
         self._answer: asyncio.Future[int] | None = None
+        self._lost = False
         self._loop = asyncio.get_running_loop()
 
     @classmethod
@@ -81,6 +82,8 @@ class Connection(asyncio.Protocol):
     async def send(self, data: bytes) -> int:
         """The status. Raises ConnectionError."""
         assert self._transport is not None
+        if self._lost:
+            raise ConnectionError("the server has closed the connection")
         answer: asyncio.Future[int] = self._loop.create_future()
         self._answer = answer
         self._transport.write(data)
@@ -114,6 +117,7 @@ class Connection(asyncio.Protocol):
                 self._answer.set_result(self.status)
 
     def connection_lost(self, error: Exception | None) -> None:
+        self._lost = True
         if self._answer is not None and not self._answer.done():
             self._answer.set_exception(ConnectionError("the server closed the connection"))
 

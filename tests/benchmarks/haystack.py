@@ -70,8 +70,8 @@ async def search(bench: Bench, objects: int = OBJECTS) -> list[Result]:
     number = await bench.tenant_number("haystack-0")
     fill(bench, number, objects)
     seconds = await _index(bench, number)
-    connection = await Connection.open(bench.site)
     base = _looked_through(bench, number)
+    connection = await Connection.open(bench.site)
     results = [Result("objects indexed", objects / seconds, "objects/s")]
     every: list[float] = []
     for name, specs in _ASKED.items():
