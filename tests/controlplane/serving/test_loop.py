@@ -55,6 +55,33 @@ def test_a_flood_holds_nobody_up() -> None:
     run(main)
 
 
+async def chain(links: int) -> None:
+    """As the database's answer: callbacks one after the other, each in a round of the loop."""
+    for _ in range(links):
+        future = asyncio.get_running_loop().create_future()
+        asyncio.get_running_loop().call_soon(future.set_result, None)
+        await future
+
+
+def test_what_leads_on_for_nobody_does_not_wait_for_a_step_at_each_link() -> None:
+    async def main() -> None:
+        done: list[int] = []
+        await asyncio.create_task(steps(VICTIM, 1, []))
+        floods = [asyncio.create_task(steps(FLOOD, 20_000, done)) for _ in range(5)]
+        while len(done) < 10:  # noqa: ASYNC110  nothing tells of it
+            await asyncio.sleep(0)
+        before = len(done)
+        await shared_task(chain(module.PUT_OFF // 2 - 1))
+        assert len(done) - before <= 2 * module.SLICE / 1e-5, "a round of turns at each end"
+        before = len(done)
+        await shared_task(chain(100))
+        assert len(done) > before, "what does not end holds nobody up for ever"
+        for flood in floods:
+            flood.cancel()
+
+    run(main)
+
+
 def test_requests_that_come_together_take_turns_to_begin() -> None:
     async def main() -> None:
         begun: list[int] = []
