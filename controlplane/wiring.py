@@ -71,7 +71,7 @@ from apiserver.storage.errors import StorageError
 from apiserver.storage.leases import Candidate
 from apiserver.storage.postgres import PostgresStore
 from apiserver.watch.board import BUCKETS_AT, LAST_MODES_AT, SHARES_AT, Board, shared_file
-from apiserver.watch.watches import MAX_BEHIND, Watches
+from apiserver.watch.watches import MAX_UNREAD, Watches
 from controlplane import admissionfile, admissionplugins, auditing, environment
 from controlplane.accounttokens import account_tokens, service_account_issuer
 from controlplane.advertised import advertised_address
@@ -132,7 +132,7 @@ def signer(secret: str) -> Any:
 
 def max_unread() -> int:
     """Bytes that the clients of one tenant may leave unread in one process."""
-    return environment.number("TENANT_MAX_UNREAD_BYTES", MAX_BEHIND, least=2**20)
+    return environment.number("TENANT_MAX_UNREAD_BYTES", MAX_UNREAD, least=2**20)
 
 
 def limits() -> Defaults:
@@ -168,7 +168,7 @@ def make_registry(
     board = environment.text("BOARD_FD")
     registry = Registry(
         store=store,
-        watches=Watches(store, index, board=Board.inherited(board), max_behind=max_unread()),
+        watches=Watches(store, index, board=Board.inherited(board), max_unread=max_unread()),
         chain=Chain(
             plugins_in_order(
                 _LeftAlone(Quotas(store, catalog), controllers_off(store)),

@@ -1,5 +1,5 @@
-"""What one can read at a glance stays so: no long function, no long file (docs/architecture.md says
-what is where; a part that has a name of its own is a function of its own)."""
+"""What one can read at a glance stays so: no long function, no long file (docs/where.md says what
+is where; a part that has a name of its own is a function of its own)."""
 
 from __future__ import annotations
 

@@ -116,7 +116,7 @@ class Plan:
         }
         evaluation = Evaluation(values, compiled.variables, MATCH_CONDITIONS_BUDGET)
         errors = condition_errors(evaluation, compiled.conditions)
-        if errors is None or (errors and invocation.hook.ignores):
+        if errors is None or (errors and invocation.hook.fails_open):
             return False
         if errors:
             raise ConditionError(aggregate(errors))

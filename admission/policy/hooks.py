@@ -49,14 +49,14 @@ class Binding:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Hook:
-    """A policy with its bindings, which are in the order of their names. ignores: whether
+    """A policy with its bindings, which are in the order of their names. fails_open: whether
     failurePolicy is Ignore; params: its paramKind; criteria: which requests it means, or the reason
     why they cannot be read."""
 
     object: Object
     name: str
     digest: bytes
-    ignores: bool
+    fails_open: bool
     params: GroupVersionKind | None
     criteria: Criteria | str
     bindings: Sequence[Binding]

@@ -81,7 +81,7 @@ class MutatingAdmissionPolicy(PolicyPlugin):
             self._count_misconfigured(attributes, error)
         if steps:
             errors += await self._invoke(planned, steps, attributes, lookup)
-        _refuse(attributes, [error for error in errors if not error.hook.ignores])
+        _refuse(attributes, [error for error in errors if not error.hook.fails_open])
 
     async def _invoke(
         self, planned: Plan, steps: list[Invocation], attributes: Attributes, lookup: Lookup
@@ -108,7 +108,7 @@ class MutatingAdmissionPolicy(PolicyPlugin):
         done = await planned.decisions.run(work)
         for step, seconds, texts in done.ran:
             check = Checked(attributes.tenant, self.kind, step.hook.name, step.binding.name)
-            refused = texts and not step.hook.ignores
+            refused = texts and not step.hook.fails_open
             self._count(check, seconds, DENY if refused else ALLOW, texts)
         rounds = reinvocation.values[NAME] = done.rounds
         if done.changed:

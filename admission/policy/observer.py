@@ -8,7 +8,7 @@ from typing import NamedTuple
 NO_ERROR = "no_error"
 COMPILE_ERROR = "compile_error"
 INVALID_ERROR = "invalid_error"
-OUT_OF_BUDGET = "out_of_budget"
+BUDGET_ERROR = "out_of_budget"
 
 ALLOW = "allow"
 DENY = "deny"

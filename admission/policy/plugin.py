@@ -10,11 +10,11 @@ from admission.policy.dispatch import EXCLUDED, Misconfigured, Plan, plan
 from admission.policy.hooks import Hooks
 from admission.policy.observer import (
     ALLOW,
+    BUDGET_ERROR,
     COMPILE_ERROR,
     DENY,
     INVALID_ERROR,
     NO_ERROR,
-    OUT_OF_BUDGET,
     Checked,
     Observer,
 )
@@ -57,7 +57,7 @@ class PolicyPlugin:
     def _count_misconfigured(self, attributes: Attributes, step: Misconfigured) -> None:
         binding = step.binding.name if step.binding is not None else ""
         check = Checked(attributes.tenant, self.kind, step.hook.name, binding)
-        self._count(check, 0.0, ALLOW if step.hook.ignores else DENY, [step.message])
+        self._count(check, 0.0, ALLOW if step.hook.fails_open else DENY, [step.message])
 
 
 def _sort(errors: Sequence[str]) -> str:
@@ -65,5 +65,5 @@ def _sort(errors: Sequence[str]) -> str:
     if not errors:
         return NO_ERROR
     if policies.OUT_OF_BUDGET in errors[0]:
-        return OUT_OF_BUDGET
+        return BUDGET_ERROR
     return COMPILE_ERROR if errors[0].startswith("compilation error") else INVALID_ERROR

@@ -104,13 +104,13 @@ def evaluate(compiled: Compiled, planned: Plan, invocation: Invocation) -> Outco
             return PASSED_BY
         return _validate(compiled, planned, invocation)
     except (ConditionError, OutOfBudget) as error:
-        denials = [] if invocation.hook.ignores else [Denial(0, str(error))]
+        denials = [] if invocation.hook.fails_open else [Denial(0, str(error))]
         return Outcome(denials, errors=[str(error)])
 
 
 def _validate(compiled: Compiled, planned: Plan, invocation: Invocation) -> Outcome | None:
     """Raises OutOfBudget where validations or annotations spend too much."""
-    ignores, variables = invocation.hook.ignores, compiled.variables
+    fails_open, variables = invocation.hook.fails_open, compiled.variables
     evaluation = Evaluation(planned.bindings(invocation), variables)
     results = [evaluation.evaluate(v.expression.get()) for v in compiled.validations]
     if not compiled.speaks and all(result.value is True for result in results):
@@ -122,7 +122,7 @@ def _validate(compiled: Compiled, planned: Plan, invocation: Invocation) -> Outc
         error = result.error or failure
         if error:
             outcome.errors.append(error)
-            outcome.denials += [] if ignores else [Denial(i, error)]
+            outcome.denials += [] if fails_open else [Denial(i, error)]
         elif result.value is not True:
             text = _message(validation, messages[i])
             outcome.denials.append(Denial(i, text, validation.reason))
@@ -131,7 +131,7 @@ def _validate(compiled: Compiled, planned: Plan, invocation: Invocation) -> Outc
         for annotation in compiled.annotations:
             _annotate(annotation.name, annotating.evaluate(annotation.expression.get()), outcome)
     outcome.errors += outcome.failures
-    if ignores:
+    if fails_open:
         outcome.failures = []
     return outcome
 
@@ -180,7 +180,7 @@ def _conclude(
     annotations: dict[str, list[str]] = defaultdict(list)
     for i, step in enumerate(steps):
         if isinstance(step, Misconfigured):
-            if not step.hook.ignores:
+            if not step.hook.fails_open:
                 refusals.append(_refusal(attributes, step.hook, step.binding, step.message))
             continue
         outcome = outcomes[i]

@@ -31,7 +31,7 @@ from cryptography.x509.verification import (
     VerificationError,
 )
 
-from apiserver.authn.claims import Refused
+from apiserver.authn.accountclaims import Refused
 from apiserver.authn.clientca import ClientAuthority
 from apiserver.authn.signers import common_name, organizations
 from apiserver.authn.unreadable import UNREADABLE

@@ -17,7 +17,7 @@ from dataclasses import replace
 from typing import Any
 
 from apiserver.authn import jose
-from apiserver.authn.claims import Refused
+from apiserver.authn.accountclaims import Refused
 from apiserver.authn.jose import Unsigned
 from apiserver.authn.providers import Fetch, FetchError, Provider, Unreachable
 from apiserver.golang.strconv import go_quote

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from apiserver.authn import bootstraptokens
-from apiserver.authn.claims import Refused
+from apiserver.authn.accountclaims import Refused
 from apiserver.authn.configuration import Anonymous
 from apiserver.authn.oidc import Issuers, OidcTokens
 from apiserver.authn.providers import Unreachable

@@ -12,7 +12,7 @@ import hashlib
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
-from apiserver.authn.claims import Missing, Ref, Refused, deleted
+from apiserver.authn.accountclaims import Missing, Ref, Refused, deleted
 from apiserver.meta.objects import Object
 from apiserver.request import DEFAULT_TENANT
 from apiserver.user import User, authenticated, service_account_groups, service_account_name

@@ -17,8 +17,8 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeGuard
 
 from apiserver.authn import counts, jose
+from apiserver.authn.accountclaims import Refused
 from apiserver.authn.claimrules import ClaimRules
-from apiserver.authn.claims import Refused
 from apiserver.authn.configuration import Jwt
 from apiserver.authn.distributed import ClaimSources
 from apiserver.authn.jose import Unsigned

@@ -28,7 +28,7 @@ from jwt import PyJWTError
 from jwt.algorithms import ECAlgorithm, RSAAlgorithm
 
 from apiserver.authn import counts, jose
-from apiserver.authn.claims import Refused
+from apiserver.authn.accountclaims import Refused
 from apiserver.authn.configuration import Issuer
 from apiserver.authn.jose import PublicKey, Unsigned
 from apiserver.golang.strconv import go_quote

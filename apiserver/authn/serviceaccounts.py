@@ -18,10 +18,10 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import NamedTuple, Protocol
 
-from apiserver.authn import claims as tokens
+from apiserver.authn import accountclaims as tokens
 from apiserver.authn import legacytokens
+from apiserver.authn.accountclaims import Claims, Missing, Ref, Refused
 from apiserver.authn.accountkeys import FOREVER, AccountKeys, Generation, KeyStore
-from apiserver.authn.claims import Claims, Missing, Ref, Refused
 from apiserver.authn.jose import Unsigned, parse
 from apiserver.authn.legacytokens import LegacyClaims
 from apiserver.golang.strconv import go_quote

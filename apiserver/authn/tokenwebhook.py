@@ -18,7 +18,7 @@ from typing import Any
 import orjson
 
 from apiserver.authn import counts
-from apiserver.authn.claims import Refused
+from apiserver.authn.accountclaims import Refused
 from apiserver.authn.providers import Unreachable
 from apiserver.user import AUTHENTICATED, UNAUTHENTICATED, User, authenticated
 

@@ -9,7 +9,7 @@ from functools import partial
 
 import orjson
 
-from apiserver.authn.claims import Ref
+from apiserver.authn.accountclaims import Ref
 from apiserver.authn.legacytokens import TYPE
 from apiserver.authn.serviceaccounts import AccountTokens
 from apiserver.controllers import names

@@ -73,6 +73,8 @@ SETTLE = 1.0  # seconds between a deletion and its follow-up
 AGAIN = 2.0  # seconds until the next look at something that still waits
 USE = 2.0  # seconds between two looks at which tenants are in use
 SWEEP = 30.0  # seconds between sweeps
+SWEEP_LEASE = 3 * SWEEP
+"""Seconds after which another process sweeps in the place of one that has died."""
 LEASE = "controllers"
 
 WITH_NAMESPACE = 2.0
@@ -345,7 +347,7 @@ class Controllers:
         while True:
             await asyncio.sleep(SWEEP)
             try:
-                if await leases.acquire(self._database, LEASE, self._holder, 3 * SWEEP):
+                if await leases.acquire(self._database, LEASE, self._holder, SWEEP_LEASE):
                     await self.sweep()
             except StorageError as e:
                 log.info("the sweep waits: %s", e)

@@ -116,7 +116,7 @@ class Outlet:
     def holds_too_much(self) -> bool:
         """Whether what has changed since the answer was begun, and may be kept for it alone, is
         more than a tenant may keep."""
-        return not self._passing and self.turnover.since(self.began) > self._outlets.bound
+        return not self._passing and self.turnover.since(self.began) > self._outlets.max_unread
 
     def abort(self, reason: str) -> None:
         log.info("tenant %s: a connection was aborted: %s", self.tenant.name, reason)
@@ -125,11 +125,11 @@ class Outlet:
 
 
 class Outlets:
-    """Of one process. bound: bytes for each tenant; turnover_of: of a tenant's caches, by its
+    """Of one process. max_unread: bytes for each tenant; turnover_of: of a tenant's caches, by its
     number."""
 
-    def __init__(self, bound: int, turnover_of: Callable[[int], Turnover]) -> None:
-        self.bound, self.turnover_of = bound, turnover_of
+    def __init__(self, max_unread: int, turnover_of: Callable[[int], Turnover]) -> None:
+        self.max_unread, self.turnover_of = max_unread, turnover_of
         self.unread: Counter[int] = Counter()
         """Tenant to bytes that clients who do not read just now leave in memory."""
         self._behind: dict[int, dict[Outlet, int]] = {}
@@ -147,7 +147,7 @@ class Outlets:
         waiting = self._behind.setdefault(tenant, {})
         waiting[outlet] = size
         self.unread[tenant] += size
-        while self.unread[tenant] > self.bound and waiting:
+        while self.unread[tenant] > self.max_unread and waiting:
             first = next(iter(waiting))
             self._forget(first)
             first.abort("the tenant's clients leave too much unread")

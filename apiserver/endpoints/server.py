@@ -32,7 +32,7 @@ from apiserver.registry.scope import Tenant
 from apiserver.registry.seeding import Seeder
 from apiserver.request import DEFAULT_TENANT
 from apiserver.user import User
-from apiserver.watch.watches import MAX_BEHIND
+from apiserver.watch.watches import MAX_UNREAD
 
 
 class TenantInfo(Protocol):
@@ -164,7 +164,7 @@ class Server:
     leaving: bool = False
     born: float = field(default_factory=time.monotonic)
     livez_grace: float = 0.0
-    max_unread: int = MAX_BEHIND
+    max_unread: int = MAX_UNREAD
     defaults: Defaults = field(default_factory=Defaults)
     shares: Shares = field(default_factory=Shares)
     aggregator: Aggregator | None = None

@@ -271,7 +271,7 @@ def _foreground(obj: Object, options: DeleteOptions) -> bool:
     return FOREGROUND in (obj["metadata"].get("finalizers") or ())
 
 
-def answer(scope: Scope, deleted: Deleted) -> Stored:
+def answer_body(scope: Scope, deleted: Deleted) -> Stored:
     """The object while it is still there, and for kinds that return what they delete; a Status
     otherwise."""
     if not deleted.gone or scope.resource.hooks.returns_deleted:

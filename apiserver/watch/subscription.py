@@ -135,7 +135,7 @@ class Subscription:
             self._stalled = time.monotonic()
         elif (
             len(pending) >= MAX_PENDING
-            or self._turnover.since(pending[0].turnover) > self._turnover.bound
+            or self._turnover.since(pending[0].turnover) > self._turnover.max_unread
         ):
             self.drop_slow()
             return
@@ -156,7 +156,9 @@ class Subscription:
             if self._pending
             else None
         )
-        if stalled or (oldest is not None and self._turnover.since(oldest) > self._turnover.bound):
+        if stalled or (
+            oldest is not None and self._turnover.since(oldest) > self._turnover.max_unread
+        ):
             self.drop_slow()
 
     def drop_slow(self) -> None:

@@ -4,21 +4,21 @@ that slow readers hold is bounded.
 Readers share what they hold: events that wait for several watchers are one value, and so is a state
 that several lists are made of. Whoever began to read when the turnover was ``t`` keeps alive at
 most what has come and gone since, `since(t)`, beside what the caches keep anyway; and so do all who
-began later, together with the first. When nobody may be further behind than a bound, the tenant's
-readers hold no more.
+began later, together with the first. When nobody may be further behind than `max_unread`, the
+tenant's readers hold no more.
 """
 
 from __future__ import annotations
 
 
 class Turnover:
-    """bytes: since the tenant's tail began; bound: how far a watcher may be behind."""
+    """bytes: since the tenant's tail began; max_unread: how far a reader may be behind."""
 
-    __slots__ = ("bound", "bytes")
+    __slots__ = ("bytes", "max_unread")
 
-    def __init__(self, bound: int) -> None:
+    def __init__(self, max_unread: int) -> None:
         self.bytes = 0
-        self.bound = bound
+        self.max_unread = max_unread
 
     def add(self, brought: int, replaced: int) -> None:
         self.bytes += brought + replaced

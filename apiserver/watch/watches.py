@@ -31,12 +31,14 @@ SWEEP = 5.0  # seconds between looks for idle caches and stalled watchers
 HEARING = 1.0  # seconds to wait for what another worker has committed
 LOG_PAGE = 1000  # events of the log at a time, for a watcher that begins in the past
 REACH = 3.0  # seconds to wait for a version that is not there yet, as kube-apiserver does
-MAX_BEHIND = 128 * 2**20  # bytes of turnover that a reader may be behind
+MAX_UNREAD = 128 * 2**20
+"""Bytes that the clients of a tenant may leave unread in one process, and how many may have changed
+(`Turnover`) before a reader who is behind is dropped."""
 
 
 class Watches:
     """index: labels and selectable fields of an object's JSON; idle: seconds after which a cache
-    without readers is dropped; board: shared with the other workers of this machine; max_behind:
+    without readers is dropped; board: shared with the other workers of this machine; max_unread:
     bytes that slow readers of a tenant may keep alive (`Turnover`)."""
 
     def __init__(
@@ -46,13 +48,13 @@ class Watches:
         *,
         idle: float = 300.0,
         board: Board | None = None,
-        max_behind: int = MAX_BEHIND,
+        max_unread: int = MAX_UNREAD,
     ) -> None:
         self._store = store
         self._index = index
         self._idle = idle
         self._board = board
-        self._max_behind = max_behind
+        self._max_unread = max_unread
         self._tails: dict[int, Tail] = {}
         self._recent = Recent()
         self._forgetting: list[Callable[[int], None]] = []
@@ -202,7 +204,7 @@ class Watches:
         """What readers of the tenant's caches compare themselves with; one that stands still when
         there are none."""
         tail = self._tails.get(tenant)
-        return Turnover(self._max_behind) if tail is None else tail.turnover
+        return Turnover(self._max_unread) if tail is None else tail.turnover
 
     def drop(self, tenant: int, resource: GroupResource) -> None:
         """Forgets a cache whose labels or fields are indexed in another way now, or whose resource
@@ -271,7 +273,7 @@ class Watches:
 
     async def _start_tail(self, tenant: int) -> Tail:
         try:
-            head, turnover = await self._store.head(tenant), Turnover(self._max_behind)
+            head, turnover = await self._store.head(tenant), Turnover(self._max_unread)
             tail = self._tails[tenant] = Tail(
                 self._store, tenant, head, self._index, turnover, self._recent
             )

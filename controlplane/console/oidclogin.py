@@ -24,7 +24,7 @@ from django.utils.http import url_has_allowed_host_and_scheme
 from django.views.decorators.cache import never_cache
 from django.views.decorators.http import require_GET
 
-from apiserver.authn.claims import Refused
+from apiserver.authn.accountclaims import Refused
 from controlplane.console import attempts, oidclogout
 from controlplane.console.login import in_words, peer
 from controlplane.console.oidcaccounts import NotAdmitted, admit

@@ -25,7 +25,7 @@ from typing import Any, ClassVar, NamedTuple, TypeVar
 from urllib.parse import quote_plus, urlencode, urlsplit
 
 from apiserver.authn import jose
-from apiserver.authn.claims import Refused
+from apiserver.authn.accountclaims import Refused
 from apiserver.authn.configuration import Issuer, Jwt, Mapped
 from apiserver.authn.oidc import Issuers, OidcTokens, issuers
 from apiserver.authn.providers import FetchError, Unreachable, discover, endpoint

@@ -347,7 +347,10 @@ class Evaluation:
             self.bindings = {**bindings, "variables": lazy}
 
     def evaluate(self, expression: PolicyExpression) -> PolicyResult:
-        """Raises OutOfBudget."""
+        """The expression's value, or the error, in kube-apiserver's words, of one that does not
+        compile, fails, or costs more than one call may (`PER_CALL_LIMIT`): that ends none of the
+        others. What it has cost, with the variables that it is the first to read, is taken off the
+        budget that all expressions share. Raises OutOfBudget where that is more than is left."""
         if expression.program is None:
             return PolicyResult(error=f"compilation error: {expression.error}")
         self._effort.room = ROOM

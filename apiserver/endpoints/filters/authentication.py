@@ -11,8 +11,8 @@ from collections.abc import Sequence
 from functools import partial
 
 from apiserver.authn import counts
+from apiserver.authn.accountclaims import Refused
 from apiserver.authn.accountkeys import nobodys_number
-from apiserver.authn.claims import Refused
 from apiserver.authn.external import together
 from apiserver.authn.impersonation import read_headers
 from apiserver.authn.serviceaccounts import Authenticated

@@ -153,7 +153,7 @@ class ResourceView(KubernetesView):
         deletion.warn(self.scope, options)
         deleted = await deletion.delete(self.registry, self.scope, options)
         status = 202 if not deleted.gone and options.orphan_dependents is False else 200
-        stored = deletion.answer(self.scope, deleted)
+        stored = deletion.answer_body(self.scope, deleted)
         return encode.object_response(self.request, self.scope, kind, stored, status)
 
     async def _delete_collection(self) -> HttpResponseBase:

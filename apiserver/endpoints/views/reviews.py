@@ -8,7 +8,7 @@ from typing import Any
 from django.http.response import HttpResponseBase
 from rest_framework.request import Request
 
-from apiserver.authn.claims import Refused
+from apiserver.authn.accountclaims import Refused
 from apiserver.authz import reviews
 from apiserver.authz.attributes import Attributes, Decision
 from apiserver.authz.explain import Explanation

@@ -13,7 +13,7 @@ from datetime import timedelta
 from django.http.response import HttpResponseBase
 
 from admission.attributes import Attributes
-from apiserver.authn.claims import Ref
+from apiserver.authn.accountclaims import Ref
 from apiserver.authn.serviceaccounts import RESOURCES
 from apiserver.endpoints import bodies, encode
 from apiserver.endpoints.request import ApiRequest

@@ -9,8 +9,8 @@
 --   api_group .. name the object's key as stored; of what made no version, as it was asked for
 --   data              the audit.k8s.io/v1 Event of stage ResponseComplete, as text
 --
--- Nobody changes a row, and none is deleted one by one: old days go as whole partitions
--- (pp_keep_audit). The default partition takes what comes when nobody has made the day's.
+-- Nobody changes a row. Old days go as whole partitions (pp_keep_audit); row by row goes only what
+-- is in the default partition, which takes what comes when nobody has made the day's.
 CREATE TABLE audit_entries (
     id uuid NOT NULL DEFAULT gen_random_uuid(),
     tenant_id bigint,

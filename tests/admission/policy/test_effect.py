@@ -105,7 +105,7 @@ async def test_hooks_are_read_again_only_where_something_changed(policies: Polic
     ] == 200
     second = await hooks_now()
     assert (second[0] is first[0], second[1] is first[1]) == (False, True)
-    assert second[0].ignores
+    assert second[0].fails_open
     read.forget(tenant.id)
     assert await hooks_now() is not second
 

@@ -11,7 +11,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from apiserver.authn import clientcertificates
-from apiserver.authn.claims import Refused
+from apiserver.authn.accountclaims import Refused
 from apiserver.authn.clientca import NAME, ClientAuthority
 from apiserver.authn.clientcertificates import ClientCertificates, Presented
 from tests.support.clientcertificates import Authority, key, name, rsa_keys, unsigned

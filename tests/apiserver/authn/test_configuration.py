@@ -10,8 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apiserver.authn import claimrules, configuration
+from apiserver.authn.accountclaims import Refused
 from apiserver.authn.claimrules import ClaimRules
-from apiserver.authn.claims import Refused
 from apiserver.authn.configuration import Anonymous, ConfigurationError, Jwt
 from apiserver.user import User
 from tests.support.clientcertificates import Authority

@@ -17,7 +17,7 @@ from typing import Any
 
 import pytest
 
-from apiserver.authn.claims import Refused
+from apiserver.authn.accountclaims import Refused
 from apiserver.authn.providers import Unreachable
 from apiserver.user import User
 from tests.support.oidctokens import (

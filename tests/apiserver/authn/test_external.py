@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apiserver.authn import bootstraptokens
-from apiserver.authn.claims import Refused
+from apiserver.authn.accountclaims import Refused
 from apiserver.authn.clientca import ClientAuthority
 from apiserver.authn.clientcertificates import ClientCertificates, FrontProxies, Presented
 from apiserver.authn.external import BootstrapTokens, External

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from apiserver.authn.claims import Ref, Refused
+from apiserver.authn.accountclaims import Ref, Refused
 from apiserver.authn.jose import parse
 from apiserver.authn.legacytokens import ISSUER, WARNING
 from apiserver.authn.serviceaccounts import AccountTokens, Authenticated

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jwt.algorithms import RSAAlgorithm
 
-from apiserver.authn.claims import Refused
+from apiserver.authn.accountclaims import Refused
 from apiserver.authn.jose import LONGEST
 from apiserver.authn.oidc import OidcTokens, issuers
 from apiserver.user import User

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from apiserver.authn import jose
-from apiserver.authn.claims import Refused
+from apiserver.authn.accountclaims import Refused
 from apiserver.authn.jose import Unsigned, parse
 from apiserver.authn.providers import (
     FRESH,

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from apiserver.authn import serviceaccounts
-from apiserver.authn.claims import Ref, Refused
+from apiserver.authn.accountclaims import Ref, Refused
 from apiserver.authn.jose import parse
 from apiserver.authn.serviceaccounts import AccountTokens, Recognized
 from apiserver.authn.signing import derived

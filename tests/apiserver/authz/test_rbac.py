@@ -72,11 +72,6 @@ async def test_everything_else_is_a_silent_no(question: Attributes) -> None:
     assert await authorize(question, NAMED) == Decision(False)
 
 
-async def test_masters_may_do_anything_without_a_role() -> None:
-    decision = await authorize(ask(verb="*", resource="*", groups="system:masters"), Roles())
-    assert decision == Decision(True)
-
-
 async def test_cluster_bindings_hold_everywhere_and_come_first() -> None:
     everything = role("all", rule("*", "*", "*"), urls("*", "*"))
     reader = Roles([everything, binding("everyone", everything, user("u")), *NAMED.objects])

@@ -6,7 +6,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from apiserver.authn.claims import Refused
+from apiserver.authn.accountclaims import Refused
 from apiserver.authn.providers import Unreachable
 from apiserver.endpoints.watchdog import Right, Watchdog
 from apiserver.storage.errors import Unavailable

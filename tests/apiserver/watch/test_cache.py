@@ -227,7 +227,7 @@ async def test_a_watcher_that_does_not_read_is_dropped_by_number_and_size(
     size: int,
 ) -> None:
     monkeypatch.setattr(subscription_module, "MAX_PENDING", most)
-    monkeypatch.setattr(watches, "_max_behind", size)
+    monkeypatch.setattr(watches, "_max_unread", size)
     head = await store.head(tenant)
     slow = await watches.subscribe(tenant, CONFIGMAPS, after=head)
     quick = await watches.subscribe(tenant, CONFIGMAPS, after=head)
@@ -244,7 +244,7 @@ async def test_a_watcher_that_does_not_read_is_dropped_by_number_and_size(
 async def test_changes_of_all_resources_count_for_who_is_behind(
     store: PostgresStore, watches: Watches, tenant: int
 ) -> None:
-    watches._max_behind = 9 * len(text(key("n0")))
+    watches._max_unread = 9 * len(text(key("n0")))
     slow, quick = [
         await watches.subscribe(tenant, CONFIGMAPS, after=await store.head(tenant))
         for _ in range(2)
@@ -264,7 +264,7 @@ async def test_changes_of_all_resources_count_for_who_is_behind(
 async def test_the_state_that_a_watcher_began_with_is_kept_for_so_long_only(
     store: PostgresStore, watches: Watches, tenant: int
 ) -> None:
-    watches._max_behind = 9 * len(text(key("n0")))
+    watches._max_unread = 9 * len(text(key("n0")))
     slow = await watches.subscribe(tenant, CONFIGMAPS, after=None)
     for i in range(11):
         await store.write(tenant, create(key(f"n{i}")))

@@ -15,8 +15,8 @@ from django.core.management import call_command
 from django.utils import timezone
 
 from apiserver.authn import openid
+from apiserver.authn.accountclaims import Ref, Refused
 from apiserver.authn.accountkeys import FOREVER
-from apiserver.authn.claims import Ref, Refused
 from apiserver.authn.serviceaccounts import AccountTokens
 from apiserver.authn.signing import ES256, RS256
 from apiserver.storage.postgres import PostgresStore

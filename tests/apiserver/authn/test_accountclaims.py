@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from apiserver.authn import claims
-from apiserver.authn.claims import Claims, Missing, Ref, Refused
+from apiserver.authn import accountclaims as claims
+from apiserver.authn.accountclaims import Claims, Missing, Ref, Refused
 
 NOW = datetime(2026, 1, 2, 3, 4, 5, tzinfo=UTC)
 AT = int(NOW.timestamp())
