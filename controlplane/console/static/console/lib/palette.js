@@ -25,6 +25,8 @@ const OF_TENANT = [
   ["Access: who may do what", "access"],
   ["Definitions: versions, conditions, users", "crds"],
   ["Admission: policies, webhooks, try-out", "admission"],
+  ["Past: what there was as of a time", "past"],
+  ["Deleted objects: who deleted them, undelete", "deleted"],
 ];
 
 /** Opens it, unless it is open. */

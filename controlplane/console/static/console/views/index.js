@@ -16,6 +16,7 @@ const views = [
   ["/t/:tenant/crds", () => import("./crds.js")],
   ["/t/:tenant/admission", () => import("./admission.js")],
   ["/t/:tenant/past", () => import("./past.js")],
+  ["/t/:tenant/deleted", () => import("./deleted.js")],
   ["/tenants", () => import("./tenants.js")],
   ["/tenants/:name", () => import("./settings.js")],
   ["/audit", () => import("./audit.js")],

@@ -1,154 +1,188 @@
-// What there was as of a time, of a namespace or of what is in none.
+// What there was as of a moment: of a namespace, of what is in none, or of the whole tenant.
 
-import { fieldSelectorOf } from "../lib/api.js";
-import { h, replace } from "../lib/dom.js";
 import { failure } from "../lib/dialog.js";
-import { groupPart, resourceOf, resources } from "../lib/discovery.js";
-import { address, remember } from "../lib/router.js";
+import { groupPart, resources } from "../lib/discovery.js";
+import { h, replace } from "../lib/dom.js";
+import { fullName } from "../lib/kinds.js";
+import { after, CHOICES, isVersion, momentOf, told } from "../lib/moments.js";
+import { button, table } from "../lib/plain.js";
+import { address } from "../lib/router.js";
 import { age } from "../lib/time.js";
+import { number } from "../lib/units.js";
 import { styled } from "./object/style.js";
+import { askedBy, askingForm, field, heading, leftOut, listsOf, Turns } from "./past/asking.js";
+import { State } from "./past/state.js";
 
-const ROOT = "/apis/history.polyplane.dev/v1";
+const EXAMPLE = "A time (2026-01-31T14:05:00Z) or a resourceVersion; empty: the present.";
 
 export default async function past(context) {
-  await styled();
-  await new Past(context).begin();
+  const [all] = await Promise.all([resources(context.tenant), styled()]);
+  await new Past(context, all).begin();
 }
 
 class Past {
-  constructor({ tenant, query, root, signal }) {
-    Object.assign(this, { tenant, query, root, signal });
-    this.note = h("p", { class: "muted", role: "status" });
-    this.body = h("tbody", {});
+  constructor({ tenant, query, root, signal }, all) {
+    Object.assign(this, { tenant, query, root, all });
+    this.turns = new Turns(signal);
+    this.chosen = { words: "now", at: "" }; // the choice that was pressed last
+    this.said = h("p", { class: "muted", role: "status" });
+    this.left = h("div", {});
+    this.found = h("section", { class: "panel", "aria-label": "What there was" });
     this.foot = h("div", { class: "bar" });
   }
 
   async begin() {
-    const { tenant, query, root } = this;
-    const now = new Date(Date.now() - 5 * 60_000);
-    const field = (label, name, value, more = {}) =>
-      h(
-        "label",
-        {},
-        `${label} `,
-        h("input", { type: "text", name, value, autocomplete: "off", ...more }),
-      );
-    const resource = query.get("resource") ?? "";
-    const group = query.get("group") ?? "";
-    const kinds = (await resources(tenant)).map((one) =>
-      one.group ? `${one.resource}.${one.group}` : one.resource,
-    );
-    const form = h(
-      "form",
-      { class: "bar", onsubmit: (event) => (event.preventDefault(), this.ask(new FormData(form))) },
-      field("As of", "at", query.get("at") ?? now.toISOString().replace(/\.\d+/, ""), {
-        size: "24",
-        required: true,
-      }),
-      field("Namespace", "namespace", query.get("namespace") ?? "", {
-        placeholder: "none: of the cluster",
-      }),
-      field("Kind", "kind", group ? `${resource}.${group}` : resource, {
-        list: "kinds",
-        placeholder: "all",
-      }),
-      field("Labels", "labels", query.get("labels") ?? ""),
-      h(
-        "datalist",
-        { id: "kinds" },
-        kinds.map((value) => h("option", { value })),
-      ),
-      h("button", { type: "submit", class: "button primary" }, "Show"),
-    );
-    const heads = ["Object", "Revision", "Last change before", "Manager", "Verb"];
+    const { tenant, query, root, all } = this;
+    this.at = field("As of", "at", query.get("at") ?? "", {
+      size: "24",
+      placeholder: "now",
+      title: EXAMPLE,
+    });
+    const labels = field("Labels", "labels", query.get("labels") ?? "");
+    const ask = () => this.ask();
+    this.form = await askingForm({ tenant, query, all, ask }, this.at, labels);
     root.classList.add("object");
     root.append(
-      h("h1", {}, `${tenant} as of a time`),
-      h(
-        "p",
-        { class: "muted" },
-        "A time (2026-01-31T14:05:00Z) or a resourceVersion, as far back as the log reaches.",
-      ),
-      form,
-      this.note,
-      h(
-        "table",
-        { class: "list" },
-        h(
-          "thead",
-          {},
-          h(
-            "tr",
-            {},
-            heads.map((text) => h("th", {}, text)),
-          ),
-        ),
-        this.body,
-      ),
+      ...heading(tenant, "past", "The past"),
+      this.choices(),
+      this.form,
+      this.said,
+      this.left,
+      this.found,
       this.foot,
     );
-    if (query.get("at")) await this.ask(new FormData(form));
+    await this.ask();
   }
 
-  async ask(form, next = "") {
-    const [at, namespace, kind, labels] = ["at", "namespace", "kind", "labels"].map((name) =>
-      form.get(name).trim(),
-    );
-    const [resource, ...group] = kind.split(".");
-    remember({ at, namespace, resource, group: group.join("."), labels });
-    const path = namespace
-      ? `${ROOT}/namespaces/${encodeURIComponent(namespace)}/revisions`
-      : `${ROOT}/clusterrevisions`;
-    const selected = fieldSelectorOf({ asOf: at, ...(kind ? { "object.resource": kind } : {}) });
-    const query = new URLSearchParams({ fieldSelector: selected, limit: "100" });
-    if (labels) query.set("labelSelector", labels);
-    if (next) query.set("continue", next);
-    try {
-      await this.draw(await this.api(path, query), form, Boolean(next));
-    } catch (error) {
-      replace(this.body);
-      replace(this.foot, failure(error));
+  // --- which moment -----------------------------------------------------------------------------
+  choices() {
+    const choice = ([words, ago]) => button(words, () => this.choose(words, ago));
+    this.buttons = new Map(CHOICES.map((one) => [one[0], choice(one)]));
+    const group = { class: "bar", role: "group", "aria-label": "As of" };
+    return h("div", group, [...this.buttons.values()]);
+  }
+
+  choose(words, ago) {
+    const at = momentOf(ago);
+    this.chosen = { words, at };
+    this.at.querySelector("input").value = at;
+    return this.ask();
+  }
+
+  /** The choice that is shown is pressed; none for any other moment. */
+  press(at) {
+    const words = at === this.chosen.at ? this.chosen.words : at ? "" : "now";
+    for (const [one, element] of this.buttons) {
+      element.setAttribute("aria-pressed", String(one === words));
     }
   }
 
-  async api(path, query) {
-    const { api } = await import("../lib/api.js");
-    return api(this.tenant).get(`${path}?${query}`, { signal: this.signal });
+  // --- what there was ---------------------------------------------------------------------------
+  async ask() {
+    const signal = this.turns.next();
+    const asked = askedBy(this.form);
+    this.press(asked.at);
+    replace(this.said, "Asking…");
+    replace(this.foot);
+    try {
+      const { lists, refused } = await listsOf(this.tenant, this.all, asked);
+      if (signal.aborted) return;
+      replace(this.left, leftOut(refused));
+      if (lists.length) await this.look(new State(this.tenant, lists, asked, signal));
+      else [this.said, this.found].forEach((element) => replace(element));
+    } catch (error) {
+      if (signal.aborted) return;
+      replace(this.said);
+      replace(this.found, failure(error));
+    }
   }
 
-  async draw(page, form, below) {
-    const rows = await Promise.all(page.items.map((item) => this.row(item)));
-    if (below) this.body.append(...rows);
-    else replace(this.body, rows);
-    const more = page.metadata.continue;
-    const count = this.body.children.length;
-    replace(
-      this.note,
-      `${count}${more ? "+" : ""} objects as of resourceVersion ${page.metadata.resourceVersion}`,
-    );
-    const go = () => this.ask(form, more);
-    replace(
-      this.foot,
-      more && h("button", { type: "button", class: "button", onclick: go }, "More"),
-    );
+  async look(state) {
+    replace(this.foot);
+    try {
+      await state.look();
+      if (!state.signal.aborted) this.draw(state);
+    } catch (error) {
+      if (error.code !== 410) throw error;
+      await this.tooFar(state);
+    }
   }
 
-  async row(item) {
-    const { name, namespace = "" } = item.objectRef;
-    const [plural, ...group] = item.resource.split(".");
-    const resource = await resourceOf(this.tenant, group.join("."), plural);
-    const to =
-      resource && address("t", this.tenant, groupPart(resource), plural, namespace || "-", name);
-    const number = item.metadata.name;
-    const text = [h("b", {}, item.objectRef.kind ?? item.resource), ` ${name}`];
-    return h(
-      "tr",
-      {},
-      h("td", {}, to ? h("a", { href: `${to}?revision=${number}` }, text) : text),
-      h("td", {}, number),
-      h("td", {}, age(item.time), " ago"),
-      h("td", {}, item.manager ?? ""),
-      h("td", {}, item.verb ?? ""),
+  async goOn(state) {
+    try {
+      await this.look(state);
+      this.foot.querySelector("button")?.focus();
+    } catch (error) {
+      if (!state.signal.aborted) replace(this.foot, failure(error));
+    }
+  }
+
+  draw(state) {
+    const { found, more, asked } = state;
+    replace(this.said, summary(state));
+    replace(this.found, table(this.columns(asked), found, "There was nothing."));
+    replace(this.foot, more ? button("More", () => this.goOn(state)) : null);
+  }
+
+  columns({ namespace }) {
+    const where = ["Namespace", ({ metadata }) => metadata.namespace ?? ""];
+    return [
+      ["Object", (row) => this.link(row), "name"],
+      ...(namespace ? [] : [where]),
+      ["Revision", ({ metadata }) => metadata.name],
+      ["Last change before", ({ metadata }) => [age(metadata.creationTimestamp), " ago"]],
+      ["Manager", (row) => row.Manager],
+      ["User", (row) => row.User],
+      ["Verb", (row) => row.Verb],
+    ];
+  }
+
+  /** To the object as it was; where its definition is gone there is no page of it. */
+  link({ Object: object, metadata }) {
+    const at = object.indexOf("/");
+    const [what, name] = [object.slice(0, at), object.slice(at + 1)];
+    const resource = this.all.find((one) => fullName(one) === what);
+    const text = [h("b", {}, resource?.kind ?? what), ` ${name}`];
+    if (!resource) return text;
+    const place = [groupPart(resource), resource.resource, metadata.namespace || "-", name];
+    const to = address("t", this.tenant, ...place);
+    return h("a", { href: `${to}?revision=${metadata.name}` }, text);
+  }
+
+  // --- before the log ---------------------------------------------------------------------------
+  /** Says that the log does not reach back so far, and to which of the choices it does. */
+  async tooFar(state) {
+    const at = state.asked.at || state.version;
+    const furthest = await furthestOf(state, at);
+    if (state.signal.aborted) return;
+    const again = ([words, ago]) => button(words, () => this.choose(words, ago));
+    if (!state.found.length) replace(this.said);
+    replace(
+      state.found.length ? this.foot : this.found, // what is shown already stays
+      h(
+        "p",
+        { class: "banner", role: "status" },
+        ["Nothing can be shown as of ", told(at), ": the log that is kept of tenant "],
+        [this.tenant, " begins later. "],
+        furthest
+          ? ["It reaches back to what there was ", again(furthest)]
+          : "Of the moments above it reaches back to none but now.",
+      ),
     );
   }
+}
+
+/** The furthest choice after a moment that the log reaches back to, null for none. */
+async function furthestOf(state, at) {
+  for (const choice of after(at)) {
+    if (await state.reaches(momentOf(choice[1]))) return choice;
+  }
+  return null;
+}
+
+/** "100+ objects as of 5m ago (resourceVersion 214)". */
+function summary({ found, more, version, asked: { at } }) {
+  const { length } = found;
+  const objects = `${number(length)}${more ? "+" : ""} ${length === 1 ? "object" : "objects"}`;
+  return [objects, " as of ", told(at), isVersion(at) ? "" : ` (resourceVersion ${version})`];
 }

@@ -17,6 +17,7 @@ export default async function tenant({ tenant: name, root, signal }) {
   const holds = h("div", { class: "columns" });
   root.append(
     h("h1", { class: "page" }, name),
+    h("p", {}, link(name, "past", "Past"), " ", link(name, "deleted", "Deleted objects")),
     ...parts("tenant", { tenant: name, signal }),
     h("h2", { class: "page" }, "What it holds"),
     holds,
@@ -28,6 +29,10 @@ export default async function tenant({ tenant: name, root, signal }) {
     const all = turn % ROUND === 0;
     await inventory.count(all ? inventory.kinds : inventory.kinds.filter(inventory.has), signal);
   });
+}
+
+function link(tenant, page, title) {
+  return h("a", { class: "button", href: address("t", tenant, page) }, title);
 }
 
 /** How many objects there are of each kind, shown in an element. */
