@@ -1,6 +1,6 @@
 """FieldIndex: a field of a resource that field selectors know, and PostgreSQL indexes.
 
-What lists do with it: `apiserver.registry.declared`. What fills the index:
+What lists do with it: `apiserver.registry.indexes`. What fills the index:
 `apiserver.search.fieldindexer`.
 """
 
