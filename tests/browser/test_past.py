@@ -3,9 +3,6 @@ real Chromium, and with the rights of an ordinary user."""
 
 from __future__ import annotations
 
-import json
-import shutil
-import subprocess
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
@@ -17,9 +14,8 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 
 from tests.support.consolebrowser import Console, make_account
-from tests.support.installation import REPOSITORY, Installation, eventually
+from tests.support.installation import Installation, eventually
 
-DELETIONS = REPOSITORY / "controlplane/console/static/console/views/past/deletions.js"
 CORE = "/clusters/demo/api/v1"
 SPACE = f"{CORE}/namespaces/past"
 MAPS, SECRETS = f"{SPACE}/configmaps", f"{SPACE}/secrets"
@@ -73,6 +69,13 @@ def rows(console: Console) -> list[str]:
     return found
 
 
+def shows(console: Console, text: str) -> bool:
+    """Whether one of the rows, of which there are some, has the text."""
+    found = rows(console)
+    assert found
+    return any(text in one for one in found)
+
+
 def row(console: Console, text: str) -> WebElement:
     """The first with this text, once there is one."""
     path = f"//main//tbody/tr[contains(., '{text}')]"
@@ -121,9 +124,8 @@ def fresh(site: Installation) -> str:
 def test_the_present_of_a_fresh_tenant_is_shown_at_once(console: Console, fresh: str) -> None:
     console.open(f"/t/{fresh}/past")
     console.see("objects as of now (resourceVersion")
-    shown = rows(console)
-    assert any("Service kubernetes" in text for text in shown)
-    assert any("Namespace default" in text for text in shown), "what is in no namespace, too"
+    assert shows(console, "Service kubernetes")
+    assert shows(console, "Namespace default"), "what is in no namespace, too"
     before = addresses(console)
     press(console, "More")
     console.until(lambda: len(addresses(console)) > len(before))
@@ -143,7 +145,7 @@ def test_the_present_is_shown_where_nothing_of_the_log_is_left(
     eventually(lambda: emptied(site, maps))
     console.open("/t/past-emptied/past?namespace=default&resource=configmaps")
     console.see("ConfigMap kept")
-    assert not any("last" in text for text in rows(console))
+    assert not shows(console, "last")
     version = kept["metadata"]["resourceVersion"]
     assert version in row(console, "ConfigMap kept").text
     console.open(f"/t/past-emptied/past?namespace=default&at={version}")
@@ -185,7 +187,7 @@ def test_a_span_is_chosen_and_shows_what_there_was_then(
     made(site, MAPS, "span-late")
     console.open(f"{PAST}&resource=configmaps")
     console.see("ConfigMap span-late")
-    assert not any("span-early" in text for text in rows(console))
+    assert not shows(console, "span-early")
     freeze(console, then + 5 * MINUTES)
     press(console, "1 week ago")
     console.see("It reaches back to what there was")
@@ -193,7 +195,7 @@ def test_a_span_is_chosen_and_shows_what_there_was_then(
     assert console.complaints(), "410s, which the page has told in words"
     console.one(".banner button").click()
     console.see("ConfigMap span-early")
-    assert not any("span-late" in text for text in rows(console))
+    assert not shows(console, "span-late")
     assert pressed(console) == ["5 minutes ago"]
     address = console.browser.current_url
     console.browser.get(address)
@@ -312,11 +314,11 @@ def test_a_kind_and_a_namespace_narrow_it(console: Console, site: Installation) 
     gone(site, f"{CORE}/namespaces/default/configmaps", "narrow-elsewhere")
     console.open(DELETED)
     console.see("Secret narrow-secret")
-    assert any("narrow-map" in text for text in rows(console))
-    assert not any("narrow-elsewhere" in text for text in rows(console))
+    assert shows(console, "narrow-map")
+    assert not shows(console, "narrow-elsewhere")
     console.one("[name=kind]").send_keys("cm", Keys.ENTER)
     console.until(lambda: rows(console) and "narrow-secret" not in console.text())
-    assert any("narrow-map" in text for text in rows(console))
+    assert shows(console, "narrow-map")
     console.one("[name=namespace]").clear()
     console.one("[name=namespace]").send_keys(Keys.ENTER)
     console.see("ConfigMap narrow-elsewhere")
@@ -347,7 +349,7 @@ def test_events_that_end_are_left_out_unless_asked_for(
     console.open(DELETED)
     console.see("ConfigMap ended-map")
     console.see("without 1 Event that ended")
-    assert not any("ended.1" in text for text in rows(console))
+    assert not shows(console, "ended.1")
     console.open(f"{DELETED}&resource=events")
     console.see("Event ended.1")
 
@@ -390,12 +392,12 @@ def test_who_may_not_list_secrets_sees_none(
     somebody.log_in("nobody")
     somebody.open(PAST)
     somebody.see("ConfigMap user-there")
-    assert not any("Secret" in text for text in rows(somebody))
+    assert not shows(somebody, "Secret")
     somebody.open(f"{PAST}&resource=secrets")
     somebody.see('cannot list resource "secrets"')
     somebody.open(DELETED)
     somebody.see("ConfigMap user-gone")
-    assert not any("Secret" in text for text in rows(somebody))
+    assert not shows(somebody, "Secret")
     way_back(somebody, "user-gone").click()
     somebody.one("dialog button[type=submit]").click()
     eventually(lambda: site.request("GET", f"{MAPS}/user-gone")[0] == 200)
@@ -415,47 +417,3 @@ def test_who_may_only_look_is_told_why(somebody: Console, site: Installation, se
     somebody.see("Name a namespace in which you may")
     somebody.open("/t/demo/past?namespace=")
     somebody.see("Not shown: objects that are in no namespace")
-
-
-# --- looking back ---------------------------------------------------------------------------------
-_ASK = """
-import {{ Deletions }} from "{module}";
-const [first, second] = JSON.parse(process.argv[1]);
-const asked = [];
-globalThis.fetch = async (url) => {{
-  const answers = url.includes("clusterrevisions") ? second : first;
-  const at = Number(new URL(url, "http://x").searchParams.get("continue") || 0);
-  asked.push(url);
-  const next = at + 1 < answers.length ? String(at + 1) : "";
-  const items = answers[at].map(([name, resource]) => ({{ metadata: {{ name }}, resource }}));
-  return new Response(JSON.stringify({{ items, metadata: {{ continue: next }} }}));
-}};
-const list = (resource) =>
-  ({{ namespace: "", resource: {{ group: "g", version: "v1", resource }} }});
-const {{ signal }} = new AbortController();
-let drawn = 0;
-const lists = [list("revisions"), list("clusterrevisions")];
-const found = new Deletions("demo", lists, "", signal, () => (drawn += 1));
-const seen = [];
-do {{
-  await found.look();
-  seen.push([found.items.map((one) => one.metadata.name), found.open.length, asked.length]);
-}} while (found.open.length);
-console.log(JSON.stringify({{ seen, events: found.events, drawn }}));
-"""
-
-
-@pytest.mark.skipif(not shutil.which("node"), reason="node is not installed")
-def test_what_is_rare_is_looked_for_in_many_answers() -> None:
-    """The second list has little to tell, the first nothing for a long time."""
-    rare: list[list[list[str]]] = [[["9007199254740995", "configmaps"], ["90", "events"]]]
-    rare += [[] for _ in range(8)] + [[["7", "configmaps"]]]
-    others = [[["9007199254740994", "nodes"], ["5", "nodes"]]]
-    code = _ASK.format(module=DELETIONS.as_uri())
-    command = ["node", "--input-type=module", "-e", code, json.dumps([rare, others])]
-    done = subprocess.run(command, capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr
-    told = json.loads(done.stdout)
-    first = ["9007199254740995", "9007199254740994", "5"]
-    assert told["seen"] == [[first, 1, 9], [[*first[:2], "7", "5"], 0, 11]]
-    assert (told["events"], told["drawn"]) == (1, 10)
