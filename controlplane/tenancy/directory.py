@@ -17,9 +17,9 @@ from typing import Generic, TypeVar
 
 from apiserver.platformroles import ROLES
 from apiserver.request import DEFAULT_TENANT
+from apiserver.tenantnames import is_name
 from apiserver.user import User, authenticated
 from controlplane.tenancy.fetching import Fetch
-from controlplane.tenancy.names import is_name
 from controlplane.tenancy.tokens import token_hash
 
 REMEMBERED = 2.0  # seconds

@@ -11,8 +11,10 @@ from django.core.exceptions import ValidationError
 from django.core.validators import RegexValidator
 from django.db import models
 
+from apiserver.tenantnames import PATTERN
+
 DNS_LABEL = RegexValidator(
-    r"\A[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?\Z",
+    rf"\A{PATTERN}\Z",
     "A tenant's name is a DNS label: at most 63 lower-case letters, digits and '-', beginning and "
     "ending with a letter or digit.",
 )

@@ -8,12 +8,13 @@ from typing import Any
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.objects import Object
 from apiserver.request import OWN_TENANTS, TENANCY_GROUP
+from apiserver.tenantnames import PATTERN
 from controlplane.tenancy.models import SMALLEST, Tenant
 
 VERSION = "v1"
 TEMPLATES = GroupResource(TENANCY_GROUP, "tenanttemplates")
 _MOST_OBJECTS = 1_000
-_LABEL = "^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$"
+_LABEL = f"^{PATTERN}$"
 
 
 def _camel(column: str) -> str:

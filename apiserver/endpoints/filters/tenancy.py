@@ -10,30 +10,16 @@ seeded, and its definitions are loaded, for nobody else.
 
 from __future__ import annotations
 
-import re
-from functools import lru_cache
-
 from apiserver.endpoints.filters.authentication import NOBODY
 from apiserver.endpoints.server import Server, TenantInfo
 from apiserver.errors import Forbidden, NotFound
 from apiserver.meta.gvk import GroupResource
 from apiserver.registry.scope import NO_TENANT, Tenant
 from apiserver.request import TENANCY_GROUP
+from apiserver.tenantnames import is_name
 from apiserver.user import User
 
 _TENANTS = GroupResource(TENANCY_GROUP, "tenants")
-_LONGEST = 63
-_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?")
-
-
-def is_name(name: str) -> bool:
-    """Whether a tenant can have the name: a DNS label, as the constraint on the table has it."""
-    return len(name) <= _LONGEST and _is_label(name)
-
-
-@lru_cache(4096)
-def _is_label(name: str) -> bool:
-    return _LABEL.fullmatch(name) is not None
 
 
 async def look_up_tenant(server: Server, name: str) -> TenantInfo | None:
