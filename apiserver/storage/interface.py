@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from apiserver.storage.fields import Fields
     from apiserver.storage.history import History
     from apiserver.storage.search import Search
+    from apiserver.storage.tally import Tallies
 
 
 class ObjectKey(NamedTuple):
@@ -183,6 +184,10 @@ class Reader(Protocol):
     @property
     def fields(self) -> Fields:
         """The objects by the values of declared fields."""
+
+    @property
+    def tallies(self) -> Tallies:
+        """How many objects there are."""
 
     async def head(self, tenant: int) -> int:
         """The tenant's last committed resourceVersion, not older than the call. Readers that wait
