@@ -121,8 +121,8 @@ class Write:
     free again when the object goes or claims others. needs (of a create or an update): uid of an
     object of the tenant that must be there and not be marked for deletion. audit: the entry that it
     leaves in the audit log once it is done; None: one that says that the server did it, and why
-    (cause); QUIET: none. The columns are what SQL users, quotas and garbage collection filter
-    by."""
+    (cause), and which part of the object it was about (subresource); QUIET: none. The columns are
+    what SQL users, quotas and garbage collection filter by."""
 
     operation: Literal["create", "update", "delete"]
     key: ObjectKey
@@ -136,6 +136,7 @@ class Write:
     needs: str = ""
     audit: Entry | None = None
     cause: str = ""
+    subresource: str = ""
 
 
 QUIET = Entry("", "", 0, b"")
