@@ -6,7 +6,6 @@ import json
 from urllib.parse import urlsplit
 
 import pytest
-from selenium.webdriver.common.by import By
 
 from tests.support.consolebrowser import Console
 from tests.support.installation import Installation
@@ -55,11 +54,12 @@ def shown_at_the_side(console: Console) -> dict[str, str]:
 
 
 def open_sections(console: Console) -> None:
-    for section in console.all("nav.kinds details"):
-        summary = section.find_element(By.TAG_NAME, "summary")
-        title = summary.get_property("textContent")
-        if title in OPENED and not section.get_property("open"):
-            summary.click()
+    code = """
+      for (const section of document.querySelectorAll("nav.kinds details"))
+        if (arguments[0].includes(section.querySelector("summary").textContent))
+          section.open = true;
+    """
+    console.script(code, OPENED)
 
 
 def listed(site: Installation, path: str) -> str:
