@@ -19,7 +19,9 @@ _ADMISSION = "policies.polyplane.dev"
 EXPRESSION_REVIEWS = GroupResource(_ADMISSION, "expressionreviews")
 ADMISSION_USE_REVIEWS = GroupResource(_ADMISSION, "admissionusereviews")
 DEPENDENT_REVIEWS = GroupResource("relations.polyplane.dev", "dependentreviews")
-OBJECT_SEARCHES = GroupResource("search.polyplane.dev", "objectsearches")
+_SEARCH = "search.polyplane.dev"
+OBJECT_SEARCHES = GroupResource(_SEARCH, "objectsearches")
+OBJECT_COUNTS = GroupResource(_SEARCH, "objectcounts")
 
 
 class RequestInfo(NamedTuple):

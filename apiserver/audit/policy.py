@@ -250,6 +250,7 @@ DEFAULT = parse(
                     {"group": "policies.polyplane.dev"},
                     {"group": "authorization.polyplane.dev", "resources": ["grantreviews"]},
                     {"group": "authentication.k8s.io", "resources": ["selfsubjectreviews"]},
+                    {"group": "search.polyplane.dev", "resources": ["objectcounts"]},
                 ],
             },
             {"level": "Metadata"},

@@ -22,6 +22,7 @@ from apiserver.request import (
     DEPENDENT_REVIEWS,
     EXPRESSION_REVIEWS,
     GRANT_REVIEWS,
+    OBJECT_COUNTS,
     OBJECT_SEARCHES,
     OWN_TENANTS,
 )
@@ -31,6 +32,7 @@ _MASTERS = Decision(True, authorizer=MASTERS)
 _OF_WHAT_ONE_MAY_READ = frozenset(
     {
         DEPENDENT_REVIEWS,
+        OBJECT_COUNTS,
         OBJECT_SEARCHES,
         GRANT_REVIEWS,
         EXPRESSION_REVIEWS,

@@ -66,6 +66,7 @@ import apiserver.kinds.resource.resourceclaimtemplate
 import apiserver.kinds.resource.resourceslice
 import apiserver.kinds.scheduling.priorityclass
 import apiserver.kinds.search.fieldindex
+import apiserver.kinds.search.objectcount
 import apiserver.kinds.search.objectsearch
 import apiserver.kinds.storage.csidriver
 import apiserver.kinds.storage.csinode

@@ -166,10 +166,10 @@ class Quotas:
         new = {"kind": "ResourceQuota", "apiVersion": "v1", "metadata": kept}
         new |= {k: v for k, v in quota.items() if k not in ("kind", "apiVersion", "metadata")}
         new["status"] = status
+        write = write_of("update", key, new, orjson.dumps(new), expected)
+        write.subresource = "status"
         try:
-            await self._store.write(
-                tenant, write_of("update", key, new, orjson.dumps(new), expected)
-            )
+            await self._store.write(tenant, write)
         except (Stale, KeyMissing):
             raise Conflict(QUOTAS, metadata["name"]) from None
         except BUDGET as e:

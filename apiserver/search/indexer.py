@@ -1,5 +1,6 @@
-"""Indexer: keeps the search index of each tenant, and those of the fields that it has declared
-(`apiserver.search.fieldindexer`), behind its log, beside all requests.
+"""Indexer: keeps the search index of each tenant, those of the fields that it has declared
+(`apiserver.search.fieldindexer`), and how many objects it has of each resource
+(`apiserver.storage.tally`), behind its log, beside all requests.
 
 Commits know nothing of it, so no writer is slower by it but by the work that is done meanwhile. A
 worker sees to the tenants that it has written to; what a worker that died has left, and tenants
@@ -13,7 +14,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 
 import orjson
@@ -61,9 +62,11 @@ class Indexer:
             await asyncio.sleep(PAUSE if not self._backlog else PAUSE / 10)
             self._woken.clear()
             self._backlog = False
-            for tenant in list(self._due):
-                del self._due[tenant]
-                await self._see_to(tenant)
+            due, self._due = list(self._due), {}
+            for tenant in due:  # of all of them first: it is soon done
+                await self._see_to(tenant, self._store.tallies.follow)
+            for tenant in due:
+                await self._see_to(tenant, self._index)
 
     def _committed(self, tenant: int, events: Sequence[Event]) -> None:
         self._due[tenant] = None
@@ -71,22 +74,27 @@ class Indexer:
 
     async def _look(self) -> None:
         try:
-            for behind in (self._store.search.behind, self._store.fields.behind):
-                for tenant in await behind(_MOST_FOUND):
+            store = self._store
+            for kept in (store.tallies, store.search, store.fields):
+                for tenant in await kept.behind(_MOST_FOUND):
                     self._committed(tenant, ())
         except StorageError as error:
             log.info("looking for what is not indexed: %s", error)
 
-    async def _see_to(self, tenant: int) -> None:
+    async def _see_to(self, tenant: int, work: Callable[[int, int], Awaitable[bool]]) -> None:
+        """``work``: takes something of a tenant on by some batches; whether it is done."""
         try:
-            done = await self.index(tenant, _AT_A_TIME)
-            if not await follow(self._store.fields, tenant, _AT_A_TIME) or not done:
+            if not await work(tenant, _AT_A_TIME):
                 self._backlog = True
                 self._committed(tenant, ())
         except StorageError as error:
             log.info("indexing tenant %s: %s", tenant, error)
         except Exception:  # one tenant's objects must not end the others' index
             log.exception("indexing tenant %s", tenant)
+
+    async def _index(self, tenant: int, batches: int) -> bool:
+        done = await self.index(tenant, batches)
+        return await follow(self._store.fields, tenant, batches) and done
 
     async def index(self, tenant: int, batches: int) -> bool:
         """Goes through the log for some batches; whether its end was reached. Raises

@@ -114,6 +114,15 @@ def _entry(write: Write) -> Entry:
     """Nothing changes without one, unless the policy says so."""
     if write.audit is not None:
         return write.audit
+    reference = {
+        "resource": write.key.resource,
+        "namespace": write.key.namespace,
+        "name": write.key.name,
+        "uid": write.uid,
+        "apiGroup": write.key.group,
+    }
+    if write.subresource:
+        reference["subresource"] = write.subresource
     event = {
         "kind": "Event",
         "apiVersion": "audit.k8s.io/v1",
@@ -123,13 +132,7 @@ def _entry(write: Write) -> Entry:
         "requestURI": "",
         "verb": write.operation,
         "user": {"username": SERVER},
-        "objectRef": {
-            "resource": write.key.resource,
-            "namespace": write.key.namespace,
-            "name": write.key.name,
-            "uid": write.uid,
-            "apiGroup": write.key.group,
-        },
+        "objectRef": reference,
         "responseStatus": {"metadata": {}, "code": 200},
         "annotations": {"audit.polyplane.dev/on-behalf-of": write.cause} if write.cause else {},
     }

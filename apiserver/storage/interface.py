@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from apiserver.storage.fields import Fields
     from apiserver.storage.history import History
     from apiserver.storage.search import Search
+    from apiserver.storage.tally import Tallies
 
 
 class ObjectKey(NamedTuple):
@@ -120,8 +121,8 @@ class Write:
     free again when the object goes or claims others. needs (of a create or an update): uid of an
     object of the tenant that must be there and not be marked for deletion. audit: the entry that it
     leaves in the audit log once it is done; None: one that says that the server did it, and why
-    (cause); QUIET: none. The columns are what SQL users, quotas and garbage collection filter
-    by."""
+    (cause), and which part of the object it was about (subresource); QUIET: none. The columns are
+    what SQL users, quotas and garbage collection filter by."""
 
     operation: Literal["create", "update", "delete"]
     key: ObjectKey
@@ -135,6 +136,7 @@ class Write:
     needs: str = ""
     audit: Entry | None = None
     cause: str = ""
+    subresource: str = ""
 
 
 QUIET = Entry("", "", 0, b"")
@@ -183,6 +185,10 @@ class Reader(Protocol):
     @property
     def fields(self) -> Fields:
         """The objects by the values of declared fields."""
+
+    @property
+    def tallies(self) -> Tallies:
+        """How many objects there are."""
 
     async def head(self, tenant: int) -> int:
         """The tenant's last committed resourceVersion, not older than the call. Readers that wait

@@ -322,6 +322,43 @@ class FieldEntry(models.Model):
         return f"{self.place}{self.name}: {self.value}"
 
 
+class Tally(models.Model):
+    """How many objects there are of a resource in a namespace; in the row without a namespace, in
+    all of the tenant (sql/tally.sql)."""
+
+    pk = models.CompositePrimaryKey("tenant_id", "namespace", "api_group", "resource")
+    tenant_id = models.BigIntegerField()
+    namespace = models.TextField(db_collation="C")
+    api_group = models.TextField(db_collation="C")
+    resource = models.TextField(db_collation="C")
+    number = models.BigIntegerField()
+
+    objects: ClassVar[models.Manager[Tally]]
+
+    class Meta:
+        db_table = "tallies"
+        ordering: ClassVar = ["tenant_id", "namespace", "api_group", "resource"]
+
+    def __str__(self) -> str:
+        return f"{self.number} {self.resource} in {self.namespace or 'all'}"
+
+
+class TallyHead(models.Model):
+    """through: the version of the tenant's log up to which its tallies are true; 0: there are
+    none."""
+
+    tenant_id = models.BigIntegerField(primary_key=True)
+    through = models.BigIntegerField()
+
+    objects: ClassVar[models.Manager[TallyHead]]
+
+    class Meta:
+        db_table = "tally_heads"
+
+    def __str__(self) -> str:
+        return f"tenant {self.tenant_id} up to {self.through}"
+
+
 class Lease(models.Model):
     """Who does a duty of the whole installation at the moment; a row and not an advisory lock,
     because those belong to a session."""

@@ -18,6 +18,7 @@ from apiserver.storage.history import History
 from apiserver.storage.interface import Event, EventPage, EventType, Head, ObjectKey, Page, Record
 from apiserver.storage.pool import Connection, Database, Row, query, translate
 from apiserver.storage.search import Search
+from apiserver.storage.tally import Tallies
 from apiserver.storage.transform import Identity, Transformer
 from apiserver.storage.visibility import see
 
@@ -39,6 +40,7 @@ class PostgresReader:
         self.history = History(database, self.transformer)
         self.search = Search(database, self.transformer)
         self.fields = Fields(database, self.transformer)
+        self.tallies = Tallies(database)
         self._heads = Heads(database)
         self._snapshots = asyncio.Semaphore(
             max(database.size // 2, 1)

@@ -6,7 +6,7 @@ import json
 import subprocess
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import quote, urlencode, urlsplit
 
 ROOT = "/apis/history.polyplane.dev/v1"
@@ -55,6 +55,18 @@ class Kubectl:
         return Tenant(self, prefix, self.namespace or namespace or "default")
 
 
+class Served(NamedTuple):
+    """A resource that can be listed. version: as in apiVersion."""
+
+    name: str
+    version: str
+    namespaced: bool
+
+    @property
+    def group(self) -> str:
+        return self.version.rpartition("/")[0]
+
+
 @dataclass(slots=True)
 class Tenant:
     """prefix: of the server's paths, which raw requests of kubectl leave out. revisions: the
@@ -81,22 +93,25 @@ class Tenant:
         return answer
 
     def collection(self, kind: str, everywhere: bool) -> str:
-        """The path of a kind's objects, of which kubectl knows the names. Raises Failed."""
+        """The path of a kind's objects. Raises Failed."""
+        (served,) = self.served([kind])
+        root = f"/apis/{served.version}" if served.group else f"/api/{served.version}"
+        within = served.namespaced and not everywhere
+        space = f"/namespaces/{quote(self.namespace, safe='')}" if within else ""
+        return f"{root}{space}/{served.name}"
+
+    def served(self, kinds: Sequence[str]) -> Sequence[Served]:
+        """What these words mean, of which kubectl knows the names. Raises Failed."""
+        known: dict[str, Served] = {}
         for line in self.kubectl.run("api-resources", "--no-headers", "--verbs=list").splitlines():
             name, *short, version, namespaced, cased = line.split()
-            group = version.rpartition("/")[0]
-            names = {
-                name,
-                cased.lower(),
-                f"{name}.{group}",
-                *(n for s in short for n in s.split(",")),
-            }
-            if kind.lower() in names:
-                root = f"/apis/{version}" if group else f"/api/{version}"
-                within = namespaced == "true" and not everywhere
-                space = f"/namespaces/{quote(self.namespace, safe='')}" if within else ""
-                return f"{root}{space}/{name}"
-        raise Failed(f'the server doesn\'t have a resource type "{kind}"')
+            served = Served(name, version, namespaced == "true")
+            names = [name, cased.lower(), f"{name}.{served.group}"]
+            for word in (*names, *(n for s in short for n in s.split(","))):
+                known.setdefault(word, served)
+        if unknown := [kind for kind in kinds if kind.lower() not in known]:
+            raise Failed(f'the server doesn\'t have a resource type "{unknown[0]}"')
+        return [known[kind.lower()] for kind in kinds]
 
     def objects(self, path: str, sort_by: Sequence[str], most: int, **query: str) -> Json:
         """The first ``most`` objects of a list, 0: all; its remainingItemCount is exact."""
@@ -159,6 +174,16 @@ class Tenant:
             token = page.get("continue", "")
             if not token or (most and len(items) >= most):
                 return status if token else {k: v for k, v in status.items() if k != "continue"}
+
+    def count(self, kinds: Sequence[str], namespace: str) -> Json:
+        """The status of an ObjectCount. kinds: none for all; namespace: "" for all. Raises
+        Failed."""
+        named = self.served(kinds) if kinds else ()
+        resources = [{"group": served.group, "resource": served.name} for served in named]
+        spec = {"namespace": namespace, "resources": resources}
+        review = {"apiVersion": SEARCH, "kind": "ObjectCount", "spec": spec}
+        status: Json = self.post(f"/apis/{SEARCH}/objectcounts", review).get("status", {})
+        return status
 
 
 def _escaped(value: str) -> str:

@@ -1,4 +1,4 @@
-"""kubectl polyplane history|diff|blame|rollback|undelete|as-of|search|list."""
+"""kubectl polyplane history|diff|blame|rollback|undelete|as-of|search|list|count."""
 
 from __future__ import annotations
 
@@ -77,14 +77,19 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("--dry-run", action="store_true", help="by the server")
         command.add_argument("--field-manager", default=_MANAGER)
     _add_search(add("search", "which objects of all kinds have a text in them"))
-    command = add("as-of", "what there was at a time, as a List that kubectl can read")
+    _add_as_of(add("as-of", "what there was at a time, as a List that kubectl can read"))
+    _add_list(add("list", "objects of one kind: filtered, sorted, counted by the server"))
+    command = add("count", "how many objects there are of each kind (-n: in a namespace)")
+    command.add_argument("kinds", nargs="*", metavar="KIND", help="(default: those that there are)")
+    return parser
+
+
+def _add_as_of(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "moment", metavar="TIME", help="2026-01-31T14:05:00Z, or a resourceVersion"
     )
     command.add_argument("object", nargs="?", default="", metavar="KIND[/NAME]")
     command.add_argument("-l", "--selector", default="", help="labels of the objects")
-    _add_list(add("list", "objects of one kind: filtered, sorted, counted by the server"))
-    return parser
 
 
 def _add_list(command: argparse.ArgumentParser) -> None:
@@ -236,6 +241,12 @@ def _list_objects(tenant: Tenant, asked: argparse.Namespace) -> str:
     return _printed(found, asked.output, show.objects(found["items"], remaining))
 
 
+def _count(tenant: Tenant, asked: argparse.Namespace) -> str:
+    status = tenant.count(asked.kinds, asked.namespace)
+    text = show.counts(status, asked.namespace, empty=bool(asked.kinds))
+    return _printed(status, asked.output, text)
+
+
 _COMMANDS = {
     "history": _history,
     "diff": _diff,
@@ -245,4 +256,5 @@ _COMMANDS = {
     "as-of": _as_of,
     "search": _search,
     "list": _list_objects,
+    "count": _count,
 }

@@ -126,6 +126,24 @@ def found(status: Json) -> str:
     return text + "# there may be more: --limit\n" if status.get("continue") else text
 
 
+def counts(status: Json, namespace: str, *, empty: bool) -> str:
+    """How many objects there are. empty: also of resources that were named, of which there are
+    none, or that are in no namespace."""
+    shown = [
+        each
+        for each in status.get("counts", ())
+        if empty or (each["count"] and each.get("namespace", "") == namespace)
+    ]
+    rows = [["RESOURCE", "COUNT"], *([_full_name(each), str(each["count"])] for each in shown)]
+    text = table(rows) if shown else "nothing was counted\n"
+    hidden = ", ".join(map(_full_name, status.get("hidden", ())))
+    return text + (f"# you may not list: {hidden}\n" if hidden else "")
+
+
+def _full_name(resource: Json) -> str:
+    return ".".join(filter(None, (resource["resource"], resource.get("group", ""))))
+
+
 def objects(items: Sequence[Json], remaining: int, now: datetime | None = None) -> str:
     """``remaining``: objects behind them."""
     now = now or datetime.now(UTC)

@@ -1,5 +1,6 @@
 """Questions about many ConfigMaps: as many as the environment variable POLYPLANE_BENCH_OBJECTS says
-(`tests.benchmarks.haystack`), each beside a page of 50 in key order."""
+(`tests.benchmarks.haystack`), each beside a page of 50 in key order; and how many objects there are
+of all kinds, beside PostgreSQL that counts them."""
 
 from __future__ import annotations
 
@@ -8,6 +9,8 @@ import json
 import time
 from typing import Any
 from urllib.parse import urlencode
+
+import psycopg
 
 from apiserver.search.fieldindexer import follow
 from apiserver.storage.postgres import PostgresStore
@@ -30,7 +33,11 @@ _ASKED: dict[str, dict[str, Any]] = {
         "count": "only",
     },
 }
-INDEXES = "/clusters/questions-0/apis/search.polyplane.dev/v1/fieldindexes"
+_GROUP = "/clusters/questions-0/apis/search.polyplane.dev/v1"
+INDEXES, COUNTS = f"{_GROUP}/fieldindexes", f"{_GROUP}/objectcounts"
+_COUNT = """
+SELECT api_group, resource, count(*) FROM objects WHERE tenant_id = %s GROUP BY 1, 2
+"""
 _INDEX = {
     "metadata": {"name": "apps"},
     "spec": {"resource": "configmaps", "path": "metadata.labels.app"},
@@ -59,8 +66,47 @@ async def questions(bench: Bench, objects: int = OBJECTS) -> list[Result]:
         if "declared" in name:
             notes["indexing"] = f"{indexing / objects * 1e6:.0f} µs for an object"
         results.append(Result(f"{name} p95", _at(times, 0.95), "ms", _at(base, 0.95), notes=notes))
+    results.append(await _all_kinds(bench, connection, tenant, objects))
     connection.close()
     return results
+
+
+async def _all_kinds(bench: Bench, connection: Connection, tenant: int, objects: int) -> Result:
+    store = PostgresStore(bench.conninfo)
+    await store.open()
+    began = time.perf_counter()
+    while not await store.tallies.follow(tenant, 20):
+        bench.say("counting")
+    counting = time.perf_counter() - began
+    await store.close()
+    data, times = request(bench.site, "POST", COUNTS, b"{}"), []
+    for _ in range(TIMES):
+        began = time.perf_counter()
+        answer = json.loads(await connection.expect(data))
+        times.append(time.perf_counter() - began)
+    found = {one["resource"]: one["count"] for one in answer["status"]["counts"]}
+    if found["configmaps"] < objects:
+        raise RuntimeError(f"{found['configmaps']:,} of {objects:,} were counted")
+    times.sort()
+    notes = {
+        "p50": f"{_at(times, 0.5):.1f} ms",
+        "kinds": len(found),
+        "objects": f"{objects:,}",
+        "counting": f"{counting:.1f} s",
+    }
+    base = _counted(bench, tenant)
+    return Result("counts of all kinds p95", _at(times, 0.95), "ms", base, notes=notes)
+
+
+def _counted(bench: Bench, tenant: int) -> float:
+    """Milliseconds in which PostgreSQL counts all objects by their kinds; the best of three."""
+    times = []
+    with psycopg.connect(bench.conninfo, autocommit=True) as connection:
+        for _ in range(3):
+            began = time.perf_counter()
+            connection.execute(_COUNT, [tenant]).fetchall()
+            times.append(time.perf_counter() - began)
+    return min(times) * 1000
 
 
 async def _indexed(bench: Bench, tenant: int) -> float:

@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import json
+import shutil
+
+import pytest
 
 from tests.benchmarks import __main__ as main
 from tests.benchmarks import (
     caches,
+    console,
     definitions,
     emptying,
     haystack,
@@ -39,12 +43,34 @@ def test_every_benchmark_measures_something(monkeypatch) -> None:
     }
     monkeypatch.setattr(main, "BENCHMARKS", tiny)
     results = main.run(list(tiny), 0.2, clients=2)
-    more = 1 + 1 + 5 + 9  # lines of watches, definitions, questions, searches
+    more = 1 + 1 + 6 + 9  # lines of watches, definitions, questions, searches
     assert len(results) == len(tiny) + more
     assert all(r.value > 0 for r in results)
     compared = [r for r in results if r.yardstick]
-    assert len(compared) == 26
+    assert len(compared) == 27
     assert all((r.ratio or 0) > 0 for r in compared)  # how much, a machine that is busy decides
+    json.dumps([r.as_json() for r in results])
+
+
+@pytest.mark.browser
+@pytest.mark.slow
+@pytest.mark.skipif(
+    not (shutil.which("chromium") and shutil.which("chromedriver")),
+    reason="no Chromium: NOTHING of the console's benchmark is tested: "
+    "apt-get install chromium chromium-driver",
+)
+def test_the_consoles_benchmark_measures_something(monkeypatch) -> None:
+    monkeypatch.setattr(console, "UPDATES", 2)
+    tiny = {"console": lambda bench: console.console(bench, 60, 1)}
+    monkeypatch.setattr(main, "BENCHMARKS", tiny)
+    results = main.run(list(tiny), 0.2)
+    assert len(results) == len(console.LISTS) + len(console.PAGES) + 1
+    assert all(r.value > 0 and r.unit == "ms" for r in results)
+    opened = [r for r in results if "queries" in r.notes]
+    assert len(opened) == len(results) - 1, "one is when a write is seen"
+    assert all(r.notes["objects"] == "60" for r in opened)
+    frame = next(r for r in opened if "frame" in r.name)
+    assert frame.notes["queries"] > 0
     json.dumps([r.as_json() for r in results])
 
 

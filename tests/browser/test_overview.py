@@ -49,6 +49,68 @@ def test_an_owner_of_nothing_is_shown_none_of_it(somebody: Console, world: Insta
     assert "overview/waiting" not in somebody.text()
 
 
+# --- what was done --------------------------------------------------------------------------------
+SERVER = "system:apiserver"
+QUOTA = f"{ROOT}/namespaces/overview/resourcequotas"
+SEARCHES = "/clusters/demo/apis/search.polyplane.dev/v1/objectsearches"
+
+
+def rows(console: Console, within: str) -> list[tuple[str, str]]:
+    """(user, what) of a table of changes or entries."""
+    code = """
+      return [...document.querySelectorAll(`${arguments[0]} tbody tr`)].map((row) =>
+        [row.children[1].textContent, row.children[3].textContent]);
+    """
+    return [(user, what) for user, what in console.script(code, within)]
+
+
+def test_the_newest_changes_are_those_of_people_unless_all_are_chosen(
+    console: Console, world: Installation
+) -> None:
+    """The server writes the status of a quota at each object that it counts."""
+    quota = {"metadata": {"name": "charged"}, "spec": {"hard": {"configmaps": "100"}}}
+    assert world.request("POST", QUOTA, quota)[0] == 201
+    assert world.request("POST", MAPS, {"metadata": {"name": "charges"}})[0] == 201
+    section, own = "section[aria-label='Newest changes']", "resourcequotas/overview/charged"
+    console.open("/")
+    console.see("configmaps/overview/charges")
+    assert ("admin", own) in rows(console, section)
+    assert (SERVER, own) not in rows(console, section)
+    Select(console.one("[aria-label='Which changes']")).select_by_visible_text("all")
+    console.until(lambda: (SERVER, own) in rows(console, section))
+    assert console.browser.current_url.endswith("?changes=all")
+    console.browser.refresh()
+    console.until(lambda: (SERVER, own) in rows(console, section))
+    Select(console.one("[aria-label='Which changes']")).select_by_index(0)
+    console.until(lambda: (SERVER, own) not in rows(console, section))
+    assert "changes" not in console.browser.current_url
+
+
+def test_the_audit_page_leaves_questions_out_unless_all_entries_are_chosen(
+    console: Console, world: Installation
+) -> None:
+    assert world.request("POST", SEARCHES, {"spec": {"text": "charges"}})[0] == 201
+    assert world.request("POST", SEARCHES, {"spec": {"text": ""}})[0] == 422
+    asked = ("admin", "objectsearches.search.polyplane.dev")
+
+    def found(number: int) -> bool:
+        """Entries are written a moment after the answer."""
+        console.one("form button[type=submit]").click()
+        return rows(console, "main").count(asked) == number
+
+    console.open("/audit?tenant=demo&resource=objectsearches")
+    console.until(lambda: found(1))
+    assert "422" in console.text(), "what was refused is not left out"
+    Select(console.one("[aria-label='Which entries']")).select_by_visible_text("all entries")
+    console.until(lambda: found(2))
+    assert "show=all" in console.browser.current_url
+    console.browser.refresh()
+    console.until(lambda: rows(console, "main").count(asked) == 2)
+    console.open("/audit?tenant=demo&resource=objectsearches&code=201")
+    console.see("Questions, dry runs and the server's own status writes are left out.")
+
+
+# --- a tenant's page ------------------------------------------------------------------------------
 def count_of(console: Console, plural: str) -> str:
     """What the tenant's page says there are of a kind."""
     found = console.script(

@@ -96,6 +96,32 @@ def test_the_plugin(polyplane: Plugin) -> None:
     assert "nothing was found" in printed(polyplane("search", "haystack", "--in", "labels"))
 
 
+def test_counts(kubectl: Kubectl, polyplane: Plugin) -> None:
+    def rows(*words: str) -> dict[str, str]:
+        heading, *lines = printed(polyplane("count", *words)).splitlines()
+        assert heading.split() == ["RESOURCE", "COUNT"]
+        return dict(line.split() for line in lines)
+
+    in_one = rows("-n", NS)
+    assert in_one["configmaps"] == str(len(kubectl("get", "cm", "-n", NS, "-o", "name").split()))
+    assert "namespaces" not in in_one, "they are in none"
+    assert int(rows()["configmaps"]) > int(in_one["configmaps"])
+    named = rows("cm", "deployments.apps", "ns", "-n", NS)
+    assert named.keys() == {"configmaps", "deployments.apps", "namespaces"}
+    assert named["deployments.apps"] == "0"
+    status = json.loads(printed(polyplane("count", "cm", "-n", NS, "-o", "json")))
+    one = {"resource": "configmaps", "namespace": NS, "count": int(in_one["configmaps"])}
+    assert status == {"counts": [one]}
+    refused = polyplane("count", "nothings")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert 'a resource type "nothings"' in refused.stderr
+
+
+def test_who_may_list_nothing_is_told_so(polyplane: Plugin) -> None:
+    told = printed(polyplane("count", "cm", "secrets", "--as", "eve"))
+    assert told.splitlines() == ["nothing was counted", "# you may not list: configmaps, secrets"]
+
+
 def test_in_several_tenants(polyplane: Plugin) -> None:
     rows = printed(polyplane("search", "haystack-db", "--tenant", "*")).splitlines()
     assert rows[0].split()[0] == "TENANT"

@@ -1,9 +1,9 @@
-"""search.polyplane.dev/v1: an ObjectSearch finds objects of all kinds by what is in them
-(apiserver.search).
+"""search.polyplane.dev/v1: an ObjectSearch finds objects of all kinds by what is in them, an
+ObjectCount says how many there are (apiserver.search).
 
-Everybody who is known may ask (apiserver.authorizers.chain), for the answer holds nothing but what
-a list would show. Several tenants can be asked in tenant default, by those whose token or role is
-good in all: in each of them they are answered by its own rules.
+Everybody who is known may ask both (apiserver.authorizers.chain), for the answers hold nothing but
+what lists would show. Several tenants can be searched in tenant default, by those whose token or
+role is good in all: in each of them they are answered by its own rules.
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ from apiserver.meta.objects import Object
 from apiserver.platformroles import LOOKING
 from apiserver.registry.scope import Tenant
 from apiserver.request import DEFAULT_TENANT
+from apiserver.search.counting import Counting, asked
 from apiserver.search.question import EVERY, Question, parse
 from apiserver.search.searching import Searching
 
@@ -71,3 +72,10 @@ class ObjectSearchView(ReviewView):
     async def _enter(self, tenant: Tenant) -> None:
         await self.server.seeder.ensure(tenant)
         await self.server.catalog.ready(tenant)
+
+
+class ObjectCountView(ReviewView):
+    async def _answer(self, review: Object) -> Object:
+        wanted = asked(review)
+        counting = Counting(self.registry, self.scope, self._authorize, self.server.catalog.fresh)
+        return {**review, "status": await counting.status(wanted)}

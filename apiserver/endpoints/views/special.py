@@ -26,6 +26,7 @@ from apiserver.request import (
     DEPENDENT_REVIEWS,
     EXPRESSION_REVIEWS,
     GRANT_REVIEWS,
+    OBJECT_COUNTS,
     OBJECT_SEARCHES,
     OWN_TENANTS,
 )
@@ -60,6 +61,7 @@ _CLASSES: dict[tuple[GroupResource, str], type[ResourceView]] = {
     (EXPRESSION_REVIEWS, ""): admission.ExpressionReviewView,
     (ADMISSION_USE_REVIEWS, ""): admission.AdmissionUseReviewView,
     (DEPENDENT_REVIEWS, ""): relations.DependentReviewView,
+    (OBJECT_COUNTS, ""): search.ObjectCountView,
     (OBJECT_SEARCHES, ""): search.ObjectSearchView,
     **{
         (GroupResource("authorization.k8s.io", name), ""): reviews.ReviewView

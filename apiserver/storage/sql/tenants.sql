@@ -44,6 +44,8 @@ BEGIN
     DELETE FROM search_heads s WHERE s.tenant_id = p_tenant;
     DELETE FROM field_indexes f WHERE f.tenant_id = p_tenant;
     DELETE FROM field_entries f WHERE f.tenant_id = p_tenant;
+    DELETE FROM tallies t WHERE t.tenant_id = p_tenant;
+    DELETE FROM tally_heads t WHERE t.tenant_id = p_tenant;
     EXECUTE format('DROP SEQUENCE IF EXISTS %I', 'pp_rv_' || p_tenant);
 END
 $$;

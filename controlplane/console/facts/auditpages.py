@@ -1,17 +1,29 @@
 """The audit log, searched: newest first, within a span of time, because the table is indexed by
-tenant and time."""
+tenant and time.
+
+Unless all is asked for, what nobody did is left out (`by_people`), in the database, so that a page
+is full of the rest.
+"""
 
 from __future__ import annotations
 
+from collections import defaultdict
 from datetime import datetime, timedelta
+from functools import cache
 from typing import Any
 
 from django.contrib.auth.models import User
-from django.db.models import Q, QuerySet
+from django.db.models import Q, QuerySet, TextField, Value
+from django.db.models.fields.json import KT
+from django.db.models.functions import Coalesce
 from django.http import HttpRequest
 from django.utils import timezone
 
+from apiserver.controllers.actions import CONTROLLER
+from apiserver.kinds import catalog
 from apiserver.platformroles import VIEWERS
+from apiserver.request import OWN_TENANTS
+from apiserver.storage.commit import SERVER
 from apiserver.storage.models import AuditEntry
 from controlplane.console.facts.asking import Answer, Refused, asked, number_of
 from controlplane.tenancy.models import Tenant
@@ -24,14 +36,58 @@ _SPAN = timedelta(days=1)
 @asked("GET", role=VIEWERS)
 def found(account: User, request: HttpRequest) -> Answer:
     """Entries by ``tenant``, ``user``, ``verb``, ``group``, ``resource``, ``namespace``, ``name``,
-    ``code`` (403, or 4xx), between ``since`` and ``until`` (RFC 3339; else the last day)."""
+    ``code`` (403, or 4xx), between ``since`` and ``until`` (RFC 3339; else the last day);
+    ``show=all``: also what `by_people` leaves out."""
     limit = number_of(request, "limit", 100, _MOST)
-    rows = list(_narrowed(request)[: limit + 1])
+    entries = _narrowed(request)
+    if not wants_all(request, "show"):
+        entries = by_people(entries)
+    rows = list(entries[: limit + 1])
     names = dict(Tenant.objects.values_list("pk", "name").filter(pk__in=_tenants(rows)))
     return {
         "items": [described(row, names) for row in rows[:limit]],
         "more": len(rows) > limit,
     }
+
+
+def wants_all(request: HttpRequest, parameter: str) -> bool:
+    """Raises Refused."""
+    value = request.GET.get(parameter, "")
+    if value not in ("", "all"):
+        raise Refused(400, f"{parameter} has to be all, or left out")
+    return value == "all"
+
+
+def by_people(rows: QuerySet[AuditEntry]) -> QuerySet[AuditEntry]:
+    """Without questions and dry runs, which stored nothing and were not refused, and without the
+    status writes of the server's own controllers. Those have no address, which every request
+    has."""
+    answered = Q(resource_version=0, code__lt=400)
+    own = Q(user_name__in=(SERVER, CONTROLLER.name))  # first: few entries are looked into
+    status = own & Q(uri="", part="status")
+    looked_into = rows.alias(
+        uri=_text("data__requestURI"), part=_text("data__objectRef__subresource")
+    )
+    return looked_into.exclude(status | answered & (_questions() | Q(uri__contains="dryRun=")))
+
+
+def _text(path: str) -> Coalesce:
+    """A member of the Event, "" where it has none."""
+    return Coalesce(KT(path), Value(""), output_field=TextField())
+
+
+@cache
+def _questions() -> Q:
+    """Creates of what can be created and nothing else: no list, no object shows it afterwards."""
+    asked_by = defaultdict(list)
+    for name, resource in catalog.resources().items():
+        if {verb for v in resource.versions.values() for verb in v.verbs} == {"create"}:
+            asked_by[name.group].append(name.resource)
+    asked_by[OWN_TENANTS.group].append(OWN_TENANTS.resource)
+    some = Q()
+    for group, resources in asked_by.items():
+        some |= Q(api_group=group, resource__in=resources)
+    return Q(verb="create") & some
 
 
 def described(row: AuditEntry, names: dict[int, str]) -> Answer:

@@ -16,7 +16,7 @@ from apiserver.platformroles import VIEWERS
 from apiserver.storage.models import AuditEntry, Lease
 from controlplane import environment
 from controlplane.console.facts.asking import Answer, asked
-from controlplane.console.facts.auditpages import described
+from controlplane.console.facts.auditpages import by_people, described, wants_all
 from controlplane.datadir import DataDir
 from controlplane.tenancy.models import ApiToken, Tenant
 from controlplane.version import KUBERNETES, VERSION
@@ -81,19 +81,22 @@ def system(account: User, request: HttpRequest) -> Answer:
 @asked("GET", role=VIEWERS)
 def overview(account: User, request: HttpRequest) -> Answer:
     """What was written and refused in each minute of the last hour ([begin in seconds since 1970,
-    writes, answers 4xx, answers 5xx]), what ends soon, and the newest changes."""
+    writes, answers 4xx, answers 5xx]), what ends soon, and the newest changes; with ``changes=all``
+    those, too, that `by_people` leaves out."""
     names = dict(Tenant.objects.values_list("pk", "name"))
     since = timezone.now() - _RECENT
     with connection.cursor() as cursor:
         cursor.execute(_MINUTES, [since, list(names)])
         minutes = cursor.fetchall()
     entries = AuditEntry.objects.filter(tenant_id__in=list(names), resource_version__gt=0)
-    changes = entries.filter(at__gte=since)[:_MOST]
+    changes = entries.filter(at__gte=since)
+    if not wants_all(request, "changes"):
+        changes = by_people(changes)
     return {
         "minutes": minutes,
         "tokens": _ending(names),
         "certificates": _certificates(),
-        "changes": [{**described(row, names), "event": None} for row in changes],
+        "changes": [{**described(row, names), "event": None} for row in changes[:_MOST]],
     }
 
 

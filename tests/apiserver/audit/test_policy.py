@@ -143,6 +143,10 @@ def test_by_default_changes_are_kept_and_reads_are_not() -> None:
     assert kept == {"role", "status", "scale"}
     review = Attributes(ANN, "create", "authorization.k8s.io", "v1", "subjectaccessreviews")
     assert DEFAULT.verdict(review).level is Level.NONE, "a question"
+    counted = Attributes(ANN, "create", "search.polyplane.dev", "v1", "objectcounts")
+    assert DEFAULT.verdict(counted).level is Level.NONE, "which the console asks all the time"
+    declared = counted._replace(resource="fieldindexes")
+    assert DEFAULT.verdict(declared).level is Level.METADATA
 
 
 @pytest.mark.parametrize(

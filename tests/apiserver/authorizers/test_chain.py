@@ -90,6 +90,8 @@ HOME = WORLD._replace(name="default")
         (HOME, REVIEW, True),
         (WORLD, REVIEW, True),
         (WORLD, SEARCH, True),
+        (WORLD, SEARCH._replace(resource="objectcounts"), True),
+        (WORLD, SEARCH._replace(resource="fieldindexes"), False),
         (WORLD, SEARCH._replace(user=User("eve")), False),
         (WORLD, SEARCH._replace(verb="list"), False),
         (WORLD, REVIEW._replace(user=User("eve")), False),

@@ -20,6 +20,7 @@ from apiserver.registry.quota import Quotas, sample
 from apiserver.registry.scope import Tenant
 from apiserver.storage.interface import ObjectKey, Write
 from apiserver.storage.postgres import PostgresStore
+from tests.support.auditrows import rows
 from tests.support.definitionworker import Worker
 from tests.support.waiting import PATIENCE
 
@@ -84,6 +85,19 @@ async def test_a_new_quota_gets_its_status(counted: Worker) -> None:
     await counted.create(PODS, pod("before"))
     await counted.create(QUOTAS, quota(**{"pods": "5", "requests.cpu": "1"}))
     await until_used(counted, {"pods": "1", "requests.cpu": "100m"})
+
+
+async def test_what_is_charged_is_in_the_audit_log_as_a_status(counted: Worker) -> None:
+    await counted.create(QUOTAS, quota(configmaps="1"))
+    await counted.create(CONFIGMAPS, {"metadata": {"name": "a"}})
+    await until_used(counted, {"configmaps": "1"})
+    store = counted.registry.store
+    assert isinstance(store, PostgresStore)
+    entries = await rows(store, counted.tenant.id, resource="resourcequotas", verb="update")
+    assert entries
+    for entry in entries:
+        assert entry["user"] == entry["data"]["user"]["username"] == "system:apiserver"
+        assert entry["data"]["objectRef"]["subresource"] == "status"
 
 
 async def test_a_new_quota_binds_at_once(counted: Worker) -> None:

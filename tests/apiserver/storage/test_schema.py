@@ -42,6 +42,8 @@ KEYED = (
     "search_heads",
     "field_indexes",
     "field_entries",
+    "tallies",
+    "tally_heads",
 )
 
 Rows = list[tuple[Any, ...]]
@@ -164,6 +166,7 @@ def older(owner: str) -> Iterator[str]:
                 "DROP TABLE tenancy_accountkey, tenancy_authentication, tenancy_keygeneration",
                 "DROP TABLE tenancy_departed, console_oidcidentity",
                 "DROP TABLE search_entries, search_heads, field_indexes, field_entries",
+                "DROP TABLE tallies, tally_heads",
             ):
                 cursor.execute(later)
             for app, names in BEFORE.items():

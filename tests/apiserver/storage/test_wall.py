@@ -94,6 +94,12 @@ async def _with_rows(store: PostgresStore, owner: str, number: int) -> None:
             "VALUES (%s, 0, 'ns/', 'a', '')",
             [number],
         )
+        connection.execute("INSERT INTO tally_heads (tenant_id, through) VALUES (%s, 0)", [number])
+        connection.execute(
+            "INSERT INTO tallies (tenant_id, namespace, api_group, resource, number) "
+            "VALUES (%s, '', '', 'configmaps', 1)",
+            [number],
+        )
         connection.execute(
             "INSERT INTO tenancy_authentication (tenant_id, document) VALUES (%s, '')",
             [number],
@@ -351,6 +357,7 @@ EVERYWHERE = {
     "apiserver/storage/relations.py": {"heads", "orphaned", "waiting"},
     "apiserver/storage/fields.py": {"behind"},
     "apiserver/storage/search.py": {"behind"},
+    "apiserver/storage/tally.py": {"behind"},
     "apiserver/storage/tenants.py": {"create", "drop_many"},
     "controlplane/console/accounttokens.py": {"_end"},
     "controlplane/console/facts/asking.py": {"view"},

@@ -9,22 +9,31 @@ import { remember } from "../lib/router.js";
 import { age } from "../lib/time.js";
 
 const FIELDS = ["tenant", "user", "verb", "group", "resource", "namespace", "name", "code", "since", "until"];
+const SHOWN = [["", "what was done"], ["all", "all entries"]];
+const LEFT_OUT = "Questions, dry runs and the server's own status writes are left out.";
+const NOTHING = "Nothing was found in that time (without one: the last day).";
 
 export default async function view({ root, query, signal }) {
   const found = h("div", { class: "rows" });
   const inputs = FIELDS.map((name) => h("input", { type: "text", name, placeholder: name, "aria-label": name, value: query.get(name) ?? "", size: "11" }));
+  const show = h("select", { name: "show", "aria-label": "Which entries", title: LEFT_OUT, onchange: () => search() },
+    SHOWN.map(([value, text]) => h("option", { value }, text)));
+  show.value = query.get("show") === "all" ? "all" : "";
   const search = async (event) => {
     event?.preventDefault();
-    const asked = Object.fromEntries(inputs.map((input) => [input.name, input.value.trim()]));
+    const asked = Object.fromEntries([...inputs, show].map((input) => [input.name, input.value.trim()]));
     remember(asked);
     try {
       const { items, more } = await fact("/audit", { ...asked, limit: "200" }, signal);
-      replace(found, table(COLUMNS, items, "Nothing was found in that time (without one: the last day)."), more ? h("p", { class: "muted" }, "There are more: narrow the search.") : null);
+      const nothing = asked.show ? NOTHING : `${NOTHING} ${LEFT_OUT}`;
+      const drawn = [table(COLUMNS, items, nothing), more ? h("p", { class: "muted" }, "There are more: narrow the search.") : null];
+      // an answer to what was chosen before may come last
+      if (show.value === asked.show) replace(found, drawn);
     } catch (error) {
       if (!signal.aborted) replace(found, failure(error));
     }
   };
-  root.append(h("form", { class: "toolbar", onsubmit: search }, h("h1", {}, "Audit"), inputs, h("button", { type: "submit", class: "button primary" }, "Search")), found);
+  root.append(h("form", { class: "toolbar", onsubmit: search }, h("h1", {}, "Audit"), inputs, show, h("button", { type: "submit", class: "button primary" }, "Search")), found);
   await search();
 }
 

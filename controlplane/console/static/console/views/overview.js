@@ -2,13 +2,12 @@
 // tenants that the reader may look into.
 
 import { h, replace } from "../lib/dom.js";
-import { target } from "../lib/entries.js";
 import { fact } from "../lib/facts.js";
 import { panel, table } from "../lib/plain.js";
 import { address } from "../lib/router.js";
 import { tenants } from "../lib/tenants.js";
-import { age } from "../lib/time.js";
 import { many } from "../lib/units.js";
+import { changesAsked, newestChanges } from "./overview/changes.js";
 import { stuckObjects } from "./overview/stuck.js";
 
 const MOST = 200;
@@ -23,7 +22,8 @@ export default async function overview({ root, query, signal }) {
   const [{ names, all }, me] = await Promise.all([tenants(), fact("/me", {}, signal)]);
   showTenants(listed, names, all);
   if (me.roles.some((role) => role.name === LOOKERS)) {
-    await showState(state, await fact("/overview", {}, signal));
+    const asked = { changes: changesAsked(query) };
+    await showState(state, await fact("/overview", asked, signal), { query, signal });
   }
 }
 
@@ -52,7 +52,7 @@ function showTenants(listed, names, all) {
   );
 }
 
-async function showState(state, { minutes, changes, tokens, certificates }) {
+async function showState(state, { minutes, changes, tokens, certificates }, { query, signal }) {
   const chart = h("div", { class: "chart" });
   const total = (column) => minutes.reduce((sum, row) => sum + row[column], 0);
   const ending = [
@@ -65,19 +65,12 @@ async function showState(state, { minutes, changes, tokens, certificates }) {
       `Last hour: ${many(total(1), "write")}, ${total(2)} refused, ${total(3)} failed`,
       chart,
     ),
-    panel("Newest changes", table(CHANGES, changes, "Nothing was written in the last hour.")),
+    newestChanges(query, changes, signal),
     ending.length ? panel("Ends within two weeks", table(ENDING, ending)) : null,
   );
   await draw(chart, minutes);
 }
 
-const CHANGES = [
-  ["When", (row) => age(row.at)],
-  ["User", (row) => (row.as ? `${row.user} as ${row.as}` : row.user)],
-  ["Verb", (row) => row.verb],
-  ["What", target],
-  ["Tenant", (row) => h("a", { href: `${address("t", row.tenant)}/` }, row.tenant)],
-];
 const ENDING = [
   ["What", (row) => row[0]],
   ["Whose", (row) => row[1]],

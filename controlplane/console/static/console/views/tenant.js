@@ -11,7 +11,6 @@ import { number } from "../lib/units.js";
 
 const NAMESPACES = { group: "", version: "v1", resource: "namespaces", namespaced: false };
 const EVERY = 2000; // milliseconds between looks at whether anything was written
-const ROUND = 5; // of so many recounts one is of the kinds, too, of which there was none
 
 export default async function tenant({ tenant: name, root, signal }) {
   const holds = h("div", { class: "columns" });
@@ -23,11 +22,10 @@ export default async function tenant({ tenant: name, root, signal }) {
     holds,
   );
   const inventory = new Inventory(name, sections(await resources(name)), holds);
-  await inventory.count(inventory.kinds, signal);
-  await follow(name, signal, async (turn) => {
+  await inventory.count(signal);
+  await follow(name, signal, () => {
     forget();
-    const all = turn % ROUND === 0;
-    await inventory.count(all ? inventory.kinds : inventory.kinds.filter(inventory.has), signal);
+    return inventory.count(signal);
   });
 }
 
@@ -45,10 +43,10 @@ class Inventory {
     this.has = (kind) => Boolean(this.counts.get(kind));
   }
 
-  async count(kinds, signal) {
-    const found = await Promise.all(kinds.map((kind) => count(this.tenant, kind)));
+  async count(signal) {
+    const found = await Promise.all(this.kinds.map((kind) => count(this.tenant, kind)));
     if (signal.aborted) return;
-    kinds.forEach((kind, at) => this.counts.set(kind, found[at]));
+    this.kinds.forEach((kind, at) => this.counts.set(kind, found[at]));
     const wanted = this.kinds.filter(this.has);
     const same = wanted.length === this.lines.size && wanted.every((kind) => this.lines.has(kind));
     if (!same) this.build();
@@ -95,8 +93,8 @@ class Inventory {
   }
 }
 
-/** Calls back, with how often it has done so, when the tenant's version has moved on. Whoever may not
- *  ask for that is shown what there was. */
+/** Calls back when the tenant's version has moved on. Whoever may not ask for that is shown what there
+ *  was. */
 async function follow(name, signal, moved) {
   if (!(await api(name).can("list", "", "namespaces")).allowed) return;
   const version = async () => {
@@ -104,13 +102,12 @@ async function follow(name, signal, moved) {
     return list.metadata.resourceVersion;
   };
   let seen = await version();
-  for (let turn = 1; !signal.aborted; ) {
+  while (!signal.aborted) {
     await new Promise((resolve) => setTimeout(resolve, EVERY));
     if (signal.aborted || document.hidden) continue;
     const now = await version().catch(() => seen); // the server is away for a moment
     if (now === seen) continue;
     seen = now;
-    await moved(turn);
-    turn += 1;
+    await moved();
   }
 }

@@ -1,0 +1,178 @@
+"""What the audit log's page shows of what there is: what was done, or all of it.
+
+| entry | without ``show=all`` |
+|---|---|
+| a write, also of a status, by somebody | shown |
+| a write of a status by the server's own controllers | left out |
+| another write of theirs | shown |
+| a question that was answered: reviews, searches, counts | left out |
+| a question that was refused, or that failed | shown |
+| a create that an aggregated server keeps, a token, an eviction | shown |
+| a dry run | left out |
+| a dry run that was refused | shown |
+| a read that the policy keeps, a login | shown |
+"""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import uuid4
+
+import pytest
+from django.contrib.auth.models import User
+from django.db import connection
+from django.test.utils import CaptureQueriesContext
+
+from apiserver.storage.models import AuditEntry
+from apiserver.storage.visibility import django_everywhere
+from controlplane.console.facts import auditpages
+from controlplane.tenancy.models import Tenant
+
+from .conftest import Ask
+
+SERVER, CONTROLLER = "system:apiserver", "system:kube-controller-manager"
+REVIEWS = "authorization.k8s.io/selfsubjectaccessreviews"
+SEARCHES, COUNTS = "search.polyplane.dev/objectsearches", "search.polyplane.dev/objectcounts"
+MAPS, QUOTAS, ACCOUNTS = "/configmaps", "/resourcequotas", "/serviceaccounts"
+AGGREGATED = "metrics.example.com/readings"
+DRY = "/api/v1/x?fieldManager=me&dryRun=All"
+Row = tuple[str, str, str, int, int, dict[str, Any]]
+"""(user, verb, group/resource, code, version, more)."""
+
+SHOWN: dict[str, Row] = {
+    "a write": ("ann", "create", MAPS, 201, 1, {}),
+    "a status by somebody": ("ann", "update", QUOTAS, 200, 1, {"part": "status"}),
+    "a status by a real controller": (CONTROLLER, "update", QUOTAS, 200, 1, {"part": "status"}),
+    "what a controller makes": (CONTROLLER, "create", MAPS, 201, 1, {"uri": ""}),
+    "what the server deletes": (SERVER, "delete", "/events", 200, 1, {"uri": ""}),
+    "a search that is refused": ("eve", "create", SEARCHES, 403, 0, {}),
+    "a review that fails": ("eve", "create", REVIEWS, 500, 0, {}),
+    "who is not known": ("", "create", REVIEWS, 401, 0, {}),
+    "what another server keeps": ("ann", "create", AGGREGATED, 201, 0, {}),
+    "a token": ("ann", "create", ACCOUNTS, 201, 0, {"part": "token", "name": "a"}),
+    "a dry run that is refused": ("eve", "create", MAPS, 403, 0, {"uri": DRY}),
+    "a read that is kept": ("ann", "get", "/secrets", 200, 0, {"name": "a"}),
+    "a login": ("ann", "login", "/", 200, 0, {"uri": "/admin/login/"}),
+    "a change of nothing": ("ann", "patch", MAPS, 200, 0, {"name": "a"}),
+}
+LEFT_OUT: dict[str, Row] = {
+    "a status by the server": (SERVER, "update", QUOTAS, 200, 1, {"part": "status", "uri": ""}),
+    "a status by its controller": (
+        CONTROLLER,
+        "patch",
+        MAPS,
+        200,
+        1,
+        {"part": "status", "uri": ""},
+    ),
+    "a search": ("ann", "create", SEARCHES, 201, 0, {}),
+    "a count": ("ann", "create", COUNTS, 201, 0, {}),
+    "a review": ("ann", "create", REVIEWS, 201, 0, {}),
+    "one's own tenants": ("ann", "create", "tenancy.polyplane.dev/selftenantreviews", 201, 0, {}),
+    "a create by dry run": ("ann", "create", MAPS, 201, 0, {"uri": DRY}),
+    "a change by dry run": ("ann", "patch", MAPS, 200, 0, {"uri": DRY, "name": "a"}),
+}
+
+
+def made(namespace: str, at: datetime, row: Row) -> AuditEntry:
+    user, verb, what, code, version, more = row
+    group, _, resource = what.partition("/")
+    part = {"subresource": more["part"]} if "part" in more else {}
+    reference = {"objectRef": {"resource": resource, **part}} if resource else {}
+    uri = more.get("uri", "/api/v1/x")
+    return AuditEntry.objects.create(
+        id=uuid4(),
+        tenant_id=Tenant.objects.get(name="pages-owned").pk,
+        at=at,
+        resource_version=version,
+        user_name=user,
+        verb=verb,
+        code=code,
+        api_group=group,
+        resource=resource,
+        namespace=namespace,
+        name=more.get("name", ""),
+        data={"requestURI": uri, "user": {"username": user}, **reference},
+    )
+
+
+@pytest.fixture
+def namespace() -> str:
+    """That of a test's own entries: nobody may delete one."""
+    return f"ns-{uuid4()}"
+
+
+@pytest.fixture
+def entries(people: dict[str, User], namespace: str) -> dict[str, str]:
+    """id -> what it is, of all kinds of entries; the newest ones are those that are left out."""
+    now = datetime.now(UTC)
+    with django_everywhere():
+        return {
+            str(made(namespace, now + timedelta(microseconds=i), row).pk): name
+            for i, (name, row) in enumerate((SHOWN | LEFT_OUT).items())
+        }
+
+
+def found(ask: Ask, query: str) -> tuple[list[str], bool]:
+    """Ids, and whether there are more."""
+    status, answer = ask("looker", "GET", f"audit?{query}")
+    assert status == 200, answer
+    return [item["id"] for item in answer["items"]], answer["more"]
+
+
+def test_what_was_done_is_shown_and_what_nobody_did_is_not(
+    ask: Ask, namespace: str, entries: dict[str, str]
+) -> None:
+    ids, _ = found(ask, f"namespace={namespace}")
+    assert {entries[i] for i in ids} == set(SHOWN)
+    ids, _ = found(ask, f"namespace={namespace}&show=all")
+    assert {entries[i] for i in ids} == {*SHOWN, *LEFT_OUT}
+
+
+def test_pages_are_full_of_what_is_shown(ask: Ask, namespace: str, entries: dict[str, str]) -> None:
+    newest = [*SHOWN][::-1]
+    assert len(LEFT_OUT) > 3, "the newest entries are left out"
+    ids, more = found(ask, f"namespace={namespace}&limit=3")
+    assert ([entries[i] for i in ids], more) == (newest[:3], True)
+    ids, more = found(ask, f"namespace={namespace}&limit={len(SHOWN)}")
+    assert ([entries[i] for i in ids], more) == (newest, False)
+
+
+def test_it_is_left_out_by_one_query(ask: Ask, namespace: str, entries: dict[str, str]) -> None:
+    def queries(query: str) -> int:
+        with CaptureQueriesContext(connection) as captured:
+            found(ask, query)
+        return len(captured)
+
+    queries("limit=1")  # logs in
+    assert queries(f"namespace={namespace}") == queries(f"namespace={namespace}&show=all")
+
+
+def test_the_newest_changes_are_those_of_people(
+    ask: Ask, namespace: str, entries: dict[str, str]
+) -> None:
+    def changes(query: str) -> set[str]:
+        status, answer = ask("looker", "GET", f"overview{query}")
+        assert status == 200, answer
+        ids = [item["id"] for item in answer["changes"]]
+        return {entries[i] for i in ids if i in entries}
+
+    written = {name for name, row in SHOWN.items() if row[4]}
+    assert changes("") == written
+    assert changes("?changes=all") == written | {n for n, row in LEFT_OUT.items() if row[4]}
+
+
+@pytest.mark.parametrize("path", ["audit?show=some", "overview?changes=some"])
+def test_a_choice_that_there_is_not(ask: Ask, path: str) -> None:
+    status, answer = ask("looker", "GET", path)
+    assert (status, answer["reason"]) == (400, "BadRequest")
+    assert "has to be all, or left out" in answer["message"]
+
+
+def test_what_can_only_be_created_is_a_question() -> None:
+    asked = str(auditpages._questions())
+    for name in ("tokenreviews", "objectsearches", "grantreviews", "selftenantreviews"):
+        assert name in asked
+    for name in ("configmaps", "tokens", "revisions"):
+        assert f"'{name}'" not in asked
