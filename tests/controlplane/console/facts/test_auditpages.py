@@ -41,20 +41,20 @@ Row = tuple[str, str, str, int, int, dict[str, Any]]
 """(user, verb, group/resource, code, version, more)."""
 
 SHOWN: dict[str, Row] = {
-    "a write": ("ann", "create", MAPS, 201, 1, {}),
-    "a status by somebody": ("ann", "update", QUOTAS, 200, 1, {"part": "status"}),
+    "a write": ("reader-of-all", "create", MAPS, 201, 1, {}),
+    "a status by somebody": ("reader-of-all", "update", QUOTAS, 200, 1, {"part": "status"}),
     "a status by a real controller": (CONTROLLER, "update", QUOTAS, 200, 1, {"part": "status"}),
     "what a controller makes": (CONTROLLER, "create", MAPS, 201, 1, {"uri": ""}),
     "what the server deletes": (SERVER, "delete", "/events", 200, 1, {"uri": ""}),
     "a search that is refused": ("eve", "create", SEARCHES, 403, 0, {}),
     "a review that fails": ("eve", "create", REVIEWS, 500, 0, {}),
     "who is not known": ("", "create", REVIEWS, 401, 0, {}),
-    "what another server keeps": ("ann", "create", AGGREGATED, 201, 0, {}),
-    "a token": ("ann", "create", ACCOUNTS, 201, 0, {"part": "token", "name": "a"}),
+    "what another server keeps": ("reader-of-all", "create", AGGREGATED, 201, 0, {}),
+    "a token": ("reader-of-all", "create", ACCOUNTS, 201, 0, {"part": "token", "name": "a"}),
     "a dry run that is refused": ("eve", "create", MAPS, 403, 0, {"uri": DRY}),
-    "a read that is kept": ("ann", "get", "/secrets", 200, 0, {"name": "a"}),
-    "a login": ("ann", "login", "/", 200, 0, {"uri": "/admin/login/"}),
-    "a change of nothing": ("ann", "patch", MAPS, 200, 0, {"name": "a"}),
+    "a read that is kept": ("reader-of-all", "get", "/secrets", 200, 0, {"name": "a"}),
+    "a login": ("reader-of-all", "login", "/", 200, 0, {"uri": "/admin/login/"}),
+    "a change of nothing": ("reader-of-all", "patch", MAPS, 200, 0, {"name": "a"}),
 }
 LEFT_OUT: dict[str, Row] = {
     "a status by the server": (SERVER, "update", QUOTAS, 200, 1, {"part": "status", "uri": ""}),
@@ -66,12 +66,19 @@ LEFT_OUT: dict[str, Row] = {
         1,
         {"part": "status", "uri": ""},
     ),
-    "a search": ("ann", "create", SEARCHES, 201, 0, {}),
-    "a count": ("ann", "create", COUNTS, 201, 0, {}),
-    "a review": ("ann", "create", REVIEWS, 201, 0, {}),
-    "one's own tenants": ("ann", "create", "tenancy.polyplane.dev/selftenantreviews", 201, 0, {}),
-    "a create by dry run": ("ann", "create", MAPS, 201, 0, {"uri": DRY}),
-    "a change by dry run": ("ann", "patch", MAPS, 200, 0, {"uri": DRY, "name": "a"}),
+    "a search": ("reader-of-all", "create", SEARCHES, 201, 0, {}),
+    "a count": ("reader-of-all", "create", COUNTS, 201, 0, {}),
+    "a review": ("reader-of-all", "create", REVIEWS, 201, 0, {}),
+    "one's own tenants": (
+        "reader-of-all",
+        "create",
+        "tenancy.polyplane.dev/selftenantreviews",
+        201,
+        0,
+        {},
+    ),
+    "a create by dry run": ("reader-of-all", "create", MAPS, 201, 0, {"uri": DRY}),
+    "a change by dry run": ("reader-of-all", "patch", MAPS, 200, 0, {"uri": DRY, "name": "a"}),
 }
 
 
