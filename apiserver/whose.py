@@ -37,6 +37,14 @@ async def takes_turn() -> None:
         await asyncio.sleep(0)
 
 
+def moves_bytes() -> None:
+    """The step that is being done makes the loop read or write a large piece: other tenants, and
+    what is done for nobody, come before the next such step."""
+    ends_round = getattr(asyncio.get_running_loop(), "ends_round", None)
+    if ends_round is not None:
+        ends_round()
+
+
 async def turns_pass(tenants: Iterable[int]) -> None:
     """Before a query for the tenants that many share, where some of theirs wait for their turns to
     come to share it too: at most `ROUNDS`, and none where none of them waits."""

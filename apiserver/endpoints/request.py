@@ -25,6 +25,7 @@ from apiserver.registry.offload import ClientGone
 from apiserver.registry.scope import NO_TENANT, Tenant
 from apiserver.request import RequestInfo, parse_request, selected_name
 from apiserver.user import User
+from apiserver.whose import moves_bytes
 
 Message = MutableMapping[str, Any]
 Receive = Callable[[], Awaitable[Message]]
@@ -32,6 +33,8 @@ Send = Callable[[Message], Awaitable[None]]
 
 MAX_BODY = 3 * 1024 * 1024
 """Bytes; kube-apiserver's limit of a request body."""
+HIGH_WATER = 64 * 1024
+"""Bytes of a body that are read before the application asks for more."""
 MAX_HEAD = 64 * 1024
 """Bytes of a request line and its headers (Go's servers take 1 MiB)."""
 MAX_HEADERS = 200
@@ -176,6 +179,8 @@ class ApiRequest(HttpRequest):
         chunks: list[bytes] = []
         size = 0
         while True:
+            if (int(length) - size if length.isdigit() else size) > HIGH_WATER:
+                moves_bytes()
             message = await self.receive()
             if message["type"] == "http.disconnect":
                 raise ClientGone

@@ -146,6 +146,9 @@ async def _written(
                     before=before,
                     limit=limit,
                     max_bytes=MOST_BYTES,
+                    type_=question.type,
+                    name=question.name,
+                    uid=question.uid,
                 )
         size += sum(len(v.record.data) for v in read)
         asker = visit.scope.asker(size)

@@ -58,6 +58,7 @@ def _revision(
         "time": format_micro_time(version.at),
         "previous": str(version.previous) if version.previous else "",
         "oldest": version.is_oldest,
+        "present": version.present,
         **_of_entry(version, entry, audited),
         "message": past.message,
     }

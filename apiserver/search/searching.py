@@ -27,7 +27,7 @@ from apiserver.registry.translate import storage_errors
 from apiserver.search.pages import Place, Tokens
 from apiserver.search.question import KIND, SPEC, Question
 from apiserver.search.rights import Permitted, Rights, is_meant, listable
-from apiserver.search.terms import is_broad, query
+from apiserver.search.terms import query
 from apiserver.search.words import Match
 from apiserver.storage.interface import ObjectKey, Record, stored_api_version
 from apiserver.storage.search import BEGINNING, Found
@@ -151,7 +151,6 @@ class Searching:
                     after,
                     limit=BATCH,
                     max_bytes=MOST_BYTES,
-                    broad=is_broad(asked.needle),
                 )
                 if found is None:
                     self.why[_SLOW] = None

@@ -18,14 +18,14 @@ from apiserver.meta.gvk import GroupResource
 from apiserver.meta.objects import ReadOnlyObject
 from apiserver.search.words import WORD, Needle, fold, texts
 from apiserver.storage.interface import ObjectKey
-from apiserver.storage.search import Where
+from apiserver.storage.search import Where, Words
 
 LONGEST = 40
 """Characters of a word that count."""
 MOST_WORDS = 4_000
 """Of one object; above that it has none, and is looked at by every search."""
 SHORT = 3
-"""Characters of the beginning of a word from which on the index is asked for it."""
+"""Characters of the beginning of a word from which on an index finds all such words soon."""
 MOST_SCOPES = 200
 """Kinds and namespaces that a query names."""
 _LETTERS = {"names": "n", "labels": "l", "annotations": "a", "values": "v"}
@@ -45,32 +45,35 @@ def terms(tenant: int, key: ObjectKey, obj: ReadOnlyObject) -> str:
     return " ".join(sorted(found))
 
 
-def query(tenant: int, needle: Needle, areas: Sequence[str], where: Where) -> str | None:
-    """A tsquery; None where the text has no word that an index could find."""
+def query(tenant: int, needle: Needle, areas: Sequence[str], where: Where) -> Words | None:
+    """None where the text has no word that an index could find."""
     words = [word[:LONGEST] for word in WORD.findall(needle.folded)]
     if not words:
         return None
-    begins = ":*" if needle.folded[-1].isalnum() else ""
-    if begins and len(words) > 1 and len(words[-1]) < SHORT:
-        begins = ""
-        del words[-1]
+    within = _within(tenant, where)
+    begins = needle.folded[-1].isalnum()
+    exact = _any_area(tenant, words, areas, begins) + within
+    if not begins or len(words[-1]) >= SHORT:
+        return Words(exact)
+    if len(words) == 1:
+        return Words(exact, broad=True)
+    return Words(exact, _any_area(tenant, words[:-1], areas, False) + within)
+
+
+def _any_area(tenant: int, words: Sequence[str], areas: Sequence[str], begins: bool) -> str:
+    """``begins``: the last one is the beginning of a word."""
     alternatives = [_quoted(_many(tenant))]
     for area in areas:
         start = f"{tenant}{_LETTERS[area]}"
-        whole = [_quoted(start + word) for word in words[:-1]]
-        alternatives.append(" & ".join([*whole, _quoted(start + words[-1]) + begins]))
-    found = f"({' | '.join(alternatives)})"
+        found = " & ".join(_quoted(start + word) for word in words)
+        alternatives.append(found + ":*" if begins else found)
+    return f"({' | '.join(alternatives)})"
+
+
+def _within(tenant: int, where: Where) -> str:
     scopes = [_kind(tenant, resource) for resource in where.whole]
     scopes += sorted({_namespace(tenant, namespace) for _, namespace in where.places})
-    if len(scopes) > MOST_SCOPES:
-        return found
-    return f"{found} & ({' | '.join(map(_quoted, scopes))})"
-
-
-def is_broad(needle: Needle) -> bool:
-    """Whether it begins so many words that an index has much to do to find them all."""
-    words = WORD.findall(needle.folded)
-    return len(words) == 1 and len(words[0]) < SHORT
+    return f" & ({' | '.join(map(_quoted, scopes))})" if len(scopes) <= MOST_SCOPES else ""
 
 
 def _many(tenant: int) -> str:

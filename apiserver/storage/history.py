@@ -27,7 +27,11 @@ _COLUMNS = (
     "resource_version, type, api_group, resource, namespace, name, uid::text, key_previous, at"
 )
 _BOUNDED = """
-SELECT {columns}, data, previous_there, bytes_before + size FROM (
+SELECT {columns}, data, previous_there, s.type = 'D' AND EXISTS (
+    SELECT 1 FROM objects o
+    WHERE o.tenant_id = s.tenant_id AND o.api_group = s.api_group AND o.resource = s.resource
+        AND o.namespace = s.namespace AND o.name = s.name
+), bytes_before + size FROM (
     SELECT *, coalesce(sum(size) OVER (
         ORDER BY resource_version DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
     ), 0) AS bytes_before,
@@ -50,6 +54,8 @@ _LATEST = """
     AND (api_group, resource) IN (SELECT * FROM unnest(%(groups)s::text[], %(resources)s::text[]))
     AND CASE WHEN %(namespace)s::text = '' THEN (namespace = '') = %(cluster)s
         ELSE namespace = %(namespace)s END
+    AND %(type)s::text IN ('', type::text) AND %(name)s::text IN ('', name)
+    AND %(uid)s::text IN ('', uid::text)
 """
 _THROUGH = """
 SELECT resource_version FROM events WHERE tenant_id = %(tenant)s AND resource_version < %(before)s
@@ -83,6 +89,7 @@ class Version:
     previous: int
     at: datetime
     has_previous: bool
+    present: bool
 
     @property
     def number(self) -> int:
@@ -125,9 +132,13 @@ class History:
         before: int,
         limit: int,
         max_bytes: int,
+        type_: str = "",
+        name: str = "",
+        uid: str = "",
     ) -> tuple[Sequence[Version], int]:
         """What was written of ``kinds`` (group, resource) within the `WINDOW` below ``before``, as
-        `of_key`. namespace "": of all namespaces, or with ``cluster`` what is in none."""
+        `of_key`. namespace "": of all namespaces, or with ``cluster`` what is in none. type_ (an
+        EventType), name, uid: of these only, unless empty."""
         window = {"tenant": tenant, "before": before, "window": WINDOW}
         rows = await self._database.read_within(
             tenant, lambda connection: query(connection, _THROUGH, window)
@@ -138,6 +149,9 @@ class History:
             "resources": [resource for _, resource in kinds],
             "namespace": namespace,
             "cluster": cluster,
+            "type": type_[:1],
+            "name": name,
+            "uid": uid,
             "before": before,
             "through": through,
             "limit": limit,
@@ -158,10 +172,10 @@ class History:
         return [self._version(tenant, row) for row in rows], cut
 
     def _version(self, tenant: int, row: Row) -> Version:
-        number, kind, group, resource, namespace, name, uid, previous, at, data, there, _ = row
+        number, kind, group, resource, namespace, name, uid, previous, at, data, *flags, _ = row
         key = ObjectKey(group, resource, namespace, name)
         record = Record(key, uid, number, self._transformer.decode(tenant, key, data))
-        return Version(TYPES[kind], record, previous, at, there)
+        return Version(TYPES[kind], record, previous, at, *flags)
 
     async def at(self, tenant: int, moment: datetime) -> int:
         """Which version was the newest at that time. Binary search: the log is in the order of

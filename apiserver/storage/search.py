@@ -38,6 +38,7 @@ _SEARCH = function(
     TEXT,  # query
     *(TEXTS,) * 6,  # whole resources; resources in namespaces; the key above which to begin
     *(BIGINT,) * 2,  # limit, walk
+    TEXT,  # an easier query
 )
 _INDEX = function("pp_index", "done", *(BIGINT,) * 3, *(TEXTS,) * 5)
 
@@ -131,6 +132,15 @@ class Where(NamedTuple):
         return not self.whole and not self.places
 
 
+class Words(NamedTuple):
+    """What is looked for, as tsqueries. easy: one that finds no less than ``exact``, and sooner in
+    an index; broad: an index has too much to do to find either."""
+
+    exact: str
+    easy: str | None = None
+    broad: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Found:
     """Objects that may have the words, in the order of their keys. through: the key up to which all
@@ -178,23 +188,20 @@ class Search:
     async def find(
         self,
         tenant: int,
-        words: str | None,
+        words: Words | None,
         where: Where,
         after: tuple[str, str, str, str],
         *,
         limit: int,
         max_bytes: int,
-        broad: bool = False,
     ) -> Found | None:
-        """The next ``limit`` objects above the key ``after`` that may have the words (a tsquery;
-        None: all have), no more than some ``max_bytes`` of them; None if that took too long.
-        ``broad``: GIN had too much to do to find the words."""
-        walk = WALK if words is not None and not broad else None
+        """The next ``limit`` objects above the key ``after`` that may have the words (None: all
+        have), no more than some ``max_bytes`` of them; None if that took too long."""
         await self._turns.take(tenant)
         try:
             return await self._database.read(
                 lambda connection: self._find(
-                    connection, tenant, words, walk, where, after, limit, max_bytes
+                    connection, tenant, words, where, after, limit, max_bytes
                 )
             )
         finally:
@@ -204,14 +211,14 @@ class Search:
         self,
         connection: Connection,
         tenant: int,
-        words: str | None,
-        walk: int | None,
+        words: Words | None,
         where: Where,
         after: tuple[str, str, str, str],
         limit: int,
         max_bytes: int,
     ) -> Found | None:
         after = max(after, where.beginning)
+        exact, easy, broad = words or (None, None, True)
         asked = {**_places(where), **_after(after), "tenant": tenant, "bytes": max_bytes}
         try:
             async with within(connection, tenant):
@@ -221,8 +228,9 @@ class Search:
                 asked["most"] = MOST_SINCE
                 ((written,),) = await query(connection, _BEHIND_BY, asked)
                 since = await query(connection, _SINCE, asked) if written else []
+                walk = None if broad else WALK
                 keys = await _SEARCH.rows(
-                    connection, tenant, words, *_encoded(asked, after), limit, walk
+                    connection, tenant, exact, *_encoded(asked, after), limit, walk, easy
                 )
                 asked |= zip(("g", "r", "ns", "n"), _columns(keys), strict=True)
                 named = await query(connection, _NAMED, asked) if keys else []

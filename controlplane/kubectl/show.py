@@ -46,6 +46,7 @@ def history(revisions: Sequence[Json], now: datetime | None = None) -> str:
         verb = f"{revision.get('verb', '')} {revision.get('subresource', '')}".strip()
         note = f"of {revision['restored']}" if revision.get("restored") else ""
         note = "oldest retained" if revision.get("oldest") else note
+        note = "there is one again" if revision.get("present") else note
         rows.append(
             [
                 revision["metadata"]["name"],

@@ -26,7 +26,7 @@ from uvicorn.server import ServerState
 from apiserver.codec import json
 from apiserver.codec.negotiate import JSON
 from apiserver.endpoints.outlets import abort
-from apiserver.endpoints.request import MAX_HEAD, MAX_HEADERS
+from apiserver.endpoints.request import HIGH_WATER, MAX_HEAD, MAX_HEADERS
 from apiserver.endpoints.tunnels import TUNNEL, Headers
 from apiserver.errors import MethodNotAllowed
 from apiserver.registry.offload import ClientGone
@@ -268,6 +268,8 @@ class HttpProtocol(HttpToolsProtocol):
             self.pipeline.appendleft((cycle, self.app))
         else:
             self._start_asgi_task(cycle, self.app)
+        if self._length > HIGH_WATER:
+            self.flow.pause_reading()  # until it is asked for
         self.cycle = cycle
 
     def on_chunk_header(self) -> None:

@@ -21,7 +21,7 @@ import psycopg
 
 from tests.benchmarks.bench import Bench, configmap
 from tests.benchmarks.client import Connection, request
-from tests.benchmarks.haystack import OBJECTS, fill
+from tests.benchmarks.haystack import OBJECTS, fill, index
 from tests.benchmarks.result import Result
 from tests.benchmarks.tenants import make
 from tests.support.consolebrowser import Console, chromium, make_account
@@ -85,7 +85,9 @@ async def console(bench: Bench, objects: int = OBJECTS, times: int = TIMES) -> l
     if not (shutil.which("chromium") and shutil.which("chromedriver")):
         raise RuntimeError("no Chromium: apt-get install chromium chromium-driver")
     await make(bench, "console", 1)
-    fill(bench, await bench.tenant_number(_TENANT), objects)
+    tenant = await bench.tenant_number(_TENANT)
+    fill(bench, tenant, objects)
+    await index(bench, tenant)  # what a worker would do beside what is measured
     await bench.namespace("live", _TENANT)
     return await asyncio.to_thread(_in_browser, bench, objects, times)
 

@@ -63,6 +63,24 @@ def test_a_second_edit_keeps_what_the_first_one_applied(changes: Changes) -> Non
     assert get(console, f"{MAPS}/two")["data"] == {"a": "1", "c": "x"}
 
 
+def test_one_field_is_put_back_from_the_history(changes: Changes) -> None:
+    console = changes.console
+    for value in "before", "after":
+        apply(console, f"{MAPS}/back", "git", config_map("back", {"a": value, "b": value}))
+    console.open("/t/demo/core/configmaps/shop/back?tab=history")
+    console.one("details.put-back summary").click()
+    (row,) = [r for r in console.all("details.put-back li") if ".data.a" in r.text]
+    assert '"before"' in row.text
+    row.find_element("css selector", "a").click()
+    console.see(".data.a is as in revision")
+    changes.review()
+    changes.refusal("conflict")  # with git, which has applied it
+    changes.choose("take")
+    console.complaints()  # of the 409
+    assert changes.lines("added") == ["a: before"]
+    assert changes.lines("removed") == ["a: after"]
+
+
 def test_what_apply_cannot_take_away_goes_by_an_update(changes: Changes) -> None:
     console = changes.console
     apply(console, f"{MAPS}/three", "git", config_map("three", {"a": "1", "b": "2"}))

@@ -300,6 +300,10 @@ def test_what_was_deleted_comes_back_from_the_list(console: Console, site: Insta
     console.one("dialog button[type=submit]").click()
     eventually(lambda: site.request("GET", f"{MAPS}/lost-last")[0] == 200)
     console.until(lambda: "is back" in row(console, "lost-last").text)
+    console.browser.refresh()
+    console.see("ConfigMap lost-first")
+    console.until(lambda: "is back" in row(console, "lost-last").text)
+    console.until(lambda: "Undelete" in row(console, "lost-first").text)
     row(console, "lost-first").find_element(By.CSS_SELECTOR, "a").click()
     console.see("DELETED")
     assert "/configmaps/past/lost-first?tab=history" in console.browser.current_url

@@ -198,7 +198,11 @@ def told() -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def world(console_pages: Console) -> Console:
-    demo.fill(console_pages.installation.data / "admin.kubeconfig")
+    site = console_pages.installation
+    demo.fill(site.data / "admin.kubeconfig")
+    held = f"{ACME}/api/v1/namespaces/legacy/configmaps/invoices-2019"
+    # the namespace controller has come by
+    eventually(lambda: "deletionTimestamp" in site.request("GET", held)[1]["metadata"])
     return console_pages
 
 

@@ -92,6 +92,41 @@ async def test_what_is_rare_is_looked_for_part_by_part(
     assert [r["objectRef"]["name"] for r in await listed(api, path)] == ["rare"]
 
 
+async def test_a_deletion_tells_whether_there_is_such_an_object_again(api: Api) -> None:
+    for name in "back", "gone":
+        await api.ok("POST", CONFIG_MAPS, config_map(name))
+        await api.ok("DELETE", f"{CONFIG_MAPS}/{name}")
+    await api.ok("POST", CONFIG_MAPS, config_map("back"))
+    found = await listed(api, selecting(SHOP, resource="configmaps"))
+    told = [(r["objectRef"]["name"], r["type"], r.get("present")) for r in found]
+    assert told == [
+        ("back", "ADDED", None),
+        ("gone", "DELETED", None),
+        ("gone", "ADDED", None),
+        ("back", "DELETED", True),
+        ("back", "ADDED", None),
+    ]
+
+
+async def test_a_rare_deletion_is_found_behind_many_changes_in_one_answer(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(listing, "MOST", 2)
+    monkeypatch.setattr(listing, "WINDOWS", 2)
+    gone = await api.ok("POST", CONFIG_MAPS, config_map("gone"))
+    await api.ok("DELETE", f"{CONFIG_MAPS}/gone")
+    for i in range(12):
+        await api.ok("POST", CONFIG_MAPS, config_map(f"c{i}"))
+    uid = gone["metadata"]["uid"]
+    for asked in (
+        selecting(SHOP, type="DELETED"),
+        selecting(ROOT + "/revisions", resource="configmaps", name="gone"),
+        selecting(SHOP, uid=uid),
+    ):
+        page = await api.ok("GET", asked)
+        assert page["items"][0]["objectRef"]["name"] == "gone", asked
+
+
 async def test_a_token_is_good_for_its_own_list_alone(api: Api) -> None:
     await three_versions(api)
     page = await api.ok("GET", f"{SHOP}?limit=1")

@@ -12,7 +12,7 @@ from apiserver.storage import search as searching
 from apiserver.storage import tenants
 from apiserver.storage.compact import compact
 from apiserver.storage.postgres import PostgresStore
-from apiserver.storage.search import BEGINNING, Found, Where
+from apiserver.storage.search import BEGINNING, Found, Where, Words
 from tests.support.fixtures import in_thread
 from tests.support.storage import CONFIGMAPS, LEASES, create, delete, key, numbers, update
 
@@ -21,9 +21,15 @@ ENTRIES = "SELECT count(*) FROM search_entries WHERE tenant_id = %s"
 
 
 async def found(
-    store: PostgresStore, tenant: int, words: str | None, where: Where = ALL, **more: Any
+    store: PostgresStore,
+    tenant: int,
+    exact: str | None,
+    where: Where = ALL,
+    easy: str | None = None,
+    **more: Any,
 ) -> Found:
     asked = {"limit": 100, "max_bytes": 2**20, **more}
+    words = None if exact is None else Words(exact, easy)
     answer = await store.search.find(tenant, words, where, BEGINNING, **asked)
     assert answer is not None
     return answer
@@ -95,6 +101,25 @@ async def test_walking_and_asking_gin_find_the_same(
         assert answer.through == key(every[limit - 1])
     assert names(await found(store, tenant, f"'{tenant}vn':*")) == every
     assert names(await found(store, tenant, f"'{tenant}vn7'")) == ["n7"]
+
+
+@pytest.mark.parametrize("walk", [1, 2, 100])
+async def test_an_easier_query_finds_what_the_exact_one_does(
+    store: PostgresStore, tenant: int, walk: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(searching, "WALK", walk)
+    await written(store, tenant, *(f"n{i}" for i in range(10, 30)))
+    await index(store, tenant)
+    for words, those in (
+        ("n1", range(10, 20)),  # many, of many
+        ("n2", range(20, 30)),
+        ("n27", [27]),  # one of many
+        ("n3", []),
+    ):
+        exact = f"'{tenant}vvalue' & '{tenant}v{words}':*"
+        for easy in f"'{tenant}vvalue'", f"'{tenant}v{words}':*", None:
+            answer = await found(store, tenant, exact, easy=easy)
+            assert names(answer) == [f"n{i}" for i in those], (words, easy)
 
 
 async def test_an_object_that_changed_or_went(store: PostgresStore, tenant: int) -> None:

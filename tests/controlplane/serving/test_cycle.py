@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from controlplane.serving import cycle as cycle_module
 from controlplane.serving.cycle import Cycle, Flow
 
 Headers = list[tuple[bytes, bytes]]
@@ -96,3 +97,15 @@ async def test_a_header_cannot_begin_another(value: bytes) -> None:
 async def test_a_body_of_another_length_is_not_passed_off(bodies: tuple[bytes, ...]) -> None:
     with pytest.raises(RuntimeError):
         await sent(200, sized(b"abc"), *bodies)
+
+
+async def test_a_large_body_goes_in_pieces_where_tenants_share_the_loop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    body = bytes(range(256)) * 4096
+    whole, _ = await sent(200, sized(body), body)
+    assert len(whole.writes) == 2
+    monkeypatch.setattr(cycle_module, "is_shared", lambda: True)
+    pieces, cycle = await sent(200, sized(body), body)
+    assert max(map(len, pieces.writes)) <= 128 * 1024 and cycle.response_complete
+    assert b"".join(pieces.writes) == b"".join(whole.writes)

@@ -11,7 +11,15 @@ from typing import Any
 import pytest
 
 from apiserver import whose
-from apiserver.whose import NOBODY, WHOSE, for_nobody, shared_task, turns_pass, works_for
+from apiserver.whose import (
+    NOBODY,
+    WHOSE,
+    for_nobody,
+    moves_bytes,
+    shared_task,
+    turns_pass,
+    works_for,
+)
 from controlplane.serving import loop as module
 from controlplane.serving.loop import FairLoop
 from tests.support.waiting import PATIENCE
@@ -78,6 +86,34 @@ def test_what_leads_on_for_nobody_does_not_wait_for_a_step_at_each_link() -> Non
         assert len(done) > before, "what does not end holds nobody up for ever"
         for flood in floods:
             flood.cancel()
+
+    run(main)
+
+
+def test_a_step_that_moves_many_bytes_ends_its_round() -> None:
+    async def main() -> None:
+        done: list[int] = []
+
+        async def reads() -> None:
+            await works_for(FLOOD)
+            for _ in range(200):
+                await asyncio.sleep(0)
+                moves_bytes()
+                done.append(FLOOD)
+
+        async def looks() -> int:
+            """The most that was done in one round of the loop."""
+            most = before = len(done)
+            for _ in range(100):
+                await asyncio.sleep(0)
+                most, before = max(most, len(done) - before), len(done)
+            return most
+
+        await asyncio.create_task(steps(VICTIM, 1, []))
+        floods = [asyncio.create_task(reads()) for _ in range(10)]
+        assert await shared_task(looks()) == 1
+        await asyncio.gather(*floods)
+        assert len(done) == 2000
 
     run(main)
 

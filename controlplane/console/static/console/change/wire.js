@@ -12,6 +12,13 @@ export async function fetchObject(tenant, resource, { namespace, name, signal })
   return parse(await (await api(tenant).request("GET", path, { signal })).text());
 }
 
+/** An object as it was in a revision. subject: of lib/subject.js. Throws ApiError. */
+export async function fetchRevision(subject, number, signal) {
+  const version = encodeURIComponent(subject.apiVersion);
+  const path = `${subject.revisions}/${encodeURIComponent(number)}?apiVersion=${version}`;
+  return parse(await (await subject.api.request("GET", path, { signal })).text()).object;
+}
+
 /** Sends a request of `requests.js` or `session.js` about an object: {answer, warnings}. Throws
     ApiError. at: {namespace, name}, no name for the list. */
 export async function send(tenant, resource, at, request, options = {}) {

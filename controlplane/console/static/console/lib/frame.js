@@ -21,6 +21,8 @@ const TENANT_PLACES = [
   ["Access", "access"],
   ["Definitions", "crds"],
   ["Admission", "admission"],
+  ["Past", "past"],
+  ["Deleted", "deleted"],
 ];
 
 /** Builds the frame; returns the element that views fill. find: opens the palette. */

@@ -142,7 +142,8 @@ class Deleted {
     if (!resource) return h("span", { class: "muted" }, "its definition is gone");
     const element = h("span", {});
     this.places.push([nameOf(item), element]);
-    if (this.back.has(nameOf(item))) replace(element, this.isBack(resource, item));
+    if (item.present || this.back.has(nameOf(item)))
+      replace(element, this.isBack(resource, item));
     else this.offer(resource, item, element);
     return element;
   }

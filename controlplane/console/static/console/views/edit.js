@@ -1,17 +1,19 @@
 // Editing an object: its YAML, the server's dry run, what would change, then the apply.
 
+import { withEarlier } from "../change/earlier.js";
 import { Schemas } from "../change/schema.js";
 import { mask } from "../change/secrets.js";
 import { Edit } from "../change/session.js";
 import { print } from "../change/text.js";
 import { readOnly, right, styled } from "../change/ui.js";
-import { document } from "../change/wire.js";
+import { document, fetchRevision } from "../change/wire.js";
 import { Workbench } from "../change/workbench.js";
 import { groupPart, resourceOf } from "../lib/discovery.js";
 import { h } from "../lib/dom.js";
 import { address, pathOf } from "../lib/router.js";
+import { Subject } from "../lib/subject.js";
 
-export default async function edit({ tenant, params, root, signal }) {
+export default async function edit({ tenant, params, query, root, signal }) {
   const resource = await resourceOf(tenant, params.group, params.resource);
   if (!resource) {
     root.append(h("p", {}, `Tenant ${tenant} serves no ${params.resource}.${params.group}.`));
@@ -27,13 +29,25 @@ export default async function edit({ tenant, params, root, signal }) {
     root.append(h("h1", {}, `${resource.kind} ${name}`), readOnly(tenant, [["Edit", answer]]));
     return;
   }
-  new Workbench(root, task, {
+  const begun = await beginning(task, new Subject(tenant, resource, namespace, name), query, signal);
+  const bench = new Workbench(root, task, {
     title: `Edit ${resource.kind} ${[namespace, name].filter(Boolean).join("/")}`,
-    text: print(mask(task.base)),
+    text: print(mask(begun.object)),
     back: address(...parts),
     stored: () => pathOf(...parts),
     verb: "Apply",
   });
+  if (begun.said) bench.say(h("p", { class: "banner" }, begun.said));
+}
+
+/** What the editor begins with: the object as it is, or with one field as it was in a revision. */
+async function beginning(task, subject, query, signal) {
+  const [field, revision] = [query.get("field"), query.get("revision")];
+  if (!field || !revision || subject.isSecret) return { object: task.base };
+  const then = await fetchRevision(subject, revision, signal);
+  const object = withEarlier(task, then, field);
+  if (!object) return { object: task.base, said: `Revision ${revision} has no ${field} to put back.` };
+  return { object, said: `${field} is as in revision ${revision}: review what changes.` };
 }
 
 /** What is known of a resource's kind: {tenant, resource, schemas, node}. */

@@ -5,6 +5,7 @@ import { failure, notify } from "../../lib/dialog.js";
 import { address, remember } from "../../lib/router.js";
 import { age } from "../../lib/time.js";
 import { changesBetween } from "./changes.js";
+import { fieldsBack } from "./putback.js";
 import { restore } from "./restore.js";
 import { revisionsOf, whoOf, whyNoHistory } from "./revisions.js";
 
@@ -199,11 +200,14 @@ class View {
     try {
       const [before, after] = await Promise.all([from && this.object(from), this.object(to)]);
       const deleted = this.items.find((one) => one.metadata.name === to)?.type === "DELETED";
-      if (this.from !== from || this.to !== to || this.signal.aborted) return undefined;
+      const { signal } = this;
+      const back = deleted ? null : await fieldsBack(subject, { from, to, signal });
+      if (this.from !== from || this.to !== to || signal.aborted) return undefined;
       return replace(
         this.difference,
         title,
         changesBetween(before || null, deleted ? null : after),
+        back,
       );
     } catch (error) {
       return this.signal.aborted ? undefined : replace(this.difference, title, failure(error));
