@@ -23,7 +23,7 @@ from apiserver.storage.visibility import within
 
 MOST_SINCE = 2_000
 """Entries of the log above the index that a search looks at."""
-WALK = 2_000
+WALK = 10_000
 """Entries of the index that are looked through before GIN is asked (sql/search.sql)."""
 AT_ONCE = 2
 """Searches of one tenant in one process: the others wait for their turn."""
