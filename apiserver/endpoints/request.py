@@ -174,12 +174,13 @@ class ApiRequest(HttpRequest):
         if "_stream" in self.__dict__:
             return cast(BytesIO, self._stream).getvalue()
         length = self.header(b"content-length")
-        if length.isdigit() and int(length) > limit:
+        announced = int(length) if length.isdigit() else 0
+        if announced > limit:
             raise too_large(limit)
         chunks: list[bytes] = []
         size = 0
         while True:
-            if (int(length) - size if length.isdigit() else size) > HIGH_WATER:
+            if (announced - size if announced else size) > HIGH_WATER:
                 moves_bytes()
             message = await self.receive()
             if message["type"] == "http.disconnect":

@@ -50,8 +50,8 @@ class FairLoop(uvloop.Loop):
         self._leads_on = False
         """Something has come to be done for nobody in particular since the last round."""
         self._put_off = 0
-        self._enough = False
-        """What has been done in this round leads to more that is no step of anybody's."""
+        self._end = 0.0
+        """When the round of turns that is under way is over."""
         self._waiting: list[asyncio.Future[None]] = []
         """For the end of the round of turns that is to come."""
         self._alone = True
@@ -105,7 +105,8 @@ class FairLoop(uvloop.Loop):
     def ends_round(self) -> None:
         """The step that is being done is the last of this round of turns: it makes the loop move
         many bytes, which is done for nobody in particular and takes as long as many steps."""
-        self._enough = True
+        if not self._alone:
+            self._end = 0.0
 
     async def turns_end(self) -> None:
         """Returns when the tenants have had their next round of turns: there must be one to
@@ -129,14 +130,14 @@ class FairLoop(uvloop.Loop):
             self._put_off += 1
             self._pump_soon()
             return
-        self._pumping, self._begun, self._put_off, self._enough = False, 0, 0, False
+        self._pumping, self._begun, self._put_off = False, 0, 0
         rotation, began = self._rotation, perf_counter()
-        end = began + SLICE
+        self._end = began + SLICE
         if not self._alone and began - self._changed > LATELY:
             # what comes from now on goes straight to the loop, behind what this round does
             self._be_alone()
-            end = inf
-        while rotation and began < end and not self._enough:
+            self._end = inf
+        while rotation and began < self._end:
             tenant, step = rotation.next()
             try:
                 if not step.cancelled():

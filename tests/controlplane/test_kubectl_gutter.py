@@ -93,3 +93,15 @@ def test_ages() -> None:
     assert at("2026-01-01T01:00:00Z") == "11h"
     assert at("2025-12-01T12:00:00Z") == "31d"
     assert (at("2027-01-01T00:00:00Z"), at("")) == ("0s", "")
+
+
+def test_a_deletion_says_that_there_is_such_an_object_again() -> None:
+    gone = {
+        "metadata": {"name": "7"},
+        "objectRef": {"name": "web"},
+        "resource": "configmaps",
+        "type": "DELETED",
+        "time": "2026-01-01T00:00:00.000000Z",
+    }
+    assert "again" not in show.history([gone])
+    assert show.history([gone | {"present": True}]).endswith("there is one again")

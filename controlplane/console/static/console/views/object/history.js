@@ -198,10 +198,13 @@ class View {
       );
     }
     try {
-      const [before, after] = await Promise.all([from && this.object(from), this.object(to)]);
-      const deleted = this.items.find((one) => one.metadata.name === to)?.type === "DELETED";
       const { signal } = this;
-      const back = deleted ? null : await fieldsBack(subject, { from, to, signal });
+      const deleted = this.items.find((one) => one.metadata.name === to)?.type === "DELETED";
+      const [before, after, back] = await Promise.all([
+        from && this.object(from),
+        this.object(to),
+        deleted ? null : fieldsBack(subject, { from, to, signal }),
+      ]);
       if (this.from !== from || this.to !== to || signal.aborted) return undefined;
       return replace(
         this.difference,

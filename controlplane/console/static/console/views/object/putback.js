@@ -1,6 +1,7 @@
 // Single fields of a difference, each with the way to give it its earlier value again: by an edit,
 // which is reviewed as any other.
 
+import { FILLED_IN } from "../../change/configuration.js";
 import { h } from "../../lib/dom.js";
 import { groupPart } from "../../lib/discovery.js";
 import { address } from "../../lib/router.js";
@@ -31,9 +32,11 @@ export async function fieldsBack(subject, { from, to, signal }) {
   );
 }
 
+/** What `editable` of change/configuration.js keeps. */
 function isEdited({ subresources }, path) {
-  if (path.startsWith(".status")) return !subresources.includes("status");
-  return !path.startsWith(".metadata") || /^\.metadata\.(labels|annotations|finalizers|ownerReferences)\b/.test(path);
+  const [, first, second] = path.split(/[.[]/);
+  if (first === "status") return !subresources.includes("status");
+  return first !== "metadata" || !FILLED_IN.includes(second);
 }
 
 function row(subject, from, { path, type, from: before }) {
