@@ -104,4 +104,4 @@ def test_a_deletion_says_that_there_is_such_an_object_again() -> None:
         "time": "2026-01-01T00:00:00.000000Z",
     }
     assert "again" not in show.history([gone])
-    assert show.history([gone | {"present": True}]).endswith("there is one again")
+    assert "there is one again" in show.history([gone | {"present": True}])
