@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -35,11 +35,13 @@ from apiserver.request import TENANCY_GROUP
 from apiserver.storage.errors import StorageError
 from apiserver.storage.interface import ObjectKey
 from apiserver.storage.leases import Candidate
+from apiserver.storage.models import TenantHead
 from apiserver.watch.entry import WatchEvent
 from apiserver.watch.errors import WatchClosed
 from apiserver.watch.subscription import Subscription
 from controlplane.tenancy import declaration, rows, statuses, types
 from controlplane.tenancy.applying import Applying, CannotApply
+from controlplane.tenancy.counting import EVERY, Counting
 from controlplane.tenancy.declaration import Step
 from controlplane.tenancy.models import Tenant
 
@@ -58,7 +60,6 @@ _PAUSE, _LONGEST_PAUSE = 0.5, 2.0
 """Seconds between looks at rows: while something happens, and while nothing does."""
 _GATHERING = 0.1
 """Seconds for which names that come one after the other are gathered."""
-_COUNT_EVERY = 60.0  # seconds
 _LONGEST = 60.0
 """Seconds of the longest pause after a look that failed."""
 _FAILURES = (ApiError, StorageError, DatabaseError, WatchClosed)
@@ -74,6 +75,11 @@ class _Pair:
     obj: Object | None
     row: Tenant | None
     step: Step
+    problem: str | None = None
+    """Why not all is there that shall be; "": it is; None: nobody has looked."""
+    head: TenantHead | None = None
+    waits: bool = False
+    """Its row could not be made."""
 
 
 class TenantController:
@@ -94,7 +100,7 @@ class TenantController:
         self._due: dict[str, float] = {}
         self._failures: dict[str, int] = {}
         self._pause, self._asked = _PAUSE, 0.0
-        self._used: Mapping[str, tuple[int, ...]] = {}
+        self._counting = Counting(self._actions, MANAGER)
         self._task: asyncio.Task[None] | None = None
 
     def start(self) -> None:
@@ -141,19 +147,17 @@ class TenantController:
         self._home = Control(stored.rows[DEFAULT].pk, DEFAULT)
         await self._applying.all(self._home, types.objects(), MANAGER)
         self._due = dict.fromkeys(await self._rows(rows.names), 0.0)
-        self._pause, self._asked, self._used = _PAUSE, 0.0, {}
+        self._pause, self._asked = _PAUSE, 0.0
         events = await self._registry.watches.subscribe(self._home.id, TENANTS, after=None)
-        counted = time.monotonic()
         leading = asyncio.create_task(self._lead())
+        counting = asyncio.create_task(self._keep_counting())
         try:
             while not leading.done():
                 await self._hear(events)
                 await self._look_at(self._ready())
-                if time.monotonic() - counted > _COUNT_EVERY:
-                    counted = time.monotonic()
-                    await self._count()
         finally:
             leading.cancel()
+            counting.cancel()
             events.cancel()
 
     async def _hear(self, events: Subscription) -> None:
@@ -199,9 +203,12 @@ class TenantController:
             by_step.setdefault(pair.step, []).append(pair)
         await self._make(by_step.get(Step.MAKE_ROW, []))
         await self._drop(by_step.get(Step.DROP_TENANT, []))
-        turns = asyncio.Semaphore(_AT_ONCE)
-        done = await asyncio.gather(*(self._turn(turns, pair) for pair in pairs))
-        await self._rows(rows.mark_synced, [row for row in done if row is not None])
+        await self._each([pair for pair in pairs if not pair.waits], self._one)
+        filled = [pair for pair in pairs if pair.problem is not None]
+        heads = await self._rows(rows.used, [pair.row for pair in filled if pair.row is not None])
+        for pair in filled:
+            pair.head = heads.get(pair.row.pk) if pair.row is not None else None
+        await self._rows(rows.mark_synced, await self._each(filled, self._tell_filled))
 
     async def _pairs(self, names: Sequence[str]) -> list[_Pair]:
         cache = await self._registry.watches.fresh(self._home.id, TENANTS)
@@ -234,7 +241,7 @@ class TenantController:
                     await self._make([pair])
                 return
             for pair in pairs:
-                pair.step = Step.NOTHING
+                pair.waits = True
                 self._again(pair.name, e)
 
     async def _drop(self, pairs: Collection[_Pair]) -> None:
@@ -252,19 +259,26 @@ class TenantController:
                 pair.step = Step.NOTHING
 
     # --- one at a time ----------------------------------------------------------------------------
-    async def _turn(self, turns: asyncio.Semaphore, pair: _Pair) -> Tenant | None:
-        """The row, when the object knows of it."""
-        async with turns:
-            try:
-                await self._one(pair)
-                self._failures.pop(pair.name, None)
-                return pair.row if pair.step in (Step.AGREE, Step.ADOPT) else None
-            except (*_FAILURES, CannotApply, ValidationError, rows.Changed) as e:
-                self._again(pair.name, e)
-            except Exception as e:
-                log.exception("tenant %s", pair.name)
-                self._again(pair.name, e)
+    async def _each(
+        self, pairs: Iterable[_Pair], work: Callable[[_Pair], Awaitable[None]]
+    ) -> list[Tenant]:
+        """Rows of those with which it went well; the others are looked at again."""
+        turns = asyncio.Semaphore(_AT_ONCE)
+
+        async def one(pair: _Pair) -> Tenant | None:
+            async with turns:
+                try:
+                    await work(pair)
+                    return pair.row
+                except (*_FAILURES, CannotApply, ValidationError, rows.Changed) as e:
+                    self._again(pair.name, e)
+                except Exception as e:
+                    log.exception("tenant %s", pair.name)
+                    self._again(pair.name, e)
             return None
+
+        done = await asyncio.gather(*map(one, pairs))
+        return [row for row in done if row is not None]
 
     async def _one(self, pair: _Pair) -> None:
         obj, row = pair.obj, pair.row
@@ -276,7 +290,16 @@ class TenantController:
             text = "the tenant is protected from deletion; set spec.deletionProtection to false"
             await self._tell(obj, row, text)
         elif obj is not None and row is not None and pair.step in (Step.AGREE, Step.ADOPT):
-            await self._agree(obj, row, adopt=pair.step is Step.ADOPT)
+            pair.problem = await self._agree(obj, row, adopt=pair.step is Step.ADOPT)
+            return  # it is told together with others
+        self._failures.pop(pair.name, None)
+
+    async def _tell_filled(self, pair: _Pair) -> None:
+        assert pair.obj is not None and pair.row is not None, "it has been agreed"
+        await self._tell(pair.obj, pair.row, pair.problem or "", pair.head)
+        if pair.problem:
+            raise CannotApply(pair.problem)
+        self._failures.pop(pair.name, None)
 
     def _key(self, name: str) -> ObjectKey:
         return ObjectKey(*TENANTS, "", name)
@@ -314,7 +337,8 @@ class TenantController:
             await self._actions.delete(self._home, self._key(name), uid, "its tenant is gone")
         await self._actions.change(self._home, self._key(name), edit, manager=MANAGER)
 
-    async def _agree(self, obj: Object, row: Tenant, *, adopt: bool) -> None:
+    async def _agree(self, obj: Object, row: Tenant, *, adopt: bool) -> str:
+        """Why not all is there, "" when it is."""
         uid, name = obj["metadata"]["uid"], row.name
         said = declaration.agreed(
             row.declared, declaration.of_object(obj), declaration.of_row(row), row_leads=adopt
@@ -326,17 +350,16 @@ class TenantController:
             await self._actions.change(self._home, self._key(name), edit, manager=MANAGER)
         if statuses.is_over(row, datetime.now(UTC)):
             await self._expire(obj, row)
-        problem = await self._fill(row)
-        await self._tell(obj, row, problem)
-        if problem:
-            raise CannotApply(problem)
+        return await self._fill(row)
 
     async def _expire(self, obj: Object, row: Tenant) -> None:
         if not row.deletion_protection:
             uid = obj["metadata"]["uid"]
             await self._actions.delete(self._home, self._key(row.name), uid, "its time is up")
 
-    async def _tell(self, obj: Object, row: Tenant, problem: str, head: Any = None) -> None:
+    async def _tell(
+        self, obj: Object, row: Tenant, problem: str, head: TenantHead | None = None
+    ) -> None:
         def edit(stored: Object) -> bool:
             if stored["metadata"]["uid"] == obj["metadata"]["uid"]:
                 stored["status"] = statuses.status_of(stored, row, head, problem, datetime.now(UTC))
@@ -378,28 +401,20 @@ class TenantController:
 
     # --- what tenants use -------------------------------------------------------------------------
     async def _count(self) -> None:
-        """Brings status.counts of those that use something else than they did: of ten thousand
-        tenants that is what few do."""
-        used = await self._rows(rows.usage)
-        names = [name for name, counts in used.items() if self._used.get(name) != counts]
-        self._used = used
-        for i in range(0, len(names), _BATCH):
-            pairs = await self._pairs(names[i : i + _BATCH])
-            await self._count_some((p.obj, p.row) for p in pairs if p.obj and p.row)
+        await self._counting.tell(self._home, await self._rows(rows.usage))
         self._due.update(dict.fromkeys(await self._rows(rows.over, datetime.now(UTC)), 0.0))
 
-    async def _count_some(self, pairs: Iterable[tuple[Object, Tenant]]) -> None:
-        pairs = list(pairs)
-        heads: Mapping[int, Any] = await self._rows(rows.used, [row for _, row in pairs])
-        for obj, row in pairs:
-            if (head := heads.get(row.pk)) is None:
-                continue
-            counts = statuses.counts_of(head)
-            before = (obj.get("status") or {}).get("counts") or {}
-            if counts == before or (row.name == DEFAULT and _only_the_log(before, counts)):
-                continue
-            edit = partial(_set_counts, counts)
-            await self._actions.change(self._home, self._key(row.name), edit, "status", MANAGER)
+    async def _keep_counting(self) -> NoReturn:
+        """Beside the looks, which it must not hold up: a minute after ten thousand tenants were
+        made there is much to count."""
+        while True:
+            await asyncio.sleep(EVERY)
+            try:
+                await self._count()
+            except _FAILURES as e:
+                log.info("counts of tenants wait: %s", e)
+            except Exception:
+                log.exception("counts of tenants wait")
 
 
 def _matters(event: WatchEvent) -> bool:
@@ -411,17 +426,6 @@ def _matters(event: WatchEvent) -> bool:
         before.get(member) != after.get(member)
         for member in ("uid", "generation", "labels", "finalizers", "deletionTimestamp")
     )
-
-
-def _set_counts(counts: Object, obj: Object) -> bool:
-    obj.setdefault("status", {})["counts"] = counts
-    return True
-
-
-def _only_the_log(before: Object, now: Object) -> bool:
-    """Whether nothing but the log has grown: in the tenant where Tenant objects are, each write of
-    a status does that, so that saying so would go on for ever."""
-    return {**before, "logBytes": now["logBytes"]} == now
 
 
 def _unprotect(obj: Object) -> bool:

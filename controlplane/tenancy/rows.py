@@ -108,18 +108,20 @@ def mark_synced(told: Collection[Tenant]) -> None:
 
 
 def used(rows: Collection[Tenant]) -> dict[int, TenantHead]:
+    if not rows:
+        return {}
     with django_everywhere():
         return TenantHead.objects.in_bulk([row.pk for row in rows])
 
 
-def usage() -> dict[str, tuple[int, ...]]:
+def usage() -> dict[str, tuple[int, int, int]]:
     """What all tenants use, by name: objects, their bytes, bytes of retained events."""
     with django_everywhere(), connection.cursor() as cursor:
         cursor.execute(
             "SELECT t.name, h.object_count, h.bytes, h.log_bytes "
             "FROM tenant_heads h JOIN tenancy_tenant t ON t.id = h.tenant_id"
         )
-        return {name: tuple(counts) for name, *counts in cursor.fetchall()}
+        return {name: (count, size, log_size) for name, count, size, log_size in cursor.fetchall()}
 
 
 def over(now: datetime) -> list[str]:

@@ -37,14 +37,15 @@ def status_of(
         "conditions": conditions,
     }
     if head is not None:
-        status["counts"] = counts_of(head)
+        status["counts"] = counts_of(head.object_count, head.bytes, head.log_bytes)
     elif "counts" in before:
         status["counts"] = before["counts"]
     return status
 
 
-def counts_of(head: TenantHead) -> Object:
-    return {"objects": head.object_count, "bytes": head.bytes, "logBytes": head.log_bytes}
+def counts_of(objects: int, size: int, log_size: int) -> Object:
+    """Sizes in bytes."""
+    return {"objects": objects, "bytes": size, "logBytes": log_size}
 
 
 def is_over(row: Tenant, now: datetime) -> bool:
