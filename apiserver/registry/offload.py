@@ -24,7 +24,7 @@ from typing import Any, Protocol, TypeVar
 from apiserver.effort import TakesLong, limited
 from apiserver.errors import ApiError, TimedOut, TooManyRequests
 from apiserver.meta.values import value
-from apiserver.registry.endable import EndableThread
+from apiserver.registry.endable import EndableWork
 from apiserver.registry.turns import Full, Limits, Turns
 from apiserver.schema.types import Schema
 from apiserver.whose import is_shared
@@ -136,14 +136,14 @@ def out_of_time() -> ApiError:
 
 
 class _Job:
-    """answer: what ``work`` returns or raises; thread: while it runs; ending: it is to end, and
+    """answer: what ``work`` returns or raises; running: while it runs; ending: it is to end, and
     nobody waits for its answer."""
 
-    __slots__ = ("answer", "asker", "ending", "thread", "work")
+    __slots__ = ("answer", "asker", "ending", "running", "work")
 
     def __init__(self, asker: Asker, work: Callable[[], Any], answer: asyncio.Future[Any]) -> None:
         self.asker, self.work, self.answer = asker, work, answer
-        self.thread: EndableThread | None = None
+        self.running: EndableWork | None = None
         self.ending = False
 
 
@@ -181,9 +181,9 @@ class Offload:
     def _begin(self) -> None:
         """Begins whatever may have a place."""
         while (job := self.turns.next()) is not None:
-            job.thread = EndableThread(job.work, self._reporter(job))
+            job.running = EndableWork(job.work, self._reporter(job))
             try:
-                job.thread.start()
+                job.running.start()
             except RuntimeError as error:  # the system has no more threads
                 self.loop.call_soon(self._over, job, None, error, 0.0)
             else:
@@ -191,8 +191,8 @@ class Offload:
 
     def _reporter(self, job: _Job) -> Callable[[Any, BaseException | None], None]:
         def over(result: Any, error: BaseException | None) -> None:
-            assert job.thread is not None, "it calls this"
-            spent = job.thread.seconds()
+            assert job.running is not None, "it calls this"
+            spent = job.running.seconds()
             try:
                 self.loop.call_soon_threadsafe(self._over, job, result, error, spent)
             except RuntimeError:
@@ -201,7 +201,7 @@ class Offload:
         return over
 
     def _over(self, job: _Job, result: Any, error: BaseException | None, spent: float) -> None:
-        job.thread = None
+        job.running = None
         job.asker.meter.seconds += spent
         self.turns.done(job.asker.tenant.id)
         if not job.answer.done():
@@ -213,21 +213,21 @@ class Offload:
 
     def _look(self, job: _Job) -> None:
         """Ends work that has taken its time, and asks again where it has not ended since."""
-        if job.thread is None:
+        if job.running is None:
             return
-        if job.asker.meter.seconds + job.thread.seconds() > self.budget:
+        if job.asker.meter.seconds + job.running.seconds() > self.budget:
             job.ending = True
             if not job.answer.done():
                 job.answer.set_exception(out_of_time())
         if job.ending:
-            job.thread.end()
+            job.running.end()
         self.loop.call_later(_LOOK, self._look, job)
 
     def _abandon(self, job: _Job) -> None:
         """Nobody waits for it any more."""
-        if job.thread is not None:
+        if job.running is not None:
             job.ending = True
-            job.thread.end()
+            job.running.end()
         elif not job.answer.done():
             self.turns.drop(job.asker.tenant.id, job)
         if not job.answer.cancel() and not job.answer.cancelled():

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 import threading
 import time
+from contextvars import ContextVar
 from typing import Any
 
 import pytest
 
-from apiserver.registry.endable import EndableThread, Ended
+from apiserver.registry.endable import EndableWork, Ended
 from tests.support.waiting import PATIENCE
 
 
 class Run:
-    """A thread at work; ``outcome`` waits for its end."""
+    """Work in a thread; ``outcome`` waits for its end."""
 
     def __init__(self, work: Any) -> None:
         self.told: list[tuple[Any, BaseException | None]] = []
         self._over = threading.Event()
-        self.thread = EndableThread(work, self._tell)
-        self.thread.start()
+        self.work = EndableWork(work, self._tell)
+        self.work.start()
 
     def _tell(self, result: Any, error: BaseException | None) -> None:
         self.told.append((result, error))
@@ -30,7 +31,7 @@ class Run:
         while not self._over.wait(0.01):
             assert time.monotonic() < deadline, "it did not end"
             if ending:
-                self.thread.end()
+                self.work.end()
         assert len(self.told) == 1
         return self.told[0]
 
@@ -109,7 +110,7 @@ def test_an_end_that_comes_at_any_moment_is_told_once() -> None:
         run = Run(lambda turns=turns: sum(range(turns)))
         for _ in range(turns // 100):
             pass
-        run.thread.end()
+        run.work.end()
         result, error = run.outcome(ending=True)
         assert (result == sum(range(turns)) and error is None) or (
             result is None and isinstance(error, Ended)
@@ -119,9 +120,9 @@ def test_an_end_that_comes_at_any_moment_is_told_once() -> None:
 def test_work_that_is_ended_before_it_begins_is_never_begun_and_all_the_same_told() -> None:
     begun: list[int] = []
     for _ in range(200):
-        thread_is_new = Run(lambda: begun.append(1) or _loops())
-        thread_is_new.thread.end()
-        result, error = thread_is_new.outcome(ending=True)
+        waiting = Run(lambda: begun.append(1) or _loops())
+        waiting.work.end()
+        result, error = waiting.outcome(ending=True)
         assert result is None and isinstance(error, Ended)
 
 
@@ -133,7 +134,7 @@ def test_being_asked_by_many_at_once_ends_it_once() -> None:
     def ask() -> None:
         while not stop.is_set():
             for run in runs:
-                run.thread.end()
+                run.work.end()
 
     askers = [threading.Thread(target=ask) for _ in range(3)]
     for asker in askers:
@@ -157,6 +158,56 @@ def test_its_processor_time_is_its_own() -> None:
     begun.wait()
     busy = Run(lambda: sum(range(3_000_000)))
     busy.outcome()
-    assert idle.thread.seconds() < busy.thread.seconds()
+    assert idle.work.seconds() < busy.work.seconds()
     finish.set()
     idle.outcome()
+
+
+def test_threads_are_kept_and_what_one_work_leaves_does_not_reach_the_next() -> None:
+    left: ContextVar[str] = ContextVar("left", default="nothing")
+
+    def work() -> tuple[int, str]:
+        before = left.get()
+        left.set("something")
+        return threading.get_ident(), before
+
+    Run(work).outcome()
+    before = threading.active_count()
+    outcomes = [Run(work).outcome() for _ in range(50)]
+    assert threading.active_count() == before
+    assert {result[1] for result, _ in outcomes} == {"nothing"}
+
+
+def test_a_thread_takes_more_as_soon_as_it_is_told_that_work_is_over() -> None:
+    """Whoever hears of an end begins the next at once, in that very moment."""
+    count, done = [0], threading.Event()
+
+    def over(*_: Any) -> None:
+        count[0] += 1
+        if count[0] == 100:
+            done.set()
+        else:
+            EndableWork(lambda: None, over).start()
+
+    Run(lambda: None).outcome()
+    before = threading.active_count()
+    EndableWork(lambda: None, over).start()
+    assert done.wait(PATIENCE)
+    assert threading.active_count() == before
+
+
+def test_processor_time_of_what_a_thread_did_before_does_not_count() -> None:
+    Run(lambda: sum(range(3_000_000))).outcome()
+    begun, finish = threading.Event(), threading.Event()
+
+    def work() -> None:
+        begun.set()
+        finish.wait()
+
+    run = Run(work)
+    begun.wait()
+    spent = run.work.seconds()
+    finish.set()
+    run.outcome()
+    assert spent < 0.01
+    assert run.work.seconds() < 0.01
