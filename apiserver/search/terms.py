@@ -12,7 +12,9 @@ the words stand apart: whoever asks looks at the objects themselves.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.objects import ReadOnlyObject
@@ -28,6 +30,8 @@ SHORT = 3
 """Characters of the beginning of a word from which on an index finds all such words soon."""
 MOST_SCOPES = 200
 """Kinds and namespaces that a query names."""
+PAIR = re.compile(r"[^\W_]+=(?=(\S+))")
+"""A word, and up to the next space what it is equal to. The second may have more of them in it."""
 _LETTERS = {"names": "n", "labels": "l", "annotations": "a", "values": "v"}
 
 
@@ -35,8 +39,10 @@ def terms(tenant: int, key: ObjectKey, obj: ReadOnlyObject) -> str:
     """Separated by spaces."""
     found: set[str] = set()
     for area, _, text in texts(key.group_resource, obj):
-        start = f"{tenant}{_LETTERS[area]}"
-        found.update(start + word[:LONGEST] for word in WORD.findall(fold(text)))
+        start, folded = f"{tenant}{_LETTERS[area]}", fold(text)
+        found.update(start + word[:LONGEST] for word in WORD.findall(folded))
+        if "=" in folded:
+            found.update(start + pair[:LONGEST] for pair, _ in _pairs(folded))
         if len(found) > MOST_WORDS:
             found = {_many(tenant)}
             break
@@ -47,27 +53,56 @@ def terms(tenant: int, key: ObjectKey, obj: ReadOnlyObject) -> str:
 
 def query(tenant: int, needle: Needle, areas: Sequence[str], where: Where) -> Words | None:
     """None where the text has no word that an index could find."""
-    words = [word[:LONGEST] for word in WORD.findall(needle.folded)]
-    if not words:
+    asked = _Asked.of(needle.folded)
+    if not any(asked):
         return None
     within = _within(tenant, where)
-    begins = needle.folded[-1].isalnum()
-    exact = _any_area(tenant, words, areas, begins) + within
-    if not begins or len(words[-1]) >= SHORT:
+    exact = _in_any(tenant, asked, areas) + within
+    if not asked.last or len(asked.last) >= SHORT:
         return Words(exact)
-    if len(words) == 1:
+    easy = asked._replace(last="")
+    if not any(easy):
         return Words(exact, broad=True)
-    return Words(exact, _any_area(tenant, words[:-1], areas, False) + within)
+    return Words(exact, _in_any(tenant, easy, areas) + within)
 
 
-def _any_area(tenant: int, words: Sequence[str], areas: Sequence[str], begins: bool) -> str:
-    """``begins``: the last one is the beginning of a word."""
+class _Asked(NamedTuple):
+    """What a place has in which a text is found: these words; terms that begin with these pairs; a
+    word that begins with the last one, "" for none."""
+
+    words: Sequence[str]
+    pairs: Sequence[str]
+    last: str
+
+    @staticmethod
+    def of(folded: str) -> _Asked:
+        pairs = list(_pairs(folded))
+        told = [(begin, begin + len(pair)) for pair, begin in pairs if len(pair) <= LONGEST]
+        words, last = [], ""
+        for match in WORD.finditer(folded):
+            if any(begin <= match.start() and match.end() <= end for begin, end in told):
+                continue  # a pair says it
+            if match.end() < len(folded):
+                words.append(match[0][:LONGEST])
+            else:
+                last = match[0][:LONGEST]
+        return _Asked(words, [pair[:LONGEST] for pair, _ in pairs], last)
+
+
+def _in_any(tenant: int, asked: _Asked, areas: Sequence[str]) -> str:
     alternatives = [_quoted(_many(tenant))]
     for area in areas:
         start = f"{tenant}{_LETTERS[area]}"
-        found = " & ".join(_quoted(start + word) for word in words)
-        alternatives.append(found + ":*" if begins else found)
+        found = [_quoted(start + word) for word in asked.words]
+        begun = (*asked.pairs, asked.last) if asked.last else asked.pairs
+        found += (_quoted(start + beginning) + ":*" for beginning in begun)
+        alternatives.append(" & ".join(found))
     return f"({' | '.join(alternatives)})"
+
+
+def _pairs(folded: str) -> Iterator[tuple[str, int]]:
+    """Each with where it begins."""
+    return ((match[0] + match[1], match.start()) for match in PAIR.finditer(folded))
 
 
 def _within(tenant: int, where: Where) -> str:

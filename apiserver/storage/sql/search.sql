@@ -163,13 +163,16 @@ BEGIN
             EXIT WHEN v_found <= 5 * p_walk;
         END LOOP;
         IF v_found <= 5 * p_walk THEN
+            -- IS TRUE: so that GIN is not asked for p_query too
             RETURN QUERY WITH found AS MATERIALIZED (
-                SELECT * FROM search_entries s WHERE s.terms @@ v_gin
+                SELECT s.tenant_id, s.api_group, s.resource, s.namespace, s.name
+                FROM search_entries s
+                WHERE s.terms @@ v_gin AND (v_gin = v_query OR (s.terms @@ v_query) IS TRUE)
             )
             SELECT f.api_group, f.resource, f.namespace, f.name FROM found f
             WHERE f.tenant_id = p_tenant AND (f.api_group, f.resource, f.namespace, f.name)
                     > (v_after[1], v_after[2], v_after[3], v_after[4])
-                AND f.terms @@ v_query AND (
+                AND (
                     (f.api_group, f.resource) IN (SELECT * FROM unnest(p_groups, p_resources))
                     OR (f.api_group, f.resource, f.namespace) IN (
                         SELECT * FROM unnest(p_place_groups, p_place_resources, p_place_namespaces)

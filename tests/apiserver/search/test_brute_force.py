@@ -47,7 +47,7 @@ WORDS = [
     "'",
     "\\",
 ]
-TEXT = st.lists(st.sampled_from([*WORDS, " ", "-", "/", "x" * 50]), max_size=5).map("".join)
+TEXT = st.lists(st.sampled_from([*WORDS, " ", "-", "/", "=", "x" * 50]), max_size=5).map("".join)
 NAME = st.sampled_from(["web", "web-1", "cobweb", "we-b", "b.web", "x"])
 WHOLE = [("api/v1", "configmaps"), ("api/v1", "secrets")]
 RIGHTS = st.sets(st.sampled_from([*PLACES, *WHOLE]))
@@ -159,6 +159,6 @@ async def compare(
         await api("DELETE", f"{before[0][0]}/{before[0][1]}")
         api.server.authorizer = cast(Any, Lists(rights))
         shown = await listed(api, [*PLACES, *WHOLE])
-        for text in [*asked, "web", "字", "strasse 1"]:
+        for text in [*asked, "web", "字", "strasse 1", "app=w", "app=web-", "app=web-1 "]:
             expected = brute_force(shown, text, sorted(areas))
             assert await search(api, text, limit=2, **{"in": sorted(areas)}) == expected, text
