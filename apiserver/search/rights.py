@@ -7,7 +7,7 @@ here, so what is hidden changes nothing of what is found.
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from apiserver.authz.attributes import Attributes, Decision
@@ -55,7 +55,7 @@ class Rights:
     served: Mapping[GroupResource, Sequence[Resource]]
     asked: int = 0
 
-    async def permitted(self, stored: Iterable[GroupResource], question: Question) -> Permitted:
+    async def permitted(self, stored: Sequence[GroupResource], question: Question) -> Permitted:
         """``stored``: the resources that the tenant has objects of."""
         permitted = Permitted()
         whole, rest = list[GroupResource](), list[GroupResource]()
@@ -71,7 +71,7 @@ class Rights:
         if question.namespaces:
             places += ((r, n) for r in whole for n in question.namespaces)
             whole = []
-        permitted.where = Where(whole, places)
+        permitted.where = Where(whole, places, everything=len(whole) == len(stored))
         return permitted
 
     async def _places(

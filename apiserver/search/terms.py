@@ -106,6 +106,8 @@ def _pairs(folded: str) -> Iterator[tuple[str, int]]:
 
 
 def _within(tenant: int, where: Where) -> str:
+    if where.everything:
+        return ""
     scopes = [_kind(tenant, resource) for resource in where.whole]
     scopes += sorted({_namespace(tenant, namespace) for _, namespace in where.places})
     return f" & ({' | '.join(map(_quoted, scopes))})" if len(scopes) <= MOST_SCOPES else ""

@@ -25,6 +25,9 @@ MOST_SINCE = 2_000
 """Entries of the log above the index that a search looks at."""
 WALK = 10_000
 """Entries of the index that are looked through before GIN is asked (sql/search.sql)."""
+MOST_GATHERED = 250_000
+"""Entries that GIN may gather, which all have to be sorted; where there are more, entry by entry is
+gone through."""
 AT_ONCE = 2
 """Searches of one tenant in one process: the others wait for their turn."""
 _SECONDS = 4
@@ -37,7 +40,7 @@ _SEARCH = function(
     BIGINT,
     TEXT,  # query
     *(TEXTS,) * 6,  # whole resources; resources in namespaces; the key above which to begin
-    *(BIGINT,) * 2,  # limit, walk
+    *(BIGINT,) * 3,  # limit, walk, most that is gathered
     TEXT,  # an easier query
 )
 _INDEX = function("pp_index", "done", *(BIGINT,) * 3, *(TEXTS,) * 5)
@@ -114,10 +117,12 @@ WHERE h.head > coalesce(s.indexed, 0) ORDER BY h.tenant_id LIMIT %s
 
 
 class Where(NamedTuple):
-    """Where a search looks: in whole resources, and in resources in namespaces."""
+    """Where a search looks: in whole resources, and in resources in namespaces. everything: that is
+    all that the tenant stores."""
 
     whole: Sequence[GroupResource]
     places: Sequence[tuple[GroupResource, str]]
+    everything: bool = False
 
     @property
     def beginning(self) -> tuple[str, str, str, str]:
@@ -228,9 +233,9 @@ class Search:
                 asked["most"] = MOST_SINCE
                 ((written,),) = await query(connection, _BEHIND_BY, asked)
                 since = await query(connection, _SINCE, asked) if written else []
-                walk = None if broad else WALK
+                walk, most = None if broad else WALK, MOST_GATHERED
                 keys = await _SEARCH.rows(
-                    connection, tenant, exact, *_encoded(asked, after), limit, walk, easy
+                    connection, tenant, exact, *_encoded(asked, after), limit, walk, most, easy
                 )
                 asked |= zip(("g", "r", "ns", "n"), _columns(keys), strict=True)
                 named = await query(connection, _NAMED, asked) if keys else []

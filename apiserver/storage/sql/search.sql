@@ -103,20 +103,20 @@ $$;
 -- What many objects have is found by going through the entries in the order of keys; what few have,
 -- by GIN, whose matches all have to be sorted. PostgreSQL cannot know which of the two a word is,
 -- because words differ by tenant and place. So: the first p_walk entries; where they have too few,
--- GIN, if it finds no more than five times as many; else entry by entry to the end. GIN is asked
--- for p_easy first, where there is such a tsquery: it finds no less than p_query, and asks for no
--- beginning of so many words that to gather them takes long. A p_walk of NULL: at once to the end.
+-- GIN, if it finds no more than p_most; else entry by entry to the end. GIN is asked for p_easy
+-- first, where there is such a tsquery: it finds no less than p_query, and asks for no beginning of
+-- so many words that to gather them takes long. A p_walk of NULL: at once to the end.
 --
 -- SECURITY DEFINER for the index, as pp_claimed (claims.sql): words begin with their tenant.
 CREATE OR REPLACE FUNCTION pp_search(
     p_tenant bigint, p_query text, p_groups text[], p_resources text[],
     p_place_groups text[], p_place_resources text[], p_place_namespaces text[],
-    p_after text[], p_limit bigint, p_walk bigint, p_easy text
+    p_after text[], p_limit bigint, p_walk bigint, p_most bigint, p_easy text
 ) RETURNS TABLE (api_group text, resource text, namespace text, name text)
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
     v_query tsquery := p_query::tsquery;
-    v_gin tsquery;
+    v_gin tsquery := v_query;
     v_after text[] := p_after;
     v_walk bigint := p_walk;
     v_left bigint := p_limit;
@@ -154,33 +154,46 @@ BEGIN
         EXIT WHEN v_after IS NULL;
         PERFORM set_config('enable_bitmapscan', 'on', true),
             set_config('enable_indexscan', 'off', true);
-        FOREACH v_gin IN ARRAY CASE
-            WHEN p_easy IS NULL THEN ARRAY[v_query] ELSE ARRAY[p_easy::tsquery, v_query]
-        END LOOP
+        IF p_easy IS NOT NULL THEN
             SELECT count(*) INTO v_found FROM (
-                SELECT 1 FROM search_entries s WHERE s.terms @@ v_gin LIMIT 5 * p_walk + 1
+                SELECT 1 FROM search_entries s WHERE s.terms @@ p_easy::tsquery LIMIT p_most + 1
             ) AS m;
-            EXIT WHEN v_found <= 5 * p_walk;
-        END LOOP;
-        IF v_found <= 5 * p_walk THEN
-            -- IS TRUE: so that GIN is not asked for p_query too
-            RETURN QUERY WITH found AS MATERIALIZED (
-                SELECT s.tenant_id, s.api_group, s.resource, s.namespace, s.name
+            IF v_found <= p_most THEN
+                v_gin := p_easy::tsquery;
+            END IF;
+        END IF;
+        -- One row at least, which says how many there are. IS TRUE: so that GIN is not asked for
+        -- p_query too.
+        FOR v_found, api_group, resource, namespace, name IN
+            WITH found AS MATERIALIZED (
+                SELECT s.tenant_id AS t, s.api_group AS g, s.resource AS r, s.namespace AS ns,
+                    s.name AS n
                 FROM search_entries s
                 WHERE s.terms @@ v_gin AND (v_gin = v_query OR (s.terms @@ v_query) IS TRUE)
+                LIMIT p_most + 1
+            ), told AS (
+                SELECT count(*) AS number FROM found
             )
-            SELECT f.api_group, f.resource, f.namespace, f.name FROM found f
-            WHERE f.tenant_id = p_tenant AND (f.api_group, f.resource, f.namespace, f.name)
-                    > (v_after[1], v_after[2], v_after[3], v_after[4])
-                AND (
-                    (f.api_group, f.resource) IN (SELECT * FROM unnest(p_groups, p_resources))
-                    OR (f.api_group, f.resource, f.namespace) IN (
-                        SELECT * FROM unnest(p_place_groups, p_place_resources, p_place_namespaces)
+            SELECT told.number, f.g, f.r, f.ns, f.n FROM told LEFT JOIN LATERAL (
+                SELECT * FROM found
+                WHERE told.number <= p_most AND t = p_tenant AND (g, r, ns, n)
+                        > (v_after[1], v_after[2], v_after[3], v_after[4])
+                    AND (
+                        (g, r) IN (SELECT * FROM unnest(p_groups, p_resources))
+                        OR (g, r, ns) IN (
+                            SELECT * FROM unnest(
+                                p_place_groups, p_place_resources, p_place_namespaces
+                            )
+                        )
                     )
-                )
-            ORDER BY 1, 2, 3, 4 LIMIT v_left;
-            EXIT;
-        END IF;
+                ORDER BY g, r, ns, n LIMIT v_left
+            ) AS f ON true ORDER BY f.g, f.r, f.ns, f.n
+        LOOP
+            IF name IS NOT NULL THEN
+                RETURN NEXT;
+            END IF;
+        END LOOP;
+        EXIT WHEN v_found <= p_most;
         v_walk := NULL;
     END LOOP;
     PERFORM set_config('enable_seqscan', 'on', true), set_config('enable_bitmapscan', 'on', true),

@@ -46,6 +46,12 @@ def test_a_short_last_word_is_asked_for_and_left_out_of_the_easier_question(
     assert query(5, Needle.of(text), ["labels"], WHERE) == Words(whole, part, broad)
 
 
+def test_where_everything_is_meant_it_need_not_be_said() -> None:
+    everything = Where(WHERE.whole, [], everything=True)
+    asked = query(5, Needle.of("web"), ["labels"], everything)
+    assert asked == Words("('5!' | '5lweb':*)")
+
+
 def test_what_has_no_word_is_looked_for_everywhere() -> None:
     assert query(5, Needle.of("=-"), ["labels"], WHERE) is None
 
