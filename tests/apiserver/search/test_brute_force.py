@@ -114,14 +114,16 @@ async def fill(api: Api, some: list[tuple[str, str, dict[str, Any]]]) -> None:
         assert status < 300, answer
 
 
-@pytest.mark.parametrize("walk", [1, 5, 2000])
+@pytest.mark.parametrize(("walk", "gathered"), [(1, 1), (1, 3), (5, 1000), (2000, 1)])
 def test_a_search_is_a_look_at_all_lists(
     runner: asyncio.Runner,
     shared_store: PostgresStore,
     walk: int,
+    gathered: int,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(storage_search, "WALK", walk)
+    monkeypatch.setattr(storage_search, "MOST_GATHERED", gathered)
     monkeypatch.setattr(searching, "BATCH", 3)
 
     drawn = st.tuples(
