@@ -85,7 +85,7 @@ def spec_of(event: Object) -> Object:
         "name": info.name,
     }
     attributes: Object = {member: value for member, value in asked.items() if value}
-    if verb in ("list", "watch", "deletecollection"):
+    if verb in ("list", "watch", "deletecollection") and not info.by_path:
         for member in ("fieldSelector", "labelSelector"):
             if raw := query.get(member, [""])[0]:
                 attributes[member] = {"rawSelector": raw}

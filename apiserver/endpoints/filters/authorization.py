@@ -43,6 +43,8 @@ def _limited(request: ApiRequest, attributes: Attributes) -> Attributes:
     query = request.query
     if attributes.verb not in _SELECTING or not attributes.is_resource or not query:
         return attributes
+    if request.info.by_path:
+        return attributes
     if fields := query.get("fieldSelector"):
         with suppress(FieldSelectorError):
             requirements = parse_field_selector(fields[0]).requirements
