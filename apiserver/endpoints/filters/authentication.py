@@ -7,6 +7,7 @@ made (the directory), or somebody else's (`apiserver.authn.external`)."""
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Sequence
 from functools import partial
 
@@ -29,6 +30,10 @@ from apiserver.user import ANONYMOUS, UNAUTHENTICATED, User
 NOBODY = User(ANONYMOUS, groups=(UNAUTHENTICATED,))
 """Who sends a request without a token."""
 _PROTOCOL = "base64url.bearer.authorization.k8s.io."
+_BASE64URL = re.compile(r"[A-Za-z0-9_-]*", re.ASCII)
+_SPACE = (
+    "the provided Authorization header contains extra space before the bearer token, and is ignored"
+)
 
 
 async def authenticate(server: Server, request: ApiRequest, tenant: Tenant, secret: str) -> User:
@@ -148,21 +153,36 @@ async def _service_account(
 
 
 def bearer_token(request: ApiRequest) -> str:
-    """From the Authorization header, or from the WebSocket subprotocol that browsers can set. ""
-    when there is none. Raises Unauthorized for a subprotocol that is no base64."""
-    scheme, _, value = request.header(b"authorization").strip().partition(" ")
-    if scheme.lower() == "bearer" and value.strip():
-        return value.strip()
-    for protocol in request.header(b"sec-websocket-protocol").split(","):
-        if protocol.strip().startswith(_PROTOCOL):
-            encoded = protocol.strip()[len(_PROTOCOL) :]
-            try:
-                return base64.urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)).decode(
-                    "latin-1"
-                )
-            except ValueError:
-                raise Unauthorized from None
-    return ""
+    """From the Authorization header, or from the subprotocol of a WebSocket, which browsers can
+    set. "" when there is none. Raises Unauthorized for a subprotocol that is no token, or one of
+    several, or the only one: a client is told another that it may speak (k8s.io/apiserver
+    ``authentication/request/{bearertoken,websocket}``)."""
+    scheme, *words = request.header(b"authorization").strip().split(" ", 2)
+    if scheme.lower() == "bearer" and words:
+        if words[0]:
+            return words[0]
+        request.warnings.append(_SPACE)
+    if request.scope["type"] != "websocket":
+        return ""
+    offered = [p.strip() for p in request.header(b"sec-websocket-protocol").split(",")]
+    tokens = [p.removeprefix(_PROTOCOL) for p in offered if p.startswith(_PROTOCOL)]
+    if not tokens:
+        return ""
+    if len(tokens) > 1 or (token := _decoded(tokens[0])) is None:
+        raise Unauthorized
+    if token and len(offered) == 1:
+        raise Unauthorized
+    return token
+
+
+def _decoded(text: str) -> str | None:
+    """base64url without padding, of UTF-8; None for anything else."""
+    if not _BASE64URL.fullmatch(text):
+        return None
+    try:
+        return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode()
+    except ValueError:
+        return None
 
 
 async def impersonate(server: Server, request: ApiRequest, user: User) -> User:
