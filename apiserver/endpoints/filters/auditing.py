@@ -42,7 +42,7 @@ def begin(server: Server, request: ApiRequest, asked: Attributes) -> None:
 def acts_as(request: ApiRequest, user: User) -> None:
     """The request acts as somebody else than who sends it."""
     if request.trail is not None:
-        request.trail.acting = user
+        request.trail.acting, request.trail.constraint = user, request.constraint
 
 
 def started(server: Server, request: ApiRequest) -> None:
@@ -71,7 +71,7 @@ def _finish(server: Server, request: ApiRequest, response: HttpResponseBase | No
         trail = _trail(request, _verdict(server, request))
         acting = request.__dict__.get("user", request.sender)  # not set before it is settled
         if acting is not request.sender:
-            trail.acting = acting
+            trail.acting, trail.constraint = acting, request.constraint
         if request.decision is not None:
             annotate(trail.annotations, request.decision)
     if request.disclosed:

@@ -18,7 +18,7 @@ from apiserver.authn.external import together
 from apiserver.authn.impersonation import read_headers
 from apiserver.authn.serviceaccounts import Authenticated
 from apiserver.authz.attributes import Attributes, Decision
-from apiserver.authz.impersonation import act_as
+from apiserver.authz.impersonation import MODES, act_as
 from apiserver.endpoints.filters.authorization import attributes_of, decide
 from apiserver.endpoints.request import ApiRequest
 from apiserver.endpoints.server import Server, TenantInfo
@@ -207,4 +207,5 @@ async def impersonate(server: Server, request: ApiRequest, user: User) -> User:
     acting, mode = await act_as(target, attributes, authorize, last)
     if mode != last:
         server.last_modes.set(number, user.name, mode)
+    request.constraint = MODES[mode].verb if MODES[mode].constrained else ""
     return acting
