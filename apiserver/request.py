@@ -110,11 +110,7 @@ def _parse(method: str, raw_path: str, watch: bool, field_name: str) -> RequestI
     if not rest:
         verb = method.lower()
         return RequestInfo(tenant, path, method, False, verb, family=(verb,))
-    namespace = ""
-    if rest[0] == "namespaces" and len(rest) > 1:
-        namespace = rest[1]
-        if len(rest) > 2 and rest[2] not in _NAMESPACE_SUBRESOURCES:
-            rest = rest[2:]
+    namespace, rest = _namespaced(rest)
     name = rest[1] if len(rest) > 1 else ""
     if not name and verb == "get":
         verb, name = "watch" if watch else "list", field_name
@@ -140,6 +136,14 @@ def _parse(method: str, raw_path: str, watch: bool, field_name: str) -> RequestI
         (verb, group, version, resource, subresource, bool(namespace), bool(name)),
         by_path,
     )
+
+
+def _namespaced(parts: list[str]) -> tuple[str, list[str]]:
+    """(namespace, the parts from the resource on)."""
+    if parts[0] != "namespaces" or len(parts) < 2:
+        return "", parts
+    inside = len(parts) > 2 and parts[2] not in _NAMESPACE_SUBRESOURCES
+    return parts[1], parts[2:] if inside else parts
 
 
 _remembered = lru_cache(4096)(_parse)

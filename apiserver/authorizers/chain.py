@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from apiserver.authorizers import counts
 from apiserver.authorizers.links import Named, World
 from apiserver.authorizers.nodes import Node
 from apiserver.authorizers.rbac import Rbac, RbacReader
@@ -122,6 +123,7 @@ class Authority:
         for named in self._links:
             decision = await named.link.authorize(world, attributes)
             if decision.allowed or decision.denied:
+                counts.decided(named.type, named.name, allowed=decision.allowed)
                 return decision
             if decision.reason:
                 reasons.append(decision.reason)

@@ -12,7 +12,7 @@ from ipaddress import ip_address
 from django.http.response import HttpResponseBase
 
 from apiserver.audit import counts
-from apiserver.audit.policy import Level, Verdict
+from apiserver.audit.policy import NAMES, Level, Verdict
 from apiserver.audit.replay import annotate
 from apiserver.audit.trail import Trail
 from apiserver.authz.attributes import Attributes
@@ -34,6 +34,7 @@ def begin(server: Server, request: ApiRequest, asked: Attributes) -> None:
     they are."""
     request.sender, audit = asked.user, server.audit
     verdict = audit.verdict(asked)
+    counts.count_level(NAMES[verdict.level])
     if verdict.level is not Level.NONE or request.method not in _READING:
         request.trail = _trail(request, verdict)
         audit.begin(request.trail)
@@ -85,7 +86,10 @@ def _finish(server: Server, request: ApiRequest, response: HttpResponseBase | No
 def _verdict(server: Server, request: ApiRequest) -> Verdict:
     """Of a request that was refused before anybody asked the policy, or that it wants nothing
     of."""
-    return server.audit.verdict(attributes_of(request, request.sender or _NOBODY))
+    verdict = server.audit.verdict(attributes_of(request, request.sender or _NOBODY))
+    if request.sender is None:
+        counts.count_level(NAMES[verdict.level])
+    return verdict
 
 
 def _trail(request: ApiRequest, verdict: Verdict) -> Trail:

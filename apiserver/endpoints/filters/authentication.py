@@ -10,6 +10,7 @@ import base64
 import re
 from collections.abc import Sequence
 from functools import partial
+from time import perf_counter
 
 from apiserver.authn import counts
 from apiserver.authn.accountclaims import Refused
@@ -42,13 +43,14 @@ async def authenticate(server: Server, request: ApiRequest, tenant: Tenant, secr
 
     Raises Unauthorized for a token that is not known, and for a certificate that is not good where
     no good token is beside it; nobody is silently made anonymous."""
+    began = perf_counter()
     try:
         user = await _sender(server, request, tenant, secret)
     except Unauthorized:
-        counts.attempt("failure")
+        shown = secret or request.presented is not None
+        counts.attempt("error" if shown else "failure", perf_counter() - began)
         raise
-    if user is not NOBODY:
-        counts.attempt("success")
+    counts.attempt("success", perf_counter() - began, user.name)
     return user
 
 
@@ -62,10 +64,11 @@ def recall(server: Server, request: ApiRequest, secret: str) -> tuple[TenantInfo
         return None
     if request.identified is not None:
         return None
+    began = perf_counter()
     tenant_and_user = server.directory.remembered(secret, request.info.tenant)
     if tenant_and_user is not None:
         request.secret = secret
-        counts.attempt("success")
+        counts.attempt("success", perf_counter() - began, tenant_and_user[1].name)
     return tenant_and_user
 
 
