@@ -9,6 +9,7 @@ from typing import NamedTuple
 from urllib.parse import unquote
 
 from apiserver.meta.gvk import GroupResource, GroupVersion
+from apiserver.meta.names import path_segment
 
 DEFAULT_TENANT = "default"
 TENANCY_GROUP = "tenancy.polyplane.dev"
@@ -28,7 +29,9 @@ class RequestInfo(NamedTuple):
     """tenant: the one that the request names, "" where it names none; path: without the tenant
     prefix; verb: get, list, watch, create, update, patch, delete, deletecollection for resources,
     the lower-case HTTP method otherwise; namespace, name, subresource "" where there is none;
-    family: what it has in common with those of all objects of a resource."""
+    family: what it has in common with those of all objects of a resource; by_path: whether the path
+    begins with the verb, as it did before 1.10: authorizers are not told the selectors of such a
+    request."""
 
     tenant: str
     path: str
@@ -44,6 +47,7 @@ class RequestInfo(NamedTuple):
     name: str = ""
     parts: tuple[str, ...] = ()
     family: tuple[object, ...] = ()
+    by_path: bool = False
 
     @property
     def group_version(self) -> GroupVersion:
@@ -62,8 +66,6 @@ _VERBS = {
     "PATCH": "patch",
     "DELETE": "delete",
 }
-_OF_COLLECTIONS = {"get": "list", "delete": "deletecollection", "watch": "watch"}
-"""What a verb is called where no object is named."""
 _NAMESPACE_SUBRESOURCES = frozenset({"status", "finalize"})
 _VERSION_AT = {"api": 1, "apis": 2}
 """Which segment of the path is the version; at least one more follows it."""
@@ -88,7 +90,7 @@ def parse_request(
 ) -> RequestInfo:
     """``raw_path``: as sent, percent-encoded, without the query. ``watch``: the query asks for it.
     ``field_name``: the name that a ``metadata.name=`` field selector picks, which authorization of
-    list, watch and deletecollection sees as the name."""
+    list and watch sees as the name."""
     if len(raw_path) + len(field_name) <= _SHORT:
         return _remembered(method, raw_path, watch, field_name)
     return _parse(method, raw_path, watch, field_name)
@@ -102,21 +104,21 @@ def _parse(method: str, raw_path: str, watch: bool, field_name: str) -> RequestI
     at = _VERSION_AT.get(parts[0], len(parts))
     rest = parts[at + 1 :]
     verb = _VERBS.get(method, "")
-    if rest and rest[0] in ("watch", "proxy"):
+    by_path = bool(rest) and rest[0] in ("watch", "proxy")
+    if by_path:
         verb, rest = rest[0], rest[1:]
     if not rest:
         verb = method.lower()
         return RequestInfo(tenant, path, method, False, verb, family=(verb,))
-    namespace = ""
-    if rest[0] == "namespaces" and len(rest) > 1:
-        namespace = rest[1]
-        if len(rest) > 2 and rest[2] not in _NAMESPACE_SUBRESOURCES:
-            rest = rest[2:]
+    namespace, rest = _namespaced(rest)
     name = rest[1] if len(rest) > 1 else ""
-    if not name and verb in _OF_COLLECTIONS:
-        verb, name = "watch" if watch and verb == "get" else _OF_COLLECTIONS[verb], field_name
+    if not name and verb == "get":
+        verb, name = "watch" if watch else "list", field_name
+    elif not name and verb == "delete":
+        verb = "deletecollection"
     group, version = parts[1] if at == 2 else "", parts[at]
-    resource, subresource = rest[0], rest[2] if len(rest) > 2 else ""
+    resource = rest[0]
+    subresource = rest[2] if len(rest) > 2 and verb != "proxy" else ""
     return RequestInfo(
         tenant,
         path,
@@ -132,7 +134,16 @@ def _parse(method: str, raw_path: str, watch: bool, field_name: str) -> RequestI
         name,
         tuple(rest),
         (verb, group, version, resource, subresource, bool(namespace), bool(name)),
+        by_path,
     )
+
+
+def _namespaced(parts: list[str]) -> tuple[str, list[str]]:
+    """(namespace, the parts from the resource on)."""
+    if parts[0] != "namespaces" or len(parts) < 2:
+        return "", parts
+    inside = len(parts) > 2 and parts[2] not in _NAMESPACE_SUBRESOURCES
+    return parts[1], parts[2:] if inside else parts
 
 
 _remembered = lru_cache(4096)(_parse)
@@ -140,10 +151,11 @@ _remembered = lru_cache(4096)(_parse)
 
 def selected_name(query: Mapping[str, Sequence[str]]) -> str:
     """The name in a field selector that picks exactly one object, which authorization then sees as
-    the request's name."""
+    the request's name; "" for one that no object has."""
     for selector in query.get("fieldSelector", ())[:1]:
         for term in selector.split(","):
             name, sign, value = term.partition("=")
-            if sign and name == "metadata.name" and not name.endswith("!"):
-                return value.removeprefix("=")
+            if sign and name == "metadata.name":
+                value = value.removeprefix("=")
+                return "" if path_segment(value) else value
     return ""

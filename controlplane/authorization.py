@@ -74,15 +74,18 @@ class Chosen:
     async def follow(self, interval: float = INTERVAL) -> None:
         """Reads the file again whenever it says something else than before."""
         from admission.config import ConfigError
+        from apiserver.authorizers import counts
 
         while self._path:
             await asyncio.sleep(interval)
             try:
                 links = await asyncio.to_thread(self._changed)
             except ConfigError as error:
+                counts.reloaded("failure")
                 log.error("POLYPLANE_%s=%s changes nothing: %s", FILE, self._path, error)
                 continue
             if links is not None:
+                counts.reloaded("success")
                 _retire(self._authority.use(links))
                 log.info("POLYPLANE_%s=%s has been read again", FILE, self._path)
 

@@ -260,7 +260,16 @@ DEFAULT = parse(
 """What changes something, with its metadata. (Refusals are kept whatever a policy says, see
 `apiserver.audit.recorder`.)"""
 
-_SENSITIVE = frozenset({("", "secrets"), ("authentication.k8s.io", "tokenreviews")})
+_SENSITIVE = frozenset(
+    {
+        ("", "secrets"),
+        ("authentication.k8s.io", "tokenreviews"),
+        # objects of any kind may stand in these, or parts of them
+        ("tenancy.polyplane.dev", "tenanttemplates"),
+        ("policies.polyplane.dev", "expressionreviews"),
+        ("policies.polyplane.dev", "admissionusereviews"),
+    }
+)
 
 _PAST = "history.polyplane.dev"
 """Revisions may be of Secrets."""

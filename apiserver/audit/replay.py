@@ -14,7 +14,7 @@ from apiserver.audit.trail import AUTHORIZER, CUT, DECISION, GROUPS_CUT, REASON,
 from apiserver.authz.attributes import Decision
 from apiserver.authz.explain import rule_text
 from apiserver.meta.objects import Object
-from apiserver.platformroles import VIEWERS
+from apiserver.platformroles import ROLES
 from apiserver.request import RequestInfo, parse_request, selected_name
 
 _NOTES = (DECISION, REASON, RULE, AUTHORIZER)
@@ -64,8 +64,8 @@ def spec_of(event: Object) -> Object:
     notes = event.get("annotations") or {}
     if DECISION not in notes:
         raise NoQuestion("nobody has decided about the request")
-    if notes.get(AUTHORIZER) == VIEWERS:
-        raise NoQuestion(f"the account's role {VIEWERS} decided, which access reviews cannot name")
+    if (role := notes.get(AUTHORIZER)) in ROLES:
+        raise NoQuestion(f"the account's role {role} decided, which access reviews cannot name")
     if GROUPS_CUT in notes:
         raise NoQuestion("the user had more groups than the entry tells")
     user = event.get("impersonatedUser") or event.get("user") or {}
@@ -85,7 +85,7 @@ def spec_of(event: Object) -> Object:
         "name": info.name,
     }
     attributes: Object = {member: value for member, value in asked.items() if value}
-    if verb in ("list", "watch", "deletecollection"):
+    if verb in ("list", "watch", "deletecollection") and not info.by_path:
         for member in ("fieldSelector", "labelSelector"):
             if raw := query.get(member, [""])[0]:
                 attributes[member] = {"rawSelector": raw}

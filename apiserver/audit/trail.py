@@ -58,8 +58,9 @@ def _nothing() -> bytes | None:
 
 class Trail:
     """verdict: what the policy wants of it; tenant: its name; user: None where nobody could be
-    told; acting: whom it acts as (impersonation); annotations: of authorization and admission, open
-    until the last event; sent, answered: the bodies as JSON, where the level wants them; made: how
+    told; acting: whom it acts as (impersonation), constraint: the verb that lets it, where that is
+    one of constrained impersonation; annotations: of authorization and admission, open until the
+    last event; sent, answered: the bodies as JSON, where the level wants them; made: how
     many object versions it has made so far, each with an entry; about: which object the last one is
     of; stays: whether it reaches the table whatever the policy says, and the share of reads."""
 
@@ -71,6 +72,7 @@ class Trail:
         "annotations",
         "answered",
         "audit_id",
+        "constraint",
         "info",
         "made",
         "received",
@@ -100,6 +102,7 @@ class Trail:
         self.addresses = addresses
         self.received = received or time.time()
         self.acting: User | None = None
+        self.constraint = ""
         self.annotations: dict[str, str] = {}
         self.sent: Body = _nothing
         self.answered: bytes | None = None
@@ -216,6 +219,8 @@ class Trail:
         }
         if self.acting is not None:
             event["impersonatedUser"] = of_user(self.acting)
+        if self.constraint:
+            event["authenticationMetadata"] = {"impersonationConstraint": self.constraint}
         if self.addresses:
             event["sourceIPs"] = self.addresses
         if self.agent:

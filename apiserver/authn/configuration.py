@@ -17,7 +17,7 @@ from apiserver.codec import yaml
 from apiserver.fielderrors import FieldErrors, FieldPath, duplicate, invalid, required, too_many
 from apiserver.golang.url import UrlError, parse_url
 
-VERSIONS = ("apiserver.config.k8s.io/v1", "apiserver.config.k8s.io/v1beta1")
+VERSIONS = tuple(f"apiserver.config.k8s.io/{version}" for version in ("v1", "v1beta1", "v1alpha1"))
 KIND = "AuthenticationConfiguration"
 MOST_ISSUERS = 64
 LARGEST = 1024 * 1024

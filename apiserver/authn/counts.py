@@ -9,8 +9,15 @@ from bisect import bisect_left
 
 Counts = dict[tuple[str, ...], float]
 
-ATTEMPTS: Counts = {("success",): 0, ("failure",): 0}
-"""authentication_attempts."""
+ATTEMPTS: Counts = {("success",): 0, ("failure",): 0, ("error",): 0}
+"""authentication_attempts: a failure is who shows nothing where that is not enough, an error who
+shows what is not good."""
+USERS: Counts = {}
+"""authenticated_user_requests."""
+DOUBLING = tuple(0.001 * 2**i for i in range(15))
+DURATIONS: dict[tuple[str, ...], list[float]] = {}
+"""authentication_duration_seconds, by result: a number for each of `DOUBLING`, what was above, and
+the sum."""
 FETCHED: Counts = {}
 """apiserver_authentication_jwt_authenticator_jwks_fetch_last_timestamp_seconds."""
 RELOADS: Counts = {}
@@ -25,8 +32,28 @@ _MOST = 1_000
 """Series of each: issuers of tenants are many."""
 
 
-def attempt(result: str) -> None:
-    ATTEMPTS[result,] += 1
+def attempt(result: str, seconds: float, name: str = "") -> None:
+    """name: of the user, in a success."""
+    key = (result,)
+    ATTEMPTS[key] += 1
+    cell = DURATIONS.get(key)
+    if cell is None:
+        cell = DURATIONS[key] = [0.0] * (len(DOUBLING) + 2)
+    cell[bisect_left(DOUBLING, seconds)] += 1
+    cell[-1] += seconds
+    if result == "success":
+        user = (_kind_of(name),)
+        USERS[user] = USERS.get(user, 0) + 1
+
+
+def _kind_of(name: str) -> str:
+    """No names of people (k8s.io/apiserver ``endpoints/filters/metrics.go``)."""
+    if name in _KNOWN:
+        return name
+    return "email_id" if "@" in name else "other"
+
+
+_KNOWN = {"admin", "client", "kube_proxy", "kubelet", "system:serviceaccount:kube-system:default"}
 
 
 def fetched(result: str, issuer: str) -> None:

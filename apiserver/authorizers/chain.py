@@ -6,6 +6,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from apiserver.authorizers import counts
 from apiserver.authorizers.links import Named, World
 from apiserver.authorizers.nodes import Node
 from apiserver.authorizers.rbac import Rbac, RbacReader
@@ -15,7 +16,7 @@ from apiserver.authz.bindings import Indexes
 from apiserver.authz.rbac import UserRules
 from apiserver.errors import aggregate
 from apiserver.meta.gvk import GroupResource
-from apiserver.platformroles import LOOKING, VIEWERS
+from apiserver.platformroles import LOOKING, TENANT_ADMINS, VIEWERS
 from apiserver.request import (
     ADMISSION_USE_REVIEWS,
     DEFAULT_TENANT,
@@ -25,6 +26,7 @@ from apiserver.request import (
     OBJECT_COUNTS,
     OBJECT_SEARCHES,
     OWN_TENANTS,
+    TENANCY_GROUP,
 )
 from apiserver.user import AUTHENTICATED, MASTERS, User
 
@@ -76,6 +78,27 @@ def _only_looks(attributes: Attributes) -> bool:
     )
 
 
+_KEEPING = Decision(True, authorizer=TENANT_ADMINS)
+_DECLARED = frozenset({"tenants", "tenanttemplates"})
+_READING = frozenset({"get", "list", "watch"})
+_WRITING = frozenset({"create", "update", "patch", "delete", "deletecollection"})
+
+
+def _keeps_tenants(world: World, attributes: Attributes) -> bool:
+    """Whether it is about how tenants are declared, as objects of tenant default. What is declared
+    of tenant default itself is not among it: it has the right to all of this."""
+    if not (
+        world.name == DEFAULT_TENANT
+        and attributes.is_resource
+        and attributes.group == TENANCY_GROUP
+        and attributes.resource in _DECLARED
+        and not attributes.subresource
+    ):
+        return False
+    own = attributes.resource == "tenants" and attributes.name == DEFAULT_TENANT
+    return attributes.verb in _READING or (attributes.verb in _WRITING and not own)
+
+
 class Authority:
     """One per process. indexes: those that RBAC uses, whatever the chain is; looks_at_selectors:
     whether an authorizer wants to know the selectors of a list: webhooks are told them."""
@@ -100,6 +123,7 @@ class Authority:
         for named in self._links:
             decision = await named.link.authorize(world, attributes)
             if decision.allowed or decision.denied:
+                counts.decided(named.type, named.name, allowed=decision.allowed)
                 return decision
             if decision.reason:
                 reasons.append(decision.reason)
@@ -109,6 +133,8 @@ class Authority:
             return own
         if LOOKING in attributes.user.platform and _only_looks(attributes):
             return _LOOKING
+        if TENANT_ADMINS in attributes.user.platform and _keeps_tenants(world, attributes):
+            return _KEEPING
         return Decision(False, "\n".join(reasons), error=aggregate(errors) if errors else "")
 
     async def rules_for(self, world: World, user: User, namespace: str) -> UserRules:
@@ -119,7 +145,8 @@ class Authority:
             out.rules.extend(allowed.rules)
             out.errors.extend(allowed.errors)
             out = out._replace(incomplete=out.incomplete or allowed.incomplete)
-        if LOOKING in user.platform:  # which no rule can say: all but Secrets
+        platform = {LOOKING, TENANT_ADMINS} if world.name == DEFAULT_TENANT else {LOOKING}
+        if user.platform & platform:  # which no rule can say: all but Secrets, or but one tenant
             out = out._replace(incomplete=True)
         return out
 
@@ -139,6 +166,8 @@ class Authority:
         else:
             found = await grants.find(asked, self.reader(world), may)
         found.others = [MASTERS, *others, VIEWERS]
+        if world.name == DEFAULT_TENANT:
+            found.others.append(TENANT_ADMINS)
         return found
 
     def reader(self, world: World) -> RbacReader:

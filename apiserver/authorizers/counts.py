@@ -1,8 +1,9 @@
-"""What this process has counted of authorization webhooks, under kube-apiserver's names
+"""What this process has counted of authorization, under kube-apiserver's names
 (`apiserver.endpoints.metrics` shows it to those who may see the installation). Labels are the names
-that the operator has given to webhooks, and results.
+that the operator has given to authorizers, and results.
 
-Source: k8s.io/apiserver ``plugin/pkg/authorizer/webhook/metrics``, ``authorization/cel``.
+Source: k8s.io/apiserver ``authorization/{metrics,cel}``, ``endpoints/filters/metrics.go``,
+``plugin/pkg/authorizer/webhook/metrics``.
 """
 
 from __future__ import annotations
@@ -13,6 +14,16 @@ from collections.abc import Sequence
 Labels = tuple[str, ...]
 TYPE = "Webhook"
 
+DECISIONS: dict[Labels, float] = {}
+"""apiserver_authorization_decisions_total, by type, name and decision."""
+ATTEMPTS: dict[Labels, float] = {}
+"""authorization_attempts_total, by result."""
+DOUBLING = tuple(0.001 * 2**i for i in range(15))
+ATTEMPT_DURATIONS: dict[Labels, list[float]] = {}
+"""authorization_duration_seconds, by result: a number for each of `DOUBLING`, what was above, and
+the sum."""
+RELOADS: dict[Labels, float] = {}
+"""apiserver_authorization_config_controller_automatic_reloads_total, by status."""
 EVALUATIONS: dict[Labels, float] = {}
 """apiserver_authorization_webhook_evaluations_total, by name and result."""
 FAILED_OPEN: dict[Labels, float] = {}
@@ -28,6 +39,24 @@ and the sum."""
 CONDITION_SECONDS = (0.001, 0.005, 0.01, 0.025, 0.1, 0.2, 0.25)
 CONDITION_DURATIONS: dict[Labels, list[float]] = {}
 """apiserver_authorization_match_condition_evaluation_seconds, likewise."""
+
+
+def decided(of_type: str, name: str, *, allowed: bool) -> None:
+    """By an authorizer of the chain; one that leaves it to the next decides nothing."""
+    _add(DECISIONS, (of_type, name, "allowed" if allowed else "denied"))
+
+
+def attempted(result: str, seconds: float) -> None:
+    """A request has been authorized, or not. result: "allowed", "denied", "no-opinion" or
+    "error"."""
+    place = (result,)
+    _add(ATTEMPTS, place)
+    _observe(ATTEMPT_DURATIONS, DOUBLING, place, seconds)
+
+
+def reloaded(status: str) -> None:
+    """status: "success" or "failure"."""
+    _add(RELOADS, (status,))
 
 
 def asked(name: str, result: str, seconds: float) -> None:

@@ -13,6 +13,7 @@ upstream does, so a right that is taken away is gone at once.
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import NamedTuple
 
 from apiserver.authz.attributes import Attributes, Authorize, forbidden
@@ -35,6 +36,7 @@ from apiserver.user import (
 _AUTHENTICATION = "authentication.k8s.io"
 _NODE = "system:node:"
 """How the user names of nodes begin."""
+_NODE_KEYS = "authentication.kubernetes.io/associated-node-keys"
 _MANY = 4
 """From so many groups or extras on, the right to all of them is asked for first."""
 
@@ -108,12 +110,20 @@ async def act_as(
         mode = MODES[index]
         if not mode.fits(target, request.user):
             continue
+        asked = _of_any_node(request) if mode.name == ASSOCIATED else request
         try:
-            return await _Attempt(mode, target, request, authorize).user(), index
+            return await _Attempt(mode, target, asked, authorize).user(), index
         except Forbidden as e:
             refusal = refusal or e
     assert refusal is not None, "the legacy mode fits everybody"
     raise refusal
+
+
+def _of_any_node(request: Attributes) -> Attributes:
+    """The question is whether the account may act as whatever node it is on: authorizers are told
+    which extras it has, and not what they say."""
+    keys = {_NODE_KEYS: tuple(sorted(request.user.extra))}
+    return request._replace(user=replace(request.user, extra=keys))
 
 
 def _order(last: int | None) -> Sequence[int]:
@@ -203,7 +213,8 @@ class _Attempt(NamedTuple):
     async def _ask(self, question: Attributes) -> None:
         decision = await self.authorize(question)
         if not decision.allowed:
-            raise forbidden(question, decision.reason)
+            why = [text for text in (decision.error, decision.reason) if text]
+            raise forbidden(question, ": ".join(why))
 
 
 def _with(groups: tuple[str, ...], group: str) -> tuple[str, ...]:

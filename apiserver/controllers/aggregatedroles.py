@@ -34,7 +34,7 @@ class AggregatedRoles:
         return _ALL, SETTLE
 
     async def look(self, tenant: Tenant, name: str) -> float | None:
-        """One level of aggregation; what it writes is the event that leads to the next."""
+        """All that there is to gather, over however many roles."""
         cache = await self._actions.registry.watches.fresh(tenant.id, ROLES)
         entries = cache.select()
         roles = [entry.shared for entry in entries]
@@ -60,8 +60,8 @@ class AggregatedRoles:
 
 def _out_of_date(roles: Sequence[Object]) -> list[tuple[Object, Sequence[Object]]]:
     """The aggregated roles that have other rules than they should, with those."""
-    by_name = sorted(roles, key=lambda role: str(role["metadata"]["name"]))
-    judged = (
-        (role, aggregated_rules(role, by_name)) for role in by_name if role.get("aggregationRule")
-    )
-    return [(role, rules) for role, rules in judged if rules != (role.get("rules") or [])]
+    rules = aggregated_rules(roles)
+    judged = ((role, rules.get(role["metadata"]["name"])) for role in roles)
+    return [
+        (role, due) for role, due in judged if due is not None and due != (role.get("rules") or [])
+    ]

@@ -16,6 +16,7 @@ from datetime import UTC, datetime, timedelta
 from functools import partial
 from typing import Literal, NamedTuple
 
+from admission.plugins.certificates import BUNDLES
 from apiserver.authn.clientca import ClientAuthority
 from apiserver.authn.frontproxy import FrontProxy
 from apiserver.authn.serviceaccounts import AccountTokens
@@ -45,6 +46,7 @@ from apiserver.controllers.servers import Servers
 from apiserver.controllers.serviceaccounts import NAMESPACES, DefaultAccount
 from apiserver.controllers.serviceaddresses import ServiceAddresses
 from apiserver.controllers.serviceranges import ServiceRanges
+from apiserver.controllers.servingtrust import ServingTrust
 from apiserver.controllers.systemnamespaces import SystemNamespaces
 from apiserver.controllers.tokencleaner import TokenCleaner
 from apiserver.controllers.tokenuses import TokenUses
@@ -57,7 +59,7 @@ from apiserver.meta.objects import Object
 from apiserver.registry.core import Registry
 from apiserver.registry.definitions import DEFINITIONS
 from apiserver.registry.quota import Quotas
-from apiserver.registry.scope import Tenant
+from apiserver.registry.scope import NO_TENANT, Tenant
 from apiserver.registry.services import SERVICES
 from apiserver.storage import leases
 from apiserver.storage.addresses import Addresses
@@ -189,6 +191,8 @@ class Controllers:
         if features.enabled("StorageVersionMigrator"):
             keepers.append(self._migrations)
         common, clients = (self._actions, self._relations), trust.client_authority
+        if trust.ca_bundle and registry.catalog.find(NO_TENANT, *BUNDLES) is not None:
+            keepers.append(ServingTrust(*common, trust.ca_bundle))
         if clients is not None:
             keepers.append(RequestSigner(*common, clients))
         if (front := trust.front_proxy) is not None:

@@ -26,6 +26,7 @@ LEGACY_CLEANING = "legacy-serviceaccount-token-cleaner-controller"
 REQUEST_SIGNING = "certificatesigningrequest-signing-controller"
 REQUEST_APPROVING = "certificatesigningrequest-approving-controller"
 REQUEST_CLEANING = "certificatesigningrequest-cleaner-controller"
+SERVING_TRUST = "kube-apiserver-serving-clustertrustbundle-publisher-controller"
 MIGRATION = "storage-version-migrator-controller"
 FIELD_INDEXES = "field-index-controller"
 
@@ -53,6 +54,7 @@ CONTROLLERS = (
     REQUEST_SIGNING,
     REQUEST_APPROVING,
     REQUEST_CLEANING,
+    SERVING_TRUST,
     MIGRATION,
     FIELD_INDEXES,
 )

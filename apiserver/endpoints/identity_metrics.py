@@ -1,5 +1,5 @@
 """What is counted about who comes and what they may do, of the installation only: authentication
-(`apiserver.authn.counts`) and authorization webhooks (`apiserver.authorizers.counts`)."""
+(`apiserver.authn.counts`) and authorization (`apiserver.authorizers.counts`)."""
 
 from __future__ import annotations
 
@@ -13,6 +13,11 @@ _OF_QUESTION, _OF_CONDITION = ("name", "result"), ("type", "name")
 
 def add(metrics: Metrics) -> None:
     _authentication(metrics)
+    name, text = "authorization_attempts_total", "Requests by what authorization has said."
+    metrics.add(Counter(name, text, ("result",))).values = authorizers.ATTEMPTS
+    name, text = "authorization_duration_seconds", "Time to authorize a request."
+    durations = metrics.add(Histogram(name, text, ("result",), authorizers.DOUBLING))
+    durations.values = authorizers.ATTEMPT_DURATIONS
     for name, text, labels, values in _COUNTERS:
         metrics.add(Counter(_PREFIX + name, text, labels)).values = values
     for name, text, labels, bounds, cells in _HISTOGRAMS:
@@ -20,6 +25,18 @@ def add(metrics: Metrics) -> None:
 
 
 _COUNTERS = (
+    (
+        "decisions_total",
+        "Decisions by the authorizer that has made them.",
+        ("type", "name", "decision"),
+        authorizers.DECISIONS,
+    ),
+    (
+        "config_controller_automatic_reloads_total",
+        "Times that the authorization configuration was read anew, by status.",
+        ("status",),
+        authorizers.RELOADS,
+    ),
     (
         "webhook_evaluations_total",
         "Questions to authorization webhooks.",
@@ -66,6 +83,11 @@ _HISTOGRAMS = (
 def _authentication(metrics: Metrics) -> None:
     name, text = "authentication_attempts", "Authenticated requests, and those that were not."
     metrics.add(Counter(name, text, ("result",))).values = authn.ATTEMPTS
+    name, text = "authenticated_user_requests", "Authenticated requests by the kind of user."
+    metrics.add(Counter(name, text, ("username",))).values = authn.USERS
+    name, text = "authentication_duration_seconds", "Time to find out who sends a request."
+    durations = metrics.add(Histogram(name, text, ("result",), authn.DOUBLING))
+    durations.values = authn.DURATIONS
     prefix = "apiserver_authentication_"
     name = f"{prefix}jwt_authenticator_latency_seconds"
     text, labels = (

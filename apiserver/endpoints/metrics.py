@@ -158,6 +158,14 @@ ALL.registry.add(
         lambda: counts.LOST,
     )
 )
+ALL.registry.add(
+    Foreign(
+        "apiserver_audit_level_total",
+        "Requests by the level at which the audit policy keeps them.",
+        ("level",),
+        lambda: counts.LEVELS,
+    )
+)
 identity_metrics.add(ALL.registry)
 _tenants: dict[int, Families] = {}
 _scraped: dict[int, None] = {}

@@ -59,7 +59,8 @@ class ApiRequest(HttpRequest):
     - who: secret: the bearer token that says who sends it, "" where a certificate does, or nothing;
       identified: what somebody before the API has found out about that (the console's gateway),
       None: nobody has; sender: who sends it, None where it is refused before that is known; user:
-      whom it acts as, somebody else where the sender impersonates;
+      whom it acts as, somebody else where the sender impersonates; constraint: the verb that lets
+      him, where that is one of constrained impersonation;
     - where: tenant: the one that it has entered; meant: the one that it names, entered or not;
       info: of its path; served: the version that the path leads to, once it is found;
     - what it takes, and gives back at its end: taken: of its tenant's limits; ticket: of the seats
@@ -97,6 +98,7 @@ class ApiRequest(HttpRequest):
     streamed_code: int = 200
     disclosed: bool = False
     secret: str = ""
+    constraint: str = ""
 
     info: RequestInfo
     user: User  # type: ignore[assignment]  # Django's own users live in the console only

@@ -18,7 +18,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
-from urllib.parse import urlsplit
+from urllib.parse import quote, urlsplit
 
 from django.conf import settings
 from django.db import Error as DatabaseFailure
@@ -37,6 +37,7 @@ Identified = Callable[[User | ApiError, Message, Receive, Send], Awaitable[None]
 """`apiserver.endpoints.entry.Entry.identified`."""
 
 PREFIX = "/admin/api"
+_RAW_PREFIX = PREFIX.encode()
 _READING = frozenset({"GET", "HEAD"})
 _CHECKED = frozenset({b"host", b"origin", b"referer", b"x-csrftoken"})
 """Headers that say whether a request is our pages'."""
@@ -135,8 +136,14 @@ class _Answer:
 
 
 def _is_ours(scope: Message) -> bool:
-    path: str = scope["path"]
-    return path == PREFIX or path.startswith(f"{PREFIX}/")
+    """By the path as it was sent: what the API is handed on is the rest of that."""
+    path = _raw_path(scope)
+    return path == _RAW_PREFIX or path.startswith(_RAW_PREFIX + b"/")
+
+
+def _raw_path(scope: Message) -> bytes:
+    raw: bytes | None = scope.get("raw_path")
+    return quote(scope["path"]).encode() if raw is None else raw.split(b"?", 1)[0]
 
 
 def _cookies(headers: dict[bytes, bytes]) -> dict[str, str]:
@@ -206,12 +213,11 @@ class _Sent(HttpRequest):
 
 def _handed_on(scope: Message) -> Message:
     """The request as the API gets it."""
-    raw: bytes = scope.get("raw_path") or scope["path"].encode()
     extensions: dict[str, Any] = scope.get("extensions") or {}
     return {
         **scope,
         "path": scope["path"].removeprefix(PREFIX) or "/",
-        "raw_path": raw.removeprefix(PREFIX.encode()) or b"/",
+        "raw_path": _raw_path(scope).removeprefix(_RAW_PREFIX) or b"/",
         "headers": [(name, value) for name, value in scope["headers"] if name not in _OURS],
         "extensions": {n: v for n, v in extensions.items() if n != CLIENT_CERTIFICATE},
     }

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from apiserver.request import parse_request
+from apiserver.request import parse_request, selected_name
 
 
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "DELETE"])
@@ -14,4 +14,40 @@ def test_the_old_proxy_path_is_a_verb_of_its_own_and_no_alias(method: str) -> No
 
 
 def test_the_old_watch_path_watches() -> None:
-    assert parse_request("GET", "/api/v1/watch/namespaces/a/secrets").verb == "watch"
+    info = parse_request("GET", "/api/v1/watch/namespaces/a/secrets", field_name="b")
+    assert (info.verb, info.name, info.by_path) == ("watch", "", True)
+    info = parse_request("GET", "/api/v1/watch/namespaces/a/secrets/b")
+    assert (info.verb, info.name, info.by_path) == ("watch", "b", True)
+
+
+@pytest.mark.parametrize(
+    ("method", "watch", "verb", "name"),
+    [
+        ("GET", False, "list", "b"),
+        ("HEAD", False, "list", "b"),
+        ("GET", True, "watch", "b"),
+        ("DELETE", False, "deletecollection", ""),
+        ("POST", False, "create", ""),
+    ],
+)
+def test_a_selector_names_what_is_read_and_not_what_is_deleted(
+    method: str, watch: bool, verb: str, name: str
+) -> None:
+    path = "/api/v1/namespaces/a/secrets"
+    info = parse_request(method, path, watch=watch, field_name="b")
+    assert (info.verb, info.name, info.by_path) == (verb, name, False)
+
+
+@pytest.mark.parametrize(
+    ("selector", "name"),
+    [
+        ("metadata.name=b", "b"),
+        ("a=c,metadata.name==b", "b"),
+        ("metadata.name!=b", ""),
+        ("metadata.name=..", ""),
+        ("metadata.name=a/b", ""),
+        ("metadata.name=a%", ""),
+    ],
+)
+def test_the_name_that_a_selector_picks(selector: str, name: str) -> None:
+    assert selected_name({"fieldSelector": [selector, "metadata.name=z"]}) == name

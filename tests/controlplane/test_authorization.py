@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 import yaml
 
+from apiserver.authorizers import counts
 from apiserver.authorizers.chain import Authority
 from apiserver.authorizers.links import World
 from apiserver.authz.attributes import Attributes
@@ -149,6 +150,7 @@ async def test_a_file_that_changes_is_obeyed_and_one_that_is_wrong_changes_nothi
         return lambda: any(text in record.getMessage() for record in caplog.records)
 
     caplog.set_level("INFO", "polyplane.authorization")
+    before = dict(counts.RELOADS)
     assert (await authority.authorize(WORLD, ASK)).allowed
     put(file, document({"type": "RBAC", "name": "x"}))
     await until(told("changes nothing: expected name rbac"))
@@ -160,3 +162,5 @@ async def test_a_file_that_changes_is_obeyed_and_one_that_is_wrong_changes_nothi
     await until(told("has been read again"))
     assert not (await authority.authorize(WORLD, ASK)).allowed
     following.cancel()
+    counted = {k: counts.RELOADS[k,] - before.get((k,), 0) for k in ("success", "failure")}
+    assert counted["success"] == 1 and counted["failure"] >= 2

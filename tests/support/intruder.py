@@ -103,21 +103,14 @@ async def intruded() -> AsyncIterator[Api]:
 
 
 async def gather(api: Api) -> None:
-    """What the controller of aggregated roles does, until nothing is left to do."""
-    while True:
-        roles = (await api.ok("GET", KINDS["ClusterRole"], **ROOT))["items"]
-        late = [r for r in roles if "aggregationRule" in r and _rules(r, roles) != r.get("rules")]
-        late = [r for r in late if _rules(r, roles) or r.get("rules")]
-        if not late:
-            break
-        for one in late:
+    """What the controller of aggregated roles does."""
+    roles = (await api.ok("GET", KINDS["ClusterRole"], **ROOT))["items"]
+    rules = aggregated_rules(roles)
+    for one in roles:
+        due = rules.get(one["metadata"]["name"])
+        if due is not None and due != (one.get("rules") or []):
             path = f"{KINDS['ClusterRole']}/{one['metadata']['name']}"
-            body = {**one, "kind": "ClusterRole", "rules": _rules(one, roles)}
-            body["apiVersion"] = f"{GROUP}/v1"
+            body = {**one, "kind": "ClusterRole", "rules": due, "apiVersion": f"{GROUP}/v1"}
             await api.ok("PUT", path, body, **ROOT)
     for resource in ("roles", "clusterroles", "rolebindings", "clusterrolebindings"):
         await api.registry.watches.fresh(1, GroupResource(GROUP, resource))
-
-
-def _rules(one: Object, roles: list[Object]) -> list[Object]:
-    return aggregated_rules(one, roles)

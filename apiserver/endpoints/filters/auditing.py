@@ -12,7 +12,7 @@ from ipaddress import ip_address
 from django.http.response import HttpResponseBase
 
 from apiserver.audit import counts
-from apiserver.audit.policy import Level, Verdict
+from apiserver.audit.policy import NAMES, Level, Verdict
 from apiserver.audit.replay import annotate
 from apiserver.audit.trail import Trail
 from apiserver.authz.attributes import Attributes
@@ -34,6 +34,7 @@ def begin(server: Server, request: ApiRequest, asked: Attributes) -> None:
     they are."""
     request.sender, audit = asked.user, server.audit
     verdict = audit.verdict(asked)
+    counts.count_level(NAMES[verdict.level])
     if verdict.level is not Level.NONE or request.method not in _READING:
         request.trail = _trail(request, verdict)
         audit.begin(request.trail)
@@ -42,7 +43,7 @@ def begin(server: Server, request: ApiRequest, asked: Attributes) -> None:
 def acts_as(request: ApiRequest, user: User) -> None:
     """The request acts as somebody else than who sends it."""
     if request.trail is not None:
-        request.trail.acting = user
+        request.trail.acting, request.trail.constraint = user, request.constraint
 
 
 def started(server: Server, request: ApiRequest) -> None:
@@ -71,7 +72,7 @@ def _finish(server: Server, request: ApiRequest, response: HttpResponseBase | No
         trail = _trail(request, _verdict(server, request))
         acting = request.__dict__.get("user", request.sender)  # not set before it is settled
         if acting is not request.sender:
-            trail.acting = acting
+            trail.acting, trail.constraint = acting, request.constraint
         if request.decision is not None:
             annotate(trail.annotations, request.decision)
     if request.disclosed:
@@ -85,7 +86,10 @@ def _finish(server: Server, request: ApiRequest, response: HttpResponseBase | No
 def _verdict(server: Server, request: ApiRequest) -> Verdict:
     """Of a request that was refused before anybody asked the policy, or that it wants nothing
     of."""
-    return server.audit.verdict(attributes_of(request, request.sender or _NOBODY))
+    verdict = server.audit.verdict(attributes_of(request, request.sender or _NOBODY))
+    if request.sender is None:
+        counts.count_level(NAMES[verdict.level])
+    return verdict
 
 
 def _trail(request: ApiRequest, verdict: Verdict) -> Trail:

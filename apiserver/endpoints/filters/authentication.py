@@ -7,8 +7,10 @@ made (the directory), or somebody else's (`apiserver.authn.external`)."""
 from __future__ import annotations
 
 import base64
+import re
 from collections.abc import Sequence
 from functools import partial
+from time import perf_counter
 
 from apiserver.authn import counts
 from apiserver.authn.accountclaims import Refused
@@ -17,7 +19,7 @@ from apiserver.authn.external import together
 from apiserver.authn.impersonation import read_headers
 from apiserver.authn.serviceaccounts import Authenticated
 from apiserver.authz.attributes import Attributes, Decision
-from apiserver.authz.impersonation import act_as
+from apiserver.authz.impersonation import MODES, act_as
 from apiserver.endpoints.filters.authorization import attributes_of, decide
 from apiserver.endpoints.request import ApiRequest
 from apiserver.endpoints.server import Server, TenantInfo
@@ -29,6 +31,10 @@ from apiserver.user import ANONYMOUS, UNAUTHENTICATED, User
 NOBODY = User(ANONYMOUS, groups=(UNAUTHENTICATED,))
 """Who sends a request without a token."""
 _PROTOCOL = "base64url.bearer.authorization.k8s.io."
+_BASE64URL = re.compile(r"[A-Za-z0-9_-]*", re.ASCII)
+_SPACE = (
+    "the provided Authorization header contains extra space before the bearer token, and is ignored"
+)
 
 
 async def authenticate(server: Server, request: ApiRequest, tenant: Tenant, secret: str) -> User:
@@ -37,13 +43,14 @@ async def authenticate(server: Server, request: ApiRequest, tenant: Tenant, secr
 
     Raises Unauthorized for a token that is not known, and for a certificate that is not good where
     no good token is beside it; nobody is silently made anonymous."""
+    began = perf_counter()
     try:
         user = await _sender(server, request, tenant, secret)
     except Unauthorized:
-        counts.attempt("failure")
+        shown = secret or request.presented is not None
+        counts.attempt("error" if shown else "failure", perf_counter() - began)
         raise
-    if user is not NOBODY:
-        counts.attempt("success")
+    counts.attempt("success", perf_counter() - began, user.name)
     return user
 
 
@@ -57,10 +64,11 @@ def recall(server: Server, request: ApiRequest, secret: str) -> tuple[TenantInfo
         return None
     if request.identified is not None:
         return None
+    began = perf_counter()
     tenant_and_user = server.directory.remembered(secret, request.info.tenant)
     if tenant_and_user is not None:
         request.secret = secret
-        counts.attempt("success")
+        counts.attempt("success", perf_counter() - began, tenant_and_user[1].name)
     return tenant_and_user
 
 
@@ -148,21 +156,36 @@ async def _service_account(
 
 
 def bearer_token(request: ApiRequest) -> str:
-    """From the Authorization header, or from the WebSocket subprotocol that browsers can set. ""
-    when there is none. Raises Unauthorized for a subprotocol that is no base64."""
-    scheme, _, value = request.header(b"authorization").strip().partition(" ")
-    if scheme.lower() == "bearer" and value.strip():
-        return value.strip()
-    for protocol in request.header(b"sec-websocket-protocol").split(","):
-        if protocol.strip().startswith(_PROTOCOL):
-            encoded = protocol.strip()[len(_PROTOCOL) :]
-            try:
-                return base64.urlsafe_b64decode(encoded + "=" * (-len(encoded) % 4)).decode(
-                    "latin-1"
-                )
-            except ValueError:
-                raise Unauthorized from None
-    return ""
+    """From the Authorization header, or from the subprotocol of a WebSocket, which browsers can
+    set. "" when there is none. Raises Unauthorized for a subprotocol that is no token, or one of
+    several, or the only one: a client is told another that it may speak (k8s.io/apiserver
+    ``authentication/request/{bearertoken,websocket}``)."""
+    scheme, *words = request.header(b"authorization").strip().split(" ", 2)
+    if scheme.lower() == "bearer" and words:
+        if words[0]:
+            return words[0]
+        request.warnings.append(_SPACE)
+    if request.scope["type"] != "websocket":
+        return ""
+    offered = [p.strip() for p in request.header(b"sec-websocket-protocol").split(",")]
+    tokens = [p.removeprefix(_PROTOCOL) for p in offered if p.startswith(_PROTOCOL)]
+    if not tokens:
+        return ""
+    if len(tokens) > 1 or (token := _decoded(tokens[0])) is None:
+        raise Unauthorized
+    if token and len(offered) == 1:
+        raise Unauthorized
+    return token
+
+
+def _decoded(text: str) -> str | None:
+    """base64url without padding, of UTF-8; None for anything else."""
+    if not _BASE64URL.fullmatch(text):
+        return None
+    try:
+        return base64.urlsafe_b64decode(text + "=" * (-len(text) % 4)).decode()
+    except ValueError:
+        return None
 
 
 async def impersonate(server: Server, request: ApiRequest, user: User) -> User:
@@ -187,4 +210,5 @@ async def impersonate(server: Server, request: ApiRequest, user: User) -> User:
     acting, mode = await act_as(target, attributes, authorize, last)
     if mode != last:
         server.last_modes.set(number, user.name, mode)
+    request.constraint = MODES[mode].verb if MODES[mode].constrained else ""
     return acting

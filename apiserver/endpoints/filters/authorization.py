@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from contextlib import suppress
+from time import perf_counter
 
 from apiserver.audit.replay import annotate
 from apiserver.audit.trail import VERB
+from apiserver.authorizers import counts
 from apiserver.authz.attributes import Attributes, Decision, forbidden
 from apiserver.authz.node import PREFIX
 from apiserver.endpoints.request import ApiRequest
@@ -43,6 +45,8 @@ def _limited(request: ApiRequest, attributes: Attributes) -> Attributes:
     query = request.query
     if attributes.verb not in _SELECTING or not attributes.is_resource or not query:
         return attributes
+    if request.info.by_path:
+        return attributes
     if fields := query.get("fieldSelector"):
         with suppress(FieldSelectorError):
             requirements = parse_field_selector(fields[0]).requirements
@@ -75,8 +79,19 @@ async def decide(server: Server, tenant: Tenant, attributes: Attributes) -> Deci
 async def authorize(server: Server, request: ApiRequest, attributes: Attributes) -> None:
     """``attributes``: what the request asks for as its user. Raises Forbidden."""
     if attributes.path not in ALWAYS_ALLOWED:
-        await ask(server, request, attributes)
+        began = perf_counter()
+        try:
+            await ask(server, request, attributes)
+        finally:
+            if request.decision is not None:
+                counts.attempted(_result_of(request.decision), perf_counter() - began)
     request.authorized = True
+
+
+def _result_of(decision: Decision) -> str:
+    if decision.allowed:
+        return "allowed"
+    return "error" if decision.error else "denied" if decision.denied else "no-opinion"
 
 
 async def authorize_create(server: Server, request: ApiRequest) -> None:

@@ -36,9 +36,11 @@ async def dispatch(server: Server, request: ApiRequest, send: Send) -> HttpRespo
         timeout_of(request)
     if "." in request.info.group:
         await look_up(server, request)
+    warned = request.warnings
     try:
         return await _serve(server, request, send)
     except Outdated:
+        request.warnings = warned
         await server.catalog.fresh(request.tenant)
         now = server.registry.catalog.find(
             request.tenant, request.info.group, request.info.resource
@@ -145,7 +147,7 @@ def find_scope(server: Server, request: ApiRequest) -> Scope | None:
         name=parts[1] if len(parts) > 1 else "",
         subresource=info.subresource,
         user_agent=request.header(b"user-agent"),
-        warnings=[],
+        warnings=request.warnings.copy(),
         gone=request.gone,
         until=time.monotonic() + _seconds(request),
         trail=request.trail,

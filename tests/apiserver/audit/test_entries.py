@@ -20,6 +20,7 @@ from apiserver.audit.recorder import Recorder
 from apiserver.audit.trail import Trail
 from apiserver.authz.attributes import Attributes, Decision
 from apiserver.errors import Forbidden
+from apiserver.meta import features
 from apiserver.request import parse_request
 from apiserver.storage.auditlog import AuditLog
 from apiserver.storage.postgres import PostgresStore
@@ -197,6 +198,18 @@ async def test_an_entry_names_both_users_of_an_impersonation(world: World) -> No
     (entry,) = await world.entries()
     assert entry["user"] == "ann"
     assert entry["data"]["impersonatedUser"]["username"] == "jane"
+    by = {"impersonationConstraint": "impersonate:user-info"}
+    assert entry["data"]["authenticationMetadata"] == by
+
+
+async def test_what_lets_somebody_impersonate_is_told_where_it_is_constrained(
+    world: World, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(features.ENABLED, "ConstrainedImpersonation", False)
+    assert await world("POST", MAPS, {"metadata": {"name": "a"}}, impersonate_user="jane") == 201
+    (entry,) = await world.entries()
+    assert entry["data"]["impersonatedUser"]["username"] == "jane"
+    assert "authenticationMetadata" not in entry["data"]
 
 
 async def test_each_object_of_a_collection_has_its_own_entry(world: World) -> None:

@@ -159,6 +159,10 @@ def test_by_default_changes_are_kept_and_reads_are_not() -> None:
         ("authentication.k8s.io", "tokenreviews", "", True),
         ("history.polyplane.dev", "revisions", "", True),
         ("history.polyplane.dev", "revisions", "rollback", True),
+        ("tenancy.polyplane.dev", "tenanttemplates", "", True),
+        ("tenancy.polyplane.dev", "tenants", "", False),
+        ("policies.polyplane.dev", "expressionreviews", "", True),
+        ("policies.polyplane.dev", "admissionusereviews", "", True),
         ("example.com", "secrets", "", False),
     ],
 )

@@ -267,6 +267,10 @@ _ALLOWED = {trail.DECISION: "allow"}
         {},
         {"annotations": _ALLOWED},
         {"annotations": _ALLOWED | {trail.AUTHORIZER: "polyplane:viewers"}, "requestURI": MAPS},
+        {
+            "annotations": _ALLOWED | {trail.AUTHORIZER: "polyplane:tenant-admins"},
+            "requestURI": "/a",
+        },
     ],
 )
 def test_what_is_no_entry_has_no_question(event: Object) -> None:

@@ -138,6 +138,11 @@ def test_what_is_good(jwt: Any) -> None:
     assert len(read(jwt).jwt) == 1
 
 
+@pytest.mark.parametrize("version", ["v1", "v1beta1", "v1alpha1"])
+def test_older_versions_say_the_same(version: str) -> None:
+    assert configuration.read(document(GOOD).replace(b"/v1", f"/{version}".encode())) == read(GOOD)
+
+
 @pytest.mark.parametrize(
     ("data", "why"),
     [

@@ -10,7 +10,8 @@ from apiserver.authorizers.chain import Authority
 from apiserver.authorizers.links import AlwaysAllow, AlwaysDeny, Named, Stateless, World
 from apiserver.authz.attributes import Attributes, Decision
 from apiserver.authz.rbac import UserRules
-from apiserver.platformroles import LOOKING
+from apiserver.platformroles import LOOKING, TENANT_ADMINS
+from apiserver.request import TENANCY_GROUP
 from apiserver.user import AUTHENTICATED, MASTERS, User
 
 WORLD = World(1, "acme", None)  # type: ignore[arg-type]  # nobody reads anything
@@ -176,3 +177,46 @@ async def test_a_viewer_in_the_console_looks_at_all_but_secrets(
     assert not nobody.allowed
     assert not (await chain(Says(NO)).authorize(WORLD, Attributes(LOOKER, **asked))).allowed
     assert (await chain(Says(PASS)).rules_for(WORLD, LOOKER, "n")).incomplete
+
+
+HOME = World(2, "default", None)  # type: ignore[arg-type]
+KEEPER = User("keeper", platform=frozenset({TENANT_ADMINS}))
+
+
+@pytest.mark.parametrize(
+    ("asked", "allowed"),
+    [
+        ({"verb": "list"}, True),
+        ({"verb": "get", "name": "default"}, True),
+        ({"verb": "create"}, True),
+        ({"verb": "update", "name": "acme"}, True),
+        ({"verb": "patch", "name": "acme"}, True),
+        ({"verb": "delete", "name": "acme"}, True),
+        ({"verb": "deletecollection"}, True),
+        ({"verb": "patch", "resource": "tenanttemplates", "name": "default"}, True),
+        ({"verb": "create", "resource": "tenanttemplates"}, True),
+        ({"verb": "update", "name": "default"}, False),
+        ({"verb": "patch", "name": "default"}, False),
+        ({"verb": "create", "name": "default"}, False),
+        ({"verb": "delete", "name": "default"}, False),
+        ({"verb": "*"}, False),
+        ({"verb": "escalate"}, False),
+        ({"verb": "update", "subresource": "status", "name": "acme"}, False),
+        ({"verb": "create", "resource": "*"}, False),
+        ({"verb": "create", "group": "*"}, False),
+        ({"verb": "create", "group": ""}, False),
+        ({"verb": "get", "resource": "secrets", "group": ""}, False),
+        ({"verb": "get", "path": "/metrics", "is_resource": False}, False),
+    ],
+)
+async def test_who_keeps_tenants_keeps_all_but_the_one_that_says_so(
+    asked: dict[str, Any], allowed: bool
+) -> None:
+    question = {"group": TENANCY_GROUP, "resource": "tenants", **asked}
+    kept, nobody = Attributes(KEEPER, **question), Attributes(User("keeper"), **question)
+    assert (await chain(Says(PASS)).authorize(HOME, kept)).allowed is allowed
+    assert not (await chain(Says(PASS)).authorize(HOME, nobody)).allowed
+    assert not (await chain(Says(PASS)).authorize(WORLD, kept)).allowed, "others declare nothing"
+    assert not (await chain(Says(NO)).authorize(HOME, kept)).allowed
+    assert (await chain(Says(PASS)).rules_for(HOME, KEEPER, "n")).incomplete
+    assert not (await chain(Says(PASS)).rules_for(WORLD, KEEPER, "n")).incomplete

@@ -229,3 +229,24 @@ async def test_only_the_legacy_mode_is_there_when_the_others_are_switched_off() 
             await act_as(User(EVE), LIST_PODS, holding(*USER_INFO))
     finally:
         features.activate({})
+
+
+async def test_authorizers_are_not_told_which_node_an_account_is_on() -> None:
+    asked: list[Attributes] = []
+    await act_as(User(NODE), LIST_PODS._replace(user=ROBOT), asking(asked))
+    keys = {"authentication.kubernetes.io/associated-node-keys": tuple(ROBOT.extra)}
+    assert [(a.verb, a.user.extra, a.name) for a in asked] == [
+        ("impersonate-on:associated-node:list", keys, ""),
+        ("impersonate:associated-node", keys, "*"),
+    ]
+    asked.clear()
+    await act_as(User(EVE), LIST_PODS._replace(user=ROBOT), asking(asked))
+    assert all(a.user == ROBOT for a in asked)
+
+
+async def test_what_kept_an_authorizer_from_deciding_is_told() -> None:
+    async def fails(question: Attributes) -> Decision:
+        return Decision(False, "r", error="e")
+
+    with pytest.raises(Forbidden, match=r"at the cluster scope: e: r$"):
+        await act_as(User(EVE), LIST_PODS._replace(namespace=""), fails)

@@ -86,6 +86,20 @@ async def test_roles_gather_the_rules_of_others(kept: Worker) -> None:
     await until_resources(kept, "all")
 
 
+async def test_roles_that_gather_each_others_rules_come_to_rest(kept: Worker) -> None:
+    """They would pass them round for ever, with a write a second."""
+    for name, part, own in (("a", "b", "pods"), ("b", "a", "nodes")):
+        role = {**aggregated(name, part, **{"part-of": name}), "rules": [rule(own)]}
+        await kept.create(ROLES, role)
+    leaf = {"metadata": {"name": "leaf", "labels": {"part-of": "b"}}, "rules": [rule("secrets")]}
+    await kept.create(ROLES, leaf)
+    await until_resources(kept, "a", "secrets")
+    await until_resources(kept, "b", "secrets")
+    await kept.delete(ROLES, "leaf")
+    await until_resources(kept, "a")
+    await until_resources(kept, "b")
+
+
 async def test_the_sweep_gathers_what_a_dead_process_left(
     worker: Worker, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
 ) -> None:

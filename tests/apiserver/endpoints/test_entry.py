@@ -173,7 +173,8 @@ async def test_the_first_of_repeated_headers_counts() -> None:
 
 async def test_a_subprotocol_that_is_no_token_is_401() -> None:
     protocol = (b"sec-websocket-protocol", b"base64url.bearer.authorization.k8s.io.a")
-    assert (await status(entry(server()), "/api", protocol))[0] == 401
+    (closed,) = await answer(entry(server()), "/api", "websocket", headers=(protocol,))
+    assert (closed["type"], closed["code"]) == ("websocket.close", 4401)
 
 
 @pytest.mark.parametrize(

@@ -269,7 +269,8 @@ async def test_two_hosts_are_none() -> None:
 @pytest.mark.parametrize("token", ["pp_acme", account_token("acme")])
 async def test_a_websocket_gets_to_the_tenant_of_its_token(token: str) -> None:
     encoded = base64.urlsafe_b64encode(token.encode()).decode().rstrip("=")
-    protocol = ("sec-websocket-protocol", f"base64url.bearer.authorization.k8s.io.{encoded}")
+    bearer = f"base64url.bearer.authorization.k8s.io.{encoded}"
+    protocol = ("sec-websocket-protocol", f"{bearer}, v4.channel.k8s.io")
     asked: list[str] = []
 
     async def authorize(tenant: Any, *_: Any) -> Decision:

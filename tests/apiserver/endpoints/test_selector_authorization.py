@@ -66,6 +66,8 @@ LABELS = (Requirement("app", "=", ("web",)),)
         ("GET", f"{MAPS}/x?labelSelector=app%3Dweb", (), ()),
         ("GET", f"{MAPS}?labelSelector=%3D%3D%3D", (), ()),
         ("GET", MAPS, (), ()),
+        ("GET", f"{MAPS}?watch=1&labelSelector=app%3Dweb&timeoutSeconds=1", (), LABELS),
+        ("GET", "/api/v1/watch/pods?labelSelector=app%3Dweb&timeoutSeconds=1", (), ()),
     ],
 )
 async def test_what_a_request_is_limited_to_is_told(

@@ -206,7 +206,7 @@ def aggregated(n: int) -> Work:
         "metadata": {"name": "all"},
         "aggregationRule": {"clusterRoleSelectors": [{"matchLabels": {"a": "b"}}]},
     }
-    return lambda: aggregated_rules(role, roles)
+    return lambda: aggregated_rules([*roles, role])
 
 
 def topologies(n: int) -> Work:

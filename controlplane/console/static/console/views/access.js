@@ -258,6 +258,9 @@ function beside(other) {
   if (other === "polyplane:viewers") {
     return "console accounts with the role polyplane:viewers may read everything but Secrets";
   }
+  if (other === "polyplane:tenant-admins") {
+    return "console accounts with the role polyplane:tenant-admins may create, change and delete tenants";
+  }
   if (other === "node") return "the authorizer node allows kubelets what concerns their own nodes";
   return `the authorizer ${other} may allow more, which only a request shows`;
 }
