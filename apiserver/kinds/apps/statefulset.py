@@ -24,6 +24,7 @@ from apiserver.kinds.common import (
     selectors,
     table,
 )
+from apiserver.kinds.common.alike import alike
 from apiserver.kinds.common.internal import quote
 from apiserver.kinds.common.templates import always_running, pod_template
 from apiserver.kinds.common.workload import SPEC, STATUS, Workload
@@ -198,7 +199,7 @@ def _changes(obj: Object, old: Object) -> checks.Errors:
     def fixed(o: Object) -> Object:
         return {k: v for k, v in o["spec"].items() if k not in _MUTABLE}
 
-    if fixed(obj) != fixed(old):
+    if not alike("apps.v1.StatefulSetSpec", fixed(obj), fixed(old)):
         yield forbidden(SPEC, _FIXED)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from apiserver.fielderrors import FieldPath, forbidden, invalid, not_supported, required
-from apiserver.kinds.common import checks, selectors
+from apiserver.kinds.common import checks, resources
 from apiserver.meta import names
 from apiserver.meta.objects import ReadOnlyObject
 from apiserver.meta.quantity import parse_quantity
@@ -93,7 +93,6 @@ def _identifier(metric: ReadOnlyObject, path: FieldPath) -> checks.Errors:
         yield required(path.child("name"), "must specify a metric name")
     else:
         yield from checks.rule(name, path.child("name"), names.path_segment)
-    yield from selectors.validate(metric.get("selector"), path.child("selector"))
 
 
 def _target(target: ReadOnlyObject, path: FieldPath) -> checks.Errors:
@@ -148,7 +147,7 @@ def _pods(source: ReadOnlyObject, path: FieldPath) -> checks.Errors:
     target = source.get("target") or {}
     yield from _identifier(source.get("metric") or {}, path.child("metric"))
     yield from _target(target, path.child("target"))
-    if target.get("averageValue") is None or not _is_positive(target["averageValue"]):
+    if target.get("averageValue") is None:
         yield required(
             path.child("target", "averageValue"), "must specify a positive target averageValue"
         )
@@ -157,6 +156,10 @@ def _pods(source: ReadOnlyObject, path: FieldPath) -> checks.Errors:
 def _resource(source: ReadOnlyObject, path: FieldPath) -> checks.Errors:
     if not source.get("name"):
         yield required(path.child("name"), "must specify a resource name")
+    yield from _amount(source, path)
+
+
+def _amount(source: ReadOnlyObject, path: FieldPath) -> checks.Errors:
     target = source.get("target") or {}
     yield from _target(target, path.child("target"))
     given = [target.get(field) is not None for field in ("averageUtilization", "averageValue")]
@@ -170,9 +173,15 @@ def _resource(source: ReadOnlyObject, path: FieldPath) -> checks.Errors:
 
 
 def _container_resource(source: ReadOnlyObject, path: FieldPath) -> checks.Errors:
+    if not source.get("name"):
+        yield required(path.child("name"), "must specify a resource name")
+    else:
+        yield from resources.container_resource_name(source["name"], path.child("name"))
     if not source.get("container"):
         yield required(path.child("container"), "must specify a container")
-    yield from _resource(source, path)
+    else:
+        yield from checks.dns_label(source["container"], path.child("container"))
+    yield from _amount(source, path)
 
 
 _SOURCES: dict[str, Callable[[ReadOnlyObject, FieldPath], checks.Errors]] = {

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import partial
+from operator import eq
 from typing import Any
 
 from apiserver.fielderrors import FieldErrors, invalid, required
@@ -13,6 +14,7 @@ from apiserver.kinds.base import WriteContext
 from apiserver.kinds.batch.jobspec import INDEXED, job_spec
 from apiserver.kinds.batch.jobstatus import has, status_errors
 from apiserver.kinds.common import checks, selectors, table
+from apiserver.kinds.common.alike import alike
 from apiserver.kinds.common.internal import quote
 from apiserver.kinds.common.workload import SPEC, Workload, name_for_pods, template
 from apiserver.kinds.registration import register
@@ -36,6 +38,7 @@ _STRUCTS: Mapping[str, Callable[[Any], Any]] = {
     "podFailurePolicy": partial(quote, "batch.v1.PodFailurePolicy"),
     "successPolicy": partial(quote, "batch.v1.SuccessPolicy"),
 }
+_SAME_TEMPLATE = partial(alike, "core.v1.PodTemplateSpec")
 _SHOWN = ("Complete", "Failed", "Suspended", "FailureTarget", "SuccessCriteriaMet")
 _SCHEDULING = ("nodeSelector", "tolerations", "schedulingGates")
 MAX_INT32 = 0x7FFFFFFF
@@ -89,7 +92,11 @@ class Job(Workload):
             *((field, new.get(field)) for field in _IMMUTABLE),
         ):
             errors += checks.immutable(
-                value, before.get(field), SPEC.child(field), quote=_STRUCTS.get(field)
+                value,
+                before.get(field),
+                SPEC.child(field),
+                quote=_STRUCTS.get(field),
+                same=_SAME_TEMPLATE if field == "template" else eq,
             )
         return errors
 

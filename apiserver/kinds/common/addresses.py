@@ -11,6 +11,8 @@ import ipaddress
 from collections.abc import Collection
 
 from apiserver.fielderrors import FieldErrors, FieldPath, invalid
+from apiserver.golang.netip import is_cidr_sloppy
+from apiserver.golang.strconv import go_quote
 from apiserver.kinds import formats
 from apiserver.kinds.common import checks
 from apiserver.kinds.formats import Address, parse_ip
@@ -18,6 +20,8 @@ from apiserver.kinds.formats import Address, parse_ip
 Network = ipaddress.IPv4Network | ipaddress.IPv6Network
 
 IPV4, IPV6 = "IPv4", "IPv6"
+_MAPPED_BITS = 96
+"""What comes before an IPv4 address in IPv6."""
 PROTOCOLS = ["SCTP", "TCP", "UDP"]
 
 
@@ -75,6 +79,22 @@ def endpoint_ip_errors(path: FieldPath, text: str) -> FieldErrors:
             )
         )
     return errors
+
+
+def interface_address_errors(text: str, path: FieldPath) -> checks.Errors:
+    """An address of a machine with its network's length (IsValidInterfaceAddress)."""
+    address, _, bits = text.partition("/")
+    parsed = parse_ip(address)
+    if parsed is None or not is_cidr_sloppy(text):
+        why = "must be a valid address in CIDR form, (e.g. 10.9.8.7/24 or 2001:db8::1/64)"
+        yield invalid(path, text, why)
+        return
+    length = int(bits)
+    if parsed.version == 4 and length > parsed.max_prefixlen:
+        length -= _MAPPED_BITS
+    standard = f"{parsed}/{length}"
+    if text != standard:
+        yield invalid(path, text, f"must be in canonical form ({go_quote(standard)})")
 
 
 def _link_local_multicast(address: Address) -> bool:

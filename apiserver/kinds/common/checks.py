@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import islice
+from operator import eq
 from typing import Any
 
 from apiserver.errors import MOST_ERRORS
@@ -123,10 +124,16 @@ def port(value: int | str, path: FieldPath) -> Errors:
 
 
 def immutable(
-    new: Any, old: Any, path: FieldPath, *, quote: Callable[[Any], Any] | None = None
+    new: Any,
+    old: Any,
+    path: FieldPath,
+    *,
+    quote: Callable[[Any], Any] | None = None,
+    same: Callable[[Any, Any], bool] = eq,
 ) -> Errors:
-    """null and absent are equal, as in Go. ``quote``: how messages show a struct."""
-    if new != old:
+    """null and absent are equal, as in Go. ``quote``: how messages show a struct; ``same``: whether
+    two are alike, where ``==`` is too strict (quantities)."""
+    if not same(new, old):
         yield invalid(path, quote(new) if quote is not None else new, IMMUTABLE)
 
 

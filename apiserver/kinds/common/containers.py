@@ -13,7 +13,7 @@ from apiserver.fielderrors import (
     invalid,
     not_found,
     required,
-    too_many,
+    too_long,
 )
 from apiserver.kinds.common import checks, env, mounts, podresources, probes, resources, security
 from apiserver.meta import names
@@ -23,12 +23,9 @@ PULL_POLICIES = ("Always", "IfNotPresent", "Never")
 _MESSAGE_POLICIES = ("File", "FallbackToLogsOnError")
 _INIT_ONLY = "may not be set for init containers without restartPolicy=Always"
 _EPHEMERAL = "cannot be set for an Ephemeral Container"
-_NOT_EPHEMERAL = (
-    "ports",
-    "resources",
-    "resizePolicy",
+_NOT_EPHEMERAL_LISTS = ("ports", "resources", "resizePolicy", "restartPolicyRules")
+_NOT_EPHEMERAL_POINTERS = (
     "restartPolicy",
-    "restartPolicyRules",
     "livenessProbe",
     "readinessProbe",
     "startupProbe",
@@ -40,16 +37,14 @@ _RESTART_POLICIES = ("Always", "Never", "OnFailure")
 
 @dataclass(frozen=True, slots=True)
 class PodView:
-    """What a container's validation must know of its pod. volumes: the valid ones by name,
-    file_volumes: the emptyDirs among them; claims: names in spec.resourceClaims; grace:
-    terminationGracePeriodSeconds."""
+    """What a container's validation must know of its pod. volumes: the valid ones by name; claims:
+    names in spec.resourceClaims; grace: terminationGracePeriodSeconds."""
 
     volumes: Mapping[str, ReadOnlyObject]
     claims: resources.ClaimNames
     grace: int | None
     restart_policy: str
     host_users: bool
-    file_volumes: frozenset[str]
 
 
 def regular(containers: Sequence[ReadOnlyObject], path: FieldPath, pod: PodView) -> checks.Errors:
@@ -62,7 +57,7 @@ def regular(containers: Sequence[ReadOnlyObject], path: FieldPath, pod: PodView)
         yield from _common(container, at, pod)
         yield from _unique(container, at, seen)
         yield from probes.all_of(container, at, pod.grace)
-        yield from _restart(container, at, _RESTART_POLICIES)
+        yield from _restart(container, at)
     yield from _host_ports(containers, path)
 
 
@@ -77,7 +72,7 @@ def init(
     for i, container in enumerate(containers):
         at = path.at(i)
         yield from _common(container, at, pod)
-        yield from _restart(container, at, _RESTART_POLICIES)
+        yield from _restart(container, at, in_init=True)
         if container.get("name"):
             yield from _unique(container, at, seen)
         yield from _host_ports([container], path)
@@ -104,8 +99,9 @@ def ephemeral(
         target = container.get("targetContainerName")
         if target and target not in others:
             yield not_found(at.child("targetContainerName"), target)
-        for field in _NOT_EPHEMERAL:
-            if container.get(field):
+        for field in (*_NOT_EPHEMERAL_LISTS, *_NOT_EPHEMERAL_POINTERS):
+            value = container.get(field)
+            if value if field in _NOT_EPHEMERAL_LISTS else value is not None:
                 yield forbidden(at.child(field), _EPHEMERAL)
         for j, mount in enumerate(container.get("volumeMounts") or ()):
             for field in ("subPath", "subPathExpr"):
@@ -140,7 +136,7 @@ def _common(container: ReadOnlyObject, path: FieldPath, pod: PodView) -> checks.
         _MESSAGE_POLICIES,
     )
     yield from _ports(container.get("ports") or (), path.child("ports"))
-    yield from env.variables(container.get("env") or (), path.child("env"), pod.file_volumes)
+    yield from env.variables(container.get("env") or (), path.child("env"))
     yield from env.sources(container.get("envFrom") or (), path.child("envFrom"))
     yield from mounts.volume_mounts(container, pod.volumes, path.child("volumeMounts"))
     yield from mounts.volume_devices(container, pod.volumes, path.child("volumeDevices"))
@@ -207,19 +203,21 @@ def _resize(
             yield invalid(path, restart, "must be 'NotRequired' when `restartPolicy` is 'Never'")
 
 
-def _restart(container: ReadOnlyObject, path: FieldPath, supported: Sequence[str]) -> checks.Errors:
+def _restart(container: ReadOnlyObject, path: FieldPath, *, in_init: bool = False) -> checks.Errors:
     """restartPolicy and restartPolicyRules of one container (KEP-5307)."""
     policy, rules = container.get("restartPolicy"), container.get("restartPolicyRules") or ()
     if policy is not None:
-        yield from checks.one_of(policy, path.child("restartPolicy"), supported, empty=True)
+        yield from checks.one_of(policy, path.child("restartPolicy"), _RESTART_POLICIES, empty=True)
     if not rules:
         return
     if policy is None:
         yield required(
             path.child("restartPolicy"), "must specify restartPolicy when restart rules are used"
         )
+        if in_init:
+            return
     if len(rules) > _MOST_RULES:
-        yield too_many(path.child("restartPolicyRules"), len(rules), _MOST_RULES)
+        yield too_long(path.child("restartPolicyRules"), _MOST_RULES)
     for i, rule in enumerate(rules):
         yield from _restart_rule(rule, path.child("restartPolicyRules").at(i))
 
@@ -240,4 +238,4 @@ def _restart_rule(rule: ReadOnlyObject, path: FieldPath) -> checks.Errors:
     )
     values = codes.get("values") or ()
     if len(values) > _MOST_EXIT_CODES:
-        yield too_many(path.child("exitCodes", "values"), len(values), _MOST_EXIT_CODES)
+        yield too_long(path.child("exitCodes", "values"), _MOST_EXIT_CODES)

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from apiserver.fielderrors import FieldPath, invalid, not_supported, required
+from apiserver.fielderrors import FieldPath, invalid, not_found, not_supported, required
 from apiserver.kinds.common import checks, paths
+from apiserver.kinds.common.visit import visit_containers
 from apiserver.meta import names
 from apiserver.meta.objects import ReadOnlyObject
 from apiserver.meta.quantity import parse_quantity
@@ -39,6 +40,7 @@ _KNOWN_FIELDS = frozenset(
         "status.phase",
     )
 )
+_OLD_NAMES = {"spec.host": "spec.nodeName"}
 _RESOURCES = (
     "limits.cpu",
     "limits.ephemeral-storage",
@@ -51,10 +53,7 @@ _HUGEPAGES = ("limits.hugepages-", "requests.hugepages-")
 _SIZES = ("1", "1k", "1M", "1G", "1T", "1P", "1E", "1Ki", "1Mi", "1Gi", "1Ti", "1Pi", "1Ei")
 
 
-def variables(
-    env: Sequence[ReadOnlyObject], path: FieldPath, file_volumes: frozenset[str] = frozenset()
-) -> checks.Errors:
-    """``file_volumes``: names of the pod's emptyDir volumes, which fileKeyRef may read."""
+def variables(env: Sequence[ReadOnlyObject], path: FieldPath) -> checks.Errors:
     for i, variable in enumerate(env):
         at = path.at(i)
         name = variable.get("name", "")
@@ -63,12 +62,10 @@ def variables(
         else:
             yield from checks.rule(name, at.child("name"), names.relaxed_env_var_name)
         if variable.get("valueFrom") is not None:
-            yield from _source(variable, at.child("valueFrom"), file_volumes)
+            yield from _source(variable, at.child("valueFrom"))
 
 
-def _source(
-    variable: ReadOnlyObject, path: FieldPath, file_volumes: frozenset[str]
-) -> checks.Errors:
+def _source(variable: ReadOnlyObject, path: FieldPath) -> checks.Errors:
     source = variable["valueFrom"]
     count = 0
     for member, check in (("configMapKeyRef", _key_ref), ("secretKeyRef", _key_ref)):
@@ -83,7 +80,7 @@ def _source(
         yield from resource_ref(source["resourceFieldRef"], path.child("resourceFieldRef"))
     if source.get("fileKeyRef") is not None:
         count += 1
-        yield from _file_key(source["fileKeyRef"], path.child("fileKeyRef"), file_volumes)
+        yield from _file_key(source["fileKeyRef"], path.child("fileKeyRef"))
     if not count:
         yield invalid(
             path,
@@ -105,7 +102,7 @@ def _key_ref(ref: ReadOnlyObject, path: FieldPath) -> checks.Errors:
         yield from checks.rule(ref["key"], path.child("key"), names.config_map_key)
 
 
-def _file_key(ref: ReadOnlyObject, path: FieldPath, volumes: frozenset[str]) -> checks.Errors:
+def _file_key(ref: ReadOnlyObject, path: FieldPath) -> checks.Errors:
     if not ref.get("key"):
         yield required(path.child("key"))
     else:
@@ -114,16 +111,26 @@ def _file_key(ref: ReadOnlyObject, path: FieldPath, volumes: frozenset[str]) -> 
         yield required(path.child("volumeName"))
     else:
         yield from checks.dns_label(ref["volumeName"], path.child("volumeName"))
-        if ref["volumeName"] not in volumes:
-            yield invalid(
-                path.child("volumeName"),
-                ref["volumeName"],
-                "must be the name of an emptyDir volume",
-            )
     if not ref.get("path"):
         yield required(path.child("path"))
     else:
-        yield from paths.local(ref["path"], path.child("path"))
+        yield from paths.no_backsteps(ref["path"], path.child("path"))
+
+
+def file_volumes(spec: ReadOnlyObject, path: FieldPath) -> checks.Errors:
+    """The volumes that fileKeyRef names are emptyDirs of the pod."""
+    volumes = {volume.get("name", ""): volume for volume in spec.get("volumes") or ()}
+    for container, at in visit_containers(spec, path):
+        for i, variable in enumerate(container.get("env") or ()):
+            ref = (variable.get("valueFrom") or {}).get("fileKeyRef")
+            if ref is None:
+                continue
+            name = ref.get("volumeName", "")
+            where = at.child("env").at(i).child("valueFrom", "fileKeyRef", "volumeName")
+            if name not in volumes:
+                yield not_found(where, name)
+            elif volumes[name].get("emptyDir") is None:
+                yield invalid(where, name, "referenced volume must be of type emptyDir")
 
 
 def field_ref(ref: ReadOnlyObject, path: FieldPath, allowed: Sequence[str]) -> checks.Errors:
@@ -138,7 +145,7 @@ def field_ref(ref: ReadOnlyObject, path: FieldPath, allowed: Sequence[str]) -> c
         yield invalid(path.child("fieldPath"), field, why)
         return
     base, bracket, rest = field.partition("['")
-    if bracket and rest.endswith("']"):
+    if base and bracket and rest.endswith("']"):
         key = rest[:-2]
         if base == "metadata.annotations":
             yield from checks.qualified_name(key.lower(), path)
@@ -156,8 +163,10 @@ def field_ref(ref: ReadOnlyObject, path: FieldPath, allowed: Sequence[str]) -> c
             field,
             f"error converting fieldPath: field label not supported: {field}",
         )
-    elif field not in allowed:
-        yield not_supported(path.child("fieldPath"), field, list(allowed))
+    else:
+        field = _OLD_NAMES.get(field, field)
+        if field not in allowed:
+            yield not_supported(path.child("fieldPath"), field, list(allowed))
 
 
 def resource_ref(
@@ -177,13 +186,13 @@ def resource_ref(
 def _divisor(resource: str, divisor: str, path: FieldPath) -> checks.Errors:
     if parse_quantity(divisor).is_zero:
         return
-    kind = resource.partition(".")[2]
+    kind = resource.partition(".")[2] if resource in _RESOURCES else ""
     if kind == "cpu" and divisor not in ("1m", "1"):
         yield invalid(
             path, resource, "only divisor's values 1m and 1 are supported with the cpu resource"
         )
     what = {"memory": "memory", "ephemeral-storage": "local ephemeral storage"}.get(
-        kind, "hugepages" if "hugepages-" in kind else ""
+        kind, "hugepages" if resource.startswith(_HUGEPAGES) else ""
     )
     if what and divisor not in _SIZES:
         yield invalid(

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from apiserver.fielderrors import FieldPath, duplicate, forbidden, invalid, required
+from apiserver.fielderrors import FieldPath, duplicate, forbidden, invalid, required, too_long
 from apiserver.kinds import formats
 from apiserver.kinds.common import (
     checks,
     containers,
+    env,
     podresources,
     resources,
     scheduling,
@@ -27,24 +28,23 @@ MAX_INT32 = 0x7FFFFFFF
 
 
 def pod_spec(
-    spec: ReadOnlyObject, path: FieldPath, pod_name: str = "", *, in_pod: bool = False
+    spec: ReadOnlyObject,
+    path: FieldPath,
+    pod_name: str = "",
+    *,
+    in_pod: bool = False,
+    static: bool = False,
 ) -> checks.Errors:
-    """``pod_name`` and ``in_pod``: "" and False in templates, which promise less."""
+    """``pod_name`` and ``in_pod``: "" and False in templates, which promise less. ``static``: a
+    mirror pod, which stands for one of a kubelet's own."""
     if spec.get("terminationGracePeriodSeconds") is None:
         yield required(path.child("terminationGracePeriodSeconds"))
     volume_list = spec.get("volumes") or ()
     yield from volumes.volumes(volume_list, path.child("volumes"), pod_name, in_pod=in_pod)
-    yield from _claims(spec.get("resourceClaims") or (), path.child("resourceClaims"))
-    pod = _view(spec, volumes.valid(volume_list, path.child("volumes"), pod_name))
-    regular = spec.get("containers") or ()
-    yield from containers.regular(regular, path.child("containers"), pod)
-    yield from containers.init(
-        spec.get("initContainers") or (), regular, path.child("initContainers"), pod
+    yield from _claims(spec.get("resourceClaims") or (), path.child("resourceClaims"), static)
+    yield from _containers(
+        spec, path, _view(spec, volumes.valid(volume_list, path.child("volumes"), pod_name))
     )
-    yield from containers.ephemeral(
-        spec.get("ephemeralContainers") or (), spec, path.child("ephemeralContainers"), pod
-    )
-    yield from _pod_level_resources(spec, path.child("resources"), pod.claims)
     yield from _host_network_ports(spec, path, in_pod)
     yield from checks.one_of(
         spec.get("restartPolicy", ""), path.child("restartPolicy"), RESTART_POLICIES
@@ -61,17 +61,29 @@ def pod_spec(
     )
     yield from security.host_process(spec, path)
     yield from security.host_users(spec, path)
+    yield from _hostname_override(spec, path)
     yield from _names_and_numbers(spec, path)
     yield from security.operating_system(spec, path)
+    yield from env.file_volumes(spec, path)
+
+
+def _containers(spec: ReadOnlyObject, path: FieldPath, pod: containers.PodView) -> checks.Errors:
+    """Those of all three kinds, and what they may have together."""
+    regular = spec.get("containers") or ()
+    yield from containers.regular(regular, path.child("containers"), pod)
+    yield from containers.init(
+        spec.get("initContainers") or (), regular, path.child("initContainers"), pod
+    )
+    yield from containers.ephemeral(
+        spec.get("ephemeralContainers") or (), spec, path.child("ephemeralContainers"), pod
+    )
+    yield from _pod_level_resources(spec, path.child("resources"), pod.claims)
 
 
 def _view(spec: ReadOnlyObject, mountable: Mapping[str, ReadOnlyObject]) -> containers.PodView:
     """What the rules of containers look at in their pod. ``mountable``: its valid volumes."""
     return containers.PodView(
         volumes=mountable,
-        file_volumes=frozenset(
-            name for name, volume in mountable.items() if volume.get("emptyDir") is not None
-        ),
         claims=resources.ClaimNames(
             c["name"] for c in spec.get("resourceClaims") or () if c.get("name")
         ),
@@ -101,7 +113,6 @@ def _names_and_numbers(spec: ReadOnlyObject, path: FieldPath) -> checks.Errors:
     for field in ("hostname", "subdomain"):
         if spec.get(field):
             yield from checks.dns_label(spec[field], path.child(field))
-    yield from _hostname_override(spec, path)
     yield from scheduling.tolerations(spec.get("tolerations") or (), path.child("tolerations"))
     for i, alias in enumerate(spec.get("hostAliases") or ()):
         at = path.child("hostAliases").at(i)
@@ -128,20 +139,20 @@ def _hostname_override(spec: ReadOnlyObject, path: FieldPath) -> checks.Errors:
     if override is None:
         return
     at = path.child("hostnameOverride")
+    for field in ("setHostnameAsFQDN", "hostNetwork"):
+        if spec.get(field):
+            yield forbidden(at, f"may not be specified when {field} is true")
+    if len(override.encode()) > 64:
+        yield too_long(at, 64)
     yield from checks.dns_subdomain(override, at)
-    if len(override) > 64:
-        yield invalid(at, override, names.max_length_error(64))
-    if spec.get("setHostnameAsFQDN"):
-        yield forbidden(
-            path.child("setHostnameAsFQDN"), "may not be specified when hostnameOverride is set"
-        )
-    if spec.get("hostNetwork"):
-        yield forbidden(at, "may not be specified when hostNetwork is true")
 
 
-def _claims(claims: Sequence[ReadOnlyObject], path: FieldPath) -> checks.Errors:
+def _claims(claims: Sequence[ReadOnlyObject], path: FieldPath, static: bool) -> checks.Errors:
     seen: set[str] = set()
     for i, claim in enumerate(claims):
+        if static:
+            yield forbidden(checks.NOWHERE, "static pods do not support resource claims")
+            continue
         at, name = path.at(i), claim.get("name", "")
         if not name:
             yield required(at.child("name"))
@@ -179,18 +190,20 @@ def _pod_level_resources(
     given = spec.get("resources")
     if given is None:
         return
+    if (spec.get("os") or {}).get("name") == "windows":
+        yield forbidden(path, "may not be set for a windows pod")
+        return
     if given.get("claims") is not None:
-        yield forbidden(path.child("claims"), "claims cannot be set for Resources at pod-level")
+        yield forbidden(path.child("claims"), "claims may not be set for Resources at pod-level")
     yield from resources.requirements(given, path, claims, resources.pod_resource_name)
     requests, limits = given.get("requests") or {}, given.get("limits") or {}
-    for name, needed in sorted(podresources.total(spec, "requests").items()):
-        own = requests.get(name, "0")
-        if needed > parse_quantity(own):
-            yield invalid(
-                path.child("requests").key(name),
-                own,
-                f"must be greater than or equal to aggregate container requests of {needed}",
-            )
+    for kind, own in (("requests", requests), ("limits", limits)):
+        for name, needed in sorted(podresources.total(spec, kind).items()):
+            if kind == "limits" and not resources.is_hugepages(name):
+                continue  # the limits of containers may add up to more than the pod's
+            if name in own and needed > parse_quantity(own[name]):
+                why = f"must be greater than or equal to aggregate container {kind} of {needed}"
+                yield invalid(path.child(kind).key(name), own[name], why)
     for i, container in enumerate(spec.get("containers") or ()):
         for name, limit in sorted(podresources.amounts(container, "limits").items()):
             if name in limits and limit > parse_quantity(limits[name]):

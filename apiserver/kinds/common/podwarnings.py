@@ -10,7 +10,8 @@ from itertools import islice
 from apiserver.codec.strict import MOST_WARNINGS
 from apiserver.fielderrors import FieldPath
 from apiserver.golang.strconv import go_quote
-from apiserver.kinds.common import nodelabels, podannotations
+from apiserver.kinds.common import nodelabels, overlaps, podannotations
+from apiserver.kinds.common.address_warnings import ip_warnings
 from apiserver.kinds.common.scheduling import PREFERRED, REQUIRED
 from apiserver.kinds.common.visit import visit_containers
 from apiserver.meta.objects import ReadOnlyObject
@@ -57,6 +58,7 @@ def pod(obj: ReadOnlyObject, path: FieldPath) -> Iterator[str]:
     for container, where in visit_containers(spec, at):
         yield from _container(container, where)
     yield from islice(_ports(spec, at), MOST_WARNINGS)
+    yield from _port_names(spec, at)
     if (spec.get("terminationGracePeriodSeconds") or 0) < 0:
         yield (
             f"{at.child('terminationGracePeriodSeconds')}: must be >= 0; negative values are "
@@ -127,32 +129,7 @@ def _volumes(spec: ReadOnlyObject, path: FieldPath) -> Iterator[str]:
         yield from claim_amounts(
             claim, path.at(i).child("ephemeral", "volumeClaimTemplate", "spec")
         )
-    sources = [
-        (i, s)
-        for i, v in enumerate(volumes)
-        for s in (v.get("projected") or {}).get("sources") or ()
-    ]
-    tokens = {
-        s["serviceAccountToken"].get("path", "")
-        for _, s in sources
-        if s.get("serviceAccountToken") is not None
-    }
-    if not tokens:
-        return
-    for i, source in sources:
-        at = path.at(i).child("projected", "sources")
-        for field, volume_type in (
-            ("configMap", "configMap"),
-            ("secret", "secrets"),
-            ("downwardAPI", "downwardAPI"),
-        ):
-            for j, item in enumerate((source.get(field) or {}).get("items") or ()):
-                if item.get("path") in tokens:
-                    yield (
-                        f"{at.child(volume_type).at(j)}: has duplicated path with "
-                        "ServiceAccountToken "
-                        f"{go_quote(item['path'])}"
-                    )
+    yield from islice(overlaps.volume_warnings(volumes), MOST_WARNINGS)
 
 
 def claim_amounts(spec: ReadOnlyObject, path: FieldPath) -> Iterator[str]:
@@ -175,6 +152,11 @@ def _lists(spec: ReadOnlyObject, path: FieldPath) -> Iterator[str]:
     for i, secret in enumerate(spec.get("imagePullSecrets") or ()):
         if not secret.get("name"):
             yield f'{path.child("imagePullSecrets").at(i).child("name")}: invalid empty name ""'
+    servers = path.child("dnsConfig", "nameservers")
+    for i, server in enumerate((spec.get("dnsConfig") or {}).get("nameservers") or ()):
+        yield from ip_warnings(servers.at(i), server)
+    for i, alias in enumerate(spec.get("hostAliases") or ()):
+        yield from ip_warnings(path.child("hostAliases").at(i).child("ip"), alias.get("ip", ""))
 
 
 def _fractions(amounts: ReadOnlyObject, path: FieldPath) -> Iterator[str]:
@@ -232,6 +214,21 @@ def _ports(spec: ReadOnlyObject, path: FieldPath) -> Iterator[str]:
             for kind, other_at in others.conflicts(port):
                 yield f"{at}: {kind} port definition with {other_at}"
             others.add(at, port)
+
+
+def _port_names(spec: ReadOnlyObject, path: FieldPath) -> Iterator[str]:
+    """Within a container a name stands for one port; a pod's may share some."""
+    first: dict[str, FieldPath] = {}
+    for container, where in visit_containers(spec, path):
+        for i, port in enumerate(container.get("ports") or ()):
+            name, at = port.get("name", ""), where.child("ports").at(i)
+            if name in first:
+                yield (
+                    f"{at}: duplicate port name {go_quote(name)} with {first[name]}, services and "
+                    f"probes that select ports by name will use {first[name]}"
+                )
+            elif name:
+                first[name] = at
 
 
 class _Ports:

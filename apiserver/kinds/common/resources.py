@@ -117,7 +117,7 @@ def pod_resource_name(name: str, path: FieldPath) -> checks.Errors:
     wrong = list(resource_name(name, path))
     yield from wrong
     if not wrong and name not in _POD_LEVEL and not is_hugepages(name):
-        yield not_supported(path, name, [*_POD_LEVEL])
+        yield not_supported(path, name, sorted([*_POD_LEVEL, HUGEPAGES]))
 
 
 def quota_resource_name(name: str, path: FieldPath) -> checks.Errors:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 
-from apiserver.fielderrors import FieldPath, duplicate, forbidden, invalid, required
+from apiserver.fielderrors import FieldPath, duplicate, forbidden, invalid, not_supported, required
 from apiserver.kinds.common import checks, selectors
 from apiserver.kinds.common.internal import quote
 from apiserver.meta import names
@@ -120,10 +120,22 @@ def _pod_term(term: ReadOnlyObject, path: FieldPath) -> checks.Errors:
     yield from selectors.validate(term.get("namespaceSelector"), path.child("namespaceSelector"))
     for namespace in term.get("namespaces") or ():
         yield from checks.dns_label(namespace, path.child("namespace"))
-    match_keys, mismatch_keys = (
-        term.get("matchLabelKeys") or (),
-        term.get("mismatchLabelKeys") or (),
+    yield from _label_keys(
+        term.get("matchLabelKeys") or (), term.get("mismatchLabelKeys") or (), selector, path
     )
+    if not term.get("topologyKey"):
+        yield required(path.child("topologyKey"), "can not be empty")
+    yield from checks.qualified_name(term.get("topologyKey", ""), path.child("topologyKey"))
+
+
+def _label_keys(
+    match_keys: Sequence[str],
+    mismatch_keys: Sequence[str],
+    selector: ReadOnlyObject | None,
+    path: FieldPath,
+) -> checks.Errors:
+    """matchLabelKeys and mismatchLabelKeys of an affinity term, the former of a spread constraint.
+    ``path``: of the term or the constraint."""
     for field, keys in (("matchLabelKeys", match_keys), ("mismatchLabelKeys", mismatch_keys)):
         if keys and selector is None:
             yield forbidden(
@@ -141,9 +153,6 @@ def _pod_term(term: ReadOnlyObject, path: FieldPath) -> checks.Errors:
                 key,
                 "exists in both matchLabelKeys and mismatchLabelKeys",
             )
-    if not term.get("topologyKey"):
-        yield required(path.child("topologyKey"), "can not be empty")
-    yield from checks.qualified_name(term.get("topologyKey", ""), path.child("topologyKey"))
 
 
 def _merged_keys(
@@ -154,7 +163,7 @@ def _merged_keys(
     if selector is None:
         return
     seen = set(selector.get("matchLabels") or ())
-    places = {key: i for i, key in reversed(list(enumerate(keys)))}
+    places = {key: i for i, key in enumerate(keys)}
     for requirement in selector.get("matchExpressions") or ():
         key = requirement.get("key", "")
         if key in places and key in seen:
@@ -191,10 +200,8 @@ def spread_constraints(constraints: Sequence[ReadOnlyObject], path: FieldPath) -
             yield from checks.optional_one_of(
                 constraint.get(field), at.child(field), ("Honor", "Ignore")
             )
-        yield from _spread_keys(
-            constraint.get("matchLabelKeys") or (),
-            constraint.get("labelSelector"),
-            at.child("matchLabelKeys"),
+        yield from _label_keys(
+            constraint.get("matchLabelKeys") or (), (), constraint.get("labelSelector"), at
         )
         yield from selectors.validate(constraint.get("labelSelector"), at.child("labelSelector"))
 
@@ -207,27 +214,6 @@ def _min_domains(value: int | None, action: str, path: FieldPath) -> checks.Erro
         yield invalid(
             path, value, f"can only use minDomains if whenUnsatisfiable=DoNotSchedule, not {action}"
         )
-
-
-def _spread_keys(
-    keys: Sequence[str], selector: ReadOnlyObject | None, path: FieldPath
-) -> checks.Errors:
-    if not keys:
-        return
-    if selector is None:
-        yield forbidden(path, "must not be specified when labelSelector is not set")
-    selector = selector or {}
-    used = Counter(
-        [
-            *(selector.get("matchLabels") or ()),
-            *(r.get("key", "") for r in selector.get("matchExpressions") or ()),
-        ]
-    )
-    for i, key in enumerate(keys):
-        yield from checks.qualified_name(key, path.at(i))
-        # One requirement is the server's own, merged at creation.
-        if used[key] > 1:
-            yield invalid(path.at(i), key, "exists in both matchLabelKeys and labelSelector")
 
 
 def tolerations(values: Sequence[ReadOnlyObject], path: FieldPath) -> checks.Errors:
@@ -262,7 +248,9 @@ def _toleration_value(operator: str, value: str, path: FieldPath) -> checks.Erro
         if value:
             yield invalid(path, value, "value must be empty when `operator` is 'Exists'")
     else:
-        yield from checks.one_of(operator, path, TOLERATION_OPERATORS)
+        # Lt and Gt come with the feature TaintTolerationComparisonOperators, which is off.
+        compares = ("Lt", "Gt") if operator in ("Lt", "Gt") else ()
+        yield not_supported(path, operator, [*TOLERATION_OPERATORS, *compares])
 
 
 def taints(values: Sequence[ReadOnlyObject], path: FieldPath) -> checks.Errors:

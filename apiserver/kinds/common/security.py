@@ -284,7 +284,7 @@ def operating_system(spec: ReadOnlyObject, path: FieldPath) -> checks.Errors:
         return
     match system.get("name", ""):
         case "":
-            yield required(path.child("os", "name"), "cannot be empty")
+            yield required(path.child("os", "name"))
         case "linux":
             yield from _linux(spec, path)
         case "windows":
@@ -323,13 +323,18 @@ def _windows_pod(spec: ReadOnlyObject, path: FieldPath) -> checks.Errors:
 
 
 def host_users(spec: ReadOnlyObject, path: FieldPath) -> checks.Errors:
-    """A pod with its own user namespace shares no other namespace with the host."""
+    """A pod with its own user namespace shares no other namespace with the host, and mounts no
+    devices, whose owners cannot be mapped."""
     if spec.get("hostUsers") is not False:
         return
+    why = "when `hostUsers` is false"
     for field, field_text in (
         ("hostNetwork", "hostNetwork"),
         ("hostPID", "HostPID"),
         ("hostIPC", "HostIPC"),
     ):
         if spec.get(field):
-            yield forbidden(path.child(field_text), "when `pod.Spec.HostUsers` is false")
+            yield forbidden(path.child(field_text), why)
+    for container, at in visit_containers(spec, path):
+        if container.get("volumeDevices"):
+            yield forbidden(at.child("volumeDevices"), why)

@@ -3,11 +3,13 @@ clients may create the objects."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
 from apiserver.fielderrors import ErrorType, FieldError, FieldErrors, duplicate, forbidden, invalid
+from apiserver.golang.strconv import go_quote
 from apiserver.kinds import formats
 from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import checks, resources, scheduling, table
@@ -17,6 +19,13 @@ from apiserver.kinds.registration import register
 from apiserver.meta.objects import Object, seen_before
 
 _CIDRS = checks.root("spec", "podCIDRs")
+_FEATURE = re.compile(r"[A-Z][a-zA-Z0-9]*(/[a-zA-Z][a-zA-Z0-9]*)*")
+_LONGEST_FEATURE = 253
+_TOO_LONG_FEATURE = f"must be no more than {_LONGEST_FEATURE} characters"
+_WRONG_FEATURE = (
+    "must start with an UpperCamelCase segment, with subsequent segments separated by '/' (e.g., "
+    "MyFeature or MyFeature/mySubFeature), and contain only alphanumeric characters and slashes"
+)
 _ROLE = "node-role.kubernetes.io/"
 
 
@@ -34,22 +43,19 @@ class Node(Kind):
     def prepare_create(self, obj: Object, context: WriteContext) -> None:
         """Unlike other kinds, a node keeps the status that it is created with."""
         obj["spec"].pop("configSource", None)
+        obj["status"].pop("config", None)
 
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
-        spec = obj["spec"]
-        errors = list(
-            scheduling.taints(spec.get("taints") or (), checks.root("metadata", "taints"))
-        )
-        errors += _amounts(obj.get("status") or {})
-        return errors + list(_cidrs(spec.get("podCIDRs") or []))
+        return [*_shared(obj), *_swap(obj), *_cidrs(obj["spec"].get("podCIDRs") or [])]
 
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
-        return list(_update(obj, old))
+        """What both halves of validation look at is told twice."""
+        return [*_shared(obj), *_update(obj, old)]
 
     def validate_status_update(
         self, obj: Object, old: Object, context: WriteContext
     ) -> FieldErrors:
-        return [*_amounts(obj.get("status") or {}), *_update(obj, old)]
+        return [*_shared(obj), *_update(obj, old)]
 
     def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
         texts = []
@@ -100,17 +106,50 @@ def _amounts(status: Mapping[str, Any]) -> checks.Errors:
             yield from resources.amount(name, value, checks.root("status", field, name))
 
 
+def _shared(obj: Object) -> checks.Errors:
+    """What is asked of every write, of a new node and of its status alike."""
+    taints, status = obj["spec"].get("taints") or (), obj.get("status") or {}
+    yield from scheduling.taints(taints, checks.root("metadata", "taints"))
+    yield from _amounts(status)
+    yield from _features(status.get("declaredFeatures") or ())
+
+
+def _features(names: Sequence[str]) -> checks.Errors:
+    """declaredFeatures (KEP-5328): sorted, each once."""
+    path = checks.root("status", "declaredFeatures")
+    for i, name in enumerate(names):
+        if len(name.encode()) > _LONGEST_FEATURE:
+            yield invalid(path.at(i), name, _bad_feature(name, _TOO_LONG_FEATURE))
+        elif not _FEATURE.fullmatch(name):
+            yield invalid(path.at(i), name, _bad_feature(name, _WRONG_FEATURE))
+        following = names[i + 1] if i + 1 < len(names) else None
+        if following == name:
+            yield duplicate(path.at(i + 1), name)
+        elif following is not None and following.encode() < name.encode():
+            yield invalid(path.at(i + 1), following, "list must be sorted alphabetically")
+
+
+def _bad_feature(name: str, why: str) -> str:
+    return f"invalid feature name {go_quote(name)}: {why}"
+
+
+def _swap(obj: Object) -> checks.Errors:
+    swap = ((obj.get("status") or {}).get("nodeInfo") or {}).get("swap") or {}
+    yield from checks.positive(
+        swap.get("capacity"), checks.root("metadata", "nodeSwapStatus", "capacity")
+    )
+
+
 def _cidrs(values: Sequence[str]) -> checks.Errors:
     for i, value in enumerate(values):
         yield from checks.rule(value, _CIDRS.at(i), formats.cidr)
     if len(values) > 1:
         yield from _unreadable(values)
-        families = {":" in value for value in values}
-        if len(families) < 2 or len(values) > 2:
+        families = {network.version if (network := parse_cidr(v)) else None for v in values}
+        if families != {4, 6} or len(values) > 2:
             yield invalid(
                 _CIDRS, list(values), "may specify no more than one CIDR for each IP family"
             )
-        yield from checks.unique(values, _CIDRS)
 
 
 def _unreadable(values: Sequence[str]) -> checks.Errors:

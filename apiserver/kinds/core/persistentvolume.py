@@ -18,16 +18,24 @@ from apiserver.fielderrors import (
 from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import checks as c
 from apiserver.kinds.common import nodelabels
+from apiserver.kinds.common.alike import alike
 from apiserver.kinds.common.internal import plain_part, quote
 from apiserver.kinds.common.jsondiff import go_diff
 from apiserver.kinds.common.poddefaults import default_sources
 from apiserver.kinds.common.volumespec import volume_spec_errors
 from apiserver.kinds.core.volume_cells import CLASS_ANNOTATION, modes_cell, storage_class
 from apiserver.kinds.registration import register
-from apiserver.meta.objects import Object
+from apiserver.meta.objects import Object, copy_json
 from apiserver.meta.times import age, format_time
 
 SPEC = FieldPath("spec")
+_STABLE_LABELS = {
+    "failure-domain.beta.kubernetes.io/zone": "topology.kubernetes.io/zone",
+    "failure-domain.beta.kubernetes.io/region": "topology.kubernetes.io/region",
+    "beta.kubernetes.io/os": "kubernetes.io/os",
+    "beta.kubernetes.io/arch": "kubernetes.io/arch",
+    "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type",
+}
 _SPEC_STRUCT = "core.v1.PersistentVolumeSpec"
 _SOURCES = (
     "gcePersistentDisk",
@@ -129,12 +137,33 @@ def _changes(spec: Object, old: Object) -> c.Errors:
         why = f"spec.persistentvolumesource is immutable after creation\n{go_diff(*source_texts)}"
         yield forbidden(SPEC.child("persistentvolumesource"), why)
     yield from c.immutable(spec.get("volumeMode"), old.get("volumeMode"), FieldPath("volumeMode"))
-    if old.get("nodeAffinity") is not None and spec.get("nodeAffinity") != old["nodeAffinity"]:
+    if old.get("nodeAffinity") is not None and not _same_nodes(
+        spec.get("nodeAffinity"), old["nodeAffinity"]
+    ):
         yield invalid(
             FieldPath("nodeAffinity"),
             quote("core.v1.VolumeNodeAffinity", spec.get("nodeAffinity")),
             "field is immutable, except for updating from beta label to GA",
         )
+    attributes = "volumeAttributesClassName"
+    if old.get(attributes) is not None and spec.get(attributes) is None:
+        yield forbidden(SPEC.child(attributes), "update from non-nil value to nil is forbidden")
+
+
+def _same_nodes(new: Object | None, old: Object) -> bool:
+    """But for labels that now have the names which they were given when they became stable."""
+    renamed = copy_json(old)
+    pairs = zip(_requirements(new or {}), _requirements(renamed), strict=False)
+    for requirement, before in pairs:
+        if _STABLE_LABELS.get(before.get("key", "")) == requirement.get("key"):
+            before["key"] = requirement["key"]
+    return alike("core.v1.VolumeNodeAffinity", new, renamed)
+
+
+def _requirements(affinity: Object) -> list[Object]:
+    terms = (affinity.get("required") or {}).get("nodeSelectorTerms") or []
+    fields = ("matchExpressions", "matchFields")
+    return [r for term in terms for field in fields for r in term.get(field) or ()]
 
 
 def _warnings(obj: Object) -> list[str]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from apiserver.fielderrors import FieldErrors, FieldPath, forbidden, invalid
+from apiserver.fielderrors import FieldErrors, FieldPath, forbidden, invalid, not_supported
 from apiserver.golang.strconv import go_quote
 from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import checks as c
@@ -18,6 +18,7 @@ from apiserver.kinds.common import disabled
 from apiserver.kinds.common.claims import claim_spec
 from apiserver.kinds.common.internal import plain
 from apiserver.kinds.common.jsondiff import go_diff
+from apiserver.kinds.common.resources import is_native
 from apiserver.kinds.core.volume_cells import CLASS_ANNOTATION, modes_cell, storage_class
 from apiserver.kinds.registration import register
 from apiserver.meta.objects import Object, copy_json
@@ -27,6 +28,13 @@ from apiserver.meta.times import age
 _OLD_SOURCES = (("", "PersistentVolumeClaim"), ("snapshot.storage.k8s.io", "VolumeSnapshot"))
 _SPEC = "core.v1.PersistentVolumeClaimSpec"
 _POINTERS = ("selector", "dataSource", "dataSourceRef")
+_RESIZE_STATES = (
+    "ControllerResizeInProgress",
+    "ControllerResizeInfeasible",
+    "NodeResizePending",
+    "NodeResizeInProgress",
+    "NodeResizeInfeasible",
+)
 _STORAGE = FieldPath("spec.resources.requests.storage")
 
 
@@ -63,19 +71,7 @@ class PersistentVolumeClaim(Kind):
     def validate_status_update(
         self, obj: Object, old: Object, context: WriteContext
     ) -> FieldErrors:
-        errors: FieldErrors = []
-        for member in ("capacity", "allocatedResources"):
-            for name, amount in sorted(((obj.get("status") or {}).get(member) or {}).items()):
-                number = parse_quantity(amount).scaled(0)
-                if number < 0:
-                    errors.append(
-                        invalid(
-                            FieldPath("status").child(member).key(name),
-                            number,
-                            "must be a valid resource quantity",
-                        )
-                    )
-        return errors
+        return list(_status(obj.get("status") or {}))
 
     def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
         if context.subresource:
@@ -148,8 +144,7 @@ def _changes(obj: Object, old: Object) -> c.Errors:
         requests = (new_spec.get("resources") or {}).get("requests")
         if requests is not None:
             _take(requests, ((old_spec.get("resources") or {}).get("requests") or {}), "storage")
-        if new_spec.get("volumeAttributesClassName") is not None:
-            _take(new_spec, old_spec, "volumeAttributesClassName")
+        _take(new_spec, old_spec, "volumeAttributesClassName")
     if _comparable(new_spec) != _comparable(old_spec):
         why = (
             "spec is immutable after creation except resources.requests and "
@@ -165,6 +160,49 @@ def _changes(obj: Object, old: Object) -> c.Errors:
     yield from c.immutable(
         obj["spec"].get("volumeMode"), old["spec"].get("volumeMode"), FieldPath("volumeMode")
     )
+    yield from _attributes_change(obj, old)
+
+
+def _attributes_change(obj: Object, old: Object) -> c.Errors:
+    """Attributes that a volume has been given cannot be taken from it again."""
+    member = "volumeAttributesClassName"
+    name, current = obj["spec"].get(member), "currentVolumeAttributesClassName"
+    applied = (old.get("status") or {}).get(current) is not None
+    if name == old["spec"].get(member) or name or not applied:
+        return
+    what = "nil" if name is None else "empty string"
+    why = f"update to {what} is forbidden when status.{current} is not nil"
+    yield forbidden(FieldPath("spec").child(member), why)
+
+
+def _status(status: Object) -> c.Errors:
+    """What is there, and how far a resize has come."""
+    path, amounts = FieldPath("status"), "allocatedResources"
+    for name, amount in sorted((status.get("capacity") or {}).items()):
+        yield from _amount(amount, path.child("capacity").key(name))
+    for name, state in sorted((status.get("allocatedResourceStatuses") or {}).items()):
+        yield from _resource(name, path.child("allocatedResourceStatuses"))
+        if state not in _RESIZE_STATES:
+            yield not_supported(
+                path.child("allocatedResourceStatuses"), name, sorted(_RESIZE_STATES)
+            )
+    for name, amount in sorted((status.get(amounts) or {}).items()):
+        wrong = list(_resource(name, path.child(amounts)))
+        yield from wrong or _amount(amount, path.child(amounts).key(name))
+
+
+def _amount(amount: str, path: FieldPath) -> c.Errors:
+    number = parse_quantity(amount).scaled(0)
+    if number < 0:
+        yield invalid(path, number, "must be a valid resource quantity")
+
+
+def _resource(name: str, path: FieldPath) -> c.Errors:
+    """Of Kubernetes' own resources a claim has storage alone."""
+    wrong = list(c.qualified_name(name, path))
+    yield from wrong
+    if not wrong and is_native(name) and name != "storage":
+        yield not_supported(path, name, ["storage"])
 
 
 def _take(into: Object, source: Object, name: str) -> None:
@@ -177,17 +215,18 @@ def _take(into: Object, source: Object, name: str) -> None:
 def _class_change(obj: Object, old: Object, new_spec: Object) -> c.Errors:
     """A claim without class may get one, and the old annotation may become the field; nothing
     else."""
-    new_note = (obj["metadata"].get("annotations") or {}).get(CLASS_ANNOTATION, "")
-    old_note = (old["metadata"].get("annotations") or {}).get(CLASS_ANNOTATION, "")
+    new_note, old_note = (
+        (o["metadata"].get("annotations") or {}).get(CLASS_ANNOTATION) for o in (obj, old)
+    )
     new_class, old_class = obj["spec"].get("storageClassName"), old["spec"].get("storageClassName")
-    if old_note and not new_note and old_class is None and new_class == old_note:
+    noted = old_class is None and new_class is not None and old_note in (None, new_class)
+    if noted:
         new_spec.pop("storageClassName", None)
-        return
-    if new_note != old_note:
+    if (new_note or "") != (old_note or "") and not (
+        noted and old_note is not None and new_note is None
+    ):
         path = FieldPath("metadata.annotations").child(CLASS_ANNOTATION)
-        yield invalid(path, new_note, "field is immutable")
-    if old_class is None and not old_note and new_class is not None:
-        new_spec.pop("storageClassName", None)
+        yield invalid(path, new_note or "", "field is immutable")
 
 
 def _comparable(spec: Object) -> Any:

@@ -162,10 +162,10 @@ class Pod(Kind):
 def pod(obj: Object) -> checks.Errors:
     """What holds for every pod, new or changed (validatePodMetadataAndSpec)."""
     metadata, spec = obj["metadata"], obj["spec"]
-    yield from podannotations.validate(
-        metadata.get("annotations"), spec, checks.root("metadata", "annotations")
-    )
-    yield from podspec.pod_spec(spec, SPEC, metadata.get("name", ""), in_pod=True)
+    annotations = metadata.get("annotations")
+    yield from podannotations.validate(annotations, spec, checks.root("metadata", "annotations"))
+    static = podannotations.MIRROR in (annotations or {})
+    yield from podspec.pod_spec(spec, SPEC, metadata.get("name", ""), in_pod=True, static=static)
     if not spec.get("serviceAccountName"):
         for i, volume in enumerate(spec.get("volumes") or ()):
             for j, source in enumerate((volume.get("projected") or {}).get("sources") or ()):

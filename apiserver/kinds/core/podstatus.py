@@ -2,16 +2,25 @@
 
 from __future__ import annotations
 
-import ipaddress
-from collections import Counter, deque
+from collections import deque
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from apiserver.fielderrors import FieldPath, duplicate, forbidden, invalid, not_supported
+from apiserver.fielderrors import (
+    ErrorType,
+    FieldError,
+    FieldPath,
+    duplicate,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+)
 from apiserver.kinds import formats
 from apiserver.kinds.common import checks, podannotations
 from apiserver.kinds.common.address_warnings import ip_warnings
-from apiserver.kinds.common.addresses import ip_errors
+from apiserver.kinds.common.addresses import IPV4, IPV6, family, ip_errors
+from apiserver.kinds.core import podrestarts
 from apiserver.meta.objects import Object, ReadOnlyObject
 
 STATUS = checks.root("status")
@@ -22,6 +31,15 @@ _CONTAINERS = {
 }
 _LISTS = tuple(_CONTAINERS)
 _OWN_CONDITIONS = ("PodScheduled", "Ready", "Initialized")
+_HEALTH = ("Healthy", "Unhealthy", "Unknown")
+_MAPPING = ("containerName", "resourceName", "requestName")
+_NO_CONTAINER = (
+    "must match the name of an entry in spec.initContainers.name or spec.containers.name"
+)
+_NO_RESOURCE = (
+    "must match the extended resource name of an entry in "
+    "spec.initContainers.resources.requests or spec.containers.resources.requests"
+)
 
 
 def default_status(status: Object) -> None:
@@ -62,18 +80,21 @@ def validate(obj: Object, old: Object) -> checks.Errors:
     yield from podannotations.unchanged(*annotations, checks.root("metadata", "annotations"))
     yield from podannotations.validate(annotations[0], spec, checks.root("metadata", "annotations"))
     for i, condition in enumerate(status.get("conditions") or ()):
+        at = STATUS.child("conditions").at(i)
+        yield from _generation(condition, at)
         if condition.get("type") not in _OWN_CONDITIONS:
-            at = checks.root("metadata", "conditions").at(i).child("Type")
-            yield from checks.qualified_name(condition.get("type", ""), at)
-    nominated = status.get("nominatedNodeName")
-    if nominated and nominated != before.get("nominatedNodeName"):
-        yield from checks.dns_subdomain(nominated, STATUS.child("nominatedNodeName"))
+            yield from checks.qualified_name(condition.get("type", ""), at.child("Type"))
+    yield from _nomination(status, before, spec)
+    yield from _generation(status, STATUS)
     yield from checks.immutable(
         status.get("qosClass"), before.get("qosClass"), STATUS.child("qosClass")
     )
-    yield from _all_stay_terminated(status, before, spec)
+    yield from podrestarts.stay_terminated(status, before, spec, STATUS)
     yield from _claim_statuses(
         status.get("resourceClaimStatuses") or (), spec, STATUS.child("resourceClaimStatuses")
+    )
+    yield from _extended_claim(
+        status.get("extendedResourceClaimStatus"), spec, STATUS.child("extendedResourceClaimStatus")
     )
     yield from _addresses(status, before, "podIPs")
     hosts = status.get("hostIPs") or []
@@ -87,47 +108,22 @@ def validate(obj: Object, old: Object) -> checks.Errors:
     yield from _container_details(status, spec)
 
 
-def _all_stay_terminated(status: Object, before: Object, spec: Object) -> checks.Errors:
-    sidecars = {
-        c.get("name")
-        for c in spec.get("initContainers") or ()
-        if c.get("restartPolicy") == "Always"
-    }
-    for name in _LISTS:
-        policy = "Never" if name == "ephemeralContainerStatuses" else spec.get("restartPolicy", "")
-        exempt = sidecars if name == "initContainerStatuses" else set()
-        yield from checks.few(
-            _stay_terminated(
-                status.get(name) or (), before.get(name) or (), policy, exempt, STATUS.child(name)
-            )
+def _generation(holder: Mapping[str, Any], path: FieldPath) -> checks.Errors:
+    generation = holder.get("observedGeneration") or 0
+    if generation < 0:
+        yield invalid(
+            path.child("observedGeneration"), generation, "must be a non-negative integer"
         )
 
 
-def _stay_terminated(
-    new: Sequence[Mapping[str, Any]],
-    old: Sequence[Mapping[str, Any]],
-    policy: str,
-    exempt: set[Any],
-    path: FieldPath,
-) -> checks.Errors:
-    """A container that has ended for good does not run again."""
-    if policy == "Always":
+def _nomination(status: Object, before: Object, spec: Object) -> checks.Errors:
+    """A pod that has its node is nominated for none."""
+    nominated, path = status.get("nominatedNodeName"), STATUS.child("nominatedNodeName")
+    if not nominated or nominated == before.get("nominatedNodeName"):
         return
-    running = Counter(
-        c.get("name") for c in new if (c.get("state") or {}).get("terminated") is None
-    )
-    for i, before in enumerate(old):
-        ended = (before.get("state") or {}).get("terminated")
-        if (
-            ended is None
-            or (ended.get("exitCode") and policy == "OnFailure")
-            or before.get("name") in exempt
-        ):
-            continue
-        for _ in range(running[before.get("name")]):
-            yield forbidden(
-                path.at(i).child("state"), "may not be transitioned to non-terminated state"
-            )
+    yield from checks.dns_subdomain(nominated, path)
+    if spec.get("nodeName"):
+        yield forbidden(path, "may not be set on pods that are already bound to a node")
 
 
 def _claim_statuses(
@@ -146,6 +142,40 @@ def _claim_statuses(
             yield from checks.dns_subdomain(value["resourceClaimName"], at)
 
 
+def _extended_claim(
+    value: Mapping[str, Any] | None, spec: Object, path: FieldPath
+) -> checks.Errors:
+    """Which requests of the claim that the scheduler made stand for which extended resource of
+    which container (KEP-5004)."""
+    if value is None:
+        return
+    mappings, at = value.get("requestMappings") or (), path.child("requestMappings")
+    if not mappings:
+        yield required(at, "at least one request mapping is required")
+    requests = {
+        c.get("name", ""): (c.get("resources") or {}).get("requests") or {}
+        for field in ("initContainers", "containers")
+        for c in spec.get(field) or ()
+    }
+    seen: set[tuple[str, ...]] = set()
+    for i, mapping in enumerate(mappings):
+        key = tuple(mapping.get(member, "") for member in _MAPPING)
+        container, resource, request = key
+        if container not in requests:
+            yield invalid(at.at(i).child("containerName"), container, _NO_CONTAINER)
+        elif resource not in requests[container]:
+            yield invalid(at.at(i).child("resourceName"), resource, _NO_RESOURCE)
+        yield from checks.dns_label(request, path.child("requestName"))
+        if key in seen:
+            for member, text in zip(_MAPPING, key, strict=True):
+                yield duplicate(at.at(i).child(member), text)
+        seen.add(key)
+    if not value.get("resourceClaimName"):
+        yield required(path.child("resourceClaimName"))
+    else:
+        yield from checks.dns_subdomain(value["resourceClaimName"], path.child("resourceClaimName"))
+
+
 def _addresses(status: ReadOnlyObject, before: ReadOnlyObject, name: str) -> checks.Errors:
     """Those that the stored status has, too, pass whatever they are."""
     path = STATUS.child(name)
@@ -154,16 +184,15 @@ def _addresses(status: ReadOnlyObject, before: ReadOnlyObject, name: str) -> che
         yield from ip_errors(path.at(i), ip, stored)
     if len(ips) < 2:
         return
-    families = {type(formats.parse_ip(ip)) for ip in ips} - {type(None)}
-    if len(ips) > 2 or families != {ipaddress.IPv4Address, ipaddress.IPv6Address}:
+    families = [family(ip) for ip in ips]
+    if "" in families:
+        first = families.index("")
+        why = f"failed to check for dual stack with error:invalid IP[{first}]: {ips[first]}"
+        yield FieldError(ErrorType.INTERNAL, path, None, why)
+    if len(ips) > 2 or set(families) != {IPV4, IPV6}:
         yield invalid(
             path, [{"IP": ip} for ip in ips], "may specify no more than one IP for each IP family"
         )
-    seen: set[str] = set()
-    for i, ip in enumerate(ips):
-        if ip in seen:
-            yield duplicate(path.at(i), {"IP": ip})
-        seen.add(ip)
 
 
 def _container_details(status: Object, spec: Object) -> checks.Errors:
@@ -173,57 +202,63 @@ def _container_details(status: Object, spec: Object) -> checks.Errors:
         containers = {c.get("name"): c for c in spec.get(_CONTAINERS[name]) or ()}
         for i, container in enumerate(status.get(name) or ()):
             at = STATUS.child(name).at(i)
-            user = (container.get("user") or {}).get("linux")
+            user, of_user = (container.get("user") or {}).get("linux"), at.child("user", "linux")
             if user is not None and windows:
-                yield forbidden(at.child("linux"), "cannot be set for a windows pod")
+                yield forbidden(of_user, "cannot be set for a windows pod")
             elif user is not None:
-                yield from checks.rule(
-                    user.get("uid", 0), at.child("linux", "uid"), formats.user_id
-                )
-                yield from checks.rule(
-                    user.get("gid", 0), at.child("linux", "gid"), formats.user_id
-                )
+                for id_ in ("uid", "gid"):
+                    yield from checks.rule(user.get(id_, 0), of_user.child(id_), formats.user_id)
+                for j, group in enumerate(user.get("supplementalGroups") or ()):
+                    yield from checks.rule(
+                        group, of_user.child("supplementalGroups").at(j), formats.user_id
+                    )
             allocated = container.get("allocatedResourcesStatus") or ()
             if allocated and name == "ephemeralContainerStatuses":
                 yield forbidden(
                     at.child("allocatedResourcesStatus"),
                     "must not be specified in container status",
                 )
-            elif container.get("name") in containers:
+            else:
                 yield from _allocated(
-                    allocated, containers[container["name"]], at.child("allocatedResourcesStatus")
+                    allocated,
+                    containers.get(container.get("name")),
+                    at.child("allocatedResourcesStatus"),
                 )
 
 
 def _allocated(
-    values: Sequence[Mapping[str, Any]], container: Mapping[str, Any], path: FieldPath
+    values: Sequence[Mapping[str, Any]], container: Mapping[str, Any] | None, path: FieldPath
 ) -> checks.Errors:
-    resources = container.get("resources") or {}
+    """``container``: None for a status of no container, whose resources may have any name."""
+    for i, value in enumerate(values):
+        if container is not None:
+            yield from _allocated_name(
+                value.get("name", ""), container.get("resources") or {}, path.at(i).child("name")
+            )
+        seen: set[str] = set()
+        for j, device in enumerate(value.get("resources") or ()):
+            at, id_ = path.at(i).child("resources").at(j), device.get("resourceID", "")
+            if device.get("health", "") not in _HEALTH:
+                yield not_supported(at.child("health"), device.get("health", ""), list(_HEALTH))
+            if id_ in seen:
+                yield duplicate(at.child("resourceID"), id_)
+            seen.add(id_)
+
+
+def _allocated_name(name: str, resources: Mapping[str, Any], path: FieldPath) -> checks.Errors:
     claims = {
         "/".join(filter(None, (f"claim:{c.get('name')}", c.get("request"))))
         for c in resources.get("claims") or ()
     }
-    for i, value in enumerate(values):
-        name = value.get("name", "")
-        if name.startswith("claim:") and name not in claims:
-            shape = "'claim:<claimName>/<request>' or 'claim:<claimName>' if request is empty"
-            yield invalid(
-                path.at(i).child("name"),
-                name,
-                f"must match one of the container's resource claims in a format {shape}",
-            )
-        elif not name.startswith("claim:") and name not in (resources.get("requests") or {}):
-            yield invalid(
-                path.at(i).child("name"),
-                name,
-                "must match one of the container's resource requests",
-            )
-        for j, device in enumerate(value.get("resources") or ()):
-            if device.get("health", "") not in ("Healthy", "Unhealthy", "Unknown"):
-                at = path.at(i).child("resources").at(j).child("health")
-                yield not_supported(
-                    at, device.get("health", ""), ["Healthy", "Unhealthy", "Unknown"]
-                )
+    if name.startswith("claim:") and name not in claims:
+        shape = "'claim:<claimName>/<request>' or 'claim:<claimName>' if request is empty"
+        yield invalid(
+            path,
+            name,
+            f"must match one of the container's resource claims in a format {shape}",
+        )
+    elif not name.startswith("claim:") and name not in (resources.get("requests") or {}):
+        yield invalid(path, name, "must match one of the container's resource requests")
 
 
 def warnings(obj: Object) -> list[str]:

@@ -8,7 +8,8 @@ from typing import Any
 
 from apiserver.fielderrors import FieldPath, forbidden, invalid, required
 from apiserver.kinds.common import checks, podannotations, scheduling
-from apiserver.kinds.common.internal import plain
+from apiserver.kinds.common.alike import alike
+from apiserver.kinds.common.internal import plain, quote, quote_list
 from apiserver.kinds.common.jsondiff import go_diff
 from apiserver.kinds.common.podspec import MAX_INT32
 from apiserver.meta.names import range_error
@@ -52,12 +53,12 @@ def validate(obj: Object, old: Object) -> checks.Errors:
     yield from _only_removed_gates(
         new.get("schedulingGates") or [], before.get("schedulingGates") or []
     )
-    if new == before:
+    if alike("core.v1.PodSpec", new, before):
         return
     munged = _munged(new, before)
     if before.get("schedulingGates"):
         yield from _gated(munged, before)
-    if munged != before:
+    if not alike("core.v1.PodSpec", munged, before):
         yield forbidden(SPEC, f"{_CHANGEABLE}\n{_diff('PodSpec', before, munged)}")
 
 
@@ -107,13 +108,12 @@ def _only_added_tolerations(
 def _only_removed_gates(
     new: Sequence[Mapping[str, Any]], old: Sequence[Mapping[str, Any]]
 ) -> checks.Errors:
-    gate_names = {gate.get("name") for gate in old}
-    for i, gate in enumerate(new):
-        if gate.get("name") not in gate_names:
-            why = (
-                f"only deletion is allowed, but found new scheduling gate '{gate.get('name', '')}'"
-            )
-            yield forbidden(SPEC.child("schedulingGates").at(i).child("name"), why)
+    added = {gate.get("name", ""): i for i, gate in enumerate(new)}
+    for gate in old:
+        added.pop(gate.get("name", ""), None)
+    for name, i in added.items():
+        why = f"only deletion is allowed, but found new scheduling gate '{name}'"
+        yield forbidden(SPEC.child("schedulingGates").at(i).child("name"), why)
 
 
 def _munged(new: Object, before: Object) -> Object:
@@ -145,7 +145,7 @@ def _gated(munged: Object, before: Object) -> checks.Errors:
     if any(selector.get(k) != v for k, v in was.items()):
         yield invalid(
             SPEC.child("nodeSelector"),
-            selector,
+            selector or None,
             "only additions to spec.nodeSelector are allowed (no mutations or deletions)",
         )
     _put_back(munged, before, "nodeSelector")
@@ -172,14 +172,16 @@ def _narrowed(new: Object, old: Object) -> checks.Errors:
     if len(terms) != len(was):
         yield invalid(
             _AFFINITY,
-            terms,
+            quote_list("core.v1.NodeSelectorTerm", terms or None),
             "no additions/deletions to non-empty NodeSelectorTerms list are allowed",
         )
         return
     for i, (term, before) in enumerate(zip(terms, was, strict=True)):
         if not _has_only_additions(term, before):
             yield invalid(
-                _AFFINITY.at(i), term, "only additions are allowed (no mutations or deletions)"
+                _AFFINITY.at(i),
+                quote("core.v1.NodeSelectorTerm", term),
+                "only additions are allowed (no mutations or deletions)",
             )
 
 
@@ -205,7 +207,7 @@ def ephemeral_containers(obj: Object, old: Object) -> checks.Errors:
         name = container.get("name", "")
         if name not in now:
             yield forbidden(path, f'existing ephemeral containers "{name}" may not be removed\n')
-        elif now[name] != container:
+        elif not alike("core.v1.EphemeralContainer", now[name], container):
             difference_text = _diff("EphemeralContainer", container, now[name])
             yield forbidden(
                 path,

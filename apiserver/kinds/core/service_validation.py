@@ -43,6 +43,7 @@ _TOPOLOGY_MODE, _TOPOLOGY_HINTS = (
     "service.kubernetes.io/topology-aware-hints",
 )
 _ONCE = "may not change once set"
+_ONLY_BALANCED = "may only be used when `type` is 'LoadBalancer'"
 
 SPEC = FieldPath("spec")
 
@@ -78,6 +79,7 @@ def service_update_errors(service: Object, old: Object) -> Errors:
         new_class = service["spec"].get("loadBalancerClass")
         if new_class != old["spec"].get("loadBalancerClass"):
             yield invalid(SPEC.child("loadBalancerClass"), new_class, _ONCE)
+    yield from _balancer_class(service)
     check = "healthCheckNodePort"
     if (
         f.needs_health_check(service)
@@ -107,7 +109,7 @@ def _type_rules(service: Object) -> Errors:
         )
     if kind == f.EXTERNAL_NAME:
         for name in ("clusterIPs", "ipFamilies", "ipFamilyPolicy"):
-            if spec.get(name):
+            if spec.get(name) if name != "ipFamilyPolicy" else spec.get(name) is not None:
                 yield forbidden(SPEC.child(name), "may not be set for ExternalName services")
         # A trailing dot marks a fully qualified name.
         target = spec.get("externalName", "").removesuffix(".")
@@ -245,7 +247,7 @@ def _source_ranges(service: Object, old: Object | None) -> Errors:
         else FieldPath("metadata.annotations").key(_SOURCE_RANGES)
     )
     if f.service_type(service) != f.LOAD_BALANCER:
-        yield forbidden(path, "may only be used when `type` is 'LoadBalancer'")
+        yield forbidden(path, _ONLY_BALANCED)
     if ranges:
         ranges_before = [
             x.strip() for x in (old or {}).get("spec", {}).get("loadBalancerSourceRanges") or []
@@ -264,12 +266,20 @@ def _load_balancer_fields(service: Object) -> Errors:
     if f.service_type(service) == f.LOAD_BALANCER:
         if spec.get("allocateLoadBalancerNodePorts") is None:
             yield required("allocateLoadBalancerNodePorts")
-        if spec.get("loadBalancerClass") is not None:
-            yield from c.qualified_name(spec["loadBalancerClass"], SPEC.child("loadBalancerClass"))
+    elif spec.get("allocateLoadBalancerNodePorts") is not None:
+        yield forbidden(SPEC.child("allocateLoadBalancerNodePorts"), _ONLY_BALANCED)
+    yield from _balancer_class(service)
+
+
+def _balancer_class(service: Object) -> Errors:
+    """Told twice of an update: with what it changes, and with what it is."""
+    name, path = service["spec"].get("loadBalancerClass"), SPEC.child("loadBalancerClass")
+    if name is None:
         return
-    for name in ("allocateLoadBalancerNodePorts", "loadBalancerClass"):
-        if spec.get(name) is not None:
-            yield forbidden(SPEC.child(name), "may only be used when `type` is 'LoadBalancer'")
+    if f.service_type(service) == f.LOAD_BALANCER:
+        yield from c.qualified_name(name, path)
+    else:
+        yield forbidden(path, _ONLY_BALANCED)
 
 
 def _traffic(service: Object) -> Errors:

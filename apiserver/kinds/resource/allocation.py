@@ -10,9 +10,13 @@ from apiserver.fielderrors import (
     invalid,
     not_supported,
     required,
+    too_long,
     too_many,
 )
+from apiserver.golang.uuid import uuid_problem
 from apiserver.kinds.common import checks as c
+from apiserver.kinds.common import metaconditions
+from apiserver.kinds.common.addresses import interface_address_errors
 from apiserver.kinds.common.scheduling import node_selector
 from apiserver.kinds.resource import devices as d
 from apiserver.kinds.resource.requests import references
@@ -20,6 +24,11 @@ from apiserver.meta.objects import Object, frozen
 
 _STATUS = FieldPath("status")
 _MOST_CONSUMERS, _MOST_RESULTS, _MOST_CONDITIONS, _DATA_BYTES = 256, 32, 8, 10 * 1024
+_MOST_ADDRESSES, _UUID_LENGTH = 16, 36
+_NOT_NORMAL = (
+    "uid must be in RFC 4122 normalized form, `xxxxxxxx-xxxx-xxxx-xxxx-xxxxxxxxxxxx` with "
+    "lowercase hexadecimal characters"
+)
 _SOURCES = ["FromClaim", "FromClass"]
 _NOT_WHILE_DELETED = (
     "new entries may not be added while `deallocationRequested` or `deletionTimestamp` are set"
@@ -58,6 +67,7 @@ def _allocation(allocation: Object, path: FieldPath, names: d.Names) -> c.Errors
         yield from d.pool_name(value.get("pool") or "", where.child("pool"))
         yield from c.dns_label(value.get("device") or "", where.child("device"))
         yield from d.binding_conditions(value, where)
+        yield from _share(value, where)
 
     def config(value: Object, where: FieldPath) -> c.Errors:
         source = value.get("source") or ""
@@ -73,6 +83,27 @@ def _allocation(allocation: Object, path: FieldPath, names: d.Names) -> c.Errors
     yield from d.each(given.get("config"), 2 * d.MOST_CONFIGS, config, at.child("config"))
     if allocation.get("nodeSelector") is not None:
         yield from node_selector(allocation["nodeSelector"], path.child("nodeSelector"))
+
+
+def _share(value: Object, path: FieldPath) -> c.Errors:
+    share, at = value.get("shareID"), path.child("shareID")
+    if share is None:
+        return
+    problem = uuid_problem(share)
+    if problem:
+        yield invalid(at, share, f"error validating uid: {problem}")
+    elif len(share) != _UUID_LENGTH or share != share.lower():
+        yield invalid(at, share, _NOT_NORMAL)
+
+
+def _network(data: Object, path: FieldPath) -> c.Errors:
+    """What a device is as a network interface (KEP-4817)."""
+    for member, most in (("interfaceName", 256), ("hardwareAddress", 128)):
+        if len((data.get(member) or "").encode()) > most:
+            yield too_long(path.child(member), most)
+    yield from d.each_once(
+        data.get("ips"), _MOST_ADDRESSES, interface_address_errors, str, path.child("ips")
+    )
 
 
 def _identity(device: Object) -> str:
@@ -104,13 +135,16 @@ def _devices(devices: list[Object], allocation: Object) -> c.Errors:
         yield from d.driver_name(value.get("driver") or "", path.child("driver"))
         yield from d.pool_name(value.get("pool") or "", path.child("pool"))
         yield from c.dns_label(value.get("device") or "", path.child("device"))
+        yield from _share(value, path)
         if _identity(value) not in given:
             yield invalid(
                 path, GoSyntax(_identity(value)), "must be an allocated device in the claim"
             )
         if len(value.get("conditions") or ()) > _MOST_CONDITIONS:
             yield too_many(path.child("conditions"), len(value["conditions"]), _MOST_CONDITIONS)
+        yield from metaconditions.validate(value.get("conditions") or (), path.child("conditions"))
         if value.get("data") is not None:
             yield from d.raw_object(value["data"], path.child("data"), _DATA_BYTES)
+        yield from _network(value.get("networkData") or {}, path.child("networkData"))
 
     return d.each_once(devices, len(devices), device, _identity, _STATUS.child("devices"))

@@ -9,6 +9,7 @@ from typing import Any
 from apiserver.fielderrors import FieldErrors, FieldPath
 from apiserver.kinds.base import STATUS_KEEPS_METADATA, Kind, WriteContext
 from apiserver.kinds.common import checks as c
+from apiserver.kinds.common.alike import alike
 from apiserver.kinds.common.internal import quote
 from apiserver.kinds.declarative import tags as t
 from apiserver.kinds.declarative.declared import Declared
@@ -80,7 +81,9 @@ class ResourceClaim(Kind):
 
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
         spec, quoted = obj.get("spec") or {}, partial(quote, "resource.v1.ResourceClaimSpec")
-        changed = c.immutable(spec, old.get("spec") or {}, FieldPath("spec"), quote=quoted)
+        same = partial(alike, "resource.v1.ResourceClaimSpec")
+        before = old.get("spec") or {}
+        changed = c.immutable(spec, before, FieldPath("spec"), quote=quoted, same=same)
         return list(covered(changed, "immutable"))
 
     def validate_status_update(

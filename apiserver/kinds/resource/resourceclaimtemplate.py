@@ -9,6 +9,7 @@ from typing import Any
 from apiserver.fielderrors import FieldErrors, FieldPath
 from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import checks as c
+from apiserver.kinds.common.alike import alike
 from apiserver.kinds.common.claims import template_metadata
 from apiserver.kinds.common.internal import quote
 from apiserver.kinds.declarative.declared import Declared
@@ -40,7 +41,11 @@ class ResourceClaimTemplate(Kind):
             obj.get("spec") or {},
             partial(quote, "resource.v1.ResourceClaimTemplateSpec"),
         )
-        return list(c.immutable(spec, old.get("spec") or {}, FieldPath("spec"), quote=quoted))
+        same, before = (
+            partial(alike, "resource.v1.ResourceClaimTemplateSpec"),
+            old.get("spec") or {},
+        )
+        return list(c.immutable(spec, before, FieldPath("spec"), quote=quoted, same=same))
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         metadata = obj["metadata"]

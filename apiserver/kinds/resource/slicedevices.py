@@ -10,6 +10,7 @@ from apiserver.fielderrors import FieldPath, forbidden, invalid, required, too_l
 from apiserver.kinds.common import checks as c
 from apiserver.kinds.common.scheduling import node_selector
 from apiserver.kinds.resource import devices as d
+from apiserver.kinds.resource.requestpolicy import policy_errors
 from apiserver.meta.objects import Object
 
 _MOST_MEMBERS, _MOST_COUNTERS, _MOST_CONSUMED, _MOST_TAINTS = 32, 32, 2, 16
@@ -39,11 +40,12 @@ def device(value: Object, old: Object | None, path: FieldPath, *, placed: bool) 
         text = f"the total number of attributes and capacities must not exceed {_MOST_MEMBERS}"
         yield invalid(path, len(attributes) + len(capacity), text)
     yield from _members(attributes, _attribute, path.child("attributes"))
-    yield from _members(
-        capacity,
-        _shared if value.get("allowMultipleAllocations") else _whole,
-        path.child("capacity"),
-    )
+    if old is None or (old.get("capacity") or {}) != capacity:
+        yield from _members(
+            capacity,
+            _shared if value.get("allowMultipleAllocations") else _whole,
+            path.child("capacity"),
+        )
     if old is None or (old.get("taints") or []) != (value.get("taints") or []):
         yield from d.each(value.get("taints"), _MOST_TAINTS, d.taint, path.child("taints"))
     consumed = value.get("consumesCounters")
@@ -88,16 +90,9 @@ def _whole(value: Object, path: FieldPath) -> c.Errors:
 
 
 def _shared(value: Object, path: FieldPath) -> c.Errors:
-    policy, at = value.get("requestPolicy") or {}, path.child("requestPolicy")
-    chosen = [member for member in ("validValues", "validRange") if policy.get(member)]
-    if len(chosen) == 2:
-        text = (
-            'exactly one policy can be specified, cannot specify "validValues" and '
-            '"validRange" at the same time'
-        )
-        yield forbidden(at, text)
-    elif chosen and policy.get("default") is None:
-        yield required(at.child("default"), f"required when {chosen[0]} is defined")
+    if value.get("requestPolicy") is not None:
+        capacity = value.get("value") or "0"
+        yield from policy_errors(value["requestPolicy"], capacity, path.child("requestPolicy"))
 
 
 def counter_set(value: Object, path: FieldPath) -> c.Errors:

@@ -352,5 +352,5 @@ def test_restart_rules_are_limited() -> None:
         "restartPolicyRules": [rule] * 21,
     }
     assert create(pod(containers=[container])).messages == [
-        "spec.containers[0].restartPolicyRules: Too many: 21: must have at most 20 items"
+        "spec.containers[0].restartPolicyRules: Too long: may not be more than 20 bytes"
     ]

@@ -167,3 +167,10 @@ def test_ignored_fields_are_warned_of() -> None:
         f'spec.externalIPs[0]: non-standard IP address "::FFFF:192.0.2.1" {standard} "192.0.2.1"',
         f'spec.loadBalancerIP: non-standard IP address "192.0.2.010" {standard} "192.0.2.10"',
     ]
+
+
+def test_an_update_is_asked_of_its_load_balancer_class_twice() -> None:
+    old = stored()
+    new = {**copy.deepcopy(old), "spec": {**old["spec"], "loadBalancerClass": "x.io/y"}}
+    why = "may only be used when `type` is 'LoadBalancer'"
+    assert errors(new, old) == [f"spec.loadBalancerClass: Forbidden: {why}"] * 2
