@@ -33,7 +33,7 @@ class BoundedPaginator(Paginator):  # type: ignore[type-arg]  # generic in stubs
     def _counted(self) -> int:
         if len(self._begins) <= self.per_page:
             return len(self._begins)
-        return int(self.object_list.order_by()[: MOST + 1].count())  # type: ignore[union-attr]
+        return int(self.object_list.order_by()[: MOST + 1].count())  # type: ignore[attr-defined]
 
     @cached_property
     def count(self) -> int:

@@ -67,6 +67,10 @@ def test_audit_and_system(console: Console) -> None:
     console.open("/")
     console.see("Newest changes")
     console.see("configmaps/shop/seen-in-audit")
+    assert console.one(".numbers").text.startswith("2 tenants")
+    largest = console.one("[aria-label='Largest tenants'] tbody").text
+    assert "demo" in largest and "default" in largest
+    console.until(lambda: console.all("main .chart canvas"))
     assert console.one("main .chart canvas").size["width"] > 300
     _picture(console, "overview")
     console.open("/audit?tenant=demo&name=seen-in-audit")
@@ -74,6 +78,12 @@ def test_audit_and_system(console: Console) -> None:
     _picture(console, "audit")
     console.open("/system")
     console.see("Settings in force")
+    (worker,) = console.all("[aria-label=Workers] tbody tr")
+    assert int(worker.find_elements(By.TAG_NAME, "td")[1].text.replace(",", "")) > 0
+    slowest = console.one("[aria-label='Requests, the slowest kinds first'] tbody").text
+    assert "configmaps" in slowest and " ms" in slowest
+    logs = console.one("[aria-label='Logs, the largest first'] tbody").text
+    assert "demo" in logs and "24h" in logs
     _picture(console, "system")
 
 
