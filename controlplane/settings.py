@@ -194,6 +194,7 @@ UNFOLD: dict[str, Any] = {
                         "title": "Console",
                         "icon": "space_dashboard",
                         "link": reverse_lazy("console"),
+                        "active": lambda request: False,  # it begins as the tables' addresses do
                     },
                     {
                         "title": "Tenants",

@@ -159,7 +159,7 @@ def test_nobody_waits_for_a_count_of_all_rows(
     ]
     assert counts and all("LIMIT 52" in sql for sql in counts)
     counted = re.sub(r"\s+", " ", html.split('id="counted">')[1].split("</div>")[0])
-    assert f"the first 51 of more {table._meta.verbose_name_plural}" in counted
+    assert "the first 51 of more rows" in counted
     assert "52 results" not in html and "51 results" not in html
     assert "?p=2" in html and "?p=3" not in html
     assert client.get(f"/admin/{name}/?p=3", secure=True).status_code == 302, "beyond the bound"
@@ -167,7 +167,7 @@ def test_nobody_waits_for_a_count_of_all_rows(
 
 def test_a_count_below_the_bound_is_exact(client: Client) -> None:
     html = get(client, "/admin/console/storedobject/?tenant=tables-0")
-    assert "1 stored object" in html.split('id="counted">')[1].split("</div>")[0]
+    assert "1 row\n" in html.split('id="counted">')[1].split("</div>")[0]
 
 
 def test_an_object_that_never_was_is_not_found(client: Client, many: Tenant) -> None:
@@ -214,3 +214,9 @@ def test_the_tables_lead_to_the_console_and_the_object_to_its_page(client: Clien
     live = "/admin/console/t/tables-0/core/configmaps/shop/one"
     assert f'href="{live}"' in get(client, link)
     assert client.get(live, secure=True).status_code == 200
+
+
+def test_the_side_bar_marks_the_table_that_is_shown_and_no_other(client: Client) -> None:
+    html = get(client, "/admin/console/storedevent/?tenant=tables-0")
+    marked = re.findall(r'<a href="(/admin/[^"]*)"[^>]*class="[^"]*\bactive\b', html)
+    assert marked == ["/admin/console/storedevent/"]
