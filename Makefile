@@ -17,8 +17,8 @@ help: ## this list
 run: install ## install, start PostgreSQL, migrate, serve; Ctrl-C stops
 	@exec $(MANAGE) up --with-parent
 
-install: $(VENV)/.runtime
-install-dev: $(VENV)/.dev
+install: $(VENV)/.runtime $(VENV)/bin/kubectl-polyplane
+install-dev: $(VENV)/.dev $(VENV)/bin/kubectl-polyplane
 
 $(PY):
 	@echo "polyplane: creating $(VENV)" >&2
@@ -38,6 +38,20 @@ $(VENV)/.dev: requirements-dev.lock | $(PY)
 	@echo "polyplane: installing requirements-dev.lock" >&2
 	@$(PY) tools/install.py requirements-dev.lock
 	@touch $@ $(VENV)/.runtime
+
+# What pip makes of pyproject.toml's [project.scripts], for a clone, which is not installed itself.
+define PLUGIN
+#!/bin/sh
+exec "$(CURDIR)/$(PY)" -P -c 'import sys
+sys.path.insert(0, sys.argv.pop(1))
+from controlplane.kubectl.command import main
+main()' "$(CURDIR)" "$$@"
+endef
+export PLUGIN
+
+$(VENV)/bin/kubectl-polyplane: | $(PY)
+	@printenv PLUGIN > $@
+	@chmod +x $@
 
 demo: install ## fill the running server with a world: every view of the console shows something
 	$(PY) -m tools.demo

@@ -23,6 +23,7 @@ DEPENDENT_REVIEWS = GroupResource("relations.polyplane.dev", "dependentreviews")
 _SEARCH = "search.polyplane.dev"
 OBJECT_SEARCHES = GroupResource(_SEARCH, "objectsearches")
 OBJECT_COUNTS = GroupResource(_SEARCH, "objectcounts")
+RETAINED_LOGS = GroupResource("history.polyplane.dev", "retainedlogs")
 
 
 class RequestInfo(NamedTuple):

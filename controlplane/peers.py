@@ -7,7 +7,7 @@ from pathlib import Path
 from apiserver.endpoints import flow_metrics
 from apiserver.endpoints.metric_peers import Peers
 from apiserver.endpoints.metric_types import Snapshot
-from apiserver.endpoints.metrics import snapshot
+from apiserver.endpoints.metrics import lag, snapshot
 from apiserver.endpoints.server import Server
 from controlplane import environment
 
@@ -17,6 +17,7 @@ async def meet(server: Server) -> None:
     if directory := environment.text("METRICS_DIR"):
 
         def counted(number: int) -> Snapshot:
+            lag.set((), server.registry.watches.behind)
             flows = flow_metrics.gather(server.flows, number or None)
             return snapshot(number) | flows.snapshot()
 

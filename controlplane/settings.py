@@ -34,6 +34,7 @@ ALLOWED_HOSTS = environment.words("ALLOWED_HOSTS") or [
 CSRF_TRUSTED_ORIGINS = environment.words("CSRF_TRUSTED_ORIGINS")
 
 INSTALLED_APPS = [
+    "controlplane.console",  # before unfold, whose Alpine it replaces (static/unfold)
     "unfold",
     "unfold.contrib.filters",
     # urls.py finds the pages: commands need none of them
@@ -49,7 +50,6 @@ INSTALLED_APPS = [
     "apiserver.storage",
     "controlplane",
     "controlplane.tenancy",
-    "controlplane.console",
 ]
 MIDDLEWARE = [
     "django.middleware.security.SecurityMiddleware",
@@ -180,6 +180,7 @@ UNFOLD: dict[str, Any] = {
     "SITE_SUBHEADER": "Kubernetes APIs for many tenants",
     "SITE_URL": None,
     "STYLES": [lambda request: static("console/tables.css")],
+    "SCRIPTS": [lambda request: static("console/tables.js")],
     "SITE_SYMBOL": "layers",
     "SHOW_VIEW_ON_SITE": False,
     "LOGIN": {"form": "controlplane.console.login.LoginForm"},
@@ -193,6 +194,7 @@ UNFOLD: dict[str, Any] = {
                         "title": "Console",
                         "icon": "space_dashboard",
                         "link": reverse_lazy("console"),
+                        "active": lambda request: False,  # it begins as the tables' addresses do
                     },
                     {
                         "title": "Tenants",

@@ -26,6 +26,7 @@ from apiserver.request import (
     OBJECT_COUNTS,
     OBJECT_SEARCHES,
     OWN_TENANTS,
+    RETAINED_LOGS,
     TENANCY_GROUP,
 )
 from apiserver.user import AUTHENTICATED, MASTERS, User
@@ -46,15 +47,19 @@ _OF_WHAT_ONE_MAY_READ = frozenset(
 def _own_question(world: World, attributes: Attributes) -> Decision | None:
     """Questions that everybody who is known may ask, without a role that would stand among the
     tenant's own: in tenant default, which tenants he owns; in every tenant, those that are answered
-    with nothing but what he may read anyhow."""
+    with nothing but what he may read anyhow, and how far back the log reaches, which says nothing
+    of any object."""
     if not (
-        attributes.verb == "create"
-        and not attributes.subresource
+        not attributes.subresource
         and attributes.is_resource
         and AUTHENTICATED in attributes.user.groups
     ):
         return None
     asked = GroupResource(attributes.group, attributes.resource)
+    if attributes.verb in ("get", "list") and asked == RETAINED_LOGS:
+        return Decision(True, authorizer=asked.resource)
+    if attributes.verb != "create":
+        return None
     if asked in _OF_WHAT_ONE_MAY_READ or (asked == OWN_TENANTS and world.name == DEFAULT_TENANT):
         return Decision(True, authorizer=asked.resource)
     return None

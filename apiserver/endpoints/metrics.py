@@ -42,7 +42,12 @@ from apiserver.kinds.served import ServedVersion
 from apiserver.meta.gvk import GroupResource
 from apiserver.registry import conversion
 
-_SECONDS = (
+REQUESTS = "apiserver_request_total"
+DURATIONS = "apiserver_request_duration_seconds"
+INFLIGHT = "apiserver_current_inflight_requests"
+LASTING = "apiserver_longrunning_requests"
+LAG = "polyplane_log_tail_lag_versions"
+BOUNDS = (
     0.005,
     0.025,
     0.05,
@@ -91,22 +96,20 @@ class Families:
         labels, add = (*_WHAT, "component"), self.registry.add
         self.requests = add(
             Counter(
-                "apiserver_request_total",
+                REQUESTS,
                 "Requests by verb, dry run, resource and response code.",
                 ("verb", "dry_run", *_WHAT[1:], "component", "code"),
             )
         )
         text = "Response latency in seconds."
-        self.durations = add(
-            Histogram("apiserver_request_duration_seconds", text, labels, _SECONDS)
-        )
+        self.durations = add(Histogram(DURATIONS, text, labels, BOUNDS))
         text = "Response size in bytes, of GET and LIST."
         self.sizes = add(Histogram("apiserver_response_sizes", text, labels, _BYTES))
-        name, text = "apiserver_current_inflight_requests", "Requests being served, by kind."
-        self.inflight = add(Gauge(name, text, ("request_kind",)))
+        text = "Requests being served, by kind."
+        self.inflight = add(Gauge(INFLIGHT, text, ("request_kind",)))
         self.inflight.values = dict.fromkeys((_READ_ONLY, _MUTATING), 0.0)
         text = "Watches and other long-running requests."
-        self.long_running = add(Gauge("apiserver_longrunning_requests", text, labels))
+        self.long_running = add(Gauge(LASTING, text, labels))
         self.deprecated = add(
             Known(
                 "apiserver_requested_deprecated_apis",
@@ -167,6 +170,14 @@ ALL.registry.add(
     )
 )
 identity_metrics.add(ALL.registry)
+lag = ALL.registry.add(
+    Gauge(
+        LAG,
+        "Versions by which a worker's caches were behind the log of a tenant, of the one that was "
+        "most behind when the worker last looked; the sum of all workers.",
+    )
+)
+"""To be set by who reads: the watches know it."""
 _tenants: dict[int, Families] = {}
 _scraped: dict[int, None] = {}
 _MOST_SCRAPED = 1_000
@@ -294,7 +305,7 @@ def observe(request: ApiRequest, response: HttpResponseBase | None, seconds: flo
         _unfolded.append(series)
     series.hits += 1
     durations = series.durations
-    durations[bisect_left(_SECONDS, seconds)] += 1
+    durations[bisect_left(BOUNDS, seconds)] += 1
     durations[-1] += seconds
     if series.sizes and response is not None:
         size = response.size if isinstance(response, PartsResponse) else len(response.content)  # type: ignore[attr-defined]

@@ -22,7 +22,7 @@ from apiserver.history.visit import PastObject, Visit
 from apiserver.kinds.served import Resource
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.objects import Object
-from apiserver.meta.times import parse_time
+from apiserver.meta.times import format_micro_time, parse_time
 from apiserver.registry.offload import by_size
 from apiserver.registry.options import ListOptions
 from apiserver.registry.translate import storage_errors
@@ -199,7 +199,12 @@ class _State:
             try:
                 return await self._visit.history.at(tenant, moment)
             except Compacted:
-                raise Expired(f"the retained history begins after {text}") from None
+                raise Expired(await self._begins(text)) from None
+
+    async def _begins(self, text: str) -> str:
+        begins = (await self._visit.history.reach(self._visit.scope.tenant.id)).begins
+        told = "" if begins is None else f": it reaches back to {format_micro_time(begins)}"
+        return f"the retained history begins after {text}{told}"
 
     async def _object(self, key: ObjectKey, at: int) -> None:
         tenant, store = self._visit.scope.tenant.id, self._visit.registry.store

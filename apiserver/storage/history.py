@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import orjson
@@ -67,6 +67,14 @@ SELECT h.head, h.floor, (
     SELECT max(e.at) FROM events e WHERE e.tenant_id = h.tenant_id AND e.resource_version = h.floor
 ) FROM tenant_heads h WHERE h.tenant_id = %(tenant)s
 """
+_REACH = """
+SELECT h.floor, h.head, h.retention, coalesce((
+    SELECT e.at FROM events e WHERE e.tenant_id = h.tenant_id AND e.resource_version = h.floor
+), (
+    SELECT e.at FROM events e WHERE e.tenant_id = h.tenant_id AND e.resource_version > h.floor
+    ORDER BY e.resource_version LIMIT 1
+)) FROM tenant_heads h WHERE h.tenant_id = %(tenant)s
+"""
 _AT = """
 SELECT resource_version, at FROM events
 WHERE tenant_id = %(tenant)s AND resource_version >= %(from)s ORDER BY resource_version LIMIT 1
@@ -99,6 +107,18 @@ class Version:
     def is_oldest(self) -> bool:
         """Whether there was something before it that is no longer there."""
         return self.previous > 0 and not self.has_previous
+
+
+@dataclass(frozen=True, slots=True)
+class Reach:
+    """How far the log reaches back. oldest, newest: the versions whose states can be read, and all
+    between; begins: the earliest time as of which they can be, None where nothing of the log is
+    left; retention: for how long it is kept, None for the default."""
+
+    oldest: int
+    newest: int
+    begins: datetime | None
+    retention: timedelta | None
 
 
 class History:
@@ -176,6 +196,16 @@ class History:
         key = ObjectKey(group, resource, namespace, name)
         record = Record(key, uid, number, self._transformer.decode(tenant, key, data))
         return Version(TYPES[kind], record, previous, at, *flags)
+
+    async def reach(self, tenant: int) -> Reach:
+        """Raises TenantGone."""
+        rows = await self._database.read_within(
+            tenant, lambda connection: query(connection, _REACH, {"tenant": tenant})
+        )
+        if not rows:
+            raise TenantGone(f"tenant {tenant} is gone")
+        floor, head, retention, begins = rows[0]
+        return Reach(floor, head, begins, retention)
 
     async def at(self, tenant: int, moment: datetime) -> int:
         """Which version was the newest at that time. Binary search: the log is in the order of

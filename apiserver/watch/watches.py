@@ -39,7 +39,10 @@ MAX_UNREAD = 128 * 2**20
 class Watches:
     """index: labels and selectable fields of an object's JSON; idle: seconds after which a cache
     without readers is dropped; board: shared with the other workers of this machine; max_unread:
-    bytes that slow readers of a tenant may keep alive (`Turnover`)."""
+    bytes that slow readers of a tenant may keep alive (`Turnover`).
+
+    ``behind``: versions by which the tail that was most behind was so at the last look at the
+    heads."""
 
     def __init__(
         self,
@@ -56,6 +59,7 @@ class Watches:
         self._board = board
         self._max_unread = max_unread
         self._tails: dict[int, Tail] = {}
+        self.behind = 0
         self._recent = Recent()
         self._forgetting: list[Callable[[int], None]] = []
         self._starting: dict[int, asyncio.Task[Tail]] = {}
@@ -301,12 +305,15 @@ class Watches:
     async def _poll(self) -> None:
         asked = list(self._tails)
         heads = await self._store.heads(asked)
+        behind = 0
         for tenant in asked:
             tail = self._tails.get(tenant)
             if tail is not None and tenant in heads:
+                behind = max(behind, heads[tenant].head - tail.position)
                 tail.hint(heads[tenant].head)
             elif tail is not None:
                 tail.close(TenantGone(f"tenant {tenant} is gone"))
+        self.behind = behind
 
     def _sweep(self) -> None:
         limit = time.monotonic() - self._idle

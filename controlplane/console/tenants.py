@@ -13,7 +13,7 @@ from unfold.admin import ModelAdmin
 from unfold.forms import AdminPasswordChangeForm, UserChangeForm, UserCreationForm
 
 from apiserver.storage.models import TenantHead
-from controlplane.console.readonly import AllowedLookups, ReadOnlyAdmin
+from controlplane.console.readonly import AllowedLookups, BoundedList, ReadOnlyAdmin
 from controlplane.tenancy.models import ApiToken, Tenant
 
 admin.site.unregister(Group)
@@ -23,7 +23,7 @@ admin.site.unregister(User)
 USED = ("object_count", "bytes_stored", "log_bytes", "hour_bytes")
 
 
-class _WithHeads(ChangeList):
+class _WithHeads(BoundedList):
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
         heads = TenantHead.objects.in_bulk([t.pk for t in self.result_list])

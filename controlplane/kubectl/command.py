@@ -1,4 +1,4 @@
-"""kubectl polyplane history|diff|blame|rollback|undelete|as-of|search|list|count."""
+"""kubectl polyplane history|diff|blame|rollback|undelete|as-of|reach|search|list|count."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from controlplane.kubectl import show
-from controlplane.kubectl.client import Failed, Kubectl, Tenant
+from controlplane.kubectl.client import ROOT, Failed, Kubectl, Tenant
 from controlplane.kubectl.gutter import dump
 
 _PASSED_ON = ("context", "kubeconfig", "cluster", "user", "server", "token", "as", "as-group")
@@ -78,6 +78,7 @@ def _parser() -> argparse.ArgumentParser:
         command.add_argument("--field-manager", default=_MANAGER)
     _add_search(add("search", "which objects of all kinds have a text in them"))
     _add_as_of(add("as-of", "what there was at a time, as a List that kubectl can read"))
+    add("reach", "how far back the history reaches")
     _add_list(add("list", "objects of one kind: filtered, sorted, counted by the server"))
     command = add("count", "how many objects there are of each kind (-n: in a namespace)")
     command.add_argument("kinds", nargs="*", metavar="KIND", help="(default: those that there are)")
@@ -241,6 +242,11 @@ def _list_objects(tenant: Tenant, asked: argparse.Namespace) -> str:
     return _printed(found, asked.output, show.objects(found["items"], remaining))
 
 
+def _reach(tenant: Tenant, asked: argparse.Namespace) -> str:
+    log = tenant.get(f"{ROOT}/retainedlogs/log")
+    return _printed(log, asked.output, show.reach(log))
+
+
 def _count(tenant: Tenant, asked: argparse.Namespace) -> str:
     status = tenant.count(asked.kinds, asked.namespace)
     text = show.counts(status, asked.namespace, empty=bool(asked.kinds))
@@ -254,6 +260,7 @@ _COMMANDS = {
     "rollback": _rollback,
     "undelete": _undelete,
     "as-of": _as_of,
+    "reach": _reach,
     "search": _search,
     "list": _list_objects,
     "count": _count,

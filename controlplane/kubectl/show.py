@@ -62,6 +62,23 @@ def history(revisions: Sequence[Json], now: datetime | None = None) -> str:
     return table(rows)
 
 
+def reach(log: Json, now: datetime | None = None) -> str:
+    """Of a RetainedLog."""
+    begins, now = log.get("begins", ""), now or datetime.now(UTC)
+    return table(
+        [
+            ["BEGINS", "AGE", "OLDEST", "NEWEST", "RETENTION"],
+            [
+                begins or "<nothing is left>",
+                age(begins, now),
+                log["oldest"],
+                log["newest"],
+                f"{log['retentionSeconds']}s",
+            ],
+        ]
+    )
+
+
 def plain(obj: Json) -> dict[str, Any]:
     """Without what differs between any two versions."""
     kept = {k: v for k, v in obj.get("metadata", {}).items() if k not in _NOT_SHOWN}

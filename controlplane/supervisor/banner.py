@@ -23,7 +23,7 @@ def banner(done: Initialised, base: str, workers: int, login: str) -> str:
         f"Polyplane runs ({workers} worker{'' if workers == 1 else 's'}). Ctrl-C stops it.",
         "",
         f"  API         {base}   tenant demo: {base}/clusters/demo",
-        f"  console     {base}/admin/",
+        f"  console     {base}/admin/console/",
         f"  login       {login}",
         f"  kubeconfig  {done.kubeconfig}   (contexts: default, demo)",
         "",

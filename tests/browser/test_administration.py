@@ -19,6 +19,10 @@ def _picture(console: Console, name: str) -> None:
         console.picture(Path(where) / f"{name}.png")
 
 
+def press(console: Console, text: str) -> None:
+    console.until(lambda: [b for b in console.all("main button") if b.text == text])[0].click()
+
+
 def test_tenants_show_their_use_and_quotas_can_be_changed(console: Console) -> None:
     console.open("/tenants")
     console.see("demo")
@@ -67,13 +71,29 @@ def test_audit_and_system(console: Console) -> None:
     console.open("/")
     console.see("Newest changes")
     console.see("configmaps/shop/seen-in-audit")
+    assert console.one(".numbers").text.startswith("2 tenants")
+    largest = console.one("[aria-label='Largest tenants'] tbody").text
+    assert "demo" in largest and "default" in largest
+    console.until(lambda: console.all("main .chart canvas"))
     assert console.one("main .chart canvas").size["width"] > 300
     _picture(console, "overview")
     console.open("/audit?tenant=demo&name=seen-in-audit")
     console.see("configmaps/shop/seen-in-audit")
     _picture(console, "audit")
+    console.open("/audit?show=all")
+    press(console, "Older entries")
+    console.until(lambda: "until=" in console.browser.current_url)
+    before = console.one("[name=until]").get_attribute("value")
+    press(console, "Older entries")
+    console.until(lambda: str(console.one("[name=until]").get_attribute("value")) < str(before))
     console.open("/system")
     console.see("Settings in force")
+    (worker,) = console.all("[aria-label=Workers] tbody tr")
+    assert int(worker.find_elements(By.TAG_NAME, "td")[1].text.replace(",", "")) > 0
+    slowest = console.one("[aria-label='Requests, the slowest kinds first'] tbody").text
+    assert "configmaps" in slowest and " ms" in slowest
+    logs = console.one("[aria-label='Logs, the largest first'] tbody").text
+    assert "demo" in logs and "24h" in logs
     _picture(console, "system")
 
 
@@ -87,6 +107,6 @@ def test_who_has_no_role_is_refused_by_the_server(somebody: Console) -> None:
     assert not somebody.all("main .chart")
     somebody.open("/tenants")
     somebody.see("No tenant is yours to see.")
-    assert somebody.browser.find_element(By.CSS_SELECTOR, ".toolbar button").get_property(
-        "disabled"
-    )
+    assert somebody.one(".toolbar button").get_property("disabled")
+    somebody.one(".toolbar .why").click()
+    somebody.see("No rule grants you “create tenants of tenancy.polyplane.dev”")

@@ -73,6 +73,7 @@ def test_one_field_is_put_back_from_the_history(changes: Changes) -> None:
     assert '"before"' in row.text
     row.find_element("css selector", "a").click()
     console.see(".data.a is as in revision")
+    console.see("git applies it: Review shows both values and asks whether you take it over")
     changes.review()
     changes.refusal("conflict")  # with git, which has applied it
     changes.choose("take")

@@ -76,6 +76,18 @@ def test_yaml_is_kubectls_and_a_change_is_seen(console: Console, site: Installat
     assert [e.get_property("textContent") for e in console.all(".line.fresh > code")]
 
 
+def test_a_label_leads_to_all_that_have_it(console: Console, site: Installation) -> None:
+    for name, labels in ("chip-a", {"chip": "x", "bare": ""}), ("chip-b", {"chip": "y"}):
+        made(site, MAPS, {"metadata": {"name": name, "labels": labels}})
+    for text in "chip=x", "bare=":
+        console.open(f"{PAGE}/chip-a")
+        console.see("chip=x")
+        next(e for e in console.all(".chips .chip") if e.text == text).click()
+        console.until(lambda: console.all("tr[data-key='shop/chip-a']"))
+        console.until(lambda: "1 object" in console.one(".footer").text)
+        assert not console.all("tr[data-key='shop/chip-b']")
+
+
 def test_parts_fold(console: Console, site: Installation) -> None:
     made(site, MAPS, config_map("folded", first="1", second="2"))
     console.open(f"{PAGE}/folded")
@@ -360,6 +372,9 @@ def test_a_viewer_looks_and_does_not_touch(viewer: Console, site: Installation) 
     press(viewer, "a[href='?tab=history']")
     viewer.until(lambda: viewer.all("tr[data-revision] .restore"))
     assert not [button for button in viewer.all(".restore") if button.is_enabled()]
+    press(viewer, "tr[data-revision] .why")
+    viewer.see("create revisions/rollback of history.polyplane.dev in shop")
+    press(viewer, "dialog footer button")
     press(viewer, "a[href='?tab=blame']")
     viewer.see("this is what managedFields say")
     viewer.until(lambda: viewer.all(".blame .line"))

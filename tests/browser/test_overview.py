@@ -142,6 +142,16 @@ def test_a_tenants_page_follows_what_is_written(console: Console, world: Install
     assert console.script(focused) == "configmaps", "what is drawn anew takes no focus away"
 
 
+def test_a_tenants_page_says_what_it_uses(console: Console, world: Installation) -> None:
+    console.open("/t/demo/")
+    uses = console.one("[aria-label=Use]")
+    assert "Bytes written this hour" in uses.text and "%" in uses.text
+    console.until(lambda: console.all("main .chart canvas"))
+    console.browser.find_element(By.LINK_TEXT, "Quotas, tokens, settings").click()
+    console.see("Objects by resource")
+    assert console.browser.current_url.endswith("/tenants/demo")
+
+
 # --- the tables of the database -------------------------------------------------------------------
 _ROWS = """
 const bar = document.querySelector("[class*=pagination], .lg\\\\:sticky");

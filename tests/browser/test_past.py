@@ -3,6 +3,7 @@ real Chromium, and with the rights of an ordinary user."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
@@ -171,6 +172,7 @@ def test_a_moment_before_the_log_is_said_to_be_one(console: Console, fresh: str)
     press(console, "1 hour ago")
     console.see("Nothing can be shown as of 6")
     assert f"the log that is kept of tenant {fresh} begins later" in console.text()
+    assert "reaches back to none but now" in console.one(".banner").text
     exact = console.one(".banner time").get_attribute("title")
     assert exact and exact.startswith(str(datetime.now(UTC).year)), "the time, on hover"
     assert all("status of 410" in complaint for complaint in console.complaints())
@@ -216,6 +218,19 @@ def between(site: Installation) -> float:
     then = now()
     eventually(lambda: now() > then + 2)
     return (then + 1) * 1000
+
+
+def test_it_says_how_far_back_the_log_reaches(console: Console, site: Installation) -> None:
+    log = site.request("GET", f"/clusters/demo/apis/{HISTORY}/v1/retainedlogs/log")[1]
+    console.open("/t/demo/past")
+    console.see("The log reaches back to ")
+    begins = console.one("#reach time").get_attribute("datetime")
+    assert begins == log["begins"]
+    press(console, "As far as it reaches")
+    console.until(lambda: console.one("[name=at]").get_attribute("value") == begins)
+    then = r" as of \d+[smh]\w* ago \(resourceVersion (\d+)\)"
+    shown = console.until(lambda: re.search(then, console.text()))
+    assert int(log["oldest"]) <= int(shown[1]) < int(log["newest"])
 
 
 def test_the_choices_are_reached_by_keys(console: Console) -> None:

@@ -49,12 +49,15 @@ def test_our_scripts_write_no_markup() -> None:
     assert len(ours) > 20
     for path in [*ours, *SCRIPTS.glob("vendor/*.js")]:
         assert not bad.search(path.read_text()), path
+    alpine = SCRIPTS.parent / "unfold/js/alpine/alpine.js"
+    assert not re.search(r"\beval\(|new Function|AsyncFunction", alpine.read_text())
 
 
 def test_every_module_is_loaded_by_another() -> None:
-    """Nothing is finished and unused: from main.js every script is reached."""
+    """Nothing is finished and unused: from main.js every script is reached, but for those that
+    pages name (theme.js, and tables.js those of the database)."""
     reached: set[Path] = set()
-    ahead = [SCRIPTS / "main.js", SCRIPTS / "theme.js"]
+    ahead = [SCRIPTS / "main.js", SCRIPTS / "theme.js", SCRIPTS / "tables.js"]
     while ahead:
         path = ahead.pop().resolve()
         if path in reached:
@@ -188,3 +191,29 @@ def test_whoever_logs_out_is_out(somebody: Console) -> None:
     somebody.arrive("/admin/logout/")
     somebody.open("/t/demo/core/configmaps")
     somebody.arrive("/admin/login/")
+
+
+CHOSEN = "dialog.palette li[aria-selected=true] .name"
+
+
+def test_the_palette_does_what_one_tells_it(console: Console) -> None:
+    console.open("/t/demo/")
+    for typed, name, holds in (
+        ("new deploy", "New Deployment", lambda: "/deployments/new" in console.browser.current_url),
+        ("create cm", "New ConfigMap", lambda: "/configmaps/new" in console.browser.current_url),
+        ("which keys", "Keyboard: which keys there are", lambda: console.all("dialog dl.keys")),
+    ):
+        console.one(".finder").click()
+        console.one("dialog.palette input").send_keys(typed)
+        console.until(lambda name=name: shown(console, CHOSEN) == [name])
+        console.one("dialog.palette input").send_keys(Keys.ENTER)
+        console.until(holds)
+
+
+def test_the_palette_leads_out(somebody: Console) -> None:
+    somebody.log_in("viewer")
+    somebody.one(".finder").click()
+    somebody.one("dialog.palette input").send_keys("log out")
+    somebody.until(lambda: "Log out" in somebody.one("dialog.palette li").text)
+    somebody.one("dialog.palette input").send_keys(Keys.ENTER)
+    somebody.until(lambda: "/admin/console/" not in somebody.browser.current_url)

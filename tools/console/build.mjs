@@ -8,31 +8,35 @@ import { fileURLToPath } from "node:url";
 const here = dirname(fileURLToPath(import.meta.url));
 const out = join(here, "../../controlplane/console/static/console/vendor");
 
-const { metafile } = await build({
+const usual = {
   absWorkingDir: here,
-  entryPoints: ["codemirror.js", "yaml.js", "uplot.js"],
   bundle: true,
-  format: "esm",
   target: "es2022",
   minify: true,
   legalComments: "none", // LICENCES.txt has them whole
   metafile: true,
-  outdir: out,
-});
+};
+const modules = { entryPoints: ["codemirror.js", "yaml.js", "uplot.js"], format: "esm", outdir: out };
+const tables = {
+  entryPoints: ["alpine.js"],
+  format: "iife",
+  outdir: join(here, "../../controlplane/console/static/unfold/js/alpine"),
+};
+const made = [await build({ ...usual, ...modules }), await build({ ...usual, ...tables })];
 copyFileSync(join(here, "node_modules/uplot/dist/uPlot.min.css"), join(out, "uplot.css"));
 
 // Every package that something of has gone into a bundle.
 const names = new Set();
-for (const path of Object.values(metafile.outputs).flatMap((made) => Object.keys(made.inputs))) {
+const outputs = made.flatMap(({ metafile }) => Object.values(metafile.outputs));
+for (const path of outputs.flatMap(({ inputs }) => Object.keys(inputs))) {
   const found = /^node_modules\/((?:@[^/]+\/)?[^/]+)/.exec(path);
   if (found) names.add(found[1]);
 }
 const packages = [...names].sort().map((name) => {
   const folder = join(here, "node_modules", name);
   const { version, license } = JSON.parse(readFileSync(join(folder, "package.json"), "utf8"));
-  const file = readdirSync(folder).find((one) => /^licen[cs]e/i.test(one));
-  if (!file) throw new Error(`${name} comes without its licence`);
-  return { name, version, licence: license, text: readFileSync(join(folder, file), "utf8").trim() };
+  const text = readFileSync(licenceOf(name, folder), "utf8").trim();
+  return { name, version, licence: license, text };
 });
 const listed = packages.map(({ name, version, licence }) => ({ name, version, licence }));
 writeFileSync(join(out, "packages.json"), JSON.stringify(listed, null, 1) + "\n");
@@ -40,6 +44,12 @@ writeFileSync(
   join(out, "LICENCES.txt"),
   packages.map((one) => `${one.name} ${one.version} (${one.licence})\n\n${one.text}\n`).join("\n---\n\n"),
 );
+
+/** The file with it. Of packages that leave it out, what their repository has is kept here. */
+function licenceOf(name, folder) {
+  const file = readdirSync(folder).find((one) => /^licen[cs]e/i.test(one));
+  return file ? join(folder, file) : join(here, "licences", name.replace("/", "+"));
+}
 
 // What tests alone use is copied as it comes (MPL-2.0: unchanged, and its source is this package).
 const tests = join(here, "../../tests/browser/vendor");

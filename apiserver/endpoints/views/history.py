@@ -15,6 +15,7 @@ from apiserver.endpoints.views.resource import ResourceView
 from apiserver.errors import BadRequest, MethodNotAllowed
 from apiserver.history import changes, question, restore
 from apiserver.history.listing import list_
+from apiserver.history.reach import retained
 from apiserver.history.revisions import revisions_of
 from apiserver.history.visit import Visit
 from apiserver.meta.objects import Object
@@ -81,6 +82,18 @@ class RevisionView(HistoryView):
             scope.asker(page.size), lambda: [_Item(orjson.dumps(item)) for item in page.items]
         )
         listing = Listing(items, page.resource_version, page.token)
+        return encode.list_response(self.request, self.registry, scope, kind, listing)
+
+
+class RetainedLogView(HistoryView):
+    async def get(self, request: ApiRequest) -> HttpResponseBase | None:
+        if self.request.info.verb == "watch" or ListOptions.parse(self.request.query).watch:
+            raise MethodNotAllowed
+        kind, scope = encode.accepted(self.request, self.scope), self.scope
+        log = await retained(self.visit())
+        if scope.name:
+            return encode.object_response(self.request, scope, kind, Stored.of_object(log))
+        listing = Listing([_Item(orjson.dumps(log))], int(log["newest"]), "")
         return encode.list_response(self.request, self.registry, scope, kind, listing)
 
 

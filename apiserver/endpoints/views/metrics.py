@@ -44,6 +44,7 @@ async def dispatch(server: Server, request: ApiRequest, send: Send) -> HttpRespo
     number = EVERYTHING if everything else request.tenant.id
     others = await server.peers.others(number) if server.peers is not None else ()
     tenant = None if everything else request.tenant.id
+    metrics.lag.set((), server.registry.watches.behind)
     metrics.fold()
     lines = chain(
         families.registry.expose(others), flow_metrics.expose(server.flows, tenant, others)

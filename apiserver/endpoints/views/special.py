@@ -29,6 +29,7 @@ from apiserver.request import (
     OBJECT_COUNTS,
     OBJECT_SEARCHES,
     OWN_TENANTS,
+    RETAINED_LOGS,
 )
 
 View = Callable[..., Awaitable[HttpResponseBase | None]]
@@ -72,6 +73,7 @@ _CLASSES: dict[tuple[GroupResource, str], type[ResourceView]] = {
         for name in _AUTHENTICATION
     },
     **{(resource, ""): history.RevisionView for resource in _REVISIONS},
+    (RETAINED_LOGS, ""): history.RetainedLogView,
     **{(resource, "diff"): history.DiffView for resource in _REVISIONS},
     **{(resource, "blame"): history.BlameView for resource in _REVISIONS},
     **{

@@ -1,4 +1,5 @@
-"""Revision and ClusterRevision: made from the tenant's log, never stored (apiserver.history)."""
+"""Revision, ClusterRevision and RetainedLog: made from the tenant's log, never stored
+(apiserver.history)."""
 
 from __future__ import annotations
 
@@ -8,7 +9,7 @@ from typing import Any
 from apiserver.kinds.base import Kind
 from apiserver.kinds.registration import register
 from apiserver.meta.objects import Object
-from apiserver.meta.times import age
+from apiserver.meta.times import age, human_duration
 
 GROUP = "history.polyplane.dev"
 API_VERSION = f"{GROUP}/v1"
@@ -42,3 +43,19 @@ class Revision(_RevisionKind):
 @register(GROUP, "ClusterRevision")
 class ClusterRevision(_RevisionKind):
     pass
+
+
+@register(GROUP, "RetainedLog")
+class RetainedLog(Kind):
+    generation = False
+
+    def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
+        seconds = int(obj.get("retentionSeconds", 0))
+        return [
+            obj["metadata"]["name"],
+            obj.get("begins", "<nothing is left>"),
+            age(obj.get("begins"), now) if obj.get("begins") else "",
+            obj.get("oldest", ""),
+            obj.get("newest", ""),
+            human_duration(seconds),
+        ]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterable
 from datetime import UTC, timedelta
 from pathlib import Path
 
@@ -11,19 +13,25 @@ from django.db import connection
 from django.http import HttpRequest
 from django.utils import timezone
 
+from apiserver.endpoints.metric_types import Snapshot
 from apiserver.meta.times import format_optional_time
 from apiserver.platformroles import VIEWERS
+from apiserver.storage.compact import RETENTION
 from apiserver.storage.models import AuditEntry, Lease
 from controlplane import environment
+from controlplane.console.facts import counted, rates
 from controlplane.console.facts.asking import Answer, asked
 from controlplane.console.facts.auditpages import by_people, described, wants_all
+from controlplane.console.facts.tenantpages import used
 from controlplane.datadir import DataDir
 from controlplane.tenancy.models import ApiToken, Tenant
 from controlplane.version import KUBERNETES, VERSION
 
 _SOON = timedelta(days=14)
-_RECENT = timedelta(hours=1)
 _MOST = 20  # rows
+_LARGEST = 5  # tenants
+_MUCH = 0.75  # of a quota
+_LOOKED_THROUGH = 500  # tenants
 _TABLES = """
 SELECT c.relname, sum(pg_total_relation_size(coalesce(i.inhrelid, c.oid)))::bigint,
     count(i.inhrelid)
@@ -39,11 +47,25 @@ FROM pg_stat_activity
 WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
 GROUP BY 1, 2 ORDER BY 3 DESC LIMIT 30
 """
-_MINUTES = """
-SELECT extract(epoch FROM date_trunc('minute', at))::bigint,
-    count(*) FILTER (WHERE resource_version > 0),
-    count(*) FILTER (WHERE code BETWEEN 400 AND 499), count(*) FILTER (WHERE code >= 500)
-FROM audit_entries WHERE at >= %s AND tenant_id = ANY(%s) GROUP BY 1 ORDER BY 1
+_LOGS = """
+SELECT t.name, h.head, h.floor, h.log_bytes,
+    coalesce(extract(epoch FROM h.retention), %(retention)s)::bigint,
+    coalesce((
+        SELECT e.at FROM events e WHERE e.tenant_id = h.tenant_id AND e.resource_version = h.floor
+    ), (
+        SELECT e.at FROM events e
+        WHERE e.tenant_id = h.tenant_id AND e.resource_version > h.floor
+        ORDER BY e.resource_version LIMIT 1
+    )),
+    greatest(h.head - coalesce(s.indexed, 0), 0), greatest(h.head - coalesce(c.through, 0), 0)
+FROM tenant_heads h JOIN tenancy_tenant t ON t.id = h.tenant_id
+LEFT JOIN search_heads s USING (tenant_id) LEFT JOIN tally_heads c USING (tenant_id)
+ORDER BY h.log_bytes DESC LIMIT %(most)s
+"""
+_HAVING = """
+SELECT DISTINCT tenant_id FROM objects
+WHERE tenant_id = ANY(%s) AND api_group = 'admissionregistration.k8s.io' AND resource = %s
+    AND (name = %s OR data @> %s::jsonb)
 """
 
 
@@ -60,7 +82,11 @@ def system(account: User, request: HttpRequest) -> Answer:
         cursor.execute(_SESSIONS)
         keys = ("application", "state", "connections", "longestSeconds")
         sessions = [dict(zip(keys, row, strict=True)) for row in cursor.fetchall()]
+    found = counted.snapshots()
     return {
+        "workers": counted.workers(found),
+        "slowest": counted.slowest(found.values()),
+        "logs": _logs(),
         "version": VERSION,
         "kubernetes": KUBERNETES,
         "database": {"bytes": size, "version": version, "upSeconds": up, "tables": tables},
@@ -80,24 +106,75 @@ def system(account: User, request: HttpRequest) -> Answer:
 
 @asked("GET", role=VIEWERS)
 def overview(account: User, request: HttpRequest) -> Answer:
-    """What was written and refused in each minute of the last hour ([begin in seconds since 1970,
-    writes, answers 4xx, answers 5xx]), what ends soon, and the newest changes; with ``changes=all``
-    those, too, that `by_people` leaves out."""
+    """What there is, and who has most of it or little left; what was written and refused in the
+    last hour (`rates.minutes`); which webhooks and policies fail, what ends soon, and the newest
+    changes; with ``changes=all`` those, too, that `by_people` leaves out."""
     names = dict(Tenant.objects.values_list("pk", "name"))
-    since = timezone.now() - _RECENT
-    with connection.cursor() as cursor:
-        cursor.execute(_MINUTES, [since, list(names)])
-        minutes = cursor.fetchall()
+    since = timezone.now() - rates.RECENT
     entries = AuditEntry.objects.filter(tenant_id__in=list(names), resource_version__gt=0)
     changes = entries.filter(at__gte=since)
     if not wants_all(request, "changes"):
         changes = by_people(changes)
+    tenants, found = used(account), counted.snapshots()
     return {
-        "minutes": minutes,
+        "totals": _totals(tenants) | {"watches": counted.watches(found.values())},
+        "largest": tenants[:_LARGEST],
+        "full": _nearly_full(tenants),
+        "failing": _failing(found.values(), names),
+        "minutes": rates.minutes(list(names)),
         "tokens": _ending(names),
         "certificates": _certificates(),
         "changes": [{**described(row, names), "event": None} for row in changes[:_MOST]],
     }
+
+
+def _totals(tenants: list[Answer]) -> Answer:
+    numbers = ("objects", "bytes", "logBytes", "hourBytes")
+    return {name: sum(row[name] for row in tenants) for name in numbers} | {"tenants": len(tenants)}
+
+
+def _nearly_full(tenants: list[Answer]) -> list[Answer]:
+    """Tenants that use much of what they may, each by the quota of which least is left."""
+    rows = []
+    for row in tenants:
+        shares = {name: row[name] / most for name, most in row["limits"].items() if most}
+        quota = max(shares, key=shares.__getitem__, default="")
+        if quota and shares[quota] >= _MUCH:
+            rows.append({"name": row["name"], "quota": quota, "share": shares[quota]})
+    return sorted(rows, key=lambda row: (-row["share"], row["name"]))[:_MOST]
+
+
+def _failing(found: Iterable[Snapshot], names: dict[int, str]) -> list[Answer]:
+    """With the tenants that have a webhook or policy of the name, of a few hundred: counts of the
+    whole installation do not say whose they are."""
+    rows = counted.failing(found)
+    for row in rows:
+        hook = json.dumps({"webhooks": [{"name": row["name"]}]})
+        with connection.cursor() as cursor:
+            numbers = list(names)[:_LOOKED_THROUGH]
+            cursor.execute(_HAVING, [numbers, row["resource"], row["name"], hook])
+            row["tenants"] = sorted(names[number] for (number,) in cursor.fetchall())[:_MOST]
+    return rows
+
+
+def _logs() -> list[Answer]:
+    """The largest: up to where each is compacted, when it begins, and by how many versions the
+    search index and the counts of objects are behind it."""
+    with connection.cursor() as cursor:
+        cursor.execute(_LOGS, {"retention": RETENTION.total_seconds(), "most": _MOST})
+        return [
+            {
+                "tenant": tenant,
+                "newest": str(head),
+                "oldest": str(floor),
+                "bytes": size,
+                "retentionSeconds": retention,
+                "begins": format_optional_time(begins),
+                "searchBehind": search,
+                "countsBehind": counts,
+            }
+            for tenant, head, floor, size, retention, begins, search, counts in cursor.fetchall()
+        ]
 
 
 def _ending(names: dict[int, str]) -> list[Answer]:

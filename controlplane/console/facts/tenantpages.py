@@ -12,6 +12,7 @@ from django.http import HttpRequest
 from apiserver.platformroles import TENANT_ADMINS, VIEWERS
 from apiserver.storage.models import TenantHead
 from controlplane import accounts
+from controlplane.console.facts import counted, rates
 from controlplane.console.facts.asking import Answer, Refused, asked
 from controlplane.console.facts.tokenrights import administers, owns, person
 from controlplane.tenancy.models import ApiToken, Tenant
@@ -32,7 +33,8 @@ def listed(account: User, request: HttpRequest) -> Answer:
 
 @asked("GET")
 def one(account: User, request: HttpRequest, name: str) -> Answer:
-    """A tenant's use and its objects by resource: what is lost when it is deleted."""
+    """A tenant's use and its objects by resource: what is lost when it is deleted; what was written
+    in the last hour, and the watches that are open."""
     rows = [row for row in used(account) if row["name"] == name]
     if not rows:
         raise Refused(404, f"there is no tenant {name!r}, or it is not yours to see")
@@ -45,7 +47,12 @@ def one(account: User, request: HttpRequest, name: str) -> Answer:
         ]
     tokens = ApiToken.objects.filter(tenant=tenant, revoked_at=None).count()
     may = administers(person(account), tenant)
-    return {**rows[0], "kinds": kinds, "tokens": tokens, "administers": may}
+    more = {"kinds": kinds, "tokens": tokens, "administers": may}
+    return {**rows[0], **more, "minutes": rates.minutes([tenant.pk]), "watches": _watches(tenant)}
+
+
+def _watches(tenant: Tenant) -> int:
+    return counted.watches(counted.snapshots(tenant.pk).values())
 
 
 def visible(account: User) -> list[Tenant]:

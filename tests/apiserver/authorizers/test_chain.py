@@ -82,6 +82,7 @@ MINE = ASK._replace(
 )
 REVIEW = MINE._replace(group="relations.polyplane.dev", resource="dependentreviews")
 SEARCH = MINE._replace(group="search.polyplane.dev", resource="objectsearches")
+LOG = MINE._replace(group="history.polyplane.dev", resource="retainedlogs", verb="get")
 HOME = WORLD._replace(name="default")
 
 
@@ -95,6 +96,11 @@ HOME = WORLD._replace(name="default")
         (WORLD, SEARCH._replace(resource="fieldindexes"), False),
         (WORLD, SEARCH._replace(user=User("eve")), False),
         (WORLD, SEARCH._replace(verb="list"), False),
+        (WORLD, LOG, True),
+        (WORLD, LOG._replace(verb="list"), True),
+        (WORLD, LOG._replace(verb="create"), False),
+        (WORLD, LOG._replace(resource="revisions"), False),
+        (WORLD, LOG._replace(user=User("eve")), False),
         (WORLD, REVIEW._replace(user=User("eve")), False),
         (WORLD, REVIEW._replace(verb="get"), False),
         (WORLD, REVIEW._replace(subresource="status"), False),

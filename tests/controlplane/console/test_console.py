@@ -142,6 +142,7 @@ def test_policy_cookies_and_frames(client: Client) -> None:
     response = Client().get("/admin/login/", secure=True)
     assert (
         response["Content-Security-Policy"] == POLICY
+        and "unsafe-eval" not in POLICY
         and "'unsafe-inline'" not in POLICY.split("script-src")[1].split(";")[0]
     )
     assert response["X-Frame-Options"] == "DENY"
@@ -412,3 +413,33 @@ def test_a_list_goes_back_for_a_day_unless_more_is_asked_for(
 def test_an_entry_that_is_none_is_404(client: Client, key: str) -> None:
     url = f"/admin/storage/auditentry/{quote(key)}/change/"
     assert client.get(url, secure=True).status_code == 404
+
+
+@pytest.mark.parametrize("path", ["/admin/nosuch", "/admin/console/storedobject/never/change/"])
+def test_what_is_not_there_has_a_way_out(client: Client, path: str) -> None:
+    response = client.get(path, secure=True)
+    html = response.content.decode()
+    assert response.status_code == 404 and "There is no such page" in html
+    assert 'href="/admin/console/"' in html and "Polyplane" in html
+    assert response["Content-Security-Policy"] == POLICY
+
+
+def test_what_one_may_not_see_says_so_and_has_a_way_out(rows: object) -> None:
+    user, _ = User.objects.get_or_create(username="no-viewer", defaults={"is_staff": True})
+    client = Client()
+    client.force_login(user)
+    response = client.get("/admin/console/storedobject/", secure=True)
+    html = response.content.decode()
+    assert response.status_code == 403 and "You may not see this page" in html
+    assert "no-viewer" in html and 'href="/admin/console/me"' in html
+
+
+def test_an_address_is_never_markup(client: Client) -> None:
+    html = client.get("/admin/%3Cimg src=x onerror=alert(1)%3E", secure=True).content.decode()
+    assert "<img src=x" not in html and "&lt;img" in html
+
+
+def test_a_form_of_nobody_is_not_taken_and_told_so() -> None:
+    client = Client(enforce_csrf_checks=True)
+    response = client.post("/admin/login/", {"username": "x", "password": "y"}, secure=True)
+    assert response.status_code == 403 and b"That form was not taken" in response.content

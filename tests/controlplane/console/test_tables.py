@@ -19,6 +19,8 @@ from django.test.utils import CaptureQueriesContext
 
 from apiserver.storage.models import AuditEntry, EventRow, ObjectRow
 from apiserver.storage.visibility import django_everywhere
+from controlplane.console import paginator
+from controlplane.console.models import StoredEvent, StoredObject
 from controlplane.tenancy import service, tokens
 from controlplane.tenancy.models import ApiToken, Tenant
 
@@ -143,6 +145,31 @@ def test_a_deleted_row_opens_with_what_it_was(client: Client, resource: str) -> 
     assert "aHVudGVyMg" not in page and "hunter2" not in page
 
 
+@pytest.mark.parametrize("name", ["console/storedobject", "console/storedevent"])
+def test_nobody_waits_for_a_count_of_all_rows(
+    client: Client, monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """It looks no further than the bound, and says that there is more."""
+    monkeypatch.setattr(paginator, "MOST", 51)
+    with CaptureQueriesContext(connection) as queries:
+        html = get(client, f"/admin/{name}/")
+    table = StoredEvent if name.endswith("event") else StoredObject
+    counts = [
+        q["sql"] for q in queries if "COUNT(" in q["sql"] and table._meta.db_table in q["sql"]
+    ]
+    assert counts and all("LIMIT 52" in sql for sql in counts)
+    counted = re.sub(r"\s+", " ", html.split('id="counted">')[1].split("</div>")[0])
+    assert "the first 51 of more rows" in counted
+    assert "52 results" not in html and "51 results" not in html
+    assert "?p=2" in html and "?p=3" not in html
+    assert client.get(f"/admin/{name}/?p=3", secure=True).status_code == 302, "beyond the bound"
+
+
+def test_a_count_below_the_bound_is_exact(client: Client) -> None:
+    html = get(client, "/admin/console/storedobject/?tenant=tables-0")
+    assert "1 row\n" in html.split('id="counted">')[1].split("</div>")[0]
+
+
 def test_an_object_that_never_was_is_not_found(client: Client, many: Tenant) -> None:
     key = f"_5B{many.pk}_2C_22_22_2C_22configmaps_22_2C_22shop_22_2C_22never_22_5D"
     path = f"/admin/console/storedobject/{key}/change/"
@@ -187,3 +214,9 @@ def test_the_tables_lead_to_the_console_and_the_object_to_its_page(client: Clien
     live = "/admin/console/t/tables-0/core/configmaps/shop/one"
     assert f'href="{live}"' in get(client, link)
     assert client.get(live, secure=True).status_code == 200
+
+
+def test_the_side_bar_marks_the_table_that_is_shown_and_no_other(client: Client) -> None:
+    html = get(client, "/admin/console/storedevent/?tenant=tables-0")
+    marked = re.findall(r'<a href="(/admin/[^"]*)"[^>]*class="[^"]*\bactive\b', html)
+    assert marked == ["/admin/console/storedevent/"]

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
+import uuid
+from collections.abc import Iterator
+
 import pytest
 from django.contrib.auth.models import User
 from django.contrib.sessions.models import Session
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.utils import timezone
 
+from apiserver.storage.models import ObjectRow, TenantHead
+from apiserver.storage.visibility import django_everywhere
+from controlplane.console.facts import counted
 from controlplane.tenancy import service
+from controlplane.tenancy.models import Tenant
 
 from .conftest import Ask
 
@@ -77,3 +85,77 @@ def test_sessions_are_ones_own_and_end(ask: Ask, people: dict[str, User]) -> Non
 def test_settings_show_no_secret(ask: Ask, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("POLYPLANE_CONSOLE_OIDC_CLIENT_SECRET", "hunter2")
     assert "hunter2" not in str(ask("looker", "GET", "system")[1])
+
+
+@pytest.fixture
+def heads(people: dict[str, User]) -> Iterator[None]:
+    """Tenant ``pages-owned`` uses 9 of 10 objects, ``pages-other`` has no limit."""
+    numbers = dict(Tenant.objects.values_list("name", "pk"))
+    with django_everywhere():
+        heads = TenantHead.objects
+        before = list(heads.filter(tenant_id=numbers["pages-owned"]))
+        heads.filter(tenant_id=numbers["pages-owned"]).update(object_count=9, head=12, floor=3)
+        Tenant.objects.filter(name="pages-owned").update(max_objects=10)
+    yield
+    with django_everywhere():
+        Tenant.objects.filter(name="pages-owned").update(max_objects=None)
+        for head in before:
+            head.save()
+
+
+def test_the_overview_says_who_is_near_a_quota(ask: Ask, heads: None) -> None:
+    status, found = ask("looker", "GET", "overview")
+    assert status == 200
+    full = {row["name"]: row for row in found["full"]}
+    assert full["pages-owned"] == {"name": "pages-owned", "quota": "objects", "share": 0.9}
+    assert "pages-other" not in full
+    assert found["totals"]["tenants"] == Tenant.objects.count()
+    assert found["totals"]["objects"] >= 9
+    sizes = [row["bytes"] for row in found["largest"]]
+    assert sizes == sorted(sizes, reverse=True) and len(sizes) <= 5
+
+
+def test_the_system_page_tells_of_each_log(ask: Ask, heads: None) -> None:
+    logs = {row["tenant"]: row for row in ask("looker", "GET", "system")[1]["logs"]}
+    assert logs["pages-owned"]["newest"] == "12" and logs["pages-owned"]["oldest"] == "3"
+    assert logs["pages-owned"]["begins"] is None, "there is nothing in it"
+    assert logs["pages-owned"]["retentionSeconds"] == 86400
+    assert logs["pages-owned"]["searchBehind"] == 12
+
+
+def test_a_failing_policy_leads_to_the_tenants_that_have_it(
+    ask: Ask, people: dict[str, User], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = "apiserver_validating_admission_policy_check_duration_seconds"
+    cells = [0, 3, 0, 0, 0, 0, 0.5]
+    of_one = {name: [[["pages-policy", "binding", "compile_error", "deny"], cells]]}
+    monkeypatch.setattr(counted, "snapshots", lambda number=0: {"1": of_one})
+    tenant = Tenant.objects.get(name="pages-owned")
+    with django_everywhere():
+        row = ObjectRow.objects.create(
+            tenant_id=tenant.pk,
+            api_group="admissionregistration.k8s.io",
+            resource="validatingadmissionpolicies",
+            namespace="",
+            name="pages-policy",
+            uid=uuid.uuid4(),
+            resource_version=1,
+            data={},
+            created_at=timezone.now(),
+            size=2,
+        )
+        try:
+            (failing,) = ask("looker", "GET", "overview")[1]["failing"]
+        finally:
+            ObjectRow.objects.filter(pk=row.pk).delete()
+    assert failing == {
+        "resource": "validatingadmissionpolicies",
+        "name": "pages-policy",
+        "failures": 3,
+        "tenants": ["pages-owned"],
+    }
+
+
+def test_an_owner_sees_what_goes_on_in_the_tenant(ask: Ask) -> None:
+    status, found = ask("owner", "GET", "tenants/pages-owned")
+    assert status == 200 and found["watches"] == 0 and isinstance(found["minutes"], list)

@@ -1,14 +1,23 @@
 /* One field as it was in a revision, put into an edit of the object as it is now. */
 
 import { editable } from "./configuration.js";
+import { owners } from "./ownership.js";
 import { get, resolve, set } from "./paths.js";
 
-/** The object of an Edit with one field as another state of it has it; undefined where neither has
-    such a field. text: the field as the server names it; then: the whole object as it was. Pure. */
+/** {object, path}: the object of an Edit with one field as another state of it has it, and where the
+    field is; undefined where neither has such a field. text: the field as the server names it; then:
+    the whole object as it was. Pure. */
 export function withEarlier({ schemas, node, base, status }, then, text) {
   const [now, before] = [base, editable(then, { status })].map((o) => schemas.keyed(node, o));
   const there = resolve(text, before);
   const at = there.whole ? there : resolve(text, now);
   if (!at.whole) return undefined;
-  return set(now, at.path, there.whole ? get(before, at.path) : undefined);
+  const { path } = at;
+  return { path, object: set(now, path, there.whole ? get(before, path) : undefined) };
+}
+
+/** The managers other than one's own that apply a field of the object, and so would be asked. */
+export function appliers(live, path, manager) {
+  const others = owners(live, path).filter((o) => o.operation === "Apply" && o.manager !== manager);
+  return [...new Set(others.map((o) => o.manager))];
 }

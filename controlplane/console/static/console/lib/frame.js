@@ -154,6 +154,7 @@ function theme() {
       // it holds as long as the page
     }
   };
+  addEventListener("console:theme", flip);
   const moon = svg(
     "svg",
     { viewBox: "0 0 16 16", width: "16", height: "16", "aria-hidden": "true" },
@@ -184,6 +185,7 @@ function person() {
     document.body.append(form);
     form.submit();
   };
+  addEventListener("console:logout", logout);
   return menu(
     account(),
     () => [

@@ -23,12 +23,6 @@ export function isVersion(moment) {
   return /^\d+$/.test(moment);
 }
 
-/** The choices that lie between a moment and the present, the furthest first. */
-export function after(moment) {
-  const at = (!isVersion(moment) && Date.parse(moment)) || -Infinity;
-  return CHOICES.filter(([, ago]) => ago && Date.now() - ago > at + MINUTE).reverse();
-}
-
 /** A moment in words; of a time its age, and the exact time on hover. */
 export function told(moment) {
   if (!moment) return "now";

@@ -21,6 +21,14 @@ const ACTIONS = [
   ["My tokens and sessions", "/me"],
 ];
 
+/** What is done where one is. */
+const DEEDS = [
+  ["Dark or light", () => dispatchEvent(new CustomEvent("console:theme"))],
+  ["Keyboard: which keys there are", () => dispatchEvent(new CustomEvent("console:help"))],
+  ["Log out", () => dispatchEvent(new CustomEvent("console:logout"))],
+];
+const MAKING = /^(?:new|create)\s+(\S+)$/i;
+
 const OF_TENANT = [
   ["Access: who may do what", "access"],
   ["Definitions: versions, conditions, users", "crds"],
@@ -55,7 +63,8 @@ export function palette() {
     );
   const choose = (entry) => {
     dialog.close();
-    go(entry.to);
+    if (entry.run) entry.run();
+    else go(entry.to);
   };
   function line(entry, at) {
     const chosen = at === state.at;
@@ -118,7 +127,7 @@ async function* found(tenant, text) {
   const known = await resources(tenant).catch(() => []);
   const listable = known.filter(isListable);
   const kinds = rest.length ? [] : matching(listable, first, tenant);
-  const near = [...kinds, ...actions(tenant, text)];
+  const near = [...making(listable, text, tenant), ...kinds, ...actions(tenant, text)];
   yield near;
   const { names } = await tenants().catch(() => ({ names: [] }));
   near.push(...tenantsLike(names, text));
@@ -201,6 +210,18 @@ function matching(all, word, tenant) {
     }));
 }
 
+/** "new deploy": the pages on which objects of such kinds are made. */
+function making(all, text, tenant) {
+  const word = MAKING.exec(text)?.[1];
+  if (!word) return [];
+  const namespace = recall("namespace", "");
+  return matching(all.filter((one) => one.verbs.includes("create")), word, tenant).map((entry) => {
+    const [path] = entry.to.split("?");
+    const within = namespace ? `?namespace=${encodeURIComponent(namespace)}` : "";
+    return { ...entry, what: "create", name: `New ${entry.name}`, to: `${path}/new${within}` };
+  });
+}
+
 function listPath(tenant, resource) {
   const namespace = resource.namespaced ? recall("namespace", "") : "";
   const path = pathOf("t", tenant, groupPart(resource), resource.resource);
@@ -226,12 +247,11 @@ export function score(resource, text) {
 function actions(tenant, text) {
   const word = text.toLowerCase();
   const here = OF_TENANT.map(([name, place]) => [name, pathOf("t", tenant, place)]);
-  return [...here, ...ACTIONS].filter(([name]) => name.toLowerCase().includes(word)).map(([name, to]) => ({
-    what: "go to",
-    name,
-    where: "",
-    to,
-  }));
+  const fits = ([name]) => name.toLowerCase().includes(word);
+  return [
+    ...[...here, ...ACTIONS].filter(fits).map(([name, to]) => ({ what: "go to", name, where: "", to })),
+    ...DEEDS.filter(fits).map(([name, run]) => ({ what: "do", name, where: "", to: name, run })),
+  ];
 }
 
 function tenantsLike(names, text) {

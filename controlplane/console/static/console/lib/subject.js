@@ -44,18 +44,21 @@ export class Subject {
   }
 
   /** Whether the user may do something with its revisions, and why not. */
+  /** {allowed, reason, question}, as change/ui.js asks it. */
   canRevisions(verb, subresource = "") {
-    const { namespace, revisionsResource } = this;
-    return this.api.can(verb, "history.polyplane.dev", revisionsResource, {
-      namespace,
-      subresource,
-    });
+    const { namespace, revisionsResource: resource } = this;
+    return this.asked({ verb, group: "history.polyplane.dev", resource, namespace, subresource });
   }
 
   can(verb, subresource = "") {
     const { group, resource } = this.resource;
     const { namespace, name } = this;
-    return this.api.can(verb, group, resource, { namespace, name, subresource });
+    return this.asked({ verb, group, resource, namespace, name, subresource });
+  }
+
+  async asked(question) {
+    const { verb, group, resource, ...more } = question;
+    return { ...(await this.api.can(verb, group, resource, more)), question };
   }
 
   /** Whether a value is not to be seen before it is asked for. */

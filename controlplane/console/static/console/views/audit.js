@@ -26,13 +26,18 @@ export default async function view({ root, query, signal }) {
     try {
       const { items, more } = await fact("/audit", { ...asked, limit: "200" }, signal);
       const nothing = asked.show ? NOTHING : `${NOTHING} ${LEFT_OUT}`;
-      const drawn = [table(COLUMNS, items, nothing), more ? h("p", { class: "muted" }, "There are more: narrow the search.") : null];
+      const drawn = [table(COLUMNS, items, nothing), more ? older(items.at(-1).at) : null];
       // an answer to what was chosen before may come last
       if (show.value === asked.show) replace(found, drawn);
     } catch (error) {
       if (!signal.aborted) replace(found, failure(error));
     }
   };
+  /** From the last that is shown on: those of the same moment are shown again. */
+  const older = (at) => h("p", {}, button("Older entries", () => {
+    inputs.find(({ name }) => name === "until").value = at;
+    return search();
+  }));
   root.append(h("form", { class: "toolbar", onsubmit: search }, h("h1", {}, "Audit"), inputs, show, h("button", { type: "submit", class: "button primary" }, "Search")), found);
   await search();
 }

@@ -1,11 +1,11 @@
 // Editing an object: its YAML, the server's dry run, what would change, then the apply.
 
-import { withEarlier } from "../change/earlier.js";
+import { appliers, withEarlier } from "../change/earlier.js";
 import { Schemas } from "../change/schema.js";
 import { mask } from "../change/secrets.js";
 import { Edit } from "../change/session.js";
 import { print } from "../change/text.js";
-import { readOnly, right, styled } from "../change/ui.js";
+import { manager, readOnly, right, styled } from "../change/ui.js";
 import { document, fetchRevision } from "../change/wire.js";
 import { Workbench } from "../change/workbench.js";
 import { groupPart, resourceOf } from "../lib/discovery.js";
@@ -45,9 +45,15 @@ async function beginning(task, subject, query, signal) {
   const [field, revision] = [query.get("field"), query.get("revision")];
   if (!field || !revision || subject.isSecret) return { object: task.base };
   const then = await fetchRevision(subject, revision, signal);
-  const object = withEarlier(task, then, field);
-  if (!object) return { object: task.base, said: `Revision ${revision} has no ${field} to put back.` };
-  return { object, said: `${field} is as in revision ${revision}: review what changes.` };
+  const earlier = withEarlier(task, then, field);
+  if (!earlier) return { object: task.base, said: `Revision ${revision} has no ${field} to put back.` };
+  const { object, path } = earlier;
+  const said = `${field} is as in revision ${revision}: review what changes.`;
+  const others = appliers(task.live, path, manager()).join(", ");
+  if (!others) return { object, said };
+  const more = `${others} applies it: Review shows both values and asks whether you take it over. `
+    + `Whoever applies as ${others} is told of the conflict next time, or sets it back by force.`;
+  return { object, said: `${said} ${more}` };
 }
 
 /** What is known of a resource's kind: {tenant, resource, schemas, node}. */

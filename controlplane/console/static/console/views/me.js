@@ -4,7 +4,7 @@ import { notify } from "../lib/dialog.js";
 import { h, replace } from "../lib/dom.js";
 import { fact, tell } from "../lib/facts.js";
 import { button, panel, table } from "../lib/plain.js";
-import { age } from "../lib/time.js";
+import { age, exact } from "../lib/time.js";
 import { makeToken, tokenList } from "../lib/tokens.js";
 
 export default async function view(context) {
@@ -30,7 +30,7 @@ export default async function view(context) {
       table(
         [
           ["Begun", (s) => age(s.begun)],
-          ["Ends", (s) => new Date(s.ends).toLocaleString()],
+          ["Ends", (s) => exact(Date.parse(s.ends))],
           ["", (s) => (s.current ? h("span", { class: "badge good" }, "this one") : button("End", end(s.id)))],
         ],
         me.sessions,

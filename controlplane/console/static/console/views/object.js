@@ -164,10 +164,10 @@ class Page {
 function labels(tenant, { resource, object }) {
   const list = address("t", tenant, groupPart(resource), resource.resource);
   const chips = Object.entries(object.metadata.labels ?? {}).map(([name, value]) => {
-    const text = value ? `${name}=${value}` : name;
+    const text = `${name}=${value}`;
     return h(
       "a",
-      { class: "chip", href: `${list}?labelSelector=${encodeURIComponent(text)}` },
+      { class: "chip", href: `${list}?label=${encodeURIComponent(text)}` },
       text,
     );
   });

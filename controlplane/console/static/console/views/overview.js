@@ -4,15 +4,16 @@
 import { h, replace } from "../lib/dom.js";
 import { fact } from "../lib/facts.js";
 import { panel, table } from "../lib/plain.js";
+import { rates } from "../lib/rates.js";
 import { address } from "../lib/router.js";
 import { tenants } from "../lib/tenants.js";
 import { many } from "../lib/units.js";
 import { changesAsked, newestChanges } from "./overview/changes.js";
+import { failing, full, largest, totals } from "./overview/numbers.js";
 import { stuckObjects } from "./overview/stuck.js";
 
 const MOST = 200;
 const LOOKERS = "polyplane:viewers";
-const HOUR = 60;
 
 export default async function overview({ root, query, signal }) {
   const state = h("div");
@@ -23,7 +24,7 @@ export default async function overview({ root, query, signal }) {
   showTenants(listed, names, all);
   if (me.roles.some((role) => role.name === LOOKERS)) {
     const asked = { changes: changesAsked(query) };
-    await showState(state, await fact("/overview", asked, signal), { query, signal });
+    showState(state, await fact("/overview", asked, signal), { query, signal });
   }
 }
 
@@ -52,23 +53,21 @@ function showTenants(listed, names, all) {
   );
 }
 
-async function showState(state, { minutes, changes, tokens, certificates }, { query, signal }) {
-  const chart = h("div", { class: "chart" });
-  const total = (column) => minutes.reduce((sum, row) => sum + row[column], 0);
+function showState(state, facts, { query, signal }) {
+  const { minutes, changes, tokens, certificates } = facts;
   const ending = [
     ...certificates.filter((c) => c.soon).map((c) => [c.name, c.subject, c.expires]),
     ...tokens.map((t) => [`token ${t.id}`, `${t.user}, ${t.tenant || "all tenants"}`, t.expires]),
   ];
   replace(
     state,
-    panel(
-      `Last hour: ${many(total(1), "write")}, ${total(2)} refused, ${total(3)} failed`,
-      chart,
-    ),
-    newestChanges(query, changes, signal),
+    totals(facts.totals),
+    rates(minutes),
+    h("div", { class: "columns" }, largest(facts.largest), full(facts.full)),
+    failing(facts.failing),
     ending.length ? panel("Ends within two weeks", table(ENDING, ending)) : null,
+    newestChanges(query, changes, signal),
   );
-  await draw(chart, minutes);
 }
 
 const ENDING = [
@@ -76,34 +75,3 @@ const ENDING = [
   ["Whose", (row) => row[1]],
   ["Expires", (row) => row[2]],
 ];
-
-/** Minutes in which nothing happened are no rows of the answer. */
-async function draw(chart, minutes) {
-  const now = Math.floor(Date.now() / 60000) * 60;
-  const times = Array.from({ length: HOUR }, (_, i) => now - (HOUR - 1 - i) * 60);
-  const known = new Map(minutes.map((row) => [row[0], row]));
-  const column = (at) => times.map((time) => known.get(time)?.[at] ?? 0);
-  const [{ default: Chart }] = await Promise.all([import("../vendor/uplot.js"), style()]);
-  const colour = (name) => getComputedStyle(chart).getPropertyValue(name).trim() || "gray";
-  const line = (label, name) => ({ label, stroke: colour(name), width: 2 });
-  const axis = { stroke: colour("--muted"), grid: { stroke: colour("--line"), width: 1 } };
-  new Chart(
-    {
-      width: chart.clientWidth || 900,
-      height: 160,
-      series: [{}, line("writes", "--accent"), line("refused", "--warn"), line("failed", "--bad")],
-      axes: [axis, { ...axis, size: 44 }],
-    },
-    [times, column(1), column(2), column(3)],
-    chart,
-  );
-}
-
-function style() {
-  if (document.querySelector("link[data-chart]")) return undefined;
-  const href = new URL("../vendor/uplot.css", import.meta.url).href;
-  const link = h("link", { rel: "stylesheet", href, "data-chart": "" });
-  const loaded = new Promise((done) => link.addEventListener("load", done, { once: true }));
-  document.head.append(link);
-  return loaded;
-}

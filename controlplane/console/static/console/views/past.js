@@ -4,13 +4,14 @@ import { failure } from "../lib/dialog.js";
 import { groupPart, resources } from "../lib/discovery.js";
 import { h, replace } from "../lib/dom.js";
 import { fullName } from "../lib/kinds.js";
-import { after, CHOICES, isVersion, momentOf, told } from "../lib/moments.js";
+import { CHOICES, isVersion, momentOf, told } from "../lib/moments.js";
 import { button, table } from "../lib/plain.js";
 import { address } from "../lib/router.js";
 import { age } from "../lib/time.js";
 import { number } from "../lib/units.js";
 import { styled } from "./object/style.js";
 import { askedBy, askingForm, field, heading, leftOut, listsOf, Turns } from "./past/asking.js";
+import * as reach from "./past/reach.js";
 import { State } from "./past/state.js";
 
 const EXAMPLE = "A time (2026-01-31T14:05:00Z) or a resourceVersion; empty: the present.";
@@ -27,6 +28,7 @@ class Past {
     this.chosen = { words: "now", at: "" }; // the choice that was pressed last
     this.said = h("p", { class: "muted", role: "status" });
     this.left = h("div", {});
+    this.reach = reach.line();
     this.found = h("section", { class: "panel", "aria-label": "What there was" });
     this.foot = h("div", { class: "bar" });
   }
@@ -45,6 +47,7 @@ class Past {
     root.append(
       ...heading(tenant, "past", "The past"),
       this.choices(),
+      this.reach,
       this.form,
       this.said,
       this.left,
@@ -63,8 +66,11 @@ class Past {
   }
 
   choose(words, ago) {
-    const at = momentOf(ago);
-    this.chosen = { words, at };
+    this.chosen = { words, at: momentOf(ago) };
+    return this.go(this.chosen.at);
+  }
+
+  go(at) {
     this.at.querySelector("input").value = at;
     return this.ask();
   }
@@ -88,6 +94,7 @@ class Past {
       const { lists, refused } = await listsOf(this.tenant, this.all, asked);
       if (signal.aborted) return;
       replace(this.left, leftOut(refused));
+      await this.tellReach(signal);
       if (lists.length) await this.look(new State(this.tenant, lists, asked, signal));
       else [this.said, this.found].forEach((element) => replace(element));
     } catch (error) {
@@ -97,6 +104,12 @@ class Past {
     }
   }
 
+  /** It moves on: superseded versions go. */
+  async tellReach(signal) {
+    this.begins = await reach.beginningOf(this.tenant, signal);
+    replace(this.reach, reach.told(this.begins, (at) => this.go(at)));
+  }
+
   async look(state) {
     replace(this.foot);
     try {
@@ -104,7 +117,8 @@ class Past {
       if (!state.signal.aborted) this.draw(state);
     } catch (error) {
       if (error.code !== 410) throw error;
-      await this.tooFar(state);
+      await this.tellReach(state.signal);
+      this.tooFar(state);
     }
   }
 
@@ -151,10 +165,9 @@ class Past {
 
   // --- before the log ---------------------------------------------------------------------------
   /** Says that the log does not reach back so far, and to which of the choices it does. */
-  async tooFar(state) {
+  tooFar(state) {
     const at = state.asked.at || state.version;
-    const furthest = await furthestOf(state, at);
-    if (state.signal.aborted) return;
+    const furthest = reach.furthest(this.begins);
     const again = ([words, ago]) => button(words, () => this.choose(words, ago));
     if (!state.found.length) replace(this.said);
     replace(
@@ -164,20 +177,13 @@ class Past {
         { class: "banner", role: "status" },
         ["Nothing can be shown as of ", told(at), ": the log that is kept of tenant "],
         [this.tenant, " begins later. "],
-        furthest
-          ? ["It reaches back to what there was ", again(furthest)]
+        furthest && ["It reaches back to what there was ", again(furthest)],
+        furthest || this.begins === null
+          ? ""
           : "Of the moments above it reaches back to none but now.",
       ),
     );
   }
-}
-
-/** The furthest choice after a moment that the log reaches back to, null for none. */
-async function furthestOf(state, at) {
-  for (const choice of after(at)) {
-    if (await state.reaches(momentOf(choice[1]))) return choice;
-  }
-  return null;
 }
 
 /** "100+ objects as of 5m ago (resourceVersion 214)". */

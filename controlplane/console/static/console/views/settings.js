@@ -1,5 +1,6 @@
 // One tenant: what it uses, its limits, tokens, and its end.
 
+import { guarded, styled } from "../change/ui.js";
 import { api } from "../lib/api.js";
 import { confirm, failure, notify, open } from "../lib/dialog.js";
 import { h, replace } from "../lib/dom.js";
@@ -8,20 +9,20 @@ import { button, field, panel, table } from "../lib/plain.js";
 import { address, go } from "../lib/router.js";
 import { makeToken, tokenList } from "../lib/tokens.js";
 import { bytes, many, number } from "../lib/units.js";
-import { share, TENANTS } from "./tenants.js";
+import { mayDo, share, TENANTS } from "./tenants.js";
 
-const GROUP = "tenancy.polyplane.dev";
 const QUOTAS = ["objects", "bytes", "logBytes", "hourBytes", "definitions", "watches", "inflight"];
 
 export default async function view(context) {
   const { root, params, signal } = context;
   const name = params.name;
-  const can = (verb) => api("default").can(verb, GROUP, "tenants", { name });
   const [row, update, remove] = await Promise.all([
     fact(`/tenants/${encodeURIComponent(name)}`, {}, signal),
-    can("patch"),
-    can("delete"),
+    mayDo("patch", name),
+    mayDo("delete", name),
+    styled(),
   ]);
+  const tool = (label, may, onclick, look = "") => guarded("default", label, may, { onclick, class: look });
   const again = () => view(context);
   const tokens = tokenList({ tenant: name }, signal);
   const make = (more) => async () => (await makeToken({ tenant: name, ...more }, { others: row.administers })) && tokens.draw();
@@ -35,9 +36,9 @@ export default async function view(context) {
       h("span", { class: `badge ${row.state === "active" ? "good" : "warn"}` }, row.state),
       h("a", { class: "button", href: address("t", name, "core", "namespaces") }, "Objects"),
       h("a", { class: "button", href: address("t", name, "access") }, "Access"),
-      button("Quotas", () => quotas(name, again), barred(update)),
-      button(suspended ? "Resume" : "Suspend", () => suspend(name, !suspended, again), barred(update)),
-      button("Delete", () => destroy(row), { ...barred(remove), class: "button danger" }),
+      tool("Quotas", update, () => quotas(name, again)),
+      tool(suspended ? "Resume" : "Suspend", update, () => suspend(name, !suspended, again)),
+      tool("Delete", remove, () => destroy(row), "danger"),
       button("Kubeconfig", make({ kubeconfig: true })),
     ),
     panel(
@@ -65,10 +66,6 @@ export default async function view(context) {
       ),
     ),
   );
-}
-
-function barred({ allowed, reason }) {
-  return allowed ? {} : { disabled: true, title: reason || "you may not" };
 }
 
 function patch(name, spec) {

@@ -1,10 +1,11 @@
-// The installation: database, leases, certificates, settings in force.
+// The installation: workers, slow requests, logs, database, leases, certificates, settings in force.
 
 import { h, replace } from "../lib/dom.js";
 import { fact } from "../lib/facts.js";
 import { panel, table } from "../lib/plain.js";
-import { duration } from "../lib/time.js";
-import { bytes } from "../lib/units.js";
+import { address } from "../lib/router.js";
+import { age, duration } from "../lib/time.js";
+import { bytes, number } from "../lib/units.js";
 
 export default async function view({ root, signal }) {
   const system = await fact("/system", {}, signal);
@@ -13,10 +14,47 @@ export default async function view({ root, signal }) {
   replace(
     root,
     h("div", { class: "toolbar" }, h("h1", {}, "System"), h("span", { class: "muted" }, `Polyplane ${system.version}, API of Kubernetes ${system.kubernetes}`)),
+    panel("Workers", table(WORKERS, system.workers, "No supervisor has started this server: its /metrics tell.")),
+    panel("Requests, the slowest kinds first", table(SLOWEST, system.slowest, "Nothing was asked yet.")),
+    panel("Logs, the largest first", table(LOGS, system.logs)),
     panel(`Database: ${bytes(database.bytes)}, PostgreSQL ${database.version}, up ${duration(database.upSeconds * 1000)}`, table([["Table", (t) => t.name], ["Size", (t) => bytes(t.bytes), "numeric"], ["Partitions", (t) => String(t.partitions), "numeric"]], database.tables)),
     panel("Connections", table([["Application", (c) => c.application], ["State", (c) => c.state], ["Connections", (c) => String(c.connections), "numeric"], ["Longest statement", (c) => `${c.longestSeconds.toFixed(1)} s`, "numeric"]], system.connections)),
     panel("Duties", table([["Lease", (l) => l.name], ["Holder", (l) => l.holder], ["Until", (l) => l.until]], system.leases)),
     panel("Certificates", table([["", (c) => c.name], ["Subject", (c) => c.subject], ["Expires", (c) => h("span", { class: c.soon ? "bad" : "" }, c.expires)]], system.certificates)),
     panel("Settings in force", table([["Setting", (s) => s[0]], ["Value", (s) => s[1]]], Object.entries(system.settings), "All are the defaults.")),
   );
+}
+
+const WORKERS = [
+  ["Process", (w) => w.pid],
+  ["Requests", (w) => number(w.requests), "numeric"],
+  ["Failed (5xx)", (w) => h("span", { class: w.errors ? "bad" : "" }, number(w.errors)), "numeric"],
+  ["Being served", (w) => number(w.inflight), "numeric"],
+  ["Watches", (w) => number(w.watches), "numeric"],
+  ["Behind the log", (w) => behind(w.behind), "numeric"],
+];
+
+const SLOWEST = [
+  ["Verb", (r) => r.verb],
+  ["Resource", (r) => [r.group ? `${r.resource}.${r.group}` : r.resource || "(no resource)", r.subresource && `/${r.subresource}`]],
+  ["Requests", (r) => number(r.requests), "numeric"],
+  ["Mean", (r) => `${(r.meanSeconds * 1000).toFixed(1)} ms`, "numeric"],
+  ["99 of 100 within", (r) => (r.p99Seconds === null ? "over a minute" : `${r.p99Seconds * 1000} ms`), "numeric"],
+  ["Longer than 1 s", (r) => h("span", { class: r.slow ? "bad" : "" }, number(r.slow)), "numeric"],
+];
+
+const LOGS = [
+  ["Tenant", (l) => h("a", { href: address("tenants", l.tenant) }, l.tenant)],
+  ["Log", (l) => bytes(l.bytes), "numeric"],
+  ["Begins", (l) => (l.begins ? [age(l.begins), " ago"] : "nothing is left")],
+  ["Retention", (l) => duration(l.retentionSeconds * 1000)],
+  ["Compacted up to", (l) => l.oldest, "numeric"],
+  ["Newest version", (l) => l.newest, "numeric"],
+  ["Search is behind", (l) => behind(l.searchBehind), "numeric"],
+  ["Counts are behind", (l) => behind(l.countsBehind), "numeric"],
+];
+
+/** In versions. */
+function behind(versions) {
+  return h("span", { class: versions > 1000 ? "warn" : "" }, versions ? number(versions) : "no");
 }

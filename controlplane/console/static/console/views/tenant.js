@@ -8,6 +8,7 @@ import { fullName, sections } from "../lib/kinds.js";
 import { parts } from "../lib/parts.js";
 import { address } from "../lib/router.js";
 import { number } from "../lib/units.js";
+import { use } from "./tenant/use.js";
 
 const NAMESPACES = { group: "", version: "v1", resource: "namespaces", namespaced: false };
 const EVERY = 2000; // milliseconds between looks at whether anything was written
@@ -17,6 +18,7 @@ export default async function tenant({ tenant: name, root, signal }) {
   root.append(
     h("h1", { class: "page" }, name),
     h("p", {}, link(name, "past", "Past"), " ", link(name, "deleted", "Deleted objects")),
+    use(name, signal),
     ...parts("tenant", { tenant: name, signal }),
     h("h2", { class: "page" }, "What it holds"),
     holds,

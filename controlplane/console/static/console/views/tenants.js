@@ -1,23 +1,29 @@
 // Tenants, the largest first: what they use and may use, and making one.
 
+import { guarded, right, styled } from "../change/ui.js";
 import { api } from "../lib/api.js";
 import { failure, open } from "../lib/dialog.js";
 import { h, replace } from "../lib/dom.js";
 import { fact } from "../lib/facts.js";
-import { button, field, table } from "../lib/plain.js";
+import { field, table } from "../lib/plain.js";
 import { address, go, pathOf } from "../lib/router.js";
-import { age } from "../lib/time.js";
+import { age, exact } from "../lib/time.js";
 import { bytes, number } from "../lib/units.js";
 
 export const TENANTS = "/apis/tenancy.polyplane.dev/v1/tenants";
 const GROUP = "tenancy.polyplane.dev";
 
+const RESOURCE = { group: GROUP, version: "v1", resource: "tenants", namespaced: false };
+
+/** Whether one may do something to tenants, or the one of a name. */
+export function mayDo(verb, name = "") {
+  return right({ tenant: "default", resource: RESOURCE, name }, { verb });
+}
+
 export default async function view({ root, signal }) {
   const [{ items }, may] = await Promise.all([
-    fact("/tenants", {}, signal),
-    api("default").can("create", GROUP, "tenants"),
-  ]);
-  const create = button("Create tenant", made, { disabled: !may.allowed, title: may.allowed ? null : may.reason || "you may not create tenants" });
+    fact("/tenants", {}, signal), mayDo("create"), styled()]);
+  const create = guarded("default", "Create tenant", may, { onclick: made });
   replace(root, h("div", { class: "toolbar" }, h("h1", {}, "Tenants"), create), table(COLUMNS, items, "No tenant is yours to see."));
 }
 
@@ -37,7 +43,7 @@ const COLUMNS = [
   ["of quota", (row) => share(row.bytes, row.limits.bytes), "numeric"],
   ["Log", (row) => bytes(row.logBytes), "numeric"],
   ["Owners", (row) => row.owners.join(", ")],
-  ["Expires", (row) => (row.expires ? new Date(row.expires).toLocaleString() : "")],
+  ["Expires", (row) => (row.expires ? exact(Date.parse(row.expires)) : "")],
   ["Age", (row) => age(row.created)],
 ];
 

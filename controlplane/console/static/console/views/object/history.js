@@ -1,5 +1,6 @@
 // Every version with who and why; the difference of any two; the way back.
 
+import { guarded } from "../../change/ui.js";
 import { h, replace } from "../../lib/dom.js";
 import { failure, notify } from "../../lib/dialog.js";
 import { address, remember } from "../../lib/router.js";
@@ -93,10 +94,8 @@ class View {
       this.subject.canRevisions("create", how),
       this.subject.can(verb),
     ]);
-    const refused = answers.find(({ allowed }) => !allowed);
-    const what = `${verb} this object and create ${this.subject.revisionsResource}/${how}`;
     this.how = how;
-    this.refusal = refused ? refused.reason || `You need to be allowed to ${what}.` : "";
+    this.may = answers.find(({ allowed }) => !allowed) ?? answers[0];
   }
 
   draw() {
@@ -166,17 +165,7 @@ class View {
           : `${this.subject.name} is as in revision ${item.metadata.name}.`,
       );
     };
-    return h(
-      "button",
-      {
-        type: "button",
-        class: "button restore",
-        disabled: Boolean(this.refusal),
-        title: this.refusal || null,
-        onclick: act,
-      },
-      label,
-    );
+    return guarded(this.subject.tenant, label, this.may, { class: "restore", onclick: act });
   }
 
   async compare() {

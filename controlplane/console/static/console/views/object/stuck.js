@@ -1,5 +1,6 @@
 // Why an object that is being deleted is still there, and what takes it away.
 
+import { guarded } from "../../change/ui.js";
 import { h, replace } from "../../lib/dom.js";
 import { confirm, failure, notify } from "../../lib/dialog.js";
 import { groupPart, resources } from "../../lib/discovery.js";
@@ -65,7 +66,7 @@ async function held(subject, object, panel) {
   ];
 }
 
-function card(subject, object, finalizer, { allowed, reason }, panel) {
+function card(subject, object, finalizer, may, panel) {
   const spec = finalizer.path[0] === "spec";
   const command = spec
     ? finalizeCommand(subject)
@@ -86,17 +87,7 @@ function card(subject, object, finalizer, { allowed, reason }, panel) {
       h("dt", {}, "By hand"),
       h("dd", {}, h("code", { class: "command" }, command)),
     ),
-    h(
-      "button",
-      {
-        type: "button",
-        class: "button danger remove-finalizer",
-        disabled: !allowed,
-        title: allowed ? null : reason || "You may not change this object.",
-        onclick: act,
-      },
-      "Remove this finalizer",
-    ),
+    guarded(subject.tenant, "Remove this finalizer", may, { class: "danger remove-finalizer", onclick: act }),
   );
 }
 

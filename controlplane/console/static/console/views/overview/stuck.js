@@ -67,8 +67,13 @@ const COLUMNS = [
   ["Since", (row) => age(row.since)],
   ["Tenant", (row) => row.tenant],
   ["Object", (row) => h("a", { href: placeOf(row) }, nameOf(row))],
-  ["Held by", (row) => row.finalizers.join(", ") || "nothing but its grace period"],
+  ["Held by", (row) => row.finalizers.join(", ") || heldBy(row)],
 ];
+
+/** What has no finalizer of its own. */
+function heldBy({ group, resource }) {
+  return !group && resource === "namespaces" ? "what is left in it" : "nothing but its grace period";
+}
 
 function nameOf({ group, resource, namespace, name }) {
   return [group ? `${resource}.${group}` : resource, namespace, name].filter(Boolean).join("/");

@@ -1,7 +1,7 @@
 // What there was as of one moment, list after list and page after page, all of the same version. It
 // is asked for as Tables: those hold no objects, so no values of Secrets.
 
-import { api, ApiError, fieldSelectorOf } from "../../lib/api.js";
+import { api, fieldSelectorOf } from "../../lib/api.js";
 
 const PAGE = 100; // rows that are looked for at a time
 const MOST = 10; // answers that are asked for to find them: labels may leave answers empty
@@ -50,17 +50,6 @@ export class State {
   /** The tenant's version at present. */
   async head() {
     return (await this.table(this.first, {}, { limit: 1 })).metadata.resourceVersion;
-  }
-
-  /** Whether the log reaches back to another moment. */
-  async reaches(moment) {
-    try {
-      await this.table(this.first, { asOf: moment }, { limit: 1 });
-      return true;
-    } catch (error) {
-      if (error instanceof ApiError && error.code === 410) return false;
-      throw error;
-    }
   }
 
   table({ resource, namespace }, fields, options) {

@@ -1,0 +1,151 @@
+"""What the workers of this machine have counted since each began, as a scrape of /metrics asks them
+(`apiserver.endpoints.metric_peers`): who they are, which kinds of requests take long, and which
+webhooks and policies fail."""
+
+from __future__ import annotations
+
+import json
+import socket
+from collections import defaultdict
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from admission.policy.observer import NO_ERROR as POLICY_HELD
+from apiserver.endpoints import metrics, policy_metrics, webhook_metrics
+from apiserver.endpoints.metric_peers import EVERYTHING
+from apiserver.endpoints.metric_types import Snapshot
+from controlplane import environment
+from controlplane.console.facts.asking import Answer
+
+_PATIENCE = 1.0  # seconds for a worker to answer
+_MOST = 20  # rows
+_FOR_EVER = float("inf")
+_WATCH = "WATCH"
+_LASTING = frozenset({_WATCH, "CONNECT"})
+"""Verbs whose requests end when the client likes."""
+
+
+def snapshots(number: int = EVERYTHING) -> dict[str, Snapshot]:
+    """Of each worker that answers, by its process id; of a tenant, or of the installation. None
+    where no supervisor has started them."""
+    directory = environment.text("METRICS_DIR")
+    found = {}
+    for path in sorted(Path(directory).glob("w*.sock")) if directory else ():
+        if (snapshot := _asked(path, number)) is not None:
+            found[path.stem[1:]] = snapshot
+    return found
+
+
+def _asked(path: Path, number: int) -> Snapshot | None:
+    with socket.socket(socket.AF_UNIX) as connection:
+        connection.settimeout(_PATIENCE)
+        try:
+            connection.connect(str(path))
+            connection.sendall(b"%d\n" % number)
+            text = b"".join(iter(lambda: connection.recv(65536), b""))
+            snapshot: Snapshot = json.loads(text)
+        except (OSError, ValueError):
+            return None
+        return snapshot
+
+
+def workers(found: dict[str, Snapshot]) -> list[Answer]:
+    """behind: versions by which what a worker knows lags behind the log of a tenant, of the one
+    that lags most."""
+    return [
+        {
+            "pid": pid,
+            "requests": int(_total(of, metrics.REQUESTS)),
+            "errors": int(sum(n for code, n in codes(of).items() if code >= "500")),
+            "inflight": int(_total(of, f"={metrics.INFLIGHT}")),
+            "watches": watches([of]),
+            "behind": int(_total(of, f"={metrics.LAG}")),
+        }
+        for pid, of in found.items()
+    ]
+
+
+def watches(found: Iterable[Snapshot]) -> int:
+    """That are open."""
+    lasting = f"={metrics.LASTING}"
+    return int(sum(n for of in found for labels, n in of.get(lasting, ()) if labels[0] == _WATCH))
+
+
+def codes(snapshot: Snapshot) -> dict[str, float]:
+    """Requests by their codes."""
+    counts: dict[str, float] = defaultdict(float)
+    for labels, number in snapshot.get(metrics.REQUESTS, ()):
+        counts[labels[-1]] += number
+    return dict(counts)
+
+
+def _total(snapshot: Snapshot, name: str) -> float:
+    return float(sum(number for _, number in snapshot.get(name, ())))
+
+
+def slowest(found: Iterable[Snapshot]) -> list[Answer]:
+    """Kinds of requests, those that took longest in the mean first. slow: how many took a second
+    and longer; p99: seconds within which 99 of 100 were answered, None for more than a minute."""
+    kinds: dict[tuple[str, ...], list[float]] = {}
+    for snapshot in found:
+        for labels, cells in snapshot.get(metrics.DURATIONS, ()):
+            verb, group, _, resource, subresource, *_ = labels
+            if verb in _LASTING:
+                continue
+            key = (verb, group, resource, subresource)
+            known = kinds.get(key, [0.0] * len(cells))
+            kinds[key] = [a + b for a, b in zip(known, cells, strict=True)]
+    rows = [_kind(key, cells) for key, cells in kinds.items()]
+    rows.sort(key=lambda row: -row["meanSeconds"])
+    return rows[:_MOST]
+
+
+def _kind(key: tuple[str, ...], cells: Sequence[float]) -> Answer:
+    verb, group, resource, subresource = key
+    *counts, seconds = cells
+    total = sum(counts)
+    slow = [n for bound, n in zip((*metrics.BOUNDS, _FOR_EVER), counts, strict=True) if bound > 1]
+    return {
+        "verb": verb,
+        "group": group,
+        "resource": resource,
+        "subresource": subresource,
+        "requests": int(total),
+        "meanSeconds": seconds / total if total else 0.0,
+        "p99Seconds": _within(counts, total * 0.99),
+        "slow": int(sum(slow)),
+    }
+
+
+def _within(counts: Sequence[float], wanted: float) -> float | None:
+    """The upper bound of the bucket in which the wanted request is."""
+    seen = 0.0
+    for bound, count in zip(metrics.BOUNDS, counts, strict=False):
+        seen += count
+        if seen >= wanted:
+            return bound
+    return None
+
+
+def failing(found: Iterable[Snapshot]) -> list[Answer]:
+    """Webhooks that could not be called or gave no answer, policies that could not be evaluated:
+    {kind, name, failures}, the kind as a resource of admissionregistration.k8s.io."""
+    counts: dict[tuple[str, str], float] = defaultdict(float)
+    for snapshot in found:
+        for labels, number in snapshot.get(webhook_metrics.REJECTIONS, ()):
+            if labels[3] != webhook_metrics.DENIED:
+                counts[webhook_metrics.CONFIGURATIONS.get(labels[1], ""), labels[0]] += number
+        for labels, number in snapshot.get(webhook_metrics.FAILED_OPEN, ()):
+            counts[webhook_metrics.CONFIGURATIONS.get(labels[1], ""), labels[0]] += number
+        for kind in ("validating", "mutating"):
+            for labels, cells in snapshot.get(policy_metrics.name_of(kind), ()):
+                if labels[2] != POLICY_HELD:
+                    place = policy_metrics.resource_of(kind), labels[0]
+                    counts[place] += sum(cells[:-1])
+    most: list[tuple[tuple[str, str], Any]] = sorted(counts.items(), key=lambda one: -one[1])
+    return [
+        {"resource": resource, "name": name, "failures": int(number)}
+        for (resource, name), number in most[:_MOST]
+        if number
+    ]

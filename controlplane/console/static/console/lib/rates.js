@@ -1,0 +1,48 @@
+// Writes, refusals and failures of the last hour, minute by minute.
+
+import { h } from "./dom.js";
+import { panel } from "./plain.js";
+import { many } from "./units.js";
+
+const HOUR = 60;
+
+/** A panel with a chart, which is drawn once it is in the page. minutes: rows of [begin in seconds,
+ *  writes, refused, failed]. */
+export function rates(minutes) {
+  const chart = h("div", { class: "chart" });
+  const total = (column) => minutes.reduce((sum, row) => sum + row[column], 0);
+  const title = `Last hour: ${many(total(1), "write")}, ${total(2)} refused, ${total(3)} failed`;
+  requestAnimationFrame(() => draw(chart, minutes));
+  return panel(title, chart);
+}
+
+/** Minutes in which nothing happened are no rows of the answer. */
+async function draw(chart, minutes) {
+  const now = Math.floor(Date.now() / 60000) * 60;
+  const times = Array.from({ length: HOUR }, (_, i) => now - (HOUR - 1 - i) * 60);
+  const known = new Map(minutes.map((row) => [row[0], row]));
+  const column = (at) => times.map((time) => known.get(time)?.[at] ?? 0);
+  const [{ default: Chart }] = await Promise.all([import("../vendor/uplot.js"), style()]);
+  const colour = (name) => getComputedStyle(chart).getPropertyValue(name).trim() || "gray";
+  const line = (label, name) => ({ label, stroke: colour(name), width: 2 });
+  const axis = { stroke: colour("--muted"), grid: { stroke: colour("--line"), width: 1 } };
+  new Chart(
+    {
+      width: chart.clientWidth || 900,
+      height: 160,
+      series: [{}, line("writes", "--accent"), line("refused", "--warn"), line("failed", "--bad")],
+      axes: [axis, { ...axis, size: 56 }],
+    },
+    [times, column(1), column(2), column(3)],
+    chart,
+  );
+}
+
+function style() {
+  if (document.querySelector("link[data-chart]")) return undefined;
+  const href = new URL("../vendor/uplot.css", import.meta.url).href;
+  const link = h("link", { rel: "stylesheet", href, "data-chart": "" });
+  const loaded = new Promise((done) => link.addEventListener("load", done, { once: true }));
+  document.head.append(link);
+  return loaded;
+}
