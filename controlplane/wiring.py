@@ -78,6 +78,7 @@ from controlplane.advertised import advertised_address
 from controlplane.authentication import Identities
 from controlplane.authorization import Chosen
 from controlplane.certificates import ca_bundle, client_cas, client_certificates
+from controlplane.console.endedsessions import remove_forever
 from controlplane.database import conninfo
 from controlplane.peers import meet
 from controlplane.proxies import proxy_headers
@@ -302,12 +303,13 @@ def _flows(watches: Watches) -> FlowControl | None:
 def _sweeps(
     store: PostgresStore, holder: str, flows: FlowControl | None
 ) -> list[asyncio.Task[None]]:
-    """What ends by its age: the log's past, audit entries, Events; and what is dealt or made anew
-    again and again: seats, the search index."""
+    """What ends by its age: the log's past, audit entries, Events, sessions of the console; and
+    what is dealt or made anew again and again: seats, the search index."""
     sweeps = [
         asyncio.create_task(Indexer(store).run_forever()),
         asyncio.create_task(compact_forever(store.database, holder)),
         asyncio.create_task(keep_days_forever(store.database, holder, auditing.retention_days())),
+        asyncio.create_task(remove_forever(store.database, holder)),
     ]
     if flows is not None:
         sweeps.append(asyncio.create_task(flows.adjust_forever()))

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 EVENTS: dict[tuple[str, ...], float] = {(): 0}
 """Made, for whatever takes them (apiserver_audit_event_total)."""
-LEVELS: dict[tuple[str, ...], float] = {}
+LEVELS: dict[tuple[str, ...], float] = dict.fromkeys(
+    [("None",), ("Metadata",), ("Request",), ("RequestResponse",)], 0
+)
 """Requests by what the policy wants of them (apiserver_audit_level_total)."""
 LOST: dict[tuple[str, ...], float] = {}
 """By who should have taken them (apiserver_audit_error_total, plugin)."""
@@ -12,10 +14,6 @@ LOST: dict[tuple[str, ...], float] = {}
 
 def count_event() -> None:
     EVENTS[()] += 1
-
-
-def count_level(level: str) -> None:
-    LEVELS[level,] = LEVELS.get((level,), 0) + 1
 
 
 def lost(plugin: str, count: int = 1) -> None:

@@ -13,7 +13,9 @@ ATTEMPTS: Counts = {("success",): 0, ("failure",): 0, ("error",): 0}
 """authentication_attempts: a failure is who shows nothing where that is not enough, an error who
 shows what is not good."""
 USERS: Counts = {}
-"""authenticated_user_requests."""
+"""authenticated_user_requests, by what stands for names of people: `KNOWN` ones stand for
+themselves (k8s.io/apiserver ``endpoints/filters/metrics.go``)."""
+KNOWN = {"admin", "client", "kube_proxy", "kubelet", "system:serviceaccount:kube-system:default"}
 DOUBLING = tuple(0.001 * 2**i for i in range(15))
 DURATIONS: dict[tuple[str, ...], list[float]] = {}
 """authentication_duration_seconds, by result: a number for each of `DOUBLING`, what was above, and
@@ -30,30 +32,6 @@ LATENCY: dict[tuple[str, ...], list[float]] = {}
 was above, and the sum."""
 _MOST = 1_000
 """Series of each: issuers of tenants are many."""
-
-
-def attempt(result: str, seconds: float, name: str = "") -> None:
-    """name: of the user, in a success."""
-    key = (result,)
-    ATTEMPTS[key] += 1
-    cell = DURATIONS.get(key)
-    if cell is None:
-        cell = DURATIONS[key] = [0.0] * (len(DOUBLING) + 2)
-    cell[bisect_left(DOUBLING, seconds)] += 1
-    cell[-1] += seconds
-    if result == "success":
-        user = (_kind_of(name),)
-        USERS[user] = USERS.get(user, 0) + 1
-
-
-def _kind_of(name: str) -> str:
-    """No names of people (k8s.io/apiserver ``endpoints/filters/metrics.go``)."""
-    if name in _KNOWN:
-        return name
-    return "email_id" if "@" in name else "other"
-
-
-_KNOWN = {"admin", "client", "kube_proxy", "kubelet", "system:serviceaccount:kube-system:default"}
 
 
 def fetched(result: str, issuer: str) -> None:

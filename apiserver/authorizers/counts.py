@@ -46,14 +46,6 @@ def decided(of_type: str, name: str, *, allowed: bool) -> None:
     _add(DECISIONS, (of_type, name, "allowed" if allowed else "denied"))
 
 
-def attempted(result: str, seconds: float) -> None:
-    """A request has been authorized, or not. result: "allowed", "denied", "no-opinion" or
-    "error"."""
-    place = (result,)
-    _add(ATTEMPTS, place)
-    _observe(ATTEMPT_DURATIONS, DOUBLING, place, seconds)
-
-
 def reloaded(status: str) -> None:
     """status: "success" or "failure"."""
     _add(RELOADS, (status,))

@@ -15,6 +15,9 @@ from django.contrib.postgres.fields import ArrayField
 from django.db import models
 
 from apiserver.storage.models import AuditEntry
+from controlplane.console.sessionstore import AccountSession
+
+__all__ = ["AccountSession", "LoginAttempt", "OidcIdentity", "StoredEvent", "StoredObject"]
 
 
 class StoredObject(models.Model):

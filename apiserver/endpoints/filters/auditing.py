@@ -34,7 +34,7 @@ def begin(server: Server, request: ApiRequest, asked: Attributes) -> None:
     they are."""
     request.sender, audit = asked.user, server.audit
     verdict = audit.verdict(asked)
-    counts.count_level(NAMES[verdict.level])
+    counts.LEVELS[NAMES[verdict.level],] += 1
     if verdict.level is not Level.NONE or request.method not in _READING:
         request.trail = _trail(request, verdict)
         audit.begin(request.trail)
@@ -88,7 +88,7 @@ def _verdict(server: Server, request: ApiRequest) -> Verdict:
     of."""
     verdict = server.audit.verdict(attributes_of(request, request.sender or _NOBODY))
     if request.sender is None:
-        counts.count_level(NAMES[verdict.level])
+        counts.LEVELS[NAMES[verdict.level],] += 1
     return verdict
 
 

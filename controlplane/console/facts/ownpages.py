@@ -6,22 +6,21 @@ A session is named by a hash of its key: the key itself would open it.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator
 from datetime import timedelta
 
 from django.conf import settings
-from django.contrib.auth import SESSION_KEY
 from django.contrib.auth.models import User
-from django.contrib.sessions.models import Session
+from django.db.models import QuerySet
 from django.http import HttpRequest
 from django.utils import timezone
 
 from apiserver.platformroles import ROLES
 from controlplane import accounts
 from controlplane.console.facts.asking import Answer, Refused, asked
+from controlplane.console.sessionstore import AccountSession
 
-_MOST = 5000
-"""Sessions that are looked through: the table does not say whose they are."""
+_MOST = 100
+"""Sessions that are shown."""
 
 
 @asked("GET")
@@ -43,7 +42,7 @@ def me(account: User, request: HttpRequest) -> Answer:
                 "ends": session.expire_date.isoformat(),
                 "current": session.session_key == request.session.session_key,
             }
-            for session in _own(account)
+            for session in _own(account)[:_MOST]
         ],
     }
 
@@ -64,14 +63,13 @@ def session(account: User, request: HttpRequest, name: str) -> Answer:
     return {"ended": len(ended)}
 
 
-def _own(account: User) -> Iterator[Session]:
-    rows = Session.objects.filter(expire_date__gt=timezone.now()).order_by("-expire_date")
-    for row in rows[:_MOST]:
-        if str(row.get_decoded().get(SESSION_KEY, "")) == str(account.pk):
-            yield row
+def _own(account: User) -> QuerySet[AccountSession]:
+    """The newest first."""
+    open_ = AccountSession.objects.filter(account_id=account.pk, expire_date__gt=timezone.now())
+    return open_.order_by("-expire_date")
 
 
-def _name(session: Session) -> str:
+def _name(session: AccountSession) -> str:
     return hashlib.sha256(session.session_key.encode()).hexdigest()[:16]
 
 

@@ -37,7 +37,6 @@ import orjson
 import pytest
 import pytest_asyncio
 from django.contrib.auth.models import Group, User
-from django.contrib.sessions.models import Session
 from django.test import Client
 
 from apiserver.endpoints.entry import Entry
@@ -46,6 +45,7 @@ from apiserver.endpoints.server import Server
 from apiserver.platformroles import VIEWERS
 from controlplane.console.gateway import Gateway
 from controlplane.console.sessions import Sessions
+from controlplane.console.sessionstore import AccountSession
 from tests.support.api import Api, receive_of, serving
 from tests.support.fixtures import in_thread
 from tests.support.memorystore import MemoryStore
@@ -207,7 +207,7 @@ async def test_without_a_session_there_is_nobody(world: World, key: str) -> None
 
 
 async def _end_session(key: str) -> None:
-    await in_thread(lambda: Session.objects.filter(session_key=key).delete())
+    await in_thread(lambda: AccountSession.objects.filter(session_key=key).delete())
 
 
 async def _change(name: str, **values: Any) -> None:
@@ -222,7 +222,7 @@ async def test_what_ends_a_session_ends_its_way_to_the_api(world: World, how: st
             await _end_session(world.keys["ann"])
         case "run out":
             await in_thread(
-                lambda: Session.objects.filter(session_key=world.keys["ann"]).update(
+                lambda: AccountSession.objects.filter(session_key=world.keys["ann"]).update(
                     expire_date=datetime(2020, 1, 1, tzinfo=UTC)
                 )
             )

@@ -13,12 +13,12 @@ from urllib.parse import parse_qsl, urlsplit
 import jwt
 import pytest
 from django.contrib.auth.models import User
-from django.contrib.sessions.models import Session
 from django.test import Client, override_settings
 
 from controlplane.console import oidclogout
 from controlplane.console.models import LoginAttempt
 from controlplane.console.relyingparty import RelyingParty
+from controlplane.console.sessionstore import AccountSession
 from tests.support.consolelogins import CLIENT, HOST, Browser, Provider, provider, settings_for
 
 LOGOUT, RETURN = "/admin/logout/", "/admin/oidc/loggedout/"
@@ -38,7 +38,7 @@ def idp(postgres: str) -> Iterator[Provider]:
 def _forget() -> None:
     LoginAttempt.objects.all().delete()
     User.objects.all().delete()
-    Session.objects.all().delete()
+    AccountSession.objects.all().delete()
 
 
 def log_in(idp: Provider, **claims: Any) -> Browser:
@@ -64,7 +64,7 @@ def test_who_logged_in_at_the_provider_logs_out_there_too(idp: Provider) -> None
     session = browser.client.cookies["polyplane_session"].value
     address = log_out(browser)
     assert browser.status == 200 and browser.inside == ""
-    assert not Session.objects.filter(session_key=session).exists()
+    assert not AccountSession.objects.filter(session_key=session).exists()
     assert address.startswith(f"{idp.url}/leave?theme=dark&")
     query = asked(address)
     claims = jwt.decode(query["id_token_hint"], options={"verify_signature": False})

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 import pytest
 from django.contrib.auth.models import User
-from django.contrib.sessions.models import Session
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
@@ -16,6 +15,7 @@ from django.utils import timezone
 from apiserver.storage.models import ObjectRow, TenantHead
 from apiserver.storage.visibility import django_everywhere
 from controlplane.console.facts import counted
+from controlplane.console.sessionstore import AccountSession
 from controlplane.tenancy import service
 from controlplane.tenancy.models import Tenant
 
@@ -72,7 +72,7 @@ def test_sessions_are_ones_own_and_end(ask: Ask, people: dict[str, User]) -> Non
     _, me = ask("ann", "GET", "me")
     assert [s["current"] for s in me["sessions"]].count(True) == 1
     assert not {s["id"] for s in me["sessions"]} & set(
-        Session.objects.values_list("session_key", flat=True)
+        AccountSession.objects.values_list("session_key", flat=True)
     )
     other = next(s for s in me["sessions"] if not s["current"])
     assert ask("looker", "DELETE", f"sessions/{other['id']}")[0] == 404
