@@ -28,6 +28,7 @@ from apiserver.patch.strategic_lists import (
     element_type,
     identity,
     in_order,
+    left_by_go,
     merge_scalars,
     no_merge_key,
     wrong_type,
@@ -198,7 +199,11 @@ def _merge_ordered(original: Object, patch: Object, key: str, schema: Schema | N
     field = _list_field(schema, name)
     check_order(patched, order, field.merge_key)
     if name in original and name in patch:
-        merged = _merge_list(live, patched, field)
+        before, live = (
+            live,
+            (left_by_go(live, patched, field.merge_key) if field.strategy == "merge" else live),
+        )
+        merged = _merge_list(before, patched, field)
     elif name in original:
         merged = live
     elif name in patch:

@@ -104,6 +104,22 @@ def delete_scalars(original: Items, unwanted: Items) -> Items:
     return [item for item in original if identity(item) not in gone]
 
 
+def left_by_go(live: Items, patch: Items, key: str) -> Items:
+    """What Go's merge leaves in the array of the live list, by which a $setElementOrder directive
+    orders later: elements that the patch deletes make room in it, and elements that the patch adds
+    fill that room, behind those that stay."""
+    of_maps = all(isinstance(item, dict) for item in live + patch)
+    if not key or not of_maps or any(item.get(DIRECTIVE) == "replace" for item in patch):
+        return live
+    deleted = {identity(item.get(key)) for item in patch if item.get(DIRECTIVE) == "delete"}
+    stays = [item for item in live if identity(item.get(key)) not in deleted]
+    known = {identity(item.get(key)) for item in stays}
+    added = [
+        item for item in patch if DIRECTIVE not in item and identity(item.get(key)) not in known
+    ]
+    return (stays + added)[: len(live)]
+
+
 def in_order(
     merged: Items, patch_order: Items, live_order: Items, key: str, of_maps: bool
 ) -> Items:

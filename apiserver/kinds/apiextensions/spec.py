@@ -291,7 +291,7 @@ def _schema_errors(props: Object, part: Part, status: bool, options: Options) ->
     problems = schema_errors(props, path, options.rules)
     errors += problems
     if compiled(props).below.rules:
-        same = set(part.versions) <= options.unchanged
+        same = part.versions[0] in options.unchanged
         errors += check_rules(
             compiled(props),
             path,

@@ -124,6 +124,23 @@ def test_set_element_order_orders_what_it_names() -> None:
     ]
 
 
+def test_added_elements_come_in_the_room_of_deleted_ones_when_an_order_is_set() -> None:
+    def swap(*live: str, delete: str, add: list[str]) -> list[str]:
+        changes = [{"name": delete, "$patch": "delete"}, *({"name": n} for n in add)]
+        order = [{"name": "web"}, *({"name": n} for n in add)]
+        return names(
+            pod(
+                containers(*({"name": n} for n in live)),
+                {"spec": {"$setElementOrder/containers": order, "containers": changes}},
+            )
+        )
+
+    assert swap("old", "web", "proxy", delete="old", add=["new"]) == ["web", "proxy", "new"]
+    assert swap("old", "web", "proxy", delete="old", add=["a", "b"]) == ["web", "proxy", "a", "b"]
+    assert swap("web", "proxy", delete="old", add=["new"]) == ["web", "new", "proxy"]
+    assert swap("proxy", "old", delete="old", add=["web"]) == ["proxy", "web"]
+
+
 def test_lists_without_a_strategy_are_replaced() -> None:
     doc = {"spec": {"tolerations": [{"key": "a"}]}}
     assert pod(doc, {"spec": {"tolerations": [{"key": "b"}]}}) == {
