@@ -56,14 +56,14 @@ function policyPanel(tenant, rows) {
   const lines = rows.flatMap((row) =>
     row.bindings.length ? row.bindings.map((bound) => ({ ...row, ...bound })) : [{ ...row, use: row.own }],
   );
-  const own = lines.some((row) => parameters(row)) ? [["Parameters", parameters, "name"]] : [];
+  const given = lines.some((row) => parameters(row));
   const checked = lines.some(({ policy }) => policy.status?.typeChecking?.expressionWarnings?.length);
   const columns = [
     ["Policy", ({ resource, policy }) => link(tenant, resource, policy), "name"],
     ["Type", (row) => row.type],
     ["Binding", (row) => (row.binding ? link(tenant, row.bound, row.binding) : h("span", { class: "warn" }, "none")), "name"],
     ["Actions", (row) => (row.binding?.spec.validationActions ?? []).join(", ")],
-    ...own,
+    ["Parameters", parameters, given ? "name" : null],
     ["On failure", ({ policy }) => policy.spec.failurePolicy ?? "Fail"],
     ...COUNTS("Evaluated"),
     ["Type check", (row) => warnings(row.policy), checked ? "wrap" : null],
