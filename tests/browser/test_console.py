@@ -1,7 +1,7 @@
 """The console in a real Chromium, over TLS: it works under its own Content-Security-Policy and
 loads nothing from elsewhere.
 
-With CONSOLE_SCREENSHOTS=DIR the pages are also saved there as pictures (those in docs/img).
+With CONSOLE_SCREENSHOTS=DIR the pages are also saved there as pictures.
 """
 
 from __future__ import annotations

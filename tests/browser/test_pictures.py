@@ -16,6 +16,8 @@ import pytest
 from tests.support.consolebrowser import Console
 from tools import demo
 
+WEB = "/t/acme/apps/deployments/shop/web"
+STUCK = "/t/demo/core/configmaps/shop/old-bucket?tab=stuck"
 SCREENSHOTS = os.environ.get("CONSOLE_SCREENSHOTS", "")
 
 
@@ -28,10 +30,16 @@ def world(console_pages: Console) -> Console:
 @pytest.mark.parametrize(
     ("name", "path", "theme", "text", "keys"),
     [
+        ("console-overview", "/", "light", "Newest changes", ""),
         ("console-tenant", "/t/acme/", "light", "Database", ""),
         ("console-list", "/t/acme/core/configmaps?sort=-Age", "light", "feature-flags", ""),
         ("console-custom-dark", "/t/acme/example.com/databases", "dark", "Pending", ""),
         ("console-filtered", "/t/acme/core/pods?q=Status:Pending", "light", "web-7d9c-c", ""),
+        ("console-blame", WEB + "?tab=blame", "light", "horizontal-pod-autoscaler (apply)", ""),
+        ("console-history", WEB + "?tab=history", "light", "Put one of these back", ""),
+        ("console-past", "/t/acme/past?namespace=shop", "light", "as of now (resourceVersion", ""),
+        ("console-stuck", STUCK, "light", "Remove this finalizer", ""),
+        ("console-system", "/system", "light", "Settings in force", ""),
         ("console-palette", "/t/acme/core/pods", "light", "web-7d9c-a", "web"),
     ],
 )

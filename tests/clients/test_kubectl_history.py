@@ -155,3 +155,18 @@ def test_rights(kubectl: Kubectl, ns: str, polyplane: Plugin) -> None:
     words: list[Any] = ["rollback", "role/strong", "--to-revision", strong, "-n", ns, "--as", "rob"]
     grant = polyplane(*words)
     assert "attempting to grant RBAC permissions not currently held" in grant.stderr
+
+
+def test_how_far_back_it_reaches(kubectl: Kubectl, polyplane: Plugin, ns: str) -> None:
+    for context in "default", "demo":
+        at = kubectl.at(context)
+        head, row = at("get", "retainedlogs").splitlines()
+        assert head.split() == ["NAME", "BEGINS", "REACH", "OLDEST", "NEWEST", "RETENTION"]
+        begins = row.split()[1]
+        head, told = printed(polyplane("reach", context=context)).splitlines()
+        assert head.split() == ["BEGINS", "AGE", "OLDEST", "NEWEST", "RETENTION"]
+        assert told.split()[0] == begins and told.split()[-1] == "86400s"
+        log = yaml.safe_load(printed(polyplane("reach", "-o", "yaml", context=context)))
+        assert (log["kind"], log["begins"]) == ("RetainedLog", begins)
+        assert at("get", "revisions", "-n", ns, f"--field-selector=asOf={begins}") == ""
+    assert "retainedlogs" in kubectl("api-resources", "--api-group=history.polyplane.dev")

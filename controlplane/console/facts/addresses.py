@@ -20,6 +20,7 @@ pages = [
     path("tokens/<int:number>", tokenpages.one),
     path("tenants", tenantpages.listed),
     path("tenants/<str:name>", tenantpages.one),
+    path("tenants/<str:name>/use", tenantpages.use),
     path("audit", auditpages.found),
     path("system", systempages.system),
     path("overview", systempages.overview),

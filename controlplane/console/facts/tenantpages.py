@@ -33,12 +33,9 @@ def listed(account: User, request: HttpRequest) -> Answer:
 
 @asked("GET")
 def one(account: User, request: HttpRequest, name: str) -> Answer:
-    """A tenant's use and its objects by resource: what is lost when it is deleted; what was written
-    in the last hour, and the watches that are open."""
-    rows = [row for row in used(account) if row["name"] == name]
-    if not rows:
-        raise Refused(404, f"there is no tenant {name!r}, or it is not yours to see")
-    tenant = Tenant.objects.get(name=name)
+    """A tenant's use and its objects by resource: what is lost when it is deleted. All of them are
+    looked through."""
+    row, tenant = _seen(account, name)
     with connection.cursor() as cursor:
         cursor.execute(_COUNTS, [tenant.pk])
         kinds = [
@@ -47,12 +44,24 @@ def one(account: User, request: HttpRequest, name: str) -> Answer:
         ]
     tokens = ApiToken.objects.filter(tenant=tenant, revoked_at=None).count()
     may = administers(person(account), tenant)
-    more = {"kinds": kinds, "tokens": tokens, "administers": may}
-    return {**rows[0], **more, "minutes": rates.minutes([tenant.pk]), "watches": _watches(tenant)}
+    return {**row, "kinds": kinds, "tokens": tokens, "administers": may}
 
 
-def _watches(tenant: Tenant) -> int:
-    return counted.watches(counted.snapshots(tenant.pk).values())
+@asked("GET")
+def use(account: User, request: HttpRequest, name: str) -> Answer:
+    """A tenant's use, what was written in it in the last hour (`rates.minutes`), and the watches
+    that are open."""
+    row, tenant = _seen(account, name)
+    open_watches = counted.watches(counted.snapshots(tenant.pk).values())
+    return {**row, "minutes": rates.minutes([tenant.pk]), "watches": open_watches}
+
+
+def _seen(account: User, name: str) -> tuple[Answer, Tenant]:
+    """Raises Refused."""
+    rows = [row for row in used(account) if row["name"] == name]
+    if not rows:
+        raise Refused(404, f"there is no tenant {name!r}, or it is not yours to see")
+    return rows[0], Tenant.objects.get(name=name)
 
 
 def visible(account: User) -> list[Tenant]:

@@ -157,5 +157,9 @@ def test_a_failing_policy_leads_to_the_tenants_that_have_it(
 
 
 def test_an_owner_sees_what_goes_on_in_the_tenant(ask: Ask) -> None:
-    status, found = ask("owner", "GET", "tenants/pages-owned")
+    with CaptureQueriesContext(connection) as queries:
+        status, found = ask("owner", "GET", "tenants/pages-owned/use")
     assert status == 200 and found["watches"] == 0 and isinstance(found["minutes"], list)
+    assert not [q["sql"] for q in queries if " objects " in q["sql"]], "not all are looked through"
+    assert ask("owner", "GET", "tenants/pages-other/use")[0] == 404
+    assert ask("ann", "GET", "tenants/pages-owned/use")[0] == 404

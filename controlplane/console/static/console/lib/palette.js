@@ -111,6 +111,7 @@ export function palette() {
       input.setAttribute("aria-activedescendant", `found-${state.at}`);
       list.children[state.at].scrollIntoView({ block: "nearest" });
     } else if (event.key === "Enter" && state.entries[state.at]) {
+      event.preventDefault(); // or it presses what has the focus next
       choose(state.entries[state.at]);
     }
   });

@@ -56,15 +56,17 @@ function policyPanel(tenant, rows) {
   const lines = rows.flatMap((row) =>
     row.bindings.length ? row.bindings.map((bound) => ({ ...row, ...bound })) : [{ ...row, use: row.own }],
   );
+  const given = lines.some((row) => parameters(row));
+  const checked = lines.some(({ policy }) => policy.status?.typeChecking?.expressionWarnings?.length);
   const columns = [
     ["Policy", ({ resource, policy }) => link(tenant, resource, policy), "name"],
     ["Type", (row) => row.type],
     ["Binding", (row) => (row.binding ? link(tenant, row.bound, row.binding) : h("span", { class: "warn" }, "none")), "name"],
     ["Actions", (row) => (row.binding?.spec.validationActions ?? []).join(", ")],
-    ["Parameters", (row) => parameters(row), "name"],
+    ["Parameters", parameters, given ? "name" : null],
     ["On failure", ({ policy }) => policy.spec.failurePolicy ?? "Fail"],
     ...COUNTS("Evaluated"),
-    ["Type check", (row) => warnings(row.policy), "wrap"],
+    ["Type check", (row) => warnings(row.policy), checked ? "wrap" : null],
     ["Last error", (row) => lastError(row.use ?? row.own), "wrap"],
   ];
   return panel("Policies", table(columns, lines, "The tenant has no policies that you may see."));

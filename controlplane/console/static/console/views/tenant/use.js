@@ -18,7 +18,7 @@ const USES = [
 /** An element that fills itself; it stays empty for who neither owns the tenant nor holds a role. */
 export function use(tenant, signal) {
   const root = h("div", {});
-  fact(`/tenants/${encodeURIComponent(tenant)}`, {}, signal).then(
+  fact(`/tenants/${encodeURIComponent(tenant)}/use`, {}, signal).then(
     (row) => replace(root, drawn(row)),
     () => {}, // 403 and 404: the objects below are there all the same
   );
