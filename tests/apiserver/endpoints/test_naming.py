@@ -132,7 +132,9 @@ async def allow(*_: Any) -> Decision:
 
 def server(domain: str = DOMAIN) -> Server:
     registry = SimpleNamespace(
-        watches=SimpleNamespace(heard=nothing, turnover=lambda tenant: SimpleNamespace(bytes=0)),
+        watches=SimpleNamespace(
+            heard=nothing, turnover=lambda tenant: SimpleNamespace(bytes=0), behind=0
+        ),
         lookup=lambda tenant: Accounts(),
     )
     steps = SimpleNamespace(ensure=nothing, ready=nothing)
