@@ -28,7 +28,7 @@ def _condition_errors(obj: Object) -> c.Errors:
     for i, condition in enumerate((obj.get("status") or {}).get("conditions") or []):
         path, kind = FieldPath("status.conditions").at(i), condition.get("type", "")
         if not kind:
-            yield required(path.child("type"), "must not be empty")
+            yield required(path.child("type"))
         if kind in seen:
             yield duplicate(path.child("type"), kind)
         seen.add(kind)

@@ -174,11 +174,11 @@ def test_cronjob_defaults_and_table() -> None:
 def test_cronjob_rules() -> None:
     messages = create(cronjob("bad", timeZone="Local", concurrencyPolicy="Maybe")).messages
     assert messages == [
+        'spec.concurrencyPolicy: Unsupported value: "Maybe": supported values: "Allow", "Forbid", '
+        '"Replace"',
         'spec.schedule: Invalid value: "bad": expected exactly 5 fields, found 1: [bad]',
         'spec.timeZone: Invalid value: "Local": timeZone must be an explicit time zone as defined '
         "in https://www.iana.org/time-zones",
-        'spec.concurrencyPolicy: Unsupported value: "Maybe": supported values: "Allow", "Forbid", '
-        '"Replace"',
     ]
     long = cronjob()
     long["metadata"] = {"name": "n" * 53}

@@ -68,8 +68,8 @@ INDEXED = {"completionMode": "Indexed", "completions": 5}
         (
             {**COMPLETE, "completionTime": "2026-01-02T02:00:00Z"},
             [
-                'status.completionTime: Invalid value: "2026-01-02T02:00:00Z": completionTime '
-                "cannot be set before startTime"
+                'status.completionTime: Invalid value: "2026-01-02T02:00:00Z": must be equal '
+                "to or after `startTime`"
             ],
         ),
         (

@@ -108,7 +108,7 @@ def test_status_cannot_approve_and_approval_cannot_be_undone() -> None:
 @pytest.mark.parametrize(
     ("pem", "problem"),
     [
-        (b"not pem", "must contain one or more CERTIFICATE PEM blocks"),
+        (b"not pem", "must contain at least one CERTIFICATE PEM block"),
         (
             b"-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n",
             'only CERTIFICATE PEM blocks are allowed, found "PRIVATE KEY"',
