@@ -10,6 +10,7 @@ from apiserver.meta.objects import Object
 
 
 class FlowControlKind(Kind):
+    metadata_update = False
     status = True
     status_keeps = ("generateName", *STATUS_KEEPS_METADATA)
 
