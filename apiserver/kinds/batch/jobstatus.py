@@ -216,19 +216,7 @@ def _against_old(job: ReadOnlyObject, old: ReadOnlyObject, changed: _Changes) ->
             status.get("succeeded", 0),
             "cannot decrease the succeeded counter",
         )
-    began = before.get("startTime")
-    resumed = has(old, "Suspended") and has(job, "Suspended", "False")
-    if (
-        began is not None
-        and status.get("startTime") != began
-        and not spec.get("suspend")
-        and not resumed
-    ):
-        yield invalid(
-            _STATUS.child("startTime"),
-            status.get("startTime"),
-            "field is immutable for unsuspended job once set",
-        )
+    yield from _start_time(job, old)
     if has(old, "SuccessCriteriaMet") and not has(job, "SuccessCriteriaMet"):
         yield _wrong("cannot disable the SuccessCriteriaMet=True condition")
     if (
@@ -239,3 +227,12 @@ def _against_old(job: ReadOnlyObject, old: ReadOnlyObject, changed: _Changes) ->
         yield _wrong(
             "cannot set SuccessCriteriaMet=True for Job already has Complete=true conditions"
         )
+
+
+def _start_time(job: ReadOnlyObject, old: ReadOnlyObject) -> checks.Errors:
+    began, begins = ((o.get("status") or {}).get("startTime") for o in (old, job))
+    suspended = (job.get("spec") or {}).get("suspend")
+    resumed = has(old, "Suspended") and has(job, "Suspended", "False")
+    if began is not None and begins != began and not suspended and not resumed:
+        why = "field is immutable for unsuspended job once set"
+        yield invalid(_STATUS.child("startTime"), begins, why)

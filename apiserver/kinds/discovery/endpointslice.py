@@ -20,6 +20,7 @@ from apiserver.meta.times import age
 _TYPES = ["FQDN", "IPv4", "IPv6"]
 _MOST_ENDPOINTS, _MOST_ADDRESSES, _MOST_PORTS, _MOST_HINTS = 1000, 100, 20000, 8
 _SHOWN = 3
+_CONTROLLERS = ("endpointslice-controller.k8s.io", "endpointslicemirroring-controller.k8s.io")
 
 
 @register("discovery.k8s.io", "EndpointSlice")
@@ -82,7 +83,10 @@ class EndpointSlice(Kind):
 
     def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
         if obj.get("addressType") == "FQDN":
-            return ["spec.addressType: FQDN endpoints are deprecated"]
+            return ["spec.addressType: FQDN endpoints are deprecated"] if old is None else []
+        labels = obj["metadata"].get("labels") or {}
+        if labels.get("endpointslice.kubernetes.io/managed-by") in _CONTROLLERS:
+            return []
         endpoints = obj.get("endpoints") or []
         return [
             warning

@@ -219,3 +219,11 @@ def test_blocks_that_do_not_end_are_looked_for_once(monkeypatch: pytest.MonkeyPa
     assert request_problem(many) and certificate_problem(many)
     assert expiry(many) is None
     assert 0 < Counted.searches < 20
+
+
+def test_all_conditions_are_looked_at() -> None:
+    kinds = ("Approved", "Denied", "")
+    conditions = [{"type": kind, "status": "True"} for kind in kinds]
+    obj = {"metadata": {}, "spec": {}, "status": {"conditions": conditions}}
+    found = CertificateSigningRequest().validate_subresource_update("approval", obj, obj, CONTEXT)
+    assert [e.path for e in found] == ["status.conditions", "status.conditions[2].type"]

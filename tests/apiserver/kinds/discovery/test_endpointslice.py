@@ -30,3 +30,20 @@ def test_too_many_zones_hide_nodes() -> None:
     zones = [{"name": f"z{i}"} for i in range(9)]
     made = create(endpoints("1.2.3.4", forZones=zones, forNodes=[{"name": "Not a node"}]))
     assert [e.path for e in made.errors] == ["endpoints[0].hints.forZones"]
+
+
+def test_names_as_addresses_are_warned_of_once() -> None:
+    made = create({**endpoints("example.com"), "addressType": "FQDN"})
+    assert made.warnings == ["spec.addressType: FQDN endpoints are deprecated"]
+    assert update(copy.deepcopy(made.obj), made.obj).warnings == []
+
+
+def test_controllers_are_not_warned_of_addresses() -> None:
+    wanted = {**endpoints("2001:DB8::1"), "addressType": "IPv6"}
+    old = create(wanted).obj
+    new = copy.deepcopy(old)
+    new["metadata"]["annotations"] = {"a": "b"}
+    assert len(update(new, old).warnings) == 1
+    name = "endpointslice-controller.k8s.io"
+    new["metadata"]["labels"] = {"endpointslice.kubernetes.io/managed-by": name}
+    assert update(new, old).warnings == []
