@@ -47,10 +47,6 @@ _STATUS_WRITES_METADATA: Mapping[GroupResource, tuple[Path, ...]] = {
 }
 """Kinds older than the rule: writes of their status set metadata. What they reset besides spec."""
 
-_UNFILTERED = frozenset({GroupResource("networking.k8s.io", "servicecidrs")})
-"""Kinds whose sets kube-apiserver registers under a group that does not exist ("networking/v1"), so
-that no write of theirs is filtered."""
-
 _CONTAINERS = ("f:containers", "f:initContainers")
 _OTHERS: Mapping[GroupResource, Mapping[str, Filter]] = {
     GroupResource("", "namespaces"): {"finalize": exclude(set_of(_STATUS))},
@@ -75,8 +71,6 @@ def built_in(
     resource: GroupResource, api_versions: Iterable[str], subresources: Iterable[str]
 ) -> Filters:
     """The filters of a built-in resource, the same in each of its versions."""
-    if resource in _UNFILTERED:
-        return {}
     subresources = set(subresources)
     by_subresource: dict[str, Filter] = {}
     if "status" in subresources:

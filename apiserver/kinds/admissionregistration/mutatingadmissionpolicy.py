@@ -18,6 +18,7 @@ from apiserver.kinds.admissionregistration.rules import (
     GROUP,
     REINVOCATION_POLICIES,
     expression_errors,
+    mutated_operations_errors,
 )
 from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import checks as c
@@ -25,7 +26,6 @@ from apiserver.kinds.registration import register
 from apiserver.meta.objects import Object
 from apiserver.meta.times import age
 
-_OPERATIONS = ["*", "CONNECT", "CREATE", "UPDATE"]
 _PATCHES = {
     "ApplyConfiguration": ("applyConfiguration", OBJECT),
     "JSONPatch": ("jsonPatch", PATCHES),
@@ -35,6 +35,7 @@ _PATCHES = {
 @register(GROUP, "MutatingAdmissionPolicy")
 class MutatingAdmissionPolicy(Kind):
     standard_finalizers = False
+    metadata_update = False
     allow_unconditional_update = False
 
     def default(self, obj: Object, version: str) -> None:
@@ -42,7 +43,13 @@ class MutatingAdmissionPolicy(Kind):
 
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
         spec = obj.get("spec") or {}
-        return [*policy_errors(spec), *_operations(spec), *_mutations(spec)]
+        return [
+            *policy_errors(spec),
+            *mutated_operations_errors(
+                spec.get("matchConstraints"), SPEC.child("matchConstraints")
+            ),
+            *_mutations(spec),
+        ]
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         metadata, spec = obj["metadata"], obj.get("spec") or {}
@@ -52,16 +59,6 @@ class MutatingAdmissionPolicy(Kind):
             param_kind_cell(spec),
             age(metadata.get("creationTimestamp"), now),
         ]
-
-
-def _operations(spec: Object) -> c.Errors:
-    """What is deleted cannot be mutated; the path has no indexes (validateMutatingAdmissionPolicy
-    in kubernetes ``pkg/apis/admissionregistration/validation``)."""
-    path = SPEC.child("matchConstraints", "resourceRules", "operations")
-    for rule in (spec.get("matchConstraints") or {}).get("resourceRules") or []:
-        for operation in rule.get("operations") or []:
-            if operation not in _OPERATIONS:
-                yield not_supported(path, operation, _OPERATIONS)
 
 
 def _mutations(spec: Object) -> c.Errors:

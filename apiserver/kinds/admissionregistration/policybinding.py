@@ -15,6 +15,7 @@ from apiserver.meta.times import age
 
 class PolicyBindingKind(Kind):
     standard_finalizers = False
+    metadata_update = False
     allow_unconditional_update = False
 
     def default(self, obj: Object, version: str) -> None:

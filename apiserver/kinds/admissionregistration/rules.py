@@ -8,13 +8,14 @@ from apiserver.kinds.admissionregistration.expressions import CONDITION, Express
 from apiserver.kinds.common import checks as c
 from apiserver.kinds.common import selectors
 from apiserver.meta import names
-from apiserver.meta.objects import Object
+from apiserver.meta.objects import Object, seen_before
 
 GROUP = "admissionregistration.k8s.io"
 FAILURE_POLICIES = ["Fail", "Ignore"]
 MATCH_POLICIES = ["Equivalent", "Exact"]
 REINVOCATION_POLICIES = ["IfNeeded", "Never"]
 _OPERATIONS = ["*", "CONNECT", "CREATE", "DELETE", "UPDATE"]
+_MUTATED = ["*", "CONNECT", "CREATE", "UPDATE"]
 _SCOPES = ["*", "Cluster", "Namespaced"]
 
 
@@ -113,8 +114,19 @@ def match_resources_errors(match: Object | None, path: FieldPath) -> c.Errors:
             at, listed = path.child(member).at(i), rule.get("resourceNames") or []
             for j, name in enumerate(listed):
                 yield from c.name(name, at.child("resourceNames").at(j), names.path_segment)
-            yield from c.unique(listed, at.child("resourceNames"))
+            for j, again in enumerate(seen_before(listed)):
+                if again:
+                    yield duplicate(at.child("resourceNames").at(j), listed[j])
             yield from rule_errors(rule, at)
+
+
+def mutated_operations_errors(match: Object | None, path: FieldPath) -> c.Errors:
+    """What is deleted cannot be mutated; the path has no indexes (validateMutatingAdmissionPolicy
+    in kubernetes ``pkg/apis/admissionregistration/validation``)."""
+    for rule in (match or {}).get("resourceRules") or []:
+        for operation in rule.get("operations") or []:
+            if operation not in _MUTATED:
+                yield not_supported(path.child("resourceRules", "operations"), operation, _MUTATED)
 
 
 def _required_one_of(value: str | None, path: FieldPath, supported: list[str]) -> c.Errors:

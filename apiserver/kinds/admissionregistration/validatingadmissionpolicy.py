@@ -23,6 +23,8 @@ from apiserver.kinds.admissionregistration.policies import (
 from apiserver.kinds.admissionregistration.rules import GROUP, expression_errors
 from apiserver.kinds.base import STATUS_KEEPS_METADATA, Kind, WriteContext
 from apiserver.kinds.common import checks as c
+from apiserver.kinds.common import metaconditions
+from apiserver.kinds.common.internal import quote_list
 from apiserver.kinds.registration import register
 from apiserver.meta.objects import Object
 from apiserver.meta.times import age
@@ -35,6 +37,7 @@ _LONGEST_VALUE = 5 * 1024
 @register(GROUP, "ValidatingAdmissionPolicy")
 class ValidatingAdmissionPolicy(Kind):
     standard_finalizers = False
+    metadata_update = False
     allow_unconditional_update = False
     status = True
     status_keeps = STATUS_KEEPS_METADATA
@@ -51,6 +54,15 @@ class ValidatingAdmissionPolicy(Kind):
         spec = obj.get("spec") or {}
         return [*policy_errors(spec), *_outcomes(spec, obj["metadata"].get("name", ""))]
 
+    def validate_status_update(
+        self, obj: Object, old: Object, context: WriteContext
+    ) -> FieldErrors:
+        conditions = metaconditions.conditions_of(obj)
+        return [
+            *_type_checking((obj.get("status") or {}).get("typeChecking") or {}),
+            *metaconditions.validate(conditions, FieldPath("status.conditions")),
+        ]
+
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         metadata, spec = obj["metadata"], obj.get("spec") or {}
         return [
@@ -59,6 +71,15 @@ class ValidatingAdmissionPolicy(Kind):
             param_kind_cell(spec),
             age(metadata.get("creationTimestamp"), now),
         ]
+
+
+def _type_checking(checking: Object) -> c.Errors:
+    path = FieldPath("status.typeChecking.expressionWarnings")
+    for i, warning in enumerate(checking.get("expressionWarnings") or []):
+        for member in ("warning", "fieldRef"):
+            text = warning.get(member, "")
+            if not (text.strip() if member == "fieldRef" else text):
+                yield required(path.at(i).child(member))
 
 
 def _outcomes(spec: Object, name: str) -> c.Errors:
@@ -70,7 +91,8 @@ def _outcomes(spec: Object, name: str) -> c.Errors:
         yield from _validation(validation, spec, SPEC.child("validations").at(i))
     path = SPEC.child("auditAnnotations")
     if len(annotations) > 20:
-        yield invalid(path, annotations, "must not have more than 20 auditAnnotations")
+        text = quote_list("admissionregistration.v1.AuditAnnotation", annotations)
+        yield invalid(path, text, "must not have more than 20 auditAnnotations")
     seen: set[str] = set()
     for i, annotation in enumerate(annotations):
         key = annotation.get("key", "")
@@ -94,9 +116,9 @@ def _validation(validation: Object, spec: Object, path: FieldPath) -> c.Errors:
         yield from expression_errors(source, path.child("messageExpression"), "")
     message = validation.get("message", "")
     if message and not message.strip():
-        yield invalid(path.child("message"), message, "message must be non-empty if specified")
+        yield invalid(path.child("message"), message, "must be non-empty if specified")
     elif re.search(r"[\n\r]", message.strip()):
-        yield invalid(path.child("message"), message, "message must not contain line breaks")
+        yield invalid(path.child("message"), message, "must not contain line breaks")
     yield from c.optional_one_of(validation.get("reason"), path.child("reason"), _REASONS)
 
 

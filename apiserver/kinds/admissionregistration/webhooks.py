@@ -30,6 +30,7 @@ _REVIEWS = ["v1", "v1beta1"]
 class WebhookConfiguration(Kind):
     deep_generation = True
     standard_finalizers = False
+    metadata_update = False
     allow_unconditional_update = False
     mutating = False
 

@@ -54,7 +54,7 @@ class DaemonSet(Workload):
 
     def prepare_create(self, obj: Object, context: WriteContext) -> None:
         super().prepare_create(obj, context)
-        _set_template_generation(obj, 1)
+        _set_template_generation(obj, max(1, _template_generation(obj)))
 
     def prepare_update(self, obj: Object, old: Object, context: WriteContext) -> None:
         super().prepare_update(obj, old, context)

@@ -133,9 +133,10 @@ class StatefulSet(Workload):
         spec = obj["spec"]
         texts = super().warnings(obj, old, context)
         for i, claim in enumerate(spec.get("volumeClaimTemplates") or ()):
-            texts += podwarnings.claim_amounts(
-                claim.get("spec") or {}, SPEC.child("volumeClaimTemplates").at(i).child("Spec")
-            )
+            at = SPEC.child("volumeClaimTemplates").at(i)
+            # Creates and updates name the place differently upstream, too.
+            at = at if old is None else at.child("Spec")
+            texts += podwarnings.claim_amounts(claim.get("spec") or {}, at)
         if spec.get("revisionHistoryLimit") is not None and spec["revisionHistoryLimit"] < 0:
             texts.append(
                 "spec.revisionHistoryLimit: a negative value retains all historical revisions; a "
@@ -205,7 +206,7 @@ def _changes(obj: Object, old: Object) -> checks.Errors:
 
 def _pods(spec: Mapping[str, Any]) -> checks.Errors:
     """The template as pods will have it: each claim template is a volume, in place of one of the
-    same name."""
+    same name, and a pod's host name and subdomain are the set's choice."""
     if selectors.problem(spec.get("selector")):
         return  # which is told instead of the template
     template = spec.get("template") or {}
@@ -215,6 +216,7 @@ def _pods(spec: Mapping[str, Any]) -> checks.Errors:
     )
     volumes = [{"name": name, "persistentVolumeClaim": {"claimName": name}} for name in names]
     volumes += [v for v in pod.get("volumes") or () if v.get("name", "") not in names]
+    pod = {k: v for k, v in pod.items() if k not in ("hostname", "subdomain")}
     yield from pod_template(
         {**template, "spec": {**pod, "volumes": volumes}}, SPEC.child("template")
     )

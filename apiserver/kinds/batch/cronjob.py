@@ -9,9 +9,9 @@ from zoneinfo import available_timezones
 
 from apiserver.fielderrors import FieldErrors, invalid, not_supported, required
 from apiserver.kinds.base import WriteContext
-from apiserver.kinds.batch.jobspec import job_spec
+from apiserver.kinds.batch.jobspec import job_spec, spec_warnings
 from apiserver.kinds.batch.schedule import ScheduleError, check_schedule
-from apiserver.kinds.common import checks, disabled, poddefaults, podwarnings, selectors, table
+from apiserver.kinds.common import checks, disabled, poddefaults, selectors, table
 from apiserver.kinds.common.workload import SPEC, Workload, name_for_pods
 from apiserver.kinds.declarative import tags as t
 from apiserver.kinds.declarative.declared import Declared
@@ -49,9 +49,10 @@ class CronJob(Workload):
 
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
         spec = obj["spec"]
-        errors = list(_schedule(spec))
-        errors += checks.non_negative(
-            spec.get("startingDeadlineSeconds"), SPEC.child("startingDeadlineSeconds")
+        errors = list(
+            checks.non_negative(
+                spec.get("startingDeadlineSeconds"), SPEC.child("startingDeadlineSeconds")
+            )
         )
         errors += checks.one_of(
             spec.get("concurrencyPolicy"), SPEC.child("concurrencyPolicy"), _POLICIES
@@ -64,28 +65,35 @@ class CronJob(Workload):
 
     def validate_create(self, obj: Object, context: WriteContext) -> FieldErrors:
         """The controller appends "-<number>" to make names of jobs, which are at most 63 long."""
-        name = obj["metadata"].get("name", "")
-        if len(name) <= _MAX_NAME:
-            return []
-        why = f"must be no more than {_MAX_NAME} characters"
-        return [invalid(checks.root("metadata", "name"), name, why)]
+        spec, name = obj["spec"], obj["metadata"].get("name", "")
+        errors = [*_schedule(spec, zoned=False), *_time_zone(spec.get("timeZone"))]
+        if len(name) > _MAX_NAME:
+            why = f"must be no more than {_MAX_NAME} characters"
+            errors.append(invalid(checks.root("metadata", "name"), name, why))
+        return errors
+
+    def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+        """A schedule that names a zone may still do so; a zone that stays is not asked for."""
+        spec, before = obj["spec"], old["spec"]
+        errors = list(_schedule(spec, zoned="TZ" in before.get("schedule", "")))
+        if spec.get("timeZone") != before.get("timeZone"):
+            errors += _time_zone(spec.get("timeZone"))
+        return errors
 
     def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
-        texts = name_for_pods(obj) if old is None else []
         spec = obj["spec"]
+        if old is None:
+            return [*name_for_pods(obj), *spec_warnings(spec["jobTemplate"]["spec"], _JOB)]
+        texts = []
+        if obj["metadata"].get("generation") != old["metadata"].get("generation"):
+            texts = spec_warnings(spec["jobTemplate"]["spec"], _JOB)
         if "TZ" in spec.get("schedule", ""):
             link = "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/"
             texts.append(
-                f"CRON_TZ or TZ used in {_SCHEDULE} is not officially supported, see {link} for "
-                f"more details"
+                "cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see "
+                f"{link} for more details"
             )
-        if old is not None and obj["metadata"].get("generation") == old["metadata"].get(
-            "generation"
-        ):
-            return texts
-        return texts + podwarnings.template(
-            spec["jobTemplate"]["spec"].get("template"), _JOB.child("template")
-        )
+        return texts
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         spec, status = obj["spec"], obj.get("status") or {}
@@ -109,33 +117,41 @@ class CronJob(Workload):
         ]
 
 
-def _schedule(spec: Mapping[str, Any]) -> checks.Errors:
-    schedule, zone = spec.get("schedule", ""), spec.get("timeZone")
+def _schedule(spec: Mapping[str, Any], *, zoned: bool) -> checks.Errors:
+    """``zoned``: whether the schedule may name a time zone."""
+    schedule = spec.get("schedule", "")
     if not schedule:
         yield from covered([required(_SCHEDULE)])
-    else:
-        try:
-            check_schedule(schedule)
-        except ScheduleError as e:
-            yield invalid(_SCHEDULE, schedule, str(e))
-        if "TZ" in schedule:
-            yield invalid(
-                _SCHEDULE,
-                schedule,
-                "cannot use TZ or CRON_TZ in schedule, use timeZone field instead",
-            )
+        return
+    try:
+        check_schedule(schedule)
+    except ScheduleError as e:
+        yield invalid(_SCHEDULE, schedule, str(e))
+    if "TZ" not in schedule:
+        return
+    if not zoned:
+        why = "cannot use TZ or CRON_TZ in schedule, use timeZone field instead"
+        yield invalid(_SCHEDULE, schedule, why)
+    elif spec.get("timeZone") is not None:
+        why = "cannot use both timeZone field and TZ or CRON_TZ in schedule"
+        yield invalid(_SCHEDULE, schedule, why)
+
+
+def _time_zone(zone: str | None) -> checks.Errors:
+    """ "Local" loads where Go looks for zones, other spellings of it do not."""
+    path = SPEC.child("timeZone")
     if zone is None:
         return
-    path = SPEC.child("timeZone")
     if not zone:
         yield invalid(path, zone, "timeZone must be nil or non-empty string")
-    elif zone.lower() == "local":
+        return
+    if zone.lower() == "local":
         yield invalid(
             path,
             zone,
             "timeZone must be an explicit time zone as defined in https://www.iana.org/time-zones",
         )
-    elif (zones := available_timezones()) and zone not in zones:
+    if zone != "Local" and (zones := available_timezones()) and zone not in zones:
         yield invalid(path, zone, f"unknown time zone {zone}")
 
 

@@ -6,15 +6,14 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from datetime import datetime
 from functools import partial
-from operator import eq
 from typing import Any
 
 from apiserver.fielderrors import FieldErrors, invalid, required
 from apiserver.kinds.base import WriteContext
-from apiserver.kinds.batch.jobspec import INDEXED, job_spec
-from apiserver.kinds.batch.jobstatus import has, status_errors
+from apiserver.kinds.batch.jobspec import INDEXED, job_spec, spec_warnings
+from apiserver.kinds.batch.jobstatus import status_errors
+from apiserver.kinds.batch.jobtemplate import template_errors
 from apiserver.kinds.common import checks, selectors, table
-from apiserver.kinds.common.alike import alike
 from apiserver.kinds.common.internal import quote
 from apiserver.kinds.common.workload import SPEC, Workload, name_for_pods, template
 from apiserver.kinds.registration import register
@@ -26,6 +25,7 @@ UID, NAME = "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name"
 _OLD_UID, _OLD_NAME = "controller-uid", "job-name"
 _LABELS = SPEC.child("template", "metadata", "labels")
 _IMMUTABLE = (
+    "selector",
     "completionMode",
     "podFailurePolicy",
     "backoffLimitPerIndex",
@@ -34,13 +34,10 @@ _IMMUTABLE = (
 )
 _STRUCTS: Mapping[str, Callable[[Any], Any]] = {
     "selector": selectors.quoted,
-    "template": partial(quote, "core.v1.PodTemplateSpec"),
     "podFailurePolicy": partial(quote, "batch.v1.PodFailurePolicy"),
     "successPolicy": partial(quote, "batch.v1.SuccessPolicy"),
 }
-_SAME_TEMPLATE = partial(alike, "core.v1.PodTemplateSpec")
 _SHOWN = ("Complete", "Failed", "Suspended", "FailureTarget", "SuccessCriteriaMet")
-_SCHEDULING = ("nodeSelector", "tolerations", "schedulingGates")
 MAX_INT32 = 0x7FFFFFFF
 
 
@@ -69,14 +66,7 @@ class Job(Workload):
         return list(job_spec(spec, SPEC)) + list(_selector(spec))
 
     def validate_create(self, obj: Object, context: WriteContext) -> FieldErrors:
-        spec = obj["spec"]
-        errors = list(_generated(obj, prefixed=True))
-        completions, name = spec.get("completions"), obj["metadata"].get("name", "")
-        host = f"{name}-{(completions or 0) - 1}"
-        if spec.get("completionMode") == INDEXED and completions and names.dns1123_label(host):
-            why = f"will not able to create pod with invalid DNS label: {host}"
-            errors.append(invalid(checks.root("metadata", "name"), name, why))
-        return errors
+        return [*_generated(obj, prefixed=True), *_last_host(obj)]
 
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
         """The spec is validated once more beside what may not change, so its errors show twice.
@@ -84,21 +74,14 @@ class Job(Workload):
         new, before = obj["spec"], old["spec"]
         were = (template(old).get("metadata") or {}).get("labels") or {}
         errors = list(_generated(obj, prefixed=UID in were and NAME in were))
+        errors += _last_host(obj)
         errors += self.validate(obj, context)
         errors += _completions(new, before)
-        for field, value in (
-            ("selector", new.get("selector")),
-            ("template", _fixed_template(obj, old)),
-            *((field, new.get(field)) for field in _IMMUTABLE),
-        ):
+        for field in _IMMUTABLE:
             errors += checks.immutable(
-                value,
-                before.get(field),
-                SPEC.child(field),
-                quote=_STRUCTS.get(field),
-                same=_SAME_TEMPLATE if field == "template" else eq,
+                new.get(field), before.get(field), SPEC.child(field), quote=_STRUCTS.get(field)
             )
-        return errors
+        return errors + list(template_errors(obj, old))
 
     def validate_status_update(
         self, obj: Object, old: Object, context: WriteContext
@@ -106,20 +89,10 @@ class Job(Workload):
         return list(status_errors(obj, old))
 
     def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
-        texts = name_for_pods(obj) if old is None else []
-        spec = obj["spec"]
-        if (
-            spec.get("completionMode") == INDEXED
-            and (spec.get("completions") or 0) > 10**5
-            and (spec.get("parallelism") or 0) > 10**4
-        ):
-            texts.append(
-                "spec.completions: In Indexed Jobs with a number of completions higher than 10^5 "
-                "and a parallelism higher than 10^4, "
-                "Kubernetes might not be able to track completionIndexes when a big number of "
-                "indexes fail"
-            )
-        return texts + super().warnings(obj, old, context)
+        if old is None:
+            return [*name_for_pods(obj), *spec_warnings(obj["spec"], SPEC)]
+        same = obj["metadata"].get("generation") == old["metadata"].get("generation")
+        return [] if same else list(spec_warnings(obj["spec"], SPEC))
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         spec, status = obj["spec"], obj.get("status") or {}
@@ -215,6 +188,16 @@ def _selector(spec: Object) -> checks.Errors:
         yield invalid(_LABELS, labels, "`selector` does not match template `labels`")
 
 
+def _last_host(obj: Object) -> checks.Errors:
+    """The pod of the last index has the longest host name."""
+    spec, name = obj["spec"], obj["metadata"].get("name", "")
+    completions = spec.get("completions") or 0
+    host = f"{name}-{completions - 1}"
+    if spec.get("completionMode") == INDEXED and completions > 0 and names.dns1123_label(host):
+        why = f"will not able to create pod with invalid DNS label: {host}"
+        yield invalid(checks.root("metadata", "name"), name, why)
+
+
 def _completions(new: Object, old: Object) -> checks.Errors:
     """Elastic indexed jobs change completions together with parallelism (KEP-3715)."""
     now, was, path = new.get("completions"), old.get("completions"), SPEC.child("completions")
@@ -222,58 +205,6 @@ def _completions(new: Object, old: Object) -> checks.Errors:
         yield from checks.immutable(now, was, path)
     elif now != was and now != new.get("parallelism"):
         yield invalid(path, now, f"can only be modified in tandem with {SPEC.child('parallelism')}")
-
-
-def _fixed_template(obj: Object, old: Object) -> Object:
-    """The new template with what a suspended job may change put back: where its pods run (KEP-2926)
-    and what they get (KEP-5440).
-
-    A job that has started must have been seen to be suspended: its pods are gone then."""
-    new, before = obj["spec"].get("template") or {}, old["spec"].get("template") or {}
-    started = (old.get("status") or {}).get("startTime") is not None
-    if not old["spec"].get("suspend") or (started and not has(old, "Suspended")):
-        return new
-    fixed = {
-        **new,
-        **_with(new, before, "metadata", ("labels", "annotations")),
-        **_with(new, before, "spec", _SCHEDULING),
-    }
-    pods, were = dict(fixed.get("spec") or {}), before.get("spec") or {}
-    for member in ("containers", "initContainers"):
-        pods |= _with_resources(pods, were, member)
-    affinity = _with_node_affinity(pods.get("affinity"), were.get("affinity"))
-    pods = {k: v for k, v in pods.items() if k != "affinity"} | (
-        {"affinity": affinity} if affinity is not None else {}
-    )
-    return {**fixed, "spec": pods}
-
-
-def _with_resources(pods: Object, were: Object, member: str) -> Object:
-    """The containers with the resources that those at the same place had."""
-    listed, before = pods.get(member), were.get(member)
-    if not listed or not before or len(listed) != len(before):
-        return {}
-    return {
-        member: [
-            _put_back(new, old, ("resources",)) for new, old in zip(listed, before, strict=True)
-        ]
-    }
-
-
-def _with_node_affinity(new: Object | None, before: Object | None) -> Object | None:
-    fixed = _put_back(new or {}, before or {}, ("nodeAffinity",))
-    return fixed if fixed or before is not None else None
-
-
-def _with(new: Object, before: Object, part: str, fields: tuple[str, ...]) -> Object:
-    kept = _put_back(new.get(part) or {}, before.get(part) or {}, fields)
-    return {part: kept} if kept or part in before else {}
-
-
-def _put_back(new: Object, before: Object, fields: tuple[str, ...]) -> Object:
-    return {k: v for k, v in new.items() if k not in fields} | {
-        k: before[k] for k in fields if k in before
-    }
 
 
 def _state(obj: Object) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from apiserver.fielderrors import (
@@ -18,7 +19,7 @@ from apiserver.fielderrors import (
 )
 from apiserver.golang.strconv import go_quote
 from apiserver.kinds.batch.indexes import IndexesError, count_indexes
-from apiserver.kinds.common import checks, templates
+from apiserver.kinds.common import checks, podwarnings, templates
 from apiserver.kinds.common.internal import quote
 from apiserver.meta.objects import ReadOnlyObject
 
@@ -71,7 +72,7 @@ def _managed_by(value: str | None, path: FieldPath) -> checks.Errors:
     if value is None:
         return
     yield from domain_prefixed_path(value, path)
-    if len(value) > 63:
+    if len(value.encode()) > 63:
         yield too_long(path, 63)
 
 
@@ -125,6 +126,11 @@ def _indexed(spec: ReadOnlyObject, path: FieldPath) -> checks.Errors:
             yield invalid(path.child(field), value, why)
 
 
+def _valid(values: Sequence[str]) -> str:
+    """As Go prints a quoted list."""
+    return f"valid values: [{' '.join(go_quote(value) for value in values)}]"
+
+
 def _without_value(path: FieldPath, why: str) -> FieldError:
     """An Invalid error that shows no value."""
     return invalid(path, GoSyntax(why), "")
@@ -148,9 +154,7 @@ def _failure_rule(
 ) -> checks.Errors:
     action = rule.get("action", "")
     if not action:
-        yield required(
-            path.child("action"), f"valid values: {', '.join(go_quote(a) for a in _ACTIONS)}"
-        )
+        yield required(path.child("action"), _valid(_ACTIONS))
     elif action == "FailIndex" and spec.get("backoffLimitPerIndex") is None:
         yield invalid(path.child("action"), action, "requires the backoffLimitPerIndex to be set")
     elif action not in _ACTIONS:
@@ -175,7 +179,7 @@ def _exit_codes(codes: ReadOnlyObject, path: FieldPath, containers: set[Any]) ->
         path.child("values"),
     )
     if not operator:
-        yield required(path.child("operator"), 'valid values: "In", "NotIn"')
+        yield required(path.child("operator"), _valid(("In", "NotIn")))
     elif operator not in ("In", "NotIn"):
         yield not_supported(path.child("operator"), operator, ["In", "NotIn"])
     name = codes.get("containerName")
@@ -208,9 +212,7 @@ def _pod_conditions(conditions: Any, path: FieldPath) -> checks.Errors:
         at, status = path.at(i), condition.get("status", "")
         yield from checks.qualified_name(condition.get("type", ""), at.child("type"))
         if not status:
-            yield required(
-                at.child("status"), f"valid values: {', '.join(go_quote(s) for s in statuses)}"
-            )
+            yield required(at.child("status"), _valid(statuses))
         elif status not in statuses:
             yield not_supported(at.child("status"), status, list(statuses))
 
@@ -239,6 +241,7 @@ def _success_rule(rule: ReadOnlyObject, path: FieldPath, completions: int | None
         return
     total = None
     if indexes is not None:
+        total = 0  # also of a list that does not parse
         if len(indexes.encode()) > _MOST_INDEXES_BYTES:
             yield too_long(path.child("succeededIndexes"), _MOST_INDEXES_BYTES)
         try:
@@ -277,3 +280,18 @@ def _replacement_policy(spec: ReadOnlyObject, path: FieldPath) -> checks.Errors:
     )
     if policy not in supported:
         yield not_supported(path, policy, supported)
+
+
+def spec_warnings(spec: ReadOnlyObject, path: FieldPath) -> list[str]:
+    texts = []
+    if (
+        spec.get("completionMode") == INDEXED
+        and (spec.get("completions") or 0) > _MANY
+        and (spec.get("parallelism") or 0) > _MANY_AT_ONCE
+    ):
+        texts.append(
+            f"{path}: In Indexed Jobs with a number of completions higher than 10^5 and a "
+            "parallelism higher than 10^4, Kubernetes might not be able to track completedIndexes "
+            "when a big number of indexes fail"
+        )
+    return texts + podwarnings.template(spec.get("template"), path.child("template"))

@@ -24,10 +24,10 @@ _ZERO: ReadOnlyObject = {"active": 0, "completedIndexes": ""}
 _COUNTED = ("active", "succeeded", "failed", "ready", "terminating")
 
 
-def has(job: ReadOnlyObject, condition: str) -> bool:
+def has(job: ReadOnlyObject, condition: str, status: str = "True") -> bool:
     """Whether the job's status says so."""
     conditions = (job.get("status") or {}).get("conditions") or ()
-    return any(c.get("type") == condition and c.get("status") == "True" for c in conditions)
+    return any(c.get("type") == condition and c.get("status") == status for c in conditions)
 
 
 def _finished(job: ReadOnlyObject) -> bool:
@@ -131,7 +131,7 @@ def _finished_jobs(job: ReadOnlyObject, old: ReadOnlyObject, changed: _Changes) 
         yield invalid(
             _STATUS.child("uncountedTerminatedPods"),
             pods_text,
-            "uncountedTerminatedPods needs to be empty for finished job",
+            "must be empty for finished job",
         )
 
 
@@ -155,10 +155,10 @@ def _completion_time(job: ReadOnlyObject, old: ReadOnlyObject, changed: _Changes
         and parse_time(done) < parse_time(began)
         and changed.of("startTime", "completionTime")
     ):
-        yield invalid(path, done, "completionTime cannot be set before startTime")
+        yield invalid(path, done, "must be equal to or after `startTime`")
     was = (old.get("status") or {}).get("completionTime")
     if done is not None and was is not None and done != was:
-        yield invalid(path, done, "completionTime cannot be mutated")
+        yield invalid(path, done, checks.IMMUTABLE)
 
 
 def _indexes(job: ReadOnlyObject, old: ReadOnlyObject, changed: _Changes) -> checks.Errors:
@@ -216,11 +216,7 @@ def _against_old(job: ReadOnlyObject, old: ReadOnlyObject, changed: _Changes) ->
             status.get("succeeded", 0),
             "cannot decrease the succeeded counter",
         )
-    began = before.get("startTime")
-    if began is not None and status.get("startTime") != began and not spec.get("suspend"):
-        yield required(
-            _STATUS.child("startTime"), "startTime cannot be removed for unsuspended job"
-        )
+    yield from _start_time(job, old)
     if has(old, "SuccessCriteriaMet") and not has(job, "SuccessCriteriaMet"):
         yield _wrong("cannot disable the SuccessCriteriaMet=True condition")
     if (
@@ -231,3 +227,12 @@ def _against_old(job: ReadOnlyObject, old: ReadOnlyObject, changed: _Changes) ->
         yield _wrong(
             "cannot set SuccessCriteriaMet=True for Job already has Complete=true conditions"
         )
+
+
+def _start_time(job: ReadOnlyObject, old: ReadOnlyObject) -> checks.Errors:
+    began, begins = ((o.get("status") or {}).get("startTime") for o in (old, job))
+    suspended = (job.get("spec") or {}).get("suspend")
+    resumed = has(old, "Suspended") and has(job, "Suspended", "False")
+    if began is not None and begins != began and not suspended and not resumed:
+        why = "field is immutable for unsuspended job once set"
+        yield invalid(_STATUS.child("startTime"), begins, why)

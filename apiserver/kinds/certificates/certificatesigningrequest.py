@@ -227,7 +227,7 @@ def _condition_errors(obj: Object) -> c.Errors:
         if kind in seen:
             yield duplicate(path.child("type"), kind)
         seen.add(kind)
-        if set(_APPROVAL) <= seen:
+        if kind in _APPROVAL and set(_APPROVAL) <= seen:
             yield from covered(
                 [
                     invalid(
@@ -236,7 +236,6 @@ def _condition_errors(obj: Object) -> c.Errors:
                 ],
                 "zeroOrOneOf",
             )
-            return
 
 
 def _removed(obj: Object, old: Object) -> c.Errors:

@@ -67,7 +67,7 @@ def certificate_problem(encoded: str) -> str:
     anything may stand between them."""
     blocks = list(pem.blocks(_bytes(encoded)))
     if not blocks:
-        return "must contain one or more CERTIFICATE PEM blocks"
+        return "must contain at least one CERTIFICATE PEM block"
     for block in blocks:
         if block.type != b"CERTIFICATE":
             return (

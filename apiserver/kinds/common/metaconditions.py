@@ -81,10 +81,10 @@ def _one(entry: Object, path: FieldPath) -> c.Errors:
         why = "must be greater than or equal to zero"
         yield invalid(path.child("observedGeneration"), observed, why)
     if entry.get("lastTransitionTime") is None:
-        yield required(path.child("lastTransitionTime"), "must be set")
+        yield required(path.child("lastTransitionTime"))
     reason = entry.get("reason", "")
     if not reason:
-        yield required(path.child("reason"), "must be set")
+        yield required(path.child("reason"))
     else:
         if not re.fullmatch(_REASON, reason):
             yield invalid(path.child("reason"), reason, _REASON_COMPLAINT)

@@ -38,3 +38,14 @@ def selector_term(term: Mapping[str, Any], path: FieldPath) -> Iterator[str]:
 def _label_value(value: str, path: FieldPath) -> Iterator[str]:
     for text in names.label_value(value):
         yield f"{path}: {value} is invalid, {text}"
+
+
+def selector(value: Mapping[str, Any] | None, path: FieldPath) -> Iterator[str]:
+    """Warnings for a label selector of nodes."""
+    for i, requirement in enumerate((value or {}).get("matchExpressions") or ()):
+        key = requirement.get("key", "")
+        if key in DEPRECATED:
+            yield f"{path.child('matchExpressions').at(i).child('key')}: {key} is {DEPRECATED[key]}"
+    for key in sorted((value or {}).get("matchLabels") or ()):
+        if key in DEPRECATED:
+            yield f"{path.child('matchLabels', key)}: {DEPRECATED[key]}"

@@ -20,6 +20,7 @@ from apiserver.meta.times import age
 _TYPES = ["FQDN", "IPv4", "IPv6"]
 _MOST_ENDPOINTS, _MOST_ADDRESSES, _MOST_PORTS, _MOST_HINTS = 1000, 100, 20000, 8
 _SHOWN = 3
+_CONTROLLERS = ("endpointslice-controller.k8s.io", "endpointslicemirroring-controller.k8s.io")
 
 
 @register("discovery.k8s.io", "EndpointSlice")
@@ -69,20 +70,23 @@ class EndpointSlice(Kind):
         ]
 
     def validate_create(self, obj: Object, context: WriteContext) -> FieldErrors:
-        return list(_endpoints(obj.get("endpoints") or [], obj.get("addressType", ""), frozenset()))
+        return list(_endpoints(obj.get("endpoints") or [], obj.get("addressType", "")))
 
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
-        """Addresses that were there are not looked at again (ratcheting)."""
+        """Endpoints that stay as they are are not looked at again (ratcheting)."""
         kind, path = obj.get("addressType", ""), FieldPath("addressType")
-        kept = frozenset(a for e in old.get("endpoints") or [] for a in e.get("addresses") or [])
+        endpoints, before = obj.get("endpoints") or [], old.get("endpoints") or []
         return [
-            *_endpoints(obj.get("endpoints") or [], kind, kept),
+            *(_endpoints(endpoints, kind) if endpoints != before else ()),
             *covered(c.immutable(kind, old.get("addressType", ""), path), "immutable"),
         ]
 
     def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
         if obj.get("addressType") == "FQDN":
-            return ["spec.addressType: FQDN endpoints are deprecated"]
+            return ["spec.addressType: FQDN endpoints are deprecated"] if old is None else []
+        labels = obj["metadata"].get("labels") or {}
+        if labels.get("endpointslice.kubernetes.io/managed-by") in _CONTROLLERS:
+            return []
         endpoints = obj.get("endpoints") or []
         return [
             warning
@@ -143,33 +147,31 @@ def _ports(ports: list[Object]) -> c.Errors:
             yield from c.qualified_name(port["appProtocol"], path.child("appProtocol"))
 
 
-def _endpoints(endpoints: list[Object], kind: str, kept: frozenset[str]) -> c.Errors:
+def _endpoints(endpoints: list[Object], kind: str) -> c.Errors:
     if len(endpoints) > _MOST_ENDPOINTS:
         yield too_many("endpoints", len(endpoints), _MOST_ENDPOINTS)
         return
     for i, endpoint in enumerate(endpoints):
         path = FieldPath("endpoints").at(i)
-        yield from _addresses(endpoint.get("addresses") or [], kind, kept, path.child("addresses"))
+        yield from _addresses(endpoint.get("addresses") or [], kind, path.child("addresses"))
         if endpoint.get("nodeName") is not None:
             yield from c.dns_subdomain(endpoint["nodeName"], path.child("nodeName"))
         if endpoint.get("hostname") is not None:
             yield from c.dns_label(endpoint["hostname"], path.child("hostname"))
-        for member in ("forZones", "forNodes"):
-            yield from _hints(
-                (endpoint.get("hints") or {}).get(member) or [], path.child("hints", member)
-            )
+        hints, at = endpoint.get("hints") or {}, path.child("hints")
+        zones, nodes = hints.get("forZones") or [], hints.get("forNodes") or []
+        yield from _hints(zones, at.child("forZones"))
+        if len(zones) <= _MOST_HINTS:
+            yield from _hints(nodes, at.child("forNodes"))
 
 
-def _addresses(addresses: list[str], kind: str, kept: frozenset[str], path: FieldPath) -> c.Errors:
-    """``kept``: addresses that the stored slice has."""
+def _addresses(addresses: list[str], kind: str, path: FieldPath) -> c.Errors:
     if not addresses:
         yield from covered([required(path, "must contain at least 1 address")])
     elif len(addresses) > _MOST_ADDRESSES:
         yield from covered([too_many(path, len(addresses), _MOST_ADDRESSES)], "maxItems")
     for i, address in enumerate(addresses):
         at = path.at(i)
-        if address in kept:
-            continue
         if kind in ("IPv4", "IPv6"):
             wrong = ip_errors(at, address)
             yield from wrong

@@ -10,6 +10,7 @@ from apiserver.meta.objects import Object
 
 
 class FlowControlKind(Kind):
+    metadata_update = False
     status = True
     status_keeps = ("generateName", *STATUS_KEEPS_METADATA)
 
@@ -28,7 +29,7 @@ def _condition_errors(obj: Object) -> c.Errors:
     for i, condition in enumerate((obj.get("status") or {}).get("conditions") or []):
         path, kind = FieldPath("status.conditions").at(i), condition.get("type", "")
         if not kind:
-            yield required(path.child("type"), "must not be empty")
+            yield required(path.child("type"))
         if kind in seen:
             yield duplicate(path.child("type"), kind)
         seen.add(kind)

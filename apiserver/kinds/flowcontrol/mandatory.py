@@ -9,9 +9,14 @@ from importlib.resources import files
 from typing import Any
 
 from apiserver.fielderrors import FieldErrors, invalid
+from apiserver.kinds.common.internal import quote
 from apiserver.meta.objects import Object
 
 _MANDATORY = ("exempt", "catch-all")
+_KINDS = {
+    "flowschemas": "FlowSchema",
+    "prioritylevelconfigurations": "PriorityLevelConfiguration",
+}
 
 
 @cache
@@ -29,10 +34,18 @@ def mandatory_errors(resource: str, obj: Object) -> FieldErrors:
     count as it likes."""
     name, spec = obj["metadata"].get("name", ""), obj.get("spec") or {}
     mandatory_spec = _specs(resource).get(name)
-    if mandatory_spec is None or _fixed(spec) == _fixed(mandatory_spec):
+    free, but = (
+        ("exempt", " except the 'spec.exempt' field") if _lends(resource, name) else ("", "")
+    )
+    if mandatory_spec is None or _without(spec, free) == _without(mandatory_spec, free):
         return []
-    return [invalid("spec", spec, f"spec of '{name}' must equal the fixed value")]
+    text = quote(f"flowcontrol.v1.{_KINDS[resource]}Spec", spec)
+    return [invalid("spec", text, f"spec of '{name}'{but} must equal the fixed value")]
 
 
-def _fixed(spec: Object) -> Object:
-    return {k: v for k, v in spec.items() if k != "exempt"}
+def _lends(resource: str, name: str) -> bool:
+    return resource == "prioritylevelconfigurations" and name == "exempt"
+
+
+def _without(spec: Object, member: str) -> Object:
+    return {k: v for k, v in spec.items() if k != member}

@@ -30,6 +30,7 @@ _SPEC = FieldPath("spec")
 _QUEUING = {"queues": 64, "handSize": 8, "queueLengthLimit": 50}
 _MOST_QUEUES = 10_000_000
 _ENTROPY_BITS = 60
+_ZERO_KEPT = "flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares"
 
 
 @register(GROUP, "PriorityLevelConfiguration")
@@ -75,7 +76,11 @@ class PriorityLevelConfiguration(FlowControlKind):
         obj.setdefault("status", {})
 
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
-        return [*_errors(obj), *mandatory_errors("prioritylevelconfigurations", obj)]
+        return [
+            *_zero_kept(obj["metadata"].get("annotations") or {}),
+            *_errors(obj),
+            *mandatory_errors("prioritylevelconfigurations", obj),
+        ]
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         metadata, spec = obj["metadata"], obj.get("spec") or {}
@@ -94,12 +99,19 @@ class PriorityLevelConfiguration(FlowControlKind):
         ]
 
 
+def _zero_kept(annotations: Object) -> c.Errors:
+    """Only v1beta3 needed it."""
+    if _ZERO_KEPT in annotations:
+        why = f"annotation '{_ZERO_KEPT}' is forbidden"
+        yield forbidden(FieldPath("metadata.annotations"), why)
+
+
 def _errors(obj: Object) -> c.Errors:
     spec, name = obj.get("spec") or {}, obj["metadata"].get("name", "")
     kind, limited, exempt = spec.get("type", ""), spec.get("limited"), spec.get("exempt")
     if (name == "exempt") != (kind == "Exempt"):
         yield invalid(
-            _SPEC.child("type"), kind, "type must be 'Exempt' if and only if name is 'exempt'"
+            _SPEC.child("type"), kind, "must be 'Exempt' if and only if `name` is 'exempt'"
         )
     if kind == "Exempt":
         if limited is not None:

@@ -61,13 +61,10 @@ class Ingress(Kind):
             return [
                 w
                 for i, x in enumerate(_ingress(obj))
-                for w in ip_warnings(f"status.loadBalancer.ingress[{i}].ip", x.get("ip", ""))
+                for w in ip_warnings(f"status.loadBalancer.ingress[{i}]", x.get("ip", ""))
             ]
-        notes, before = (
-            obj["metadata"].get("annotations") or {},
-            ((old or {}).get("metadata") or {}).get("annotations") or {},
-        )
-        if _CLASS in notes and _CLASS not in before:
+        notes, named = obj["metadata"].get("annotations") or {}, obj["spec"].get("ingressClassName")
+        if old is None and _CLASS in notes and named is None:
             return [
                 f"annotation \"{_CLASS}\" is deprecated, please use 'spec.ingressClassName' instead"
             ]

@@ -47,7 +47,6 @@ def strict_ip(value: str, prefix: bool = False) -> list[str]:
 @register("networking.k8s.io", "IPAddress")
 class IPAddress(Kind):
     generation = False
-    metadata_again = False
     name_rule = staticmethod(strict_ip)
     declared = Declared(
         {

@@ -26,14 +26,6 @@ class ServiceCIDR(Kind):
     status = True
     status_keeps = STATUS_KEEPS_METADATA
 
-    def prepare_create(self, obj: Object, context: WriteContext) -> None:
-        """Unlike other kinds with a status of their own, this one takes it from whoever writes the
-        object (its strategy.go)."""
-        obj["status"] = obj.get("status") or {}
-
-    def prepare_update(self, obj: Object, old: Object, context: WriteContext) -> None:
-        obj["status"] = obj.get("status") or {}
-
     def validate_create(self, obj: Object, context: WriteContext) -> FieldErrors:
         return list(_cidrs_errors(obj))
 

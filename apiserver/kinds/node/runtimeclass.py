@@ -8,7 +8,7 @@ from typing import Any
 from apiserver.fielderrors import FieldErrors, FieldPath, GoSyntax, duplicate, required
 from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import checks as c
-from apiserver.kinds.common import resources, scheduling
+from apiserver.kinds.common import nodelabels, resources, scheduling
 from apiserver.kinds.common.internal import quote
 from apiserver.kinds.declarative import tags as t
 from apiserver.kinds.declarative.declared import Declared
@@ -43,6 +43,14 @@ class RuntimeClass(Kind):
             )
         )
 
+    def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
+        chosen = (obj.get("scheduling") or {}).get("nodeSelector") or {}
+        return [
+            f"scheduling.nodeSelector: {nodelabels.DEPRECATED[key]}"
+            for key in sorted(chosen)
+            if key in nodelabels.DEPRECATED
+        ]
+
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         metadata = obj["metadata"]
         return [
@@ -70,10 +78,15 @@ def _errors(obj: Object) -> c.Errors:
         tolerations = plan.get("tolerations") or []
         yield from scheduling.tolerations(tolerations, path.child("tolerations"))
         for i, (toleration, again) in enumerate(
-            zip(tolerations, seen_before(tolerations), strict=True)
+            zip(tolerations, seen_before(map(_key, tolerations)), strict=True)
         ):
             if again:
                 yield duplicate(path.child("tolerations").at(i), _quoted(toleration))
+
+
+def _key(toleration: Object) -> tuple[str, ...]:
+    """What makes two tolerations the same one: not how long they last."""
+    return tuple(toleration.get(member) or "" for member in ("key", "operator", "value", "effect"))
 
 
 def _quoted(toleration: Object) -> GoSyntax:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from apiserver.fielderrors import FieldPath, GoSyntax, invalid
+from apiserver.fielderrors import FieldErrors, FieldPath, GoSyntax, invalid
 from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import checks as c
-from apiserver.kinds.common import selectors
+from apiserver.kinds.common import metaconditions, selectors
 from apiserver.kinds.common.internal import quote
 from apiserver.kinds.declarative import tags as t
 from apiserver.kinds.declarative.declared import Declared
@@ -58,6 +58,12 @@ class PodDisruptionBudget(Kind):
     def prepare_create(self, obj: Object, context: WriteContext) -> None:
         super().prepare_create(obj, context)
         obj["status"] = dict.fromkeys(_COUNTS, 0)
+
+    def validate_status_update(
+        self, obj: Object, old: Object, context: WriteContext
+    ) -> FieldErrors:
+        conditions = metaconditions.conditions_of(obj)
+        return list(metaconditions.validate(conditions, FieldPath("status.conditions")))
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         metadata, spec = obj["metadata"], obj.get("spec") or {}

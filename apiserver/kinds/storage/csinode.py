@@ -15,6 +15,7 @@ from apiserver.meta.objects import Object, seen_before
 from apiserver.meta.times import age
 
 _DRIVERS = FieldPath("spec.drivers")
+_LONGEST_NODE_ID = 256
 
 
 @register("storage.k8s.io", "CSINode")
@@ -66,8 +67,9 @@ def _driver(driver: Object, path: FieldPath, seen: set[str]) -> c.Errors:
     yield from csi_driver_name(name, path.child("name"))
     if not node:
         yield required(path.child("nodeID"))
-    if len(node.encode()) > 192:
-        yield invalid(path.child("nodeID"), node, "must be 192 characters or less")
+    if len(node.encode()) > _LONGEST_NODE_ID:
+        why = f"must be {_LONGEST_NODE_ID} characters or less"
+        yield invalid(path.child("nodeID"), node, why)
     yield from c.non_negative(
         (driver.get("allocatable") or {}).get("count"), path.child("allocatable", "count")
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from apiserver.fielderrors import FieldErrors, FieldPath, invalid
 from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import checks as c
-from apiserver.kinds.common import selectors
+from apiserver.kinds.common import nodelabels, selectors
 from apiserver.kinds.registration import register
 from apiserver.meta.objects import Object
 from apiserver.meta.quantity import parse_quantity
@@ -19,10 +19,9 @@ class CSIStorageCapacity(Kind):
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
         errors = list(selectors.validate(obj.get("nodeTopology"), FieldPath("nodeTopology")))
         errors += c.dns_subdomain(obj.get("storageClassName", ""), FieldPath("storageClassName"))
-        for name in ("capacity", "maximumVolumeSize"):
-            amount = obj.get(name)
-            if amount is not None and parse_quantity(amount).sign < 0:
-                errors.append(invalid(name, amount, c.NEGATIVE))
+        amount = obj.get("capacity")
+        if amount is not None and parse_quantity(amount).sign < 0:
+            errors.append(invalid("capacity", amount, c.NEGATIVE))
         return errors
 
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
@@ -31,3 +30,6 @@ class CSIStorageCapacity(Kind):
             for name in ("nodeTopology", "storageClassName")
             for e in c.immutable(obj.get(name), old.get(name), FieldPath(name))
         ]
+
+    def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
+        return list(nodelabels.selector(obj.get("nodeTopology"), FieldPath("nodeTopology")))

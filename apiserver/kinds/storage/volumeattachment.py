@@ -5,7 +5,15 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from apiserver.fielderrors import ErrorType, FieldErrors, FieldPath, forbidden, invalid, required
+from apiserver.fielderrors import (
+    ErrorType,
+    FieldErrors,
+    FieldPath,
+    forbidden,
+    invalid,
+    required,
+    too_long,
+)
 from apiserver.kinds.base import STATUS_KEEPS_METADATA, Kind, WriteContext
 from apiserver.kinds.common import checks as c
 from apiserver.kinds.common.internal import quote
@@ -20,6 +28,8 @@ from apiserver.meta.objects import Object
 from apiserver.meta.times import age
 
 _SPEC = FieldPath("spec")
+_MOST_METADATA = 256 * 1024
+_LONGEST_MESSAGE = 1024
 
 _ATTACHER_RULES = {
     ErrorType.INVALID: "format=k8s-long-name-caseless",
@@ -64,6 +74,11 @@ class VolumeAttachment(Kind):
         spec_text = quote("storage.v1.VolumeAttachmentSpec", spec)
         return list(covered([invalid(_SPEC, spec_text, c.IMMUTABLE)], "immutable"))
 
+    def validate_status_update(
+        self, obj: Object, old: Object, context: WriteContext
+    ) -> FieldErrors:
+        return [*_errors(obj.get("spec") or {}), *_status_errors(obj.get("status") or {})]
+
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         metadata, spec = obj["metadata"], obj.get("spec") or {}
         return [
@@ -93,8 +108,24 @@ def _errors(spec: Object) -> c.Errors:
         yield required(
             path.child("persistentVolumeName"), "must specify non empty persistentVolumeName"
         )
-    elif name:
-        yield from c.dns_subdomain(name, path.child("persistentVolumeName"))
     elif inline is not None:
         yield from inline_spec_errors(inline, path.child("inlineVolumeSpec"))
     yield from c.dns_subdomain(spec.get("nodeName", ""), _SPEC.child("nodeName"))
+    if name is not None:
+        yield from c.dns_subdomain(name, path.child("persistentVolumeName"))
+
+
+def _status_errors(status: Object) -> c.Errors:
+    path, metadata = FieldPath("status"), status.get("attachmentMetadata") or {}
+    if sum(len(k.encode()) + len(v.encode()) for k, v in metadata.items()) > _MOST_METADATA:
+        yield too_long(path.child("attachmentMetadata"), _MOST_METADATA)
+    for member in ("attachError", "detachError"):
+        error, at = status.get(member) or {}, path.child(member)
+        if len(error.get("message", "").encode()) > _LONGEST_MESSAGE:
+            # Upstream tells of the other limit.
+            yield too_long(at.child("message"), _MOST_METADATA)
+        code = error.get("errorCode")
+        if code is not None and code < 0:
+            yield invalid(
+                at.child("errorCode"), code, "must be between 0 and 2147483647, inclusive"
+            )

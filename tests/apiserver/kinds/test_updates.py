@@ -223,7 +223,7 @@ LABELS, FINALIZER = "metadata.labels", "metadata.finalizers[0]"
         (GroupResource("batch", "jobs"), 4, 2, 2),
         (GroupResource("apps", "daemonsets"), 3, 1, 2),
         (GroupResource("networking.k8s.io", "networkpolicies"), 3, 1, 2),
-        (GroupResource("networking.k8s.io", "ipaddresses"), 3, 1, 2),
+        (GroupResource("networking.k8s.io", "ipaddresses"), 4, 2, 2),
         (GroupResource("discovery.k8s.io", "endpointslices"), 3, 1, 1),
         (GroupResource("", "events"), 2, 0, 1),
         (GroupResource("events.k8s.io", "events"), 3, 1, 2),

@@ -100,3 +100,21 @@ def test_what_is_wrong_already_hinders_no_update() -> None:
     new = copy.deepcopy(old)
     new["spec"]["replicas"] = 3
     assert update(new, old).messages == []
+
+
+def test_pods_are_named_by_the_set() -> None:
+    wanted = stateful()
+    wanted["spec"]["template"]["spec"] |= {"hostname": "Not A Label", "subdomain": "Nor This"}
+    assert create(wanted).messages == []
+
+
+def test_where_a_fraction_of_a_byte_is_asked_for() -> None:
+    claim = copy.deepcopy(CLAIM)
+    claim["spec"]["resources"]["requests"]["storage"] = "1500m"
+    made = create(stateful(volumeClaimTemplates=[claim]))
+    at = "spec.volumeClaimTemplates[0]"
+    assert [w.partition(": ")[0] for w in made.warnings] == [f"{at}.resources.requests[storage]"]
+    again = update(copy.deepcopy(made.obj), made.obj)
+    assert [w.partition(": ")[0] for w in again.warnings] == [
+        f"{at}.Spec.resources.requests[storage]"
+    ]

@@ -169,3 +169,11 @@ def test_controller_revisions_keep_their_data() -> None:
     owner = {"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "web", "controller": True}
     old["metadata"]["ownerReferences"] = [owner]
     assert cells(old)["Controller"] == "statefulset.apps/web"
+
+
+def test_a_daemon_set_may_begin_with_a_later_template() -> None:
+    name = "deprecated.daemonset.template.generation"
+    for text, kept in (("5", "5"), ("0", "1"), ("-2", "1")):
+        wanted = workload("DaemonSet")
+        wanted["metadata"]["annotations"] = {name: text}
+        assert create(wanted).obj["metadata"]["annotations"] == {name: kept}

@@ -174,12 +174,76 @@ def test_cronjob_defaults_and_table() -> None:
 def test_cronjob_rules() -> None:
     messages = create(cronjob("bad", timeZone="Local", concurrencyPolicy="Maybe")).messages
     assert messages == [
+        'spec.concurrencyPolicy: Unsupported value: "Maybe": supported values: "Allow", "Forbid", '
+        '"Replace"',
         'spec.schedule: Invalid value: "bad": expected exactly 5 fields, found 1: [bad]',
         'spec.timeZone: Invalid value: "Local": timeZone must be an explicit time zone as defined '
         "in https://www.iana.org/time-zones",
-        'spec.concurrencyPolicy: Unsupported value: "Maybe": supported values: "Allow", "Forbid", '
-        '"Replace"',
     ]
     long = cronjob()
     long["metadata"] = {"name": "n" * 53}
     assert [e.detail for e in create(long).errors] == ["must be no more than 52 characters"]
+
+
+def test_what_a_failure_rule_needs_is_listed_as_go_lists() -> None:
+    wanted = job(podFailurePolicy={"rules": [{"action": "", "onExitCodes": {"values": [1]}}]})
+    assert create(wanted).messages == [
+        "spec.podFailurePolicy.rules[0].action: Required value: valid values: "
+        '["Count" "FailIndex" "FailJob" "Ignore"]',
+        "spec.podFailurePolicy.rules[0].onExitCodes.operator: Required value: valid values: "
+        '["In" "NotIn"]',
+    ]
+
+
+def test_indexes_that_do_not_parse_count_as_none() -> None:
+    policy = {"rules": [{"succeededIndexes": "x", "succeededCount": 1}]}
+    made = create(job(completions=2, completionMode="Indexed", successPolicy=policy))
+    assert made.messages == [
+        'spec.successPolicy.rules[0].succeededIndexes: Invalid value: "x": error parsing '
+        'succeededIndexes: cannot convert string to integer for index: "x"',
+        "spec.successPolicy.rules[0].succeededCount: Invalid value: 1: must be less than or equal "
+        "to 0 (the number of indexes in the specified succeededIndexes field)",
+    ]
+
+
+def test_a_grown_job_may_outgrow_its_name() -> None:
+    wanted = job(completions=10, parallelism=10, completionMode="Indexed")
+    wanted["metadata"] = {"name": "x" * 61}
+    old = create(wanted).obj
+    new = changed(old, completions=11, parallelism=11)
+    assert update(new, old).messages == [
+        f'metadata.name: Invalid value: "{"x" * 61}": will not able to create pod with invalid '
+        f"DNS label: {'x' * 61}-10"
+    ]
+
+
+def test_many_indexes_are_warned_of_where_they_stand() -> None:
+    many = {"completions": 10**5 + 1, "parallelism": 10**4 + 1, "completionMode": "Indexed"}
+    made = create(job(**many))
+    assert [w.partition(":")[0] for w in made.warnings] == ["spec"]
+    assert "track completedIndexes" in made.warnings[0]
+    assert update({**made.obj, "metadata": dict(made.obj["metadata"])}, made.obj).warnings == []
+    template = {"spec": job(**many)["spec"]}
+    cron = create(cronjob("0 * * * *", jobTemplate=template))
+    assert [w.partition(":")[0] for w in cron.warnings] == ["spec.jobTemplate.spec"]
+
+
+def test_a_zone_is_none_of_the_host() -> None:
+    assert create(cronjob("0 * * * *", timeZone="LOCAL")).messages == [
+        'spec.timeZone: Invalid value: "LOCAL": timeZone must be an explicit time zone as defined '
+        "in https://www.iana.org/time-zones",
+        'spec.timeZone: Invalid value: "LOCAL": unknown time zone LOCAL',
+    ]
+
+
+def test_a_zone_in_a_schedule_stays_where_it_is() -> None:
+    old = create(cronjob("0 * * * *")).obj
+    old["spec"]["schedule"] = "TZ=UTC 0 * * * *"
+    new = changed(old, suspend=True)
+    made = update(new, old)
+    assert made.messages == []
+    assert [w[:46] for w in made.warnings] == ["cannot use TZ or CRON_TZ in spec.spec.schedule"]
+    assert update(changed(new, timeZone="UTC"), old).messages == [
+        'spec.schedule: Invalid value: "TZ=UTC 0 * * * *": cannot use both timeZone field and TZ '
+        "or CRON_TZ in schedule"
+    ]

@@ -68,8 +68,8 @@ INDEXED = {"completionMode": "Indexed", "completions": 5}
         (
             {**COMPLETE, "completionTime": "2026-01-02T02:00:00Z"},
             [
-                'status.completionTime: Invalid value: "2026-01-02T02:00:00Z": completionTime '
-                "cannot be set before startTime"
+                'status.completionTime: Invalid value: "2026-01-02T02:00:00Z": must be equal '
+                "to or after `startTime`"
             ],
         ),
         (
@@ -95,7 +95,7 @@ INDEXED = {"completionMode": "Indexed", "completions": 5}
             {**FAILED, "uncountedTerminatedPods": {"failed": ["a"]}},
             [
                 'status.uncountedTerminatedPods: Invalid value: {"Succeeded":null,"Failed":["a"]}: '
-                "uncountedTerminatedPods needs to be empty for finished job"
+                "must be empty for finished job"
             ],
         ),
         (
@@ -148,7 +148,8 @@ def test_what_is_said_once_stays() -> None:
         f"no Complete=True condition",
         "status.conditions: Invalid value: cannot disable the terminal Complete=True condition",
         "status.failed: Invalid value: 1: cannot decrease the failed counter",
-        "status.startTime: Required value: startTime cannot be removed for unsuspended job",
+        f'status.startTime: Invalid value: "{DONE}": field is immutable for unsuspended job once '
+        "set",
     ]
     shrunk = {"succeeded": 1}, {"succeeded": 2}
     assert messages(*shrunk) == [
@@ -168,6 +169,7 @@ def test_what_broke_a_rule_already_may_stay() -> None:
         ({}, True),
         ({"startTime": BEGAN}, False),
         ({"startTime": BEGAN, "conditions": true("Suspended")}, True),
+        ({"startTime": BEGAN, "conditions": true("Suspended"), "active": 1}, False),
     ],
 )
 def test_suspended_jobs_change_resources_and_scheduling(
@@ -181,7 +183,8 @@ def test_suspended_jobs_change_resources_and_scheduling(
     pods["affinity"] = {"nodeAffinity": {"preferredDuringSchedulingIgnoredDuringExecution": []}}
     assert [e.path for e in update(new, old).errors] == ([] if allowed else ["spec.template"])
     pods["affinity"]["podAffinity"] = {}
-    assert [e.path for e in update(new, old).errors] == ["spec.template"]
+    wrong = "spec.template.spec" if allowed else "spec.template"
+    assert [e.path for e in update(new, old).errors] == [wrong]
 
 
 @pytest.mark.parametrize(
@@ -211,3 +214,19 @@ def test_success_policies_are_shown_as_go_has_them() -> None:
     assert (
         message == f"spec.successPolicy: Invalid value: {shown}: requires indexed completion mode"
     )
+
+
+def test_times_of_completion() -> None:
+    before = {**COMPLETE, "completionTime": BEGAN}
+    assert messages({**before, "completionTime": DONE}, before) == [
+        f'status.completionTime: Invalid value: "{DONE}": field is immutable'
+    ]
+    assert messages({**COMPLETE, "startTime": DONE, "completionTime": BEGAN}) == [
+        f'status.completionTime: Invalid value: "{BEGAN}": must be equal to or after `startTime`'
+    ]
+
+
+def test_a_resumed_job_begins_anew() -> None:
+    before = {"startTime": BEGAN, "conditions": true("Suspended")}
+    resumed = [{"type": "Suspended", "status": "False"}]
+    assert messages({"startTime": DONE, "conditions": resumed}, before) == []

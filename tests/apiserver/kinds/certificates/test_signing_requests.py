@@ -108,7 +108,7 @@ def test_status_cannot_approve_and_approval_cannot_be_undone() -> None:
 @pytest.mark.parametrize(
     ("pem", "problem"),
     [
-        (b"not pem", "must contain one or more CERTIFICATE PEM blocks"),
+        (b"not pem", "must contain at least one CERTIFICATE PEM block"),
         (
             b"-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n",
             'only CERTIFICATE PEM blocks are allowed, found "PRIVATE KEY"',
@@ -219,3 +219,11 @@ def test_blocks_that_do_not_end_are_looked_for_once(monkeypatch: pytest.MonkeyPa
     assert request_problem(many) and certificate_problem(many)
     assert expiry(many) is None
     assert 0 < Counted.searches < 20
+
+
+def test_all_conditions_are_looked_at() -> None:
+    kinds = ("Approved", "Denied", "")
+    conditions = [{"type": kind, "status": "True"} for kind in kinds]
+    obj = {"metadata": {}, "spec": {}, "status": {"conditions": conditions}}
+    found = CertificateSigningRequest().validate_subresource_update("approval", obj, obj, CONTEXT)
+    assert [e.path for e in found] == ["status.conditions", "status.conditions[2].type"]

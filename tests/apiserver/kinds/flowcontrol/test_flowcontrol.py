@@ -109,6 +109,32 @@ def test_hands_must_leave_entropy() -> None:
 def test_only_exempt_is_exempt() -> None:
     _, errors = level(type="Exempt")
     assert errors == [
-        "spec.type: Invalid value: \"Exempt\": type must be 'Exempt' if and only if name is "
-        "'exempt'"
+        "spec.type: Invalid value: \"Exempt\": must be 'Exempt' if and only if `name` is 'exempt'"
+    ]
+
+
+def test_what_is_exempt_may_lend() -> None:
+    spec, _ = level("exempt", type="Exempt", exempt={"lendablePercent": 5})
+    assert level("exempt", **spec)[1] == []
+    _, errors = level("exempt", type="Limited", limited={"limitResponse": {"type": "Reject"}})
+    assert errors[0].startswith("spec.type: Invalid value")
+    assert errors[1].startswith('spec: Invalid value: {"Type":"Limited","Limited":{')
+    assert errors[1].endswith(
+        "spec of 'exempt' except the 'spec.exempt' field must equal the fixed value"
+    )
+
+
+def test_levels_of_v1_keep_zero_anyhow() -> None:
+    name = "flowcontrol.k8s.io/v1beta3-preserve-zero-concurrency-shares"
+    spec = {"type": "Limited", "limited": {"limitResponse": {"type": "Reject"}}}
+    obj: Object = {"metadata": {"name": "l", "annotations": {name: ""}}, "spec": spec}
+    assert [str(e) for e in PriorityLevelConfiguration().validate(obj, CONTEXT)] == [
+        f"metadata.annotations: Forbidden: annotation '{name}' is forbidden"
+    ]
+
+
+def test_conditions_have_types() -> None:
+    obj: Object = {"metadata": {"name": "s"}, "status": {"conditions": [{"status": "True"}]}}
+    assert [str(e) for e in FlowSchema().validate_status_update(obj, obj, CONTEXT)] == [
+        "status.conditions[0].type: Required value"
     ]

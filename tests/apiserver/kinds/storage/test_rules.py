@@ -7,12 +7,15 @@ from typing import Any
 
 import pytest
 
+from apiserver.fielderrors import ErrorType
 from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.core.persistentvolume import PersistentVolume
 from apiserver.kinds.core.persistentvolumeclaim import PersistentVolumeClaim
 from apiserver.kinds.storage.csidriver import CSIDriver
 from apiserver.kinds.storage.csinode import CSINode
+from apiserver.kinds.storage.csistoragecapacity import CSIStorageCapacity
 from apiserver.kinds.storage.storageclass import StorageClass
+from apiserver.kinds.storage.volumeattachment import VolumeAttachment
 from apiserver.kinds.storage.volumeattributesclass import VolumeAttributesClass
 from apiserver.meta.objects import Object
 
@@ -142,3 +145,59 @@ def test_claims_lose_data_sources_that_nobody_can_mean(
     claim: Object = {"metadata": {}, "spec": dict(spec)}
     PersistentVolumeClaim().prepare_update(claim, {"metadata": {}, "spec": old}, CONTEXT)
     assert claim["spec"] == kept
+
+
+def test_how_long_the_id_of_a_node_is() -> None:
+    assert CSINode().validate(node(nodeID="n" * 256), CONTEXT) == []
+    assert [str(e) for e in CSINode().validate(node(nodeID="n" * 257), CONTEXT)] == [
+        f'spec.drivers[0].nodeID: Invalid value: "{"n" * 257}": must be 256 characters or less'
+    ]
+
+
+def attachment(name: str, **status: Any) -> Object:
+    source = {"persistentVolumeName": name}
+    return {"spec": {"attacher": "a", "nodeName": "n", "source": source}, "status": status}
+
+
+def test_what_is_said_of_an_attachment_is_bounded() -> None:
+    kind = VolumeAttachment()
+    old = attachment("v")
+    new = attachment(
+        "v",
+        attached=True,
+        attachmentMetadata={"k": "v" * 256 * 1024},
+        attachError={"message": "m" * 1025, "errorCode": -1},
+    )
+    assert [str(e) for e in kind.validate_status_update(new, old, CONTEXT)] == [
+        "status.attachmentMetadata: Too long: may not be more than 262144 bytes",
+        "status.attachError.message: Too long: may not be more than 262144 bytes",
+        "status.attachError.errorCode: Invalid value: -1: must be between 0 and 2147483647, "
+        "inclusive",
+    ]
+    assert kind.validate_status_update(attachment("v", attached=True), old, CONTEXT) == []
+
+
+def test_an_attached_volume_has_a_name() -> None:
+    first, second = VolumeAttachment().validate(attachment(""), CONTEXT)
+    assert first.type is ErrorType.REQUIRED and second.type is ErrorType.INVALID
+    assert first.path == second.path == "spec.source.persistentVolumeName"
+
+
+def test_capacities_warn_of_old_labels_of_nodes() -> None:
+    requirement = {"key": "beta.kubernetes.io/os", "operator": "Exists"}
+    topology = {
+        "matchExpressions": [requirement],
+        "matchLabels": {"beta.kubernetes.io/arch": "a", "x": "y"},
+    }
+    obj = {"metadata": {}, "storageClassName": "c", "nodeTopology": topology}
+    assert CSIStorageCapacity().warnings(obj, None, CONTEXT) == [
+        "nodeTopology.matchExpressions[0].key: beta.kubernetes.io/os is deprecated since v1.14; "
+        'use "kubernetes.io/os" instead',
+        "nodeTopology.matchLabels.beta.kubernetes.io/arch: deprecated since v1.14; use "
+        '"kubernetes.io/arch" instead',
+    ]
+
+
+def test_the_largest_volume_may_be_anything() -> None:
+    obj = {"metadata": {}, "storageClassName": "c", "maximumVolumeSize": "-1"}
+    assert CSIStorageCapacity().validate(obj, CONTEXT) == []
