@@ -47,38 +47,17 @@ class CronJob(Workload):
     def drop_disabled(self, obj: Object) -> None:
         disabled.drop(obj["spec"]["jobTemplate"]["spec"]["template"]["spec"])
 
-    def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
-        spec = obj["spec"]
-        errors = list(
-            checks.non_negative(
-                spec.get("startingDeadlineSeconds"), SPEC.child("startingDeadlineSeconds")
-            )
-        )
-        errors += checks.one_of(
-            spec.get("concurrencyPolicy"), SPEC.child("concurrencyPolicy"), _POLICIES
-        )
-        errors += _job_template(spec["jobTemplate"]["spec"])
-        errors += checks.non_negatives(
-            spec, SPEC, "successfulJobsHistoryLimit", "failedJobsHistoryLimit"
-        )
-        return errors
-
     def validate_create(self, obj: Object, context: WriteContext) -> FieldErrors:
         """The controller appends "-<number>" to make names of jobs, which are at most 63 long."""
-        spec, name = obj["spec"], obj["metadata"].get("name", "")
-        errors = [*_schedule(spec, zoned=False), *_time_zone(spec.get("timeZone"))]
+        name = obj["metadata"].get("name", "")
+        errors = list(_spec(obj["spec"], None))
         if len(name) > _MAX_NAME:
             why = f"must be no more than {_MAX_NAME} characters"
             errors.append(invalid(checks.root("metadata", "name"), name, why))
         return errors
 
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
-        """A schedule that names a zone may still do so; a zone that stays is not asked for."""
-        spec, before = obj["spec"], old["spec"]
-        errors = list(_schedule(spec, zoned="TZ" in before.get("schedule", "")))
-        if spec.get("timeZone") != before.get("timeZone"):
-            errors += _time_zone(spec.get("timeZone"))
-        return errors
+        return list(_spec(obj["spec"], old["spec"]))
 
     def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
         spec = obj["spec"]
@@ -115,6 +94,21 @@ class CronJob(Workload):
             *pods,
             selectors.show(job.get("selector")),
         ]
+
+
+def _spec(spec: Mapping[str, Any], before: Mapping[str, Any] | None) -> checks.Errors:
+    """A schedule that names a zone may still do so; a zone that stays is not asked for."""
+    yield from _schedule(spec, zoned=before is not None and "TZ" in before.get("schedule", ""))
+    deadline = "startingDeadlineSeconds"
+    yield from checks.non_negative(spec.get(deadline), SPEC.child(deadline))
+    if before is None or spec.get("timeZone") != before.get("timeZone"):
+        yield from _time_zone(spec.get("timeZone"))
+    policy = "concurrencyPolicy"
+    yield from checks.one_of(spec.get(policy), SPEC.child(policy), _POLICIES)
+    yield from _job_template(spec["jobTemplate"]["spec"])
+    yield from checks.non_negatives(
+        spec, SPEC, "successfulJobsHistoryLimit", "failedJobsHistoryLimit"
+    )
 
 
 def _schedule(spec: Mapping[str, Any], *, zoned: bool) -> checks.Errors:

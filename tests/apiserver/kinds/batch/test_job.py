@@ -174,15 +174,24 @@ def test_cronjob_defaults_and_table() -> None:
 def test_cronjob_rules() -> None:
     messages = create(cronjob("bad", timeZone="Local", concurrencyPolicy="Maybe")).messages
     assert messages == [
-        'spec.concurrencyPolicy: Unsupported value: "Maybe": supported values: "Allow", "Forbid", '
-        '"Replace"',
         'spec.schedule: Invalid value: "bad": expected exactly 5 fields, found 1: [bad]',
         'spec.timeZone: Invalid value: "Local": timeZone must be an explicit time zone as defined '
         "in https://www.iana.org/time-zones",
+        'spec.concurrencyPolicy: Unsupported value: "Maybe": supported values: "Allow", "Forbid", '
+        '"Replace"',
     ]
     long = cronjob()
     long["metadata"] = {"name": "n" * 53}
     assert [e.detail for e in create(long).errors] == ["must be no more than 52 characters"]
+
+
+def test_an_update_tells_of_the_schedule_first() -> None:
+    old = create(cronjob()).obj
+    new = changed(old, schedule="bad", concurrencyPolicy="Maybe")
+    assert [message.split(":")[0] for message in update(new, old).messages] == [
+        "spec.schedule",
+        "spec.concurrencyPolicy",
+    ]
 
 
 def test_what_a_failure_rule_needs_is_listed_as_go_lists() -> None:
