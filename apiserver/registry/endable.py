@@ -134,12 +134,14 @@ class _Threads:
         if is_free:
             self._waiting.put(work)
         else:
-            serve = threading.Thread(
-                target=self._serve, args=(work,), name="large-object", daemon=True
-            )
-            serve.start()
+            # a thread keeps what it is called with for as long as it runs
+            first = [work]
+            threading.Thread(
+                target=self._serve, args=(first,), name="large-object", daemon=True
+            ).start()
 
-    def _serve(self, work: EndableWork) -> None:
+    def _serve(self, first: list[EndableWork]) -> None:
+        work = first.pop()
         while True:
             try:
                 work.run(self._is_free)

@@ -30,8 +30,9 @@ SHORT = 3
 """Characters of the beginning of a word from which on an index finds all such words soon."""
 MOST_SCOPES = 200
 """Kinds and namespaces that a query names."""
-PAIR = re.compile(r"[^\W_]+=(?=(\S+))")
-"""A word, and up to the next space what it is equal to. The second may have more of them in it."""
+PAIR = re.compile(rf"(?<![^\W_])[^\W_]+=(?=([^\s\x00]{{1,{LONGEST}}}))")
+"""A whole word, and what it is equal to, up to the next space. The second may have more of them in
+it, and what it begins is looked for once, however long words are."""
 _LETTERS = {"names": "n", "labels": "l", "annotations": "a", "values": "v"}
 
 

@@ -43,7 +43,7 @@ _SEARCH = function(
     *(BIGINT,) * 3,  # limit, walk, most that is gathered
     TEXT,  # an easier query
 )
-_INDEX = function("pp_index", "done", *(BIGINT,) * 3, *(TEXTS,) * 5)
+_INDEX = function("pp_index_terms", "done", *(BIGINT,) * 3, *(TEXTS,) * 5)
 
 _KINDS = function("pp_kinds", "api_group, resource", BIGINT)
 _SPACES = function("pp_places", "api_group, resource, namespace", BIGINT, TEXTS, TEXTS, BIGINT)

@@ -148,6 +148,7 @@ class TenantController:
         await self._applying.all(self._home, types.objects(), MANAGER)
         self._due = dict.fromkeys(await self._rows(rows.names), 0.0)
         self._pause, self._asked = _PAUSE, 0.0
+        self._counting = Counting(self._actions, MANAGER)  # another may have counted since
         events = await self._registry.watches.subscribe(self._home.id, TENANTS, after=None)
         leading = asyncio.create_task(self._lead())
         counting = asyncio.create_task(self._keep_counting())

@@ -36,10 +36,10 @@ def status_of(
         "path": f"/clusters/{row.name}",
         "conditions": conditions,
     }
-    if head is not None:
-        status["counts"] = counts_of(head.object_count, head.bytes, head.log_bytes)
-    elif "counts" in before:
+    if "counts" in before:  # which are counted beside this (counting.py), and may be newer
         status["counts"] = before["counts"]
+    elif head is not None:
+        status["counts"] = counts_of(head.object_count, head.bytes, head.log_bytes)
     return status
 
 

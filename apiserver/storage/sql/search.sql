@@ -7,7 +7,7 @@
 -- p_after (any more): somebody else was faster, or the tenant is gone.
 --
 -- KEY SHARE: the deletion of the tenant waits for this, and commits do not.
-CREATE OR REPLACE FUNCTION pp_index(
+CREATE OR REPLACE FUNCTION pp_index_terms(
     p_tenant bigint, p_after bigint, p_through bigint,
     p_group text[], p_resource text[], p_namespace text[], p_name text[], p_terms text[]
 ) RETURNS TABLE (done boolean)

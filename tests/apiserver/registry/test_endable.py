@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import threading
 import time
+import weakref
 from contextvars import ContextVar
 from typing import Any
 
@@ -211,3 +213,25 @@ def test_processor_time_of_what_a_thread_did_before_does_not_count() -> None:
     run.outcome()
     assert spent < 0.01
     assert run.work.seconds() < 0.01
+
+
+def test_nothing_of_a_work_stays_in_its_thread() -> None:
+    class Held:
+        pass
+
+    def hold() -> weakref.ref[Held]:
+        held = Held()
+        Run(lambda: held and None).outcome()
+        return weakref.ref(held)
+
+    blocked = threading.Event()
+    busy = [Run(blocked.wait) for _ in range(3)]  # so that there is a thread that is new
+    refs = [hold() for _ in range(3)]
+    blocked.set()
+    for run in busy:
+        run.outcome()
+    deadline = time.monotonic() + PATIENCE
+    while any(ref() is not None for ref in refs):
+        gc.collect()
+        assert time.monotonic() < deadline
+        time.sleep(0.01)

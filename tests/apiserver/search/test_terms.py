@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from apiserver.effort import limited
 from apiserver.meta.gvk import GroupResource
 from apiserver.search.terms import query, terms
 from apiserver.search.words import Needle
@@ -86,3 +87,15 @@ def test_what_is_found_by_eye_is_found_by_its_terms(
     if asked is not None and needle.matches(resource, obj, areas):
         assert holds(asked.exact, found), (text, asked.exact, found)
         assert asked.easy is None or holds(asked.easy, found)
+
+
+def test_long_words_are_read_once() -> None:
+    """A regular expression that begins anew in each letter of a word took hours for a megabyte."""
+    texts = {"hex": "deadbeef" * 40_000 + "\n=", "pairs": "a=" * 40_000}
+    obj = {"metadata": {"name": "n"}, "data": texts}
+    with limited(60):
+        found = terms(5, ObjectKey("", "configmaps", "ns", "n"), obj).split(" ")
+    assert "5va=" + "a=" * 19 in found
+    assert query(5, Needle.of("a=\x00b"), ["labels"], WHERE) == Words(
+        f"('5!' | '5la' & '5lb':*){WITHIN}", f"('5!' | '5la'){WITHIN}"
+    )

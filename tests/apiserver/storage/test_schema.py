@@ -164,7 +164,7 @@ def older(owner: str) -> Iterator[str]:
                 "DROP INDEX objects_being_deleted",
                 "DROP TABLE audit_entries",
                 "DROP TABLE tenancy_accountkey, tenancy_authentication, tenancy_keygeneration",
-                "DROP TABLE tenancy_departed, console_oidcidentity",
+                "DROP TABLE tenancy_departed, console_oidcidentity, console_accountsession",
                 "DROP TABLE search_entries, search_heads, field_indexes, field_entries",
                 "DROP TABLE tallies, tally_heads",
             ):

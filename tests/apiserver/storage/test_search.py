@@ -226,8 +226,8 @@ async def test_commits_do_not_wait_for_the_index(
     with psycopg.connect(owner) as other, other.transaction(force_rollback=True):
         other.execute("SELECT set_config('polyplane.tenant', %s, true)", [str(tenant)])
         other.execute(
-            "SELECT done FROM pp_index(%s, (SELECT indexed FROM search_heads WHERE tenant_id = %s),"
-            " 9, '{}', '{}', '{}', '{}', '{}')",
+            "SELECT done FROM pp_index_terms(%s,"
+            " (SELECT indexed FROM search_heads WHERE tenant_id = %s), 9, '{}', '{}', '{}', '{}', '{}')",
             [tenant, tenant],
         )
         await written(store, tenant, "b")
