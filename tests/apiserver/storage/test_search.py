@@ -227,7 +227,8 @@ async def test_commits_do_not_wait_for_the_index(
         other.execute("SELECT set_config('polyplane.tenant', %s, true)", [str(tenant)])
         other.execute(
             "SELECT done FROM pp_index_terms(%s,"
-            " (SELECT indexed FROM search_heads WHERE tenant_id = %s), 9, '{}', '{}', '{}', '{}', '{}')",
+            " (SELECT indexed FROM search_heads WHERE tenant_id = %s), 9,"
+            " '{}', '{}', '{}', '{}', '{}')",
             [tenant, tenant],
         )
         await written(store, tenant, "b")
