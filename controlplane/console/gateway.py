@@ -18,7 +18,7 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from http.cookies import CookieError, SimpleCookie
 from typing import Any
-from urllib.parse import quote, urlsplit
+from urllib.parse import urlsplit
 
 from django.conf import settings
 from django.db import Error as DatabaseFailure
@@ -26,7 +26,7 @@ from django.http import HttpRequest, HttpResponse
 from rest_framework.authentication import CSRFCheck
 
 from apiserver.endpoints.outlets import transport_of
-from apiserver.endpoints.request import CLIENT_CERTIFICATE, Message, Receive, Send
+from apiserver.endpoints.request import CLIENT_CERTIFICATE, Message, Receive, Send, raw_path
 from apiserver.errors import ApiError, BadRequest, Forbidden, Unauthorized
 from apiserver.meta.gvk import GroupResource
 from apiserver.user import User
@@ -37,7 +37,6 @@ Identified = Callable[[User | ApiError, Message, Receive, Send], Awaitable[None]
 """`apiserver.endpoints.entry.Entry.identified`."""
 
 PREFIX = "/admin/api"
-_RAW_PREFIX = PREFIX.encode()
 _READING = frozenset({"GET", "HEAD"})
 _CHECKED = frozenset({b"host", b"origin", b"referer", b"x-csrftoken"})
 """Headers that say whether a request is our pages'."""
@@ -137,13 +136,8 @@ class _Answer:
 
 def _is_ours(scope: Message) -> bool:
     """By the path as it was sent: what the API is handed on is the rest of that."""
-    path = _raw_path(scope)
-    return path == _RAW_PREFIX or path.startswith(_RAW_PREFIX + b"/")
-
-
-def _raw_path(scope: Message) -> bytes:
-    raw: bytes | None = scope.get("raw_path")
-    return quote(scope["path"]).encode() if raw is None else raw.split(b"?", 1)[0]
+    path = raw_path(scope)
+    return path == PREFIX or path.startswith(f"{PREFIX}/")
 
 
 def _cookies(headers: dict[bytes, bytes]) -> dict[str, str]:
@@ -217,7 +211,7 @@ def _handed_on(scope: Message) -> Message:
     return {
         **scope,
         "path": scope["path"].removeprefix(PREFIX) or "/",
-        "raw_path": _raw_path(scope).removeprefix(_RAW_PREFIX) or b"/",
+        "raw_path": raw_path(scope).removeprefix(PREFIX).encode("latin-1") or b"/",
         "headers": [(name, value) for name, value in scope["headers"] if name not in _OURS],
         "extensions": {n: v for n, v in extensions.items() if n != CLIENT_CERTIFICATE},
     }
