@@ -16,10 +16,9 @@ USERS: Counts = {}
 """authenticated_user_requests, by what stands for names of people: `KNOWN` ones stand for
 themselves (k8s.io/apiserver ``endpoints/filters/metrics.go``)."""
 KNOWN = {"admin", "client", "kube_proxy", "kubelet", "system:serviceaccount:kube-system:default"}
-DOUBLING = tuple(0.001 * 2**i for i in range(15))
 DURATIONS: dict[tuple[str, ...], list[float]] = {}
-"""authentication_duration_seconds, by result: a number for each of `DOUBLING`, what was above, and
-the sum."""
+"""authentication_duration_seconds, by result: a number for each of
+`apiserver.authorizers.counts.DOUBLING`, what was above, and the sum."""
 FETCHED: Counts = {}
 """apiserver_authentication_jwt_authenticator_jwks_fetch_last_timestamp_seconds."""
 RELOADS: Counts = {}

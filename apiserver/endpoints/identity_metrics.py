@@ -86,7 +86,7 @@ def _authentication(metrics: Metrics) -> None:
     name, text = "authenticated_user_requests", "Authenticated requests by the kind of user."
     metrics.add(Counter(name, text, ("username",))).values = authn.USERS
     name, text = "authentication_duration_seconds", "Time to find out who sends a request."
-    durations = metrics.add(Histogram(name, text, ("result",), authn.DOUBLING))
+    durations = metrics.add(Histogram(name, text, ("result",), authorizers.DOUBLING))
     durations.values = authn.DURATIONS
     prefix = "apiserver_authentication_"
     name = f"{prefix}jwt_authenticator_latency_seconds"

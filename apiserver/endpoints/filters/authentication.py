@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import base64
 import re
-from bisect import bisect_left
 from collections.abc import Sequence
 from functools import partial
 from time import perf_counter
@@ -21,7 +20,7 @@ from apiserver.authn.impersonation import read_headers
 from apiserver.authn.serviceaccounts import Authenticated
 from apiserver.authz.attributes import Attributes, Decision
 from apiserver.authz.impersonation import MODES, act_as
-from apiserver.endpoints.filters.authorization import attributes_of, decide
+from apiserver.endpoints.filters.authorization import attributes_of, decide, observe
 from apiserver.endpoints.request import ApiRequest
 from apiserver.endpoints.server import Server, TenantInfo
 from apiserver.errors import ApiError, Unauthorized
@@ -60,11 +59,7 @@ def _count(result: str, seconds: float, name: str = "") -> None:
     success."""
     key = (result,)
     counts.ATTEMPTS[key] += 1
-    cell = counts.DURATIONS.get(key)
-    if cell is None:
-        cell = counts.DURATIONS[key] = [0.0] * (len(counts.DOUBLING) + 2)
-    cell[bisect_left(counts.DOUBLING, seconds)] += 1
-    cell[-1] += seconds
+    observe(counts.DURATIONS, key, seconds)
     if name:
         kind = name if name in counts.KNOWN else "email_id" if "@" in name else "other"
         counts.USERS[kind,] = counts.USERS.get((kind,), 0) + 1

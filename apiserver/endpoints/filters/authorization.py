@@ -94,9 +94,16 @@ def _count(decision: Decision, seconds: float) -> None:
     why_not = "error" if decision.error else "denied" if decision.denied else "no-opinion"
     key = ("allowed" if decision.allowed else why_not,)
     counts.ATTEMPTS[key] = counts.ATTEMPTS.get(key, 0) + 1
-    cell = counts.ATTEMPT_DURATIONS.get(key)
+    observe(counts.ATTEMPT_DURATIONS, key, seconds)
+
+
+def observe(
+    durations: dict[tuple[str, ...], list[float]], key: tuple[str, ...], seconds: float
+) -> None:
+    """durations: by labels, a number for each of `counts.DOUBLING`, what was above, and the sum."""
+    cell = durations.get(key)
     if cell is None:
-        cell = counts.ATTEMPT_DURATIONS[key] = [0.0] * (len(counts.DOUBLING) + 2)
+        cell = durations[key] = [0.0] * (len(counts.DOUBLING) + 2)
     cell[bisect_left(counts.DOUBLING, seconds)] += 1
     cell[-1] += seconds
 
