@@ -64,16 +64,10 @@ class Peers:
     async def _ask(self, name: str, number: int) -> Snapshot | None:
         """None from one that is gone."""
         try:
-            async with asyncio.timeout(_TIMEOUT):
-                path = self._directory / f"{name}.sock"
-                reader, writer = await asyncio.open_unix_connection(path, limit=_LARGEST)
-                with contextlib.closing(writer):
-                    writer.write(b"%d\n" % number)
-                    answer: Snapshot = orjson.loads(await reader.read())
-                    return answer
+            return await ask(self._directory / f"{name}.sock", number)
         except (ConnectionRefusedError, FileNotFoundError):
             return None
-        except (TimeoutError, OSError, orjson.JSONDecodeError):
+        except (OSError, orjson.JSONDecodeError):
             kept: Snapshot = _read(self._file(name, number)).get("counted", {})
             return kept
 
@@ -110,6 +104,17 @@ class Peers:
                 for path in dead.values():
                     path.unlink()
             return [counted]
+
+
+async def ask(socket: Path, number: int) -> Snapshot:
+    """What the worker of a socket has counted. Raises OSError, also of one that does not answer in
+    time, and JSONDecodeError."""
+    async with asyncio.timeout(_TIMEOUT):
+        reader, writer = await asyncio.open_unix_connection(socket, limit=_LARGEST)
+        with contextlib.closing(writer):
+            writer.write(b"%d\n" % number)
+            answer: Snapshot = orjson.loads(await reader.read())
+            return answer
 
 
 @contextlib.contextmanager

@@ -4,8 +4,7 @@ webhooks and policies fail."""
 
 from __future__ import annotations
 
-import json
-import socket
+import asyncio
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -13,12 +12,11 @@ from typing import Any
 
 from admission.policy.observer import NO_ERROR as POLICY_HELD
 from apiserver.endpoints import metrics, policy_metrics, webhook_metrics
-from apiserver.endpoints.metric_peers import EVERYTHING
+from apiserver.endpoints.metric_peers import EVERYTHING, ask
 from apiserver.endpoints.metric_types import Snapshot
 from controlplane import environment
 from controlplane.console.facts.asking import Answer
 
-_PATIENCE = 1.0  # seconds for a worker to answer
 _MOST = 20  # rows
 _FOR_EVER = float("inf")
 _WATCH = "WATCH"
@@ -30,24 +28,20 @@ def snapshots(number: int = EVERYTHING) -> dict[str, Snapshot]:
     """Of each worker that answers, by its process id; of a tenant, or of the installation. None
     where no supervisor has started them."""
     directory = environment.text("METRICS_DIR")
-    found = {}
-    for path in sorted(Path(directory).glob("w*.sock")) if directory else ():
-        if (snapshot := _asked(path, number)) is not None:
-            found[path.stem[1:]] = snapshot
-    return found
+    paths = sorted(Path(directory).glob("w*.sock")) if directory else []
+    return asyncio.run(_asked(paths, number))
 
 
-def _asked(path: Path, number: int) -> Snapshot | None:
-    with socket.socket(socket.AF_UNIX) as connection:
-        connection.settimeout(_PATIENCE)
-        try:
-            connection.connect(str(path))
-            connection.sendall(b"%d\n" % number)
-            text = b"".join(iter(lambda: connection.recv(65536), b""))
-            snapshot: Snapshot = json.loads(text)
-        except (OSError, ValueError):
-            return None
-        return snapshot
+async def _asked(paths: Sequence[Path], number: int) -> dict[str, Snapshot]:
+    answers = await asyncio.gather(*(ask(path, number) for path in paths), return_exceptions=True)
+    for answer in answers:
+        if isinstance(answer, BaseException) and not isinstance(answer, OSError | ValueError):
+            raise answer
+    return {
+        path.stem[1:]: answer
+        for path, answer in zip(paths, answers, strict=True)
+        if not isinstance(answer, BaseException)
+    }
 
 
 def workers(found: dict[str, Snapshot]) -> list[Answer]:
