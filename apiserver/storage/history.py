@@ -67,14 +67,20 @@ SELECT h.head, h.floor, (
     SELECT max(e.at) FROM events e WHERE e.tenant_id = h.tenant_id AND e.resource_version = h.floor
 ) FROM tenant_heads h WHERE h.tenant_id = %(tenant)s
 """
-_REACH = """
-SELECT h.floor, h.head, h.retention, coalesce((
+BEGINS = """
+coalesce((
     SELECT e.at FROM events e WHERE e.tenant_id = h.tenant_id AND e.resource_version = h.floor
 ), (
     SELECT e.at FROM events e WHERE e.tenant_id = h.tenant_id AND e.resource_version > h.floor
     ORDER BY e.resource_version LIMIT 1
-)) FROM tenant_heads h WHERE h.tenant_id = %(tenant)s
+))
 """
+"""The earliest time as of which a tenant's state can be read, NULL where nothing of its log is
+left. h: its row of tenant_heads."""
+_REACH = f"""
+SELECT h.floor, h.head, h.retention, {BEGINS}
+FROM tenant_heads h WHERE h.tenant_id = %(tenant)s
+"""  # noqa: S608  constants
 _AT = """
 SELECT resource_version, at FROM events
 WHERE tenant_id = %(tenant)s AND resource_version >= %(from)s ORDER BY resource_version LIMIT 1

@@ -17,6 +17,7 @@ from apiserver.endpoints.metric_types import Snapshot
 from apiserver.meta.times import format_optional_time
 from apiserver.platformroles import VIEWERS
 from apiserver.storage.compact import RETENTION
+from apiserver.storage.history import BEGINS
 from apiserver.storage.models import AuditEntry, Lease
 from controlplane import environment
 from controlplane.console.facts import counted, rates
@@ -47,21 +48,15 @@ FROM pg_stat_activity
 WHERE datname = current_database() AND pid <> pg_backend_pid() AND backend_type = 'client backend'
 GROUP BY 1, 2 ORDER BY 3 DESC LIMIT 30
 """
-_LOGS = """
+_LOGS = f"""
 SELECT t.name, h.head, h.floor, h.log_bytes,
     coalesce(extract(epoch FROM h.retention), %(retention)s)::bigint,
-    coalesce((
-        SELECT e.at FROM events e WHERE e.tenant_id = h.tenant_id AND e.resource_version = h.floor
-    ), (
-        SELECT e.at FROM events e
-        WHERE e.tenant_id = h.tenant_id AND e.resource_version > h.floor
-        ORDER BY e.resource_version LIMIT 1
-    )),
+    {BEGINS},
     greatest(h.head - coalesce(s.indexed, 0), 0), greatest(h.head - coalesce(c.through, 0), 0)
 FROM tenant_heads h JOIN tenancy_tenant t ON t.id = h.tenant_id
 LEFT JOIN search_heads s USING (tenant_id) LEFT JOIN tally_heads c USING (tenant_id)
 ORDER BY h.log_bytes DESC LIMIT %(most)s
-"""
+"""  # noqa: S608  constants
 _HAVING = """
 SELECT DISTINCT tenant_id FROM objects
 WHERE tenant_id = ANY(%s) AND api_group = 'admissionregistration.k8s.io' AND resource = %s
