@@ -13,7 +13,7 @@ import logging
 from collections import Counter, deque
 from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
-from typing import NamedTuple
+from typing import NamedTuple, NoReturn
 
 import psycopg
 
@@ -21,7 +21,7 @@ from apiserver.flow.buckets import Buckets
 from apiserver.storage.call import BIGINTS, TEXTS, TIMES, Call
 from apiserver.storage.errors import StorageError
 from apiserver.storage.interface import Entry
-from apiserver.storage.leases import Candidate
+from apiserver.storage.leases import Candidate, repeat
 from apiserver.storage.pool import Connection, Database
 from apiserver.storage.visibility import everywhere
 from apiserver.whose import shared_task
@@ -243,16 +243,12 @@ async def keep_days(database: Database, days: int) -> list[tuple[str, str]]:
     return await database.read(query)
 
 
-async def keep_days_forever(database: Database, holder: str, days: int) -> None:
+async def keep_days_forever(database: Database, holder: str, days: int) -> NoReturn:
     """The same, every hour, in one process of the installation."""
+
+    async def keep() -> None:
+        for partition, done in await keep_days(database, days):
+            log.info("%s %s", done, partition)
+
     candidate = Candidate(database, holder, seconds=60.0)
-    while True:
-        pause = EVERY
-        try:
-            if await candidate.elected(_DUTY):
-                for partition, done in await keep_days(database, days):
-                    log.info("%s %s", done, partition)
-        except StorageError as error:
-            log.warning("the audit log's days: %s", error)
-            pause = 60.0
-        await asyncio.sleep(pause)
+    await repeat(candidate, _DUTY, keep, EVERY, log, "the audit log's days")

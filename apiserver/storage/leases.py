@@ -7,9 +7,13 @@ transaction mode does not have.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
+from typing import NoReturn
 
+from apiserver.storage.errors import StorageError
 from apiserver.storage.pool import Connection, Database
 
 _ACQUIRE = """
@@ -81,3 +85,24 @@ class Candidate:
             await connection.execute(_RELEASE_ALL, [self.holder])
 
         await self.database.read(query)
+
+
+async def repeat(
+    candidate: Candidate,
+    duty: str,
+    work: Callable[[], Awaitable[None]],
+    every: float,
+    log: logging.Logger,
+    what: str,
+) -> NoReturn:
+    """Does the work every so many seconds, in the one process that has the duty; a minute after it
+    failed. what: it, in the log's words."""
+    while True:
+        pause = every
+        try:
+            if await candidate.elected(duty):
+                await work()
+        except StorageError as error:
+            log.warning("%s: %s", what, error)
+            pause = 60.0
+        await asyncio.sleep(pause)

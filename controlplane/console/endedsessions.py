@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import asyncio
 import logging
+from functools import partial
+from typing import NoReturn
 
-from apiserver.storage.errors import StorageError
-from apiserver.storage.leases import Candidate
+from apiserver.storage.leases import Candidate, repeat
 from apiserver.storage.pool import Connection, Database
 
 log = logging.getLogger("polyplane.console")
 
-EVERY, AGAIN = 600.0, 60.0
-"""Seconds between two looks, and after one that failed."""
+EVERY = 600.0
+"""Seconds between two looks."""
 _DUTY = "ended-sessions"
 _DELETE = "DELETE FROM console_accountsession WHERE expire_date < now()"
 
@@ -26,15 +26,7 @@ async def remove(database: Database) -> None:
     await database.read(query)
 
 
-async def remove_forever(database: Database, holder: str) -> None:
+async def remove_forever(database: Database, holder: str) -> NoReturn:
     """In one process of the installation."""
-    candidate = Candidate(database, holder, seconds=60.0)
-    while True:
-        pause = EVERY
-        try:
-            if await candidate.elected(_DUTY):
-                await remove(database)
-        except StorageError as error:
-            log.warning("sessions that have ended: %s", error)
-            pause = AGAIN
-        await asyncio.sleep(pause)
+    candidate, work = Candidate(database, holder, seconds=60.0), partial(remove, database)
+    await repeat(candidate, _DUTY, work, EVERY, log, "sessions that have ended")
