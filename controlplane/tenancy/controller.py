@@ -10,7 +10,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
-from collections.abc import Awaitable, Callable, Collection, Iterable, Sequence
+from collections.abc import Awaitable, Callable, Collection, Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
@@ -77,7 +77,6 @@ class _Pair:
     step: Step
     problem: str | None = None
     """Why not all is there that shall be; "": it is; None: nobody has looked."""
-    head: TenantHead | None = None
     waits: bool = False
     """Its row could not be made."""
 
@@ -206,10 +205,9 @@ class TenantController:
         await self._drop(by_step.get(Step.DROP_TENANT, []))
         await self._each([pair for pair in pairs if not pair.waits], self._one)
         filled = [pair for pair in pairs if pair.problem is not None]
-        heads = await self._rows(rows.used, [pair.row for pair in filled if pair.row is not None])
-        for pair in filled:
-            pair.head = heads.get(pair.row.pk) if pair.row is not None else None
-        await self._rows(rows.mark_synced, await self._each(filled, self._tell_filled))
+        new = [pair.row for pair in filled if pair.row is not None and not _is_counted(pair.obj)]
+        tell = partial(self._tell_filled, await self._rows(rows.used, new) if new else {})
+        await self._rows(rows.mark_synced, await self._each(filled, tell))
 
     async def _pairs(self, names: Sequence[str]) -> list[_Pair]:
         cache = await self._registry.watches.fresh(self._home.id, TENANTS)
@@ -295,9 +293,10 @@ class TenantController:
             return  # it is told together with others
         self._failures.pop(pair.name, None)
 
-    async def _tell_filled(self, pair: _Pair) -> None:
+    async def _tell_filled(self, heads: Mapping[int, TenantHead], pair: _Pair) -> None:
+        """heads: of those of which nothing has been counted yet."""
         assert pair.obj is not None and pair.row is not None, "it has been agreed"
-        await self._tell(pair.obj, pair.row, pair.problem or "", pair.head)
+        await self._tell(pair.obj, pair.row, pair.problem or "", heads.get(pair.row.pk))
         if pair.problem:
             raise CannotApply(pair.problem)
         self._failures.pop(pair.name, None)
@@ -427,6 +426,10 @@ def _matters(event: WatchEvent) -> bool:
         before.get(member) != after.get(member)
         for member in ("uid", "generation", "labels", "finalizers", "deletionTimestamp")
     )
+
+
+def _is_counted(obj: Object | None) -> bool:
+    return obj is not None and "counts" in (obj.get("status") or {})
 
 
 def _unprotect(obj: Object) -> bool:

@@ -108,8 +108,6 @@ def mark_synced(told: Collection[Tenant]) -> None:
 
 
 def used(rows: Collection[Tenant]) -> dict[int, TenantHead]:
-    if not rows:
-        return {}
     with django_everywhere():
         return TenantHead.objects.in_bulk([row.pk for row in rows])
 
