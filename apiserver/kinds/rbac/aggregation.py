@@ -92,7 +92,7 @@ def _circles(members: Mapping[str, Sequence[str]]) -> Iterator[Sequence[str]]:
                     before = ahead[-1][0]
                     reached[before] = min(reached[before], reached[role])
                 if reached[role] == path[role]:
-                    complete = [name for name, number in path.items() if number >= path[role]]
-                    for name in complete:
-                        del path[name]
+                    complete = [path.popitem()[0]]
+                    while complete[-1] != role:
+                        complete.append(path.popitem()[0])
                     yield sorted(complete)
