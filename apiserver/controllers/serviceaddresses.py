@@ -86,11 +86,13 @@ class ServiceAddresses:
         address is replaced."""
         key = ObjectKey(*ADDRESSES, "", address)
         desired = ip_address(service, address)
-        for _ in range(2):
+        for _ in range(3):
             if await self._actions.ensure(tenant, key, desired, MANAGER):
                 break
             present = await self._actions.get(tenant, key)
-            if present is None or present.get("spec") == desired["spec"]:
+            if present is None:  # another look has just removed it
+                continue
+            if present.get("spec") == desired["spec"]:
                 break
             if not is_allocated(present):
                 return

@@ -47,7 +47,7 @@ def bootstrap_objects(now: datetime, *, secure_port: int = 6443) -> list[Object]
     ]
     objects += _from_data()
     objects += [*local_services(), _token_tracking(now)]
-    return [*objects, service_cidr(now), api_service(secure_port)]
+    return [*objects, service_cidr(), api_service(secure_port)]
 
 
 def _from_data() -> list[Object]:
@@ -108,21 +108,14 @@ def _token_tracking(now: datetime) -> Object:
     }
 
 
-def service_cidr(now: datetime) -> Object:
-    """The range that cluster IPs come from."""
-    ready = {
-        "type": "Ready",
-        "status": "True",
-        "reason": "",
-        "message": "Kubernetes default Service CIDR is ready",
-        "lastTransitionTime": format_time(now),
-    }
+def service_cidr() -> Object:
+    """The range that cluster IPs come from. Its condition is written when it is there (controllers/
+    defaultrange.py)."""
     return {
         "apiVersion": "networking.k8s.io/v1",
         "kind": "ServiceCIDR",
         "metadata": {"name": "kubernetes"},
         "spec": {"cidrs": [str(CLUSTER_RANGE)]},
-        "status": {"conditions": [ready]},
     }
 
 

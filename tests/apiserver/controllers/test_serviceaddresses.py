@@ -149,6 +149,28 @@ async def test_an_address_goes_from_one_service_to_the_next_at_once(kept: Worker
     await kept.until_true(next_one)
 
 
+async def test_an_address_that_another_look_removes_meanwhile_is_made(
+    worker: Worker, store: PostgresStore
+) -> None:
+    class Overtaken(Actions):
+        """Another look at the address comes between two steps of this one."""
+
+        async def get(self, tenant: Tenant, key: ObjectKey) -> Object | None:
+            if key.group_resource == ADDRESSES and await super().get(tenant, key) is not None:
+                await worker.delete(ADDRESSES, key.name)
+            return await super().get(tenant, key)
+
+    hooked(worker)
+    ip = (await worker.create(SERVICES, service()))["spec"]["clusterIP"]
+    actions = Overtaken(worker.registry)
+    keeper = ServiceAddresses(actions, Relations(store.database), Addresses(store.database))
+    await keeper.born(worker.tenant, ObjectKey(*SERVICES, "ns", "s"), [ip])
+    await worker.delete(SERVICES, "s")
+    await worker.create(SERVICES, service("next", clusterIP=ip))
+    await keeper.look(worker.tenant, "ns/next")
+    assert await addresses(worker) == {ip: "next"}
+
+
 async def test_an_address_that_somebody_has_set_aside_is_given_to_no_service(kept: Worker) -> None:
     await kept.create(ADDRESSES, address("10.0.200.7"))
     with pytest.raises(Invalid, match="provided IP is already allocated"):

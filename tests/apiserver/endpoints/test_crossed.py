@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Awaitable, Callable
+from contextvars import ContextVar
 from pathlib import Path
 from types import CodeType, FrameType, TracebackType
 from typing import Any, Self
@@ -23,13 +24,18 @@ FIRST = 4
 """So many requests of a sort fill what is kept between requests."""
 
 
+_OURS = ContextVar("_OURS", default=False)
+
+
 class Crossed:
-    """functions: the code that was called in this thread while the context was open."""
+    """functions: the code that was called while the context was open, here and in tasks that were
+    begun here. What else the loop does meanwhile (followers of the log, timers) does not count."""
 
     def __init__(self) -> None:
         self.functions: set[CodeType] = set()
 
     def __enter__(self) -> Self:
+        self._token = _OURS.set(True)
         sys.setprofile(self._profile)
         return self
 
@@ -40,9 +46,10 @@ class Crossed:
         trace: TracebackType | None,
     ) -> None:
         sys.setprofile(None)
+        _OURS.reset(self._token)
 
     def _profile(self, frame: FrameType, event: str, argument: Any) -> None:
-        if event == "call":
+        if event == "call" and _OURS.get():
             self.functions.add(frame.f_code)
 
     @property
