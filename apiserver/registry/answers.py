@@ -11,14 +11,16 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
+from time import monotonic
 
-from apiserver.errors import BadRequest, Expired
+from apiserver.errors import BadRequest, Expired, TimedOut
 from apiserver.meta.objects import Object
 from apiserver.registry import continuation, indexes, orders, questions
 from apiserver.registry.core import Registry, State
-from apiserver.registry.offload import LARGE, by_size, repeatable
+from apiserver.registry.offload import LARGE, PATIENCE, Meter, beside, by_size, repeatable
 from apiserver.registry.options import ListOptions
 from apiserver.registry.orders import Near, Order, Sorting
 from apiserver.registry.questions import Question
@@ -45,6 +47,9 @@ FEW = 200
 _EXPIRED = (
     "The provided continue parameter is too old to go on with a sorted list. You must start a new "
     "list without the continue parameter."
+)
+_ON_ITS_WAY = (
+    "the list is being put in order: {done} of {all} objects are done, and stay done; ask again"
 )
 Place = tuple[str, str]
 """(namespace, name) of the object that came last on the page before."""
@@ -73,8 +78,11 @@ async def list_(
     if few is not None:
         states, shelf = few, None
     states = await in_version(registry, scope, states)
-    near = shelf.near if shelf is not None else None
     lookers = indexes.choosers(selection, question)
+    if shelf is not None and selection.everything and not lookers and len(states) > orders.RUN:
+        await _put_in_order(registry, scope, question, shelf, at, states)
+        shelf = _shelf(registry, scope, question, at, states)
+    near = shelf.near if shelf is not None else None
     work = _Work(registry, scope, selection, question, options.limit, after, near, lookers)
     chosen = await repeatable(scope.asker(_size(states)), lambda: work.choose(states))
     if shelf is not None and chosen.order is not None:
@@ -111,6 +119,34 @@ async def _indexed(
 def _size(states: Sequence[State]) -> int:
     """Bytes of the objects; what many have is large."""
     return LARGE if len(states) > FEW else sum(len(state.json) for state in states)
+
+
+async def _put_in_order(
+    registry: Registry,
+    scope: Scope,
+    question: Question,
+    shelf: _Shelf,
+    at: int,
+    states: Sequence[State],
+) -> None:
+    """Has an order on the shelf from which that of this state can be made. Each piece of the work
+    is a turn of its own. Raises TimedOut after PATIENCE; what is done by then is kept."""
+    if shelf.near is not None and not shelf.near.is_dear:
+        return
+    sorting = Sorting(question.sort, lambda state: shown(registry, scope, state))
+    making = orders.begin(shelf.cache, shelf.name, scope.resource, at, states)
+    until = monotonic() + PATIENCE
+    while shelf.cache.memo.get(shelf.name) is making:
+        async with making.turn:
+            asker = replace(scope.asker(LARGE), meter=Meter())
+            piece = making.next()
+            if piece:
+                making.ranks += await beside(asker, partial(sorting.ranks, piece))
+            elif shelf.cache.memo.get(shelf.name) is making:
+                items = await beside(asker, partial(sorting.by_ranks, making.states, making.ranks))
+                orders.keep(shelf.cache, shelf.name, Order(scope.resource, making.at, items))
+        if monotonic() > until:
+            raise TimedOut(_ON_ITS_WAY.format(done=len(making.ranks), all=len(making.states)))
 
 
 # --- which state ----------------------------------------------------------------------------------

@@ -6,16 +6,22 @@ goes on with an older one, by the changes between the two: their places are foun
 is what sorting anew would give, because both compare the same ranks of the same objects. Orders
 are kept as long as the cache's window reaches back to them.
 
-Functions of the shelf (`find`, `keep`) belong to the loop, everything else may run beside it.
+To decode a million objects takes longer than one request may work. So an order of more than `RUN`
+objects is made in pieces (`Making`), which whoever asks for it does or waits for, and which are not
+lost when a request ends before the order is whole: the next one goes on.
+
+Functions of the shelf (`find`, `begin`, `keep`) belong to the loop, everything else may run beside
+it.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Callable, Sequence
+import asyncio
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import total_ordering
-from heapq import merge
+from itertools import chain
 from typing import Any
 
 from apiserver.kinds.served import Resource
@@ -29,7 +35,10 @@ from apiserver.watch.entry import Entry
 MOST = 4
 """Orders that one cache keeps."""
 RUN = 10_000
-"""Objects that are sorted at once: nothing else in the process runs meanwhile."""
+"""Objects that are sorted at once: nothing else in the process runs meanwhile. So many are decoded
+for one piece of an order."""
+_SAMPLES = 100
+"""Objects of a run by which its parts are told."""
 LOOKS = 40
 """Objects that are decoded to find the places of one change, among a million."""
 
@@ -68,11 +77,21 @@ class Sorting:
     def ordered(self, states: Sequence[State]) -> list[State]:
         """By the keys, then as they come (in key order); what has no value stands last in either
         direction."""
-        ranked = [(self._ranks(state), state) for state in states]
+        return self.by_ranks(states, self.ranks(states))
+
+    def ranks(self, states: Sequence[State]) -> list[Ranks]:
+        return [self._ranks(state) for state in states]
+
+    def by_ranks(self, states: Sequence[State], ranks: Sequence[Ranks]) -> list[State]:
+        """As `ordered`; ``ranks``: of the states."""
+        numbers = list(range(len(states)))
         for i, key in reversed(list(enumerate(self.keys))):
-            valued = [r for r in ranked if r[0][i] is not None]
-            ranked = _sorted(valued, i, key.descending) + [r for r in ranked if r[0][i] is None]
-        return [state for _, state in ranked]
+            column = [row[i] for row in ranks]
+            valued = [n for n in numbers if column[n] is not None]
+            numbers = _sorted(valued, column, key.descending) + [
+                n for n in numbers if column[n] is None
+            ]
+        return [states[n] for n in numbers]
 
     def place(self, state: State) -> tuple[Any, ...]:
         """What `ordered` is ascending by."""
@@ -110,18 +129,40 @@ class Sorting:
         return tuple(key.rank(obj) for key in self.keys)
 
 
-def _sorted(
-    ranked: list[tuple[Ranks, State]], i: int, descending: bool
-) -> list[tuple[Ranks, State]]:
-    """Stable. In runs, because no other thread has its turn while a list is sorted."""
+def _sorted(numbers: list[int], column: Sequence[Any], descending: bool) -> list[int]:
+    """The numbers by their ranks in the column; stable. In runs, and then in parts of all runs that
+    belong together, because no other thread has its turn while a list is sorted."""
+    if descending:  # to be turned round again, so that equal ones stay as they come
+        return _sorted(numbers[::-1], column, descending=False)[::-1]
+    rank = column.__getitem__
+    runs = [sorted(numbers[at : at + RUN], key=rank) for at in range(0, len(numbers), RUN)]
+    return runs[0] if len(runs) == 1 else list(chain.from_iterable(_merged(runs, column)))
 
-    def rank(item: tuple[Ranks, State]) -> Any:
-        return item[0][i]
 
-    runs = [ranked[at : at + RUN] for at in range(0, len(ranked), RUN)]
-    for run in runs:
-        run.sort(key=rank, reverse=descending)
-    return runs[0] if len(runs) == 1 else list(merge(*runs, key=rank, reverse=descending))
+def _merged(runs: Sequence[list[int]], column: Sequence[Any]) -> Iterator[list[int]]:
+    """Parts of some RUN numbers, in order, but for numbers of equal rank, which are one part."""
+    rank = column.__getitem__
+    step = max(RUN // _SAMPLES, 1)
+    samples = sorted(rank(number) for run in runs for number in run[::step])
+    bounds = list(dict.fromkeys(samples[:: max(RUN // step, 1)]))
+    starts = [0] * len(runs)
+    for bound, find in [(b, find) for b in bounds for find in (bisect_left, bisect_right)]:
+        ends = [
+            find(run, bound, lo=start, key=rank) for run, start in zip(runs, starts, strict=True)
+        ]
+        part = _part(runs, starts, ends)
+        if find is bisect_left:  # otherwise all are equal, and stand in the order of their runs
+            part.sort(key=rank)
+        yield part
+        starts = ends
+    part = _part(runs, starts, [len(run) for run in runs])
+    part.sort(key=rank)
+    yield part
+
+
+def _part(runs: Sequence[list[int]], starts: Sequence[int], ends: Sequence[int]) -> list[int]:
+    places = zip(runs, starts, ends, strict=True)
+    return [number for run, start, end in places for number in run[start:end]]
 
 
 # --- what is kept ---------------------------------------------------------------------------------
@@ -133,6 +174,21 @@ class Order:
     resource: Resource
     at: int
     items: Sequence[State]
+
+
+class Making:
+    """An order that is not whole yet: of ``states``, all of a list at one state.
+
+    turn: one at a time goes on with it; ranks: of the first of the states."""
+
+    def __init__(self, resource: Resource, at: int, states: Sequence[State]) -> None:
+        self.resource, self.at, self.states = resource, at, states
+        self.ranks: list[Ranks] = []
+        self.turn = asyncio.Lock()
+
+    def next(self) -> Sequence[State]:
+        """Whose ranks are to be found next; empty where all are there."""
+        return self.states[len(self.ranks) : len(self.ranks) + RUN]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -166,11 +222,25 @@ def find(cache: Cache, name: Name, resource: Resource, at: int, namespace: str) 
     return Near(order, steps)
 
 
+def begin(cache: Cache, name: Name, resource: Resource, at: int, states: Sequence[State]) -> Making:
+    """That which is being made already, of whatever state, or one of this state."""
+    held = cache.memo.get(name)
+    if not isinstance(held, Making) or held.resource is not resource:
+        held = Making(resource, at, states)
+        _put(cache, name, held)
+    return held
+
+
 def keep(cache: Cache, name: Name, order: Order) -> None:
     """Unless a later one is kept already; of too many the one that was kept longest ago goes."""
     held = cache.memo.pop(name, None)
     if isinstance(held, Order) and held.resource is order.resource and held.at > order.at:
         order = held
-    cache.memo[name] = order
+    _put(cache, name, order)
+
+
+def _put(cache: Cache, name: Name, made: Order | Making) -> None:
+    cache.memo.pop(name, None)
+    cache.memo[name] = made
     while len(cache.memo) > MOST:
         del cache.memo[next(iter(cache.memo))]

@@ -85,11 +85,11 @@ def run(names: Sequence[str], seconds: float, *, clients: int = 0) -> list[Resul
         bench.start()
         for name in names:
             say(name)
-            results += uvloop.run(_one(BENCHMARKS[name], bench))
+            fresh = uvloop.run(_one(BENCHMARKS[name], bench))
+            results += fresh
+            for line in table(fresh).splitlines():
+                say(line)
         say("stopping")
-    except Exception:
-        print(table(results))  # what has been measured before it broke
-        raise
     finally:
         bench.stop()
         shutil.rmtree(folder, ignore_errors=True)

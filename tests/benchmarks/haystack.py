@@ -71,6 +71,7 @@ async def search(bench: Bench, objects: int = OBJECTS) -> list[Result]:
     number = await bench.tenant_number("haystack-0")
     fill(bench, number, objects)
     seconds = await index(bench, number)
+    bench.filled["haystack-0"] = objects
     base = _looked_through(bench, number)
     connection = await Connection.open(bench.site)
     results = [Result("objects indexed", objects / seconds, "objects/s")]

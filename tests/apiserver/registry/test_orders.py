@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -14,6 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from apiserver.errors import TimedOut
 from apiserver.kinds.served import Resource
 from apiserver.meta.gvk import GroupResource
 from apiserver.registry import answers, orders
@@ -228,6 +230,51 @@ async def test_what_was_put_in_order_once_is_not_again(
     assert (await ask(api, **query, limit=2, **{"continue": token}))[0] == "ac"
     assert (await ask(api, **query, labelSelector="half=True"))[0] == "ba"
     assert (await ask(api, **query, filter="self.data.size > '30'"))[0] == "fbc"
+
+
+async def test_a_long_list_is_put_in_order_in_pieces_that_no_request_has_to_do_alone(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(orders, "RUN", 2)
+    pieces: list[str] = []
+    ranks = Sorting.ranks
+
+    def seen(self: Sorting, states: Any) -> Any:
+        pieces.append("".join(state.key.name for state in states))
+        return ranks(self, states)
+
+    monkeypatch.setattr(Sorting, "ranks", seen)
+    monkeypatch.setattr(answers, "PATIENCE", -1.0)
+    query = urlencode({"sortBy": "-.data.size"})
+    for done in (2, 4, 5):
+        status, refused = await api("GET", f"{MAPS}?{query}")
+        assert status == 504 and f"{done} of 5 objects are done" in refused["message"]
+    await api.ok("POST", MAPS, config_map("f", "9"))
+    monkeypatch.setattr(answers, "PATIENCE", 60.0)
+    monkeypatch.setattr(orders, "LOOKS", 1)
+    asked = [ask(api, sortBy="-.data.size") for _ in range(3)]
+    assert [names for names, _ in await asyncio.gather(*asked)] == ["fbeacd"] * 3
+    assert pieces == ["ab", "cd", "e"], "each once, whoever asks"
+
+
+async def test_what_a_client_leaves_half_done_is_gone_on_with(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(orders, "RUN", 2)
+    pieces = 0
+    done = answers.beside
+
+    async def breaks(asker: Any, work: Any) -> Any:
+        nonlocal pieces
+        pieces += 1
+        if pieces == 2:
+            raise TimedOut("its client has gone")
+        return await done(asker, work)
+
+    monkeypatch.setattr(answers, "beside", breaks)
+    assert (await api("GET", f"{MAPS}?sortBy=.data.size"))[0] == 504
+    assert (await ask(api, sortBy=".data.size"))[0] == "cabed"
+    assert pieces == 5, "two more of objects, and the order"
 
 
 async def test_a_selection_is_no_reason_to_put_all_in_order(
