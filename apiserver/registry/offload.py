@@ -15,10 +15,10 @@ from __future__ import annotations
 import asyncio
 import logging
 import sys
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Hashable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from time import thread_time
+from time import monotonic, thread_time
 from typing import Any, Protocol, TypeVar
 
 from apiserver.effort import TakesLong, limited
@@ -53,6 +53,11 @@ PATIENCE = 60.0
 _SWITCH = 0.0001
 """Seconds after which a thread hands the interpreter's lock to the loop. With Python's own 5 ms a
 loop beside one busy thread served a third of what it serves alone, with 0.1 ms more than half."""
+LATELY = 10.0
+"""Seconds after which a sort of work that took long is given the loop again."""
+_SORTS = 1000
+_take_long: dict[Hashable, float] = {}
+"""Sorts of work, and until when they are not begun on a loop that tenants share."""
 _LOOK = 0.25
 """Seconds between two looks at the processor time of work."""
 
@@ -100,20 +105,32 @@ async def by_size(asker: Asker, work: Callable[[], T], large: int = LARGE) -> T:
     return await beside(asker, work)
 
 
-async def repeatable(asker: Asker, work: Callable[[], T], large: int = LARGE) -> T:
+async def repeatable(
+    asker: Asker, work: Callable[[], T], large: int = LARGE, sort: Hashable = None
+) -> T:
     """As `by_size`, for work that what a tenant wrote may make long however small the object is:
     rules, patterns, their compilation. On the loop it is broken off when the request's steps have
     had ON_LOOP seconds there (ON_SHARED_LOOP), and begun anew, so it must have no effect before its
-    end that hurts when it comes twice."""
-    left = (ON_SHARED_LOOP if is_shared() else ON_LOOP) - asker.meter.on_loop
-    if asker.size < large and left > 0:
+    end that hurts when it comes twice. sort: what takes about as long, within a tenant; of a sort
+    that was broken off lately, the next is not begun on a loop that tenants share."""
+    shared, sort = is_shared(), sort and (asker.tenant.id, sort)
+    left = (ON_SHARED_LOOP if shared else ON_LOOP) - asker.meter.on_loop
+    if asker.size < large and left > 0 and not (shared and _take_long.get(sort, 0) > monotonic()):
         account = limited(left)
         try:
             with suppress(TakesLong), account:
                 return work()
         finally:
             asker.meter.on_loop += thread_time() - (account.until - left)
+        if sort is not None:
+            _remember(sort)
     return await beside(asker, work)
+
+
+def _remember(sort: Hashable) -> None:
+    if len(_take_long) >= _SORTS:
+        _take_long.clear()
+    _take_long[sort] = monotonic() + LATELY
 
 
 async def beside(asker: Asker, work: Callable[[], T]) -> T:

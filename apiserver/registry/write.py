@@ -138,7 +138,8 @@ async def validate(w: Writing) -> None:
     """All validation, the warnings, and the canonical form. Raises Invalid."""
     may_not = await permission_errors(w.registry, w.scope, w.request.verb, w.new, w.old)
     large = large_to_validate(w.scope.served.schema)
-    await repeatable(w.asker, lambda: _validate(w, may_not), large)
+    sort = (w.scope.resource.storage, w.scope.version)
+    await repeatable(w.asker, lambda: _validate(w, may_not), large, sort)
 
 
 def _validate(w: Writing, may_not: FieldErrors) -> None:

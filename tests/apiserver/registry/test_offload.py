@@ -13,6 +13,7 @@ import pytest
 
 from apiserver.effort import spend
 from apiserver.errors import TimedOut, TooManyRequests
+from apiserver.registry import offload as offloads
 from apiserver.registry.offload import (
     LARGE,
     LIMITS,
@@ -245,6 +246,36 @@ async def test_repeatable_work_that_takes_long_is_begun_anew_in_a_thread() -> No
     assert await repeatable(large(size=1), work) == "done"
     assert begun[0] == threading.get_ident() != begun[1]
     assert ended == begun[1:], "on the loop it was broken off"
+
+
+async def test_what_took_long_lately_is_not_begun_on_a_loop_that_tenants_share(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    own, threads = threading.get_ident(), list[int]()
+
+    def work() -> None:
+        threads.append(threading.get_ident())
+        until = time.thread_time() + 4 * ON_LOOP
+        while time.thread_time() < until:
+            spend(100)
+
+    async def ran(tenant: Tenant, sort: object) -> list[bool]:
+        """Of each time that the work was begun: whether on the loop."""
+        threads.clear()
+        await repeatable(Asker(tenant), work, sort=sort)
+        return [thread == own for thread in threads]
+
+    monkeypatch.setattr(offloads, "is_shared", lambda: True)
+    assert await ran(ACME, "rules of foos") == [True, False]
+    assert await ran(ACME, "rules of foos") == [False]
+    assert await ran(ACME, "rules of bars") == [True, False]
+    assert await ran(BOLT, "rules of foos") == [True, False], "it is another tenant's"
+    assert await ran(ACME, None) == [True, False] == await ran(ACME, None)
+    monkeypatch.setattr(offloads, "is_shared", lambda: False)
+    assert await ran(ACME, "rules of foos") == [True, False], "nobody has to wait for it"
+    monkeypatch.setattr(offloads, "LATELY", -1.0)
+    monkeypatch.setattr(offloads, "is_shared", lambda: True)
+    assert await ran(ACME, "rules of toys") == [True, False] == await ran(ACME, "rules of toys")
 
 
 async def test_repeatable_work_that_is_short_stays() -> None:
