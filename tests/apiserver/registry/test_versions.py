@@ -3,16 +3,22 @@ objects sees, if nothing is converted."""
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Mapping
 from types import SimpleNamespace
 from typing import Any, cast
 
 import orjson
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from apiserver.errors import ApiError
 from apiserver.kinds.served import ConversionWebhook
 from apiserver.meta.gvk import GroupResource
+from apiserver.registry import versions
+from apiserver.registry.offload import Asker
+from apiserver.registry.scope import Scope, Tenant
 from apiserver.registry.versions import Conversions
 from apiserver.storage.interface import (
     Event,
@@ -95,6 +101,33 @@ async def test_selecting_after_conversion_is_selecting(steps: list[tuple[str, st
     selecting = Conversions(registry(), cast(Any, scope()), selected)
     assert shown(await selecting.events(everything)) == shown(wanted)
     assert await Conversions(registry(), cast(Any, scope()), None).events(everything) == everything
+
+
+async def test_versions_of_many_objects_are_looked_at_beside_the_loop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    threads, look = set[int](), versions.stored_api_version
+
+    def seen(data: bytes) -> str:
+        threads.add(threading.get_ident())
+        return look(data)
+
+    monkeypatch.setattr(versions, "stored_api_version", seen)
+    monkeypatch.setattr(versions, "_MANY", 2)
+    tenant = Tenant(1, "test")
+    asking = SimpleNamespace(
+        resource=resource_of(definition()), asker=lambda size: Asker(tenant, size)
+    )
+    data = b'{"apiVersion":"example.com/v1","kind":"Foo","metadata":{}}'
+    states = [Record(ObjectKey(*FOOS, "ns", name), "u", 1, data) for name in "abc"]
+    assert await versions.in_version(registry(), cast(Scope, asking), states[:2]) == states[:2]
+    assert threads == {threading.get_ident()}
+    threads.clear()
+    assert await versions.in_version(registry(), cast(Scope, asking), states) == states
+    assert threads and threading.get_ident() not in threads
+    strange = Record(states[0].key, "u", 1, data.replace(b"/v1", b"/v7"))
+    with pytest.raises(ApiError, match="v7"):
+        await versions.in_version(registry(), cast(Scope, asking), [*states, strange])
 
 
 @given(st.dictionaries(st.text(max_size=5), st.text(max_size=5), max_size=3), st.integers(1, 2**40))
