@@ -31,6 +31,7 @@ from cryptography.x509.verification import (
     VerificationError,
 )
 
+from apiserver.authn import counts
 from apiserver.authn.accountclaims import Refused
 from apiserver.authn.clientca import ClientAuthority
 from apiserver.authn.signers import common_name, organizations
@@ -51,12 +52,13 @@ _REMEMBERED = 4096  # certificates
 @dataclass(frozen=True, slots=True)
 class Holder:
     """tenant: its number, or `EVERYWHERE`; user: None for a certificate without a common name,
-    which is nobody's."""
+    which is nobody's; own_end: of the client's own certificate, without what signed it."""
 
     tenant: int
     user: User | None
     begins: datetime
     ends: datetime
+    own_end: datetime
 
 
 class Presented:
@@ -140,6 +142,7 @@ class ClientCertificates:
         """Who the client is in the tenant; None for nobody. Raises Refused for a certificate that
         is not good there and now."""
         holder, now = self._holder(presented), now or datetime.now(UTC)
+        counts.certificate((holder.own_end - now).total_seconds())
         if holder.tenant not in (EVERYWHERE, tenant):
             raise Refused("x509: certificate signed by another tenant's authority")
         if not holder.begins <= now <= holder.ends:
@@ -195,7 +198,7 @@ class ClientCertificates:
         for certificate in verified:
             _check_purpose(certificate)
         user = _user(own, digest, everywhere=not tenant)
-        return Holder(tenant or EVERYWHERE, user, *_times(verified))
+        return Holder(tenant or EVERYWHERE, user, *_times(verified), own.not_valid_after_utc)
 
     def _chain(self, certificates: list[x509.Certificate]) -> list[x509.Certificate]:
         """Raises Refused."""

@@ -19,6 +19,19 @@ KNOWN = {"admin", "client", "kube_proxy", "kubelet", "system:serviceaccount:kube
 DURATIONS: dict[tuple[str, ...], list[float]] = {}
 """authentication_duration_seconds, by result: a number for each of
 `apiserver.authorizers.counts.DOUBLING`, what was above, and the sum."""
+LEGACY: dict[str, Counts] = {
+    kind: {(): 0} for kind in ("tokens", "manual_token_uses", "auto_token_uses", "invalid")
+}
+"""Uses of tokens from secrets: serviceaccount_legacy_*_total, and serviceaccount_
+invalid_legacy_auto_token_uses_total (kubernetes ``pkg/serviceaccount/metrics.go``)."""
+_HOUR, _DAY = 3600.0, 86400.0
+REMAINING = (
+    *(0.0, _HOUR / 2, _HOUR, 2 * _HOUR, 6 * _HOUR, 12 * _HOUR),
+    *(_DAY, 2 * _DAY, 4 * _DAY, 7 * _DAY, 30 * _DAY, 90 * _DAY, 180 * _DAY, 360 * _DAY),
+)
+EXPIRATION: dict[tuple[str, ...], list[float]] = {(): [0.0] * (len(REMAINING) + 2)}
+"""apiserver_client_certificate_expiration_seconds: how long client certificates were still good; a
+number for each of `REMAINING`, what was above, and the sum."""
 FETCHED: Counts = {}
 """apiserver_authentication_jwt_authenticator_jwks_fetch_last_timestamp_seconds."""
 RELOADS: Counts = {}
@@ -31,6 +44,17 @@ LATENCY: dict[tuple[str, ...], list[float]] = {}
 was above, and the sum."""
 _MOST = 1_000
 """Series of each: issuers of tenants are many."""
+
+
+def used_legacy(kind: str) -> None:
+    LEGACY[kind][()] += 1
+
+
+def certificate(seconds: float) -> None:
+    """One that a client has shown is good for so long; below 0 where it has ended."""
+    cell = EXPIRATION[()]
+    cell[bisect_left(REMAINING, seconds)] += 1
+    cell[-1] += seconds
 
 
 def fetched(result: str, issuer: str) -> None:

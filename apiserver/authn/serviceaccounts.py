@@ -16,10 +16,11 @@ from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from types import MappingProxyType
 from typing import NamedTuple, Protocol
 
 from apiserver.authn import accountclaims as tokens
-from apiserver.authn import legacytokens
+from apiserver.authn import counts, legacytokens
 from apiserver.authn.accountclaims import Claims, Missing, Ref, Refused
 from apiserver.authn.accountkeys import FOREVER, AccountKeys, Generation, KeyStore
 from apiserver.authn.jose import Unsigned, parse
@@ -48,11 +49,13 @@ class Reader(Protocol):
 
 
 class Authenticated(NamedTuple):
-    """audiences: those of the token that were asked for; warning: for who sends it, or ""."""
+    """audiences: those of the token that were asked for; warning: for who sends it, or ""; notes:
+    annotations of the audit entry."""
 
     user: User
     audiences: tuple[str, ...]
     warning: str = ""
+    notes: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(slots=True)
@@ -200,17 +203,25 @@ class AccountTokens:
             )
         if isinstance(claims, Claims):
             tokens.check_times(claims, now)
+        else:
+            counts.used_legacy("tokens")
         try:
-            warning = await _check(claims, reader, now, used, fresh=False)
+            account = await _check(claims, reader, now, used, fresh=False)
         except Missing:
             if self._clock() < recognized.gone_until:
                 raise
             try:
-                warning = await _check(claims, reader, now, used, fresh=True)
+                account = await _check(claims, reader, now, used, fresh=True)
             except Missing:
                 recognized.gone_until = self._clock() + _GONE
                 raise
-        return Authenticated(claims.user, shared, warning)
+        if isinstance(claims, Claims):
+            return Authenticated(claims.user, shared)
+        generated = legacytokens.is_generated(claims, account)
+        counts.used_legacy("auto_token_uses" if generated else "manual_token_uses")
+        warning = legacytokens.WARNING if generated else ""
+        notes = legacytokens.notes(claims, generated=generated)
+        return Authenticated(claims.user, shared, warning, notes)
 
 
 def _claims(token: Unsigned, issuer: str, digest: bytes) -> Claims | LegacyClaims:
@@ -227,8 +238,8 @@ def _claims(token: Unsigned, issuer: str, digest: bytes) -> Claims | LegacyClaim
 
 async def _check(
     claims: Claims | LegacyClaims, reader: Reader, now: datetime, used: Used, *, fresh: bool
-) -> str:
-    """A warning, or "". Raises Refused, Missing."""
+) -> Object:
+    """The account. Raises Refused, Missing."""
     account = await reader.get(_ACCOUNTS, claims.namespace, claims.account.name, fresh=fresh)
     if isinstance(claims, LegacyClaims):
         secret = await reader.get(_SECRETS, claims.namespace, claims.secret, fresh=fresh)
@@ -236,14 +247,19 @@ async def _check(
         assert account is not None and secret is not None, "they have been checked"
         if legacytokens.to_note(secret, now):
             used(claims.namespace, claims.secret)
-        legacytokens.check_mark(claims, secret)
-        return legacytokens.warning(claims, account)
+        try:
+            legacytokens.check_mark(claims, secret)
+        except Refused:
+            counts.used_legacy("invalid")
+            raise
+        return account
     bound = {}
     for kind, ref in claims.must_exist.items():
         namespace = "" if kind == "node" else claims.namespace
         bound[kind] = await reader.get(RESOURCES[kind], namespace, ref.name, fresh=fresh)
     tokens.check_objects(claims, account, bound, now)
-    return ""
+    assert account is not None, "it has been checked"
+    return account
 
 
 def _digest(token: str) -> bytes:

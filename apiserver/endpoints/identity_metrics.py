@@ -103,3 +103,16 @@ def _authentication(metrics: Metrics) -> None:
     metrics.add(Counter(name, text, ("status",))).values = authn.RELOADS
     name, text = "apiserver_delegated_authn_request_total", "Questions to the token webhook."
     metrics.add(Counter(name, text, ("code",))).values = authn.WEBHOOK
+    name = "apiserver_client_certificate_expiration_seconds"
+    text = "How much longer the certificates were good that requests came with."
+    metrics.add(Histogram(name, text, (), authn.REMAINING)).values = authn.EXPIRATION
+    for kind, name, text in _LEGACY:
+        metrics.add(Counter(f"serviceaccount_{name}_total", text, ())).values = authn.LEGACY[kind]
+
+
+_LEGACY = (
+    ("tokens", "legacy_tokens", "Uses of service account tokens from secrets."),
+    ("manual_token_uses", "legacy_manual_token_uses", "Uses of those that somebody asked for."),
+    ("auto_token_uses", "legacy_auto_token_uses", "Uses of those that nobody asked for."),
+    ("invalid", "invalid_legacy_auto_token_uses", "Uses of those that are marked as invalid."),
+)

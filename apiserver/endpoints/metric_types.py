@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from math import inf
 from typing import Any, ClassVar, TypeVar
+
+from apiserver.golang.strconv import format_float
 
 Labels = tuple[str, ...]
 _RISES_NOT = "="
@@ -118,9 +121,9 @@ class Histogram(Metric):
 
     def samples(self, values: Labels, cell: Any) -> Iterator[tuple[str, str, float]]:
         total = 0.0
-        for bound, count in zip((*self.buckets, "+Inf"), cell, strict=False):
+        for bound, count in zip((*self.buckets, inf), cell, strict=False):
             total += count
-            yield "_bucket", self._pairs(values, f'le="{bound}"'), total
+            yield "_bucket", self._pairs(values, f'le="{format_float(bound)}"'), total
         yield "_sum", self._pairs(values), cell[-1]
         yield "_count", self._pairs(values), total
 

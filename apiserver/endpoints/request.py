@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Awaitable, Callable, MutableMapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, MutableMapping, Sequence
 from io import BytesIO
 from itertools import chain
+from types import MappingProxyType
 from typing import Any, cast
 from urllib.parse import parse_qs, quote
 
@@ -67,10 +68,10 @@ class ApiRequest(HttpRequest):
       of its priority level; unwatch: tells fairness that a watch is over; counted_as: how metrics
       count it meanwhile, counted_in: in which gauge of its tenant's;
     - for the audit log: audit_id; trail: None where the policy wants nothing; decision: the
-      authorizer's last; failed: why it was refused; panicked: whether by an error of the server;
-      streamed_code: the status of an answer that a view has sent by itself; received: when it came,
-      in seconds since 1970; disclosed: whether the answer shows values of Secrets to somebody at
-      the console (`disclosure`);
+      authorizer's last; notes: annotations that come from who sends it; failed: why it was refused;
+      panicked: whether by an error of the server; streamed_code: the status of an answer that a
+      view has sent by itself; received: when it came, in seconds since 1970; disclosed: whether the
+      answer shows values of Secrets to somebody at the console (`disclosure`);
     - warnings: they become Warning headers.
 
     authorized: set by `filters.authorization.authorize` alone, for `rest.FilterPermission`. A flag
@@ -99,6 +100,7 @@ class ApiRequest(HttpRequest):
     disclosed: bool = False
     secret: str = ""
     constraint: str = ""
+    notes: Mapping[str, str] = MappingProxyType({})
 
     info: RequestInfo
     user: User  # type: ignore[assignment]  # Django's own users live in the console only

@@ -37,6 +37,16 @@ def who(installation: Installation, token: str, prefix: str = "") -> Any:
         connection.close()
 
 
+def peeks(installation: Installation, token: str, prefix: str) -> int:
+    connection = installation.connect()
+    try:
+        path = f"{prefix}/api/v1/namespaces/kube-system/secrets"
+        connection.request("GET", path, headers={"Authorization": f"Bearer {token}"})
+        return int(connection.getresponse().status)
+    finally:
+        connection.close()
+
+
 def test_from_the_secret_to_its_end(installation: Installation, tmp_path: Path) -> None:
     demo = Kubectl(installation.data / "admin.kubeconfig", tmp_path, "demo")
     demo("create", "serviceaccount", "robot")
@@ -62,6 +72,11 @@ def test_from_the_secret_to_its_end(installation: Installation, tmp_path: Path) 
         return labels.get("kubernetes.io/legacy-token-last-used")
 
     assert eventually(noted)
+    assert peeks(installation, token, "/clusters/demo") == 403
+    note = '"authentication.k8s.io/legacy-token-manual-secret": "t"'
+    looked = ("audit", "--tenant", "demo", "--code", "403", "--user", robot, "-o", "json")
+    assert eventually(lambda: note in installation.manage(*looked).stdout), "which token it was"
+
     tracking = "kube-apiserver-legacy-service-account-token-tracking"
     assert demo.get("cm", "-n", "kube-system", tracking)["data"]["since"]
 

@@ -106,6 +106,7 @@ def _trail(request: ApiRequest, verdict: Verdict) -> Trail:
         addresses=addresses_of(request),
         received=request.received,
     )
+    trail.annotations.update(request.notes)
     if trail.keeps_request:
         trail.sent = request.sent_json
     return trail

@@ -115,6 +115,7 @@ async def _sender(server: Server, request: ApiRequest, tenant: Tenant, secret: s
         raise Unauthorized
     if identity.warning:
         request.warnings.append(identity.warning)
+    request.notes = identity.notes
     return identity.user
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -10,7 +11,7 @@ from cryptography.hazmat.primitives import hashes
 from cryptography.hazmat.primitives.serialization import Encoding
 from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
-from apiserver.authn import clientcertificates
+from apiserver.authn import clientcertificates, counts
 from apiserver.authn.accountclaims import Refused
 from apiserver.authn.clientca import NAME, ClientAuthority
 from apiserver.authn.clientcertificates import ClientCertificates, Presented
@@ -53,6 +54,18 @@ def test_a_tenants_certificate_names_its_user() -> None:
     credential = user.extra["authentication.kubernetes.io/credential-id"]
     assert credential == (f"X509SHA256={digest}",)
     assert certificates().tenant(some) == 7
+
+
+def test_how_long_it_is_still_good_is_counted() -> None:
+    before, some, known = list(counts.EXPIRATION[()]), own(), certificates()
+    known.user(some, 7)
+    left = x509.load_der_x509_certificate(some.chain[0]).not_valid_after_utc - datetime.now(UTC)
+    with pytest.raises(Refused):
+        known.user(some, 7, datetime.now(UTC) + left + timedelta(seconds=1))
+    added = [after - b for after, b in zip(counts.EXPIRATION[()], before, strict=True)]
+    assert added[0] == 1, "it had ended"
+    assert added[bisect_left(counts.REMAINING, left.total_seconds())] == 1
+    assert sum(added[:-1]) == 2
 
 
 def test_it_is_good_in_no_other_tenant() -> None:

@@ -120,5 +120,10 @@ async def test_they_are_shown_by_upstreams_names(api: Api) -> None:
         'authorization_duration_seconds_count{result="allowed"} ',
         'apiserver_authorization_decisions_total{type="Webhook",name="l0",decision="allowed"} ',
         'apiserver_audit_level_total{level="None"} ',
+        'apiserver_client_certificate_expiration_seconds_bucket{le="1800"} ',
+        "serviceaccount_legacy_tokens_total ",
+        "serviceaccount_legacy_manual_token_uses_total ",
+        "serviceaccount_legacy_auto_token_uses_total ",
+        "serviceaccount_invalid_legacy_auto_token_uses_total ",
     ):
         assert f"\n{line}" in text, line

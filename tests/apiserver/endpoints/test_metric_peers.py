@@ -66,7 +66,7 @@ async def test_each_worker_tells_of_all(directory: Path) -> None:
         told = await worker.scrape()
         assert told['requests_total{verb="GET"}'] == 111
         assert (told["took_seconds_count"], told["took_seconds_sum"]) == (3, 3)
-        assert told['took_seconds_bucket{le="1.0"}'] == 2
+        assert told['took_seconds_bucket{le="1"}'] == 2
         assert (told["open"], told["objects"]) == (3, 7)
 
 
