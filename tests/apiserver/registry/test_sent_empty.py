@@ -15,6 +15,7 @@ POLICIES = "/apis/networking.k8s.io/v1/namespaces/default/networkpolicies"
 CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
 TEMPLATES = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaimtemplates"
 CIDRS = "/apis/networking.k8s.io/v1/servicecidrs"
+SLICES = "/apis/resource.k8s.io/v1/resourceslices"
 AUTOSCALERS = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers"
 CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
 
@@ -125,3 +126,23 @@ async def test_no_policies_of_an_autoscaler_get_no_defaults(api: Api, direction:
             "Required value: must specify at least one Policy",
         )
     ]
+
+
+@pytest.mark.parametrize(
+    ("devices", "counters", "wrong"),
+    [([], [], True), ([{"name": "d"}], [], True), ([], None, False), (None, [], False)],
+)
+async def test_a_slice_has_counters_or_devices(
+    api: Api, devices: list[Any] | None, counters: list[Any] | None, wrong: bool
+) -> None:
+    pool = {"name": "p", "resourceSliceCount": 1}
+    spec = {"driver": "a.b", "nodeName": "n", "pool": pool}
+    await make(api, SLICES, "resource.k8s.io/v1", "ResourceSlice", spec=spec)
+    answer, told = await patch(
+        api, SLICES, {"spec": {"devices": devices, "sharedCounters": counters}}
+    )
+    assert answer == (422 if wrong else 200)
+    if wrong:
+        assert [c["message"] for c in told["details"]["causes"]] == [
+            'Invalid value: "": only one of `sharedCounters` or `devices` is allowed'
+        ]

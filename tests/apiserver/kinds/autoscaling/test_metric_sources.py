@@ -1,4 +1,4 @@
-"""Sources of metrics, after validateMetrics of kubernetes 1.34, and what is scaled, after 1.36.2."""
+"""Sources of metrics and what is scaled, after validateMetrics of kubernetes 1.36.2."""
 
 from __future__ import annotations
 
