@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import Any
 
 from apiserver.fielderrors import FieldErrors, FieldPath, invalid, not_supported, required
+from apiserver.kinds.admissionregistration.admissionkind import AdmissionKind
 from apiserver.kinds.admissionregistration.expressions import OBJECT, PATCHES, Expression
 from apiserver.kinds.admissionregistration.policies import (
     SPEC,
@@ -20,7 +21,7 @@ from apiserver.kinds.admissionregistration.rules import (
     expression_errors,
     mutated_operations_errors,
 )
-from apiserver.kinds.base import Kind, WriteContext
+from apiserver.kinds.base import WriteContext
 from apiserver.kinds.common import checks as c
 from apiserver.kinds.registration import register
 from apiserver.meta.objects import Object
@@ -33,7 +34,7 @@ _PATCHES = {
 
 
 @register(GROUP, "MutatingAdmissionPolicy")
-class MutatingAdmissionPolicy(Kind):
+class MutatingAdmissionPolicy(AdmissionKind):
     standard_finalizers = False
     metadata_update = False
     allow_unconditional_update = False

@@ -6,14 +6,15 @@ from datetime import datetime
 from typing import Any
 
 from apiserver.fielderrors import FieldErrors
+from apiserver.kinds.admissionregistration.admissionkind import AdmissionKind
 from apiserver.kinds.admissionregistration.policies import binding_errors, param_ref_cell
 from apiserver.kinds.admissionregistration.rules import default_match_resources
-from apiserver.kinds.base import Kind, WriteContext
+from apiserver.kinds.base import WriteContext
 from apiserver.meta.objects import Object
 from apiserver.meta.times import age
 
 
-class PolicyBindingKind(Kind):
+class PolicyBindingKind(AdmissionKind):
     standard_finalizers = False
     metadata_update = False
     allow_unconditional_update = False

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 from apiserver.fielderrors import FieldErrors, FieldPath, duplicate, invalid, required
+from apiserver.kinds.admissionregistration.admissionkind import AdmissionKind
 from apiserver.kinds.admissionregistration.expressions import (
     ANNOTATION,
     CONDITION,
@@ -21,7 +22,7 @@ from apiserver.kinds.admissionregistration.policies import (
     variables_of,
 )
 from apiserver.kinds.admissionregistration.rules import GROUP, expression_errors
-from apiserver.kinds.base import STATUS_KEEPS_METADATA, Kind, WriteContext
+from apiserver.kinds.base import STATUS_KEEPS_METADATA, WriteContext
 from apiserver.kinds.common import checks as c
 from apiserver.kinds.common import metaconditions
 from apiserver.kinds.common.internal import quote_list
@@ -35,7 +36,7 @@ _LONGEST_VALUE = 5 * 1024
 
 
 @register(GROUP, "ValidatingAdmissionPolicy")
-class ValidatingAdmissionPolicy(Kind):
+class ValidatingAdmissionPolicy(AdmissionKind):
     standard_finalizers = False
     metadata_update = False
     allow_unconditional_update = False

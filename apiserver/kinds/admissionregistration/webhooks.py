@@ -15,7 +15,8 @@ from apiserver.fielderrors import (
     required,
 )
 from apiserver.kinds.admissionregistration import rules
-from apiserver.kinds.base import Kind, WriteContext
+from apiserver.kinds.admissionregistration.admissionkind import AdmissionKind
+from apiserver.kinds.base import WriteContext
 from apiserver.kinds.common import checks as c
 from apiserver.kinds.common import selectors
 from apiserver.kinds.common.client_config import client_config_errors, default_client_config
@@ -27,7 +28,7 @@ _SIDE_EFFECTS = ["None", "NoneOnDryRun"]
 _REVIEWS = ["v1", "v1beta1"]
 
 
-class WebhookConfiguration(Kind):
+class WebhookConfiguration(AdmissionKind):
     deep_generation = True
     standard_finalizers = False
     metadata_update = False

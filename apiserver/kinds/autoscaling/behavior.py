@@ -3,17 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from apiserver.fielderrors import FieldPath, invalid, not_supported, required
 from apiserver.kinds.common import checks
 from apiserver.meta.objects import Object
 from apiserver.meta.quantity import parse_quantity
+from apiserver.schema.decode_errors import Empty
 
 _UP_POLICIES = (("Pods", 4, 15), ("Percent", 100, 15))
 _DOWN_POLICIES = (("Percent", 100, 15),)
 _MAX_WINDOW, _MAX_PERIOD = 3600, 1800
+_NO_POLICY = "must specify at least one Policy"
 
 
 def default(behavior: Object) -> None:
@@ -38,6 +40,16 @@ def validate(behavior: Mapping[str, Any] | None, path: FieldPath) -> checks.Erro
             yield from _rules(rules, path.child(direction))
 
 
+def validate_empties(empties: Iterable[Empty], path: FieldPath) -> checks.Errors:
+    """``policies: []`` is no policy, other than policies that were left out and have defaults."""
+    for empty in empties:
+        match empty.path:
+            case ("spec", "behavior", "scaleUp" | "scaleDown" as direction, "policies"):
+                yield required(path.child(direction, "policies"), _NO_POLICY)
+            case _:
+                pass
+
+
 def _rules(rules: Mapping[str, Any], path: FieldPath) -> checks.Errors:
     window, select = rules.get("stabilizationWindowSeconds"), rules.get("selectPolicy")
     at = path.child("stabilizationWindowSeconds")
@@ -49,7 +61,7 @@ def _rules(rules: Mapping[str, Any], path: FieldPath) -> checks.Errors:
         yield not_supported(path.child("selectPolicy"), select, ["Disabled", "Max", "Min"])
     policies = rules.get("policies") or ()
     if not policies:
-        yield required(path.child("policies"), "must specify at least one Policy")
+        yield required(path.child("policies"), _NO_POLICY)
     for i, policy in enumerate(policies):
         yield from _policy(policy, path.child("policies").at(i))
     tolerance = rules.get("tolerance")

@@ -59,6 +59,11 @@ class HorizontalPodAutoscaler(Kind):
         super().prepare_create(obj, context)
         _drop_status_annotations(obj, context)
 
+    def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
+        if context.version == "v1":
+            return []
+        return list(behavior.validate_empties(context.empties, SPEC.child("behavior")))
+
     def validate_create(self, obj: Object, context: WriteContext) -> FieldErrors:
         return list(_spec(self.convert(obj, "v2")["spec"]))
 

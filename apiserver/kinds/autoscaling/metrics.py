@@ -39,8 +39,8 @@ def _metric(metric: ReadOnlyObject, path: FieldPath) -> checks.Errors:
     given = [m for m in _MEMBERS if metric.get(m) is not None]
     for member in given[:1]:
         yield from _SOURCES[member](metric[member], path.child(member))
-    expected = kind[:1].lower() + kind[1:]
-    if kind not in TYPES:
+    expected = kind[:1].lower() + kind[1:] if kind in TYPES else ""
+    if not expected:
         yield not_supported(path.child("type"), kind, list(TYPES))
     elif metric.get(expected) is None:
         yield required(
@@ -60,7 +60,8 @@ def scaled(ref: ReadOnlyObject, path: FieldPath, old: ReadOnlyObject | None) -> 
     kind, version = ref.get("kind", ""), ref.get("apiVersion", "")
     if old is not None and (kind, version) == (old.get("kind", ""), old.get("apiVersion", "")):
         return
-    if version.count("/") == 0 and kind != "ReplicationController":
+    group, slash, _ = version.partition("/")
+    if version.count("/") < 2 and not (slash and group) and kind != "ReplicationController":
         yield invalid(path.child("apiVersion"), version, "apiVersion must specify API group")
     yield from _group_version(version, path)
 

@@ -8,7 +8,8 @@ from collections.abc import Sequence
 from apiserver.meta.objects import ReadOnlyObject
 
 _SHOWN = 2
-_UNKNOWN = "<unknown>"
+_UNKNOWN, _NIL = "<unknown>", "<nil>"
+"""Where nothing is known of the metric; where its status lacks the number that the target has."""
 
 
 def show_targets(metrics: Sequence[ReadOnlyObject], statuses: Sequence[ReadOnlyObject]) -> str:
@@ -27,12 +28,14 @@ def _one(metric: ReadOnlyObject, status: ReadOnlyObject) -> str:
     source = metric.get(member)
     if source is None:
         return "<unknown type>"
-    target, current = source.get("target") or {}, (status.get(member) or {}).get("current") or {}
+    target, found = source.get("target") or {}, status.get(member)
+    current = (found or {}).get("current") or {}
+    unread = _UNKNOWN if found is None else _NIL
     if member in ("resource", "containerResource"):
         if target.get("averageValue") is not None:
             return (
                 f"{source.get('name', '')}: "
-                f"{current.get('averageValue') or _UNKNOWN}/{target['averageValue']}"
+                f"{current.get('averageValue') or unread}/{target['averageValue']}"
             )
         used, target_utilization = (
             current.get("averageUtilization"),
@@ -44,6 +47,8 @@ def _one(metric: ReadOnlyObject, status: ReadOnlyObject) -> str:
             f"{now}/{'<auto>' if target_utilization is None else f'{target_utilization}%'}"
         )
     if target.get("averageValue") is not None:
-        average = " (avg)" if member in ("external", "object") else ""
-        return f"{current.get('averageValue') or _UNKNOWN}/{target['averageValue']}{average}"
-    return f"{current.get('value') or _UNKNOWN}/{target.get('value', '0')}"
+        average = current.get("averageValue")
+        if member == "pods":
+            return f"{average or unread}/{target['averageValue']}"
+        return f"{average or _UNKNOWN}/{target['averageValue']} (avg)"
+    return f"{current.get('value') or unread}/{target.get('value', '0')}"

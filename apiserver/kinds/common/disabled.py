@@ -12,15 +12,40 @@ from apiserver.meta.objects import Object, ReadOnlyObject
 
 _SCHEDULING = "schedulingGroup"
 _PROJECTIONS = ("clusterTrustBundle", "podCertificate")
+_STOP = "stopSignal"
+_CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
+_STATUSES = ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
 
 
-def drop(spec: Object) -> None:
-    """``spec``: of a pod. A projected source of a dropped kind stays behind empty."""
+def drop(spec: Object, stored: ReadOnlyObject | None = None) -> None:
+    """``spec``: of a pod. A projected source of a dropped kind stays behind empty, a lifecycle that
+    said nothing but a stop signal does not. ``stored``: the pod's spec as it is, which keeps stop
+    signals from when they were not dropped here: it may not change."""
     spec.pop(_SCHEDULING, None)
+    if not _stopped(stored or {}):
+        for container in _stopped(spec):
+            del container["lifecycle"][_STOP]
+            if not container["lifecycle"]:
+                del container["lifecycle"]
     for volume in spec.get("volumes") or ():
         for source in (volume.get("projected") or {}).get("sources") or ():
             for name in _PROJECTIONS:
                 source.pop(name, None)
+
+
+def _stopped(spec: ReadOnlyObject) -> list[Object]:
+    """The containers that have a stop signal."""
+    containers = [container for kind in _CONTAINERS for container in spec.get(kind) or ()]
+    return [c for c in containers if (c.get("lifecycle") or {}).get(_STOP) is not None]
+
+
+def drop_status(status: Object) -> None:
+    """``status``: of a pod (ImageVolumeWithDigest, DRANodeAllocatableResources)."""
+    status.pop("nodeAllocatableResourceClaimStatuses", None)
+    for kind in _STATUSES:
+        for container in status.get(kind) or ():
+            for mount in container.get("volumeMounts") or ():
+                mount.pop("volumeStatus", None)
 
 
 def drop_foreign_source(claim: Object, stored: ReadOnlyObject) -> None:

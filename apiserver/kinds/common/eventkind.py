@@ -10,7 +10,7 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from apiserver.fielderrors import FieldErrors, invalid, required
+from apiserver.fielderrors import FieldErrors, FieldPath, invalid, required
 from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import checks
 from apiserver.kinds.common.eventforms import to_core
@@ -23,14 +23,16 @@ _LONG = 128
 
 
 class EventKind(Kind):
-    """Events of both groups. A PUT creates."""
+    """Events of both groups. A PUT creates. controller_path: what errors call the reporting
+    controller; it is the only field that is named as in the group of the request."""
 
+    controller_path = FieldPath("reportingController")
     generation = False
     allow_create_on_update = True
     dependents = "none"
 
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
-        return list(_sensible(to_core(obj)))
+        return list(_sensible(to_core(obj), self.controller_path))
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         event = to_core(obj)
@@ -83,7 +85,7 @@ def _source(source: Mapping[str, Any], event: Object) -> str:
     return f"{component}, {instance}" if instance else component
 
 
-def _sensible(event: Object) -> checks.Errors:
+def _sensible(event: Object, controller_path: FieldPath) -> checks.Errors:
     """Rules for events of both forms."""
     own, target = (
         event["metadata"].get("namespace", ""),
@@ -98,16 +100,16 @@ def _sensible(event: Object) -> checks.Errors:
             checks.root("involvedObject", "namespace"), target, "does not match event.namespace"
         )
     if event.get("eventTime"):
-        yield from _new_style(event)
+        yield from _new_style(event, controller_path)
     yield from checks.dns_subdomain(own, checks.root("namespace"))
 
 
-def _new_style(event: Object) -> checks.Errors:
+def _new_style(event: Object, controller_path: FieldPath) -> checks.Errors:
     """What an event with an eventTime must say."""
     controller = event.get("reportingComponent", "")
     if not controller:
-        yield required(checks.root("reportingController"))
-    yield from checks.rule(controller, checks.root("reportingController"), names.qualified_name)
+        yield required(controller_path)
+    yield from checks.rule(controller, controller_path, names.qualified_name)
     for field in ("reportingInstance", "action", "reason"):
         if not event.get(field):
             yield required(checks.root(field))

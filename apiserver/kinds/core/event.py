@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from apiserver.fielderrors import FieldPath
 from apiserver.kinds.common.eventforms import to_core
 from apiserver.kinds.common.eventkind import EventKind
 from apiserver.kinds.registration import register
@@ -10,6 +11,7 @@ from apiserver.meta.objects import Object
 
 @register("", "Event")
 class Event(EventKind):
+    controller_path = FieldPath("reportingComponent")
     metadata_create = False
     metadata_update = False
     metadata_again = False

@@ -64,13 +64,14 @@ class Pod(Kind):
         apparmor.fields_from_annotations(obj)
 
     def prepare_update(self, obj: Object, old: Object, context: WriteContext) -> None:
-        disabled.drop(obj["spec"])
+        disabled.drop(obj["spec"], old["spec"])
         obj["status"] = copy_json(old.get("status", {}))
         self.count_generation(obj, old)
 
     def prepare_status_update(self, obj: Object, old: Object, context: WriteContext) -> None:
         super().prepare_status_update(obj, old, context)
         podstatus.prepare(obj, old)
+        disabled.drop_status(obj["status"])
 
     def prepare_subresource_update(
         self, subresource: str, obj: Object, old: Object, context: WriteContext
@@ -87,6 +88,7 @@ class Pod(Kind):
             }
             if not added:
                 obj["spec"].pop("ephemeralContainers", None)
+            disabled.drop(obj["spec"], old["spec"])
         obj["status"] = copy_json(old.get("status", {}))
         _keep_metadata(obj, old)
         self.count_generation(obj, old)

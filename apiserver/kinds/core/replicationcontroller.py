@@ -9,7 +9,7 @@ from typing import Any
 
 from apiserver.fielderrors import FieldErrors, invalid, required
 from apiserver.kinds.base import WriteContext
-from apiserver.kinds.common import checks, selectors, templates
+from apiserver.kinds.common import checks, podwarnings, selectors, templates
 from apiserver.kinds.common.namerules import long_name
 from apiserver.kinds.common.workload import (
     SPEC,
@@ -73,10 +73,12 @@ class ReplicationController(Workload):
         return list(replica_counts(obj.get("status") or {}, "observedGeneration"))
 
     def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
-        if obj["spec"].get("template") is None:
+        """An update is warned of what the template was: kube-apiserver takes one for the other."""
+        if old is None:
+            return name_for_pods(obj) + super().warnings(obj, None, context)
+        if obj["metadata"].get("generation") == old["metadata"].get("generation"):
             return []
-        texts = name_for_pods(obj) if old is None else []
-        return texts + super().warnings(obj, old, context)
+        return podwarnings.template(old["spec"].get("template"), _TEMPLATE)
 
     def selector_text(self, selector: Mapping[str, Any] | None) -> str:
         return "" if not selector else selectors.show_labels(selector)

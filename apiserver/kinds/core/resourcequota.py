@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from datetime import datetime
 from typing import Any
 
@@ -12,7 +13,11 @@ from apiserver.kinds.common.resources import amount, quota_resource_name
 from apiserver.kinds.core.quota_scopes import scope_selector_errors, scopes_errors
 from apiserver.kinds.registration import register
 from apiserver.meta.objects import Object
+from apiserver.meta.quantity import parse_quantity
 from apiserver.meta.times import age
+
+_BARE_REQUESTS = ("cpu", "memory")
+"""What also counts as requests by its bare name."""
 
 
 @register("", "ResourceQuota")
@@ -43,6 +48,11 @@ class ResourceQuota(Kind):
             return []
         return [invalid("spec.scopes", obj["spec"].get("scopes"), c.IMMUTABLE)]
 
+    def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
+        if old is not None:
+            return []
+        return list(_requests_above_limits((obj.get("spec") or {}).get("hard") or {}))
+
     def validate_status_update(
         self, obj: Object, old: Object, context: WriteContext
     ) -> FieldErrors:
@@ -65,6 +75,20 @@ class ResourceQuota(Kind):
             ", ".join(columns[True]),
             age(metadata.get("creationTimestamp"), now),
         ]
+
+
+def _requests_above_limits(hard: Mapping[str, str]) -> Iterator[str]:
+    for name in ("cpu", "memory", "storage", "ephemeral-storage"):
+        request, limit = f"requests.{name}", f"limits.{name}"
+        if request not in hard and name in _BARE_REQUESTS:
+            request = name
+        if request not in hard or limit not in hard:
+            continue
+        if parse_quantity(hard[request]).compare(parse_quantity(hard[limit])) > 0:
+            yield (
+                f"ResourceQuota {request} ({hard[request]}) should be less than "
+                f"{limit} ({hard[limit]})"
+            )
 
 
 def _amounts(amounts: dict[str, str] | None, path: FieldPath) -> c.Errors:

@@ -42,9 +42,9 @@ _ZERO: Mapping[str, Any] = {
     "source": {},
     "count": 0,
     **dict.fromkeys(("reason", "message", "type", "action"), ""),
-    **dict.fromkeys(("reportingController", "reportingInstance"), ""),
+    **dict.fromkeys(("reportingComponent", "reportingInstance"), ""),
 }
-"""What an absent member is; the others are null."""
+"""What an absent member of the core form is; the others are null, and ``related: {}`` is not."""
 
 
 @register("events.k8s.io", "Event")
@@ -62,10 +62,9 @@ class Event(EventKind):
         errors = list(_series(new)) if new.get("series") != before.get("series") else []
         for field in _FIXED:
             member = "reportingComponent" if field == "reportingController" else field
-            zero = _ZERO.get(field)
             errors += checks.immutable(
-                new.get(member) or zero,
-                before.get(member) or zero,
+                _member(new, member),
+                _member(before, member),
                 checks.root(field),
                 quote=_STRUCTS.get(field),
             )
@@ -80,6 +79,11 @@ class Event(EventKind):
             "reason": "reason",
             "type": "type",
         }.get(name, "")
+
+
+def _member(event: Object, name: str) -> Any:
+    value = event.get(name)
+    return _ZERO.get(name) if value is None else value
 
 
 def _created(event: Object) -> checks.Errors:

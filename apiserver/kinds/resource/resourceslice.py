@@ -14,7 +14,7 @@ from apiserver.kinds.common.internal import quote_list
 from apiserver.kinds.common.scheduling import node_selector
 from apiserver.kinds.registration import register
 from apiserver.kinds.resource import devices as d
-from apiserver.kinds.resource.slicedevices import counter_set, device
+from apiserver.kinds.resource.slicedevices import counter_set, device, drop_disabled
 from apiserver.meta.objects import Object
 from apiserver.meta.times import age, format_time
 
@@ -32,17 +32,17 @@ class ResourceSlice(Kind):
 
     def prepare_create(self, obj: Object, context: WriteContext) -> None:
         super().prepare_create(obj, context)
-        _date_taints(obj, context)
+        _prepare(obj, context)
 
     def prepare_update(self, obj: Object, old: Object, context: WriteContext) -> None:
-        _date_taints(obj, context)
+        _prepare(obj, context)
         super().prepare_update(obj, old, context)
 
     def validate_create(self, obj: Object, context: WriteContext) -> FieldErrors:
-        return list(_errors(obj.get("spec") or {}, None))
+        return list(_errors(obj.get("spec") or {}, None, context))
 
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
-        return list(_errors(obj.get("spec") or {}, old.get("spec") or {}))
+        return list(_errors(obj.get("spec") or {}, old.get("spec") or {}, context))
 
     def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
         driver = (obj.get("spec") or {}).get("driver") or ""
@@ -68,14 +68,15 @@ class ResourceSlice(Kind):
         ]
 
 
-def _date_taints(obj: Object, context: WriteContext) -> None:
+def _prepare(obj: Object, context: WriteContext) -> None:
     """A taint is as old as its first appearance, unless its writer knows better."""
     for value in (obj.get("spec") or {}).get("devices") or ():
+        drop_disabled(value)
         for taint in value.get("taints") or ():
             taint["timeAdded"] = taint.get("timeAdded") or format_time(context.now)
 
 
-def _errors(spec: Object, old: Object | None) -> c.Errors:
+def _errors(spec: Object, old: Object | None, context: WriteContext) -> c.Errors:
     yield from d.driver_name(spec.get("driver") or "", _SPEC.child("driver"))
     pool, path = spec.get("pool") or {}, _SPEC.child("pool")
     yield from d.pool_name(pool.get("name") or "", path.child("name"))
@@ -94,6 +95,12 @@ def _errors(spec: Object, old: Object | None) -> c.Errors:
         for member in ("driver", "nodeName"):
             yield from c.immutable(spec.get(member), old.get(member), _SPEC.child(member))
     yield from _places(spec)
+    emptied = {empty.path for empty in context.empties}
+    if all(
+        spec.get(name) is not None or ("spec", name) in emptied
+        for name in ("sharedCounters", "devices")
+    ):
+        yield invalid(_SPEC, "", "only one of `sharedCounters` or `devices` is allowed")
     yield from _devices(spec, old or {})
 
 
@@ -126,8 +133,6 @@ def _places(spec: Object) -> c.Errors:
 
 def _devices(spec: Object, old: Object) -> c.Errors:
     counters, devices = spec.get("sharedCounters"), spec.get("devices")
-    if counters is not None and devices is not None:
-        yield invalid(_SPEC, "", "only one of `sharedCounters` or `devices` is allowed")
     advanced = any(v.get("taints") or v.get("consumesCounters") for v in devices or ())
     most, placed = (
         _MOST_ADVANCED_DEVICES if advanced else _MOST_DEVICES,

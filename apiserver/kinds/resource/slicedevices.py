@@ -8,11 +8,13 @@ from typing import Any
 
 from apiserver.fielderrors import FieldPath, forbidden, invalid, required, too_long, too_many
 from apiserver.kinds.common import checks as c
+from apiserver.kinds.common.internal import quote
 from apiserver.kinds.common.scheduling import node_selector
 from apiserver.kinds.resource import devices as d
 from apiserver.kinds.resource.requestpolicy import policy_errors
 from apiserver.meta.objects import Object
 
+_MOST_VALUES = 48
 _MOST_MEMBERS, _MOST_COUNTERS, _MOST_CONSUMED, _MOST_TAINTS = 32, 32, 2, 16
 _VALUE_BYTES = 64
 _PRE, _BUILD = r"(0|[1-9]\d*|\d*[a-zA-Z-][0-9a-zA-Z-]*)", r"[0-9a-zA-Z-]+"
@@ -31,6 +33,15 @@ _NO_PLACE = (
 )
 
 
+def drop_disabled(value: Object) -> None:
+    """``value``: a device, without what DRAListTypeAttributes and DRANodeAllocatableResources
+    would add: both are off in 1.36, and no stored slice has any of it."""
+    value.pop("nodeAllocatableResourceMappings", None)
+    for attribute in (value.get("attributes") or {}).values():
+        for name in ("ints", "bools", "strings", "versions"):
+            attribute.pop(name, None)
+
+
 def device(value: Object, old: Object | None, path: FieldPath, *, placed: bool) -> c.Errors:
     """old: the device of that name in the stored slice; placed: each device says for itself on
     which nodes it is."""
@@ -39,6 +50,9 @@ def device(value: Object, old: Object | None, path: FieldPath, *, placed: bool) 
     if len(attributes) + len(capacity) > _MOST_MEMBERS:
         text = f"the total number of attributes and capacities must not exceed {_MOST_MEMBERS}"
         yield invalid(path, len(attributes) + len(capacity), text)
+    if len(attributes) > _MOST_VALUES:
+        text = f"the total number of attribute values must not exceed {_MOST_VALUES}"
+        yield invalid(path, len(attributes), text)
     yield from _members(attributes, _attribute, path.child("attributes"))
     if old is None or (old.get("capacity") or {}) != capacity:
         yield from _members(
@@ -81,7 +95,8 @@ def _attribute(value: Object, path: FieldPath) -> c.Errors:
         if len((value.get(member) or "").encode()) > _VALUE_BYTES:
             yield too_long(path.child(member), _VALUE_BYTES)
     if len(chosen) != 1:
-        yield invalid(path, value if chosen else "", "exactly one value must be specified")
+        quoted = quote("resource.v1.DeviceAttribute", value) if chosen else ""
+        yield invalid(path, quoted, "exactly one value must be specified")
 
 
 def _whole(value: Object, path: FieldPath) -> c.Errors:

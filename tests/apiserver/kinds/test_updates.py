@@ -266,3 +266,31 @@ def test_fields_of_features_that_are_off_are_decided_on_after_ownership(path: st
     made = create(edited(obj, path, {})).obj
     spec = made["spec"] if obj["kind"] == "Pod" else made["spec"]["template"]["spec"]
     assert "schedulingGroup" not in spec
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "replicas", "warned"),
+    [
+        ("old", "", 1, True),
+        ("", "old", 1, False),
+        ("old", "old", 2, True),
+        ("old", "old", 1, False),
+    ],
+)
+def test_controllers_are_warned_of_the_template_that_they_had(
+    before: str, after: str, replicas: int, warned: bool
+) -> None:
+    """kube-apiserver's registry/core/replicationcontroller hands over the old one as the new one;
+    only where the generation changes. ``before``, ``after``: gitRepo volumes."""
+
+    def controller(repository: str, replicas: int) -> Objects:
+        volumes = [{"name": "g", "gitRepo": {"repository": repository}}] if repository else []
+        made = workload("ReplicationController", "v1", {"volumes": volumes}, replicas=replicas)
+        return {**made, "spec": {**made["spec"], "selector": {"app": "x"}}}
+
+    old = create(controller(before, 1))
+    assert bool(old.warnings) == bool(before)
+    wanted = {**controller(after, replicas), "metadata": old.obj["metadata"]}
+    made = update(wanted, old.obj)
+    assert made.errors == []
+    assert bool(made.warnings) == warned

@@ -15,6 +15,8 @@ POLICIES = "/apis/networking.k8s.io/v1/namespaces/default/networkpolicies"
 CLAIMS = "/api/v1/namespaces/default/persistentvolumeclaims"
 TEMPLATES = "/apis/resource.k8s.io/v1/namespaces/default/resourceclaimtemplates"
 CIDRS = "/apis/networking.k8s.io/v1/servicecidrs"
+SLICES = "/apis/resource.k8s.io/v1/resourceslices"
+AUTOSCALERS = "/apis/autoscaling/v2/namespaces/default/horizontalpodautoscalers"
 CLAIM = {"accessModes": ["ReadWriteOnce"], "resources": {"requests": {"storage": "1Gi"}}}
 
 
@@ -106,3 +108,41 @@ async def test_ranges_that_go_are_shown_as_sent(api: Api) -> None:
         status, answer = await patch(api, CIDRS, {"spec": {"cidrs": cidrs}})
         assert status == 422
         assert f"Invalid value: {shown}: field is immutable" in answer["message"]
+
+
+@pytest.mark.parametrize("direction", ["scaleUp", "scaleDown"])
+async def test_no_policies_of_an_autoscaler_get_no_defaults(api: Api, direction: str) -> None:
+    ref = {"apiVersion": "apps/v1", "kind": "Deployment", "name": "d"}
+    spec = {"maxReplicas": 2, "scaleTargetRef": ref, "behavior": {direction: {}}}
+    made = await make(api, AUTOSCALERS, "autoscaling/v2", "HorizontalPodAutoscaler", spec=spec)
+    assert made["spec"]["behavior"][direction]["policies"]
+    answer, told = await patch(
+        api, AUTOSCALERS, {"spec": {"behavior": {direction: {"policies": []}}}}
+    )
+    assert answer == 422
+    assert [(c["field"], c["message"]) for c in told["details"]["causes"]] == [
+        (
+            f"spec.behavior.{direction}.policies",
+            "Required value: must specify at least one Policy",
+        )
+    ]
+
+
+@pytest.mark.parametrize(
+    ("devices", "counters", "wrong"),
+    [([], [], True), ([{"name": "d"}], [], True), ([], None, False), (None, [], False)],
+)
+async def test_a_slice_has_counters_or_devices(
+    api: Api, devices: list[Any] | None, counters: list[Any] | None, wrong: bool
+) -> None:
+    pool = {"name": "p", "resourceSliceCount": 1}
+    spec = {"driver": "a.b", "nodeName": "n", "pool": pool}
+    await make(api, SLICES, "resource.k8s.io/v1", "ResourceSlice", spec=spec)
+    answer, told = await patch(
+        api, SLICES, {"spec": {"devices": devices, "sharedCounters": counters}}
+    )
+    assert answer == (422 if wrong else 200)
+    if wrong:
+        assert [c["message"] for c in told["details"]["causes"]] == [
+            'Invalid value: "": only one of `sharedCounters` or `devices` is allowed'
+        ]

@@ -3,9 +3,12 @@ from __future__ import annotations
 import copy
 from typing import Any
 
+import pytest
+
+from apiserver.kinds.base import WriteContext
 from apiserver.kinds.catalog import resources
 from apiserver.registry.objectmeta import validate_update
-from tests.support.kindtools import create, update
+from tests.support.kindtools import NOW, create, update
 
 GROUP = "admissionregistration.k8s.io"
 RULE = {
@@ -99,3 +102,31 @@ def test_updates_ask_once_of_metadata_what_creates_ask() -> None:
         new, old = {"metadata": metadata}, {"metadata": {**metadata, "labels": {}}}
         found = validate_update(new, old, hooks, namespaced=False, whole=True)
         assert [e.path for e in found] == ["metadata.labels"] * 3, kind
+
+
+@pytest.mark.parametrize(
+    "kind",
+    [
+        "ValidatingAdmissionPolicy",
+        "ValidatingAdmissionPolicyBinding",
+        "MutatingAdmissionPolicy",
+        "MutatingAdmissionPolicyBinding",
+        "ValidatingWebhookConfiguration",
+        "MutatingWebhookConfiguration",
+    ],
+)
+@pytest.mark.parametrize(
+    ("name", "warned"), [("a.static.k8s.io", True), ("static.k8s.io", False), ("a", False)]
+)
+def test_names_of_manifests_are_reserved(kind: str, name: str, warned: bool) -> None:
+    hooks = next(r for r in resources().values() if r.kind == kind).hooks
+    obj = {"metadata": {"name": name}}
+    for old in (None, obj):
+        assert hooks.warnings(obj, old, WriteContext("v1", NOW)) == (
+            [
+                'metadata.name: names ending with ".static.k8s.io" are reserved for static '
+                "manifest-based configurations and cannot be managed via the API"
+            ]
+            if warned
+            else []
+        )

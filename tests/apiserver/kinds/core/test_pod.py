@@ -343,6 +343,70 @@ def test_members_of_features_that_are_off_are_dropped() -> None:
     ]
 
 
+SLEEP = {"sleep": {"seconds": 1}}
+
+
+@pytest.mark.parametrize(
+    ("lifecycle", "left"),
+    [
+        ({"stopSignal": "SIGUSR1"}, None),
+        ({"stopSignal": "SIGUSR1", "preStop": SLEEP}, {"preStop": SLEEP}),
+        ({"preStop": SLEEP}, {"preStop": SLEEP}),
+        ({}, {}),
+    ],
+)
+@pytest.mark.parametrize("list_name", ["containers", "initContainers"])
+def test_stop_signals_are_dropped(
+    list_name: str, lifecycle: dict[str, Any], left: dict[str, Any] | None
+) -> None:
+    members: dict[str, Any] = {list_name: [{"name": "x", "image": "i", "lifecycle": lifecycle}]}
+    if list_name == "initContainers":
+        members["initContainers"][0]["restartPolicy"] = "Always"
+    made = create(pod(**members))
+    assert made.messages == []
+    assert made.obj["spec"][list_name][0].get("lifecycle") == left
+
+
+def test_a_stop_signal_that_is_stored_stays() -> None:
+    old = create(pod()).obj
+    old["spec"]["containers"][0]["lifecycle"] = {"stopSignal": "SIGUSR1"}
+    made = update({**old, "metadata": {**old["metadata"], "labels": {"a": "b"}}}, old)
+    assert made.messages == []
+    assert made.obj["spec"] == old["spec"]
+
+
+def test_an_ephemeral_container_has_no_stop_signal() -> None:
+    old = create(pod()).obj
+    added = {"name": "e", "image": "i", "lifecycle": {"stopSignal": "SIGUSR1"}}
+    wanted = {**old, "spec": {**old["spec"], "ephemeralContainers": [added]}}
+    made = update(wanted, old, "ephemeralcontainers")
+    assert made.messages == []
+    assert "lifecycle" not in made.obj["spec"]["ephemeralContainers"][0]
+
+
+def test_statuses_of_features_that_are_off_are_dropped() -> None:
+    old = create(pod()).obj
+    mount = {"name": "v", "mountPath": "/v"}
+    status = {
+        "name": "c",
+        "image": "i",
+        "imageID": "",
+        "ready": False,
+        "restartCount": 0,
+        "volumeMounts": [{**mount, "volumeStatus": {"image": {"imageRef": "r@sha256:00"}}}],
+    }
+    allocated = [{"resourceClaimName": "r", "resources": {"cpu": "1"}}]
+    wanted = {
+        **old["status"],
+        "containerStatuses": [status],
+        "nodeAllocatableResourceClaimStatuses": allocated,
+    }
+    made = update({**old, "status": wanted}, old, "status")
+    assert made.messages == []
+    assert made.obj["status"]["containerStatuses"][0]["volumeMounts"] == [mount]
+    assert "nodeAllocatableResourceClaimStatuses" not in made.obj["status"]
+
+
 def test_restart_rules_are_limited() -> None:
     rule = {"action": "Restart", "exitCodes": {"operator": "In", "values": [1]}}
     container = {

@@ -1,8 +1,10 @@
 from __future__ import annotations
 
 import copy
+from collections.abc import Callable
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -31,6 +33,10 @@ CORE_EVENTS = st.fixed_dictionaries(
         "message": st.text(min_size=1),
         "count": st.integers(1, 9),
         "type": st.just("Normal"),
+        "related": st.sampled_from([{}, {"kind": "Pod"}]),
+        "series": st.fixed_dictionaries(
+            {"lastObservedTime": TIMES}, optional={"count": st.integers(1, 9)}
+        ),
     },
 )
 
@@ -44,6 +50,9 @@ def test_no_form_loses_anything(members: dict[str, Any]) -> None:
     assert to_core(new) == event == before
     assert to_events(to_core(new)) == new
     assert CORE.fields(event) == EVENTS.fields(new)
+    assert new.get("related") == members.get("related")
+    if "series" in members:
+        assert new["series"] == {"count": 0, **members["series"]}
 
 
 def new_event(**members: Any) -> dict[str, Any]:
@@ -69,6 +78,52 @@ def test_only_the_series_of_a_new_event_changes() -> None:
     assert update({**old, "note": "other"}, old).messages == [
         'message: Invalid value: "other": field is immutable'
     ]
+
+
+@pytest.mark.parametrize(
+    ("controller", "complaints"),
+    [
+        ("", ["Required value", 'Invalid value: "": name part must be non-empty']),
+        ("bad name", ['Invalid value: "bad name": name part must consist of']),
+    ],
+)
+@pytest.mark.parametrize(
+    ("form", "field"),
+    [(to_core, "reportingComponent"), (to_events, "reportingController")],
+)
+def test_the_controller_is_named_as_in_the_group_of_the_request(
+    form: Callable[[dict[str, Any]], dict[str, Any]],
+    field: str,
+    controller: str,
+    complaints: list[str],
+) -> None:
+    found = create({**form(new_event(reportingController=controller))}).messages
+    for complaint in complaints:
+        assert any(text.startswith(f"{field}: {complaint}") for text in found), found
+    assert {text.partition(":")[0] for text in found} == {field}
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "shown"),
+    [
+        (None, {}, "{"),
+        ({}, None, "null"),
+        ({"kind": "Secret"}, {"kind": "Secret"}, None),
+        ({}, {}, None),
+    ],
+)
+def test_an_empty_related_object_is_not_none(
+    before: dict[str, Any] | None, after: dict[str, Any] | None, shown: str | None
+) -> None:
+    old = create(new_event(**({} if before is None else {"related": before}))).obj
+    wanted = {k: v for k, v in old.items() if k != "related"}
+    found = update(wanted if after is None else {**wanted, "related": after}, old).messages
+    if shown is None:
+        assert found == []
+    else:
+        (text,) = found
+        assert text.startswith(f"related: Invalid value: {shown}")
+        assert text.endswith("field is immutable")
 
 
 def test_old_style_events_may_change() -> None:

@@ -377,3 +377,56 @@ def test_taints_are_dated() -> None:
         device_slice(devices=[{"name": "a", "taints": [{"key": "k", "effect": "NoExecute"}]}])
     ).obj
     assert made["spec"]["devices"][0]["taints"][0]["timeAdded"] == format_time(NOW)
+
+
+def slice_of(**device: Any) -> dict[str, Any]:
+    pool = {"name": "p", "resourceSliceCount": 1}
+    spec = {"driver": "a.b", "nodeName": "n", "pool": pool, "devices": [{"name": "d", **device}]}
+    return make("ResourceSlice", spec)
+
+
+@pytest.mark.parametrize(
+    ("attribute", "left", "wrong"),
+    [
+        ({"int": 1, "ints": [1]}, {"int": 1}, ""),
+        ({"bool": False, "strings": ["a"], "versions": ["1.0.0"]}, {"bool": False}, ""),
+        ({"bools": [True]}, {}, '""'),
+        (
+            {"int": 1, "bool": True},
+            {"int": 1, "bool": True},
+            '{"IntValue":1,"BoolValue":true,"StringValue":null,"VersionValue":null,'
+            '"IntValues":null,"BoolValues":null,"StringValues":null,"VersionValues":null}',
+        ),
+    ],
+)
+def test_attributes_are_no_lists(
+    attribute: dict[str, Any], left: dict[str, Any], wrong: str
+) -> None:
+    made = create(slice_of(attributes={"a": attribute}))
+    assert made.obj["spec"]["devices"][0]["attributes"] == {"a": left}
+    assert made.messages == (
+        [
+            f"spec.devices[0].attributes[a]: Invalid value: {wrong}: "
+            "exactly one value must be specified"
+        ]
+        if wrong
+        else []
+    )
+
+
+def test_a_node_gives_no_resources_through_devices() -> None:
+    mapped = slice_of(nodeAllocatableResourceMappings={"cpu": {"capacityKey": "x"}})
+    stored = create(mapped).obj
+    assert stored["spec"]["devices"] == [{"name": "d"}]
+    assert update({**stored, "spec": mapped["spec"]}, stored).obj["spec"] == stored["spec"]
+
+
+@pytest.mark.parametrize(("count", "limits"), [(32, []), (33, [32]), (48, [32]), (49, [32, 48])])
+def test_attributes_are_counted_twice(count: int, limits: list[int]) -> None:
+    told = create(slice_of(attributes={f"a{i}": {"int": i} for i in range(count)})).messages
+    what = {32: "attributes and capacities", 48: "attribute values"}
+    assert told == [
+        f"spec.devices[0]: Invalid value: {count}: the total number of {what[limit]} "
+        f"must not exceed {limit}"
+        for limit in limits
+    ]
