@@ -13,10 +13,12 @@ TENANT_ADMINS = "polyplane:tenant-admins"
 VIEWERS = "polyplane:viewers"
 LOOKING = "polyplane:looking"
 """What requests by the console hold whose account is in `VIEWERS`; nobody is given it otherwise."""
+EDITORS = "polyplane:editors"
 METRICS_READERS = "polyplane:metrics-readers"
 ROLES = {
     TENANT_ADMINS: "may create, change and delete tenants",
     VIEWERS: "may look at the objects, the audit log and the tokens of all tenants in the console",
+    EDITORS: "may do in every tenant what its ClusterRole edit allows, but for Secrets and tokens",
     METRICS_READERS: "may read /metrics of the whole installation",
 }
 """What each is for."""

@@ -46,11 +46,13 @@ class PolicyError(ValueError):
 
 class Verdict(NamedTuple):
     """What is kept of one request. quiet: stages of which nothing is; omit_managed: objects lose
-    their managedFields."""
+    their managedFields; sample: of how many in a hundred, if it is a read or refused, the entry
+    reaches the table, None where the rule does not say."""
 
     level: Level
     quiet: frozenset[str] = frozenset()
     omit_managed: bool = False
+    sample: int | None = None
 
 
 class Resources(NamedTuple):
@@ -127,6 +129,8 @@ class Policy:
 _NOTHING = Verdict(Level.NONE)
 
 _POLICY = {"apiVersion", "kind", "metadata", "omitStages", "omitManagedFields", "rules"}
+_SAMPLE = "samplePercent"
+"""Polyplane's own: upstream has no samples."""
 _RULE = {
     "level",
     "users",
@@ -137,6 +141,7 @@ _RULE = {
     "nonResourceURLs",
     "omitStages",
     "omitManagedFields",
+    _SAMPLE,
 }
 _RESOURCES = {"group", "resources", "resourceNames"}
 
@@ -177,6 +182,7 @@ def _rule(value: Any, quiet: frozenset[str], omit: bool, where: str) -> Rule:
             LEVELS[members["level"]],
             quiet | _stages(members, where),
             omit if own is None else own,
+            _percent(members, where),
         ),
         frozenset(_texts(members, "users", where)),
         frozenset(_texts(members, "userGroups", where)),
@@ -231,6 +237,13 @@ def _flag(members: Mapping[str, Any], where: str) -> bool | None:
     value = members.get("omitManagedFields")
     if value is not None and not isinstance(value, bool):
         raise PolicyError(f"{where}.omitManagedFields: it must be true or false")
+    return value
+
+
+def _percent(members: Mapping[str, Any], where: str) -> int | None:
+    value = members.get(_SAMPLE)
+    if _SAMPLE in members and (type(value) is not int or not 0 <= value <= 100):
+        raise PolicyError(f"{where}.{_SAMPLE}: it must be a whole number from 0 to 100")
     return value
 
 

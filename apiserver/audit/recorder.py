@@ -6,8 +6,11 @@ operator has named them, to a file and a webhook, which get each stage; there a 
 and what it loses is counted.
 
 Beside the policy: failed authentication (401), refusals (403) and what shows values of Secrets to
-somebody at the console go to the table with their metadata whatever the policy says, because those
-who ask "who tried" and "who has seen it" ask too late to change it.
+somebody at the console go to the table with their metadata whatever level the policy says, because
+those who ask "who tried" and "who has seen it" ask too late to change it.
+
+Of reads and refusals a rule may let a sample do (``samplePercent``). Of what has changed something
+there is nothing to sample: its entry was committed with it.
 """
 
 from __future__ import annotations
@@ -62,7 +65,7 @@ class Sink(Protocol):
 @dataclass(slots=True)
 class Recorder:
     """reads: the share of reads, from 0 to 1, that reaches the table of those that the policy wants
-    kept; table: None where nobody writes it (commands)."""
+    kept and that its rule says no share of; table: None where nobody writes it (commands)."""
 
     policy: Policy = DEFAULT
     sinks: Sequence[Sink] = ()
@@ -122,13 +125,17 @@ class Recorder:
         return trail is not None or code in _REFUSED
 
     def _to_table(self, trail: Trail, code: int, kept: bool) -> bool:
-        if code in _REFUSED or trail.stays:
+        refused = code in _REFUSED
+        if trail.stays or (refused and trail.made):
             return True
-        if not kept:
+        if not (refused or kept):
             return False
-        if trail.info.verb not in _READING or self.reads >= 1:
+        if not refused and trail.info.verb not in _READING:
             return True
-        return random.random() < self.reads  # noqa: S311  a sample, not a secret
+        share = 1.0 if refused else self.reads
+        if trail.verdict.sample is not None:
+            share = trail.verdict.sample / 100
+        return random.random() < share  # noqa: S311  a sample, not a secret
 
     def _emit(self, trail: Trail, stage: str, code: int = 0) -> None:
         if not self.sinks or trail.verdict.level is Level.NONE or stage in trail.verdict.quiet:

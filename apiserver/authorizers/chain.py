@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from apiserver.authorizers import counts
+from apiserver.authorizers.editing import edits
 from apiserver.authorizers.links import Named, World
 from apiserver.authorizers.nodes import Node
 from apiserver.authorizers.rbac import Rbac, RbacReader
@@ -16,7 +17,7 @@ from apiserver.authz.bindings import Indexes
 from apiserver.authz.rbac import UserRules
 from apiserver.errors import aggregate
 from apiserver.meta.gvk import GroupResource
-from apiserver.platformroles import LOOKING, TENANT_ADMINS, VIEWERS
+from apiserver.platformroles import EDITORS, LOOKING, TENANT_ADMINS, VIEWERS
 from apiserver.request import (
     ADMISSION_USE_REVIEWS,
     DEFAULT_TENANT,
@@ -140,6 +141,10 @@ class Authority:
             return _LOOKING
         if TENANT_ADMINS in attributes.user.platform and _keeps_tenants(world, attributes):
             return _KEEPING
+        if EDITORS in attributes.user.platform and (
+            editing := await edits(attributes, self.reader(world))
+        ):
+            return editing
         return Decision(False, "\n".join(reasons), error=aggregate(errors) if errors else "")
 
     async def rules_for(self, world: World, user: User, namespace: str) -> UserRules:
@@ -150,7 +155,9 @@ class Authority:
             out.rules.extend(allowed.rules)
             out.errors.extend(allowed.errors)
             out = out._replace(incomplete=out.incomplete or allowed.incomplete)
-        platform = {LOOKING, TENANT_ADMINS} if world.name == DEFAULT_TENANT else {LOOKING}
+        platform = {LOOKING, EDITORS}
+        if world.name == DEFAULT_TENANT:
+            platform.add(TENANT_ADMINS)
         if user.platform & platform:  # which no rule can say: all but Secrets, or but one tenant
             out = out._replace(incomplete=True)
         return out
@@ -170,7 +177,7 @@ class Authority:
             found = grants.Granted()
         else:
             found = await grants.find(asked, self.reader(world), may)
-        found.others = [MASTERS, *others, VIEWERS]
+        found.others = [MASTERS, *others, VIEWERS, EDITORS]
         if world.name == DEFAULT_TENANT:
             found.others.append(TENANT_ADMINS)
         return found

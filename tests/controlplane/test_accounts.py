@@ -13,10 +13,11 @@ from django.core.management import call_command
 from django.test import Client
 
 from apiserver import platformroles
-from apiserver.platformroles import METRICS_READERS, ROLES, TENANT_ADMINS, VIEWERS
+from apiserver.platformroles import EDITORS, METRICS_READERS, ROLES, TENANT_ADMINS, VIEWERS
 from apiserver.user import MASTERS
 from apiserver.user import User as ApiUser
 from controlplane import accounts
+from controlplane.console.facts.tenantpages import visible
 from controlplane.errors import OperatorError
 from controlplane.tenancy import service, tokens
 from controlplane.tenancy.directory import Directory
@@ -65,7 +66,7 @@ def test_superusers_hold_all_and_who_has_left_holds_none(account: User) -> None:
     assert not any(accounts.holds(account, role) for role in ROLES)
 
 
-@pytest.mark.parametrize("role", [None, TENANT_ADMINS, METRICS_READERS, VIEWERS])
+@pytest.mark.parametrize("role", [None, TENANT_ADMINS, METRICS_READERS, EDITORS, VIEWERS])
 def test_the_console_shows_tenants_to_viewers_alone(account: User, role: str | None) -> None:
     account.is_staff = True
     account.save()
@@ -76,6 +77,23 @@ def test_the_console_shows_tenants_to_viewers_alone(account: User, role: str | N
     found = {n: client.get(f"/admin/{n}/", secure=True).status_code for n in LISTS}
     assert found.pop("auth/user") == 403
     assert set(found.values()) == {200 if role == VIEWERS else 403}
+
+
+@pytest.mark.parametrize(
+    ("role", "sees"),
+    [
+        (None, False),
+        (METRICS_READERS, False),
+        *((r, True) for r in (VIEWERS, EDITORS, TENANT_ADMINS)),
+    ],
+)
+def test_tenants_are_listed_to_who_has_to_do_with_all(
+    account: User, role: str | None, sees: bool
+) -> None:
+    service.ensure_tenant("accounts-listed")
+    if role is not None:
+        accounts.grant(account, role)
+    assert ("accounts-listed" in {tenant.name for tenant in visible(account)}) is sees
 
 
 def test_who_an_account_is_to_the_api(account: User) -> None:

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 from django.db import connection
 from django.http import HttpRequest
 
-from apiserver.platformroles import TENANT_ADMINS, VIEWERS
+from apiserver.platformroles import EDITORS, TENANT_ADMINS, VIEWERS
 from apiserver.storage.models import TenantHead
 from controlplane import accounts
 from controlplane.console.facts import counted, rates
@@ -109,4 +109,4 @@ def _limit(own: int | None, name: str) -> int | None:
 
 
 def _sees_all(account: User) -> bool:
-    return any(accounts.holds(account, role) for role in (VIEWERS, TENANT_ADMINS))
+    return any(accounts.holds(account, role) for role in (VIEWERS, EDITORS, TENANT_ADMINS))

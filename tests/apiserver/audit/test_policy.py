@@ -111,6 +111,13 @@ def test_a_rule_decides_about_managed_fields_before_the_policy(
     assert made.verdict(REQUESTS["pod"]).omit_managed is omitted
 
 
+@pytest.mark.parametrize("percent", [0, 1, 100])
+def test_a_rule_says_its_share(percent: int) -> None:
+    made = policy(rule(verbs=["get"], samplePercent=percent), rule())
+    assert made.verdict(REQUESTS["pod"]).sample == percent
+    assert made.verdict(REQUESTS["pods"]).sample is None
+
+
 @pytest.mark.parametrize(
     ("document", "complaint"),
     [
@@ -128,6 +135,11 @@ def test_a_rule_decides_about_managed_fields_before_the_policy(
         ({"rules": [rule(resources=[{"group": "a_b"}])]}, "no API group"),
         ({"rules": [rule(resources=[{"resourceNames": ["a"]}])]}, "at least one resource"),
         ({"rules": [rule(omitManagedFields="yes")]}, "true or false"),
+        *(
+            ({"rules": [rule(), rule(samplePercent=nonsense)]}, r"rules\[1\].samplePercent: .* 100")
+            for nonsense in (-1, 101, 10.0, 0.5, True, "10", "10%", None, [10])
+        ),
+        ({"rules": [rule()], "samplePercent": 10}, "policy: unknown field 'samplePercent'"),
     ],
 )
 def test_a_policy_that_is_none_says_where(document: Any, complaint: str) -> None:

@@ -73,7 +73,7 @@ async def test_who_may(api: Api) -> None:
         "cid by local of own/1",
     ]
     assert "hidden" not in status and "incomplete" not in status
-    roles = ["polyplane:viewers", "polyplane:tenant-admins"]
+    roles = ["polyplane:viewers", "polyplane:editors", "polyplane:tenant-admins"]
     assert status["others"] == ["system:masters", "node", *roles]
     assert status["grants"][1] == {
         "binding": {"kind": "RoleBinding", "namespace": "ns", "name": "here"},

@@ -7,6 +7,7 @@
 | of a superuser | as system:masters |
 | of an account with a binding in one tenant | what the binding says, there and only there |
 | of polyplane:viewers | all objects of all tenants but Secrets, reading only |
+| of polyplane:editors | what each tenant's ClusterRole edit allows but for Secrets |
 | cross-site, same-site, typed into the address bar; GET as well as POST | 403 |
 | without Fetch Metadata | by its Origin; 403 without one |
 | not GET or HEAD, without CSRF token, with another's, without CSRF cookie | 403 |
@@ -42,12 +43,13 @@ from django.test import Client
 from apiserver.endpoints.entry import Entry
 from apiserver.endpoints.request import CLIENT_CERTIFICATE, PORT_OF, Message
 from apiserver.endpoints.server import Server
-from apiserver.platformroles import VIEWERS
+from apiserver.platformroles import EDITORS, VIEWERS
 from controlplane.console.gateway import Gateway
 from controlplane.console.sessions import Sessions
 from controlplane.console.sessionstore import AccountSession
 from tests.support.api import Api, receive_of, serving
 from tests.support.fixtures import in_thread
+from tests.support.grants import role, rule
 from tests.support.memorystore import MemoryStore
 from tests.support.users import RBAC, authorizing
 from tests.support.waiting import PATIENCE
@@ -57,7 +59,7 @@ MAPS = "/admin/api/clusters/acme/api/v1/namespaces/shop/configmaps"
 CSRF = "a" * 32
 OURS = {"sec-fetch-site": "same-origin", "host": HOST}
 WRITING = {**OURS, "origin": f"https://{HOST}", "x-csrftoken": CSRF}
-NAMES = ("root", "ann", "looker", "customer")
+NAMES = ("root", "ann", "looker", "editor", "customer")
 
 
 class World:
@@ -137,6 +139,8 @@ def keys(postgres: str) -> Iterator[dict[str, str]]:
         found[name] = client.session.session_key or ""
     looker = User.objects.get(username="looker")
     looker.groups.set([Group.objects.get_or_create(name=VIEWERS)[0]])
+    editor = User.objects.get(username="editor")
+    editor.groups.set([Group.objects.get_or_create(name=EDITORS)[0]])
     yield found
     User.objects.filter(username__in=NAMES).delete()
 
@@ -161,6 +165,10 @@ async def _fill(world: World) -> None:
                 "metadata": {"name": "maps"},
                 "rules": [{"apiGroups": [""], "resources": ["configmaps"], "verbs": ["*"]}],
             },
+        ),
+        (
+            f"/admin/api/clusters/acme{RBAC}/clusterroles",
+            role("edit", [rule("configmaps secrets", ["*"], "")]),
         ),
         (
             f"/admin/api/clusters/acme{RBAC}/clusterrolebindings",
@@ -255,6 +263,13 @@ async def test_a_customer_is_nobody_here(world: World) -> None:
         ("looker", "DELETE", f"{MAPS}/one", 403),
         ("looker", "DELETE", MAPS, 403),
         ("looker", "GET", "/admin/api/metrics", 403),
+        ("editor", "GET", MAPS, 200),
+        ("editor", "DELETE", f"{MAPS}/one", 200),
+        ("editor", "DELETE", MAPS, 200),
+        ("editor", "GET", f"{MAPS.replace('configmaps', 'secrets')}/one", 403),
+        ("editor", "DELETE", f"{MAPS.replace('configmaps', 'secrets')}/one", 403),
+        ("editor", "GET", f"/admin/api/clusters/acme{RBAC}/clusterroles", 403),
+        ("editor", "GET", "/admin/api/metrics", 403),
         ("root", "DELETE", f"{MAPS}/one", 200),
     ],
 )

@@ -1,6 +1,7 @@
 """Whatever the owner of one tenant sends, there, to the tenant of tenants and to a neighbour, in
 whatever order: elsewhere she never may do more than at the start, and nothing of how tenants are
-declared is hers to change."""
+declared is hers to change. The same of an editor of all tenants (`polyplane:editors`): what he
+sends changes nobody's rights, and his own end where those of ClusterRole ``edit`` do."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from typing import Any, NamedTuple, cast
 
 import pytest
 from asgiref.sync import sync_to_async
+from django.contrib.auth.models import User as Account
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
@@ -17,11 +19,12 @@ from apiserver.authz.coverage import uncovered
 from apiserver.endpoints.server import Server
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.objects import Object
+from apiserver.platformroles import EDITORS
 from apiserver.registry.authorizer import TenantAuthorizer
 from apiserver.registry.scope import Tenant as Control
 from apiserver.request import TENANCY_GROUP
 from apiserver.user import MASTERS, User, authenticated
-from controlplane import wiring
+from controlplane import accounts, wiring
 from controlplane.tenancy import service, tokens
 from controlplane.tenancy.controller import TenantController
 from controlplane.tenancy.models import Tenant
@@ -123,6 +126,40 @@ ATTACKS = [
     Call(HOME, "PATCH", f"{TENANTS}/{HERS}", {"spec": {"owners": []}}, MERGE),
     Call(ALIEN, "PATCH", f"{RBAC}/clusterrolebindings/polyplane:owners", MASTER, MERGE),
 ]
+EDITOR = "growth-editor"
+MAPS = "/api/v1/namespaces/default/configmaps"
+SERVICE_ACCOUNTS = "/api/v1/namespaces/default/serviceaccounts"
+SECRETS = "/api/v1/namespaces/default/secrets"
+ALL = rule("*", ["*"], "*")
+WIDE: Object = {
+    **role("growth-wide", [ALL]),
+    "metadata": {
+        "name": "growth-wide",
+        "labels": {"rbac.authorization.k8s.io/aggregate-to-edit": "true"},
+    },
+}
+"""By which a tenant's owner lets ``edit`` do everything."""
+GROWING = [
+    *ATTACKS,
+    *(
+        Call(at, method, path, body, kind, headers)
+        for at in NAMES
+        for method, path, body, kind, headers in (
+            ("POST", f"{SERVICE_ACCOUNTS}/default/token", {"spec": {}}, "", ()),
+            ("GET", SECRETS, None, "", ()),
+            ("POST", SECRETS, {"metadata": {"name": "growth"}}, "", ()),
+            ("DELETE", SECRETS, None, "", ()),
+            ("GET", MAPS, None, "", (("impersonate-user", "system:serviceaccount:a:b"),)),
+            ("GET", MAPS, None, "", AS_ROOT),
+            ("POST", f"{RBAC}/clusterroles", WIDE, "", ()),
+            ("PATCH", f"{RBAC}/clusterroles/edit", {"rules": [ALL]}, MERGE, ()),
+            ("PATCH", f"{RBAC}/clusterroles/view", {"metadata": WIDE["metadata"]}, MERGE, ()),
+            ("DELETE", f"{RBAC}/clusterroles/edit", None, "", ()),
+            ("GET", "/metrics", None, "", ()),
+        )
+    ),
+]
+growing = st.one_of(declarations(), st.sampled_from(GROWING))
 calls = st.one_of(declarations(), declarations(), st.sampled_from(ATTACKS))
 
 
@@ -132,7 +169,7 @@ class World:
     def __init__(self, server: Server, tenancy: TenantController) -> None:
         self.server, self._tenancy = server, tenancy
         self.api = Api(server, cast(Any, server.catalog), Control(0, HOME))
-        self.root = self.hers = ""
+        self.root = self.hers = self.editors = ""
 
     @classmethod
     async def start(cls) -> World:
@@ -150,6 +187,7 @@ class World:
             world = cls(await wiring.start_server(), *made)
         world.root = await _token("root", [MASTERS])
         world.hers = await _token(EVE, [DEV])
+        world.editors = await sync_to_async(_editors_token)()
         async with asyncio.timeout(PATIENCE):
             while await world.as_root("GET", f"{TENANTS}/{HERS}") != 200:  # noqa: ASYNC110
                 await asyncio.sleep(0.05)
@@ -183,10 +221,12 @@ class World:
         status, _ = await self.api(method, f"/clusters/{HOME}{path}", body, kind, **bearer)
         return status
 
-    async def send(self, call: Call) -> int:
-        headers = {"authorization": f"Bearer {self.hers}", **dict(call.headers)}
+    async def send(self, call: Call, token: str = "") -> int:
+        """By her, where no other token is given."""
+        headers = {"authorization": f"Bearer {token or self.hers}", **dict(call.headers)}
         path = f"/clusters/{call.at}{call.path}"
-        status, answer = await self.api(call.method, path, call.body, call.type, **headers)
+        kind = call.type or "application/json"
+        status, answer = await self.api(call.method, path, call.body, kind, **headers)
         assert status < 500, (call, answer)
         return status
 
@@ -210,6 +250,24 @@ class World:
             await self.server.registry.watches.fresh(row.pk, GroupResource(RBAC_GROUP, resource))
         authorizer = TenantAuthorizer(self.server.registry)
         return (await authorizer.rules_for(tenant, USER, "default")).rules
+
+    async def granted(self) -> dict[str, Any]:
+        """Roles and bindings of all tenants."""
+        found = {}
+        bearer = {"authorization": f"Bearer {self.root}"}
+        for at in NAMES:
+            for of in ("roles", "clusterroles", "rolebindings", "clusterrolebindings"):
+                path = f"/clusters/{at}{RBAC}/{of}"
+                status, answer = await self.api("GET", path, None, "application/json", **bearer)
+                assert status == 200
+                found[at, of] = answer["items"]
+        return found
+
+
+def _editors_token() -> str:
+    account, _ = Account.objects.get_or_create(username=EDITOR)
+    accounts.grant(account, EDITORS)
+    return tokens.create_token(EDITOR, uid=accounts.api_uid(account), tenant=None).secret
 
 
 async def _token(user: str, groups: list[str]) -> str:
@@ -269,5 +327,85 @@ def test_she_is_who_she_seems_to_be(runner: asyncio.Runner, world: World) -> Non
         path = f"{TENANTS}/{ALIEN}/status"
         assert await world.send(Call(HOME, "PATCH", path, status, MERGE)) == 200
         assert await world.send(Call(ALIEN, "GET", "/api/v1/secrets")) == 403
+
+    runner.run(run())
+
+
+async def play_editor(world: World, attempts: list[Call]) -> None:
+    declared, granted = await world.declared(), await world.granted()
+    for call in attempts:
+        assert await world.send(call, world.editors) >= 400, call
+    await world.settle()
+    assert await world.declared() == declared
+    assert await world.granted() == granted
+
+
+@settings(
+    max_examples=10,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+@given(attempts=st.lists(growing, min_size=4, max_size=10))
+@example(attempts=GROWING)
+def test_an_editor_of_all_tenants_gains_nothing(
+    runner: asyncio.Runner, world: World, attempts: list[Call]
+) -> None:
+    runner.run(play_editor(world, attempts))
+
+
+def test_an_editor_edits_in_every_tenant_that_serves(runner: asyncio.Runner, world: World) -> None:
+    review = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews"
+
+    async def may(at: str, verb: str, resource: str) -> bool:
+        asked = {"verb": verb, "resource": resource, "namespace": "default"}
+        bearer = {"authorization": f"Bearer {world.editors}"}
+        body = {"spec": {"resourceAttributes": asked}}
+        path = f"/clusters/{at}{review}"
+        status, answer = await world.api("POST", path, body, "application/json", **bearer)
+        assert status == 201
+        return bool(answer["status"]["allowed"])
+
+    async def run() -> None:
+        for at in NAMES:
+            for method, path, body, expected in (
+                ("POST", MAPS, {"metadata": {"name": "growth-made"}}, 201),
+                ("GET", f"{MAPS}/growth-made", None, 200),
+                ("DELETE", f"{MAPS}/growth-made", None, 200),
+                ("POST", "/api/v1/namespaces", {"metadata": {"name": "growth"}}, 403),
+            ):
+                assert await world.send(Call(at, method, path, body), world.editors) == expected
+            assert await may(at, "create", "configmaps")
+            assert not await may(at, "get", "secrets")
+        await suspend(True, 403)
+        await suspend(False, 200)
+
+    async def suspend(suspended: bool, expected: int) -> None:
+        patch = {"spec": {"suspended": suspended}}
+        assert await world.as_root("PATCH", f"{TENANTS}/{ALIEN}", patch, MERGE) == 200
+        await world.settle()
+        asked = Call(ALIEN, "GET", MAPS)
+        async with asyncio.timeout(PATIENCE):
+            while await world.send(asked, world.editors) != expected:  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+
+    runner.run(run())
+
+
+def test_what_an_owner_adds_to_edit_is_an_editors_there_and_no_more(
+    runner: asyncio.Runner, world: World
+) -> None:
+    """Last of the file: what she has made stays."""
+    spaces = "/api/v1/namespaces"
+
+    async def run() -> None:
+        assert await world.send(Call(HERS, "POST", f"{RBAC}/clusterroles", WIDE)) == 201
+        made = Call(HERS, "POST", spaces, {"metadata": {"name": "growth-wide"}})
+        async with asyncio.timeout(PATIENCE):
+            while await world.send(made, world.editors) != 201:  # noqa: ASYNC110
+                await asyncio.sleep(0.05)
+        for at in (ALIEN, HOME):
+            assert await world.send(made._replace(at=at), world.editors) == 403
+        definitions = "/apis/apiextensions.k8s.io/"
+        await play_editor(world, [call for call in GROWING if definitions not in call.path])
 
     runner.run(run())

@@ -2,7 +2,7 @@
 
 | who | sees those of |
 |---|---|
-| polyplane:viewers, tenant admins, superusers | all tenants |
+| polyplane:viewers, editors, tenant admins, superusers | all tenants |
 | an owner of a tenant | that tenant |
 | anybody else who has logged in | none |
 | nobody | 401 |

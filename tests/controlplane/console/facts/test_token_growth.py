@@ -14,7 +14,7 @@ from django.test import Client
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
-from apiserver.platformroles import TENANT_ADMINS
+from apiserver.platformroles import EDITORS, TENANT_ADMINS
 from apiserver.storage.visibility import django_everywhere
 from controlplane import accounts
 from controlplane.tenancy import service, tokens
@@ -25,7 +25,8 @@ OWNED, ALIEN = "grow-owned", "grow-alien"
 TENANTS = [OWNED, ALIEN, service.DEFAULT, ""]
 DEV, OPS = "grow-dev", "grow-ops"
 NAMES = ["", EVE, OTHER_NAME, FRIEND, "grow-nobody", "system:grow", "system:node:grow"]
-GROUPS = [DEV, OPS, TENANT_ADMINS, "polyplane:viewers", "system:masters", "system:authenticated"]
+VIEWING, SYSTEM = "polyplane:viewers", ["system:masters", "system:authenticated"]
+GROUPS = [DEV, OPS, TENANT_ADMINS, EDITORS, VIEWING, *SYSTEM]
 Step = tuple[str, Any]
 
 made = st.fixed_dictionaries(
@@ -41,7 +42,9 @@ steps = st.one_of(
     st.tuples(st.just("make"), made),
     st.tuples(st.just("make"), made),
     st.tuples(st.just("revoke"), st.integers(0, 5)),
-    st.tuples(st.sampled_from(["leave", "join"]), st.sampled_from([DEV, OPS, TENANT_ADMINS])),
+    st.tuples(
+        st.sampled_from(["leave", "join"]), st.sampled_from([DEV, OPS, TENANT_ADMINS, EDITORS])
+    ),
     st.tuples(st.just("rename"), st.sampled_from([EVE, OTHER_NAME])),
     st.tuples(st.just("active"), st.booleans()),
     st.tuples(st.just("owners"), st.sampled_from([[], [f"User:{EVE}"], [f"Group:{DEV}"]])),

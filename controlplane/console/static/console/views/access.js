@@ -258,6 +258,9 @@ function beside(other) {
   if (other === "polyplane:viewers") {
     return "console accounts with the role polyplane:viewers may read everything but Secrets";
   }
+  if (other === "polyplane:editors") {
+    return "console accounts with the role polyplane:editors may do what the ClusterRole edit allows, but for Secrets and tokens";
+  }
   if (other === "polyplane:tenant-admins") {
     return "console accounts with the role polyplane:tenant-admins may create, change and delete tenants";
   }
