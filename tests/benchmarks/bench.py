@@ -58,8 +58,8 @@ class Bench:
         )
         for limit in ("OBJECTS", "BYTES", "LOG_BYTES", "HOUR_BYTES"):  # a million objects fit in
             self.installation.env[f"POLYPLANE_TENANT_MAX_{limit}"] = "0"
-        self.filled: dict[str, int] = {}
-        """Objects, indexed too, in tenants that one benchmark has filled and another may use."""
+        self.indexed: dict[int, float] = {}
+        """Seconds in which a haystack of so many objects was indexed, which benchmarks share."""
         self._bare: list[subprocess.Popen[bytes]] = []
 
     # --- processes --------------------------------------------------------------------------------

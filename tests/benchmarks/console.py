@@ -21,15 +21,12 @@ import psycopg
 
 from tests.benchmarks.bench import Bench, configmap
 from tests.benchmarks.client import Connection, request
-from tests.benchmarks.haystack import OBJECTS, fill, index
+from tests.benchmarks.haystack import OBJECTS, TENANT, prepare
 from tests.benchmarks.result import Result
-from tests.benchmarks.tenants import make
 from tests.support.consolebrowser import Console, chromium, make_account
 
 TIMES, UPDATES = 10, 20
-_TENANT = "haystack-0"
-"""Filled already where `search` has been measured before."""
-_MAPS = f"console/t/{_TENANT}/core/configmaps"
+_MAPS = f"console/t/{TENANT}/core/configmaps"
 _ELSEWHERE = "console/me"
 LISTS = {
     "the live list": _MAPS,
@@ -40,10 +37,10 @@ LISTS = {
     "audit": "console/audit",
 }
 PAGES = {
-    "objects": f"console/storedobject/?tenant={_TENANT}",
-    "objects of a namespace": f"console/storedobject/?tenant={_TENANT}&namespace=ns-7",
-    "changes": f"console/storedevent/?tenant={_TENANT}",
-    "audit entries": f"storage/auditentry/?tenant={_TENANT}",
+    "objects": f"console/storedobject/?tenant={TENANT}",
+    "objects of a namespace": f"console/storedobject/?tenant={TENANT}&namespace=ns-7",
+    "changes": f"console/storedevent/?tenant={TENANT}",
+    "audit entries": f"storage/auditentry/?tenant={TENANT}",
     "a list with the frame around it": _MAPS,
 }
 _GO = """
@@ -85,12 +82,8 @@ _STATEMENT = re.compile(r"LOG:  (?:statement|execute [^:]*): (?!BEGIN|COMMIT|ROL
 async def console(bench: Bench, objects: int = OBJECTS, times: int = TIMES) -> list[Result]:
     if not (shutil.which("chromium") and shutil.which("chromedriver")):
         raise RuntimeError("no Chromium: apt-get install chromium chromium-driver")
-    if bench.filled.get(_TENANT) != objects:
-        await make(bench, "haystack", 1)
-        tenant = await bench.tenant_number(_TENANT)
-        fill(bench, tenant, objects)
-        await index(bench, tenant)  # what a worker would do beside what is measured
-    await bench.namespace("live", _TENANT)
+    await prepare(bench, objects)  # with the index: a worker would make it beside what is measured
+    await bench.namespace("live", TENANT)
     return await asyncio.to_thread(_in_browser, bench, objects, times)
 
 
@@ -173,10 +166,10 @@ class _Statements:
 
 def _first_update(bench: Bench, pages: Console, times: int) -> Result:
     """From the answer to a write until the list of its namespace shows it."""
-    pages.open(f"/t/{_TENANT}/core/configmaps?namespace=live")
+    pages.open(f"/t/{TENANT}/core/configmaps?namespace=live")
     pages.see("kube-root-ca.crt")
     pages.script(_WATCH)
-    path = f"/clusters/{_TENANT}/api/v1/namespaces/live/configmaps"
+    path = f"/clusters/{TENANT}/api/v1/namespaces/live/configmaps"
     answered: dict[str, float] = {}
 
     async def write() -> None:
