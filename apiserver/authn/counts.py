@@ -6,6 +6,7 @@ from __future__ import annotations
 import hashlib
 import time
 from bisect import bisect_left
+from collections.abc import Sequence
 
 Counts = dict[tuple[str, ...], float]
 
@@ -52,9 +53,7 @@ def used_legacy(kind: str) -> None:
 
 def certificate(seconds: float) -> None:
     """One that a client has shown is good for so long; below 0 where it has ended."""
-    cell = EXPIRATION[()]
-    cell[bisect_left(REMAINING, seconds)] += 1
-    cell[-1] += seconds
+    observe(EXPIRATION, REMAINING, (), seconds)
 
 
 def fetched(result: str, issuer: str) -> None:
@@ -73,12 +72,21 @@ def asked_webhook(code: str) -> None:
 
 def took(result: str, issuer: str, seconds: float) -> None:
     """``issuer``: its hash."""
-    cell = LATENCY.get((result, issuer))
-    if cell is None:
-        key = (result, issuer) if len(LATENCY) < _MOST else (result, "")
-        cell = LATENCY.setdefault(key, [0.0] * (len(SECONDS) + 2))
-    cell[bisect_left(SECONDS, seconds)] += 1
-    cell[-1] += seconds
+    known = (result, issuer) in LATENCY or len(LATENCY) < _MOST
+    observe(LATENCY, SECONDS, (result, issuer if known else ""), seconds)
+
+
+def observe(
+    cells: dict[tuple[str, ...], list[float]],
+    bounds: Sequence[float],
+    place: tuple[str, ...],
+    value: float,
+) -> None:
+    """Counts a value in a histogram. cells: by labels, a number for each of the bounds, what was
+    above, and the sum."""
+    cell = cells.setdefault(place, [0.0] * (len(bounds) + 2))
+    cell[bisect_left(bounds, value)] += 1
+    cell[-1] += value
 
 
 def issuer_hash(issuer: str) -> str:

@@ -12,7 +12,7 @@ from apiserver.authorizers.links import Named, World
 from apiserver.authorizers.nodes import Node
 from apiserver.authorizers.rbac import Rbac, RbacReader
 from apiserver.authz import explain, grants
-from apiserver.authz.attributes import Attributes, Decision
+from apiserver.authz.attributes import READING, WRITING, Attributes, Decision
 from apiserver.authz.bindings import Indexes
 from apiserver.authz.rbac import UserRules
 from apiserver.errors import aggregate
@@ -76,7 +76,7 @@ def _only_looks(attributes: Attributes) -> bool:
     is."""
     return (
         attributes.is_resource
-        and attributes.verb in {"get", "list", "watch"}
+        and attributes.verb in READING
         and attributes.subresource in _SEEN
         and not (attributes.resource == "secrets" and attributes.group == "")
         and attributes.resource != "*"
@@ -86,8 +86,6 @@ def _only_looks(attributes: Attributes) -> bool:
 
 _KEEPING = Decision(True, authorizer=TENANT_ADMINS)
 _DECLARED = frozenset({"tenants", "tenanttemplates"})
-_READING = frozenset({"get", "list", "watch"})
-_WRITING = frozenset({"create", "update", "patch", "delete", "deletecollection"})
 
 
 def _keeps_tenants(world: World, attributes: Attributes) -> bool:
@@ -102,7 +100,7 @@ def _keeps_tenants(world: World, attributes: Attributes) -> bool:
     ):
         return False
     own = attributes.resource == "tenants" and attributes.name == DEFAULT_TENANT
-    return attributes.verb in _READING or (attributes.verb in _WRITING and not own)
+    return attributes.verb in READING or (attributes.verb in WRITING and not own)
 
 
 class Authority:

@@ -8,8 +8,7 @@ Source: k8s.io/apiserver ``authorization/{metrics,cel}``, ``endpoints/filters/me
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Sequence
+from apiserver.authn.counts import observe
 
 Labels = tuple[str, ...]
 TYPE = "Webhook"
@@ -54,7 +53,7 @@ def reloaded(status: str) -> None:
 def asked(name: str, result: str, seconds: float) -> None:
     """One try. result: "success", "timeout", "error" or "canceled"."""
     _add(EVALUATIONS, (name, result))
-    _observe(DURATIONS, SECONDS, (name, result), seconds)
+    observe(DURATIONS, SECONDS, (name, result), seconds)
 
 
 def failed_open(name: str, result: str) -> None:
@@ -63,7 +62,7 @@ def failed_open(name: str, result: str) -> None:
 
 
 def conditions_took(name: str, seconds: float) -> None:
-    _observe(CONDITION_DURATIONS, CONDITION_SECONDS, (TYPE, name), seconds)
+    observe(CONDITION_DURATIONS, CONDITION_SECONDS, (TYPE, name), seconds)
 
 
 def excluded(name: str) -> None:
@@ -76,11 +75,3 @@ def condition_failed(name: str) -> None:
 
 def _add(counts: dict[Labels, float], place: Labels) -> None:
     counts[place] = counts.get(place, 0) + 1
-
-
-def _observe(
-    cells: dict[Labels, list[float]], bounds: Sequence[float], place: Labels, seconds: float
-) -> None:
-    cell = cells.setdefault(place, [0.0] * (len(bounds) + 2))
-    cell[bisect_left(bounds, seconds)] += 1
-    cell[-1] += seconds

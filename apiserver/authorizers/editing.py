@@ -13,7 +13,7 @@ there, but nobody's role in the installation is his to widen. Not his are theref
 
 from __future__ import annotations
 
-from apiserver.authz.attributes import Attributes, Decision
+from apiserver.authz.attributes import READING, WRITING, Attributes, Decision
 from apiserver.authz.rbac import GROUP, Reader
 from apiserver.authz.rules import rule_allows
 from apiserver.platformroles import EDITORS
@@ -23,21 +23,19 @@ _ROLE = "edit"
 _EDITING = Decision(
     True, f'the ClusterRole "{_ROLE}" allows it to the role {EDITORS}', authorizer=EDITORS
 )
-_READING = frozenset({"get", "list", "watch"})
-_WRITING = frozenset({"create", "update", "patch", "delete", "deletecollection"})
 
 
 def _is_an_editors(attributes: Attributes) -> bool:
     """Whatever the tenant's role says."""
     if not attributes.is_resource or "*" in (attributes.group, attributes.resource):
         return False
-    if attributes.verb not in _READING | _WRITING:
+    if attributes.verb not in READING | WRITING:
         return False
     if attributes.group == "" and (
         attributes.resource == "secrets" or attributes.full_resource == "serviceaccounts/token"
     ):
         return False
-    return attributes.verb in _READING or attributes.group not in (GROUP, TENANCY_GROUP)
+    return attributes.verb in READING or attributes.group not in (GROUP, TENANCY_GROUP)
 
 
 async def edits(attributes: Attributes, reader: Reader) -> Decision | None:

@@ -17,6 +17,9 @@ from apiserver.meta.labels import Requirement
 from apiserver.meta.objects import Object
 from apiserver.user import User
 
+READING = frozenset({"get", "list", "watch"})
+WRITING = frozenset({"create", "update", "patch", "delete", "deletecollection"})
+
 
 class Attributes(NamedTuple):
     """One question. is_resource: whether group ... name count, or else ``path``; version "*" for

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 from typing import Protocol
 
-from apiserver.authz.attributes import Attributes, Decision
+from apiserver.authz.attributes import READING, Attributes, Decision
 from apiserver.authz.rules import Rule, rule_allows
 from apiserver.golang.strconv import go_quote
 from apiserver.meta.fields import FieldRequirement
@@ -70,7 +70,7 @@ async def _related(node: str, asked: Attributes, reader: Reader) -> Decision:
 
 
 async def _read(node: str, asked: Attributes, reader: Reader) -> Decision:
-    if asked.verb not in ("get", "list", "watch"):
+    if asked.verb not in READING:
         return Decision(False, "can only read resources of this type")
     if asked.subresource:
         return Decision(False, "cannot read subresource")
@@ -153,7 +153,7 @@ async def _node(node: str, asked: Attributes, reader: Reader) -> Decision:
         return NO_OPINION
     if asked.verb in ("create", "update", "patch"):
         return ALLOWED
-    if asked.verb not in ("get", "list", "watch"):
+    if asked.verb not in READING:
         return NO_OPINION
     if asked.name == node:
         return ALLOWED

@@ -11,7 +11,7 @@ from apiserver.controllers import names
 from apiserver.controllers.actions import Actions
 from apiserver.controllers.serviceaccounts import RESTORE
 from apiserver.kinds.bootstrap import service_cidr
-from apiserver.kinds.common.metaconditions import condition, conditions_of
+from apiserver.kinds.common.metaconditions import condition, state_of
 from apiserver.kinds.core.service_ranges import DEFAULT
 from apiserver.meta.objects import Object, ReadOnlyObject
 from apiserver.meta.times import now
@@ -62,9 +62,8 @@ class DefaultRange:
 def _wants_word(obj: ReadOnlyObject) -> bool:
     """Whether nobody has said if it is ready. What somebody has said stays, and so does what is
     being deleted, or has other ranges than this server."""
-    said = next((x for x in conditions_of(obj) if x.get("type") == "Ready"), {})
     return (
-        said.get("status") not in ("True", "False")
+        state_of(obj, "Ready") not in ("True", "False")
         and not obj["metadata"].get("deletionTimestamp")
         and obj.get("spec") == service_cidr()["spec"]
     )

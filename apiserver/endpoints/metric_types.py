@@ -101,6 +101,7 @@ class Histogram(Metric):
     ) -> None:
         super().__init__(name, text, labels)
         self.buckets = buckets
+        self._bounds = [f'le="{format_float(bound)}"' for bound in (*buckets, inf)]
         self.values: dict[Labels, list[float]] = {}
 
     def counts(self, values: Labels) -> list[float]:
@@ -121,9 +122,9 @@ class Histogram(Metric):
 
     def samples(self, values: Labels, cell: Any) -> Iterator[tuple[str, str, float]]:
         total = 0.0
-        for bound, count in zip((*self.buckets, inf), cell, strict=False):
+        for bound, count in zip(self._bounds, cell, strict=False):
             total += count
-            yield "_bucket", self._pairs(values, f'le="{format_float(bound)}"'), total
+            yield "_bucket", self._pairs(values, bound), total
         yield "_sum", self._pairs(values), cell[-1]
         yield "_count", self._pairs(values), total
 

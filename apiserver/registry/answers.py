@@ -79,7 +79,8 @@ async def list_(
         states, shelf = few, None
     states = await in_version(registry, scope, states)
     lookers = indexes.choosers(selection, question)
-    if shelf is not None and selection.everything and not lookers and len(states) > orders.RUN:
+    whole = selection.everything and not lookers
+    if shelf is not None and shelf.near is None and whole and len(states) > orders.RUN:
         await _put_in_order(registry, scope, question, shelf, at, states)
         shelf = _shelf(registry, scope, question, at, states)
     near = shelf.near if shelf is not None else None
@@ -131,8 +132,6 @@ async def _put_in_order(
 ) -> None:
     """Has an order on the shelf from which that of this state can be made. Each piece of the work
     is a turn of its own. Raises TimedOut after PATIENCE; what is done by then is kept."""
-    if shelf.near is not None and not shelf.near.is_dear:
-        return
     sorting = Sorting(question.sort, lambda state: shown(registry, scope, state))
     making = orders.begin(shelf.cache, shelf.name, scope.resource, at, states)
     until = monotonic() + PATIENCE
@@ -165,7 +164,8 @@ async def _states(
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Shelf:
-    """Where the order of a list is kept; near: one from which that of its state can be made."""
+    """Where the order of a list is kept; near: one from which that of its state can be made sooner
+    than by sorting anew."""
 
     cache: Cache
     name: orders.Name
@@ -183,7 +183,8 @@ def _shelf(
         return None
     keys = tuple((key.text, key.descending) for key in question.sort)
     name = (scope.version, scope.namespace, *keys)
-    return _Shelf(cache, name, orders.find(cache, name, scope.resource, at, scope.namespace))
+    near = orders.find(cache, name, scope.resource, at, scope.namespace)
+    return _Shelf(cache, name, None if near is None or near.is_dear else near)
 
 
 async def _position(
@@ -286,7 +287,7 @@ class _Work:
         return self._page(items, counted=True, order=order)
 
     def _order(self, sorting: Sorting, states: Sequence[State]) -> Sequence[State] | None:
-        if self.near is not None and not self.near.is_dear:
+        if self.near is not None:
             steps = self.near.steps
             order = self.near.order.items
             return sorting.moved(order, steps) if steps else order

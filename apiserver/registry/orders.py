@@ -233,7 +233,7 @@ def begin(cache: Cache, name: Name, resource: Resource, at: int, states: Sequenc
 
 def keep(cache: Cache, name: Name, order: Order) -> None:
     """Unless a later one is kept already; of too many the one that was kept longest ago goes."""
-    held = cache.memo.pop(name, None)
+    held = cache.memo.get(name)
     if isinstance(held, Order) and held.resource is order.resource and held.at > order.at:
         order = held
     _put(cache, name, order)

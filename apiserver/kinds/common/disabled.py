@@ -8,12 +8,12 @@ bundles, pod certificates) are not served either.
 
 from __future__ import annotations
 
+from apiserver.kinds.common.poddefaults import containers
 from apiserver.meta.objects import Object, ReadOnlyObject
 
 _SCHEDULING = "schedulingGroup"
 _PROJECTIONS = ("clusterTrustBundle", "podCertificate")
 _STOP = "stopSignal"
-_CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
 _STATUSES = ("containerStatuses", "initContainerStatuses", "ephemeralContainerStatuses")
 
 
@@ -35,8 +35,7 @@ def drop(spec: Object, stored: ReadOnlyObject | None = None) -> None:
 
 def _stopped(spec: ReadOnlyObject) -> list[Object]:
     """The containers that have a stop signal."""
-    containers = [container for kind in _CONTAINERS for container in spec.get(kind) or ()]
-    return [c for c in containers if (c.get("lifecycle") or {}).get(_STOP) is not None]
+    return [c for c in containers(spec) if (c.get("lifecycle") or {}).get(_STOP) is not None]
 
 
 def drop_status(status: Object) -> None:

@@ -39,10 +39,14 @@ def conditions_of(obj: ReadOnlyObject) -> Sequence[Object]:
     return (obj.get("status") or {}).get("conditions") or []
 
 
+def state_of(obj: ReadOnlyObject, kind: str) -> str | None:
+    """Of a condition of the object's status: True, False or Unknown; None where it is not there."""
+    return next((x.get("status", "") for x in conditions_of(obj) if x.get("type") == kind), None)
+
+
 def holds(obj: ReadOnlyObject, kind: str) -> bool:
     """Whether the object's status has the condition, and it is True."""
-    entry = next((x for x in conditions_of(obj) if x.get("type") == kind), {})
-    return bool(entry.get("status") == "True")
+    return state_of(obj, kind) == "True"
 
 
 def condition(kind: str, status: str, reason: str, message: str, now: datetime) -> Object:

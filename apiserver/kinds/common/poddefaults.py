@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from apiserver.kinds.common import imagenames, podresources
-from apiserver.meta.objects import Object
+from apiserver.meta.objects import Object, ReadOnlyObject
 from apiserver.meta.quantity import Quantity, parse_quantity
 
 _FILE_MODE = 0o644
@@ -18,7 +18,7 @@ _PROBE = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "fail
 CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
 
 
-def containers(spec: Object, *lists: str) -> Iterator[Object]:
+def containers(spec: ReadOnlyObject, *lists: str) -> Iterator[Object]:
     for name in lists or CONTAINER_LISTS:
         yield from spec.get(name) or ()
 

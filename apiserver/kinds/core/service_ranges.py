@@ -8,6 +8,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from apiserver.kinds.common.addresses import parse_cidr
+from apiserver.kinds.common.metaconditions import state_of
 from apiserver.meta.objects import ReadOnlyObject
 
 CLUSTER_RANGE = ipaddress.IPv4Network("10.0.0.0/16")
@@ -48,10 +49,7 @@ def ready_ranges(objects: Iterable[ReadOnlyObject]) -> Sequence[Range]:
 
 def _ready(obj: ReadOnlyObject) -> bool:
     """One that nobody has said anything of is."""
-    for condition in (obj.get("status") or {}).get("conditions") or ():
-        if condition.get("type") == "Ready":
-            return bool(condition.get("status") == "True")
-    return True
+    return state_of(obj, "Ready") in ("True", None)
 
 
 def range_of(ranges: Iterable[Range], address: str) -> Range | None:

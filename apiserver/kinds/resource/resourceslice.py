@@ -69,7 +69,8 @@ class ResourceSlice(Kind):
 
 
 def _prepare(obj: Object, context: WriteContext) -> None:
-    """A taint is as old as its first appearance, unless its writer knows better."""
+    """Devices lose what is off; a taint is as old as its first appearance, unless its writer knows
+    better."""
     for value in (obj.get("spec") or {}).get("devices") or ():
         drop_disabled(value)
         for taint in value.get("taints") or ():

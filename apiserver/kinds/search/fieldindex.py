@@ -13,7 +13,7 @@ from apiserver.fielderrors import FieldErrors, FieldPath, forbidden, invalid, re
 from apiserver.kinds.base import STATUS_KEEPS_METADATA, Kind, WriteContext
 from apiserver.kinds.common import checks as c
 from apiserver.kinds.common import metaconditions
-from apiserver.kinds.common.metaconditions import conditions_of
+from apiserver.kinds.common.metaconditions import conditions_of, state_of
 from apiserver.kinds.registration import register
 from apiserver.meta.fieldpaths import LONGEST, is_path
 from apiserver.meta.gvk import GroupResource
@@ -49,7 +49,7 @@ class FieldIndex(Kind):
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         metadata, spec = obj["metadata"], obj.get("spec") or {}
         resource = str(GroupResource(spec.get("group", ""), spec.get("resource", "")))
-        ready = next((x["status"] for x in conditions_of(obj) if x.get("type") == READY), "Unknown")
+        ready = state_of(obj, READY) or "Unknown"
         created = age(metadata.get("creationTimestamp"), now)
         return [metadata["name"], resource, spec.get("path", ""), ready, created]
 
