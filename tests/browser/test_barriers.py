@@ -122,6 +122,17 @@ def test_every_tab_and_what_is_not_there(world: Console, console: Console, path:
     console.complaints()  # what is not there is said by the browser, too
 
 
+@pytest.mark.parametrize("tab", ["yaml", "blame"])
+def test_text_that_is_still_to_come_has_its_name(
+    world: Console, console: Console, tab: str
+) -> None:
+    console.open(f"{MAP}?tab={tab}")
+    settled(console)
+    console.until(lambda: console.script("return document.querySelector('.code') !== null"))
+    console.script("for (const code of document.querySelectorAll('.code')) code.replaceChildren()")
+    assert barriers(console) == []
+
+
 def press(console: Console, text: str) -> None:
     """The first button or link of the page with that text."""
     found = f"//main//*[self::button or self::a][normalize-space()='{text}']"

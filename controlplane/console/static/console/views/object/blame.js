@@ -22,7 +22,7 @@ class View {
     this.applier = "";
     this.bar = h("div", { class: "bar" });
     this.note = h("p", { class: "muted" });
-    this.code = h("div", { class: "code blame", tabindex: "0", "aria-label": "Blame" });
+    this.code = h("div", { class: "code blame", role: "region", tabindex: "0", "aria-label": "Blame" });
     this.lines = new Lines(this.code, {
       hidden: subject.hides,
       heads: () => heads(),

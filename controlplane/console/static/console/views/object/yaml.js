@@ -9,7 +9,7 @@ import { whoOf } from "./revisions.js";
 export default async function yaml({ subject, panel, query, page, signal }) {
   const number = query.get("revision");
   const note = h("div", {});
-  const code = h("div", { class: "code", tabindex: "0", "aria-label": "YAML" });
+  const code = h("div", { class: "code", role: "region", tabindex: "0", "aria-label": "YAML" });
   let managed = false;
   let past = null;
   const hidden = (path, value) => !past && subject.hides(path, value);
