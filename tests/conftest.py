@@ -90,3 +90,12 @@ def owner(postgres: str) -> str:
     from controlplane.database import OWNER, conninfo
 
     return conninfo({**settings.DATABASES[OWNER], "OPTIONS": {}})
+
+
+@pytest.fixture(scope="session")
+def prepared(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A data directory that an installation may begin as (`Installation`'s ``like``)."""
+    from tests.support.prepared import prepared
+
+    base = tmp_path_factory.getbasetemp()
+    return prepared(base if _WORKER == "main" else base.parent)

@@ -23,7 +23,7 @@ from tests.benchmarks.bench import Bench, configmap
 from tests.benchmarks.client import Connection, request
 from tests.benchmarks.haystack import OBJECTS, TENANT, prepare
 from tests.benchmarks.result import Result
-from tests.support.consolebrowser import Console, chromium, make_account
+from tests.support.consolebrowser import Account, Console, chromium, make_accounts
 
 TIMES, UPDATES = 10, 20
 _MAPS = f"console/t/{TENANT}/core/configmaps"
@@ -88,7 +88,7 @@ async def console(bench: Bench, objects: int = OBJECTS, times: int = TIMES) -> l
 
 
 def _in_browser(bench: Bench, objects: int, times: int) -> list[Result]:
-    make_account(bench.installation, "operator", superuser=True)
+    make_accounts(bench.installation, Account("operator", superuser=True))
     browser = chromium()
     try:
         pages = Console(browser, bench.installation)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import shutil
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
-from tests.support.consolebrowser import Console, chromium, make_account
+from tests.support.consolebrowser import Account, Console, chromium, make_accounts
 from tests.support.installation import Installation
 
 
@@ -26,18 +27,21 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(scope="module")
 def site(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
+    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory, prepared: Path
 ) -> Iterator[Installation]:
     """It runs, with the accounts ``operator`` (superuser), ``viewer`` (polyplane:viewers) and
     ``nobody`` (may log in, and no more). A file may have SETTINGS of its own."""
-    installation = Installation(tmp_path_factory.mktemp("site"))
+    installation = Installation(tmp_path_factory.mktemp("site"), prepared)
     installation.env["POLYPLANE_WORKERS"] = "1"
     installation.env |= getattr(request.module, "SETTINGS", {})
     installation.start()
     try:
-        make_account(installation, "operator", superuser=True)
-        make_account(installation, "viewer", groups=("polyplane:viewers",))
-        make_account(installation, "nobody")
+        make_accounts(
+            installation,
+            Account("operator", superuser=True),
+            Account("viewer", groups=("polyplane:viewers",)),
+            Account("nobody"),
+        )
         yield installation
     finally:
         installation.stop()

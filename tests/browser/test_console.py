@@ -36,8 +36,10 @@ pytestmark = [
 
 
 @pytest.fixture(scope="module")
-def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    installation = Installation(tmp_path_factory.mktemp("browser"))
+def installation(
+    tmp_path_factory: pytest.TempPathFactory, prepared: Path
+) -> Iterator[Installation]:
+    installation = Installation(tmp_path_factory.mktemp("browser"), prepared)
     installation.env["POLYPLANE_WORKERS"] = "1"
     installation.start()
     yield installation

@@ -4,6 +4,7 @@ between two sites and the Content-Security-Policy are the browser's own."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from selenium import webdriver
@@ -29,10 +30,10 @@ def provider(tmp_path_factory: pytest.TempPathFactory) -> Iterator[OidcProvider]
 
 @pytest.fixture(scope="module")
 def installation(
-    tmp_path_factory: pytest.TempPathFactory, provider: OidcProvider
+    tmp_path_factory: pytest.TempPathFactory, provider: OidcProvider, prepared: Path
 ) -> Iterator[Installation]:
     path = tmp_path_factory.mktemp("browser")
-    installation = Installation(path)
+    installation = Installation(path, prepared)
     (path / "ca.pem").write_text(provider.ca)
     (path / "secret").write_text("any")
     installation.env |= {

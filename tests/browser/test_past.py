@@ -14,7 +14,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.remote.webelement import WebElement
 
-from tests.support.consolebrowser import Console, make_account
+from tests.support.consolebrowser import Account, Console, make_accounts
 from tests.support.installation import Installation, eventually
 
 CORE = "/clusters/demo/api/v1"
@@ -39,7 +39,7 @@ _ROWS = "return [...document.querySelectorAll('main tbody tr')].map((row) => row
 def space(site: Installation) -> None:
     """Namespace ``past`` of tenant demo; there ``nobody`` may undelete ConfigMaps, and ``onlooker``
     may look at their past and is not told whose it is. Neither has a right to Secrets."""
-    make_account(site, "onlooker")
+    make_accounts(site, Account("onlooker"))
     made(site, f"{CORE}/namespaces", "past")
     for user, rules in ("nobody", [READ, MAKE, UNDO, WHO]), ("onlooker", [READ, LOOK]):
         group = "rbac.authorization.k8s.io"

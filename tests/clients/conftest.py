@@ -4,6 +4,7 @@ others."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -12,8 +13,10 @@ from tests.support.kubectl import Kubectl
 
 
 @pytest.fixture(scope="module")
-def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    made = Installation(tmp_path_factory.mktemp("clients"))
+def installation(
+    tmp_path_factory: pytest.TempPathFactory, prepared: Path
+) -> Iterator[Installation]:
+    made = Installation(tmp_path_factory.mktemp("clients"), prepared)
     made.start()
     yield made
     made.stop()

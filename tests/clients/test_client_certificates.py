@@ -41,9 +41,11 @@ HOUR = timedelta(hours=1)
 
 
 @pytest.fixture(scope="module")
-def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+def installation(
+    tmp_path_factory: pytest.TempPathFactory, prepared: Path
+) -> Iterator[Installation]:
     path = tmp_path_factory.mktemp("certificates")
-    made = Installation(path)
+    made = Installation(path, prepared)
     (path / "operators.pem").write_text(OPERATORS.pem)
     made.env["POLYPLANE_CLIENT_CA_FILE"] = str(path / "operators.pem")
     made.start()

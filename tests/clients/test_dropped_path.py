@@ -27,8 +27,10 @@ SHOP = "/api/v1/namespaces/shop"
 
 
 @pytest.fixture(scope="module")
-def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    made = Installation(tmp_path_factory.mktemp("clients"))
+def installation(
+    tmp_path_factory: pytest.TempPathFactory, prepared: Path
+) -> Iterator[Installation]:
+    made = Installation(tmp_path_factory.mktemp("clients"), prepared)
     made.env["POLYPLANE_TENANT_DOMAIN"] = DOMAIN
     made.start()
     yield made

@@ -60,9 +60,11 @@ def webhook() -> Iterator[str]:
 
 
 @pytest.fixture(scope="module")
-def installation(tmp_path_factory: pytest.TempPathFactory, webhook: str) -> Iterator[Installation]:
+def installation(
+    tmp_path_factory: pytest.TempPathFactory, webhook: str, prepared: Path
+) -> Iterator[Installation]:
     path = tmp_path_factory.mktemp("identities")
-    made = Installation(path)
+    made = Installation(path, prepared)
     (path / "proxies.pem").write_text(PROXIES.pem)
     (path / "clients.pem").write_text(CLIENTS.pem)
     kubeconfig = {

@@ -75,9 +75,9 @@ def theirs(path: Path) -> Iterator[OidcProvider]:
 
 @pytest.fixture(scope="module")
 def installation(
-    path: Path, everywhere: OidcProvider, theirs: OidcProvider
+    path: Path, everywhere: OidcProvider, theirs: OidcProvider, prepared: Path
 ) -> Iterator[Installation]:
-    made = Installation(path)
+    made = Installation(path, prepared)
     (path / "authentication.yaml").write_text(document(jwt_of(everywhere, "all:")))
     (path / "demo.yaml").write_text(document(jwt_of(theirs, "demo:")))
     made.env["POLYPLANE_AUTHENTICATION_CONFIG_FILE"] = str(path / "authentication.yaml")

@@ -26,8 +26,10 @@ SHOP = "/api/v1/namespaces/shop"
 
 
 @pytest.fixture(scope="module")
-def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    made = Installation(tmp_path_factory.mktemp("ports"))
+def installation(
+    tmp_path_factory: pytest.TempPathFactory, prepared: Path
+) -> Iterator[Installation]:
+    made = Installation(tmp_path_factory.mktemp("ports"), prepared)
     ports = {"demo": free_port(), "default": free_port(), "later": free_port()}
     made.env["POLYPLANE_TENANT_PORTS"] = ",".join(f"{t}={p}" for t, p in ports.items())
     made.start()

@@ -20,9 +20,11 @@ _MANY = 16
 
 
 @pytest.fixture(scope="module")
-def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+def installation(
+    tmp_path_factory: pytest.TempPathFactory, prepared: Path
+) -> Iterator[Installation]:
     path: Path = tmp_path_factory.mktemp("fairness")
-    found = Installation(path)
+    found = Installation(path, prepared)
     found.start()
     try:
         yield found

@@ -31,12 +31,12 @@ signal.signal(signal.SIGUSR2, endless)
 
 
 @pytest.fixture(scope="module")
-def running(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+def running(tmp_path_factory: pytest.TempPathFactory, prepared: Path) -> Iterator[Installation]:
     """SIGUSR2 sends any of its processes into an endless loop."""
     path: Path = tmp_path_factory.mktemp("hung")
     (path / "site").mkdir()
     (path / "site" / "sitecustomize.py").write_text(_LOOP)
-    installation = Installation(path)
+    installation = Installation(path, prepared)
     installation.env |= {"PYTHONPATH": str(path / "site"), "POLYPLANE_HUNG_AFTER_SECONDS": "3"}
     installation.start()
     yield installation

@@ -46,8 +46,10 @@ SELECT count(*) FROM (
 
 
 @pytest.fixture(scope="module")
-def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    made = Installation(tmp_path_factory.mktemp("audited"))
+def installation(
+    tmp_path_factory: pytest.TempPathFactory, prepared: Path
+) -> Iterator[Installation]:
+    made = Installation(tmp_path_factory.mktemp("audited"), prepared)
     made.env["POLYPLANE_AUDIT_LOG_PATH"] = str(made.log.parent / "audit.jsonl")
     made.start()
     yield made

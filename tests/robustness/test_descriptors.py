@@ -18,9 +18,9 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+def server(tmp_path_factory: pytest.TempPathFactory, prepared: Path) -> Iterator[Installation]:
     """One worker that may open 300 files."""
-    installation = Installation(tmp_path_factory.mktemp("descriptors"))
+    installation = Installation(tmp_path_factory.mktemp("descriptors"), prepared)
     installation.env |= {"POLYPLANE_WORKERS": "1"}
     with installation.log.open("w") as out:
         command = ["sh", "-c", "ulimit -n 300; exec " + " ".join([*MANAGE, "up"])]

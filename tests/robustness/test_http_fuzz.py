@@ -17,6 +17,7 @@ import ssl
 import time
 from collections.abc import Iterator
 from contextlib import ExitStack
+from pathlib import Path
 from statistics import median
 
 import pytest
@@ -68,10 +69,10 @@ class Neighbour:
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+def server(tmp_path_factory: pytest.TempPathFactory, prepared: Path) -> Iterator[Installation]:
     """One worker, so that everybody has the same; time-outs of a second, so that what must time out
     does."""
-    installation = Installation(tmp_path_factory.mktemp("fuzz"))
+    installation = Installation(tmp_path_factory.mktemp("fuzz"), prepared)
     installation.env |= {
         "POLYPLANE_WORKERS": "1",
         "POLYPLANE_HEADER_TIMEOUT_SECONDS": "1",

@@ -26,8 +26,10 @@ WRITERS = 6
 
 
 @pytest.fixture(scope="module")
-def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    made = Installation(tmp_path_factory.mktemp("robust"))
+def installation(
+    tmp_path_factory: pytest.TempPathFactory, prepared: Path
+) -> Iterator[Installation]:
+    made = Installation(tmp_path_factory.mktemp("robust"), prepared)
     made.start()
     yield made
     made.stop()

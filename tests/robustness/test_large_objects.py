@@ -8,6 +8,7 @@ import json
 import threading
 from collections.abc import Iterator
 from contextlib import closing, suppress
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -23,8 +24,10 @@ PATIENCE = 30.0
 
 
 @pytest.fixture
-def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    made = Installation(tmp_path_factory.mktemp("large"))
+def installation(
+    tmp_path_factory: pytest.TempPathFactory, prepared: Path
+) -> Iterator[Installation]:
+    made = Installation(tmp_path_factory.mktemp("large"), prepared)
     made.env["POLYPLANE_WORKERS"] = "1"
     made.start()
     yield made

@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import psycopg
 import pytest
@@ -27,8 +28,8 @@ _WAITING = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT gr
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    installation = Installation(tmp_path_factory.mktemp("left"))
+def server(tmp_path_factory: pytest.TempPathFactory, prepared: Path) -> Iterator[Installation]:
+    installation = Installation(tmp_path_factory.mktemp("left"), prepared)
     installation.env["POLYPLANE_WORKERS"] = "1"
     installation.start()
     yield installation

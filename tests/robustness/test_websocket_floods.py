@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -16,8 +17,8 @@ pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    installation = Installation(tmp_path_factory.mktemp("sockets"))
+def server(tmp_path_factory: pytest.TempPathFactory, prepared: Path) -> Iterator[Installation]:
+    installation = Installation(tmp_path_factory.mktemp("sockets"), prepared)
     installation.env |= {"POLYPLANE_WORKERS": "1"}
     installation.start()
     yield installation

@@ -10,7 +10,7 @@ import shutil
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urlsplit
 
 from selenium import webdriver
@@ -61,11 +61,20 @@ def chromium() -> webdriver.Chrome:
     return browser
 
 
-def make_account(
-    installation: Installation, name: str, *, superuser: bool = False, groups: tuple[str, ...] = ()
-) -> None:
-    """A console account with `PASSWORD`; groups: platform roles among them."""
-    code = _IN_A_SHELL.format(name=name, superuser=superuser, password=PASSWORD, groups=groups)
+class Account(NamedTuple):
+    """groups: platform roles among them."""
+
+    name: str
+    superuser: bool = False
+    groups: tuple[str, ...] = ()
+
+
+def make_accounts(installation: Installation, *accounts: Account) -> None:
+    """Console accounts with `PASSWORD`."""
+    code = "".join(
+        _IN_A_SHELL.format(name=name, superuser=superuser, password=PASSWORD, groups=groups)
+        for name, superuser, groups in accounts
+    )
     done = installation.manage("shell", "-c", code)
     assert done.returncode == 0, done.stderr
 

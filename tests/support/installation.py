@@ -79,10 +79,13 @@ def descendants(pid: int) -> list[int]:
 
 
 class Installation:
-    """A data directory, a port, and at most one running supervisor."""
+    """A data directory, a port, and at most one running supervisor. like: whose copy the data
+    directory is (fixture ``prepared``); without, the first start makes it."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, like: Path | None = None) -> None:
         self.data = path / "data"
+        if like is not None:  # with PostgreSQL's owner and all modes
+            subprocess.run(["cp", "-a", str(like), str(self.data)], check=True)
         self.port = free_port()
         self.env = {
             k: v for k, v in os.environ.items() if not k.startswith(("POLYPLANE_", "DATABASE_URL"))
