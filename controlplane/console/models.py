@@ -17,7 +17,14 @@ from django.db import models
 from apiserver.storage.models import AuditEntry
 from controlplane.console.sessionstore import AccountSession
 
-__all__ = ["AccountSession", "LoginAttempt", "OidcIdentity", "StoredEvent", "StoredObject"]
+__all__ = [
+    "AccountSession",
+    "LoginAttempt",
+    "OidcIdentity",
+    "SavedView",
+    "StoredEvent",
+    "StoredObject",
+]
 
 
 class StoredObject(models.Model):
@@ -117,3 +124,28 @@ class OidcIdentity(models.Model):
 
     def __str__(self) -> str:
         return f"{self.subject} of {self.issuer}"
+
+
+class SavedView(models.Model):
+    """A list's filters and order that an account has saved (facts/viewpages.py)."""
+
+    LONGEST_NAME: ClassVar = 253
+
+    id = models.BigAutoField(primary_key=True)
+    account = models.ForeignKey(User, on_delete=models.CASCADE, db_index=False)
+    tenant = models.CharField(max_length=LONGEST_NAME)
+    kind = models.CharField(max_length=LONGEST_NAME)
+    title = models.TextField()
+    query = models.TextField()
+
+    objects: ClassVar[models.Manager[SavedView]]
+
+    class Meta:
+        constraints: ClassVar = [
+            models.UniqueConstraint(
+                fields=["account", "tenant", "kind", "title"], name="one_view_of_a_title"
+            )
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.title} of {self.kind} in {self.tenant}"

@@ -214,3 +214,45 @@ def test_rights_in_one_tenant_are_none_in_another(world: Console, somebody: Cons
     somebody.open("/t/globex/core/configmaps")
     somebody.see('User "nobody" cannot list resource "configmaps"')
     assert "feature-flags" not in somebody.text()
+
+
+def test_saved_views_are_the_servers_and_what_a_browser_kept_is_carried_over(acme: Console) -> None:
+    hostile = "<img src=x onerror='window.ran=1'>"
+    views = (
+        "return (await (await fetch('/admin/console/facts/views/acme/configmaps')).json()).views"
+    )
+    kept = {hostile: "?q=a", "constructor": "?q=b"}
+    acme.script(
+        "localStorage.setItem('views:configmaps', JSON.stringify(arguments[0]))",
+        kept,
+    )
+    acme.open("/t/acme/core/configmaps")
+    acme.until(lambda: acme.script(views) == kept)
+    acme.until(lambda: acme.script("return localStorage.getItem('views:configmaps')") is None)
+    acme.open("/t/acme/core/configmaps")
+    acme.until(lambda: acme.script("return document.querySelector('tbody tr[data-key]') !== null"))
+
+    def items() -> list[str]:
+        acme.script(_VIEWS + "if (!menu.matches('[popover]:popover-open')) button.click();")
+        found: list[str] = acme.script(
+            _VIEWS + "return [...menu.querySelectorAll('button')].map((b) => b.textContent)"
+        )
+        return found
+
+    acme.until(lambda: hostile in items() and f"Forget “{hostile}”" in items())
+    assert acme.script("return window.ran ?? 0") == 0
+    for title in kept:
+        items()
+        acme.script(
+            _VIEWS + "[...menu.querySelectorAll('button')]"
+            ".find((b) => b.textContent === arguments[0]).click()",
+            f"Forget “{title}”",
+        )
+        acme.until(lambda title=title: title not in acme.script(views))
+
+
+_VIEWS = """
+    const button = [...document.querySelectorAll("button[aria-haspopup=menu]")]
+        .find((b) => b.textContent === "Views");
+    const menu = button.parentElement.querySelector("[role=menu]") ?? button.nextElementSibling;
+"""

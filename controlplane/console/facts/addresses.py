@@ -11,11 +11,13 @@ from controlplane.console.facts import (
     systempages,
     tenantpages,
     tokenpages,
+    viewpages,
 )
 
 pages = [
     path("me", ownpages.me),
     path("sessions/<str:name>", ownpages.session),
+    path("views/<str:tenant>/<str:kind>", viewpages.views),
     path("tokens", tokenpages.listed),
     path("tokens/<int:number>", tokenpages.one),
     path("tenants", tenantpages.listed),

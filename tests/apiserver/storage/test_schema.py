@@ -165,6 +165,7 @@ def older(owner: str) -> Iterator[str]:
                 "DROP TABLE audit_entries",
                 "DROP TABLE tenancy_accountkey, tenancy_authentication, tenancy_keygeneration",
                 "DROP TABLE tenancy_departed, console_oidcidentity, console_accountsession",
+                "DROP TABLE console_savedview",
                 "DROP TABLE search_entries, search_heads, field_indexes, field_entries",
                 "DROP TABLE tallies, tally_heads",
             ):

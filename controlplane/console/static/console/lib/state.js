@@ -26,6 +26,14 @@ export function keep(name, value) {
   }
 }
 
+export function forget(name) {
+  try {
+    localStorage.removeItem(name);
+  } catch {
+    // there is nothing to forget
+  }
+}
+
 /** Who has logged in, as the console calls them. */
 export function account() {
   return document.querySelector("meta[name=account]")?.content ?? "";

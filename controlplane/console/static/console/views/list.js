@@ -5,6 +5,7 @@ import { failure, menu, notify, open } from "../lib/dialog.js";
 import { groupPart, resourceOf } from "../lib/discovery.js";
 import { h, replace } from "../lib/dom.js";
 import { csv, objects, save, yaml } from "../lib/download.js";
+import { fact, tell } from "../lib/facts.js";
 import { fits, read } from "../lib/filters.js";
 import { Grid } from "../lib/grid.js";
 import { isTyping } from "../lib/keyboard.js";
@@ -12,7 +13,7 @@ import { fullName } from "../lib/kinds.js";
 import { orderOf } from "../lib/order.js";
 import { parts } from "../lib/parts.js";
 import { address, BASE, go } from "../lib/router.js";
-import { keep, recall } from "../lib/state.js";
+import { forget, keep, recall } from "../lib/state.js";
 import { keyOf, LiveTable, PAGE } from "../lib/table.js";
 import { age } from "../lib/time.js";
 import { many, number } from "../lib/units.js";
@@ -37,6 +38,7 @@ class List {
     this.sort = query.get("sort") ?? "";
     this.typed = "";
     this.columns = [];
+    this.saved = {}; // views: title to query
     this.choices = recall(this.storage("columns"), {});
     keep(this.storage("list", `${params.group}:${params.resource}`), query.toString());
     const rules = query.getAll("cel").map((rule) => `(${rule})`);
@@ -70,6 +72,7 @@ class List {
     addEventListener("keydown", (event) => event.key === "p" && !isTyping(event) && this.flip(), {
       signal: this.signal,
     });
+    this.loadViews();
     await this.table.run(this.signal);
   }
 
@@ -369,8 +372,7 @@ class List {
   }
 
   viewItems() {
-    const name = this.storage("views");
-    const saved = recall(name, {});
+    const saved = this.saved;
     const here = location.search;
     const path = location.pathname.slice(BASE.length);
     return [
@@ -381,22 +383,22 @@ class List {
       Object.keys(saved).length
         ? null
         : { label: "No saved views yet", disabled: "Save one first", run() {} },
-      { label: "Save what is shown…", run: () => this.saveView(name, saved, here) },
+      { label: "Save what is shown…", run: () => this.saveView(here) },
       ...Object.keys(saved).map((title) => ({
         label: `Forget “${title}”`,
-        run: () =>
-          keep(name, Object.fromEntries(Object.entries(saved).filter(([one]) => one !== title))),
+        run: () => this.changeViews("DELETE", { title }),
       })),
     ];
   }
 
-  async saveView(name, saved, query) {
+  async saveView(query) {
     const title = await open("Save this view", (close) => {
       const input = h("input", {
         type: "text",
         "aria-label": "Name",
         autofocus: true,
         required: true,
+        maxlength: 100,
       });
       return h(
         "form",
@@ -405,7 +407,34 @@ class List {
         h("footer", {}, h("button", { class: "button primary", type: "submit" }, "Save")),
       );
     });
-    if (title) keep(name, { ...saved, [title]: query });
+    if (title) await this.changeViews("PUT", { title, query });
+  }
+
+  /** What this browser had kept before the server did goes there, once. */
+  async loadViews() {
+    const before = this.storage("views");
+    const kept = Object.entries(recall(before, {}));
+    try {
+      this.saved = (await fact(this.viewsPath(), {}, this.signal)).views;
+    } catch (error) {
+      if (!this.signal.aborted) notify(error.message, { error: true });
+      return;
+    }
+    for (const [title, query] of kept)
+      if (!Object.hasOwn(this.saved, title)) await this.changeViews("PUT", { title, query });
+    forget(before);
+  }
+
+  async changeViews(method, view) {
+    try {
+      this.saved = (await tell(method, this.viewsPath(), view)).views;
+    } catch (error) {
+      notify(error.message, { error: true });
+    }
+  }
+
+  viewsPath() {
+    return `/views/${[this.tenant, fullName(this.resource)].map(encodeURIComponent).join("/")}`;
   }
 
   saveCsv() {
