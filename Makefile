@@ -56,7 +56,8 @@ $(VENV)/bin/kubectl-polyplane: | $(PY)
 demo: install ## fill the running server with a world: every view of the console shows something
 	$(PY) -m tools.demo
 
-test: install-dev ## all tests; a file stays with one process as far as may be, for what it has started
+# a file stays with one process as far as may be, for the servers that it has started
+test: install-dev ## all tests
 	$(PY) -m pytest -n $(WORKERS) --dist worksteal
 
 check: format lint types contracts deadcode test ## all of these: before a commit

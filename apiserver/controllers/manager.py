@@ -75,6 +75,8 @@ SETTLE = 1.0  # seconds between a deletion and its follow-up
 AGAIN = 2.0  # seconds until the next look at something that still waits
 USE = 2.0  # seconds between two looks at which tenants are in use
 SWEEP = 30.0  # seconds between sweeps
+FIRST_SWEEP = 1.0
+"""Seconds after the start: what the processes before left is not waited for."""
 SWEEP_LEASE = 3 * SWEEP
 """Seconds after which another process sweeps in the place of one that has died."""
 LEASE = "controllers"
@@ -348,8 +350,10 @@ class Controllers:
 
     # --- sweep ------------------------------------------------------------------------------------
     async def _sweep_forever(self) -> None:
+        pause = FIRST_SWEEP
         while True:
-            await asyncio.sleep(SWEEP)
+            await asyncio.sleep(pause)
+            pause = SWEEP
             try:
                 if await leases.acquire(self._database, LEASE, self._holder, SWEEP_LEASE):
                     await self.sweep()

@@ -6,7 +6,13 @@ from __future__ import annotations
 import fcntl
 from pathlib import Path
 
-from tests.support.installation import Installation
+from tests.support.installation import Installation, eventually
+
+_LAST = (
+    "/clusters/demo/api/v1/namespaces/shop/serviceaccounts/default",
+    "/api/v1/namespaces/kube-system/configmaps/extension-apiserver-authentication",
+)
+"""What controllers make some time after the start."""
 
 
 def prepared(root: Path) -> Path:
@@ -21,6 +27,7 @@ def prepared(root: Path) -> Path:
             installation = Installation(making)
             installation.env["POLYPLANE_WORKERS"] = "1"
             installation.start()
+            eventually(lambda: all(installation.request("GET", path)[0] == 200 for path in _LAST))
             assert installation.stop() == 0, installation.output()[-3000:]
             making.rename(path)
     return path / "data"

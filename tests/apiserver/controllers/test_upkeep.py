@@ -194,3 +194,20 @@ async def test_a_pod_waits_for_the_account_that_is_on_its_way(
         with pytest.raises(Forbidden, match='serviceaccount "default" not found'):
             await worker.create(PODS, pod())
     assert len(looks) == 9
+
+
+async def test_a_process_that_starts_does_not_wait_for_the_sweep_of_all(
+    worker: Worker, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await worker.create(NAMESPACES, namespace())
+    monkeypatch.setattr(manager, "FIRST_SWEEP", 0.01)
+    monkeypatch.setattr(manager, "SWEEP", 10_000)
+    successor = controllers(worker, store)
+    successor.start()
+
+    async def complete() -> bool:
+        key = ObjectKey(*ACCOUNTS, "ns", "default")
+        return await store.get(worker.tenant.id, key) is not None
+
+    await worker.until_true(complete)
+    await successor.stop()
