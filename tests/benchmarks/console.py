@@ -39,6 +39,7 @@ LISTS = {
 PAGES = {
     "objects": f"console/storedobject/?tenant={TENANT}",
     "objects of a namespace": f"console/storedobject/?tenant={TENANT}&namespace=ns-7",
+    "objects that have finalizers": f"console/storedobject/?tenant={TENANT}&finalizers=yes",
     "changes": f"console/storedevent/?tenant={TENANT}",
     "audit entries": f"storage/auditentry/?tenant={TENANT}",
     "a list with the frame around it": _MAPS,
