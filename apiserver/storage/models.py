@@ -76,6 +76,11 @@ class ObjectRow(models.Model):
                 name="objects_being_deleted",
                 condition=models.Q(deleting=True),
             ),
+            models.Index(
+                fields=["tenant_id", "api_group", "resource", "namespace", "name"],
+                name="objects_with_finalizers",
+                condition=~models.Q(finalizers=[]),
+            ),
         ]
 
     def __str__(self) -> str:

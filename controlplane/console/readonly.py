@@ -102,6 +102,17 @@ class BoundedList(ChangeList):
     """With a `BoundedPaginator`. Its heading tells no number that is none: unfold's template
     (helpers/welcomemsg.html) shows one where the two differ."""
 
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        self._queries: dict[str, str] = {}
+        super().__init__(*args, **kwargs)
+
+    def get_query_string(self, new_params: Any = None, remove: Any = None) -> str:
+        """Made once: unfold asks for those of all headings in each row."""
+        asked = repr((new_params, remove))
+        if asked not in self._queries:
+            self._queries[asked] = super().get_query_string(new_params, remove)
+        return self._queries[asked]
+
     def get_results(self, request: HttpRequest) -> None:
         super().get_results(request)
         if self.page_num == 1 and not self.show_all:

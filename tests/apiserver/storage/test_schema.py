@@ -162,6 +162,7 @@ def older(owner: str) -> Iterator[str]:
                 *(f"ALTER TABLE tenancy_tenant DROP COLUMN {column}" for column in LATER_COLUMNS),
                 "DROP INDEX events_of_events",
                 "DROP INDEX objects_being_deleted",
+                "DROP INDEX objects_with_finalizers",
                 "DROP TABLE audit_entries",
                 "DROP TABLE tenancy_accountkey, tenancy_authentication, tenancy_keygeneration",
                 "DROP TABLE tenancy_departed, console_oidcidentity, console_accountsession",

@@ -12,15 +12,18 @@ from typing import Any
 from urllib.parse import unquote
 
 import pytest
+from django.contrib.admin.views.main import ChangeList
 from django.contrib.auth.models import User
 from django.db import connection
 from django.test import Client
 from django.test.utils import CaptureQueriesContext
+from django.urls import reverse
 
 from apiserver.storage.models import AuditEntry, EventRow, ObjectRow
 from apiserver.storage.visibility import django_everywhere
 from controlplane.console import paginator
 from controlplane.console.models import StoredEvent, StoredObject
+from controlplane.console.readonly import BoundedList
 from controlplane.tenancy import service, tokens
 from controlplane.tenancy.models import ApiToken, Tenant
 
@@ -220,3 +223,35 @@ def test_the_side_bar_marks_the_table_that_is_shown_and_no_other(client: Client)
     html = get(client, "/admin/console/storedevent/?tenant=tables-0")
     marked = re.findall(r'<a href="(/admin/[^"]*)"[^>]*class="[^"]*\bactive\b', html)
     assert marked == ["/admin/console/storedevent/"]
+
+
+@pytest.mark.parametrize("query", ["?o=-2.1", "?state__exact=active&o=1"])
+def test_links_of_headings_are_djangos_and_not_made_for_each_row(
+    client: Client, monkeypatch: pytest.MonkeyPatch, query: str
+) -> None:
+    made = []
+    plain = ChangeList.get_query_string
+
+    def counted(self: ChangeList, *asked: Any, **more: Any) -> str:
+        made.append(asked)
+        return plain(self, *asked, **more)
+
+    monkeypatch.setattr(ChangeList, "get_query_string", counted)
+    page = get(client, f"/admin/tenancy/tenant/{query}")
+    rows = page.count("<tr")
+    assert "o=" in page and rows > 40 and len(made) < rows
+    monkeypatch.setattr(BoundedList, "get_query_string", plain)
+    assert _FRESH.sub("", get(client, f"/admin/tenancy/tenant/{query}")) == _FRESH.sub("", page)
+
+
+_FRESH = re.compile(r'(?<=name="csrfmiddlewaretoken" value=")\w+|(?<=nonce=")[^"]+')
+"""What is different each time."""
+
+
+def test_words_for_scripts_are_kept_by_the_browser_and_ask_for_nobody(postgres: str) -> None:
+    assert reverse("admin:jsi18n") == "/admin/jsi18n/"
+    with CaptureQueriesContext(connection) as queries:
+        answer = Client().get("/admin/jsi18n/", secure=True)
+    assert answer.status_code == 200 and b"gettext" in answer.content
+    assert answer["Cache-Control"] == "max-age=3600" and not answer.has_header("Vary")
+    assert len(queries) == 0

@@ -113,8 +113,8 @@ export function failure(error) {
   );
 }
 
-/** A menu below a button. items: {label, run, disabled: why not ("" for may), danger} or null for a
- *  line between. */
+/** A menu below a button. items() gives, or promises: {label, run, disabled: why not ("" for may),
+ *  danger} or null for a line between. */
 export function menu(label, items, attributes = {}) {
   const list = h("div", { class: "items", role: "menu", popover: "auto" });
   const button = h(
@@ -122,8 +122,9 @@ export function menu(label, items, attributes = {}) {
     { type: "button", class: "button", "aria-haspopup": "menu", ...attributes, onclick: show },
     label,
   );
-  function show() {
-    replace(list, items().map(entry));
+  async function show() {
+    const made = items();
+    replace(list, (Array.isArray(made) ? made : await made).map(entry));
     list.showPopover();
     const { left, bottom, right } = button.getBoundingClientRect();
     const width = list.offsetWidth;

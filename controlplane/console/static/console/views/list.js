@@ -72,7 +72,6 @@ class List {
     addEventListener("keydown", (event) => event.key === "p" && !isTyping(event) && this.flip(), {
       signal: this.signal,
     });
-    this.loadViews();
     await this.table.run(this.signal);
   }
 
@@ -371,7 +370,8 @@ class List {
     });
   }
 
-  viewItems() {
+  async viewItems() {
+    await this.loadViews();
     const saved = this.saved;
     const here = location.search;
     const path = location.pathname.slice(BASE.length);
