@@ -95,13 +95,14 @@ def _types(rules: Iterable[Object], resources: Sequence[Resource]) -> Iterator[T
 
 
 def _named(group: str, version: str, plural: str, resources: Sequence[Resource]) -> Iterator[Typed]:
-    """Upstream's RESTMapper takes no group for any group."""
+    """Upstream's RESTMapper takes no group for any group, a singular for its plural, and letters of
+    both cases, whatever admission makes of such a rule."""
     for resource in resources:
         served = resource.versions.get(version)
         if (
             served is not None
             and served.served
-            and resource.resource == plural
+            and plural.lower() in (resource.resource, resource.singular)
             and group in ("", resource.group)
         ):
             yield Typed(resource.gvk(version), served.schema)

@@ -24,6 +24,7 @@ from apiserver.cel.types import (
     map_type,
     struct_type,
 )
+from apiserver.schema.structural import ANYTHING
 from apiserver.schema.types import MISSING, Schema
 
 MAX_REQUEST_BYTES: Final = 3 * 1024 * 1024
@@ -93,7 +94,9 @@ def schema_decl_type(schema: Schema, root: bool, within: _Within = frozenset()) 
     if schema.type == "array":
         return _array(schema, within)
     if schema.type == "object":
-        return _map(schema, within) if schema.additional is not None else _object(schema, within)
+        if schema.additional is None or schema.additional is ANYTHING:
+            return _object(schema, within)
+        return _map(schema, within)
     if schema.type == "string":
         return _string(schema)
     return {"boolean": _BOOLEAN, "number": _NUMBER, "integer": _INTEGER}.get(schema.type)

@@ -218,11 +218,13 @@ def declared_name(t: Type) -> str:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class PolicyExpression:
-    """A compiled expression, or why it has no program."""
+    """A compiled expression, or why it has no program. internal: that is no error of its types, but
+    of a constant part that has no value (`int('x')`)."""
 
     source: str
     program: Program | None = None
     error: str = ""
+    internal: bool = False
 
 
 def compile_policy(env: Env, source: str, results: tuple[Type, ...]) -> PolicyExpression:
@@ -240,7 +242,8 @@ def compile_policy(env: Env, source: str, results: tuple[Type, ...]) -> PolicyEx
     try:
         program.instantiate()
     except EvalError as e:
-        return PolicyExpression(source, error="program instantiation failed: " + e.message)
+        why = "program instantiation failed: " + e.message
+        return PolicyExpression(source, error=why, internal=True)
     return PolicyExpression(source, program)
 
 

@@ -16,8 +16,11 @@ from apiserver.cel.kubernetes.policies import Variables, policy_env
 from apiserver.cel.plan.program import Program, compile_fresh, error_text
 from apiserver.cel.types import DYN, Type
 from apiserver.meta.gvk import GroupVersionKind
+from apiserver.schema.builtin import definition
+from apiserver.schema.definitions import META
 from apiserver.schema.types import Schema
 
+_TEXT = Schema(type="string")
 _UNLIKE_VARIABLES = "0"
 """Ends the names of types (kube-apiserver's end in the nanoseconds of the moment): if there were a
 type ``params.settings``, the expression ``params.settings`` would be that type to CEL, and not the
@@ -77,8 +80,32 @@ def _env(typed: Typed, subject: Subject, definitions: Sequence[tuple[str, str]])
 
 
 def _declared(schema: Schema, name: str) -> tuple[Type, Mapping[str, Any]]:
-    declared = schema_decl_type(schema, True)
+    declared = schema_decl_type(schema if schema.builtin else _published(schema, True), True)
     return (DYN, {}) if declared is None else declare(declared, name)
+
+
+def _published(schema: Schema, whole: bool) -> Schema:
+    """A part of a custom resource as OpenAPI documents have it, from which kube-apiserver takes the
+    types: whole objects, the embedded ones too, have the metadata of all (apiextensions-apiserver
+    ``controller/openapi/builder``, buildKubeNative)."""
+    if not (whole or schema.below.embedded):
+        return schema
+    given = schema.properties or {}
+    properties = {n: _published(p, p.embedded_resource) for n, p in given.items()}
+    if whole:
+        properties |= {
+            "apiVersion": _TEXT,
+            "kind": _TEXT,
+            "metadata": definition(META + "ObjectMeta"),
+        }
+    items, values = schema.items, schema.additional
+    return replace(
+        schema,
+        properties=properties or None,
+        items=_published(items, items.embedded_resource) if items is not None else None,
+        additional=_published(values, values.embedded_resource) if values is not None else None,
+        cache={},
+    )
 
 
 def _problem(env: Env, source: str) -> str:

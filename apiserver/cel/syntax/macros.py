@@ -187,6 +187,15 @@ def _bind(pos: int, name: str, value: Expr, body: Expr) -> Expr:
     )
 
 
+def _cel_bind(pos: int, target: Expr | None, args: list[Expr]) -> Expr | None:
+    if not isinstance(target, Ident) or target.name != "cel":
+        return None
+    variable = args[0]
+    if not isinstance(variable, Ident):
+        raise MacroError(variable.pos, "cel.bind() variable names must be simple identifiers")
+    return _bind(pos, variable.name, args[1], args[2])
+
+
 def _opt_map(flat: bool) -> Expander:
     function = "optFlatMap" if flat else "optMap"
 
@@ -220,6 +229,9 @@ OPTIONAL: Final[Mapping[MacroKey, Expander]] = {
     ("optMap", 2, True): _opt_map(flat=False),
     ("optFlatMap", 2, True): _opt_map(flat=True),
 }
+
+BINDINGS: Final[Mapping[MacroKey, Expander]] = {("bind", 3, True): _cel_bind}
+"""``cel.bind(name, value, expression)`` (cel-go ``ext/bindings.go``, version 0)."""
 
 TWO_VARIABLES: Final[Mapping[MacroKey, Expander]] = {
     ("all", 3, True): _two_variables(_all),

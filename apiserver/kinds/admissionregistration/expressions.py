@@ -8,7 +8,12 @@ from functools import lru_cache
 from typing import Final
 
 from apiserver.cel.kubernetes.patchtypes import JSON_PATCH_TYPE, OBJECT_TYPE
-from apiserver.cel.kubernetes.policies import Variables, compile_policy, policy_env
+from apiserver.cel.kubernetes.policies import (
+    PolicyExpression,
+    Variables,
+    compile_policy,
+    policy_env,
+)
 from apiserver.cel.types import BOOL, DYN, NULL, STRING, Type, list_type
 
 Definitions = tuple[tuple[str, str], ...]
@@ -39,19 +44,21 @@ class Expression:
     variables: Definitions | None = None
 
 
-def problem(expression: Expression) -> str:
-    """What is wrong with it, in kube-apiserver's words, or ""."""
+def compiled(expression: Expression) -> PolicyExpression:
+    """With what is wrong with it, in kube-apiserver's words."""
     env = policy_env(expression.params, expression.authorizer, expression.mutating)
     if expression.variables is not None:
         short = sum(len(source) for _, source in expression.variables) <= _MOST_KEPT
-        compiled = _variables if short else _variables.__wrapped__
-        env = compiled(expression.variables, expression.params, expression.mutating).env(env)
-    return compile_policy(env, expression.source, expression.results).error
+        define = _variables if short else _variables.__wrapped__
+        env = define(expression.variables, expression.params).env(env)
+    return compile_policy(env, expression.source, expression.results)
 
 
 @lru_cache(maxsize=32)
-def _variables(definitions: Definitions, params: bool, mutating: bool) -> Variables:
+def _variables(definitions: Definitions, params: bool) -> Variables:
+    """Those of mutating policies, too, are compiled without Objects and JSONPatches
+    (validateVariable)."""
     variables = Variables()
     for name, source in definitions:
-        variables.add(policy_env(params, True, mutating), name, source)
+        variables.add(policy_env(params), name, source)
     return variables

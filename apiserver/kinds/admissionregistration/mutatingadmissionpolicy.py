@@ -11,15 +11,14 @@ from apiserver.kinds.admissionregistration.expressions import OBJECT, PATCHES, E
 from apiserver.kinds.admissionregistration.policies import (
     SPEC,
     default_policy,
+    defined,
     param_kind_cell,
     policy_errors,
-    variables_of,
 )
 from apiserver.kinds.admissionregistration.rules import (
     GROUP,
     REINVOCATION_POLICIES,
     expression_errors,
-    mutated_operations_errors,
 )
 from apiserver.kinds.base import WriteContext
 from apiserver.kinds.common import checks as c
@@ -42,15 +41,11 @@ class MutatingAdmissionPolicy(AdmissionKind):
     def default(self, obj: Object, version: str) -> None:
         default_policy(obj.setdefault("spec", {}))
 
-    def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
-        spec = obj.get("spec") or {}
-        return [
-            *policy_errors(spec),
-            *mutated_operations_errors(
-                spec.get("matchConstraints"), SPEC.child("matchConstraints")
-            ),
-            *_mutations(spec),
-        ]
+    def validate_create(self, obj: Object, context: WriteContext) -> FieldErrors:
+        return _errors(obj, {})
+
+    def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+        return _errors(obj, old)
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         metadata, spec = obj["metadata"], obj.get("spec") or {}
@@ -60,6 +55,11 @@ class MutatingAdmissionPolicy(AdmissionKind):
             param_kind_cell(spec),
             age(metadata.get("creationTimestamp"), now),
         ]
+
+
+def _errors(obj: Object, old: Object) -> FieldErrors:
+    spec, before = obj.get("spec") or {}, old.get("spec") or {}
+    return [*policy_errors(spec, before, mutating=True), *_mutations(spec)]
 
 
 def _mutations(spec: Object) -> c.Errors:
@@ -81,22 +81,20 @@ def _mutation(mutation: Object, spec: Object, path: FieldPath) -> c.Errors:
     if kind not in _PATCHES:
         yield not_supported(path.child("patchType"), kind, sorted(_PATCHES))
         return
-    for other, (member, results) in _PATCHES.items():
-        patch, at = mutation.get(member), path.child(member)
-        if other != kind:
-            if patch is not None:
-                yield invalid(
-                    at, f"{{{member}}}", f"must not be specified when patchType is {kind}"
-                )
-        elif patch is None:
-            yield required(at, f"must be specified when patchType is {kind}")
-        else:
-            params = spec.get("paramKind") is not None
-            expression = Expression(
-                patch.get("expression", "").strip(),
-                results,
-                params=params,
-                mutating=True,
-                variables=variables_of(spec),
-            )
-            yield from expression_errors(expression, at.child("expression"))
+    member, results = _PATCHES[kind]
+    patch = mutation.get(member)
+    if patch is None:
+        yield required(path.child(member), f"must be specified when patchType is {kind}")
+    else:
+        expression = Expression(
+            patch.get("expression", "").strip(),
+            results,
+            params=spec.get("paramKind") is not None,
+            mutating=True,
+            variables=defined(spec),
+        )
+        yield from expression_errors(expression, path.child(member, "expression"))
+    for other, _ in _PATCHES.values():
+        if other != member and mutation.get(other) is not None:
+            text = f"must not be specified when patchType is {kind}"
+            yield invalid(path.child(other), f"{{{other}}}", text)

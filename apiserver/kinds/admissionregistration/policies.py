@@ -51,8 +51,10 @@ def default_policy(spec: Object) -> None:
     rules.default_match_resources(spec.get("matchConstraints"))
 
 
-def policy_errors(spec: Object) -> c.Errors:
-    """failurePolicy, paramKind, matchConstraints, matchConditions and variables."""
+def policy_errors(spec: Object, before: Object, *, mutating: bool = False) -> c.Errors:
+    """failurePolicy, paramKind, matchConstraints, matchConditions and variables. before: the stored
+    spec, {} on create: match conditions that an update leaves as they are, with the paramKind, are
+    not asked again."""
     yield from rules.failure_policy_errors(spec, SPEC)
     if spec.get("paramKind") is not None:
         yield from _param_kind(spec["paramKind"], SPEC.child("paramKind"))
@@ -63,31 +65,40 @@ def policy_errors(spec: Object) -> c.Errors:
         yield from rules.match_resources_errors(match, path)
         if not match.get("resourceRules"):
             yield required(path.child("resourceRules"))
+        if mutating:
+            yield from rules.mutated_operations_errors(match, path)
     params = spec.get("paramKind") is not None
-    yield from rules.match_conditions_errors(
-        spec.get("matchConditions"), SPEC.child("matchConditions"), params=params
-    )
+    if any(spec.get(m) != before.get(m) for m in ("paramKind", "matchConditions")):
+        yield from rules.match_conditions_errors(
+            spec.get("matchConditions"), SPEC.child("matchConditions"), params=params
+        )
     yield from _variables(spec, params)
 
 
 def variables_of(spec: Object) -> Definitions | None:
-    """For expressions of the policy; None when it has no variables."""
-    return _defined(spec) or None
+    """For expressions of a validating policy, in which there is no ``variables`` where none is
+    declared."""
+    return defined(spec) if spec.get("variables") else None
 
 
-def _defined(spec: Object) -> Definitions:
-    return tuple((v.get("name", ""), v.get("expression", "")) for v in spec.get("variables") or [])
+def defined(spec: Object) -> Definitions:
+    """The variables that have an expression: to others, those without one are not there."""
+    pairs = ((v.get("name", ""), v.get("expression", "")) for v in spec.get("variables") or [])
+    return tuple((name, source) for name, source in pairs if source.strip())
 
 
 def _variables(spec: Object, params: bool) -> c.Errors:
-    definitions = _defined(spec)
-    for i, (name, source) in enumerate(definitions):
+    known = 0
+    definitions = defined(spec)
+    for i, variable in enumerate(spec.get("variables") or []):
         path = SPEC.child("variables").at(i)
+        name, source = variable.get("name", ""), variable.get("expression", "")
         if not name.strip():
             yield required(path.child("name"), "name is not specified")
         elif not _IDENTIFIER.fullmatch(name) or name in _RESERVED:
             yield invalid(path.child("name"), name, "must be a valid CEL identifier")
-        expression = Expression(source, params=params, variables=definitions[:i])
+        expression = Expression(source, params=params, variables=definitions[:known])
+        known += bool(source.strip())
         yield from expression_errors(
             expression, path.child("expression"), "expression is not specified"
         )
@@ -146,13 +157,15 @@ def _param_ref(ref: Object | None, path: FieldPath) -> c.Errors:
         ref.get("selector"),
         ref.get("parameterNotFoundAction"),
     )
+    both = bool(name) and selector is not None
     if name:
         yield from c.name(name, path.child("name"), names.path_segment)
-    yield from selectors.validate(selector, path.child("selector"))
-    if name and selector is not None:
+    if both:
         yield forbidden(path.child("name"), "name and selector are mutually exclusive")
+    yield from selectors.validate(selector, path.child("selector"))
+    if both:
         yield forbidden(path.child("selector"), "name and selector are mutually exclusive")
-    elif not name and selector is None:
+    if not name and selector is None:
         yield required(path, "one of name or selector must be specified")
     at = path.child("parameterNotFoundAction")
     if not action:

@@ -3,8 +3,17 @@
 
 from __future__ import annotations
 
-from apiserver.fielderrors import FieldPath, duplicate, invalid, not_supported, required, too_many
-from apiserver.kinds.admissionregistration.expressions import CONDITION, Expression, problem
+from apiserver.fielderrors import (
+    ErrorType,
+    FieldError,
+    FieldPath,
+    duplicate,
+    invalid,
+    not_supported,
+    required,
+    too_many,
+)
+from apiserver.kinds.admissionregistration.expressions import CONDITION, Expression, compiled
 from apiserver.kinds.common import checks as c
 from apiserver.kinds.common import selectors
 from apiserver.meta import names
@@ -168,11 +177,16 @@ def match_conditions_errors(
         seen.add(name)
 
 
-def expression_errors(expression: Expression, path: FieldPath, missing: str = "") -> c.Errors:
-    """``missing``: the detail when there is no expression."""
+def expression_errors(
+    expression: Expression, path: FieldPath, missing: str = "", *, written: str | None = None
+) -> c.Errors:
+    """``missing``: the detail when there is no expression; written: what errors quote in the place
+    of what is compiled."""
     if not expression.source.strip():
         yield required(path, missing)
         return
-    why = problem(expression)
-    if why:
-        yield invalid(path, expression.source, why)
+    found = compiled(expression)
+    if found.internal:
+        yield FieldError(ErrorType.INTERNAL, path, None, found.error)
+    elif found.error:
+        yield invalid(path, expression.source if written is None else written, found.error)

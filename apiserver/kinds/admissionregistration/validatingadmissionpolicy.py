@@ -51,9 +51,11 @@ class ValidatingAdmissionPolicy(AdmissionKind):
         super().prepare_create(obj, context)
         obj["status"] = {}
 
-    def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
-        spec = obj.get("spec") or {}
-        return [*policy_errors(spec), *_outcomes(spec, obj["metadata"].get("name", ""))]
+    def validate_create(self, obj: Object, context: WriteContext) -> FieldErrors:
+        return _errors(obj, {})
+
+    def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+        return _errors(obj, old)
 
     def validate_status_update(
         self, obj: Object, old: Object, context: WriteContext
@@ -72,6 +74,11 @@ class ValidatingAdmissionPolicy(AdmissionKind):
             param_kind_cell(spec),
             age(metadata.get("creationTimestamp"), now),
         ]
+
+
+def _errors(obj: Object, old: Object) -> FieldErrors:
+    spec, before = obj.get("spec") or {}, old.get("spec") or {}
+    return [*policy_errors(spec, before), *_outcomes(spec, obj["metadata"].get("name", ""))]
 
 
 def _type_checking(checking: Object) -> c.Errors:
@@ -136,4 +143,4 @@ def _annotation(annotation: Object, spec: Object, name: str, path: FieldPath) ->
         return
     params = spec.get("paramKind") is not None
     expression = Expression(source.strip(), ANNOTATION, params=params, variables=variables_of(spec))
-    yield from expression_errors(expression, at, "valueExpression is not specified")
+    yield from expression_errors(expression, at, "valueExpression is not specified", written=source)

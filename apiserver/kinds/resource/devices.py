@@ -2,7 +2,7 @@
 and tolerations.
 
 Source of rules and texts: k8s.io/kubernetes ``apis/resource/validation``. Errors are marked as
-`covered` where upstream 1.36 declares the same rule. Selectors' cost is not estimated.
+`covered` where upstream 1.36 declares the same rule.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from typing import Any
 
 import orjson
 
-from apiserver.cel.kubernetes.devices import selector_problem
+from apiserver.cel.kubernetes.devices import selector_errors
 from apiserver.fielderrors import (
     ErrorType,
     FieldPath,
@@ -143,8 +143,8 @@ def _selector(selector: Object, path: FieldPath) -> c.Errors:
     source, at = selector["cel"].get("expression") or "", path.child("cel", "expression")
     if len(source.encode()) > _EXPRESSION_BYTES:
         yield too_long(at, _EXPRESSION_BYTES)
-    elif problem := selector_problem(source):
-        yield invalid(at, source, problem)
+    else:
+        yield from selector_errors(source, at)
 
 
 def configuration(config: Object, path: FieldPath) -> c.Errors:

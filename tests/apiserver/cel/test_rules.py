@@ -10,6 +10,8 @@ from apiserver.cel.kubernetes.rulecheck import check_rules
 from apiserver.cel.kubernetes.rulenodes import compile_rules
 from apiserver.cel.kubernetes.rules import validate
 from apiserver.cel.plan import program
+from apiserver.schema.structural import structural
+from apiserver.schema.types import Schema
 from tests.apiserver.cel.schemas import schema_from
 
 STRING = {"type": "string", "maxLength": 10}
@@ -259,6 +261,29 @@ def test_schema_types(schema: dict[str, Any], text: str, value: Any) -> None:
 def test_types_refuse(schema: dict[str, Any], text: str, why: str) -> None:
     (message,) = definition_errors(root(schema, rule(text)))
     assert why in message
+
+
+def test_members_of_any_kind_are_not_seen() -> None:
+    """``additionalProperties: true`` makes an object without fields, which is there all the same
+    (SchemaDeclType)."""
+    anything = {"type": "object", "additionalProperties": True}
+
+    def definition(*rules: str, below: str = "") -> Schema:
+        inner = {**anything, "x-kubernetes-validations": [rule(below)] if below else []}
+        outer = {"type": "object", "properties": {"v": inner}}
+        return structural({**outer, "x-kubernetes-validations": [rule(text) for text in rules]})
+
+    tree = definition("has(self.v) && self.v == oldSelf.v", below="self != {}")
+    assert "no matching overload for '_!=_'" in str(check_rules(tree, "schema")[0])
+    tree = definition("!has(self.v)", "self.v == oldSelf.v", below="self == self")
+    assert check_rules(tree, "schema") == []
+    nodes, old = compile_rules(tree), {"v": {"a": {"b": 1}}}
+    assert [str(e) for e in validate(nodes, {"v": {"a": {"b": 2}}}, old).errors] == [
+        "<nil>: Invalid value: failed rule: !has(self.v)",
+        "<nil>: Invalid value: failed rule: self.v == oldSelf.v",
+    ]
+    [error] = check_rules(definition("self.v.a == 1"), "schema")
+    assert "undefined field 'a'" in str(error)
 
 
 def test_metadata_shows_only_names() -> None:

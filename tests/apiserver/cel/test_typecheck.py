@@ -9,6 +9,7 @@ import pytest
 from apiserver.cel.kubernetes.typecheck import Subject, Typed, check
 from apiserver.meta.gvk import GroupVersionKind
 from apiserver.schema import builtin
+from apiserver.schema.structural import structural
 from apiserver.schema.types import Schema
 
 DEPLOYMENT = GroupVersionKind("apps", "v1", "Deployment")
@@ -92,6 +93,23 @@ def test_members_of_members_of_parameters() -> None:
     assert warnings("object.spec.replicas < params.settings.max", subject=subject) == []
     (text,) = warnings("params.settings.none == 1", subject=subject)
     assert "undefined field 'none'" in text
+
+
+def test_custom_objects_have_the_metadata_of_all() -> None:
+    """As OpenAPI documents say, though rules of the definition see two names only."""
+    template = {"type": "object", "x-kubernetes-embedded-resource": True}
+    own = {"type": "object", "properties": {"name": {"type": "string", "maxLength": 9}}}
+    spec = {"type": "object", "properties": {"list": {"type": "array", "items": template}}}
+    widget = structural({"type": "object", "properties": {"metadata": own, "spec": spec}})
+    typed = Typed(GroupVersionKind("example.com", "v1", "Widget"), widget)
+    subject = Subject([typed], True, widget)
+    for whole in ("object", "params", "object.spec.list[0]"):
+        fits = f"{whole}.metadata.labels['a'] == {whole}.kind && {whole}.metadata.generation > 1"
+        assert warnings(fits, subject=subject) == []
+        (text,) = warnings(f"{whole}.metadata.names == 'a'", subject=subject)
+        assert "undefined field 'names'" in text
+    (text,) = warnings("object.metadata.name == 1", subject=subject)
+    assert "'(string, int)'" in text
 
 
 @pytest.mark.parametrize("kind", ["object", "params", "request", "variables"])

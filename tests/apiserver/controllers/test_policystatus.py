@@ -73,6 +73,13 @@ async def test_rules_with_wildcards_are_not_checked(kept: Worker) -> None:
     assert (await observed(kept, 1))["status"]["typeChecking"] == {}
 
 
+async def test_resources_are_known_by_their_singular_too(kept: Worker) -> None:
+    await kept.create(POLICIES, policy("object.none == 1", "Deployment", "ReplicaSets"))
+    (warning,) = (await observed(kept, 1))["status"]["typeChecking"]["expressionWarnings"]
+    kinds = [text.partition(":")[0] for text in warning["warning"].split("\n\n")]
+    assert kinds == ["apps/v1, Kind=Deployment", "apps/v1, Kind=ReplicaSet"]
+
+
 async def test_the_sweep_finds_what_was_missed(worker: Worker, store: PostgresStore) -> None:
     keeper = PolicyStatus(Actions(worker.registry), Relations(store.database))
     await worker.create(POLICIES, policy("true"))

@@ -9,7 +9,7 @@ from apiserver.kinds.admissionregistration.expressions import (
     OBJECT,
     PATCHES,
     Expression,
-    problem,
+    compiled,
 )
 
 
@@ -40,5 +40,5 @@ from apiserver.kinds.admissionregistration.expressions import (
     ],
 )
 def test_what_may_be_used_where(expression: Expression, says: str) -> None:
-    found = problem(expression)
+    found = compiled(expression).error
     assert says in found and bool(says) == bool(found)

@@ -130,3 +130,120 @@ def test_names_of_manifests_are_reserved(kind: str, name: str, warned: bool) -> 
             if warned
             else []
         )
+
+
+def mutating(**spec: Any) -> dict[str, Any]:
+    return {
+        "apiVersion": f"{GROUP}/v1",
+        "kind": "MutatingAdmissionPolicy",
+        "metadata": {"name": "p"},
+        "spec": {
+            "matchConstraints": {"resourceRules": [RULE]},
+            "mutations": [patch_by('[JSONPatch{op: "remove", path: "/x"}]')],
+            "reinvocationPolicy": "Never",
+            **spec,
+        },
+    }
+
+
+def patch_by(expression: str, **more: Any) -> dict[str, Any]:
+    return {"patchType": "JSONPatch", "jsonPatch": {"expression": expression}, **more}
+
+
+def test_constants_without_a_value_are_internal_errors() -> None:
+    """They compile; making a program of them fails."""
+    source = "object.x.find('[') == ''"
+    why = (
+        "Internal error: program instantiation failed: error parsing regexp: missing closing ]: `[`"
+    )
+    spec: dict[str, Any] = {
+        "matchConditions": [{"name": "c", "expression": source}],
+        "validations": [{"expression": source}],
+        "auditAnnotations": [{"key": "k", "valueExpression": "object.x.find('[')"}],
+    }
+    assert create(policy(**spec)).messages == [
+        f"spec.matchConditions[0].expression: {why}",
+        f"spec.validations[0].expression: {why}",
+        f"spec.auditAnnotations[0].valueExpression: {why}",
+    ]
+
+
+def test_a_variable_without_an_expression_is_none() -> None:
+    variables = [
+        {"name": "a", "expression": " "},
+        {"name": "b", "expression": "1"},
+        {"name": "c", "expression": "variables.a + variables.b"},
+    ]
+    empty, undefined, used = create(
+        policy(variables=variables, validations=[{"expression": "variables.a == variables.c"}])
+    ).messages
+    assert empty == "spec.variables[0].expression: Required value: expression is not specified"
+    assert undefined.startswith("spec.variables[2].expression: ") and used.startswith(
+        "spec.validations[0].expression: "
+    )
+    for message in (undefined, used):
+        assert "undefined field 'a'" in message and "'b'" not in message
+
+
+def test_mutations_know_variables_even_where_there_are_none() -> None:
+    [message] = create(mutating(mutations=[patch_by("variables.a")])).messages
+    assert "undefined field 'a'" in message
+    [message] = create(policy(validations=[{"expression": "variables.a == 1"}])).messages
+    assert "undeclared reference to 'variables'" in message
+
+
+def test_variables_make_no_patches() -> None:
+    """They are untyped to the expressions behind them, then."""
+    variables = [{"name": "patch", "expression": '[JSONPatch{op: "remove", path: "/x"}]'}]
+    wrong, used = create(
+        mutating(variables=variables, mutations=[patch_by("variables.patch")])
+    ).messages
+    assert "undeclared reference to 'JSONPatch'" in wrong
+    assert used.endswith("must evaluate to list(JSONPatch) but got dyn")
+
+
+def test_an_annotation_is_quoted_as_it_is_written() -> None:
+    annotations = [{"key": "k", "valueExpression": " 1 "}]
+    assert create(policy(auditAnnotations=annotations)).messages == [
+        'spec.auditAnnotations[0].valueExpression: Invalid value: " 1 ": must evaluate to one of '
+        "[string null_type] but got int"
+    ]
+
+
+@pytest.mark.parametrize("make", [policy, mutating])
+def test_match_conditions_that_stay_are_not_asked_again(make: Any) -> None:
+    old = create(make(matchConditions=[{"name": "c", "expression": "params.x == 1"}])).obj
+    kept, freed, changed = (copy.deepcopy(old) for _ in range(3))
+    kept["spec"]["failurePolicy"] = "Ignore"
+    freed["spec"]["paramKind"] = {"apiVersion": "v1", "kind": "ConfigMap"}
+    changed["spec"]["matchConditions"][0]["name"] = "d"
+    assert update(kept, old).messages == [] == update(freed, old).messages
+    for new, before in ((changed, old), (old, freed)):
+        [message] = update(new, before).messages
+        assert message.startswith("spec.matchConditions[0].expression: ")
+
+
+def test_errors_of_policies_come_in_upstreams_order() -> None:
+    match = {"resourceRules": [{**RULE, "operations": ["DELETE"]}]}
+    wrong = patch_by("", applyConfiguration={"expression": "Object{}"})
+    conditions = [{"name": "", "expression": "true"}]
+    made = create(mutating(matchConstraints=match, matchConditions=conditions, mutations=[wrong]))
+    assert [e.path for e in made.errors] == [
+        "spec.matchConstraints.resourceRules.operations",
+        "spec.matchConditions[0].name",
+        "spec.mutations[0].jsonPatch.expression",
+        "spec.mutations[0].applyConfiguration",
+    ]
+    selector = {"matchLabels": {"a": "-"}}
+    ref = {"name": "n", "selector": selector, "parameterNotFoundAction": "Deny"}
+    binding = {
+        "apiVersion": f"{GROUP}/v1",
+        "kind": "MutatingAdmissionPolicyBinding",
+        "metadata": {"name": "b"},
+        "spec": {"policyName": "p", "paramRef": ref},
+    }
+    assert [e.path for e in create(binding).errors] == [
+        "spec.paramRef.name",
+        "spec.paramRef.selector.matchLabels",
+        "spec.paramRef.selector",
+    ]
