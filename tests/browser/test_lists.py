@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import pytest
@@ -222,14 +223,21 @@ def test_saved_views_are_the_servers_and_what_a_browser_kept_is_carried_over(acm
         "return (await (await fetch('/admin/console/facts/views/acme/configmaps')).json()).views"
     )
     kept = {hostile: "?q=a", "constructor": "?q=b"}
+    refused = {"x" * 101: "?q=c"}
     acme.script(
         "localStorage.setItem('views:configmaps', JSON.stringify(arguments[0]))",
-        kept,
+        refused | kept,
     )
     acme.open("/t/acme/core/configmaps")
     assert hostile in _opened(acme)
     assert acme.script(views) == kept
-    assert acme.script("return localStorage.getItem('views:configmaps')") is None
+    stays = "return localStorage.getItem('views:configmaps')"
+    assert json.loads(acme.script(stays)) == refused, "what the server does not take is not lost"
+    acme.script("localStorage.setItem('views:configmaps', '{}')")
+    acme.complaints()
+    acme.open("/t/acme/core/configmaps")
+    _opened(acme)
+    assert acme.script(stays) is None
     acme.open("/t/acme/core/configmaps")
     assert {hostile, f"Forget “{hostile}”"} <= set(_opened(acme))
     assert acme.script("return window.ran ?? 0") == 0

@@ -38,7 +38,6 @@ class List {
     this.sort = query.get("sort") ?? "";
     this.typed = "";
     this.columns = [];
-    this.saved = {}; // views: title to query
     this.choices = recall(this.storage("columns"), {});
     keep(this.storage("list", `${params.group}:${params.resource}`), query.toString());
     const rules = query.getAll("cel").map((rule) => `(${rule})`);
@@ -371,8 +370,7 @@ class List {
   }
 
   async viewItems() {
-    await this.loadViews();
-    const saved = this.saved;
+    const saved = await this.views();
     const here = location.search;
     const path = location.pathname.slice(BASE.length);
     return [
@@ -410,24 +408,33 @@ class List {
     if (title) await this.changeViews("PUT", { title, query });
   }
 
-  /** What this browser had kept before the server did goes there, once. */
-  async loadViews() {
+  /** Title to query. What this browser had kept before the server did goes there, once; what the
+   *  server does not take stays here. */
+  async views() {
     const before = this.storage("views");
-    const kept = Object.entries(recall(before, {}));
+    let saved;
     try {
-      this.saved = (await fact(this.viewsPath(), {}, this.signal)).views;
+      saved = (await fact(this.viewsPath(), {}, this.signal)).views;
     } catch (error) {
       if (!this.signal.aborted) notify(error.message, { error: true });
-      return;
+      return {};
     }
-    for (const [title, query] of kept)
-      if (!Object.hasOwn(this.saved, title)) await this.changeViews("PUT", { title, query });
-    forget(before);
+    const left = [];
+    for (const [title, query] of Object.entries(recall(before, {}))) {
+      if (Object.hasOwn(saved, title)) continue;
+      const now = await this.changeViews("PUT", { title, query });
+      if (now) saved = now;
+      else left.push([title, query]);
+    }
+    if (left.length) keep(before, Object.fromEntries(left));
+    else forget(before);
+    return saved;
   }
 
+  /** All views after the change; nothing where the server does not take it. */
   async changeViews(method, view) {
     try {
-      this.saved = (await tell(method, this.viewsPath(), view)).views;
+      return (await tell(method, this.viewsPath(), view)).views;
     } catch (error) {
       notify(error.message, { error: true });
     }
