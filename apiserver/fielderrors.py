@@ -153,6 +153,10 @@ def forbidden(path: str, detail: str) -> FieldError:
     return FieldError(ErrorType.FORBIDDEN, path, None, detail)
 
 
+def internal(path: str, detail: str) -> FieldError:
+    return FieldError(ErrorType.INTERNAL, path, None, detail)
+
+
 def duplicate(path: str, value: Any) -> FieldError:
     return FieldError(ErrorType.DUPLICATE, path, value)
 

@@ -25,10 +25,10 @@ from apiserver.authn.configuration import (
     too_many_issuers,
 )
 from apiserver.cel.env import Env
-from apiserver.cel.errors import CelError, EvalError
+from apiserver.cel.errors import CelError
 from apiserver.cel.kubernetes.environments import BASE
 from apiserver.cel.kubernetes.policies import RecordType
-from apiserver.cel.plan.program import Program, compile_fresh, error_text, patience
+from apiserver.cel.plan.program import Program, compile_fresh, error_text, patience, unmade
 from apiserver.cel.syntax import ast
 from apiserver.cel.types import BOOL, DYN, STRING, Type, list_type, map_type, struct_type
 from apiserver.fielderrors import (
@@ -377,10 +377,8 @@ def _compile(
         return None, [invalid(path, source, text)]
     if result is not DYN and program.type != result:
         return None, [invalid(path, source, f"must evaluate to {result.name}")]
-    try:
-        program.instantiate()
-    except EvalError as e:
-        return None, [invalid(path, source, f"program instantiation failed: {e.message}")]
+    if why := unmade(program):
+        return None, [invalid(path, source, why)]
     return program, []
 
 

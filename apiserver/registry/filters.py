@@ -15,7 +15,7 @@ from typing import TypeVar
 
 from apiserver.cel.check.validators import walk
 from apiserver.cel.env import Env
-from apiserver.cel.errors import BudgetExceeded, CelError, EvalError
+from apiserver.cel.errors import BudgetExceeded, CelError
 from apiserver.cel.kubernetes.binding import bind
 from apiserver.cel.kubernetes.decltypes import declare, schema_decl_type
 from apiserver.cel.kubernetes.environments import BASE
@@ -26,6 +26,7 @@ from apiserver.cel.plan.program import (
     compile,
     error_text,
     patience,
+    unmade,
 )
 from apiserver.cel.syntax.ast import Ident, Select
 from apiserver.cel.types import BOOL
@@ -121,10 +122,8 @@ def compile_filter(source: str, schema: Schema) -> Filter:
         raise FilterError("compilation failed: " + error_text(source, program))
     if program.type != BOOL:
         raise FilterError("cel expression must evaluate to a bool")
-    try:
-        program.instantiate()
-    except EvalError as e:
-        raise FilterError("program instantiation failed: " + e.message) from None
+    if why := unmade(program):
+        raise FilterError(why)
     used = _used(program, typed)
     members = {n: s for n, s in (typed.schema.properties or {}).items() if n in used}
     return Filter(source, program, Schema(type="object", properties=members))

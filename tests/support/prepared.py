@@ -27,7 +27,7 @@ def prepared(root: Path) -> Path:
             installation = Installation(making)
             installation.env["POLYPLANE_WORKERS"] = "1"
             installation.start()
-            eventually(lambda: all(installation.request("GET", path)[0] == 200 for path in _LAST))
+            eventually(lambda: all(installation.request("GET", part)[0] == 200 for part in _LAST))
             assert installation.stop() == 0, installation.output()[-3000:]
             making.rename(path)
     return path / "data"

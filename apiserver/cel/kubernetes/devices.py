@@ -16,15 +16,14 @@ from typing import Final
 from apiserver.cel.cost.estimate import Path
 from apiserver.cel.cost.ranges import Range
 from apiserver.cel.env import Env
-from apiserver.cel.errors import EvalError
 from apiserver.cel.kubernetes.environments import BASE
 from apiserver.cel.kubernetes.policies import RecordType, declared_name
 from apiserver.cel.kubernetes.rulecompile import estimate
 from apiserver.cel.library.versions import QUANTITY_TYPE
-from apiserver.cel.plan.program import Program, compile, error_text
+from apiserver.cel.plan.program import Program, compile, error_text, unmade
 from apiserver.cel.syntax.macros import BINDINGS
 from apiserver.cel.types import ANY, BOOL, STRING, Type, map_type, struct_type
-from apiserver.fielderrors import ErrorType, FieldError, FieldErrors, FieldPath, forbidden, invalid
+from apiserver.fielderrors import FieldErrors, FieldPath, forbidden, internal, invalid
 
 SELECTOR_LIMIT: Final = 1_000_000
 """Units that one selector may cost at most by its estimate (``CELSelectorExpressionMaxCost``)."""
@@ -104,11 +103,8 @@ def selector_errors(source: str, path: FieldPath) -> FieldErrors:
     if program.type not in (BOOL, ANY):
         wrong = declared_name(program.type)
         return [invalid(path, source, f"must evaluate to bool or the unknown type, not {wrong}")]
-    try:
-        program.instantiate()
-    except EvalError as e:
-        why = "program instantiation failed: " + e.message
-        return [FieldError(ErrorType.INTERNAL, path, None, why)]
+    if why := unmade(program):
+        return [internal(path, why)]
     if estimate(program, _size_of) > SELECTOR_LIMIT:
         return [forbidden(path, "too complex, exceeds cost limit")]
     return []

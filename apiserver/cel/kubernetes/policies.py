@@ -29,6 +29,7 @@ from apiserver.cel.plan.program import (
     compile,
     error_text,
     patience,
+    unmade,
 )
 from apiserver.cel.types import (
     BOOL,
@@ -239,10 +240,7 @@ def compile_policy(env: Env, source: str, results: tuple[Type, ...]) -> PolicyEx
         return PolicyExpression(
             source, error=f"must evaluate to {expected} but got {declared_name(program.type)}"
         )
-    try:
-        program.instantiate()
-    except EvalError as e:
-        why = "program instantiation failed: " + e.message
+    if why := unmade(program):
         return PolicyExpression(source, error=why, internal=True)
     return PolicyExpression(source, program)
 

@@ -19,12 +19,11 @@ from apiserver.cel.kubernetes.fieldpath import FieldPathError, parse_field_path
 from apiserver.cel.kubernetes.rulecompile import CompiledRule, compile_node_rules, max_cardinality
 from apiserver.cel.syntax.escaping import escape
 from apiserver.fielderrors import (
-    ErrorType,
-    FieldError,
     FieldErrors,
     FieldPath,
     GoSyntax,
     forbidden,
+    internal,
     invalid,
     not_supported,
     required,
@@ -179,9 +178,7 @@ class _Check:
                 "failed to construct type information for x-kubernetes-validations rules: unable "
                 "to convert structural schema to CEL"
             )
-            return [
-                FieldError(ErrorType.INTERNAL, path, None, f"internal error: {why} declarations")
-            ]
+            return [internal(path, f"internal error: {why} declarations")]
         errors: FieldErrors = []
         for i, compiled in enumerate(compile_node_rules(context.schema, declared)):
             errors += self.rule(compiled, context, declared, path.at(i), uncorrelatable)

@@ -14,7 +14,7 @@ from apiserver.cel.errors import EvalError
 from apiserver.cel.kubernetes.decltypes import MAX_REQUEST_BYTES, DeclType, declare
 from apiserver.cel.kubernetes.environments import BASE
 from apiserver.cel.kubernetes.fieldpath import FieldPathError, parse_field_path
-from apiserver.cel.plan.program import Program, compile_fresh, error_text
+from apiserver.cel.plan.program import Program, compile_fresh, error_text, unmade
 from apiserver.cel.syntax.ast import Ident, Select
 from apiserver.cel.types import BOOL, STRING, optional_type
 from apiserver.schema.types import Rule, Schema
@@ -99,11 +99,10 @@ def _compile(schema: Schema, rule: Rule, env: Env, size_of: SizeOf) -> CompiledR
         compiled.error = "cel expression must evaluate to a bool"
         return compiled
     compiled.uses_old_self = _uses_old_self(program)
-    try:
-        compiled.weight += program.instantiate().weight
-    except EvalError as e:
-        compiled.error = "program instantiation failed: " + e.message
+    compiled.error = unmade(program)
+    if compiled.error:
         return compiled
+    compiled.weight += program.instantiate().weight
     compiled.max_cost = estimate(program, size_of)
     compiled.program = program
     if rule.message_expression:

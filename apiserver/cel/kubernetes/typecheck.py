@@ -50,7 +50,8 @@ def check(spec: Mapping[str, Any], subject: Subject) -> list[dict[str, str]]:
     definitions = [
         (v.get("name", ""), v.get("expression", "")) for v in spec.get("variables") or ()
     ]
-    envs = [(t.kind, _env(t, subject, definitions)) for t in subject.types]
+    base = _base(subject)
+    envs = [(t.kind, _env(base, t, definitions)) for t in subject.types]
     warnings = []
     for i, validation in enumerate(spec.get("validations") or ()):
         for member in ("expression", "messageExpression"):
@@ -64,15 +65,21 @@ def check(spec: Mapping[str, Any], subject: Subject) -> list[dict[str, str]]:
     return warnings
 
 
-def _env(typed: Typed, subject: Subject, definitions: Sequence[tuple[str, str]]) -> Env:
+def _base(subject: Subject) -> Env:
+    """What is known for every type."""
     base = policy_env(subject.has_params, True)
-    object_type, structs = _declared(typed.schema, f"{typed.kind.kind}{_UNLIKE_VARIABLES}")
-    types = {**base.variables, "object": object_type, "oldObject": object_type}
+    types, structs = dict(base.variables), dict(base.structs)
     del types["authorizer.requestResource"]  # kube-apiserver's type checker does not know it either
     if subject.params is not None:
         types["params"], more = _declared(subject.params, f"Params{_UNLIKE_VARIABLES}")
-        structs = {**structs, **more}
-    env = replace(base, variables=types, structs={**base.structs, **structs})
+        structs |= more
+    return replace(base, variables=types, structs=structs)
+
+
+def _env(base: Env, typed: Typed, definitions: Sequence[tuple[str, str]]) -> Env:
+    object_type, structs = _declared(typed.schema, f"{typed.kind.kind}{_UNLIKE_VARIABLES}")
+    types = {**base.variables, "object": object_type, "oldObject": object_type}
+    env = replace(base, variables=types, structs={**structs, **base.structs})
     variables = Variables()
     for name, source in definitions:
         variables.add(env, name, source)
@@ -80,19 +87,18 @@ def _env(typed: Typed, subject: Subject, definitions: Sequence[tuple[str, str]])
 
 
 def _declared(schema: Schema, name: str) -> tuple[Type, Mapping[str, Any]]:
-    declared = schema_decl_type(schema if schema.builtin else _published(schema, True), True)
+    declared = schema_decl_type(schema if schema.builtin else _published(schema, root=True), True)
     return (DYN, {}) if declared is None else declare(declared, name)
 
 
-def _published(schema: Schema, whole: bool) -> Schema:
+def _published(schema: Schema, root: bool = False) -> Schema:
     """A part of a custom resource as OpenAPI documents have it, from which kube-apiserver takes the
     types: whole objects, the embedded ones too, have the metadata of all (apiextensions-apiserver
     ``controller/openapi/builder``, buildKubeNative)."""
-    if not (whole or schema.below.embedded):
+    if not (root or schema.below.embedded):
         return schema
-    given = schema.properties or {}
-    properties = {n: _published(p, p.embedded_resource) for n, p in given.items()}
-    if whole:
+    properties = {n: _published(p) for n, p in (schema.properties or {}).items()}
+    if root or schema.embedded_resource:
         properties |= {
             "apiVersion": _TEXT,
             "kind": _TEXT,
@@ -102,8 +108,8 @@ def _published(schema: Schema, whole: bool) -> Schema:
     return replace(
         schema,
         properties=properties or None,
-        items=_published(items, items.embedded_resource) if items is not None else None,
-        additional=_published(values, values.embedded_resource) if values is not None else None,
+        items=_published(items) if items is not None else None,
+        additional=_published(values) if values is not None else None,
         cache={},
     )
 

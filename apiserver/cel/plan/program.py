@@ -198,6 +198,15 @@ def compile(env: Env, source: str) -> Program | list[CompileError]:
     return program
 
 
+def unmade(program: Program) -> str:
+    """Why it cannot be instantiated, in kube-apiserver's words, or ""."""
+    try:
+        program.instantiate()
+    except EvalError as e:
+        return "program instantiation failed: " + e.message
+    return ""
+
+
 def error_text(source: str, errors: list[CompileError]) -> str:
     """What cel-go's Issues print: all errors with their lines."""
     return display(Source(source), errors)

@@ -5,22 +5,19 @@ from __future__ import annotations
 from datetime import datetime
 from typing import Any
 
-from apiserver.fielderrors import FieldErrors, FieldPath, invalid, not_supported, required
-from apiserver.kinds.admissionregistration.admissionkind import AdmissionKind
+from apiserver.fielderrors import FieldPath, invalid, not_supported, required
 from apiserver.kinds.admissionregistration.expressions import OBJECT, PATCHES, Expression
 from apiserver.kinds.admissionregistration.policies import (
     SPEC,
-    default_policy,
+    PolicyKind,
     defined,
     param_kind_cell,
-    policy_errors,
 )
 from apiserver.kinds.admissionregistration.rules import (
     GROUP,
     REINVOCATION_POLICIES,
     expression_errors,
 )
-from apiserver.kinds.base import WriteContext
 from apiserver.kinds.common import checks as c
 from apiserver.kinds.registration import register
 from apiserver.meta.objects import Object
@@ -33,19 +30,11 @@ _PATCHES = {
 
 
 @register(GROUP, "MutatingAdmissionPolicy")
-class MutatingAdmissionPolicy(AdmissionKind):
-    standard_finalizers = False
-    metadata_update = False
-    allow_unconditional_update = False
+class MutatingAdmissionPolicy(PolicyKind):
+    mutating = True
 
-    def default(self, obj: Object, version: str) -> None:
-        default_policy(obj.setdefault("spec", {}))
-
-    def validate_create(self, obj: Object, context: WriteContext) -> FieldErrors:
-        return _errors(obj, {})
-
-    def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
-        return _errors(obj, old)
+    def outcome_errors(self, spec: Object, name: str) -> c.Errors:
+        return _mutations(spec)
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         metadata, spec = obj["metadata"], obj.get("spec") or {}
@@ -55,11 +44,6 @@ class MutatingAdmissionPolicy(AdmissionKind):
             param_kind_cell(spec),
             age(metadata.get("creationTimestamp"), now),
         ]
-
-
-def _errors(obj: Object, old: Object) -> FieldErrors:
-    spec, before = obj.get("spec") or {}, old.get("spec") or {}
-    return [*policy_errors(spec, before, mutating=True), *_mutations(spec)]
 
 
 def _mutations(spec: Object) -> c.Errors:

@@ -4,10 +4,19 @@ from __future__ import annotations
 
 import re
 
-from apiserver.fielderrors import FieldPath, forbidden, invalid, not_supported, required
+from apiserver.fielderrors import (
+    FieldErrors,
+    FieldPath,
+    forbidden,
+    invalid,
+    not_supported,
+    required,
+)
 from apiserver.kinds.admissionregistration import rules
+from apiserver.kinds.admissionregistration.admissionkind import AdmissionKind
 from apiserver.kinds.admissionregistration.expressions import Definitions, Expression
 from apiserver.kinds.admissionregistration.rules import expression_errors
+from apiserver.kinds.base import WriteContext
 from apiserver.kinds.common import checks as c
 from apiserver.kinds.common import selectors
 from apiserver.meta import names
@@ -45,13 +54,39 @@ _RESERVED = frozenset(
 _NOT_FOUND_ACTIONS = ["Deny", "Allow"]
 
 
-def default_policy(spec: Object) -> None:
-    if spec.get("failurePolicy") is None:
-        spec["failurePolicy"] = "Fail"
-    rules.default_match_resources(spec.get("matchConstraints"))
+class PolicyKind(AdmissionKind):
+    """mutating: whether its operations are those that change something."""
+
+    standard_finalizers = False
+    metadata_update = False
+    allow_unconditional_update = False
+    mutating = False
+
+    def default(self, obj: Object, version: str) -> None:
+        spec = obj.setdefault("spec", {})
+        if spec.get("failurePolicy") is None:
+            spec["failurePolicy"] = "Fail"
+        rules.default_match_resources(spec.get("matchConstraints"))
+
+    def validate_create(self, obj: Object, context: WriteContext) -> FieldErrors:
+        return self._errors(obj, {})
+
+    def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
+        return self._errors(obj, old)
+
+    def outcome_errors(self, spec: Object, name: str) -> c.Errors:
+        """Of what the policy of that name does where its conditions match."""
+        raise NotImplementedError
+
+    def _errors(self, obj: Object, old: Object) -> FieldErrors:
+        spec, before = obj.get("spec") or {}, old.get("spec") or {}
+        return [
+            *_policy_errors(spec, before, mutating=self.mutating),
+            *self.outcome_errors(spec, obj["metadata"].get("name", "")),
+        ]
 
 
-def policy_errors(spec: Object, before: Object, *, mutating: bool = False) -> c.Errors:
+def _policy_errors(spec: Object, before: Object, *, mutating: bool) -> c.Errors:
     """failurePolicy, paramKind, matchConstraints, matchConditions and variables. before: the stored
     spec, {} on create: match conditions that an update leaves as they are, with the paramKind, are
     not asked again."""

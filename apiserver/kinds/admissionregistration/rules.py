@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 from apiserver.fielderrors import (
-    ErrorType,
-    FieldError,
     FieldPath,
     duplicate,
+    internal,
     invalid,
     not_supported,
     required,
@@ -187,6 +186,6 @@ def expression_errors(
         return
     found = compiled(expression)
     if found.internal:
-        yield FieldError(ErrorType.INTERNAL, path, None, found.error)
+        yield internal(path, found.error)
     elif found.error:
         yield invalid(path, expression.source if written is None else written, found.error)

@@ -7,7 +7,6 @@ from datetime import datetime
 from typing import Any
 
 from apiserver.fielderrors import FieldErrors, FieldPath, duplicate, invalid, required
-from apiserver.kinds.admissionregistration.admissionkind import AdmissionKind
 from apiserver.kinds.admissionregistration.expressions import (
     ANNOTATION,
     CONDITION,
@@ -16,9 +15,8 @@ from apiserver.kinds.admissionregistration.expressions import (
 )
 from apiserver.kinds.admissionregistration.policies import (
     SPEC,
-    default_policy,
+    PolicyKind,
     param_kind_cell,
-    policy_errors,
     variables_of,
 )
 from apiserver.kinds.admissionregistration.rules import GROUP, expression_errors
@@ -36,26 +34,20 @@ _LONGEST_VALUE = 5 * 1024
 
 
 @register(GROUP, "ValidatingAdmissionPolicy")
-class ValidatingAdmissionPolicy(AdmissionKind):
-    standard_finalizers = False
-    metadata_update = False
-    allow_unconditional_update = False
+class ValidatingAdmissionPolicy(PolicyKind):
     status = True
     status_keeps = STATUS_KEEPS_METADATA
 
     def default(self, obj: Object, version: str) -> None:
-        default_policy(obj.setdefault("spec", {}))
+        super().default(obj, version)
         obj.setdefault("status", {})
 
     def prepare_create(self, obj: Object, context: WriteContext) -> None:
         super().prepare_create(obj, context)
         obj["status"] = {}
 
-    def validate_create(self, obj: Object, context: WriteContext) -> FieldErrors:
-        return _errors(obj, {})
-
-    def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
-        return _errors(obj, old)
+    def outcome_errors(self, spec: Object, name: str) -> c.Errors:
+        return _outcomes(spec, name)
 
     def validate_status_update(
         self, obj: Object, old: Object, context: WriteContext
@@ -74,11 +66,6 @@ class ValidatingAdmissionPolicy(AdmissionKind):
             param_kind_cell(spec),
             age(metadata.get("creationTimestamp"), now),
         ]
-
-
-def _errors(obj: Object, old: Object) -> FieldErrors:
-    spec, before = obj.get("spec") or {}, old.get("spec") or {}
-    return [*policy_errors(spec, before), *_outcomes(spec, obj["metadata"].get("name", ""))]
 
 
 def _type_checking(checking: Object) -> c.Errors:

@@ -8,7 +8,13 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from apiserver.fielderrors import ErrorType, FieldError, FieldErrors, duplicate, forbidden, invalid
+from apiserver.fielderrors import (
+    FieldErrors,
+    duplicate,
+    forbidden,
+    internal,
+    invalid,
+)
 from apiserver.golang.strconv import go_quote
 from apiserver.kinds import formats
 from apiserver.kinds.base import Kind, WriteContext
@@ -158,7 +164,7 @@ def _unreadable(values: Sequence[str]) -> checks.Errors:
         if parse_cidr(value) is None:
             why = f"invalid CIDR[{i}]: <nil> (invalid CIDR address: {value})"
             text = f"invalid PodCIDRs. failed to check with dual stack with error:{why}"
-            yield FieldError(ErrorType.INTERNAL, _CIDRS, None, text)
+            yield internal(_CIDRS, text)
             return
 
 

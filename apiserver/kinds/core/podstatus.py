@@ -7,11 +7,10 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from apiserver.fielderrors import (
-    ErrorType,
-    FieldError,
     FieldPath,
     duplicate,
     forbidden,
+    internal,
     invalid,
     not_supported,
     required,
@@ -188,7 +187,7 @@ def _addresses(status: ReadOnlyObject, before: ReadOnlyObject, name: str) -> che
     if "" in families:
         first = families.index("")
         why = f"failed to check for dual stack with error:invalid IP[{first}]: {ips[first]}"
-        yield FieldError(ErrorType.INTERNAL, path, None, why)
+        yield internal(path, why)
     if len(ips) > 2 or set(families) != {IPV4, IPV6}:
         yield invalid(
             path, [{"IP": ip} for ip in ips], "may specify no more than one IP for each IP family"

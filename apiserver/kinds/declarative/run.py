@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from apiserver.fielderrors import ErrorType, FieldError, FieldErrors
+from apiserver.fielderrors import ErrorType, FieldError, FieldErrors, internal
 from apiserver.kinds.declarative.conditions import alpha
 from apiserver.kinds.declarative.declared import Declared
 from apiserver.kinds.declarative.formats import format
@@ -215,7 +215,7 @@ def _find(declared: Declared, subject: Subject, gates: Gates) -> tuple[list[Find
             gates.counts(level)
             for _, _, level in declared.compiled(subject.schema, subject.version).covers
         )
-        return [], [FieldError(ErrorType.INTERNAL, "", None, text)] if enforced else []
+        return [], [internal("", text)] if enforced else []
 
 
 def _compare(subject: Subject, written: FieldErrors, findings: list[Finding], gates: Gates) -> None:
