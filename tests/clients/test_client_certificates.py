@@ -41,11 +41,10 @@ HOUR = timedelta(hours=1)
 
 
 @pytest.fixture(scope="module")
-def installation(
-    tmp_path_factory: pytest.TempPathFactory, prepared: Path
-) -> Iterator[Installation]:
+def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
+    """Its first start names the authority: later ones change no ConfigMap that is there."""
     path = tmp_path_factory.mktemp("certificates")
-    made = Installation(path, prepared)
+    made = Installation(path)
     (path / "operators.pem").write_text(OPERATORS.pem)
     made.env["POLYPLANE_CLIENT_CA_FILE"] = str(path / "operators.pem")
     made.start()

@@ -183,7 +183,8 @@ def test_keys_roll_over_while_everything_runs(
     assert eventually(lambda: all(who(installation, old) == 401 for _ in range(4)))
 
 
-def test_what_the_health_checks_say(installation: Installation) -> None:
+def test_what_the_health_checks_say(installation: Installation, everywhere: OidcProvider) -> None:
+    who(installation, everywhere.token("alice"))
     code, text = installation.request("GET", "/readyz?verbose")
     assert code == 200
     assert "[+]authentication/config ok" in text and "[+]authentication/jwt-0 ok" in text
