@@ -32,6 +32,9 @@ from apiserver.user import MASTERS, User
 _PAGE = 50
 """Objects, of which each may have megabytes."""
 MANAGER = "kube-controller-manager"
+OURS = "polyplane"
+"""The manager of what an attached kube-controller-manager publishes as well, with a CA of its own:
+whose it is must show."""
 CONTROLLER = User("system:kube-controller-manager", groups=(MASTERS,))
 
 

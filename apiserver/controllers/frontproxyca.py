@@ -4,15 +4,18 @@ know it, and who a request is from (kubernetes
 
 Each tenant's names authorities of its own (`apiserver.authn.frontproxy`, and
 `apiserver.authn.clientca` for client certificates). What others have added to ``client-ca-file``
-stays.
+stays, until it has expired. Each process looks at it once in a tenant that is in use: a restart may
+have brought another ``POLYPLANE_CLIENT_CA_FILE``.
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from datetime import UTC, datetime
 
 import orjson
+from cryptography import x509
 
 from apiserver.authn.clientca import ClientAuthority
 from apiserver.authn.frontproxy import NAME as CLIENT
@@ -21,6 +24,7 @@ from apiserver.controllers.actions import Actions
 from apiserver.controllers.names import FRONT_PROXY_CA
 from apiserver.controllers.rootca import CONFIG_MAPS
 from apiserver.controllers.serviceaccounts import NAMESPACES, RESTORE
+from apiserver.controllers.upkeep import Due
 from apiserver.meta.objects import Object
 from apiserver.registry.scope import Tenant
 from apiserver.storage.interface import Event, ObjectKey
@@ -48,6 +52,7 @@ class FrontProxyAuthority:
         """client_cas: authorities of client certificates that are good in all tenants, in PEM."""
         self._actions, self._relations, self._front_proxy = actions, relations, front_proxy
         self._client_authority, self._client_cas = client_authority, blocks(client_cas)
+        self._due = Due()
 
     def concerned(self, event: Event) -> tuple[str, float] | None:
         key = event.record.key
@@ -57,7 +62,15 @@ class FrontProxyAuthority:
         changed = event.type != "ADDED" and (key.namespace, key.name) == (NAMESPACE, NAME)
         return (NAMESPACE, RESTORE) if changed else None
 
+    def used(self, tenant: int) -> Sequence[str]:
+        return [NAMESPACE] if self._due.now(tenant) else []
+
     async def look(self, tenant: Tenant, name: str) -> float | None:
+        await self._settle(tenant)
+        self._due.done(tenant.id)
+        return None
+
+    async def _settle(self, tenant: Tenant) -> None:
         """What others have added stays, and so does an authority that is this one's already: its
         signature differs each time."""
         key, data = ObjectKey(*CONFIG_MAPS, NAMESPACE, NAME), self._data(tenant)
@@ -65,10 +78,10 @@ class FrontProxyAuthority:
         if await self._actions.ensure(
             tenant, key, {"metadata": metadata, "data": data}, "kube-apiserver"
         ):
-            return None
+            return
         present = await self._actions.get(tenant, key)
         if present is None or self._agrees(tenant, present.get("data") or {}, data):
-            return None
+            return
 
         def edit(obj: Object) -> bool:
             before = obj.get("data") or {}
@@ -78,7 +91,6 @@ class FrontProxyAuthority:
             return True
 
         await self._actions.change(tenant, key, edit)
-        return None
 
     async def missed(self, tenant: int) -> Sequence[str]:
         without = await self._relations.namespaces_without(tenant, CONFIG_MAPS, NAME)
@@ -95,12 +107,13 @@ class FrontProxyAuthority:
 
     def _clients(self, tenant: Tenant, present: str) -> str:
         """``present`` with what it lacks: the tenant's own authority, whose signature differs each
-        time, and those of the installation."""
-        authority, held = self._client_authority, blocks(present)
-        lacking = [ca for ca in self._client_cas if ca not in held]
+        time, and those of the installation; and without what has expired."""
+        authority, before = self._client_authority, blocks(present)
+        held = [block for block in before if not _expired(block)]
+        lacking = [ca for ca in self._client_cas if ca not in held and not _expired(ca)]
         if authority and not any(authority.is_certificate(tenant.id, block) for block in held):
             lacking.insert(0, authority.certificate(tenant.id).decode())
-        return present if not lacking else "".join([*held, *lacking])
+        return present if not lacking and held == before else "".join([*held, *lacking])
 
     def _data(self, tenant: Tenant) -> dict[str, str]:
         lists = {
@@ -121,3 +134,12 @@ def blocks(pem: str) -> list[str]:
     """The certificates of a bundle, one by one."""
     pattern = rf"-----BEGIN CERTIFICATE-----.*?{_END}"
     return [f"{block}\n" for block in re.findall(pattern, pem, re.DOTALL)]
+
+
+def _expired(block: str) -> bool:
+    """What cannot be read does not expire: somebody else has put it there."""
+    try:
+        until = x509.load_pem_x509_certificate(block.encode()).not_valid_after_utc
+    except ValueError:
+        return False
+    return until < datetime.now(UTC)

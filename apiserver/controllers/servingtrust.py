@@ -17,7 +17,7 @@ import orjson
 from admission.plugins.certificates import BUNDLES
 from apiserver.controllers import names
 from apiserver.controllers.actions import MANAGER as THEIRS
-from apiserver.controllers.actions import Actions
+from apiserver.controllers.actions import OURS, Actions
 from apiserver.controllers.serviceaccounts import RESTORE
 from apiserver.controllers.upkeep import Due
 from apiserver.meta.objects import Object
@@ -30,7 +30,6 @@ SIGNER = "kubernetes.io/kube-apiserver-serving"
 PREFIX = SIGNER.replace("/", ":") + ":"
 """Of the names of the signer's bundles, and of no others (`apiserver.kinds.certificates.
 clustertrustbundle`)."""
-MANAGER = "polyplane"
 _PAGE = 50
 _SEEDED = ObjectKey(*SERVICES, "default", "kubernetes")
 
@@ -81,14 +80,14 @@ class ServingTrust:
     async def _publish(self, tenant: Tenant) -> None:
         spec = {"signerName": SIGNER, "trustBundle": self._bundle}
         bundle = {"metadata": {"name": self._key.name}, "spec": spec}
-        if await self._actions.ensure(tenant, self._key, bundle, MANAGER):
+        if await self._actions.ensure(tenant, self._key, bundle, OURS):
             return
 
         def edit(obj: Object) -> bool:
             obj["spec"] = {**(obj.get("spec") or {}), "trustBundle": self._bundle}
             return True
 
-        await self._actions.change(tenant, self._key, edit, manager=MANAGER)
+        await self._actions.change(tenant, self._key, edit, manager=OURS)
 
 
 def name_of(bundle: str) -> str:

@@ -13,6 +13,8 @@ from datetime import datetime
 from functools import partial
 from typing import Any, NamedTuple
 
+import orjson
+
 from apiserver.meta.gvk import GroupResource
 from apiserver.storage.interface import ObjectKey
 from apiserver.storage.pool import Connection, Database
@@ -85,6 +87,15 @@ WHERE tenant_id = %s AND api_group = '' AND resource = 'namespaces' AND NOT dele
             AND namespace = space.name AND name = %s
     )
 LIMIT 1000
+"""
+_OTHER = """
+SELECT space.name FROM objects space JOIN objects o ON o.tenant_id = space.tenant_id
+    AND o.api_group = %s AND o.resource = %s
+    AND o.namespace = space.name AND o.name = %s
+WHERE space.tenant_id = %s AND space.api_group = '' AND space.resource = 'namespaces'
+    AND space.namespace = '' AND space.name > %s AND NOT space.deleting
+    AND o.data -> 'data' IS DISTINCT FROM %s::jsonb
+ORDER BY space.name LIMIT 1000
 """
 _WITH = """
 SELECT DISTINCT namespace FROM objects WHERE tenant_id = %s AND api_group = %s AND resource = %s
@@ -252,6 +263,17 @@ class Relations:
         parameters = (tenant, tenant, *resource, name)
         rows = await self._database.read_within(
             tenant, lambda connection: _rows(connection, _WITHOUT, parameters)
+        )
+        return [row[0] for row in rows]
+
+    async def namespaces_with_other(
+        self, tenant: int, resource: GroupResource, name: str, data: Mapping[str, str], after: str
+    ) -> Sequence[str]:
+        """Namespaces behind ``after``, not being deleted, whose object of that name has something
+        else in its ``data``; a thousand of them."""
+        parameters = (*resource, name, tenant, after, orjson.dumps(data).decode())
+        rows = await self._database.read_within(
+            tenant, lambda connection: _rows(connection, _OTHER, parameters)
         )
         return [row[0] for row in rows]
 

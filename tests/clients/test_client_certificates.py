@@ -41,10 +41,11 @@ HOUR = timedelta(hours=1)
 
 
 @pytest.fixture(scope="module")
-def installation(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Installation]:
-    """Its first start names the authority: later ones change no ConfigMap that is there."""
+def installation(
+    tmp_path_factory: pytest.TempPathFactory, prepared: Path
+) -> Iterator[Installation]:
     path = tmp_path_factory.mktemp("certificates")
-    made = Installation(path)
+    made = Installation(path, prepared)
     (path / "operators.pem").write_text(OPERATORS.pem)
     made.env["POLYPLANE_CLIENT_CA_FILE"] = str(path / "operators.pem")
     made.start()
@@ -199,8 +200,10 @@ def test_kubectl_from_the_request_to_the_login(installation: Installation, tmp_p
     assert "default" in eventually(lambda: bob.run("get", "ns", "-o", "name").stdout)
     assert "shop" in bob.at("default")("get", "ns"), "its server is named without a tenant"
 
-    trust = admin.get("cm", "-n", "kube-system", "extension-apiserver-authentication")["data"]
+    def authorities() -> list[x509.Certificate]:
+        trust = admin.get("cm", "-n", "kube-system", "extension-apiserver-authentication")["data"]
+        return x509.load_pem_x509_certificates(trust["client-ca-file"].encode())
+
+    assert eventually(lambda: authorities()[1:]) == [OPERATORS.certificate]
     certificate = x509.load_pem_x509_certificate(base64.b64decode(held))
-    own, of_all = x509.load_pem_x509_certificates(trust["client-ca-file"].encode())
-    certificate.verify_directly_issued_by(own)
-    assert of_all == OPERATORS.certificate
+    certificate.verify_directly_issued_by(authorities()[0])

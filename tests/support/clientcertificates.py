@@ -98,13 +98,18 @@ def unsigned(
 
 
 class Authority:
-    """An authority that somebody else has."""
+    """An authority that somebody else has. days: how long it is still good."""
 
     def __init__(
-        self, common: str, above: Authority | None = None, *, is_authority: bool = True
+        self,
+        common: str,
+        above: Authority | None = None,
+        *,
+        is_authority: bool = True,
+        days: int = 9,
     ) -> None:
         self.name, self.key = name(common), key(f"authority {common}")
-        begin = datetime.now(UTC) - timedelta(days=1)
+        begin, end = (datetime.now(UTC) + timedelta(days=d) for d in (min(-1, days - 1), days))
         usage = x509.KeyUsage(True, False, False, False, False, is_authority, False, False, False)
         public = self.key.public_key()
         builder = (
@@ -113,7 +118,7 @@ class Authority:
             .public_key(public)
             .serial_number(x509.random_serial_number())
             .not_valid_before(begin)
-            .not_valid_after(begin + timedelta(days=10))
+            .not_valid_after(end)
             .add_extension(x509.BasicConstraints(ca=is_authority, path_length=None), critical=True)
             .add_extension(usage, critical=True)
             .add_extension(x509.SubjectKeyIdentifier.from_public_key(public), critical=False)

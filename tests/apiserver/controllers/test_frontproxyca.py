@@ -66,3 +66,35 @@ async def test_it_says_who_comes_and_is_put_right(
     assert CLIENTS.is_certificate(tenant, own)
     assert after["requestheader-allowed-names"] == first["requestheader-allowed-names"]
     assert FRONT.is_authority(tenant, after["requestheader-client-ca-file"])
+
+
+async def test_a_restart_with_another_authority_adds_it_and_drops_what_has_expired(
+    worker: Worker, store: PostgresStore, tenant: int
+) -> None:
+    there, actions = Tenant(tenant, "default"), Actions(worker.registry)
+    namespace = ObjectKey(*GroupResource("", "namespaces"), "", NAMESPACE)
+    await actions.ensure(there, namespace, {"metadata": {"name": NAMESPACE}})
+
+    async def started_with(authority: Authority) -> list[str]:
+        keeper = FrontProxyAuthority(
+            actions, Relations(store.database), FRONT, CLIENTS, authority.pem
+        )
+        for name in keeper.used(tenant):
+            await keeper.look(there, name)
+        assert keeper.used(tenant) == [], "once for each process"
+        obj = await actions.get(there, KEY)
+        assert obj is not None
+        own, *others = blocks(obj["data"]["client-ca-file"])
+        assert CLIENTS.is_certificate(tenant, own)
+        return others
+
+    old = Authority("old", days=-1)
+    assert await started_with(INSTALLATION) == [INSTALLATION.pem]
+    assert await started_with(THEIRS) == [INSTALLATION.pem, THEIRS.pem]
+
+    def add(obj: Any) -> bool:
+        obj["data"]["client-ca-file"] += old.pem
+        return True
+
+    await actions.change(there, KEY, add)
+    assert await started_with(old) == [INSTALLATION.pem, THEIRS.pem]

@@ -121,6 +121,40 @@ async def test_an_edited_certificate_is_put_right(kept: Worker) -> None:
     await kept.until_true(restored)
 
 
+async def test_a_restart_with_another_certificate_changes_all_that_are_ours(
+    worker: Worker, store: PostgresStore
+) -> None:
+    """One namespace's ConfigMap cannot be changed, one is a controller manager's, one has gone."""
+    relations, actions = Relations(store.database), Actions(worker.registry)
+    spaces = ("a", "b", "frozen", "gone", "theirs", "z")
+    before = RootCertificate(actions, relations, CA)
+    for space in spaces:
+        await worker.create(NAMESPACES, namespace(space))
+        if space != "theirs":
+            await before.look(worker.tenant, space)
+    keys = {space: ObjectKey("", "configmaps", space, rootca.NAME) for space in spaces}
+    theirs = {"metadata": {"name": rootca.NAME, "namespace": "theirs"}, "data": {"ca.crt": "x"}}
+    assert await actions.ensure(worker.tenant, keys["theirs"], theirs)
+
+    def freeze(obj: Object) -> bool:
+        obj["immutable"] = True
+        return True
+
+    await actions.change(worker.tenant, keys["frozen"], freeze)
+    gone = await store.get(worker.tenant.id, keys["gone"])
+    assert gone is not None
+    await actions.delete(worker.tenant, keys["gone"], gone.uid)
+
+    after = RootCertificate(actions, relations, "another")
+    (every,) = after.used(worker.tenant.id)
+    assert after.used(worker.tenant.id) == [], "not asked again at once"
+    await after.look(worker.tenant, every)
+    found = {space: await actions.get(worker.tenant, key) for space, key in keys.items()}
+    data = {space: obj and obj["data"]["ca.crt"] for space, obj in found.items()}
+    expected = dict.fromkeys(("a", "b", "z"), "another")
+    assert data == {**expected, "frozen": CA, "gone": None, "theirs": "x"}
+
+
 async def test_what_a_controller_manager_publishes_stays(
     worker: Worker, store: PostgresStore
 ) -> None:
