@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Collection, Sequence
 from datetime import UTC, datetime, timedelta
 from functools import partial
@@ -61,7 +62,6 @@ from apiserver.registry.definitions import DEFINITIONS
 from apiserver.registry.quota import Quotas
 from apiserver.registry.scope import NO_TENANT, Tenant
 from apiserver.registry.services import SERVICES
-from apiserver.storage import leases
 from apiserver.storage.addresses import Addresses
 from apiserver.storage.errors import StorageError
 from apiserver.storage.interface import Event, ObjectKey, Record
@@ -77,8 +77,9 @@ USE = 2.0  # seconds between two looks at which tenants are in use
 SWEEP = 30.0  # seconds between sweeps
 FIRST_SWEEP = 1.0
 """Seconds after the start: what the processes before left is not waited for."""
-SWEEP_LEASE = 3 * SWEEP
-"""Seconds after which another process sweeps in the place of one that has died."""
+STANDS = 5.0
+"""Seconds between two looks at whose duty the sweep is, a third of the time that it stays a dead
+process's (`Candidate.seconds`)."""
 LEASE = "controllers"
 
 WITH_NAMESPACE = 2.0
@@ -136,11 +137,12 @@ class Controllers:
         """holder: names this process in elections; definitions: sees to
         CustomResourceDefinitions; servers: where this one and others are; used: the tenants that
         requests have come for since the last call."""
-        self._database, self._tenant_of, self._holder = database, tenant_of, holder
+        self._tenant_of = tenant_of
         self._definitions, self._servers = definitions, servers
         self._relations = Relations(database)
         self._actions = Actions(registry)
-        candidate, addresses = Candidate(database, holder), Addresses(database)
+        addresses = Addresses(database)
+        self._candidate = candidate = Candidate(database, holder)
         self._addresses = ServiceAddresses(self._actions, self._relations, addresses)
         self._ranges = ServiceRanges(self._actions, self._relations, addresses, candidate)
         self._garbage = GarbageCollector(self._actions, self._relations)
@@ -150,6 +152,8 @@ class Controllers:
         self._turns = turns()
         self._collecting: dict[int, asyncio.Task[None]] = {}
         self._loops: list[asyncio.Task[None]] = []
+        self._sweeping: asyncio.Task[None] | None = None
+        self._next_sweep = 0.0
         self._stopped = False
         self._turned_off, self._used = turned_off, used
         self.token_uses = TokenUses(self._actions)
@@ -213,6 +217,8 @@ class Controllers:
     async def stop(self) -> None:
         self._stopped = True
         tasks = [*self._tasks.values(), *self._collecting.values(), *self._loops]
+        if self._sweeping is not None:
+            tasks.append(self._sweeping)
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
@@ -350,17 +356,29 @@ class Controllers:
 
     # --- sweep ------------------------------------------------------------------------------------
     async def _sweep_forever(self) -> None:
+        """The lease is renewed beside the sweep, which may take longer than it lasts. Whoever gets
+        it sweeps at once: another one may have died."""
         pause = FIRST_SWEEP
         while True:
             await asyncio.sleep(pause)
-            pause = SWEEP
+            pause = STANDS
             try:
-                if await leases.acquire(self._database, LEASE, self._holder, SWEEP_LEASE):
-                    await self.sweep()
+                if not await self._candidate.elected(LEASE):
+                    self._next_sweep = 0.0
+                elif self._sweeping is None and time.monotonic() >= self._next_sweep:
+                    self._sweeping = asyncio.create_task(self._sweep_once())
             except StorageError as e:
-                log.info("the sweep waits: %s", e)
-            except Exception:
-                log.exception("the sweep failed")
+                log.info("whose the sweep is: %s", e)
+
+    async def _sweep_once(self) -> None:
+        try:
+            await self.sweep()
+        except StorageError as e:
+            log.info("the sweep waits: %s", e)
+        except Exception:
+            log.exception("the sweep failed")
+        finally:
+            self._next_sweep, self._sweeping = time.monotonic() + SWEEP, None
 
     async def sweep(self) -> None:
         """Finds what was missed, in all tenants."""

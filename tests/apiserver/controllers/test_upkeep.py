@@ -3,8 +3,10 @@ found by the sweep where the process that knew of it is gone."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Collection
+import asyncio
+from collections.abc import AsyncIterator, Awaitable, Callable, Collection
 from datetime import timedelta
+from typing import Any
 
 import pytest
 import pytest_asyncio
@@ -21,9 +23,12 @@ from apiserver.meta.objects import Object
 from apiserver.registry.core import write_of
 from apiserver.registry.scope import Tenant
 from apiserver.storage.interface import ObjectKey
+from apiserver.storage.pool import Connection
 from apiserver.storage.postgres import PostgresStore
 from apiserver.storage.relations import Relations
 from tests.support.definitionworker import Worker, running
+from tests.support.leases import refused, runs_out
+from tests.support.waiting import until, until_true
 
 NAMESPACES, CONFIGMAPS, PODS = ("", "namespaces"), ("", "configmaps"), ("", "pods")
 ACCOUNTS = ("", "serviceaccounts")
@@ -31,13 +36,13 @@ CA = "-----BEGIN CERTIFICATE-----\n"
 
 
 def controllers(
-    worker: Worker, store: PostgresStore, off: TurnedOff = manager.nothing_off
+    worker: Worker, store: PostgresStore, off: TurnedOff = manager.nothing_off, of: str = "test"
 ) -> Controllers:
     async def tenant_of(number: int) -> Tenant | None:
         return worker.tenant
 
     return Controllers(
-        worker.registry, store.database, tenant_of, "test", worker.controller, off, Trust(CA)
+        worker.registry, store.database, tenant_of, of, worker.controller, off, Trust(CA)
     )
 
 
@@ -245,3 +250,48 @@ async def test_a_process_that_starts_does_not_wait_for_the_sweep_of_all(
 
     await worker.until_true(complete)
     await successor.stop()
+
+
+async def test_the_sweep_of_a_process_that_dies_is_soon_another_ones(
+    worker: Worker, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It dies during a sweep that may take longer than its lease, which it renews meanwhile."""
+    for name, seconds in (("FIRST_SWEEP", 0.01), ("STANDS", 0.01), ("SWEEP", 10_000)):
+        monkeypatch.setattr(manager, name, seconds)
+    asked = refused(monkeypatch)
+    swept: list[str] = []
+    dies, lives = controllers(worker, store, of="dies"), controllers(worker, store, of="lives")
+    for some, name in ((dies, "dies"), (lives, "lives")):
+        monkeypatch.setattr(some, "sweep", endless(name, swept))
+
+    async def expires() -> Any:
+        async def query(connection: Connection) -> Any:
+            ask = "SELECT expires_at FROM leases WHERE name = %s AND holder = 'dies'"
+            return await (await connection.execute(ask, [manager.LEASE])).fetchone()
+
+        return await store.database.read(query)
+
+    dies.start()
+    await until(lambda: swept == ["dies"])
+    before = await expires()
+
+    async def renewed() -> bool:
+        return bool(await expires() > before)
+
+    await until_true(renewed)
+    lives.start()
+    await until(lambda: asked.count(manager.LEASE) > 3)
+    assert swept == ["dies"], "as long as one is alive it is alone"
+
+    await dies.stop()  # which gives nothing back, as where it is killed
+    await runs_out(store.database, manager.LEASE, "dies")
+    await until(lambda: swept == ["dies", "lives"])
+    await lives.stop()
+
+
+def endless(name: str, swept: list[str]) -> Callable[[], Awaitable[None]]:
+    async def sweep() -> None:
+        swept.append(name)
+        await asyncio.Event().wait()
+
+    return sweep
