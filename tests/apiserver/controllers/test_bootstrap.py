@@ -5,14 +5,16 @@ from __future__ import annotations
 import time
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
+from functools import partial
 
 import pytest
 import pytest_asyncio
 
-from apiserver.controllers import manager
+from apiserver.controllers import bootstrap, manager
 from apiserver.controllers.actions import Actions
 from apiserver.controllers.bootstrap import BootstrapRoles, LocalServices
 from apiserver.controllers.manager import Controllers
+from apiserver.controllers.upkeep import Due
 from apiserver.meta.objects import Object
 from apiserver.registry.scope import Tenant
 from apiserver.registry.seeding import seed
@@ -197,6 +199,7 @@ async def test_a_tenant_may_do_without(
 
     monkeypatch.setattr(BootstrapRoles, "look", roles)
     monkeypatch.setattr(LocalServices, "look", services)
+    monkeypatch.setattr(bootstrap, "Due", partial(Due, again=0.0))
     async with running_controllers(seeded, store, (BootstrapRoles.controller,)):
         await seeded.until(lambda: looked.count("services") > 1)
     assert "roles" not in looked
