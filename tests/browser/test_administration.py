@@ -61,6 +61,11 @@ def test_a_token_is_shown_once_and_revoked(console: Console) -> None:
     console.one("dialog button[type=submit]").click()
     console.see("revoked")
     assert "pp_" not in console.text()
+    opened, used, came_from, browser, *_ = [
+        cell.text for cell in console.all("[aria-label=Sessions] tbody tr:has(.badge) td")
+    ]
+    assert came_from == "127.0.0.1" and re.fullmatch(r"Chrome \d+ on Linux", browser)
+    assert re.fullmatch(r"\d+m?\d*s", opened) and re.fullmatch(r"\d+m?\d*s", used)
     _picture(console, "me")
 
 
