@@ -23,6 +23,8 @@ DEPENDENT_REVIEWS = GroupResource("relations.polyplane.dev", "dependentreviews")
 _SEARCH = "search.polyplane.dev"
 OBJECT_SEARCHES = GroupResource(_SEARCH, "objectsearches")
 OBJECT_COUNTS = GroupResource(_SEARCH, "objectcounts")
+LASTING_SUBRESOURCES = frozenset({"attach", "exec", "proxy", "log", "portforward"})
+"""Those whose requests last as long as their client likes."""
 RETAINED_LOGS = GroupResource("history.polyplane.dev", "retainedlogs")
 
 
@@ -49,6 +51,12 @@ class RequestInfo(NamedTuple):
     parts: tuple[str, ...] = ()
     family: tuple[object, ...] = ()
     by_path: bool = False
+
+    @property
+    def lasts(self) -> bool:
+        """Whether it ends when its client likes (k8s.io/apiserver
+        ``server/filters/longrunning.go``, with what kube-apiserver gives it)."""
+        return self.verb in ("watch", "proxy") or self.subresource in LASTING_SUBRESOURCES
 
     @property
     def group_version(self) -> GroupVersion:

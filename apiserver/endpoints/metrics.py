@@ -21,7 +21,7 @@ from typing import NamedTuple
 from django.http.response import HttpResponseBase
 
 from apiserver.audit import counts
-from apiserver.endpoints import identity_metrics, last_errors
+from apiserver.endpoints import identity_metrics, last_errors, slow_requests
 from apiserver.endpoints.metric_peers import EVERYTHING
 from apiserver.endpoints.metric_types import (
     Counter,
@@ -36,6 +36,7 @@ from apiserver.endpoints.metric_types import (
 from apiserver.endpoints.policy_metrics import PolicyMetrics
 from apiserver.endpoints.request import ApiRequest
 from apiserver.endpoints.respond import PartsResponse
+from apiserver.endpoints.slow_requests import SlowRequests
 from apiserver.endpoints.webhook_metrics import WebhookMetrics
 from apiserver.kinds.declarative import run as declarative
 from apiserver.kinds.served import ServedVersion
@@ -178,6 +179,7 @@ lag = ALL.registry.add(
     )
 )
 """To be set by who reads: the watches know it."""
+slow = SlowRequests()
 _tenants: dict[int, Families] = {}
 _scraped: dict[int, None] = {}
 _MOST_SCRAPED = 1_000
@@ -204,7 +206,7 @@ def snapshot(number: int) -> Snapshot:
     """What this process has counted for the installation (0) or a tenant."""
     fold()
     if number == EVERYTHING:
-        return ALL.registry.snapshot()
+        return ALL.registry.snapshot() | {slow_requests.NAME: slow.cells()}
     _scraped.pop(number, None)
     _scraped[number] = None
     if len(_scraped) > _MOST_SCRAPED:
@@ -299,6 +301,7 @@ def observe(request: ApiRequest, response: HttpResponseBase | None, seconds: flo
         "dryRun" in request.query and _dry_run(request),
         info.verb == "patch" and _applies(request),
     )
+    slow.answered(request, request.streamed_code if response is None else code, seconds)
     families = of_tenant(request.tenant.id)
     series = families.series.get(key) or _prepare(families, request, key, code)
     if not series.hits:

@@ -7,4 +7,4 @@ class ConsoleConfig(AppConfig):
     verbose_name = "Console"
 
     def ready(self) -> None:
-        from controlplane.console import accounttokens  # noqa: F401  # its receivers
+        from controlplane.console import accounttokens, sessionorigin  # noqa: F401  # receivers

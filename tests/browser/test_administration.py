@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import os
 import re
+import time
+from contextlib import closing
 from pathlib import Path
 
 from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.ui import Select
 
 from tests.support.consolebrowser import Console
 
+SLOWLY = 2.5
+"""Seconds that a request takes which is slow."""
 TENANTS = "/apis/tenancy.polyplane.dev/v1/tenants"
 
 
@@ -61,6 +66,11 @@ def test_a_token_is_shown_once_and_revoked(console: Console) -> None:
     console.one("dialog button[type=submit]").click()
     console.see("revoked")
     assert "pp_" not in console.text()
+    opened, used, came_from, browser, *_ = [
+        cell.text for cell in console.all("[aria-label=Sessions] tbody tr:has(.badge) td")
+    ]
+    assert came_from == "127.0.0.1" and re.fullmatch(r"Chrome \d+ on Linux", browser)
+    assert re.fullmatch(r"\d+m?\d*s", opened) and re.fullmatch(r"\d+m?\d*s", used)
     _picture(console, "me")
 
 
@@ -95,6 +105,40 @@ def test_audit_and_system(console: Console) -> None:
     logs = console.one("[aria-label='Logs, the largest first'] tbody").text
     assert "demo" in logs and "24h" in logs
     _picture(console, "system")
+
+
+def send_slowly(console: Console, path: str, body: bytes, audit_id: str) -> None:
+    """A request that takes some seconds, because its client does."""
+    with closing(console.installation.connect()) as connection:
+        connection.putrequest("POST", path)
+        connection.putheader("Authorization", f"Bearer {console.installation.token}")
+        connection.putheader("Content-Type", "application/json")
+        connection.putheader("Content-Length", str(len(body)))
+        connection.putheader("Audit-Id", audit_id)
+        connection.endheaders()
+        time.sleep(SLOWLY)
+        connection.send(body)
+        assert connection.getresponse().status == 201
+
+
+def test_a_slow_request_leads_to_what_the_audit_log_has_of_it(console: Console) -> None:
+    path = "/clusters/demo/api/v1/namespaces/shop/configmaps"
+    body = b'{"metadata": {"name": "slow"}}'
+    send_slowly(console, f"{path}?fieldManager=me&password=hunter2", body, "the-slow-one")
+    console.open("/system")
+    panel = "[aria-label='Slowest requests of the last hour']"
+    rows = console.until(lambda: console.all(f"{panel} tbody tr"))
+    (row,) = [row for row in rows if row.text.find("fieldManager=me") > 0]
+    _, took, verb, shown, user, tenant, code = row.find_elements(By.TAG_NAME, "td")
+    assert shown.text == f"{path}?fieldManager=me&…"
+    assert (verb.text, tenant.text, code.text) == ("create", "demo", "201") and user.text
+    assert took.text.endswith(" s") and float(took.text.removesuffix(" s")) >= SLOWLY
+    _picture(console, "slow")
+    took.find_element(By.TAG_NAME, "a").send_keys(Keys.ENTER)
+    console.arrive("/admin/console/audit")
+    console.see("configmaps/shop/slow")
+    assert len(console.all("main tbody tr")) == 1
+    assert console.one("[name=auditID]").get_attribute("value") == "the-slow-one"
 
 
 def test_who_has_no_role_is_refused_by_the_server(somebody: Console) -> None:

@@ -22,12 +22,10 @@ from apiserver.golang.time import TimeError, parse_duration
 from apiserver.registry.flowcontrol import Control, FlowControl
 from apiserver.registry.offload import ClientGone
 from apiserver.registry.options import first
-from apiserver.request import RequestInfo
+from apiserver.request import LASTING_SUBRESOURCES, RequestInfo
 
 REQUEST_SECONDS = 60.0
 """kube-apiserver's ``--request-timeout``; a request may wait for a quarter of its time."""
-_LONG = frozenset({"attach", "exec", "proxy", "log", "portforward"})
-"""Subresources whose requests last: nobody counts seats for them."""
 _SMALL_BODY = 64 * 1024
 """Bytes that may be read of a request that waits, so that one hears when its client goes."""
 _OF_ONE_OBJECT = frozenset({"get", "deletecollection"})
@@ -38,8 +36,8 @@ async def enter(
 ) -> None:
     """Raises Overloaded, ClientGone, StorageError."""
     info = request.info
-    if info.verb == "proxy" or info.subresource in _LONG:
-        return
+    if info.verb == "proxy" or info.subresource in LASTING_SUBRESOURCES:
+        return  # nobody counts seats for what lasts; a watch takes some to begin
     control = flows.ready(tenant.id)
     if control is None:
         limit = defaults.inflight if tenant.max_inflight is None else tenant.max_inflight

@@ -43,7 +43,6 @@ PATIENCE, DISCOVERY, BEGINNING = 60.0, 5.0, 60.0
 """Seconds that an answer may take, one that says what there is, and the head of one that may go on
 for as long as its client likes."""
 _DIVIDING = re.compile(r"[/\\\x00-\x1f\x7f]")
-_LONG_SUBRESOURCES = frozenset({"attach", "exec", "proxy", "log", "portforward"})
 _REDIRECTED = "the backend attempted to redirect this request, which is not permitted"
 
 
@@ -73,7 +72,7 @@ async def forward(
         await upgraded.count_as_watch(server, request)
     if request.info.verb == "watch":
         fairness.leave(request)  # its backend counts what it costs
-    long, discovery = bool(upgrade) or _is_long(request), not request.info.is_resource
+    long, discovery = bool(upgrade) or request.info.lasts, not request.info.is_resource
     exchange = Exchange(server, request, send, backend)
     try:
         patience = BEGINNING if long else DISCOVERY if discovery else PATIENCE
@@ -98,11 +97,6 @@ def _unambiguous(path: str) -> bool:
     return not any(
         part in (".", "..") or _DIVIDING.search(part) for part in map(unquote, path.split("/"))
     )
-
-
-def _is_long(request: ApiRequest) -> bool:
-    info = request.info
-    return info.verb == "watch" or info.subresource in _LONG_SUBRESOURCES
 
 
 class Exchange:

@@ -36,8 +36,8 @@ _SPAN = timedelta(days=1)
 @asked("GET", role=VIEWERS)
 def found(account: User, request: HttpRequest) -> Answer:
     """Entries by ``tenant``, ``user``, ``verb``, ``group``, ``resource``, ``namespace``, ``name``,
-    ``code`` (403, or 4xx), between ``since`` and ``until`` (RFC 3339; else the last day);
-    ``show=all``: also what `by_people` leaves out."""
+    ``code`` (403, or 4xx) and ``auditID``, between ``since`` and ``until`` (RFC 3339; else the last
+    day); ``show=all``: also what `by_people` leaves out."""
     limit = number_of(request, "limit", 100, _MOST)
     entries = _narrowed(request)
     if not wants_all(request, "show"):
@@ -129,6 +129,8 @@ def _narrowed(request: HttpRequest) -> QuerySet[AuditEntry]:
         rows = rows.filter(api_group="" if group == "core" else group.replace("\0", ""))
     if name := asked_for.get("name"):
         rows = rows.filter(name=name.replace("\0", ""))
+    if audit_id := asked_for.get("auditID"):
+        rows = rows.alias(audit_id=_text("data__auditID")).filter(audit_id=audit_id)
     return rows.filter(_codes(asked_for.get("code", "")))
 
 

@@ -1,23 +1,26 @@
 """What the workers of this machine have counted since each began, as a scrape of /metrics asks them
-(`apiserver.endpoints.metric_peers`): who they are, which kinds of requests take long, and which
-webhooks and policies fail."""
+(`apiserver.endpoints.metric_peers`): who they are, which requests and kinds of requests take
+long, and which webhooks and policies fail."""
 
 from __future__ import annotations
 
 import asyncio
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from admission.policy.observer import NO_ERROR as POLICY_HELD
-from apiserver.endpoints import metrics, policy_metrics, webhook_metrics
+from apiserver.endpoints import metrics, policy_metrics, slow_requests, webhook_metrics
 from apiserver.endpoints.metric_peers import EVERYTHING, ask
 from apiserver.endpoints.metric_types import Snapshot
 from controlplane import environment
 from controlplane.console.facts.asking import Answer
 
 _MOST = 20  # rows
+_OTHER_CLOCK = 60.0
+"""Seconds by which the database's clock, which entries of writes go by, may be wrong."""
 _FOR_EVER = float("inf")
 _WATCH = "WATCH"
 _LASTING = frozenset({_WATCH, "CONNECT"})
@@ -110,6 +113,29 @@ def _kind(key: tuple[str, ...], cells: Sequence[float]) -> Answer:
         "p99Seconds": _within(counts, total * 0.99),
         "slow": int(sum(slow)),
     }
+
+
+def slowest_requests(found: Iterable[Snapshot]) -> list[Answer]:
+    """Those that took longest of all that were answered lately (`slow_requests.LATELY`), with the
+    times between which the audit log may have an entry of each."""
+    told = [cell for snapshot in found for cell in snapshot.get(slow_requests.NAME, ())]
+    told.sort(key=lambda cell: -cell[1][1])
+    names = ("auditID", "verb", "path", "user", "as", "tenant", "code")
+    return [
+        {
+            **dict(zip(names, what, strict=True)),
+            "code": int(what[-1]),
+            "at": _time(came),
+            "seconds": took,
+            "since": _time(came - _OTHER_CLOCK),
+            "until": _time(came + took + _OTHER_CLOCK),
+        }
+        for what, (came, took) in told[: slow_requests.MOST]
+    ]
+
+
+def _time(seconds: float) -> str:
+    return datetime.fromtimestamp(seconds, UTC).isoformat()
 
 
 def _within(counts: Sequence[float], wanted: float) -> float | None:

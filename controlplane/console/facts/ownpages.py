@@ -18,6 +18,7 @@ from apiserver.platformroles import ROLES
 from controlplane import accounts
 from controlplane.console.facts.asking import Answer, Refused, asked
 from controlplane.console.sessionstore import AccountSession
+from controlplane.console.useragents import readable
 
 _MOST = 100
 """Sessions that are shown."""
@@ -38,7 +39,11 @@ def me(account: User, request: HttpRequest) -> Answer:
         "sessions": [
             {
                 "id": _name(session),
-                "begun": (session.expire_date - _age()).isoformat(),
+                "begun": (session.opened_at or session.expire_date - _age()).isoformat(),
+                "used": session.used_at.isoformat() if session.used_at else None,
+                "address": session.address,
+                "browser": readable(session.agent),
+                "agent": session.agent,
                 "ends": session.expire_date.isoformat(),
                 "current": session.session_key == request.session.session_key,
             }

@@ -81,6 +81,7 @@ def system(account: User, request: HttpRequest) -> Answer:
     return {
         "workers": counted.workers(found),
         "slowest": counted.slowest(found.values()),
+        "slowestRequests": counted.slowest_requests(found.values()),
         "logs": _logs(),
         "version": VERSION,
         "kubernetes": KUBERNETES,

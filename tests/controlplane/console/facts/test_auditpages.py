@@ -88,6 +88,7 @@ def made(namespace: str, at: datetime, row: Row) -> AuditEntry:
     part = {"subresource": more["part"]} if "part" in more else {}
     reference = {"objectRef": {"resource": resource, **part}} if resource else {}
     uri = more.get("uri", "/api/v1/x")
+    known = {"auditID": more["audit_id"]} if "audit_id" in more else {}
     return AuditEntry.objects.create(
         id=uuid4(),
         tenant_id=Tenant.objects.get(name="pages-owned").pk,
@@ -100,7 +101,7 @@ def made(namespace: str, at: datetime, row: Row) -> AuditEntry:
         resource=resource,
         namespace=namespace,
         name=more.get("name", ""),
-        data={"requestURI": uri, "user": {"username": user}, **reference},
+        data={"requestURI": uri, "user": {"username": user}, **reference, **known},
     )
 
 
@@ -144,6 +145,19 @@ def test_pages_are_full_of_what_is_shown(ask: Ask, namespace: str, entries: dict
     assert ([entries[i] for i in ids], more) == (newest[:3], True)
     ids, more = found(ask, f"namespace={namespace}&limit={len(SHOWN)}")
     assert ([entries[i] for i in ids], more) == (newest, False)
+
+
+def test_entries_of_one_request_are_found_by_its_audit_id(ask: Ask, namespace: str) -> None:
+    """A request may have several, as a deletion of a collection has."""
+    row = ("reader-of-all", "delete", MAPS, 200, 1, {"audit_id": namespace})
+    now = datetime.now(UTC)
+    with django_everywhere():
+        own = [str(made(namespace, now + timedelta(microseconds=i), row).pk) for i in range(2)]
+        made(namespace, now, ("reader-of-all", "delete", MAPS, 200, 1, {"audit_id": "another"}))
+        made(namespace, now, SHOWN["a write"])
+    assert found(ask, f"namespace={namespace}&auditID={namespace}")[0] == own[::-1]
+    assert found(ask, f"auditID={namespace}&show=all")[0] == own[::-1]
+    assert found(ask, f"auditID={namespace}0")[0] == []
 
 
 def test_it_is_left_out_by_one_query(ask: Ask, namespace: str, entries: dict[str, str]) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 import pytest
 
 from apiserver.endpoints.metrics import BOUNDS, DURATIONS, INFLIGHT, LAG, LASTING, REQUESTS
+from apiserver.endpoints.slow_requests import MOST, NAME
 from apiserver.endpoints.webhook_metrics import FAILED_OPEN, REJECTIONS
 from controlplane.console.facts import counted
 
@@ -102,6 +103,33 @@ def test_the_slowest_kinds_of_all_workers_come_first() -> None:
     assert post["p99Seconds"] is None, "above the last bound"
     assert (get["requests"], get["slow"], get["p99Seconds"]) == (200, 2, 0.005)
     assert get["meanSeconds"] == pytest.approx((198 * 0.005 + 4.0) / 200)
+
+
+def slow(audit_id: str, took: float, acting: str = "") -> Any:
+    what = [audit_id, "list", "/api/v1/pods?limit=…", "ann", acting, "acme", "504"]
+    return [what, [1_800_000_000.0, took]]
+
+
+def test_the_slowest_requests_of_all_workers_come_first() -> None:
+    one, other = [slow("a", 9.5), slow("b", 1.0)], [slow("c", 3.0, "eve")]
+    first, *rest = counted.slowest_requests([{NAME: one}, {NAME: other}, {}])
+    assert [row["auditID"] for row in rest] == ["c", "b"] and rest[0]["as"] == "eve"
+    assert first == {
+        "auditID": "a",
+        "verb": "list",
+        "path": "/api/v1/pods?limit=…",
+        "user": "ann",
+        "as": "",
+        "tenant": "acme",
+        "code": 504,
+        "at": "2027-01-15T08:00:00+00:00",
+        "seconds": 9.5,
+        "since": "2027-01-15T07:59:00+00:00",
+        "until": "2027-01-15T08:01:09.500000+00:00",
+    }
+    many = [slow(str(n), float(n)) for n in range(3 * MOST)]
+    told = [row["seconds"] for row in counted.slowest_requests([{NAME: many}, {NAME: many}])]
+    assert len(told) == MOST and told[0] == 3 * MOST - 1
 
 
 def test_a_refusal_is_no_failure() -> None:

@@ -8,9 +8,10 @@ import { button, table } from "../lib/plain.js";
 import { remember } from "../lib/router.js";
 import { age } from "../lib/time.js";
 
-const FIELDS = ["tenant", "user", "verb", "group", "resource", "namespace", "name", "code", "since", "until"];
+const FIELDS = ["tenant", "user", "verb", "group", "resource", "namespace", "name", "code", "auditID", "since", "until"];
 const SHOWN = [["", "what was done"], ["all", "all entries"]];
 const LEFT_OUT = "Questions, dry runs and the server's own status writes are left out.";
+const NOT_KEPT = "Of a request there is an entry where the audit policy keeps one.";
 const NOTHING = "Nothing was found in that time (without one: the last day).";
 
 export default async function view({ root, query, signal }) {
@@ -25,7 +26,7 @@ export default async function view({ root, query, signal }) {
     remember(asked);
     try {
       const { items, more } = await fact("/audit", { ...asked, limit: "200" }, signal);
-      const nothing = asked.show ? NOTHING : `${NOTHING} ${LEFT_OUT}`;
+      const nothing = [NOTHING, asked.auditID && NOT_KEPT, !asked.show && LEFT_OUT].filter(Boolean).join(" ");
       const drawn = [table(COLUMNS, items, nothing), more ? older(items.at(-1).at) : null];
       // an answer to what was chosen before may come last
       if (show.value === asked.show) replace(found, drawn);

@@ -7,6 +7,9 @@ import { button, panel, table } from "../lib/plain.js";
 import { age, exact } from "../lib/time.js";
 import { makeToken, tokenList } from "../lib/tokens.js";
 
+/** Of sessions that were open before this was kept. */
+const UNKNOWN = "-";
+
 export default async function view(context) {
   const { root, signal } = context;
   const me = await fact("/me", {}, signal);
@@ -29,7 +32,10 @@ export default async function view(context) {
       button("End all others", end("others")),
       table(
         [
-          ["Begun", (s) => age(s.begun)],
+          ["Opened", (s) => age(s.begun)],
+          ["Last used", (s) => (s.used ? age(s.used) : UNKNOWN)],
+          ["From", (s) => s.address || UNKNOWN],
+          ["Browser", (s) => (s.agent ? h("span", { title: s.agent }, s.browser || "unknown") : UNKNOWN)],
           ["Ends", (s) => exact(Date.parse(s.ends))],
           ["", (s) => (s.current ? h("span", { class: "badge good" }, "this one") : button("End", end(s.id)))],
         ],

@@ -4,7 +4,7 @@ import { h, replace } from "../lib/dom.js";
 import { fact } from "../lib/facts.js";
 import { panel, table } from "../lib/plain.js";
 import { address } from "../lib/router.js";
-import { age, duration } from "../lib/time.js";
+import { age, duration, exact } from "../lib/time.js";
 import { bytes, number } from "../lib/units.js";
 
 export default async function view({ root, signal }) {
@@ -16,6 +16,7 @@ export default async function view({ root, signal }) {
     h("div", { class: "toolbar" }, h("h1", {}, "System"), h("span", { class: "muted" }, `Polyplane ${system.version}, API of Kubernetes ${system.kubernetes}`)),
     panel("Workers", table(WORKERS, system.workers, "No supervisor has started this server: its /metrics tell.")),
     panel("Requests, the slowest kinds first", table(SLOWEST, system.slowest, "Nothing was asked yet.")),
+    panel("Slowest requests of the last hour", table(SLOW, system.slowestRequests, "Nothing was asked."), h("p", { class: "muted" }, SHOWN)),
     panel("Logs, the largest first", table(LOGS, system.logs)),
     panel(`Database: ${bytes(database.bytes)}, PostgreSQL ${database.version}, up ${duration(database.upSeconds * 1000)}`, table([["Table", (t) => t.name], ["Size", (t) => bytes(t.bytes), "numeric"], ["Partitions", (t) => String(t.partitions), "numeric"]], database.tables)),
     panel("Connections", table([["Application", (c) => c.application], ["State", (c) => c.state], ["Connections", (c) => String(c.connections), "numeric"], ["Longest statement", (c) => `${c.longestSeconds.toFixed(1)} s`, "numeric"]], system.connections)),
@@ -42,6 +43,29 @@ const SLOWEST = [
   ["99 of 100 within", (r) => (r.p99Seconds === null ? "over a minute" : `${r.p99Seconds * 1000} ms`), "numeric"],
   ["Longer than 1 s", (r) => h("span", { class: r.slow ? "bad" : "" }, number(r.slow)), "numeric"],
 ];
+
+/** What they are, and what is not told of them. */
+const SHOWN =
+  "Watches, and what else ends when its client likes, are none. A duration leads to the audit log, which has an entry where the policy keeps one. “…” stands for parameters that may hold what is secret.";
+
+const SLOW = [
+  ["Time", (r) => h("time", { datetime: r.at }, exact(Date.parse(r.at)))],
+  ["Took", (r) => h("a", { href: entries(r), title: `Audit ID ${r.auditID}` }, seconds(r.seconds)), "numeric"],
+  ["Verb", (r) => r.verb],
+  ["Path", (r) => r.path, "wrap"],
+  ["User", (r) => (r.as ? `${r.user} as ${r.as}` : r.user), "name"],
+  ["Tenant", (r) => r.tenant, "name"],
+  ["Code", (r) => h("span", { class: r.code >= 400 ? "bad" : "" }, String(r.code)), "numeric"],
+];
+
+/** The page of the audit log with what a request has left there. */
+function entries({ auditID, since, until }) {
+  return `${address("audit")}?${new URLSearchParams({ auditID, since, until, show: "all" })}`;
+}
+
+function seconds(number) {
+  return number < 1 ? `${(number * 1000).toFixed(1)} ms` : `${number.toFixed(2)} s`;
+}
 
 const LOGS = [
   ["Tenant", (l) => h("a", { href: address("tenants", l.tenant) }, l.tenant)],
