@@ -164,6 +164,8 @@ def mark(scope: Scope, new: Object, options: DeleteOptions) -> Step:
     and kept until the last of them is taken off."""
     metadata, hooks = new["metadata"], scope.resource.hooks
     if hooks.begin_deletion(new, scope.now):
+        if hooks.collected_at_once:
+            _ask_collector(metadata, options)
         return Step.KEEP
     if _namespace_waits(new):
         return Step.NOTHING
@@ -249,6 +251,23 @@ def _set_finalizers(obj: Object, resource: Resource, options: DeleteOptions) -> 
         obj["metadata"]["finalizers"] = finalizers
     else:
         obj["metadata"].pop("finalizers", None)
+
+
+def _ask_collector(metadata: Object, options: DeleteOptions) -> None:
+    """What the options say of dependents, in ``metadata``; without a word finalizers stay
+    (kubernetes ``registry/core/namespace/storage``)."""
+    policy = options.propagation_policy
+    if options.orphan_dependents is not None:
+        policy = "Orphan" if options.orphan_dependents else "Foreground"
+    if policy is None:
+        return
+    wanted = {"Orphan": ORPHAN, "Foreground": FOREGROUND}.get(policy, "")
+    others = [f for f in metadata.get("finalizers") or () if f not in (ORPHAN, FOREGROUND)]
+    finalizers = [*others, *([wanted] if wanted else [])]
+    if finalizers:
+        metadata["finalizers"] = finalizers
+    else:
+        metadata.pop("finalizers", None)
 
 
 def _orphans(obj: Object, resource: Resource, options: DeleteOptions) -> bool:
