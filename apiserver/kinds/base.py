@@ -88,7 +88,8 @@ class Kind:
     (begin_deletion), with other words for preconditions that do not hold; collected_at_once: and
     sets the garbage collector's finalizers. orphan_warning: what a deletion that orphans for want
     of a policy is warned of. row_order: the key by which a list's Table is sorted; None leaves the
-    order of the list. declared: rules that stand as data beside the kind, checked with what validate() and its siblings find (see docs/kinds.md).
+    order of the list. declared: rules that stand as data beside the kind, checked with what
+    validate() and its siblings find (see docs/kinds.md).
     """
 
     group: str = ""
