@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from types import SimpleNamespace
 from typing import Any, cast
+from uuid import UUID
 
 import pytest
 
@@ -26,6 +27,15 @@ async def api(store: Store, tenant: int) -> AsyncIterator[Api]:
 
 def config_map(name: str = "x", **metadata: Any) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, **metadata}}
+
+
+async def test_a_limit_range_needs_no_name(api: Api) -> None:
+    path = "/api/v1/namespaces/default/limitranges"
+    made = [await api.ok("POST", path, {"spec": {"limits": []}}) for _ in range(2)]
+    one, other = (UUID(obj["metadata"]["name"]) for obj in made)
+    assert one != other
+    named = {"metadata": {"generateName": "x-"}, "spec": {"limits": []}}
+    assert (await api.ok("POST", path, named))["metadata"]["name"].startswith("x-")
 
 
 async def test_a_service_takes_its_endpoints_with_it(api: Api) -> None:
