@@ -25,9 +25,6 @@ FieldSet = dict[str, Any]
 Path = tuple[str, ...]
 Filter = Callable[[FieldSet], FieldSet]
 
-ANY = "*"
-"""In a pattern: any path element."""
-
 LEAF: FieldSet = {}
 """The node of a member without members below it. Shared: never change it."""
 
@@ -268,33 +265,6 @@ def members(fields: FieldSet, prefix: Path = ()) -> Iterator[Path]:
 def exclude(fields: FieldSet) -> Filter:
     """A filter that drops the set's members and all below them."""
     return lambda owned: recursive_difference(owned, fields)
-
-
-def include(*patterns: Path) -> Filter:
-    """A filter that keeps only what lies on the way to, at or below a pattern: a path in which ANY
-    stands for any element."""
-    included: FieldSet = {}
-    for pattern in patterns:
-        level = included
-        for element in pattern:
-            level = level.setdefault(element, {})
-    return lambda owned: _keep(owned, included)
-
-
-def _keep(fields: FieldSet, selected: FieldSet) -> FieldSet:
-    if not selected:
-        return fields
-    result: FieldSet = {}
-    for element, node in fields.items():
-        below = selected.get(ANY, selected.get(element))
-        if element == "." or below is None:
-            continue
-        children = _keep(node, below) if node else LEAF
-        if is_member(node):
-            result[element] = as_member(children)
-        elif children:
-            result[element] = children
-    return result
 
 
 # --- FieldsV1 -------------------------------------------------------------------------------------

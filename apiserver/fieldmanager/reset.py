@@ -1,17 +1,17 @@
 """Fields that a write cannot set, and so must not own: status through the object itself, the rest
 through status.
 
-kube-apiserver keeps these sets beside each strategy (``GetResetFields`` and
-``GetResetFieldsFilter`` in ``pkg/registry``). They follow one rule with old exceptions: where there
-is a status subresource, the object's own writes own no status, and writes of status own neither
-spec nor metadata.
+kube-apiserver keeps these sets beside each strategy (``GetResetFields`` in ``pkg/registry``). They
+follow one rule with old exceptions: where there is a status subresource, the object's own writes
+own no status, and writes of status own neither spec nor metadata. The filters of pods'
+ephemeralcontainers and resize are of no effect there: their endpoints do not pass them on.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 
-from apiserver.fieldmanager.fieldpath import ANY, Filter, Path, exclude, include, path_of, set_of
+from apiserver.fieldmanager.fieldpath import Filter, Path, exclude, path_of, set_of
 from apiserver.meta.gvk import GroupResource
 
 Filters = Mapping[str, Mapping[str, Filter]]
@@ -47,19 +47,8 @@ _STATUS_WRITES_METADATA: Mapping[GroupResource, tuple[Path, ...]] = {
 }
 """Kinds older than the rule: writes of their status set metadata. What they reset besides spec."""
 
-_CONTAINERS = ("f:containers", "f:initContainers")
 _OTHERS: Mapping[GroupResource, Mapping[str, Filter]] = {
     GroupResource("", "namespaces"): {"finalize": exclude(set_of(_STATUS))},
-    GroupResource("", "pods"): {
-        "ephemeralcontainers": include(path_of("spec", "ephemeralContainers")),
-        "resize": include(
-            *(
-                ("f:spec", list_, ANY, f"f:{name}")
-                for list_ in _CONTAINERS
-                for name in ("resources", "resizePolicy")
-            )
-        ),
-    },
     GroupResource("certificates.k8s.io", "certificatesigningrequests"): {
         "": exclude(set_of(_SPEC, _STATUS)),
         "approval": exclude(set_of(_SPEC, path_of("status", "certificate"))),

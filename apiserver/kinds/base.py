@@ -85,10 +85,11 @@ class Kind:
     dependents: what a deletion without a policy does with dependents: "delete" (in the background),
     "orphan" (jobs and replication controllers, as ever), or "none" where the garbage collector's
     finalizers are never set (events). two_phases: the first DELETE is the kind's own doing
-    (begin_deletion), with other words for preconditions that do not hold. orphan_warning: what a
-    deletion that orphans for want of a policy is warned of. row_order: the key by which a list's
-    Table is sorted; None leaves the order of the list. declared: rules that stand as data beside
-    the kind, checked with what validate() and its siblings find (see docs/kinds.md).
+    (begin_deletion), with other words for preconditions that do not hold; collected_at_once: and
+    sets the garbage collector's finalizers. orphan_warning: what a deletion that orphans for want
+    of a policy is warned of. row_order: the key by which a list's Table is sorted; None leaves the
+    order of the list. declared: rules that stand as data beside the kind, checked with what
+    validate() and its siblings find (see docs/kinds.md).
     """
 
     group: str = ""
@@ -108,6 +109,7 @@ class Kind:
     dependents = "delete"
     orphan_warning = ""
     two_phases = False
+    collected_at_once = False
     name_rule: Callable[[str, bool], list[str]] | None = None
     declared: Declared | None = None
     row_order: Callable[[Object], Any] | None = None
@@ -240,6 +242,10 @@ class Kind:
 
         The same names must come for every object, with "" for what is not set."""
         return {}
+
+    def unknown_field(self, version: str, name: str) -> str:
+        """What is said to a field selector that names a field which the kind does not know."""
+        return f"field label not supported: {name}"
 
     def field_alias(self, version: str, name: str) -> str:
         """A field selector's name in the storage version; "" when that version does not know it."""

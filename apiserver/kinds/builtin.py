@@ -123,7 +123,7 @@ class BuiltinResource(Resource):
             )
         stored = self.hooks.field_alias(version, name)
         if not stored or stored not in own:
-            raise BadRequest(f"field label not supported: {name}")
+            raise BadRequest(self.hooks.unknown_field(version, name))
         return stored
 
     def reset_fields(self) -> reset.Filters:

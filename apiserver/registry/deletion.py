@@ -6,12 +6,13 @@ Sources: k8s.io/apiserver ``registry/rest/delete.go`` (BeforeDelete) and
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+import logging
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from enum import Enum
 
 from admission.attributes import Attributes
-from apiserver.errors import Conflict, Invalid, NotFound
+from apiserver.errors import ApiError, Conflict, Invalid, NotFound
 from apiserver.fielderrors import invalid
 from apiserver.kinds.common.objectmeta import FOREGROUND, ORPHAN
 from apiserver.kinds.served import Resource
@@ -24,7 +25,10 @@ from apiserver.registry.result import Stored
 from apiserver.registry.scope import Scope
 from apiserver.registry.translate import storage_errors
 from apiserver.registry.versions import as_it_was, load, size_of, to_store
-from apiserver.storage.errors import KeyMissing, Stale
+from apiserver.storage.errors import KeyMissing, Stale, StorageError
+
+log = logging.getLogger("polyplane.api")
+_COMPANIONS = {GroupResource("", "services"): GroupResource("", "endpoints")}
 
 
 @dataclass(slots=True)
@@ -69,9 +73,30 @@ async def delete(
         await registry.chain.validate(attributes, lookup)
         scope.resource.hooks.validate_delete(old, scope.context(dry_run=options.dry_run))
         try:
-            return await _attempt(registry, scope, record, attributes, options)
+            deleted = await _attempt(registry, scope, record, attributes, options)
         except (Stale, KeyMissing):
             record = await registry.store.get(scope.tenant.id, key)
+            continue
+        if deleted.gone and not options.dry_run:
+            await follow(registry, scope)
+        return deleted
+
+
+async def follow(registry: Registry, scope: Scope) -> None:
+    """After an object has gone: a Service takes its Endpoints with it, and nobody is asked
+    (afterDelete of kubernetes ``registry/core/service/storage``). That they stay is logged."""
+    companion = _COMPANIONS.get(scope.resource.storage)
+    resource = companion and registry.catalog.find(scope.tenant, *companion)
+    if not resource:
+        return
+    served = resource.versions[resource.storage_version]
+    other = replace(scope, resource=resource, served=served, subresource="")
+    try:
+        await delete(registry.unasked(), other, DeleteOptions())
+    except NotFound:
+        pass
+    except (ApiError, StorageError) as e:
+        log.warning("%s of what has gone stay: %s", companion, type(e).__name__)
 
 
 def warn(scope: Scope, options: DeleteOptions) -> None:
@@ -164,6 +189,8 @@ def mark(scope: Scope, new: Object, options: DeleteOptions) -> Step:
     and kept until the last of them is taken off."""
     metadata, hooks = new["metadata"], scope.resource.hooks
     if hooks.begin_deletion(new, scope.now):
+        if hooks.collected_at_once:
+            _ask_collector(metadata, options)
         return Step.KEEP
     if _namespace_waits(new):
         return Step.NOTHING
@@ -249,6 +276,23 @@ def _set_finalizers(obj: Object, resource: Resource, options: DeleteOptions) -> 
         obj["metadata"]["finalizers"] = finalizers
     else:
         obj["metadata"].pop("finalizers", None)
+
+
+def _ask_collector(metadata: Object, options: DeleteOptions) -> None:
+    """What the options say of dependents, in ``metadata``; without a word finalizers stay
+    (kubernetes ``registry/core/namespace/storage``)."""
+    policy = options.propagation_policy
+    if options.orphan_dependents is not None:
+        policy = "Orphan" if options.orphan_dependents else "Foreground"
+    if policy is None:
+        return
+    wanted = {"Orphan": ORPHAN, "Foreground": FOREGROUND}.get(policy, "")
+    others = [f for f in metadata.get("finalizers") or () if f not in (ORPHAN, FOREGROUND)]
+    finalizers = [*others, *([wanted] if wanted else [])]
+    if finalizers:
+        metadata["finalizers"] = finalizers
+    else:
+        metadata.pop("finalizers", None)
 
 
 def _orphans(obj: Object, resource: Resource, options: DeleteOptions) -> bool:

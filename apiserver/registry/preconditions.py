@@ -22,6 +22,18 @@ def check_uid(scope: Scope, new: ReadOnlyObject, old: ReadOnlyObject, *, dry_run
         )
 
 
+def check_record(
+    scope: Scope, expected: ReadOnlyObject, old: ReadOnlyObject, *, dry_run: bool
+) -> None:
+    """``expected``: metadata whose uid and resourceVersion, where they are set, must be the stored
+    object's. Raises Conflict."""
+    for name, label in (("uid", "UID"), ("resourceVersion", "ResourceVersion")):
+        wanted, actual = expected.get(name), old["metadata"].get(name, "")
+        if wanted and wanted != actual:
+            text = _failed(scope, label, wanted, actual, dry_run=dry_run)
+            raise Conflict(scope.resource.group_resource, scope.name, text)
+
+
 def check_no_uid(
     scope: Scope, new: ReadOnlyObject, *, is_precondition: bool, dry_run: bool
 ) -> None:
@@ -38,6 +50,10 @@ def check_no_uid(
 
 
 def uid_text(scope: Scope, expected: str, actual: str, *, dry_run: bool) -> str:
+    return _failed(scope, "UID", expected, actual, dry_run=dry_run)
+
+
+def _failed(scope: Scope, what: str, expected: str, actual: str, *, dry_run: bool) -> str:
     """Names the key under which kube-apiserver keeps the object in etcd."""
     path = "/".join(
         [
@@ -50,7 +66,7 @@ def uid_text(scope: Scope, expected: str, actual: str, *, dry_run: bool) -> str:
     return (
         f"StorageError: invalid object, Code: 4, Key: {path}, ResourceVersion: 0, "
         f"AdditionalErrorMsg: "
-        f"Precondition failed: UID in precondition: {expected}, UID in object meta: {actual}"
+        f"Precondition failed: {what} in precondition: {expected}, {what} in object meta: {actual}"
     )
 
 

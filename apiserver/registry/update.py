@@ -14,7 +14,7 @@ from apiserver.errors import ApiError, Conflict, NotFound
 from apiserver.fieldmanager.managed import keep_times
 from apiserver.meta.objects import Object, ReadOnlyObject
 from apiserver.meta.values import value
-from apiserver.registry import preconditions, write
+from apiserver.registry import deletion, preconditions, write
 from apiserver.registry.changes import Change
 from apiserver.registry.core import Registry, State, write_of
 from apiserver.registry.create import create_absent
@@ -159,6 +159,7 @@ class _Update:
                     w.attributes.audit,
                     self.request.manager,
                 )
+            await deletion.follow(self.registry, scope)
         return Stored.of_object(w.new)
 
 

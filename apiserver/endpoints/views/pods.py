@@ -7,6 +7,7 @@ Source: kubernetes ``pkg/registry/core/pod/storage``.
 
 from __future__ import annotations
 
+import asyncio
 import math
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
@@ -28,13 +29,20 @@ from apiserver.errors import (
     ServiceUnavailable,
     aggregate,
 )
-from apiserver.fielderrors import FieldErrors, not_supported, required
+from apiserver.fielderrors import FieldErrors, FieldPath, invalid, not_supported, required
 from apiserver.kinds.core import podbinding, podeviction, podstreams, proxies
 from apiserver.meta.gvk import GroupKind, GroupResource
 from apiserver.meta.objects import Object
-from apiserver.registry import deletion, mutation, reading
+from apiserver.registry import deletion, mutation, preconditions, reading
 from apiserver.registry.changes import Edit
-from apiserver.registry.options import DeleteOptions, WriteOptions, first, options_of, parse_int
+from apiserver.registry.options import (
+    UNSAFE,
+    DeleteOptions,
+    WriteOptions,
+    first,
+    options_of,
+    parse_int,
+)
 from apiserver.registry.result import Stored
 from apiserver.registry.scope import Scope
 from apiserver.registry.update import update
@@ -42,6 +50,10 @@ from apiserver.registry.write import Request
 
 _PODS = GroupResource("", "pods")
 _BUDGETS = GroupResource("policy", "poddisruptionbudgets")
+_EVICTIONS = 20
+"""How often a pod that no budget guards is evicted while others change it."""
+_PAUSE = 0.5
+"""Seconds between two tries."""
 
 
 def _created() -> Stored:
@@ -126,13 +138,14 @@ class BindingView(PodView):
             raise PlainError(aggregate([str(e) for e in errors]))
         await validate()
 
-        def bind(old: Object) -> Object:
-            pod = podbinding.assign(old, binding, self.scope.now)
-            if uid := binding["metadata"].get("uid"):
-                pod["metadata"]["uid"] = uid
-            return pod
+        scope = self.sibling("", "pods", name, "binding")
 
-        await self.change(self.sibling("", "pods", name, "binding"), bind, options)
+        def bind(old: Object) -> Object:
+            expected = binding["metadata"]
+            preconditions.check_record(scope, expected, old, dry_run=options.dry_run)
+            return podbinding.assign(old, binding, self.scope.now)
+
+        await self.change(scope, bind, options)
         return encode.object_response(self.request, self.scope, kind, _created(), 201)
 
 
@@ -143,6 +156,14 @@ def _target_errors(target: Object) -> FieldErrors:
     if not target.get("name"):
         errors.append(required("target.name"))
     return errors
+
+
+class _Changed(Exception):
+    """Somebody changed the pod while it was being evicted."""
+
+    def __init__(self, conflict: Conflict) -> None:
+        super().__init__()
+        self.conflict = conflict
 
 
 class EvictionView(PodView):
@@ -158,9 +179,27 @@ class EvictionView(PodView):
         if eviction["metadata"].get("name", "") != self.scope.name:
             raise BadRequest("name in URL does not match name in Eviction object")
         delete_options = DeleteOptions.from_body(eviction.get("deleteOptions") or {})
+        if delete_options.unsafe:
+            why = "can not be set for pod eviction, try after removing the option"
+            wrong = [invalid(FieldPath("deleteOptions").child(UNSAFE), True, why)]
+            raise Invalid(GroupKind("policy", "Eviction"), self.scope.name, wrong)
         if options.dry_run:
             delete_options.dry_run_values = ("All",)
         await validate()
+        for attempt in range(_EVICTIONS):
+            try:
+                await self._evict(delete_options, options)
+                break
+            except _Changed as e:
+                if attempt == _EVICTIONS - 1:
+                    raise e.conflict from None
+                await asyncio.sleep(_PAUSE)
+        return encode.object_response(self.request, self.scope, kind, _created(), 201)
+
+    async def _evict(self, asked_for: DeleteOptions, options: WriteOptions) -> None:
+        """Raises _Changed where another try may succeed: the pod is guarded by nothing, and has
+        changed since it was read."""
+        delete_options = replace(asked_for)
         pod = await self.pod()
         budget = await self._budget(pod)
         charged = podeviction.charge(budget, pod, self.scope.now) if budget is not None else None
@@ -172,8 +211,13 @@ class EvictionView(PodView):
                 pod["metadata"]["resourceVersion"],
                 True,
             )
-        await self._delete(delete_options, None if asked else budget, options)
-        return encode.object_response(self.request, self.scope, kind, _created(), 201)
+        try:
+            await self._delete(delete_options, None if asked else budget, options)
+        except Conflict as e:
+            other = asked_for.precondition_uid not in (None, pod["metadata"]["uid"])
+            if asked or other or not podeviction.skips_budgets(pod):
+                raise
+            raise _Changed(e) from e
 
     async def _budget(self, pod: Object) -> Object | None:
         """The budget that guards the pod; None for pods that are evicted whatever budgets say."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
@@ -52,6 +51,3 @@ class ReplicaSet(Workload):
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         return replica_cells(obj, now, selectors.show(obj["spec"].get("selector")))
-
-    def fields(self, obj: Object) -> Mapping[str, str]:
-        return {"status.replicas": str((obj.get("status") or {}).get("replicas", 0))}

@@ -130,6 +130,8 @@ class StatefulSet(Workload):
         return errors + list(rollout.not_decremented(status, old.get("status") or {}, STATUS))
 
     def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
+        if context.subresource == "status":
+            return []
         spec = obj["spec"]
         texts = super().warnings(obj, old, context)
         for i, claim in enumerate(spec.get("volumeClaimTemplates") or ()):

@@ -66,7 +66,7 @@ class CronJob(Workload):
         texts = []
         if obj["metadata"].get("generation") != old["metadata"].get("generation"):
             texts = spec_warnings(spec["jobTemplate"]["spec"], _JOB)
-        if "TZ" in spec.get("schedule", ""):
+        if "TZ" in spec.get("schedule", "") and not context.subresource:
             link = "https://kubernetes.io/docs/concepts/workloads/controllers/cron-jobs/"
             texts.append(
                 "cannot use TZ or CRON_TZ in spec.spec.schedule, use timeZone instead, see "

@@ -103,15 +103,17 @@ class CertificateSigningRequest(Kind):
         obj["spec"] = old["spec"]
 
     def prepare_status_update(self, obj: Object, old: Object, context: WriteContext) -> None:
-        """Approval is not decided here."""
+        """Approval is not decided here: as many conditions as there were are those that were."""
         super().prepare_status_update(obj, old, context)
-        status = obj.setdefault("status", {})
-        kept = [x for x in _conditions(old) if x.get("type") in _APPROVAL]
-        conditions = kept + [x for x in _conditions(obj) if x.get("type") not in _APPROVAL]
-        if conditions:
-            status["conditions"] = conditions
-        else:
-            status.pop("conditions", None)
+        for kind in _APPROVAL:
+            decided = _of_type(old, kind)
+            if len(decided) == len(_of_type(obj, kind)):
+                stored = iter(decided)
+                obj.setdefault("status", {})["conditions"] = [
+                    next(stored) if x.get("type") == kind else x for x in _conditions(obj)
+                ]
+        if not _conditions(obj):
+            obj["status"].pop("conditions", None)
         _stamp(obj, old, context.now)
 
     def prepare_subresource_update(
@@ -131,17 +133,17 @@ class CertificateSigningRequest(Kind):
     def validate_status_update(
         self, obj: Object, old: Object, context: WriteContext
     ) -> FieldErrors:
-        errors = list(_condition_errors(obj))
+        errors, changes = list(_condition_errors(obj)), [*_removed(obj, old), *_added(obj, old)]
         new, before = ((o.get("status") or {}).get("certificate") or "" for o in (obj, old))
         if new:
             why = certificate_problem(new)
             if why:
                 errors.append(invalid(_CERTIFICATE, "<certificate data>", why))
         if before and new != before:
-            errors.append(
+            changes.append(
                 forbidden(_CERTIFICATE, "updates may not modify existing certificate content")
             )
-        return [*errors, *_removed(obj, old)]
+        return errors + changes
 
     def validate_subresource_update(
         self, subresource: str, obj: Object, old: Object, context: WriteContext
@@ -166,6 +168,10 @@ class CertificateSigningRequest(Kind):
 
 def _conditions(obj: Object) -> list[Object]:
     return (obj.get("status") or {}).get("conditions") or []
+
+
+def _of_type(obj: Object, kind: str) -> list[Object]:
+    return [x for x in _conditions(obj) if x.get("type") == kind]
 
 
 def _stamp(obj: Object, old: Object, now: datetime) -> None:
@@ -239,12 +245,19 @@ def _condition_errors(obj: Object) -> c.Errors:
 
 
 def _removed(obj: Object, old: Object) -> c.Errors:
-    now = {x.get("type") for x in _conditions(obj)}
-    before = {x.get("type") for x in _conditions(old)}
     for kind in (*_APPROVAL, "Failed"):
-        if kind in before and kind not in now:
+        if len(_of_type(obj, kind)) < len(_of_type(old, kind)):
             yield forbidden(
                 _CONDITIONS, f"updates may not remove a condition of type {go_quote(kind)}"
+            )
+
+
+def _added(obj: Object, old: Object) -> c.Errors:
+    """Whoever writes the status does not approve."""
+    for kind in _APPROVAL:
+        if len(_of_type(obj, kind)) > len(_of_type(old, kind)):
+            yield forbidden(
+                _CONDITIONS, f"updates may not add a condition of type {go_quote(kind)}"
             )
 
 

@@ -3,7 +3,7 @@ warning (KEP-24)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from apiserver.kinds.common.podannotations import APPARMOR
 from apiserver.kinds.common.poddefaults import containers
@@ -22,43 +22,20 @@ def _profile(annotation: str) -> Object | None:
     return None
 
 
-def fields_from_annotations(pod: Object) -> None:
+def fields_from_annotations(pod: Object, warn: Callable[[str], None]) -> None:
     """Fills containers[*].securityContext.appArmorProfile where only the annotation says something
-    that the pod does not."""
+    that the pod does not. ``warn``: of each annotation that was needed, or says nothing valid."""
     if (pod["spec"].get("os") or {}).get("name") == "windows":
         return
     whole = (pod["spec"].get("securityContext") or {}).get("appArmorProfile")
     for container, annotation in _annotated(pod):
-        profile = _profile(annotation)
-        if (
-            profile is not None
-            and profile != whole
-            and (container.get("securityContext") or {}).get("appArmorProfile") is None
-        ):
-            container["securityContext"] = {
-                **(container.get("securityContext") or {}),
-                "appArmorProfile": profile,
-            }
-
-
-def warnings(pod: Object) -> list[str]:
-    """After fields_from_annotations: for each annotation that was needed, or that says nothing
-    valid."""
-    if (pod["spec"].get("os") or {}).get("name") == "windows":
-        return []
-    whole = (pod["spec"].get("securityContext") or {}).get("appArmorProfile")
-    texts = []
-    for container, annotation in _annotated(pod):
-        own, said = (
-            (container.get("securityContext") or {}).get("appArmorProfile"),
-            _profile(annotation),
-        )
-        if (own is not None and own == said) or (own is None and said is None):
-            if said is not None and said == whole:
-                continue
-            key = f"metadata.annotations[{APPARMOR}{container.get('name', '')}]"
-            texts.append(f'{key}: deprecated since v1.30; use the "appArmorProfile" field instead')
-    return texts
+        context, field = container.get("securityContext") or {}, _profile(annotation)
+        if context.get("appArmorProfile") is not None or (field is not None and field == whole):
+            continue
+        if field is not None:
+            container["securityContext"] = {**context, "appArmorProfile": field}
+        key = f"metadata.annotations[{APPARMOR}{container.get('name', '')}]"
+        warn(f'{key}: deprecated since v1.30; use the "appArmorProfile" field instead')
 
 
 def _annotated(pod: Object) -> Iterator[tuple[Object, str]]:

@@ -49,10 +49,7 @@ def drop_status(status: Object) -> None:
 
 def drop_foreign_source(claim: Object, stored: ReadOnlyObject) -> None:
     """``claim``: a persistent volume claim's spec, whose data may not come from another
-    namespace (CrossNamespaceVolumeDataSource), unless that is ``stored``."""
-    if _foreign(claim) and not _foreign(stored):
+    namespace (CrossNamespaceVolumeDataSource), unless what is ``stored`` refers to some data."""
+    foreign = (claim.get("dataSourceRef") or {}).get("namespace")
+    if foreign and stored.get("dataSourceRef") is None:
         del claim["dataSourceRef"]
-
-
-def _foreign(claim: ReadOnlyObject) -> bool:
-    return bool((claim.get("dataSourceRef") or {}).get("namespace"))

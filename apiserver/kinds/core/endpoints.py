@@ -15,6 +15,7 @@ from apiserver.meta.objects import Object
 from apiserver.meta.times import age
 
 _SHOWN = 3
+_MANAGED_BY, _CONTROLLER = "endpoints.kubernetes.io/managed-by", "endpoint-controller"
 
 
 @register("", "Endpoints")
@@ -41,6 +42,9 @@ class Endpoints(Kind):
         return [] if same else errors
 
     def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
+        """The controller is not warned of what Services made it write."""
+        if (obj["metadata"].get("labels") or {}).get(_MANAGED_BY) == _CONTROLLER:
+            return []
         out = []
         for i, subset in enumerate(obj.get("subsets") or []):
             for member in ("addresses", "notReadyAddresses"):

@@ -7,6 +7,7 @@ from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import checks as c
 from apiserver.kinds.common.resources import container_resource_name, may_overcommit, resource_name
 from apiserver.kinds.registration import register
+from apiserver.meta import names
 from apiserver.meta.objects import Object
 from apiserver.meta.quantity import Quantity, parse_quantity
 
@@ -24,6 +25,10 @@ class LimitRange(Kind):
         for item in (obj.get("spec") or {}).get("limits") or []:
             if item.get("type") == CONTAINER:
                 _default_container(item)
+
+    def prepare_create(self, obj: Object, context: WriteContext) -> None:
+        metadata = obj["metadata"]
+        metadata["name"] = metadata.get("name") or names.random_uid()
 
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
         seen: set[str] = set()

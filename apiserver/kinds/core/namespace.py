@@ -24,6 +24,7 @@ class Namespace(Kind):
     generation = False
     status = True
     two_phases = True
+    collected_at_once = True
     name_rule = staticmethod(namerules.dns_label)
 
     def default(self, obj: Object, version: str) -> None:

@@ -19,6 +19,7 @@ from apiserver.golang.strconv import go_quote
 from apiserver.kinds import formats
 from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import checks, resources, scheduling, table
+from apiserver.kinds.common.address_warnings import cidr_warnings
 from apiserver.kinds.common.addresses import parse_cidr
 from apiserver.kinds.common.internal import quote
 from apiserver.kinds.registration import register
@@ -51,6 +52,16 @@ class Node(Kind):
         obj["spec"].pop("configSource", None)
         obj["status"].pop("config", None)
 
+    def prepare_update(self, obj: Object, old: Object, context: WriteContext) -> None:
+        super().prepare_update(obj, old, context)
+        if old["spec"].get("configSource") is None:
+            obj["spec"].pop("configSource", None)
+
+    def prepare_status_update(self, obj: Object, old: Object, context: WriteContext) -> None:
+        super().prepare_status_update(obj, old, context)
+        if (old.get("status") or {}).get("config") is None:
+            obj.get("status", {}).pop("config", None)
+
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
         return [*_shared(obj), *_swap(obj), *_cidrs(obj["spec"].get("podCIDRs") or [])]
 
@@ -64,11 +75,16 @@ class Node(Kind):
         return [*_shared(obj), *_update(obj, old)]
 
     def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
+        """Of its status nothing."""
+        if context.subresource:
+            return []
         texts = []
         if obj["spec"].get("configSource") is not None:
             texts.append("spec.configSource: the feature is removed")
         if obj["spec"].get("externalID"):
             texts.append("spec.externalID: this field is deprecated, and is unused by Kubernetes")
+        for i, value in enumerate(obj["spec"].get("podCIDRs") or ()):
+            texts += cidr_warnings(_CIDRS.at(i), value)
         return texts
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:

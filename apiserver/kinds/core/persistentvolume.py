@@ -36,6 +36,7 @@ _STABLE_LABELS = {
     "beta.kubernetes.io/arch": "kubernetes.io/arch",
     "beta.kubernetes.io/instance-type": "node.kubernetes.io/instance-type",
 }
+_OPTIONS_ANNOTATION = "volume.beta.kubernetes.io/mount-options"
 _SPEC_STRUCT = "core.v1.PersistentVolumeSpec"
 _SOURCES = (
     "gcePersistentDisk",
@@ -91,11 +92,11 @@ class PersistentVolume(Kind):
         super().prepare_status_update(obj, old, context)
         status, before = obj.setdefault("status", {}), old.get("status") or {}
         moved = "lastPhaseTransitionTime"
-        if status.get("phase") != before.get("phase") and status.get(moved) in (
-            None,
-            before.get(moved),
-        ):
-            status[moved] = format_time(context.now)
+        if status.get("phase") != before.get("phase"):
+            if status.get(moved) in (None, before.get(moved)):
+                status[moved] = format_time(context.now)
+        elif status.get(moved) is None and before.get(moved) is not None:
+            status[moved] = before[moved]
 
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
         return list(volume_spec_errors(obj["spec"], SPEC))
@@ -168,9 +169,14 @@ def _requirements(affinity: Object) -> list[Object]:
 
 def _warnings(obj: Object) -> list[str]:
     spec, out = obj["spec"], []
-    if CLASS_ANNOTATION in (obj["metadata"].get("annotations") or {}):
-        why = 'deprecated since v1.8; use "storageClassName" attribute instead'
-        out.append(f"metadata.annotations[{CLASS_ANNOTATION}]: {why}")
+    annotations = obj["metadata"].get("annotations") or {}
+    for key, since, member in (
+        (CLASS_ANNOTATION, "1.8", "storageClassName"),
+        (_OPTIONS_ANNOTATION, "1.31", "mountOptions"),
+    ):
+        if key in annotations:
+            why = f'deprecated since v{since}; use "{member}" attribute instead'
+            out.append(f"metadata.annotations[{key}]: {why}")
     if spec.get("persistentVolumeReclaimPolicy") == "Recycle":
         why = (
             "The Recycle reclaim policy is deprecated. Instead, the recommended approach "
@@ -195,7 +201,8 @@ def _warnings(obj: Object) -> list[str]:
                 "storageos": "1.25",
                 "glusterfs": "1.26",
             }[name]
-            out.append(f"spec.{name}: deprecated in v{since}, non-functional in v{removed}+")
+            shown = "storageOS" if name == "storageos" else name
+            out.append(f"spec.{shown}: deprecated in v{since}, non-functional in v{removed}+")
     for name in ("cephfs", "rbd"):
         if spec.get(name) is not None:
             out.append(f"spec.{name}: deprecated in v1.28, non-functional in v1.31+")

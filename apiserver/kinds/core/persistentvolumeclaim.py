@@ -61,6 +61,7 @@ class PersistentVolumeClaim(Kind):
     def prepare_update(self, obj: Object, old: Object, context: WriteContext) -> None:
         super().prepare_update(obj, old, context)
         _drop_data_sources(obj["spec"], old["spec"])
+        _link_data_sources(obj["spec"])
 
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
         return list(claim_spec(obj["spec"], FieldPath("spec")))

@@ -61,7 +61,7 @@ class Pod(Kind):
                 {**_GATED, "lastTransitionTime": format_time(context.now)}
             ]
         merge_label_keys(spec, obj["metadata"].get("labels") or {})
-        apparmor.fields_from_annotations(obj)
+        apparmor.fields_from_annotations(obj, context.warn)
 
     def prepare_update(self, obj: Object, old: Object, context: WriteContext) -> None:
         disabled.drop(obj["spec"], old["spec"])
@@ -127,7 +127,7 @@ class Pod(Kind):
                 "behavior; a DNS label is recommended"
             )
             texts.append(f"metadata.name: {why}: [{' '.join(wrong)}]")
-        return texts + list(podwarnings.pod(obj, FieldPath(""))) + apparmor.warnings(obj)
+        return texts + list(podwarnings.pod(obj, FieldPath("")))
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         return podtable.cells(obj, now)
@@ -146,6 +146,7 @@ class Pod(Kind):
             "spec.hostNetwork": "true" if spec.get("hostNetwork") else "false",
             "status.phase": status.get("phase", ""),
             "status.podIP": addresses[0].get("ip", ""),
+            "status.podIPs": "",  # which upstream takes for a field, and never fills in
             "status.nominatedNodeName": status.get("nominatedNodeName", ""),
         }
 

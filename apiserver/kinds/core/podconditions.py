@@ -15,10 +15,9 @@ def put(
     *,
     reason: str = "",
     message: str = "",
-    generation: int = 0,
 ) -> None:
     """Makes the condition ``kind`` true; its lastTransitionTime stays where it was true already
-    (UpdatePodCondition). ``generation``: of the pod that it is about, 0 where that is not told."""
+    (UpdatePodCondition)."""
     status = pod.setdefault("status", {})
     conditions = status.get("conditions") or []
     place = next((i for i, c in enumerate(conditions) if c.get("type") == kind), len(conditions))
@@ -27,7 +26,6 @@ def put(
     said = {"reason": reason, "message": message}
     condition = {
         "type": kind,
-        **({"observedGeneration": generation} if generation else {}),
         "status": "True",
         "lastProbeTime": None,
         "lastTransitionTime": since or format_time(now),

@@ -77,10 +77,7 @@ def charge(budget: Object, pod: Object, now: datetime) -> Object | None:
             "DisruptedPods map too big - too many evictions not confirmed by PDB controller",
         )
     if allowed == 0:
-        needed, healthy = status.get("desiredHealthy", 0), status.get("currentHealthy", 0)
-        raise _refusal(
-            f"The disruption budget {name} needs {needed} healthy pods and has {healthy} currently"
-        )
+        raise _refusal(f"The disruption budget {name} {_why_not(status)}")
     charged = copy_json(budget)
     charged["status"]["disruptionsAllowed"] = allowed - 1
     charged["status"]["disruptedPods"] = {
@@ -110,7 +107,6 @@ def marked(pod: Object, now: datetime) -> Object:
         "DisruptionTarget",
         reason="EvictionByEvictionAPI",
         message="Eviction API: evicting",
-        generation=pod["metadata"].get("generation", 0),
     )
     return out
 
@@ -135,6 +131,20 @@ def _is_free(pod: Object, budget: Object) -> bool:
 
 def _selects(selector: Object | None, labels: dict[str, str] | None) -> bool:
     return not selectors.problem(selector) and selectors.matches(selector, labels)
+
+
+def _why_not(status: Object) -> str:
+    """What a budget that allows no disruption says of itself."""
+    conditions = status.get("conditions") or ()
+    said: Object = next((c for c in conditions if c.get("type") == "DisruptionAllowed"), {})
+    message = said.get("message", "") if said.get("status") == "False" else ""
+    needed, healthy = status.get("desiredHealthy", 0), status.get("currentHealthy", 0)
+    refuses = "does not allow evicting pods currently"
+    if message and said.get("reason") == "SyncFailed":
+        return f"{refuses} because it failed sync: {message}"
+    if healthy <= needed:
+        return f"needs {needed} healthy pods and has {healthy} currently"
+    return f"{refuses} ({said['reason']}): {message}" if message else refuses
 
 
 def _refusal(why: str, retry_seconds: int = 0) -> TooManyRequests:

@@ -13,7 +13,7 @@ from apiserver.kinds.common import checks
 from apiserver.meta.gvk import GroupVersionKind
 from apiserver.meta.objects import Object
 
-_CONTAINERS = ("containers", "initContainers", "ephemeralContainers")
+_CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
 _STREAMS = ["All", "Stderr", "Stdout"]
 _REACHABLE = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP")
 _POSITIVE = "must be greater than 0"
@@ -54,17 +54,17 @@ def container_of(pod: Object, asked: str = "") -> str:
     """Name of the container that a request means; without a name the pod's only one. Raises
     BadRequest."""
     name, spec = pod["metadata"]["name"], pod["spec"]
+    known = [name for field in _CONTAINERS for name in _names(spec.get(field))]
     if asked:
-        if not any(asked in _names(spec.get(field)) for field in _CONTAINERS):
+        if asked not in known:
             raise BadRequest(f"container {asked} is not valid for pod {name}")
         return asked
-    names, initial = _names(spec.get("containers")), _names(spec.get("initContainers"))
-    if len(names) == 1:
-        return names[0]
-    text = f"a container name must be specified for pod {name}, choose one of: [{' '.join(names)}]"
-    if initial:
-        text += f" or one of the init containers: [{' '.join(initial)}]"
-    raise BadRequest(text)
+    main = _names(spec.get("containers"))
+    if len(main) == 1:
+        return main[0]
+    raise BadRequest(
+        f"a container name must be specified for pod {name}, choose one of: [{' '.join(known)}]"
+    )
 
 
 def options_object(

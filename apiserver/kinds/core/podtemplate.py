@@ -45,6 +45,11 @@ class PodTemplate(Kind):
         return list(templates.pod_template(obj["template"], checks.root("template")))
 
     def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
+        """About the template, again whenever an update raises the generation."""
+        if old is not None and obj["metadata"].get("generation") == old["metadata"].get(
+            "generation"
+        ):
+            return []
         return podwarnings.template(obj.get("template"), checks.root("template"))
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:

@@ -20,7 +20,7 @@ from apiserver.kinds.core.service_validation import (
     service_errors,
     service_update_errors,
 )
-from apiserver.kinds.core.service_warnings import service_warnings
+from apiserver.kinds.core.service_warnings import service_warnings, status_warnings
 from apiserver.kinds.registration import register
 from apiserver.meta.objects import Object
 from apiserver.meta.times import age
@@ -74,6 +74,11 @@ class Service(Kind):
         _link_cluster_ips(obj, old)
         _drop_type_dependent(obj, old)
 
+    def canonicalize(self, obj: Object) -> None:
+        """kube-apiserver stores it, but shows it to nobody."""
+        if f.service_type(obj) == f.EXTERNAL_NAME:
+            obj["spec"].pop("internalTrafficPolicy", None)
+
     # --- validation -------------------------------------------------------------------------------
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
         return list(service_errors(obj, None))
@@ -99,7 +104,7 @@ class Service(Kind):
         )
 
     def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
-        return service_warnings(obj) if not context.subresource else []
+        return status_warnings(obj) if context.subresource else service_warnings(obj)
 
     # --- reading ----------------------------------------------------------------------------------
     def fields(self, obj: Object) -> Mapping[str, str]:
@@ -138,20 +143,15 @@ def _keep_allocated(obj: Object, old: Object) -> None:
     if f.needs_cluster_ip(obj) and f.needs_cluster_ip(old):
         if not spec.get("clusterIP") and before.get("clusterIP"):
             spec["clusterIP"] = before["clusterIP"]
-        if (
-            not spec.get("clusterIPs")
-            and before.get("clusterIPs")
-            and spec.get("clusterIP") == before.get("clusterIP")
-        ):
+        if not spec.get("clusterIPs") and before.get("clusterIPs"):
             spec["clusterIPs"] = list(before["clusterIPs"])
-    if f.may_have_node_ports(obj) and f.may_have_node_ports(old):
-        used = {p.get("nodePort", 0) for p in f.ports(obj)} - {0}
+    if f.wants_node_ports(obj) and f.wants_node_ports(old):
+        given = {p.get("nodePort", 0) for p in f.ports(obj)}
         by_name = {p.get("name", ""): p.get("nodePort", 0) for p in f.ports(old)}
         for port in f.ports(obj):
             number = by_name.get(port.get("name", ""), 0)
-            if not port.get("nodePort") and number and number not in used:
+            if not port.get("nodePort") and number and number not in given:
                 port["nodePort"] = number
-                used.add(number)
     if (
         f.needs_health_check(obj)
         and f.needs_health_check(old)
@@ -188,7 +188,6 @@ def _drop_type_dependent(obj: Object, old: Object) -> None:
         drop("clusterIP", "clusterIPs")
         drop("ipFamilies")
         drop("ipFamilyPolicy")
-        drop("internalTrafficPolicy")
     if f.may_have_node_ports(old) and not f.may_have_node_ports(obj):
         kept = {p["nodePort"] for p in f.ports(old) if p.get("nodePort")}
         if all(p["nodePort"] in kept for p in f.ports(obj) if p.get("nodePort")):
@@ -201,6 +200,8 @@ def _drop_type_dependent(obj: Object, old: Object) -> None:
         drop("loadBalancerClass")
     if f.externally_accessible(old) and not f.externally_accessible(obj):
         drop("externalTrafficPolicy")
+    if f.service_type(obj) != f.LOAD_BALANCER:
+        obj["status"] = {**(obj.get("status") or {}), "loadBalancer": {}}
 
 
 def _shown_port(port: Object) -> str:

@@ -20,6 +20,7 @@ from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from apiserver.fielderrors import FieldErrors, FieldPath, invalid
+from apiserver.golang.strconv import go_quote
 from apiserver.kinds.common.addresses import IPV4, IPV6, family
 from apiserver.kinds.core import service_fields as f
 from apiserver.kinds.core.service_ranges import DEFAULT_RANGE, Range
@@ -31,6 +32,7 @@ SERVICE = GroupKind("", "Service")
 NODE_PORTS = range(30000, 32768)
 
 _SPEC = FieldPath("spec")
+_NOTHING: Object = {"spec": {}}
 
 
 class AllocationFailed(Exception):
@@ -90,11 +92,7 @@ def _wanted_ip(service: Object, old: Object | None) -> str | None:
 
 
 def _wanted_ports(service: Object, old: Object | None) -> Iterator[int | None]:
-    held = (
-        frozenset(node_ports_of(old))
-        if old is not None and f.may_have_node_ports(old)
-        else frozenset()
-    )
+    held = {port["nodePort"] for port in f.ports(old or _NOTHING) if port.get("nodePort")}
     for port in f.ports(service):
         number = port.get("nodePort", 0)
         if (
@@ -148,6 +146,11 @@ def _assign_ip(
     spec = service["spec"]
     if not requested:
         requested = _free_ip(used, ranges)
+        if not requested:
+            name = go_quote(service["metadata"].get("name", ""))
+            raise AllocationFailed(
+                f"failed to allocate a serviceIP for Service {name}: range is full"
+            )
     else:
         why = _ip_refused(requested, used, ranges, dry_run)
         if why:
@@ -192,12 +195,13 @@ def band(size: int, step: int, largest: int) -> int:
 
 
 def _free_ip(used: Collection[str], ranges: Sequence[Range]) -> str:
+    """ "" when there is none."""
     taken = {int(ipaddress.IPv4Address(ip)) for ip in used if family(ip) == IPV4}
     for network in (r.network for r in ranges):
         free = _free(_hosts(network), taken, band(network.num_addresses, 16, 256))
         if free is not None:
             return str(ipaddress.IPv4Address(free))
-    raise AllocationFailed("failed to allocate a serviceIP: range is full")
+    return ""
 
 
 def _free(values: range, taken: Collection[int], lower: int) -> int | None:
@@ -249,7 +253,8 @@ class _Ports:
 
 
 def _assign_ports(service: Object, requests: Requests, pool: _Ports) -> FieldErrors:
-    """On create, ports of the same number (DNS over TCP and UDP) share a node port."""
+    """On create, ports of the same number (DNS over TCP and UDP) share a node port, which no port
+    of another number may have."""
     by_number: dict[int, int] = {}
     ports = f.ports(service)
     given = {p.get("port"): p["nodePort"] for p in reversed(ports) if p.get("nodePort")}
@@ -261,7 +266,7 @@ def _assign_ports(service: Object, requests: Requests, pool: _Ports) -> FieldErr
         if requests.create and not shared:
             requested = given.get(number, 0)
         node_port = requested or shared or pool.next()
-        if requested and requested not in pool.mine:
+        if requested and requested not in ((shared,) if requests.create else pool.mine):
             why = pool.take(requested)
             if why:
                 return [invalid(_SPEC.child("ports").at(i).child("nodePort"), requested, why)]

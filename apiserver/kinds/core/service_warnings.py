@@ -45,3 +45,12 @@ def service_warnings(service: Object) -> list[str]:
     if spec.get("trafficDistribution") == "PreferClose":
         out.append('spec.trafficDistribution: "PreferClose" is deprecated; use "PreferSameZone"')
     return out
+
+
+def status_warnings(service: Object) -> list[str]:
+    ingress = ((service.get("status") or {}).get("loadBalancer") or {}).get("ingress") or ()
+    return [
+        warning
+        for i, entry in enumerate(ingress)
+        for warning in ip_warnings(f"status.loadBalancer.ingress[{i}]", entry.get("ip", ""))
+    ]

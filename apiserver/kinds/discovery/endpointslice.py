@@ -82,13 +82,14 @@ class EndpointSlice(Kind):
         ]
 
     def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
-        if obj.get("addressType") == "FQDN":
-            return ["spec.addressType: FQDN endpoints are deprecated"] if old is None else []
+        texts = []
+        if old is None and obj.get("addressType") == "FQDN":
+            texts = ["spec.addressType: FQDN endpoints are deprecated"]
         labels = obj["metadata"].get("labels") or {}
         if labels.get("endpointslice.kubernetes.io/managed-by") in _CONTROLLERS:
-            return []
+            return texts
         endpoints = obj.get("endpoints") or []
-        return [
+        return texts + [
             warning
             for i, endpoint in enumerate(endpoints)
             for j, address in enumerate(endpoint.get("addresses") or [])

@@ -56,6 +56,10 @@ class ResourceSlice(Kind):
         spec = obj.get("spec") or {}
         return {"spec.nodeName": spec.get("nodeName") or "", "spec.driver": spec.get("driver", "")}
 
+    def unknown_field(self, version: str, name: str) -> str:
+        kind = f"{self.group}/{version}, Kind={self.kind}"
+        return f"field label not supported for {kind}: {name}"
+
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         metadata, spec = obj["metadata"], obj.get("spec") or {}
         pool = (spec.get("pool") or {}).get("name", "")

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from apiserver.endpoints.views.pods import EvictionView
+from apiserver.meta.objects import Object
 from apiserver.storage.interface import Store
 from tests.support.api import Api, serving
 
@@ -53,7 +55,6 @@ async def test_an_evicted_pod_says_why_it_goes(api: Api) -> None:
     assert condition.pop("lastTransitionTime")
     assert condition == {
         "type": "DisruptionTarget",
-        "observedGeneration": 1,
         "status": "True",
         "lastProbeTime": None,
         "reason": "EvictionByEvictionAPI",
@@ -74,6 +75,50 @@ async def test_a_version_that_has_passed_is_a_conflict_and_leaves_no_mark(api: A
     stale = eviction("p", preconditions={"resourceVersion": "1"})
     status, _ = await api("POST", f"{PODS}/p/eviction", stale)
     assert status == 409
+    assert "conditions" not in (await api.ok("GET", f"{PODS}/p"))["status"]
+
+
+async def test_a_pod_that_changes_meanwhile_is_evicted_at_the_next_try(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    made = await api.ok("POST", PODS, pod("p"))
+    look, tries = EvictionView._budget, []
+
+    async def changed_by_another(view: EvictionView, seen: Object) -> Object | None:
+        tries.append(seen["metadata"]["resourceVersion"])
+        if len(tries) == 1:
+            made["metadata"]["annotations"] = {"a": "b"}
+            await api.ok("PUT", f"{PODS}/p", made)
+        return await look(view, seen)
+
+    monkeypatch.setattr(EvictionView, "_budget", changed_by_another)
+    monkeypatch.setattr("apiserver.endpoints.views.pods._PAUSE", 0)
+    await api.ok("POST", f"{PODS}/p/eviction", eviction("p"))
+    assert len(tries) == 2
+    assert (await api.ok("GET", f"{PODS}/p"))["metadata"]["deletionTimestamp"]
+
+
+async def test_another_pod_of_that_name_is_not_waited_for(
+    api: Api, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await api.ok("POST", PODS, pod("p"))
+    monkeypatch.setattr("apiserver.endpoints.views.pods._PAUSE", 3600)
+    other = eviction("p", preconditions={"uid": "other"})
+    status, answer = await api("POST", f"{PODS}/p/eviction", other)
+    assert status == 409
+    assert "the UID in the precondition (other) does not match the UID" in answer["message"]
+
+
+async def test_no_eviction_goes_without_reading(api: Api) -> None:
+    await api.ok("POST", PODS, pod("p"))
+    option = {"ignoreStoreReadErrorWithClusterBreakingPotential": True}
+    status, answer = await api("POST", f"{PODS}/p/eviction", eviction("p", **option))
+    assert (status, answer["message"]) == (
+        422,
+        'Eviction.policy "p" is invalid: '
+        "deleteOptions.ignoreStoreReadErrorWithClusterBreakingPotential: Invalid value: true: "
+        "can not be set for pod eviction, try after removing the option",
+    )
     assert "conditions" not in (await api.ok("GET", f"{PODS}/p"))["status"]
 
 
@@ -106,6 +151,25 @@ async def test_evictions_at_once_do_not_spend_one_disruption_twice(api: Api) -> 
     spent = (await api.ok("GET", f"{BUDGETS}/b"))["status"]
     assert spent["disruptionsAllowed"] == 0
     assert len(spent["disruptedPods"]) == 2
+
+
+async def test_a_binding_is_of_the_pod_that_it_means(api: Api) -> None:
+    made = await api.ok("POST", PODS, pod("p"))
+    path, version = f"{PODS}/p/binding", made["metadata"]["resourceVersion"]
+    for expected, said in (
+        ({"resourceVersion": "1"}, f"ResourceVersion in object meta: {version}"),
+        ({"uid": "other"}, f"UID in object meta: {made['metadata']['uid']}"),
+    ):
+        body = {"metadata": {"name": "p", **expected}, "target": {"name": "n"}}
+        status, answer = await api("POST", path, body)
+        assert status == 409 and said in answer["message"]
+        assert answer["details"]["kind"] == "pods"
+    bound = {"metadata": {"name": "p", "resourceVersion": version}, "target": {"name": "n"}}
+    await api.ok("POST", path, bound)
+    assert (await api.ok("GET", f"{PODS}/p"))["spec"]["nodeName"] == "n"
+    # what the binding expects comes before what the pod is
+    status, answer = await api("POST", path, bound)
+    assert status == 409 and "Precondition failed: ResourceVersion" in answer["message"]
 
 
 async def test_a_node_without_addresses_is_told_of(api: Api) -> None:

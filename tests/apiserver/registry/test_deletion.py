@@ -181,13 +181,31 @@ def test_a_namespace_terminates_and_waits_for_its_own_finalizers() -> None:
         "spec": {"finalizers": ["kubernetes"]},
         "status": {"phase": "Active"},
     }
-    assert (
-        mark(scope("", "namespaces"), obj, DeleteOptions(propagation_policy="Foreground"))
-        is Step.KEEP
-    )
+    assert mark(scope("", "namespaces"), obj, DeleteOptions()) is Step.KEEP
     assert obj["status"] == {"phase": "Terminating"}
     assert {"finalizers", "deletionGracePeriodSeconds"}.isdisjoint(obj["metadata"])
     assert mark(scope("", "namespaces"), obj, DeleteOptions()) is Step.NOTHING
+
+
+@pytest.mark.parametrize(
+    ("options", "before", "after"),
+    [
+        (DeleteOptions(propagation_policy="Foreground"), ["a/b"], ["a/b", "foregroundDeletion"]),
+        (DeleteOptions(propagation_policy="Orphan"), ["foregroundDeletion"], ["orphan"]),
+        (DeleteOptions(propagation_policy="Background"), ["orphan"], None),
+        (DeleteOptions(orphan_dependents=False), ["orphan"], ["foregroundDeletion"]),
+        (DeleteOptions(orphan_dependents=True), None, ["orphan"]),
+        (DeleteOptions(), ["orphan"], ["orphan"]),
+    ],
+)
+def test_what_is_said_of_dependents_counts_when_a_namespace_begins_to_terminate(
+    options: DeleteOptions, before: list[str] | None, after: list[str] | None
+) -> None:
+    obj = {**thing("Namespace"), "spec": {"finalizers": ["kubernetes"]}}
+    if before:
+        obj["metadata"]["finalizers"] = before
+    assert mark(scope("", "namespaces"), obj, options) is Step.KEEP
+    assert obj["metadata"].get("finalizers") == after
 
 
 def test_preconditions_name_the_kind_but_for_what_is_deleted_in_two_phases() -> None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import AsyncIterator
 from types import SimpleNamespace
 from typing import Any, cast
+from uuid import UUID
 
 import pytest
 
@@ -26,6 +27,37 @@ async def api(store: Store, tenant: int) -> AsyncIterator[Api]:
 
 def config_map(name: str = "x", **metadata: Any) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, **metadata}}
+
+
+async def test_a_limit_range_needs_no_name(api: Api) -> None:
+    path = "/api/v1/namespaces/default/limitranges"
+    made = [await api.ok("POST", path, {"spec": {"limits": []}}) for _ in range(2)]
+    one, other = (UUID(obj["metadata"]["name"]) for obj in made)
+    assert one != other
+    named = {"metadata": {"generateName": "x-"}, "spec": {"limits": []}}
+    assert (await api.ok("POST", path, named))["metadata"]["name"].startswith("x-")
+
+
+async def test_a_service_takes_its_endpoints_with_it(api: Api) -> None:
+    services, endpoints = (f"/api/v1/namespaces/default/{r}" for r in ("services", "endpoints"))
+    for name in ("a", "b", "c", "d"):
+        metadata = {"name": name, **({"finalizers": ["x.y/z"]} if name == "b" else {})}
+        await api.ok("POST", services, {"metadata": metadata, "spec": {"ports": [{"port": 80}]}})
+        if name != "d":
+            await api.ok("POST", endpoints, {"metadata": {"name": name}})
+    await api.ok("DELETE", f"{services}/a?dryRun=All")
+    await api.ok("GET", f"{endpoints}/a")
+    await api.ok("DELETE", f"{services}/a")
+    assert (await api("GET", f"{endpoints}/a"))[0] == 404
+    # one that waits keeps them until its last finalizer is taken off
+    waits = await api.ok("DELETE", f"{services}/b")
+    await api.ok("GET", f"{endpoints}/b")
+    waits["metadata"]["finalizers"] = []
+    await api.ok("PUT", f"{services}/b", waits)
+    assert (await api("GET", f"{endpoints}/b"))[0] == 404
+    # nor does it matter whether there are any
+    await api.ok("DELETE", f"{services}/d")
+    await api.ok("GET", f"{endpoints}/c")
 
 
 async def test_an_apply_that_creates_may_not_name_a_uid(api: Api) -> None:

@@ -21,6 +21,8 @@ def known(group: str, resource: str, name: str) -> str:
     [
         ("", "pods", "metadata.namespace"),
         ("", "nodes", "spec.unschedulable"),
+        ("", "pods", "status.podIPs"),
+        ("", "replicationcontrollers", "status.replicas"),
         ("", "namespaces", "status.phase"),
         ("", "persistentvolumes", "metadata.namespace"),
         ("rbac.authorization.k8s.io", "clusterroles", "metadata.namespace"),
@@ -38,6 +40,13 @@ def test_a_field_that_the_kind_offers(group: str, resource: str, name: str) -> N
         ("", "persistentvolumes", "name", f'"name" {ONLY}'),
         ("", "persistentvolumeclaims", "spec.volumeName", f'"spec.volumeName" {ONLY}'),
         ("", "pods", "spec.hostname", "field label not supported: spec.hostname"),
+        ("apps", "replicasets", "status.replicas", f'"status.replicas" {ONLY}'),
+        (
+            "resource.k8s.io",
+            "resourceslices",
+            "spec.pool",
+            "field label not supported for resource.k8s.io/v1, Kind=ResourceSlice: spec.pool",
+        ),
     ],
 )
 def test_a_field_that_it_does_not_offer(group: str, resource: str, name: str, text: str) -> None:

@@ -96,13 +96,32 @@ def test_status_cannot_approve_and_approval_cannot_be_undone() -> None:
         {"type": "Failed", "status": "True"},
     ]
     KIND.prepare_status_update(new, old, CONTEXT)
-    assert [c["type"] for c in new["status"]["conditions"]] == ["Approved", "Failed"]
+    assert [str(e) for e in KIND.validate_status_update(new, old, CONTEXT)] == [
+        f'status.conditions: Forbidden: updates may not {what} a condition of type "{kind}"'
+        for what, kind in (("remove", "Approved"), ("add", "Denied"))
+    ]
     undone = {**old, "status": {}}
     (error,) = KIND.validate_subresource_update("approval", undone, old, CONTEXT)
     assert (
         str(error)
         == 'status.conditions: Forbidden: updates may not remove a condition of type "Approved"'
     )
+
+
+def test_status_sends_an_approval_back_and_leaves_it_as_it_is() -> None:
+    old = stored("Approved", "Other")
+    new = copy.deepcopy(old)
+    new["status"]["conditions"] = [
+        {"type": "Failed", "status": "True"},
+        {"type": "Approved", "status": "False", "reason": "forged"},
+        {"type": "Other", "status": "True"},
+    ]
+    KIND.prepare_status_update(new, old, CONTEXT)
+    failed, approved, other = new["status"]["conditions"]
+    assert failed["lastTransitionTime"] == failed["lastUpdateTime"] == "2026-01-01T00:00:00Z"
+    assert (approved["status"], "reason" in approved) == ("True", False)
+    assert other["lastTransitionTime"] == "2025-01-01T00:00:00Z"
+    assert KIND.validate_status_update(new, old, CONTEXT) == []
 
 
 @pytest.mark.parametrize(

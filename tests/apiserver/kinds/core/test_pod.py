@@ -236,6 +236,7 @@ def test_selectable_fields() -> None:
         "spec.hostNetwork": "true",
         "status.phase": "Pending",
         "status.podIP": "10.0.0.1",
+        "status.podIPs": "",
         "status.nominatedNodeName": "",
     }
 

@@ -146,6 +146,41 @@ def test_an_exhausted_budget_refuses() -> None:
     assert caught.value.retry_after == 0
 
 
+def condition(reason: str, message: str) -> dict[str, Any]:
+    return {"type": "DisruptionAllowed", "status": "False", "reason": reason, "message": message}
+
+
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (
+            {"conditions": [condition("SyncFailed", "no scale")]},
+            "does not allow evicting pods currently because it failed sync: no scale",
+        ),
+        (
+            {"conditions": [condition("Other", "why")]},
+            "needs 2 healthy pods and has 1 currently",
+        ),
+        (
+            {"conditions": [condition("Other", "why")], "currentHealthy": 3},
+            "does not allow evicting pods currently (Other): why",
+        ),
+        ({"currentHealthy": 3}, "does not allow evicting pods currently"),
+        (
+            {"conditions": [condition("SyncFailed", "")], "currentHealthy": 3},
+            "does not allow evicting pods currently",
+        ),
+        ({"currentHealthy": 2}, "needs 2 healthy pods and has 2 currently"),
+    ],
+)
+def test_why_a_budget_allows_nothing(status: dict[str, Any], message: str) -> None:
+    with pytest.raises(TooManyRequests) as caught:
+        podeviction.charge(budget(**status), ready(), NOW)
+    assert caught.value.details is not None
+    [cause] = caught.value.details["causes"]
+    assert cause["message"] == f"The disruption budget b {message}"
+
+
 def test_a_budget_that_lags_behind_asks_for_patience() -> None:
     with pytest.raises(TooManyRequests) as caught:
         podeviction.charge(budget(observedGeneration=0, disruptionsAllowed=1), ready(), NOW)
@@ -248,8 +283,7 @@ def test_which_container_is_meant() -> None:
     several = made(containers=containers, initContainers=[{"name": "i", "image": "i"}])
     assert podstreams.container_of(several, "i") == "i"
     assert refusal(podstreams.container_of, several) == (
-        "a container name must be specified for pod p, choose one of: [c d] or one of the init "
-        "containers: [i]"
+        "a container name must be specified for pod p, choose one of: [i c d]"
     )
     assert refusal(podstreams.container_of, one, "x") == "container x is not valid for pod p"
 

@@ -81,14 +81,64 @@ def test_a_type_without_node_ports_drops_them_but_not_new_ones() -> None:
 def test_external_name_gives_the_address_back() -> None:
     old = stored()
     new = updated(old, **{**old["spec"], "type": "ExternalName", "externalName": "a.example.com"})
-    assert not {
-        "clusterIP",
-        "clusterIPs",
-        "ipFamilies",
-        "ipFamilyPolicy",
-        "internalTrafficPolicy",
-    } & set(new["spec"])
+    assert not {"clusterIP", "clusterIPs", "ipFamilies", "ipFamilyPolicy"} & set(new["spec"])
     assert errors(new, old) == []
+    KIND.canonicalize(new)
+    assert "internalTrafficPolicy" not in new["spec"]
+
+
+def test_an_internal_policy_that_makes_no_sense_is_refused_before_it_is_dropped() -> None:
+    old = stored(type="ExternalName", externalName="a.example.com")
+    new = updated(old, type="ExternalName", externalName="b.example.com", internalTrafficPolicy="x")
+    assert any("spec.internalTrafficPolicy: Unsupported value" in e for e in errors(new, old))
+
+
+def test_protocols_that_share_a_node_port_keep_it_together() -> None:
+    ports = [{"name": "t", "port": 53}, {"name": "u", "port": 53, "protocol": "UDP"}]
+    old = stored(ports=[{**p, "nodePort": 30053} for p in ports])
+    new = updated(old, type="NodePort", ports=ports)
+    assert [p.get("nodePort") for p in new["spec"]["ports"]] == [30053, 30053]
+
+
+@pytest.mark.parametrize(("allocates", "kept"), [(True, 30001), (False, None)])
+def test_a_balancer_that_needs_no_node_ports_is_given_none_of_the_old_ones(
+    allocates: bool, kept: int | None
+) -> None:
+    new = updated(
+        stored(type="LoadBalancer"),
+        type="LoadBalancer",
+        allocateLoadBalancerNodePorts=allocates,
+        ports=[{"name": "a", "port": 80}],
+    )
+    assert new["spec"]["ports"][0].get("nodePort") == kept
+
+
+def test_another_address_alone_is_seen_to_change() -> None:
+    old = stored()
+    new = updated(old, type="NodePort", clusterIP="10.0.0.9", ports=old["spec"]["ports"])
+    assert errors(new, old) == [
+        'spec.clusterIPs[0]: Invalid value: ["10.0.0.9"]: may not change once set'
+    ]
+
+
+def test_what_a_balancer_reported_goes_with_it() -> None:
+    old = stored(type="LoadBalancer")
+    conditions = [{"type": "x", "status": "True"}]
+    old["status"] = {
+        "loadBalancer": {"ingress": [{"ip": "192.0.2.1"}]},
+        "conditions": conditions,
+    }
+    assert updated(old, **old["spec"])["status"] == old["status"]
+    other = updated(old, **{**old["spec"], "type": "NodePort"})
+    assert other["status"] == {"loadBalancer": {}, "conditions": conditions}
+
+
+def test_an_address_of_a_balancer_in_an_unusual_form() -> None:
+    obj, context = stored(type="LoadBalancer"), WriteContext("v1", NOW, subresource="status")
+    obj["status"] = {"loadBalancer": {"ingress": [{"hostname": "h"}, {"ip": "2001:db8:0::1"}]}}
+    [text] = KIND.warnings(obj, obj, context)
+    assert text.startswith('status.loadBalancer.ingress[1]: IPv6 address "2001:db8:0::1" should')
+    assert KIND.warnings(obj, obj, CONTEXT) == []
 
 
 def test_a_client_that_knows_only_cluster_ip_may_set_it() -> None:

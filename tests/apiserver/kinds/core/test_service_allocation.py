@@ -148,6 +148,39 @@ def test_protocols_of_one_port_share_a_node_port() -> None:
     assert tcp == udp != other
 
 
+def test_two_ports_cannot_have_one_node_port() -> None:
+    text = "spec.ports[1].nodePort: Invalid value: 30000: provided port is already allocated"
+    made = service(
+        "NodePort",
+        {"name": "a", "port": 80, "nodePort": 30000},
+        {"name": "b", "port": 81, "nodePort": 30000},
+    )
+    assert allocate(made) == [text]
+    shared = service(
+        "NodePort",
+        {"name": "a", "port": 80, "nodePort": 30000},
+        {"name": "b", "port": 80, "nodePort": 30000, "protocol": "UDP"},
+    )
+    assert allocate(shared) == []
+    # an update leaves that to validation
+    assert allocate(made, service("NodePort")) == []
+
+
+def test_the_health_check_has_its_port_for_itself() -> None:
+    old = service("LoadBalancer", externalTrafficPolicy="Local", healthCheckNodePort=30001)
+    new = service("LoadBalancer", {"port": 80, "nodePort": 30001}, **old["spec"] | {"ports": []})
+    new["spec"] |= {"ports": [{"port": 80, "nodePort": 30001}]}
+    assert allocate(new, old, ports={30001}) == [
+        "spec.ports[0].nodePort: Invalid value: 30001: provided port is already allocated"
+    ]
+
+
+def test_a_full_range_names_the_service() -> None:
+    with pytest.raises(AllocationFailed) as full:
+        assign(service(), needs(service(), None), (), (), ranges=())
+    assert str(full.value) == 'failed to allocate a serviceIP for Service "s": range is full'
+
+
 def test_load_balancers_can_do_without_node_ports() -> None:
     made = service("LoadBalancer", allocateLoadBalancerNodePorts=False)
     assert allocate(made) == [] and "nodePort" not in made["spec"]["ports"][0]

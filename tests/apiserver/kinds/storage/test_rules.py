@@ -129,13 +129,17 @@ SNAPSHOT = {"apiGroup": "snapshot.storage.k8s.io", "kind": "VolumeSnapshot", "na
 OTHER = {"apiGroup": "example.com", "kind": "Other", "name": "s"}
 
 
+def both(source: Object) -> Object:
+    return {"dataSource": source, "dataSourceRef": source}
+
+
 @pytest.mark.parametrize(
     ("spec", "old", "kept"),
     [
-        ({"dataSource": SNAPSHOT}, {}, {"dataSource": SNAPSHOT}),
+        ({"dataSource": SNAPSHOT}, {}, both(SNAPSHOT)),
         ({"dataSource": OTHER}, {}, {}),
-        ({"dataSource": OTHER}, {"dataSource": SNAPSHOT}, {"dataSource": OTHER}),
-        ({"dataSourceRef": OTHER}, {}, {"dataSourceRef": OTHER}),
+        ({"dataSource": OTHER}, {"dataSource": SNAPSHOT}, both(OTHER)),
+        ({"dataSourceRef": OTHER}, {}, both(OTHER)),
         ({"dataSourceRef": {**OTHER, "namespace": "n"}}, {}, {}),
     ],
 )
