@@ -208,11 +208,10 @@ def _completions(new: Object, old: Object) -> checks.Errors:
 
 
 def _state(obj: Object) -> str:
-    conditions = {
-        c.get("type")
-        for c in (obj.get("status") or {}).get("conditions") or ()
-        if c.get("status") == "True"
-    }
+    # The first condition of a type is the one that counts.
+    last_to_first = reversed((obj.get("status") or {}).get("conditions") or ())
+    statuses = {c.get("type"): c.get("status") for c in last_to_first}
+    conditions = {kind for kind, status in statuses.items() if status == "True"}
     if "Complete" in conditions or "Failed" in conditions:
         return "Complete" if "Complete" in conditions else "Failed"
     if obj["metadata"].get("deletionTimestamp"):

@@ -77,6 +77,8 @@ class Node(Kind):
             info.get(field) or "<unknown>"
             for field in ("osImage", "kernelVersion", "containerRuntimeVersion")
         ]
+        if info.get("architecture"):
+            system[1] += f" ({info['architecture']})"
         addresses = [_address(obj, kind) for kind in ("InternalIP", "ExternalIP")]
         roles = ",".join(_roles(obj)) or "<none>"
         return [

@@ -100,7 +100,7 @@ class PersistentVolumeClaim(Kind):
             (status.get("capacity") or {}).get("storage", "0") if bound else "",
             modes_cell(status.get("accessModes") or []) if bound else "",
             storage_class(obj),
-            spec.get("volumeAttributesClassName") or "<unset>",
+            spec.get("volumeAttributesClassName", "<unset>"),
             age(metadata.get("creationTimestamp"), now),
             spec.get("volumeMode") or "<unset>",
         ]
