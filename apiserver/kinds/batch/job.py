@@ -122,13 +122,17 @@ def default_spec(spec: Object) -> None:
     if spec.get("suspend") is None:
         spec["suspend"] = False
     policy = spec.get("podFailurePolicy")
-    for rule in (policy or {}).get("rules") or ():
-        for condition in rule.get("onPodConditions") or ():
-            condition["status"] = condition.get("status") or "True"
+    default_failure_policy(policy)
     if spec.get("podReplacementPolicy") is None:
         spec["podReplacementPolicy"] = "TerminatingOrFailed" if policy is None else "Failed"
     if spec.get("manualSelector") is None:
         spec["manualSelector"] = False
+
+
+def default_failure_policy(policy: Object | None) -> None:
+    for rule in (policy or {}).get("rules") or ():
+        for condition in rule.get("onPodConditions") or ():
+            condition["status"] = condition.get("status") or "True"
 
 
 def _labels_from_template(obj: Object) -> None:
