@@ -63,10 +63,14 @@ def canonical_micro_time(text: str) -> str:
     return format_micro_time(parse_micro_time(text))
 
 
+_LONGEST = 2**63 / 1e9
+"""Seconds."""
+
+
 def human_duration(seconds: float) -> str:
     """An age as tables show it, two or three significant figures (k8s.io/apimachinery
-    ``util/duration.HumanDuration``)."""
-    s = int(seconds)
+    ``util/duration.HumanDuration``); none is longer than a Go Duration."""
+    s = int(min(max(seconds, -_LONGEST), _LONGEST))
     if s < -1:
         return "<invalid>"
     if s < 0:

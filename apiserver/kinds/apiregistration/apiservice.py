@@ -72,8 +72,8 @@ def local_condition(now: datetime) -> Object:
 def _available(obj: Object) -> str:
     for condition in (obj.get("status") or {}).get("conditions") or []:
         if condition.get("type") == "Available":
-            status = str(condition.get("status", ""))
-            return status if status == "True" else f"{status} ({condition.get('reason', '')})"
+            status, reason = str(condition.get("status", "")), condition.get("reason")
+            return f"{status} ({reason})" if reason and status != "True" else status
     return "Unknown"
 
 

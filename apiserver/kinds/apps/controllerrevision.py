@@ -42,7 +42,7 @@ class ControllerRevision(Kind):
         owner = controller_of(obj)
         controller = "<none>"
         if owner is not None:
-            group = owner.get("apiVersion", "").rpartition("/")[0]
+            group = owner.get("apiVersion", "").rpartition("/")[0].lower()
             kind = owner.get("kind", "").lower()
             controller = (
                 f"{kind}.{group}/{owner.get('name', '')}"

@@ -161,10 +161,8 @@ def _default_claim(claim: Object) -> None:
     """A claim template is a whole object: its kind is always written, its status begins."""
     claim["kind"], claim["apiVersion"] = "PersistentVolumeClaim", "v1"
     claim.setdefault("metadata", {})
-    spec = claim.setdefault("spec", {})
-    spec["volumeMode"] = spec.get("volumeMode") or "Filesystem"
-    status = claim.setdefault("status", {})
-    status["phase"] = status.get("phase") or "Pending"
+    claims.default_claim_spec(claim.setdefault("spec", {}))
+    claims.default_claim_status(claim.setdefault("status", {}))
 
 
 def _policies(spec: Mapping[str, Any]) -> checks.Errors:

@@ -9,6 +9,7 @@ from zoneinfo import available_timezones
 
 from apiserver.fielderrors import FieldErrors, invalid, not_supported, required
 from apiserver.kinds.base import WriteContext
+from apiserver.kinds.batch.job import default_failure_policy
 from apiserver.kinds.batch.jobspec import job_spec, spec_warnings
 from apiserver.kinds.batch.schedule import ScheduleError, check_schedule
 from apiserver.kinds.common import checks, disabled, poddefaults, selectors, table
@@ -35,6 +36,7 @@ class CronJob(Workload):
         spec = obj.setdefault("spec", {})
         job = spec.setdefault("jobTemplate", {}).setdefault("spec", {})
         poddefaults.default_pod_spec(job.setdefault("template", {}).setdefault("spec", {}))
+        default_failure_policy(job.get("podFailurePolicy"))
         spec["concurrencyPolicy"] = spec.get("concurrencyPolicy") or "Allow"
         for field, value in (
             ("suspend", False),

@@ -122,13 +122,17 @@ def default_spec(spec: Object) -> None:
     if spec.get("suspend") is None:
         spec["suspend"] = False
     policy = spec.get("podFailurePolicy")
-    for rule in (policy or {}).get("rules") or ():
-        for condition in rule.get("onPodConditions") or ():
-            condition["status"] = condition.get("status") or "True"
+    default_failure_policy(policy)
     if spec.get("podReplacementPolicy") is None:
         spec["podReplacementPolicy"] = "TerminatingOrFailed" if policy is None else "Failed"
     if spec.get("manualSelector") is None:
         spec["manualSelector"] = False
+
+
+def default_failure_policy(policy: Object | None) -> None:
+    for rule in (policy or {}).get("rules") or ():
+        for condition in rule.get("onPodConditions") or ():
+            condition["status"] = condition.get("status") or "True"
 
 
 def _labels_from_template(obj: Object) -> None:
@@ -208,11 +212,10 @@ def _completions(new: Object, old: Object) -> checks.Errors:
 
 
 def _state(obj: Object) -> str:
-    conditions = {
-        c.get("type")
-        for c in (obj.get("status") or {}).get("conditions") or ()
-        if c.get("status") == "True"
-    }
+    # The first condition of a type is the one that counts.
+    last_to_first = reversed((obj.get("status") or {}).get("conditions") or ())
+    statuses = {c.get("type"): c.get("status") for c in last_to_first}
+    conditions = {kind for kind, status in statuses.items() if status == "True"}
     if "Complete" in conditions or "Failed" in conditions:
         return "Complete" if "Complete" in conditions else "Failed"
     if obj["metadata"].get("deletionTimestamp"):

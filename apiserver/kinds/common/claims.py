@@ -6,10 +6,22 @@ from collections.abc import Sequence
 
 from apiserver.fielderrors import FieldPath, forbidden, invalid, not_supported, required
 from apiserver.kinds.common import checks, resources, selectors
-from apiserver.meta.objects import ReadOnlyObject
+from apiserver.kinds.common.amounts import round_members, round_requirements
+from apiserver.meta.objects import Object, ReadOnlyObject
 
 ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 VOLUME_MODES = ("Block", "Filesystem")
+
+
+def default_claim_spec(spec: Object) -> None:
+    if spec.get("volumeMode") is None:
+        spec["volumeMode"] = "Filesystem"
+    round_requirements(spec.get("resources"))
+
+
+def default_claim_status(status: Object) -> None:
+    status["phase"] = status.get("phase") or "Pending"
+    round_members(status, "capacity", "allocatedResources")
 
 
 def template(value: ReadOnlyObject, path: FieldPath) -> checks.Errors:

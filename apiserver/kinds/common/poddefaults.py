@@ -10,8 +10,9 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from apiserver.kinds.common import imagenames, podresources
+from apiserver.kinds.common.amounts import round_requirements, round_up
+from apiserver.kinds.common.claims import default_claim_spec
 from apiserver.meta.objects import Object, ReadOnlyObject
-from apiserver.meta.quantity import Quantity, parse_quantity
 
 _FILE_MODE = 0o644
 _PROBE = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
@@ -35,16 +36,15 @@ def default_pod_spec(spec: Object) -> None:
         _default_container(container)
     for volume in spec.get("volumes") or ():
         default_volume(volume)
-    if spec.get("overhead"):
-        _round(spec["overhead"])
-    if spec.get("resources") is not None:
-        _round_requirements(spec["resources"])
+    round_up(spec.get("overhead"))
+    round_requirements(spec.get("resources"))
 
 
 def default_pod(spec: Object) -> None:
-    """What only pods get, so that it does not show up in every template."""
+    """What only pods get, so that it does not show up in every template; before amounts are
+    rounded, which those of the whole pod are made of."""
     for container in containers(spec, "containers", "initContainers"):
-        _requests_from_limits(container["resources"])
+        _requests_from_limits(container.setdefault("resources", {}))
     podresources.default_pod_level(spec)
     if spec.get("enableServiceLinks") is None:
         spec["enableServiceLinks"] = True
@@ -78,13 +78,16 @@ def _default_container(container: Object) -> None:
         terminationMessagePath="/dev/termination-log",
         terminationMessagePolicy="File",
     )
-    _round_requirements(container.setdefault("resources", {}))
+    round_requirements(container.setdefault("resources", {}))
     for port in container.get("ports") or ():
         _set(port, protocol="TCP")
     for variable in container.get("env") or ():
         source = variable.get("valueFrom") or {}
         _default_field_ref(source.get("fieldRef"))
         _default_divisor(source.get("resourceFieldRef"))
+        file_key = source.get("fileKeyRef")
+        if file_key is not None and file_key.get("optional") is None:
+            file_key["optional"] = False
     for name in ("livenessProbe", "readinessProbe", "startupProbe"):
         if container.get(name) is not None:
             _set(container[name], **_PROBE)
@@ -107,16 +110,14 @@ def pull_policy(image: str) -> str:
 
 
 _SOURCES: Mapping[str, Mapping[str, Any]] = {
-    "azureDisk": {
-        "cachingMode": "ReadWrite",
-        "fsType": "ext4",
-        "kind": "Shared",
-        "readOnly": False,
-    },
     "iscsi": {"iscsiInterface": "default"},
     "rbd": {"pool": "rbd", "user": "admin", "keyring": "/etc/ceph/keyring"},
     "scaleIO": {"storageMode": "ThinProvisioned", "fsType": "xfs"},
 }
+
+
+_AZURE_DISK = {"cachingMode": "ReadWrite", "fsType": "ext4", "kind": "Shared", "readOnly": False}
+"""Pointers in Go: an empty text is none of these."""
 
 
 def default_sources(volume: Object) -> None:
@@ -124,6 +125,8 @@ def default_sources(volume: Object) -> None:
     for name, defaults in _SOURCES.items():
         if volume.get(name) is not None:
             _set(volume[name], **defaults)
+    if (disk := volume.get("azureDisk")) is not None:
+        disk |= {k: v for k, v in _AZURE_DISK.items() if disk.get(k) is None}
     if volume.get("hostPath") is not None and volume["hostPath"].get("type") is None:
         volume["hostPath"]["type"] = ""
 
@@ -144,8 +147,8 @@ def default_volume(volume: Object) -> None:
     if volume.get("image") is not None:
         _set(volume["image"], pullPolicy=pull_policy(volume["image"].get("reference", "")))
     template = (volume.get("ephemeral") or {}).get("volumeClaimTemplate")
-    if template is not None and (template.setdefault("spec", {})).get("volumeMode") is None:
-        template["spec"]["volumeMode"] = "Filesystem"
+    if template is not None:
+        default_claim_spec(template.setdefault("spec", {}))
 
 
 def _default_items(source: Object | None) -> None:
@@ -163,28 +166,6 @@ def _default_divisor(ref: Object | None) -> None:
     """Go's zero quantity, which encodes as "0"."""
     if ref is not None and ref.get("divisor") is None:
         ref["divisor"] = "0"
-
-
-def _round_requirements(requirements: Object) -> None:
-    for name in ("limits", "requests"):
-        if requirements.get(name):
-            _round(requirements[name])
-
-
-def _round(amounts: dict[str, str]) -> None:
-    """Amounts are rounded up to thousandths."""
-    for name, value in amounts.items():
-        amounts[name] = _at_least_milli(value)
-
-
-def _at_least_milli(value: str) -> str:
-    quantity = parse_quantity(value)
-    if (
-        quantity.exponent >= -3
-        or quantity.scaled(-3) * 10 ** (-3 - quantity.exponent) == quantity.unscaled
-    ):
-        return value
-    return str(Quantity(quantity.scaled(-3), -3, quantity.format))
 
 
 def _requests_from_limits(requirements: Object) -> None:

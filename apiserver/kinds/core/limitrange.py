@@ -5,6 +5,7 @@ from __future__ import annotations
 from apiserver.fielderrors import FieldErrors, FieldPath, duplicate, forbidden, invalid, required
 from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import checks as c
+from apiserver.kinds.common.amounts import round_members
 from apiserver.kinds.common.resources import container_resource_name, may_overcommit, resource_name
 from apiserver.kinds.registration import register
 from apiserver.meta import names
@@ -25,6 +26,7 @@ class LimitRange(Kind):
         for item in (obj.get("spec") or {}).get("limits") or []:
             if item.get("type") == CONTAINER:
                 _default_container(item)
+            round_members(item, *_MEMBERS)
 
     def prepare_create(self, obj: Object, context: WriteContext) -> None:
         metadata = obj["metadata"]

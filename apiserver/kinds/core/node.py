@@ -21,6 +21,7 @@ from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import checks, resources, scheduling, table
 from apiserver.kinds.common.address_warnings import cidr_warnings
 from apiserver.kinds.common.addresses import parse_cidr
+from apiserver.kinds.common.amounts import round_members
 from apiserver.kinds.common.internal import quote
 from apiserver.kinds.registration import register
 from apiserver.meta.objects import Object, seen_before
@@ -45,6 +46,7 @@ class Node(Kind):
         status = obj.setdefault("status", {})
         if status.get("allocatable") is None and status.get("capacity") is not None:
             status["allocatable"] = dict(status["capacity"])
+        round_members(status, "capacity", "allocatable")
         _sync_cidrs(obj.setdefault("spec", {}))
 
     def prepare_create(self, obj: Object, context: WriteContext) -> None:
@@ -93,6 +95,8 @@ class Node(Kind):
             info.get(field) or "<unknown>"
             for field in ("osImage", "kernelVersion", "containerRuntimeVersion")
         ]
+        if info.get("architecture"):
+            system[1] += f" ({info['architecture']})"
         addresses = [_address(obj, kind) for kind in ("InternalIP", "ExternalIP")]
         roles = ",".join(_roles(obj)) or "<none>"
         return [

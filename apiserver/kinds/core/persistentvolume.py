@@ -19,6 +19,7 @@ from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import checks as c
 from apiserver.kinds.common import nodelabels
 from apiserver.kinds.common.alike import alike
+from apiserver.kinds.common.amounts import round_up
 from apiserver.kinds.common.internal import plain_part, quote
 from apiserver.kinds.common.jsondiff import go_diff
 from apiserver.kinds.common.poddefaults import default_sources
@@ -81,6 +82,7 @@ class PersistentVolume(Kind):
         if spec.get("volumeMode") is None:
             spec["volumeMode"] = "Filesystem"
         default_sources(spec)
+        round_up(spec.get("capacity"))
         status = obj.setdefault("status", {})
         status["phase"] = status.get("phase") or "Pending"
 

@@ -15,7 +15,7 @@ from apiserver.golang.strconv import go_quote
 from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import checks as c
 from apiserver.kinds.common import disabled
-from apiserver.kinds.common.claims import claim_spec
+from apiserver.kinds.common.claims import claim_spec, default_claim_spec, default_claim_status
 from apiserver.kinds.common.internal import plain
 from apiserver.kinds.common.jsondiff import go_diff
 from apiserver.kinds.common.resources import is_native
@@ -46,11 +46,8 @@ class PersistentVolumeClaim(Kind):
     status = True
 
     def default(self, obj: Object, version: str) -> None:
-        spec = obj.setdefault("spec", {})
-        if spec.get("volumeMode") is None:
-            spec["volumeMode"] = "Filesystem"
-        status = obj.setdefault("status", {})
-        status["phase"] = status.get("phase") or "Pending"
+        default_claim_spec(obj.setdefault("spec", {}))
+        default_claim_status(obj.setdefault("status", {}))
 
     def prepare_create(self, obj: Object, context: WriteContext) -> None:
         super().prepare_create(obj, context)
@@ -101,7 +98,7 @@ class PersistentVolumeClaim(Kind):
             (status.get("capacity") or {}).get("storage", "0") if bound else "",
             modes_cell(status.get("accessModes") or []) if bound else "",
             storage_class(obj),
-            spec.get("volumeAttributesClassName") or "<unset>",
+            spec.get("volumeAttributesClassName", "<unset>"),
             age(metadata.get("creationTimestamp"), now),
             spec.get("volumeMode") or "<unset>",
         ]

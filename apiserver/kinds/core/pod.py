@@ -44,8 +44,8 @@ class Pod(Kind):
 
     def default(self, obj: Object, version: str) -> None:
         spec = obj.setdefault("spec", {})
-        poddefaults.default_pod_spec(spec)
         poddefaults.default_pod(spec)
+        poddefaults.default_pod_spec(spec)
         if spec["terminationGracePeriodSeconds"] < 0:
             # Only in pods: templates keep what they were given.
             spec["terminationGracePeriodSeconds"] = 1

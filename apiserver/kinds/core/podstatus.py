@@ -19,6 +19,7 @@ from apiserver.kinds import formats
 from apiserver.kinds.common import checks, podannotations
 from apiserver.kinds.common.address_warnings import ip_warnings
 from apiserver.kinds.common.addresses import IPV4, IPV6, family, ip_errors
+from apiserver.kinds.common.amounts import round_requirements, round_up
 from apiserver.kinds.core import podrestarts
 from apiserver.meta.objects import Object, ReadOnlyObject
 
@@ -44,6 +45,12 @@ _NO_RESOURCE = (
 def default_status(status: Object) -> None:
     """podIP and hostIP are the older twins of the first entries of podIPs and hostIPs."""
     _sync(status, "podIP", "podIPs")
+    round_up(status.get("allocatedResources"))
+    round_requirements(status.get("resources"))
+    for name in _LISTS:
+        for container in status.get(name) or ():
+            round_up(container.get("allocatedResources"))
+            round_requirements(container.get("resources"))
 
 
 def _sync(status: Object, one: str, many: str) -> None:

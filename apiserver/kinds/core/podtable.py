@@ -68,19 +68,28 @@ def _progress(
     reason = failing or reason
     if failing and not _is_true(status, "Initialized"):
         return ready, sum(c.get("restartCount", 0) for c in seen), _last_restart(seen), reason
-    running = False
+    running, failure = False, ""
     regular = status.get("containerStatuses") or ()
     for container in reversed(regular):
         said = _said(container)
         if said:
             reason = said
+            failure = said if _failed(container) else failure
         elif container.get("ready") and (container.get("state") or {}).get("running") is not None:
             running = True
             ready += 1
     counted = [*side, *regular]
-    if reason == "Completed" and running:
-        reason = "Running" if _is_true(status, "Ready") else "NotReady"
+    if reason == "Completed":
+        reason = _completed(status, running, failure)
     return ready, sum(c.get("restartCount", 0) for c in counted), _last_restart(counted), reason
+
+
+def _completed(status: ReadOnlyObject, running: bool, failure: str) -> str:
+    """What a pod is whose first container has completed, by the others: ``failure`` is what the
+    first of those says that ended with an error."""
+    if running and _is_true(status, "Ready"):
+        return "Running"
+    return failure or ("NotReady" if running else "Completed")
 
 
 def _is_true(status: ReadOnlyObject, condition: str) -> bool:
@@ -112,6 +121,12 @@ def _said(container: ReadOnlyObject) -> str:
         if ended.get("signal")
         else f"ExitCode:{ended.get('exitCode', 0)}"
     )
+
+
+def _failed(container: ReadOnlyObject) -> bool:
+    state = container.get("state") or {}
+    waits = (state.get("waiting") or {}).get("reason")
+    return not waits and bool((state.get("terminated") or {}).get("exitCode"))
 
 
 def _succeeded(container: ReadOnlyObject) -> bool:

@@ -9,6 +9,7 @@ from typing import Any
 from apiserver.fielderrors import FieldErrors, FieldPath, invalid
 from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import checks as c
+from apiserver.kinds.common.amounts import round_members
 from apiserver.kinds.common.resources import amount, quota_resource_name
 from apiserver.kinds.core.quota_scopes import scope_selector_errors, scopes_errors
 from apiserver.kinds.registration import register
@@ -28,7 +29,8 @@ class ResourceQuota(Kind):
     status = True
 
     def default(self, obj: Object, version: str) -> None:
-        obj.setdefault("status", {})
+        round_members(obj.get("spec"), "hard")
+        round_members(obj.setdefault("status", {}), "hard", "used")
 
     def prepare_create(self, obj: Object, context: WriteContext) -> None:
         super().prepare_create(obj, context)

@@ -27,6 +27,7 @@ from apiserver.meta.times import age
 
 _SPEC = FieldPath("spec")
 _SCOPES = ["Cluster", "Namespace"]
+_DEFAULT = "ingressclass.kubernetes.io/is-default-class"
 
 
 @register("networking.k8s.io", "IngressClass")
@@ -61,8 +62,9 @@ class IngressClass(Kind):
         if parameters is not None:
             group = f".{parameters['apiGroup']}" if parameters.get("apiGroup") is not None else ""
             parameters_text = f"{parameters.get('kind', '')}{group}/{parameters.get('name', '')}"
+        default = (metadata.get("annotations") or {}).get(_DEFAULT) == "true"
         return [
-            metadata["name"],
+            f"{metadata['name']} (default)" if default else metadata["name"],
             spec.get("controller", ""),
             parameters_text,
             age(metadata.get("creationTimestamp"), now),

@@ -16,6 +16,7 @@ from apiserver.fielderrors import (
 )
 from apiserver.kinds.base import STATUS_KEEPS_METADATA, Kind, WriteContext
 from apiserver.kinds.common import checks as c
+from apiserver.kinds.common.amounts import round_up
 from apiserver.kinds.common.internal import quote
 from apiserver.kinds.common.poddefaults import default_sources
 from apiserver.kinds.common.volumesources import csi_driver_name
@@ -58,7 +59,9 @@ class VolumeAttachment(Kind):
     )
 
     def default(self, obj: Object, version: str) -> None:
-        default_sources((obj["spec"].get("source") or {}).get("inlineVolumeSpec") or {})
+        inline = (obj["spec"].get("source") or {}).get("inlineVolumeSpec") or {}
+        default_sources(inline)
+        round_up(inline.get("capacity"))
 
     def prepare_create(self, obj: Object, context: WriteContext) -> None:
         super().prepare_create(obj, context)

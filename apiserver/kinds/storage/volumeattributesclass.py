@@ -12,8 +12,6 @@ from apiserver.kinds.storage.storageclass import parameter_errors, provisioner_e
 from apiserver.meta.objects import Object
 from apiserver.meta.times import age
 
-_DEFAULT = "volumeattributesclass.alpha.kubernetes.io/is-default-class"
-
 
 @register("storage.k8s.io", "VolumeAttributesClass")
 class VolumeAttributesClass(Kind):
@@ -38,6 +36,5 @@ class VolumeAttributesClass(Kind):
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         metadata = obj["metadata"]
-        default = (metadata.get("annotations") or {}).get(_DEFAULT) == "true"
-        name = f"{metadata['name']} (default)" if default else metadata["name"]
-        return [name, obj.get("driverName", ""), age(metadata.get("creationTimestamp"), now)]
+        driver = obj.get("driverName", "")
+        return [metadata["name"], driver, age(metadata.get("creationTimestamp"), now)]

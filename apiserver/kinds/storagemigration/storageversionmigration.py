@@ -55,7 +55,17 @@ class StorageVersionMigration(Kind):
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         resource = _spec_resource(obj)
         parts = [resource.get("resource", ""), resource.get("group", "")]
-        return [obj["metadata"]["name"], ".".join(part for part in parts if part)]
+        states = (RUNNING, FAILED, SUCCEEDED)
+        reached = [
+            x["type"]
+            for x in metaconditions.conditions_of(obj)
+            if x.get("type") in states and x.get("status") == "True"
+        ]
+        return [
+            obj["metadata"]["name"],
+            ".".join(part for part in parts if part),
+            reached[-1] if reached else "Unknown",
+        ]
 
 
 def _spec(obj: Object) -> Object:

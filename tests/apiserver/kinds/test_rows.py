@@ -70,6 +70,52 @@ def test_init_containers(status: dict[str, Any], row: list[Any]) -> None:
     assert pod(status) == row
 
 
+def ended(exit_code: int, reason: str = "") -> dict[str, Any]:
+    return {"state": {"terminated": {"exitCode": exit_code, "reason": reason}}}
+
+
+READY = [{"type": "Ready", "status": "True"}]
+
+
+@pytest.mark.parametrize(
+    ("containers", "conditions", "shown"),
+    [
+        ([ended(0, "Completed"), ended(1, "Error")], [], "Error"),
+        ([ended(0, "Completed"), ended(3), ended(1, "Error")], [], "ExitCode:3"),
+        ([ended(0, "Completed"), RUNNING, ended(1, "Error")], [], "Error"),
+        ([ended(0, "Completed"), RUNNING, ended(1, "Error")], READY, "Running"),
+        ([ended(0, "Completed"), RUNNING], [], "NotReady"),
+        ([ended(0, "Completed"), ended(0, "Done")], READY, "Completed"),
+        (
+            [
+                ended(0, "Completed"),
+                {"state": {"waiting": {"reason": "Back"}, "terminated": {"exitCode": 1}}},
+            ],
+            [],
+            "Completed",
+        ),
+    ],
+)
+def test_a_completed_container_does_not_hide_one_that_failed(
+    containers: list[dict[str, Any]], conditions: list[dict[str, str]], shown: str
+) -> None:
+    status = {"phase": "Running", "containerStatuses": containers, "conditions": conditions}
+    assert pod(status)[1] == shown
+
+
+@pytest.mark.parametrize(
+    ("info", "shown"),
+    [
+        ({"kernelVersion": "6.1", "architecture": "arm64"}, "6.1 (arm64)"),
+        ({"kernelVersion": "6.1"}, "6.1"),
+        ({"architecture": "arm64"}, "<unknown> (arm64)"),
+    ],
+)
+def test_a_node_names_its_architecture_with_its_kernel(info: dict[str, str], shown: str) -> None:
+    row = cells("nodes", "", {"spec": {}, "status": {"nodeInfo": info}})
+    assert row[7:] == ["<unknown>", shown, "<unknown>"]
+
+
 @pytest.mark.parametrize(
     ("status", "shown"),
     [({"phase": "Running"}, "Terminating"), ({"phase": "Succeeded"}, "Succeeded")],
@@ -159,14 +205,62 @@ def test_flow_schemas_are_listed_as_requests_try_them() -> None:
     assert [o["metadata"]["name"] for o in sorted(listed, key=order)] == ["z", "a", "b"]
 
 
-def test_default_attribute_classes_are_marked() -> None:
-    metadata = {
-        "annotations": {"volumeattributesclass.alpha.kubernetes.io/is-default-class": "true"}
-    }
-    assert (
-        cells("volumeattributesclasses", "storage.k8s.io", {"metadata": metadata})[0]
-        == "x (default)"
-    )
+@pytest.mark.parametrize(
+    ("resource", "group", "key", "value", "shown"),
+    [
+        ("ingressclasses", "networking.k8s.io", "ingressclass", "true", "x (default)"),
+        ("ingressclasses", "networking.k8s.io", "ingressclass", "yes", "x"),
+        ("storageclasses", "storage.k8s.io", "storageclass", "true", "x (default)"),
+        ("volumeattributesclasses", "storage.k8s.io", "volumeattributesclass.alpha", "true", "x"),
+    ],
+)
+def test_which_classes_are_marked_as_the_default(
+    resource: str, group: str, key: str, value: str, shown: str
+) -> None:
+    metadata = {"annotations": {f"{key}.kubernetes.io/is-default-class": value}}
+    assert cells(resource, group, {"metadata": metadata})[0] == shown
+
+
+@pytest.mark.parametrize(
+    ("spec", "shown"),
+    [
+        ({}, "<unset>"),
+        ({"volumeAttributesClassName": ""}, ""),
+        ({"volumeAttributesClassName": "fast"}, "fast"),
+    ],
+)
+def test_a_claim_may_ask_for_the_class_of_no_name(spec: dict[str, str], shown: str) -> None:
+    assert cells("persistentvolumeclaims", "", {"spec": spec})[6] == shown
+
+
+def test_the_first_condition_of_a_type_decides_on_a_job() -> None:
+    def shown(*conditions: tuple[str, str]) -> Any:
+        listed = [{"type": kind, "status": status} for kind, status in conditions]
+        return cells("jobs", "batch", {"spec": {}, "status": {"conditions": listed}})[1]
+
+    assert shown(("Complete", "False"), ("Complete", "True")) == "Running"
+    assert shown(("Failed", "True"), ("Failed", "False")) == "Failed"
+    assert shown(("SuccessCriteriaMet", "True"), ("FailureTarget", "True")) == "FailureTarget"
+
+
+def test_the_controller_of_a_revision_is_shown_in_small_letters() -> None:
+    owner = {"apiVersion": "Apps.Example/v1", "kind": "Set", "name": "N", "controller": True}
+    row = cells("controllerrevisions", "apps", {"metadata": {"ownerReferences": [owner]}})
+    assert row[1] == "set.apps.example/N"
+
+
+@pytest.mark.parametrize(
+    ("conditions", "shown"),
+    [
+        ([], "Unknown"),
+        ([{"type": "Available", "status": "False", "reason": "Gone"}], "False (Gone)"),
+        ([{"type": "Available", "status": "False"}], "False"),
+        ([{"type": "Available", "status": "True", "reason": "Passed"}], "True"),
+    ],
+)
+def test_whether_a_group_is_available(conditions: list[dict[str, str]], shown: str) -> None:
+    obj = {"spec": {}, "status": {"conditions": conditions}}
+    assert cells("apiservices", "apiregistration.k8s.io", obj)[2] == shown
 
 
 def test_addresses_have_an_age_without_a_column() -> None:

@@ -85,6 +85,7 @@ def test_printed_times_read_back(moment: datetime) -> None:
         (730 * 86400, "2y"),
         (800 * 86400, "2y70d"),
         (3000 * 86400, "8y"),
+        (400 * 365 * 86400, "292y"),
     ],
 )
 def test_ages(seconds: int, shown: str) -> None:

@@ -111,5 +111,23 @@ def test_conditions_are_those_of_all_kinds() -> None:
 
 
 def test_its_row_names_the_resource() -> None:
-    assert cells(create(migration()).obj) == {"Name": "m", "Resource": "widgets.example.com"}
+    assert cells(create(migration()).obj) == {
+        "Name": "m",
+        "Resource": "widgets.example.com",
+        "Status": "Unknown",
+    }
     assert cells(create(migration("pods", "")).obj)["Resource"] == "pods"
+
+
+@pytest.mark.parametrize(
+    ("obj", "shown"),
+    [
+        (ran("Running"), "Running"),
+        (ran(Running="False"), "Unknown"),
+        (ran("Failed", Running="False"), "Failed"),
+        (ran("Succeeded", Running="False"), "Succeeded"),
+        (ran("Noticed"), "Unknown"),
+    ],
+)
+def test_its_row_says_how_far_it_is(obj: Any, shown: str) -> None:
+    assert cells(obj)["Status"] == shown
