@@ -157,3 +157,25 @@ async def test_a_status_of_a_pod_cannot_begin_or_undo_its_deletion(api: Api) -> 
     sent["status"]["message"] = "second"
     kept = await api.ok("PUT", f"{PODS}/p/status", sent)
     assert (kept["metadata"]["deletionTimestamp"], kept["status"]["message"]) == (begun, "second")
+
+
+@pytest.mark.parametrize("more", ["", "&sortBy=metadata.name"])
+async def test_a_token_is_read_before_the_version_beside_it(api: Api, more: str) -> None:
+    """k8s.io/apiserver ``storage.ValidateListOptions``: a version that would not even be one is not
+    read where a token says which it is."""
+    for name in ("a", "b"):
+        await api.ok("POST", CONFIG_MAPS, config_map(name))
+    page = await api.ok("GET", f"{CONFIG_MAPS}?limit=1{more}")
+    token = page["metadata"]["continue"]
+
+    async def refusal(token: str, version: str) -> str:
+        url = f"{CONFIG_MAPS}?continue={token}&resourceVersion={version}{more}"
+        status, found = await api("GET", url)
+        return str(found["message"]) if status == 400 else str(status)
+
+    not_allowed = "specifying resource version is not allowed when using continue"
+    for version in ("invalid", "1", "00"):
+        assert await refusal(token, version) == not_allowed
+        assert "continue key is not valid" in await refusal("none", version)
+    for version in ("", "0"):
+        assert await refusal(token, version) == "200"
