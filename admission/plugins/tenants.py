@@ -40,7 +40,7 @@ class TenantProtection:
 
     async def validate(self, attributes: Attributes, lookup: Lookup) -> None:
         if self._guards(attributes, _DEFINITIONS):
-            name = attributes.name or (attributes.object or {})["metadata"].get("name", "")
+            name = _name(attributes)
             if name.endswith(f".{TENANCY_GROUP}") and attributes.user.name not in _SERVER:
                 why = "this definition is Polyplane's own, and its objects would go with it"
                 raise Forbidden(_DEFINITIONS, name, why)
@@ -52,9 +52,16 @@ class TenantProtection:
 
 
 def _check_deletion(attributes: Attributes) -> None:
-    if attributes.name == DEFAULT:
+    name = _name(attributes)
+    if name == DEFAULT:
         why = "it answers URLs without /clusters/ and stays"
-        raise Forbidden(TENANTS, attributes.name, why)
+        raise Forbidden(TENANTS, name, why)
     if ((attributes.old or {}).get("spec") or {}).get("deletionProtection"):
         why = "it is protected from deletion; set spec.deletionProtection to false first"
-        raise Forbidden(TENANTS, attributes.name, why)
+        raise Forbidden(TENANTS, name, why)
+
+
+def _name(attributes: Attributes) -> str:
+    """Of the object at hand: the request's name is empty where a collection is deleted."""
+    obj = attributes.object or attributes.old or {}
+    return attributes.name or str((obj.get("metadata") or {}).get("name", ""))

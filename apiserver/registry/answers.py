@@ -28,6 +28,7 @@ from apiserver.registry.reading import (
     INCONSISTENT,
     Listing,
     TooOld,
+    check_continued,
     is_exact,
     past_page,
     reach,
@@ -198,6 +199,7 @@ async def _position(
         sign=registry.sign,
         question=question.digest,
     )
+    check_continued(options)
     return (await registry.store.head(scope.tenant.id) if at < 0 else at), after
 
 

@@ -43,7 +43,8 @@ class Deleted:
 async def delete(
     registry: Registry, scope: Scope, options: DeleteOptions, *, of_collection: bool = False
 ) -> Deleted:
-    """``of_collection``: the request is about a collection, so that admission is told no name."""
+    """``of_collection``: the request is about a collection, so that admission is told no name, and
+    what a kind says of the deletion of one object is not asked."""
     if options.unsafe:
         text = "is exclusively used to delete corrupt object(s), try again by removing this option"
         resource = scope.resource.group_resource
@@ -71,7 +72,8 @@ async def delete(
         attributes.old = old
         await registry.chain.admit(attributes, lookup)
         await registry.chain.validate(attributes, lookup)
-        scope.resource.hooks.validate_delete(old, scope.context(dry_run=options.dry_run))
+        if not of_collection:
+            scope.resource.hooks.validate_delete(old, scope.context(dry_run=options.dry_run))
         try:
             deleted = await _attempt(registry, scope, record, attributes, options)
         except (Stale, KeyMissing):

@@ -124,18 +124,22 @@ async def _list(
 
 
 def requested_version(options: ListOptions) -> int:
-    """The list's resourceVersion, 0 for none. Raises Invalid and BadRequest for options that do not
-    go together."""
+    """The list's resourceVersion, 0 for none, and where a token says it. Raises Invalid for options
+    that do not go together, BadRequest for what is no version."""
     options.validate(watch=False)
-    version = 0
-    if options.resource_version:
-        try:
-            version = parse_version(options.resource_version)
-        except ValueError as e:
-            raise BadRequest(f"invalid resource version: {e}") from None
-    if options.continue_token and version:
+    if options.continue_token or not options.resource_version:
+        return 0
+    try:
+        return parse_version(options.resource_version)
+    except ValueError as e:
+        raise BadRequest(f"invalid resource version: {e}") from None
+
+
+def check_continued(options: ListOptions) -> None:
+    """Raises BadRequest if a request that goes on with a list names a version beside its token,
+    which is read before this is asked (k8s.io/apiserver ``storage.ValidateListOptions``)."""
+    if options.resource_version not in ("", "0"):
         raise BadRequest("specifying resource version is not allowed when using continue")
-    return version
 
 
 def is_exact(options: ListOptions, version: int) -> bool:
@@ -210,6 +214,7 @@ async def _continued(
         namespaced=scope.resource.namespaced,
         sign=registry.sign,
     )
+    check_continued(options)
     at = position.resource_version
     if at < 0:
         at = await registry.store.head(scope.tenant.id)

@@ -70,6 +70,7 @@ class Pod(Kind):
 
     def prepare_status_update(self, obj: Object, old: Object, context: WriteContext) -> None:
         super().prepare_status_update(obj, old, context)
+        obj["metadata"].pop("deletionTimestamp", None)  # one that is set is inherited after this
         podstatus.prepare(obj, old)
         disabled.drop_status(obj["status"])
 

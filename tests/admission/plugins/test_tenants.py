@@ -24,12 +24,15 @@ def named(name: str, protected: bool = False, suspended: bool = False) -> dict[s
     return {"metadata": {"name": name}, "spec": spec}
 
 
-async def verdict(operation: str, resource: GroupResource, obj: Any, user: User, at: int) -> bool:
-    """Whether it is let through."""
+async def verdict(
+    operation: str, resource: GroupResource, obj: Any, user: User, at: int, *, of_all: bool = False
+) -> bool:
+    """Whether it is let through; ``of_all``: a collection is deleted, the request names nothing."""
     plugin = TenantProtection(HOME)
     new, old = (None, obj) if operation == "DELETE" else (obj, obj)
     attributes = asked(new, old, resource, "", user, "", "Any", at)
-    attributes.operation, attributes.name = operation, obj["metadata"]["name"]  # type: ignore[assignment]
+    attributes.operation = operation  # type: ignore[assignment]
+    attributes.name = "" if of_all else obj["metadata"]["name"]
     assert plugin.handles(attributes)
     await plugin.admit(attributes, World())  # type: ignore[arg-type]
     try:
@@ -39,6 +42,7 @@ async def verdict(operation: str, resource: GroupResource, obj: Any, user: User,
     return True
 
 
+@pytest.mark.parametrize("of_all", [False, True])
 @pytest.mark.parametrize("user", [ADMIN, SERVER])
 @pytest.mark.parametrize("suspended", [False, True])
 @pytest.mark.parametrize(
@@ -54,10 +58,10 @@ async def verdict(operation: str, resource: GroupResource, obj: Any, user: User,
     ],
 )
 async def test_deletions(
-    name: str, protected: bool, at: int, allowed: bool, suspended: bool, user: User
+    name: str, protected: bool, at: int, allowed: bool, suspended: bool, user: User, of_all: bool
 ) -> None:
     obj = named(name, protected, suspended)
-    assert await verdict("DELETE", TENANTS, obj, user, at) is allowed
+    assert await verdict("DELETE", TENANTS, obj, user, at, of_all=of_all) is allowed
 
 
 @pytest.mark.parametrize("operation", ["CREATE", "UPDATE", "DELETE"])
@@ -72,6 +76,12 @@ async def test_deletions(
 )
 async def test_definitions(operation: str, name: str, user: User, at: int, allowed: bool) -> None:
     assert await verdict(operation, DEFINITIONS, named(name), user, at) is allowed
+
+
+@pytest.mark.parametrize(("name", "allowed"), [(OURS, False), (THEIRS, True)])
+async def test_definitions_of_a_collection(name: str, allowed: bool) -> None:
+    found = await verdict("DELETE", DEFINITIONS, named(name), ADMIN, HOME, of_all=True)
+    assert found is allowed
 
 
 @pytest.mark.parametrize(

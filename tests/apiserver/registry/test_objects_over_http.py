@@ -158,3 +158,56 @@ async def test_of_several_errors_in_a_patched_object_its_text_says_which_is_firs
         "PATCH", f"{roles}/r?fieldValidation=Strict", patch, "application/merge-patch+json"
     )
     assert found["message"].endswith('unknown field "area", unknown field "zone"')
+
+
+async def test_a_system_class_is_kept_from_a_deletion_of_its_own_only(api: Api) -> None:
+    """kube-apiserver's guard is on the deletion of one object, and its deletion of collections does
+    not pass by there (pkg/registry/scheduling/priorityclass/storage)."""
+    classes, name = "/apis/scheduling.k8s.io/v1/priorityclasses", "system-cluster-critical"
+    kind = {"apiVersion": "scheduling.k8s.io/v1", "kind": "PriorityClass"}
+    await api.ok("POST", classes, {**kind, "metadata": {"name": name}, "value": 2_000_000_000})
+    status, found = await api("DELETE", f"{classes}/{name}")
+    assert (status, found["reason"]) == (403, "Forbidden")
+    await api.ok("DELETE", f"{classes}?dryRun=All")
+    assert (await api.ok("GET", f"{classes}/{name}"))["metadata"]["name"] == name
+
+
+async def test_a_status_of_a_pod_cannot_begin_or_undo_its_deletion(api: Api) -> None:
+    """pkg/registry/core/pod/strategy.go: what a status says of it counts for nothing."""
+    spec = {"containers": [{"name": "c", "image": "i"}], "nodeName": "n"}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p"}, "spec": spec}
+    sent = await api.ok("POST", PODS, pod)
+    sent["metadata"]["deletionTimestamp"] = "2020-01-01T00:00:00Z"
+    sent["status"]["message"] = "first"
+    kept = await api.ok("PUT", f"{PODS}/p/status", sent)
+    assert "deletionTimestamp" not in kept["metadata"]
+    assert kept["status"]["message"] == "first"
+
+    begun = (await api.ok("DELETE", f"{PODS}/p"))["metadata"]["deletionTimestamp"]
+    sent = await api.ok("GET", f"{PODS}/p")
+    sent["metadata"]["deletionTimestamp"] = "2020-01-01T00:00:00Z"
+    sent["status"]["message"] = "second"
+    kept = await api.ok("PUT", f"{PODS}/p/status", sent)
+    assert (kept["metadata"]["deletionTimestamp"], kept["status"]["message"]) == (begun, "second")
+
+
+@pytest.mark.parametrize("more", ["", "&sortBy=metadata.name"])
+async def test_a_token_is_read_before_the_version_beside_it(api: Api, more: str) -> None:
+    """k8s.io/apiserver ``storage.ValidateListOptions``: a version that would not even be one is not
+    read where a token says which it is."""
+    for name in ("a", "b"):
+        await api.ok("POST", CONFIG_MAPS, config_map(name))
+    page = await api.ok("GET", f"{CONFIG_MAPS}?limit=1{more}")
+    token = page["metadata"]["continue"]
+
+    async def refusal(token: str, version: str) -> str:
+        url = f"{CONFIG_MAPS}?continue={token}&resourceVersion={version}{more}"
+        status, found = await api("GET", url)
+        return str(found["message"]) if status == 400 else str(status)
+
+    not_allowed = "specifying resource version is not allowed when using continue"
+    for version in ("invalid", "1", "00"):
+        assert await refusal(token, version) == not_allowed
+        assert "continue key is not valid" in await refusal("none", version)
+    for version in ("", "0"):
+        assert await refusal(token, version) == "200"
