@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from contextlib import closing
+from typing import Any
 
 import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
 from tests.support.consolebrowser import Console
+from tests.support.installation import Installation
 
 COUNT = 620
 """More than a page."""
@@ -53,21 +56,32 @@ def level(number: int) -> int:
     return (number * 7 + 200) % COUNT
 
 
+def fill(installation: Installation, path: str, made: Callable[[int], Any]) -> None:
+    headers = {"Authorization": f"Bearer {installation.token}"}
+    with closing(installation.connect()) as connection:
+        for number in range(COUNT):
+            connection.request("POST", path, json.dumps(made(number)), headers)
+            answer = connection.getresponse()
+            text = answer.read()
+            assert answer.status == 201, text
+
+
 @pytest.fixture(scope="module")
 def gauges(console_pages: Console) -> Console:
     installation = console_pages.installation
     crds = "/clusters/demo/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
     installation.request("POST", crds, DEFINITION)
     console_pages.until(lambda: installation.request("GET", GAUGES)[0] == 200)
-    with closing(installation.connect()) as connection:
-        for number in range(COUNT):
-            gauge = {"metadata": {"name": f"g-{number:04}"}, "spec": {"level": level(number)}}
-            body = json.dumps({"apiVersion": f"{GROUP}/v1", "kind": "Gauge", **gauge})
-            headers = {"Authorization": f"Bearer {installation.token}"}
-            connection.request("POST", GAUGES, body, headers)
-            answer = connection.getresponse()
-            text = answer.read()
-            assert answer.status == 201, text
+    fill(
+        installation,
+        GAUGES,
+        lambda number: {
+            "apiVersion": f"{GROUP}/v1",
+            "kind": "Gauge",
+            "metadata": {"name": f"g-{number:04}"},
+            "spec": {"level": level(number)},
+        },
+    )
     return console_pages
 
 
@@ -84,6 +98,25 @@ def levels(console: Console) -> list[int]:
 
 def head(console: Console, name: str) -> None:
     console.browser.find_element(By.XPATH, f"//th/button[starts-with(text(),'{name}')]").click()
+
+
+def test_a_built_in_kinds_column_sorts_what_is_not_here_yet(console: Console) -> None:
+    fill(
+        console.installation,
+        "/clusters/demo/apis/coordination.k8s.io/v1/namespaces/default/leases",
+        lambda number: {
+            "metadata": {"name": f"lease-{number:04}"},
+            "spec": {"holderIdentity": f"h-{level(number):04}"},
+        },
+    )
+    console.open("/t/demo/coordination.k8s.io/leases?namespace=default")
+    console.see("lease-0000")
+    assert "h-0000" not in console.text(), "it is not on the first page"
+    head(console, "Holder")
+    console.see("h-0000")
+    console.see("by Holder")
+    rows = console.all("tbody tr[data-key]")
+    assert [row.text.split()[1] for row in rows[:3]] == ["h-0000", "h-0001", "h-0002"]
 
 
 def test_a_column_sorts_what_is_not_here_yet(gauges: Console, console: Console) -> None:

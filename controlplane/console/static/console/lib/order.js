@@ -1,6 +1,8 @@
 // Order by the server: of all objects of a list, not only of those that are here.
 
 import { api } from "./api.js";
+import { fullName } from "./kinds.js";
+import { PRINTED_PATHS } from "./printedpaths.js";
 
 const DEFINITIONS = "apiextensions.k8s.io";
 
@@ -10,7 +12,8 @@ export async function orderOf(tenant, resource, columns, by) {
   const name = by.replace(/^-/, "");
   const column = columns.find((one) => one.name === name);
   if (!column) return "";
-  const path = column.path ?? (await printed(tenant, resource))[name] ?? "";
+  const known = column.path ?? PRINTED_PATHS[fullName(resource)]?.[name];
+  const path = known ?? (await printed(tenant, resource))[name] ?? "";
   return by.startsWith("-") && path ? turned(path) : path;
 }
 
