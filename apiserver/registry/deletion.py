@@ -45,12 +45,7 @@ async def delete(
 ) -> Deleted:
     """``of_collection``: the request is about a collection, so that admission is told no name, and
     what a kind says of the deletion of one object is not asked."""
-    if options.unsafe:
-        text = "is exclusively used to delete corrupt object(s), try again by removing this option"
-        resource = scope.resource.group_resource
-        raise Invalid(
-            GroupKind(resource.group, resource.resource), scope.name, [invalid(UNSAFE, True, text)]
-        )
+    _refuse_unsafe(scope, options)
     attributes = registry.attributes(
         scope,
         "DELETE",
@@ -82,6 +77,15 @@ async def delete(
         if deleted.gone and not options.dry_run:
             await follow(registry, scope)
         return deleted
+
+
+def _refuse_unsafe(scope: Scope, options: DeleteOptions) -> None:
+    if options.unsafe:
+        text = "is exclusively used to delete corrupt object(s), try again by removing this option"
+        resource = scope.resource.group_resource
+        raise Invalid(
+            GroupKind(resource.group, resource.resource), scope.name, [invalid(UNSAFE, True, text)]
+        )
 
 
 async def follow(registry: Registry, scope: Scope) -> None:
