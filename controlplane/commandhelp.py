@@ -36,6 +36,7 @@ COMMANDS = {
         "audit": "who did what: entries of the audit log",
         "psql": "the database, in PostgreSQL's own client; one tenant's rows or all",
         "compact": "forget superseded versions of objects",
+        "restored": "say that the database comes from a backup",
         "convert": "manifests of removed API versions into served ones",
         "migrate_storage": "store all objects of a resource in its storage version",
     },

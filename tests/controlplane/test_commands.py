@@ -22,7 +22,9 @@ import yaml
 from django.core.management import call_command, load_command_class
 
 from apiserver.storage.interface import ObjectKey, Write
+from apiserver.storage.models import TenantHead
 from apiserver.storage.postgres import PostgresStore
+from apiserver.storage.visibility import django_everywhere
 from controlplane import commandhelp, version
 from controlplane.commandline import OUTPUTS, main
 from controlplane.kubectl import command
@@ -219,6 +221,23 @@ def test_a_tenant_that_keeps_nothing_keeps_nothing(postgres: str) -> None:
     assert run("compact", "--tenant", "forgetful")[0]["removedEvents"] == 0, "a day is kept"
     run("tenant", "update", "forgetful", "--retention-seconds", "0")
     assert run("compact", "--tenant", "forgetful")[0]["removedEvents"] == 2
+
+
+def test_after_a_restore_versions_go_on_above_all_that_were_seen(postgres: str) -> None:
+    for name in ("restored-a", "restored-b"):
+        service.ensure_tenant(name)
+    number = service.get_tenant("restored-a").pk
+    with django_everywhere():
+        before = TenantHead.objects.get(tenant_id=number).head
+    (one,) = run("restored", "--tenant", "restored-a")
+    with django_everywhere():
+        after = TenantHead.objects.get(tenant_id=number)
+    assert one == {"tenant": "restored-a", "resourceVersion": str(after.head)}
+    assert after.head >= before + 1_000_000
+    assert after.floor == after.head, "whoever goes on from an earlier one gets 410"
+    every = {one["tenant"]: int(one["resourceVersion"]) for one in run("restored")}
+    assert every.keys() >= {"restored-a", "restored-b"}
+    assert every["restored-a"] > after.head
 
 
 @pytest.mark.parametrize("flag", [["-o", "json"], ["--output=json"], ["-oyaml"]])

@@ -1,0 +1,35 @@
+"""manage.py restored: what has to follow when the database has been restored from a backup, or a
+replica has been promoted that had not received all."""
+
+from __future__ import annotations
+
+from argparse import ArgumentParser
+from typing import Any
+
+from apiserver.storage import tenants as storage
+from controlplane.management.output import PolyplaneCommand, add_output
+from controlplane.tenancy import service
+from controlplane.tenancy.models import Tenant
+
+
+class Command(PolyplaneCommand):
+    help = (
+        "Say that the database is an older one than clients have seen: after a restore from a "
+        "backup, or the promotion of a replica that lags. The resourceVersions of all tenants go "
+        "on far above those that were lost, and whoever asks for what came after an earlier one "
+        "gets 410 Expired and lists anew. To be run before the server starts; nothing else changes."
+    )
+
+    def add_arguments(self, parser: ArgumentParser) -> None:
+        parser.add_argument("--tenant", default="", help="only this tenant")
+        add_output(parser)
+
+    def handle(self, *args: Any, **options: Any) -> None:
+        named = options["tenant"]
+        rows = [service.get_tenant(named)] if named else Tenant.objects.order_by("name")
+        moved = []
+        for tenant in rows:
+            head = storage.bump(tenant.pk)
+            self.line(options, f"{tenant.name}: goes on from resourceVersion {head}")
+            moved.append({"tenant": tenant.name, "resourceVersion": str(head)})
+        self.document(options, moved)
