@@ -39,6 +39,10 @@ class Refused(Exception):
         self.code = code
 
 
+class Taken(Exception):
+    """Tenants of the demo's names are there already."""
+
+
 class Api:
     """The server of a kubeconfig, as its first user. tenant: whose paths are meant."""
 
@@ -265,9 +269,21 @@ def _refuses(api: Api, path: str, change: Object) -> bool:
     return False
 
 
+def foreign(home: Api) -> list[str]:
+    """Those of the tenants that somebody else has made."""
+    root = "/apis/tenancy.polyplane.dev/v1/tenants"
+    labels = {
+        t["metadata"]["name"]: t["metadata"].get("labels") for t in home("GET", root)["items"]
+    }
+    names = [str(one["metadata"]["name"]) for one in TENANTS]
+    return [n for n in names if n in labels and (labels[n] or {}).get("demo") != "yes"]
+
+
 def fill(kubeconfig: Path) -> None:
-    """Raises Refused."""
+    """Raises Refused; Taken before anything is done."""
     home = Api(kubeconfig, "default")
+    if taken := foreign(home):
+        raise Taken(f"tenant {', '.join(taken)}: made by somebody else, and left alone")
     for one in TENANTS:
         home.apply(one)
     for name in ("acme", "globex"):
@@ -346,10 +362,18 @@ def main(arguments: list[str]) -> int:
         return 1
     try:
         fill(kubeconfig)
+    except Taken as error:
+        sys.stderr.write(f"error: {error}.\n  fix: use a data directory of its own for the demo, ")
+        sys.stderr.write("or delete these tenants: manage.py tenant delete NAME\n")
+        return 1
     except OSError as error:
         sys.stderr.write(f"the server cannot be reached: {error}; start it with: make run\n")
         return 1
     sys.stderr.write("tenants acme, globex, initech and hooli are there: /admin/console/t/acme/\n")
+    sys.stderr.write(
+        "  take them away again: manage.py tenant update hooli --deletion-protection off; "
+    )
+    sys.stderr.write("manage.py tenant delete -l demo=yes\n")
     return 0
 
 

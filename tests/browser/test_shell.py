@@ -95,6 +95,17 @@ def test_ctrl_k_finds_kinds_tenants_objects_and_places(console: Console) -> None
     console.until(lambda: console.browser.current_url.endswith("/t/demo/core/configmaps"))
 
 
+def test_ctrl_k_takes_a_tenants_name_for_the_tenant(console: Console) -> None:
+    """And not for the object of that name, which tenant default has."""
+    console.open("/t/default/")
+    console.see("What it holds")
+    press(console, Keys.CONTROL, "k")
+    console.one("dialog.palette input").send_keys("demo")
+    console.until(lambda: {"Tenant", "tenant"} <= set(shown(console, "dialog.palette li .what")))
+    console.one("dialog.palette input").send_keys(Keys.ENTER)
+    console.until(lambda: console.browser.current_url.endswith("/t/demo/"))
+
+
 def test_ctrl_k_finds_objects_by_what_is_in_them_in_all_tenants(console: Console) -> None:
     for tenant in "demo", "default":
         path = f"/clusters/{tenant}/api/v1/namespaces/default/configmaps"

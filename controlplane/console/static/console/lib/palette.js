@@ -137,9 +137,10 @@ async function* found(tenant, text) {
   const kind = rest.length ? listable.find((resource) => score(resource, first) >= 90) : null;
   const wanted = kind ? rest.join(" ") : text;
   const among = (objects) => [
-    ...objects.filter((o) => o.exact),
-    ...near,
-    ...objects.filter((o) => !o.exact),
+    ...near.filter(({ exact }) => exact),
+    ...objects.filter(({ exact }) => exact),
+    ...near.filter(({ exact }) => !exact),
+    ...objects.filter(({ exact }) => !exact),
   ];
   if (!isServed(known)) {
     yield among(await objectsLike(tenant, kind ? [kind] : likely(listable), wanted));
@@ -259,7 +260,8 @@ function tenantsLike(names, text) {
   const word = text.toLowerCase();
   if (!word) return [];
   const fits = names.filter((name) => name.includes(word)).slice(0, 10);
-  return fits.map((name) => ({ what: "tenant", name, where: "", to: `${pathOf("t", name)}/` }));
+  const entry = (name) => ({ what: "tenant", name, where: "", to: `${pathOf("t", name)}/` });
+  return fits.map((name) => ({ ...entry(name), exact: name === word }));
 }
 
 const USUAL = [
