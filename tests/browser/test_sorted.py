@@ -8,6 +8,7 @@ from contextlib import closing
 from typing import Any
 
 import pytest
+from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
@@ -16,6 +17,8 @@ from tests.support.installation import Installation
 
 COUNT = 620
 """More than a page."""
+LATER = "later"
+"""A namespace after the one that most are in; its own come before them by their names."""
 GROUP = "meters.example.com"
 GAUGES = f"/clusters/demo/apis/{GROUP}/v1/namespaces/default/gauges"
 DEFINITION = {
@@ -82,6 +85,13 @@ def gauges(console_pages: Console) -> Console:
             "spec": {"level": level(number)},
         },
     )
+    later = "/clusters/demo/api/v1/namespaces"
+    installation.request("POST", later, {"metadata": {"name": LATER}})
+    for name in ("a-1", "a-2"):
+        gauge = {"metadata": {"name": name}, "spec": {"level": 1}}
+        body = {"apiVersion": f"{GROUP}/v1", "kind": "Gauge", **gauge}
+        path = GAUGES.replace("/default/", f"/{LATER}/")
+        assert installation.request("POST", path, body)[0] == 201
     return console_pages
 
 
@@ -164,3 +174,103 @@ def test_an_expression_that_is_wrong_is_said(gauges: Console, console: Console) 
     assert complaints and all("422" in complaint for complaint in complaints)
     console.one("[aria-label='Remove cel self.spec.depth > 1']").click()
     console.until(lambda: len(levels(console)) > 3)
+
+
+def names(console: Console) -> list[str]:
+    """Of the rows in sight and around it, from the top."""
+    found: list[str] = console.script(
+        "return [...document.querySelectorAll('tbody tr[data-key] a')].map((a) => a.textContent)"
+    )
+    return found
+
+
+def gauges_to(last: int, rows: int) -> list[str]:
+    return [f"g-{number:04}" for number in range(last - rows + 1, last + 1)]
+
+
+def offered(console: Console) -> list[str]:
+    """The ways at the foot of the list."""
+    return [button.text for button in console.all(".footer button") if button.is_displayed()]
+
+
+def press(console: Console, *keys: str) -> None:
+    ActionChains(console.browser).send_keys(*keys).perform()
+
+
+def focused(console: Console) -> str:
+    return str(console.script("return document.activeElement.textContent"))
+
+
+def back_to(console: Console, text: str) -> None:
+    """Shift-Tab by Shift-Tab, from the end of the page."""
+    console.script("document.activeElement.blur()")
+    for _ in range(8):
+        chain = ActionChains(console.browser)
+        chain.key_down(Keys.SHIFT).send_keys(Keys.TAB).key_up(Keys.SHIFT).perform()
+        if focused(console) == text:
+            return
+    raise AssertionError(f"the keyboard does not lead to {text!r}")
+
+
+def test_both_ends_of_a_list_by_keys(gauges: Console, console: Console) -> None:
+    console.open(f"/t/demo/{GROUP}/gauges?namespace=default")
+    console.until(lambda: names(console)[:2] == ["g-0000", "g-0001"])
+    assert offered(console) == ["First", "Load 500 more", "Last"]
+    back_to(console, "Last")
+    press(console, Keys.ENTER)
+    console.until(lambda: names(console)[-1:] == [f"g-{COUNT - 1:04}"])
+    shown = names(console)
+    assert shown == gauges_to(COUNT - 1, len(shown)), "in the order of the list"
+    assert offered(console) == ["First", "Previous 500", "Last"]
+    assert focused(console) == "Last", "it is not lost by what is drawn anew"
+    console.see(f"500 of {COUNT} objects · sorted and filtered among the last 500")
+    assert "from=end" in console.browser.current_url
+    top = console.script("return document.querySelector('.rows').scrollTop")
+    back_to(console, "Previous 500")
+    press(console, Keys.ENTER)
+    console.until(lambda: "Previous 500" not in offered(console))
+    assert names(console)[-1] == f"g-{COUNT - 1:04}", "what was in sight stays there"
+    assert console.script("return document.querySelector('.rows').scrollTop") > top
+    press(console, Keys.HOME)
+    console.until(lambda: names(console)[:2] == ["g-0000", "g-0001"])
+    press(console, ">")
+    console.until(lambda: "Previous 500" in offered(console))
+    press(console, "<")
+    console.until(lambda: "Load 500 more" in offered(console))
+    assert names(console)[:2] == ["g-0000", "g-0001"]
+    assert "from=" not in console.browser.current_url
+
+
+def test_the_last_page_is_followed_and_its_address_leads_there(
+    gauges: Console, console: Console
+) -> None:
+    console.open(f"/t/demo/{GROUP}/gauges?namespace=default&from=end")
+    console.until(lambda: names(console)[-1:] == [f"g-{COUNT - 1:04}"])
+    merge = "application/merge-patch+json"
+    change = {"spec": {"level": 4711}}
+    path = f"{GAUGES}/g-{COUNT - 1:04}"
+    assert console.installation.request("PATCH", path, change, merge)[0] == 200
+    console.until(lambda: levels(console)[-1] == 4711)
+    change = {"spec": {"level": level(COUNT - 1)}}
+    assert console.installation.request("PATCH", path, change, merge)[0] == 200
+
+
+def test_the_end_of_all_namespaces(gauges: Console, console: Console) -> None:
+    console.open(f"/t/demo/{GROUP}/gauges")
+    console.until(lambda: "Last" in offered(console))
+    press(console, ">")
+    console.until(lambda: names(console)[-2:] == ["a-1", "a-2"])
+    assert names(console)[-3] == f"g-{COUNT - 1:04}"
+
+
+def test_the_end_of_a_sorted_list(gauges: Console, console: Console) -> None:
+    console.open(f"/t/demo/{GROUP}/gauges?namespace=default&sort=-Name")
+    console.until(lambda: "Last" in offered(console))
+    next(b for b in console.all(".footer button") if b.text == "Last").click()
+    console.until(lambda: names(console)[-2:] == ["g-0001", "g-0000"])
+    assert names(console) == sorted(names(console), reverse=True)
+    console.see("the last 500 by Name")
+    head(console, "Level")
+    console.until(lambda: levels(console)[:3] == [0, 1, 2])
+    assert offered(console) == ["Load 500 more"], "the other end is a click on the column away"
+    assert "from=" not in console.browser.current_url

@@ -48,7 +48,8 @@ export class Api {
   }
 
   /** One page of a list. resource: as lib/discovery.js has it. table: as kubectl shows it, with
-   *  the server's columns; metadata: objects' metadata only. more: further query parameters. */
+   *  the server's columns; metadata: objects' metadata only. more: further query parameters,
+   *  lists of those that are given several times. */
   list(resource, options = {}) {
     const { namespace, table, metadata, signal } = options;
     const path = `${pathOf(resource, { namespace })}?${listQuery(options)}`;
@@ -163,7 +164,9 @@ export function fieldSelectorOf(values) {
 }
 
 function listQuery({ labelSelector, fieldSelector, limit, continue: next, includeObject, more }) {
-  const query = new URLSearchParams(more ?? {});
+  const query = new URLSearchParams();
+  for (const [name, values] of Object.entries(more ?? {}))
+    for (const value of [values].flat()) query.append(name, value);
   if (labelSelector) query.set("labelSelector", labelSelector);
   if (fieldSelector) query.set("fieldSelector", fieldSelector);
   if (limit) query.set("limit", String(limit));

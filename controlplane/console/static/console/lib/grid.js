@@ -133,6 +133,13 @@ export class Grid {
     addEventListener("resize", () => this.draw(), { signal });
   }
 
+  /** Rows have come above those that are there: the same ones stay in sight. */
+  shift(by) {
+    if (this.at >= 0) this.at += by;
+    this.element.scrollTop += by * HEIGHT;
+    this.draw();
+  }
+
   step(by) {
     if (!this.rows.length) return;
     this.at = Math.max(0, Math.min(this.rows.length - 1, this.at + by));

@@ -15,6 +15,7 @@ const KEYS = [
   ["j, k or ↓, ↑", "next and previous row"],
   ["Enter", "open the row"],
   ["x or Space", "select the row"],
+  ["<, >", "the first and the last page"],
   ["p", "pause or go on"],
   ["Esc", "close, leave the field"],
 ];

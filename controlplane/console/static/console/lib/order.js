@@ -17,6 +17,22 @@ export async function orderOf(tenant, resource, columns, by) {
   return by.startsWith("-") && path ? turned(path) : path;
 }
 
+const ALWAYS_THERE = /^-?\.metadata\.(name|namespace|uid|creationTimestamp)$/;
+
+/** What gives the very reverse of a list that the server sorts by `sortBy` ("": by namespace and
+ *  name); null where nothing does: what lacks a value comes last in either direction. across: of
+ *  several namespaces. */
+export function reverseOf(sortBy, across) {
+  if (sortBy && !ALWAYS_THERE.test(sortBy)) return null;
+  const keys = [
+    ...(sortBy ? [turned(sortBy)] : []),
+    ...(across ? ["-.metadata.namespace"] : []),
+    "-.metadata.name",
+  ];
+  const bare = keys.map((key) => key.replace(/^-/, ""));
+  return keys.filter((_, at) => bare.indexOf(bare[at]) === at);
+}
+
 function turned(path) {
   return path.startsWith("-") ? path.slice(1) : `-${path}`;
 }

@@ -1,6 +1,7 @@
 // A list as the server's Table has it: columns, rows, kept up to date by a watch.
 
 import { api, ApiError } from "./api.js";
+import { reverseOf } from "./order.js";
 
 export const PAGE = 500; // rows that are asked for at once
 
@@ -12,6 +13,11 @@ export class LiveTable {
   constructor(tenant, resource, options, changed, order = async () => "") {
     Object.assign(this, { tenant, resource, options, changed, order });
     this.sortBy = ""; // what the server has sorted by
+    this.wantsEnd = false; // whether its last rows are to be here, not its first
+    this.reverse = null; // what turns its order round; null: nothing, or all rows are here
+    this.atEnd = false; // whether it is the last rows that are here
+    this.endless = false; // whether it was asked for its end, and the server gave its beginning
+    this.loads = 0; // how often it has listed anew
     this.turn = new AbortController(); // ended to list anew
     this.columns = [];
     this.rows = new Map(); // "namespace/name" -> row
@@ -22,6 +28,11 @@ export class LiveTable {
     this.error = null;
     this.fresh = new Map(); // key -> when it changed
     this.scheduled = false;
+  }
+
+  /** Whether there are more rows than a page, and one can begin at either end. */
+  get hasEnd() {
+    return this.reverse !== null;
   }
 
   /** How many events wait while the table is paused. */
@@ -56,17 +67,31 @@ export class LiveTable {
 
   async load(signal) {
     this.sortBy = "";
+    this.atEnd = false;
+    this.reverse = null;
+    this.endless = false;
     let table = await this.page("", signal);
-    if (table.metadata.continue) this.sortBy = await this.order(table.columnDefinitions);
-    if (this.sortBy) table = await this.page("", signal);
+    if (table.metadata.continue) {
+      this.sortBy = await this.order(table.columnDefinitions);
+      const across = this.resource.namespaced && !this.options.namespace;
+      this.reverse = reverseOf(this.sortBy, across);
+      this.atEnd = this.wantsEnd && this.hasEnd;
+      if (this.sortBy || this.atEnd) table = await this.page("", signal);
+      if (this.atEnd && !this.sortBy && !isReversed(table.rows)) {
+        this.atEnd = false; // of a server of others that does not sort: its first page
+        this.reverse = null;
+        this.endless = true;
+      }
+    }
     signal.throwIfAborted();
+    this.loads += 1;
     this.rows.clear();
     this.waiting = [];
     this.take(table);
     return table.metadata.resourceVersion;
   }
 
-  /** The next page, below what is there; all anew where its state is no longer known. */
+  /** The next page, below what is there, or above it where that is the end; all anew where its state is no longer known. */
   async loadMore() {
     const { signal } = this.turn;
     try {
@@ -80,14 +105,17 @@ export class LiveTable {
   }
 
   page(next, signal) {
-    const more = this.sortBy ? { ...this.options.more, sortBy: this.sortBy } : this.options.more;
+    const sortBy = this.atEnd ? this.reverse : this.sortBy;
+    const more = { ...this.options.more, ...(sortBy ? { sortBy } : {}) };
     const options = { ...this.options, more, table: true, limit: PAGE, continue: next, signal };
     return api(this.tenant).list(this.resource, options);
   }
 
   take(table) {
     if (table.columnDefinitions?.length) this.columns = table.columnDefinitions;
-    for (const row of table.rows ?? []) this.rows.set(keyOf(row), row);
+    const rows = (table.rows ?? []).map((row) => [keyOf(row), row]);
+    if (this.atEnd) this.rows = new Map([...rows.reverse(), ...this.rows]);
+    else for (const [key, row] of rows) this.rows.set(key, row);
     this.more = table.metadata.continue ?? "";
     this.remaining = table.metadata.remainingItemCount ?? 0;
     this.schedule();
@@ -130,6 +158,14 @@ export class LiveTable {
       this.changed();
     });
   }
+}
+
+/** Whether the rows go from the end of the usual order towards its beginning. */
+function isReversed(rows = []) {
+  if (rows.length < 2) return true;
+  const [first, last] = [rows[0], rows.at(-1)].map(({ object: { metadata } }) => metadata);
+  const [one, other] = [first, last].map(({ namespace = "" }) => namespace);
+  return one === other ? first.name >= last.name : one > other;
 }
 
 export function keyOf(row) {

@@ -7,6 +7,7 @@ import { h, replace } from "../lib/dom.js";
 import { csv, objects, save, yaml } from "../lib/download.js";
 import { fact, tell } from "../lib/facts.js";
 import { fits, read } from "../lib/filters.js";
+import { Foot } from "../lib/foot.js";
 import { Grid } from "../lib/grid.js";
 import { isTyping } from "../lib/keyboard.js";
 import { fullName } from "../lib/kinds.js";
@@ -14,7 +15,7 @@ import { orderOf } from "../lib/order.js";
 import { parts } from "../lib/parts.js";
 import { address, BASE, go } from "../lib/router.js";
 import { forget, keep, recall } from "../lib/state.js";
-import { keyOf, LiveTable, PAGE } from "../lib/table.js";
+import { keyOf, LiveTable } from "../lib/table.js";
 import { age } from "../lib/time.js";
 import { many, number } from "../lib/units.js";
 
@@ -37,6 +38,7 @@ class List {
     this.namespace = resource.namespaced ? (query.get("namespace") ?? "") : "";
     this.sort = query.get("sort") ?? "";
     this.typed = "";
+    this.left = null; // how often the list had been made when another end of it was asked for
     this.columns = [];
     this.choices = recall(this.storage("columns"), {});
     keep(this.storage("list", `${params.group}:${params.resource}`), query.toString());
@@ -59,6 +61,7 @@ class List {
       open: (row) => go(this.objectPath(row)),
       selected: (keys) => this.drawSelection(keys),
     });
+    if (query.get("from") === "end") this.begin(true);
     this.build();
   }
 
@@ -68,16 +71,19 @@ class List {
 
   async run() {
     this.grid.listen(this.signal);
-    addEventListener("keydown", (event) => event.key === "p" && !isTyping(event) && this.flip(), {
-      signal: this.signal,
-    });
+    const keys = { p: () => this.flip(), "<": () => this.turn(false), ">": () => this.turn(true) };
+    const press = (event) => {
+      if (event.ctrlKey || event.metaKey || event.altKey || isTyping(event)) return;
+      keys[event.key]?.();
+    };
+    addEventListener("keydown", press, { signal: this.signal });
     await this.table.run(this.signal);
   }
 
   build() {
     const { resource, tenant, namespace } = this;
     this.chips = h("span", { class: "toolbar chips", hidden: true });
-    this.footer = h("div", { class: "footer" });
+    this.foot = new Foot({ more: () => this.loadMore(), turn: (end) => this.turn(end) });
     this.state = h("button", { type: "button", class: "button", onclick: () => this.flip() });
     this.selection = h("div", { class: "toolbar selection", hidden: true });
     this.field = h("input", {
@@ -111,7 +117,7 @@ class List {
       this.chips,
       this.selection,
       this.grid.element,
-      this.footer,
+      this.foot.element,
     );
     this.drawChips();
   }
@@ -154,8 +160,9 @@ class List {
       rows.map((row) => ({ key: keyOf(row), row })),
       table.fresh,
     );
+    this.arrive();
     this.drawState();
-    this.drawFooter(rows.length);
+    this.foot.draw(table, rows.length, this.sort);
   }
 
   drawHead() {
@@ -236,43 +243,38 @@ class List {
     this.state.title = paused ? "Go on (p)" : "Pause (p)";
   }
 
-  drawFooter(shown) {
-    const { table } = this;
-    const total = table.rows.size + table.remaining;
-    const loaded = number(table.rows.size);
-    const within = !table.more
-      ? ""
-      : table.sortBy
-        ? ` · the first ${loaded} by ${this.sort.replace(/^-/, "")}`
-        : ` · sorted and filtered among the ${loaded} that are loaded`;
-    replace(
-      this.footer,
-      h(
-        "span",
-        { class: "total" },
-        shown === total
-          ? many(total, "object")
-          : `${number(shown)} of ${many(total, "object")}${within}`,
-      ),
-      table.more
-        ? h(
-            "button",
-            { class: "button", type: "button", onclick: () => this.loadMore() },
-            `Load ${PAGE} more`,
-          )
-        : null,
-      shown || !table.columns.length
-        ? null
-        : h("span", {}, total ? "Nothing fits the filters." : "There are none here."),
-    );
-  }
-
+  /** A page more: above the rows that are there, which stay in sight, where those are the last. */
   async loadMore() {
+    const { table, grid } = this;
     try {
-      await this.table.loadMore();
+      const [top] = this.shown();
+      await table.loadMore();
+      if (!table.atEnd || !top) return;
+      this.draw();
+      grid.shift(this.shown().findIndex((row) => keyOf(row) === keyOf(top)));
     } catch (error) {
       if (!this.signal.aborted) notify(error.message, { error: true });
     }
+  }
+
+  /** Lists from the end, or from the beginning. */
+  turn(end) {
+    if (!this.table.hasEnd) return;
+    this.begin(end);
+    this.put((query) => (end ? query.set("from", "end") : query.delete("from")), false);
+    this.table.again();
+  }
+
+  begin(end) {
+    this.table.wantsEnd = end;
+    this.left = this.table.loads;
+  }
+
+  /** To the row at which the list begins, once it has been listed from there. */
+  arrive() {
+    if (this.left === null || this.left === this.table.loads) return;
+    this.grid.step(this.table.atEnd ? Infinity : -Infinity);
+    this.left = null;
   }
 
   flip() {
@@ -326,9 +328,15 @@ class List {
 
   sortBy(name) {
     this.sort = name;
-    this.put((query) => (name ? query.set("sort", name) : query.delete("sort")), false);
+    if (this.table.wantsEnd) this.begin(false);
+    this.put((query) => {
+      query.delete("from");
+      if (name) query.set("sort", name);
+      else query.delete("sort");
+    }, false);
     this.drawHead();
-    if (this.table.more || this.table.sortBy) this.table.again();
+    const { more, sortBy, atEnd } = this.table;
+    if (more || sortBy || atEnd) this.table.again();
     this.draw();
   }
 
