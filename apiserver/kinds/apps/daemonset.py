@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from apiserver.fielderrors import FieldErrors, invalid, not_supported, required
-from apiserver.golang.strconv import whole
+from apiserver.golang.strconv import NumError, parse_int
 from apiserver.kinds.apps.selected import selector_kept
 from apiserver.kinds.base import WriteContext
 from apiserver.kinds.common import checks, rollout, selectors, table, templates
@@ -16,6 +16,7 @@ from apiserver.kinds.common.internal import quote
 from apiserver.kinds.common.workload import SPEC, STATUS, Workload
 from apiserver.kinds.registration import register
 from apiserver.meta.objects import Object
+from apiserver.schema.decode import DecodeError
 
 TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 _UPDATE = SPEC.child("updateStrategy")
@@ -38,9 +39,12 @@ class DaemonSet(Workload):
 
     def default(self, obj: Object, version: str) -> None:
         """The conversion of each version writes the annotation, so who writes an object without it
-        owns it, with 0."""
+        owns it, with 0. Raises DecodeError for one that is no number."""
         super().default(obj, version)
-        _set_template_generation(obj, _template_generation(obj))
+        try:
+            _set_template_generation(obj, _template_generation(obj))
+        except NumError as e:
+            raise DecodeError(str(e)) from None
         spec = obj["spec"]
         strategy = spec.setdefault("updateStrategy", {})
         strategy["type"] = strategy.get("type") or "RollingUpdate"
@@ -141,8 +145,9 @@ class DaemonSet(Workload):
 
 
 def _template_generation(obj: Object) -> int:
-    text = ((obj.get("metadata") or {}).get("annotations") or {}).get(TEMPLATE_GENERATION, "")
-    return whole(text) if text.isascii() and text.isdigit() else 0
+    return parse_int(
+        ((obj.get("metadata") or {}).get("annotations") or {}).get(TEMPLATE_GENERATION, "0")
+    )
 
 
 def _set_template_generation(obj: Object, generation: int) -> None:

@@ -14,6 +14,7 @@ from apiserver.kinds.autoscaling.conversion import to_v1, to_v2
 from apiserver.kinds.autoscaling.targets import show_targets
 from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import checks, table
+from apiserver.kinds.common.objectmeta import drop_annotations
 from apiserver.kinds.declarative import tags as t
 from apiserver.kinds.declarative.declared import Declared
 from apiserver.kinds.declarative.run import covered
@@ -50,6 +51,7 @@ class HorizontalPodAutoscaler(Kind):
         if version == "v1":
             _complete_v1(obj)
             return
+        drop_annotations(obj["metadata"], ANNOTATIONS)
         if not spec.get("metrics"):
             spec["metrics"] = [_cpu_metric()]
         if spec.get("behavior") is not None:
