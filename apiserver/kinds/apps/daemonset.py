@@ -13,6 +13,7 @@ from apiserver.kinds.apps.selected import selector_kept
 from apiserver.kinds.base import WriteContext
 from apiserver.kinds.common import checks, rollout, selectors, table, templates
 from apiserver.kinds.common.internal import quote
+from apiserver.kinds.common.objectmeta import without_annotations
 from apiserver.kinds.common.workload import SPEC, STATUS, Workload
 from apiserver.kinds.registration import register
 from apiserver.meta.objects import Object
@@ -117,10 +118,7 @@ class DaemonSet(Workload):
         return errors + list(rollout.not_decremented(status, old.get("status") or {}, STATUS))
 
     def unconverted(self, obj: Object) -> Object:
-        metadata = dict(obj["metadata"])
-        annotations = dict(metadata.pop("annotations", None) or {})
-        annotations.pop(TEMPLATE_GENERATION, None)
-        return {**obj, "metadata": metadata | ({"annotations": annotations} if annotations else {})}
+        return without_annotations(obj, {TEMPLATE_GENERATION})
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         spec, status = obj["spec"], obj.get("status") or {}

@@ -12,7 +12,7 @@ from apiserver.kinds.apps.selected import replica_set_template, required_selecto
 from apiserver.kinds.base import WriteContext
 from apiserver.kinds.common import checks, rollout, selectors, table
 from apiserver.kinds.common.internal import quote
-from apiserver.kinds.common.objectmeta import drop_annotations
+from apiserver.kinds.common.objectmeta import drop_annotations, without_annotations
 from apiserver.kinds.common.workload import SPEC, STATUS, Workload, name_for_pods
 from apiserver.kinds.registration import register
 from apiserver.meta.objects import Object
@@ -103,6 +103,9 @@ class Deployment(Workload):
     def warnings(self, obj: Object, old: Object | None, context: WriteContext) -> list[str]:
         texts = name_for_pods(obj) if old is None else []
         return texts + super().warnings(obj, old, context)
+
+    def unconverted(self, obj: Object) -> Object:
+        return without_annotations(obj, {_ROLLBACK})
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         spec, status = obj["spec"], obj.get("status") or {}

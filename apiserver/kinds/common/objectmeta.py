@@ -41,6 +41,15 @@ def drop_annotations(metadata: Object, names: AbstractSet[str]) -> None:
         del metadata["annotations"]
 
 
+def without_annotations(obj: Object, names: AbstractSet[str]) -> Object:
+    """The object itself where it has none of them."""
+    if names.isdisjoint(obj["metadata"].get("annotations") or ()):
+        return obj
+    metadata = dict(obj["metadata"])
+    drop_annotations(metadata, names)
+    return {**obj, "metadata": metadata}
+
+
 def identity_errors(
     metadata: Metadata, path: FieldPath, *, namespaced: bool, name_rule: NameRule
 ) -> FieldErrors:

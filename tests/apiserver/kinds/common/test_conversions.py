@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+from apiserver.kinds.catalog import resources
+from apiserver.meta.gvk import GroupResource
 from apiserver.schema.decode import DecodeError
 from tests.support.kindtools import create, typed, workload
 
@@ -117,3 +119,25 @@ def test_a_budget_that_selects_nothing_says_so_with_a_key_of_its_own(
 ) -> None:
     budget = {"apiVersion": "policy/v1", "kind": "PodDisruptionBudget", "metadata": {"name": "x"}}
     assert typed({**budget, "spec": {"selector": selector}})["spec"]["selector"] == left
+
+
+METRICS = "autoscaling.alpha.kubernetes.io/metrics"
+
+
+@pytest.mark.parametrize(
+    ("group", "resource", "name"),
+    [
+        ("apps", "deployments", ROLLBACK),
+        ("apps", "daemonsets", GENERATION),
+        ("autoscaling", "horizontalpodautoscalers", METRICS),
+    ],
+)
+def test_metadata_alone_has_no_annotation_that_a_conversion_writes(
+    group: str, resource: str, name: str
+) -> None:
+    hooks = resources()[GroupResource(group, resource)].hooks
+    both = {"metadata": {"name": "x", "annotations": {name: "1", "a": "b"}}, "spec": {}}
+    assert hooks.unconverted(both)["metadata"] == {"name": "x", "annotations": {"a": "b"}}
+    assert both["metadata"]["annotations"] == {name: "1", "a": "b"}
+    one = {"metadata": {"name": "x", "annotations": {name: "1"}}}
+    assert hooks.unconverted(one) == {"metadata": {"name": "x"}}
