@@ -57,15 +57,20 @@ def no_conditions(obj: Object) -> Sequence[Object]:
     return ()
 
 
+def itself(obj: Object) -> Object:
+    return obj
+
+
 def table_row(
     obj: Object,
     cells: Sequence[Any],
     include: str,
     version: str = "v1",
     conditions: Sequence[Object] = (),
+    bare: Callable[[Object], Object] = itself,
 ) -> Object:
     """``include``: from `check_include_object`. The bookmark that ends initial events keeps its
-    metadata whatever was asked for."""
+    metadata whatever was asked for. ``bare``: the object that metadata alone is shown of."""
     included: Object | None
     if include == "Object":
         included = obj
@@ -74,7 +79,7 @@ def table_row(
     ):
         included = None
     else:
-        included = partial_object(obj, version)
+        included = partial_object(bare(obj), version)
     if conditions:
         return {"cells": list(cells), "conditions": list(conditions), "object": included}
     return {"cells": list(cells), "object": included}
@@ -87,6 +92,7 @@ def table(
     *,
     metadata: Object,
     conditions: Callable[[Object], Sequence[Object]] = no_conditions,
+    bare: Callable[[Object], Object] = itself,
     include: str = "",
     version: str = "v1",
     headers: bool = True,
@@ -99,5 +105,7 @@ def table(
         "apiVersion": f"meta.k8s.io/{version}",
         "metadata": list_metadata(metadata),
         "columnDefinitions": column_definitions(columns) if headers else None,
-        "rows": [table_row(obj, cells(obj), include, version, conditions(obj)) for obj in objects],
+        "rows": [
+            table_row(obj, cells(obj), include, version, conditions(obj), bare) for obj in objects
+        ],
     }

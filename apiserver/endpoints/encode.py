@@ -137,12 +137,13 @@ def _transformed(
     if target.kind == "Table":
         include = check_include_object(first(request.query, "includeObject"))
         metadata = obj.get("metadata", {})
-        conditions = scope.resource.hooks.row_conditions
+        hooks = scope.resource.hooks
         return table(
-            [obj if include == "Object" else scope.resource.hooks.unconverted(obj)],
+            [obj],
             *printed,
             metadata=metadata,
-            conditions=conditions,
+            conditions=hooks.row_conditions,
+            bare=hooks.unconverted,
             include=include,
             version=target.version,
         )
@@ -257,9 +258,8 @@ def _rows(
     hooks, cells = scope.resource.hooks, cells_of(scope)
     if hooks.row_order is not None and not in_order:
         objects = iter(sorted(objects, key=hooks.row_order))
-    if include != "Object":
-        objects = map(hooks.unconverted, objects)
-    return (table_row(o, cells(o), include, version, hooks.row_conditions(o)) for o in objects)
+    conditions, bare = hooks.row_conditions, hooks.unconverted
+    return (table_row(o, cells(o), include, version, conditions(o), bare) for o in objects)
 
 
 def _plain_body(

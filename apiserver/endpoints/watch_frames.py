@@ -95,11 +95,12 @@ class Frames:
         scope, headers = self._scope, self._first
         self._first = False
         return table(
-            [obj if self._include == "Object" else scope.resource.hooks.unconverted(obj)],
+            [obj],
             scope.served.columns,
             cells_of(scope, datetime.now(UTC)),
             metadata=obj["metadata"],
             conditions=scope.resource.hooks.row_conditions,
+            bare=scope.resource.hooks.unconverted,
             include=self._include,
             version=target.version,
             headers=headers,

@@ -228,8 +228,9 @@ class Kind:
         return [metadata.get("name", ""), metadata.get("creationTimestamp")]
 
     def unconverted(self, obj: Object) -> Object:
-        """The object as a Table or PartialObjectMetadata shows it: without what only conversion
-        into the version writes, for both are made before that. In most kinds the object itself."""
+        """The object whose metadata a Table or PartialObjectMetadata shows: without what only
+        conversion into the version writes, for both are made before that. In most kinds the object
+        itself."""
         return obj
 
     def row_conditions(self, obj: Object) -> list[Object]:

@@ -8,14 +8,16 @@ from datetime import datetime
 from typing import Any
 
 from apiserver.fielderrors import FieldErrors, invalid, not_supported, required
-from apiserver.golang.strconv import whole
+from apiserver.golang.strconv import NumError, parse_int
 from apiserver.kinds.apps.selected import selector_kept
 from apiserver.kinds.base import WriteContext
 from apiserver.kinds.common import checks, rollout, selectors, table, templates
 from apiserver.kinds.common.internal import quote
+from apiserver.kinds.common.objectmeta import without_annotations
 from apiserver.kinds.common.workload import SPEC, STATUS, Workload
 from apiserver.kinds.registration import register
 from apiserver.meta.objects import Object
+from apiserver.schema.decode import DecodeError
 
 TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 _UPDATE = SPEC.child("updateStrategy")
@@ -38,9 +40,12 @@ class DaemonSet(Workload):
 
     def default(self, obj: Object, version: str) -> None:
         """The conversion of each version writes the annotation, so who writes an object without it
-        owns it, with 0."""
+        owns it, with 0. Raises DecodeError for one that is no number."""
         super().default(obj, version)
-        _set_template_generation(obj, _template_generation(obj))
+        try:
+            _set_template_generation(obj, _template_generation(obj))
+        except NumError as e:
+            raise DecodeError(str(e)) from None
         spec = obj["spec"]
         strategy = spec.setdefault("updateStrategy", {})
         strategy["type"] = strategy.get("type") or "RollingUpdate"
@@ -113,10 +118,7 @@ class DaemonSet(Workload):
         return errors + list(rollout.not_decremented(status, old.get("status") or {}, STATUS))
 
     def unconverted(self, obj: Object) -> Object:
-        metadata = dict(obj["metadata"])
-        annotations = dict(metadata.pop("annotations", None) or {})
-        annotations.pop(TEMPLATE_GENERATION, None)
-        return {**obj, "metadata": metadata | ({"annotations": annotations} if annotations else {})}
+        return without_annotations(obj, {TEMPLATE_GENERATION})
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         spec, status = obj["spec"], obj.get("status") or {}
@@ -141,8 +143,9 @@ class DaemonSet(Workload):
 
 
 def _template_generation(obj: Object) -> int:
-    text = ((obj.get("metadata") or {}).get("annotations") or {}).get(TEMPLATE_GENERATION, "")
-    return whole(text) if text.isascii() and text.isdigit() else 0
+    return parse_int(
+        ((obj.get("metadata") or {}).get("annotations") or {}).get(TEMPLATE_GENERATION, "0")
+    )
 
 
 def _set_template_generation(obj: Object, generation: int) -> None:

@@ -7,15 +7,19 @@ from datetime import datetime
 from typing import Any
 
 from apiserver.fielderrors import FieldErrors, forbidden, invalid, not_supported, required
+from apiserver.golang.strconv import NumError, parse_int
 from apiserver.kinds.apps.selected import replica_set_template, required_selector, selector_kept
 from apiserver.kinds.base import WriteContext
 from apiserver.kinds.common import checks, rollout, selectors, table
 from apiserver.kinds.common.internal import quote
+from apiserver.kinds.common.objectmeta import drop_annotations, without_annotations
 from apiserver.kinds.common.workload import SPEC, STATUS, Workload, name_for_pods
 from apiserver.kinds.registration import register
 from apiserver.meta.objects import Object
+from apiserver.schema.decode import DecodeError
 
 _STRATEGY = SPEC.child("strategy")
+_ROLLBACK = "deprecated.deployment.rollback.to"
 _COUNTED = ("updatedReplicas", "readyReplicas", "availableReplicas")
 
 
@@ -26,6 +30,7 @@ class Deployment(Workload):
 
     def default(self, obj: Object, version: str) -> None:
         super().default(obj, version)
+        _default_rollback(obj["metadata"])
         spec = obj["spec"]
         for field, value in (
             ("replicas", 1),
@@ -59,9 +64,12 @@ class Deployment(Workload):
         )
         errors += replica_set_template(spec)
         errors += _strategy(spec["strategy"])
-        errors += checks.non_negatives(
-            spec, SPEC, "minReadySeconds", "revisionHistoryLimit", "progressDeadlineSeconds"
-        )
+        errors += checks.non_negatives(spec, SPEC, "minReadySeconds", "revisionHistoryLimit")
+        revision = (obj["metadata"].get("annotations") or {}).get(_ROLLBACK)
+        if revision is not None:
+            path = SPEC.child("rollback", "version")
+            errors += checks.non_negative(parse_int(revision), path)
+        errors += checks.non_negatives(spec, SPEC, "progressDeadlineSeconds")
         deadline = spec.get("progressDeadlineSeconds")
         if deadline is not None and deadline <= spec.get("minReadySeconds", 0):
             errors.append(
@@ -96,6 +104,9 @@ class Deployment(Workload):
         texts = name_for_pods(obj) if old is None else []
         return texts + super().warnings(obj, old, context)
 
+    def unconverted(self, obj: Object) -> Object:
+        return without_annotations(obj, {_ROLLBACK})
+
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         spec, status = obj["spec"], obj.get("status") or {}
         ready = f"{status.get('readyReplicas', 0)}/{spec.get('replicas', 0)}"
@@ -109,6 +120,20 @@ class Deployment(Workload):
             *pods,
             selectors.show(spec.get("selector")),
         ]
+
+
+def _default_rollback(metadata: Object) -> None:
+    """The annotation is a number, or not there; it was a field of older versions. Raises
+    DecodeError."""
+    text = (metadata.get("annotations") or {}).get(_ROLLBACK)
+    if text == "":
+        drop_annotations(metadata, {_ROLLBACK})
+    elif text is not None:
+        try:
+            metadata["annotations"][_ROLLBACK] = str(parse_int(text))
+        except NumError as e:
+            why = f"failed to parse annotation[{_ROLLBACK}]={text} as int64: {e}"
+            raise DecodeError(why) from None
 
 
 def _strategy(strategy: Mapping[str, Any]) -> checks.Errors:

@@ -23,7 +23,11 @@ METRICS = "autoscaling.alpha.kubernetes.io/metrics"
 CURRENT = "autoscaling.alpha.kubernetes.io/current-metrics"
 CONDITIONS = "autoscaling.alpha.kubernetes.io/conditions"
 BEHAVIOR = "autoscaling.alpha.kubernetes.io/behavior"
-ANNOTATIONS = frozenset({METRICS, CURRENT, CONDITIONS, BEHAVIOR})
+_TOLERANCES = {
+    f"autoscaling.alpha.kubernetes.io/scale-{direction}-tolerance" for direction in ("down", "up")
+}
+ANNOTATIONS = frozenset({METRICS, CURRENT, CONDITIONS, BEHAVIOR, *_TOLERANCES})
+"""None of these is an annotation of version 2."""
 
 _API = "io.k8s.api.autoscaling.v2."
 _SELECTOR = "io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector"

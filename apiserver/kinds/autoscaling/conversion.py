@@ -52,16 +52,10 @@ def to_v1(obj: Object) -> Object:
         new_spec["targetCPUUtilizationPercentage"] = cpu
     new_status = {k: v for k, v in status.items() if k not in ("currentMetrics", "conditions")}
     new_status.setdefault("currentReplicas", 0)
-    current = next(
-        (
-            _utilization(m)
-            for m in status.get("currentMetrics") or ()
-            if _utilization(m) is not None
-        ),
-        None,
-    )
-    if current is not None:
-        new_status["currentCPUUtilizationPercentage"] = current
+    current = [_utilization(m) for m in status.get("currentMetrics") or ()]
+    known = [used for used in current if used is not None]
+    if known:
+        new_status["currentCPUUtilizationPercentage"] = known[-1]
     return _rebuilt(obj, "autoscaling/v1", annotations, new_spec, new_status)
 
 
@@ -80,9 +74,10 @@ def to_v2(obj: Object) -> Object:
     if behavior:
         new_spec["behavior"] = _behavior_v2(behavior)
     new_status = {k: v for k, v in status.items() if k != "currentCPUUtilizationPercentage"}
-    current = [_metric_v2(m, "current") for m in read(annotations, CURRENT) or ()]
+    listed = read(annotations, CURRENT)
+    current = [_metric_v2(m, "current") for m in listed or ()]
     used = status.get("currentCPUUtilizationPercentage")
-    if used is not None and not current:
+    if used is not None and listed is None:
         current = [
             {
                 "type": "Resource",
@@ -155,6 +150,7 @@ def _source_v1(member: str, source: Mapping[str, Any], part: str) -> Object:
     numbers, metric = source.get(part) or {}, source.get("metric") or {}
     average, value = f"{part}AverageValue", f"{part}Value"
     name, selector = metric.get("name", ""), metric.get("selector")
+    nothing = "0" if part == "current" else None
     rows: Sequence[tuple[str, Any]]
     if member == "object":
         ref = source.get("describedObject") or {}
@@ -176,7 +172,7 @@ def _source_v1(member: str, source: Mapping[str, Any], part: str) -> Object:
         rows = (
             ("metricName", name),
             ("metricSelector", selector),
-            (value, numbers.get("value")),
+            (value, numbers.get("value", nothing)),
             (average, numbers.get("averageValue")),
         )
     else:
@@ -184,7 +180,7 @@ def _source_v1(member: str, source: Mapping[str, Any], part: str) -> Object:
         rows = (
             ("name", source.get("name", "")),
             (utilization, numbers.get("averageUtilization")),
-            (average, numbers.get("averageValue")),
+            (average, numbers.get("averageValue", nothing)),
             ("container", source.get("container")),
         )
     return {k: v for k, v in rows if v is not None}
@@ -198,27 +194,37 @@ def _metric_v2(metric: Mapping[str, Any], part: str) -> Object:
     return out
 
 
-def _source_v2(member: str, source: Mapping[str, Any], part: str) -> Object:
-    numbers: Object = {}
-    value, average = source.get(f"{part}Value"), source.get(f"{part}AverageValue")
-    if member == "object":
-        average = source.get("averageValue")
-        value = None if average is not None and value == "0" else value
-    if source.get(f"{part}AverageUtilization") is not None:
-        numbers["averageUtilization"] = source[f"{part}AverageUtilization"]
-    if value is not None:
-        numbers["value"] = value
-    if average is not None:
-        numbers["averageValue"] = average
+def _numbers_v2(member: str, source: Mapping[str, Any], part: str) -> Object:
+    """What is not given is 0 where v1 has no way to leave it out. The type of a target follows from
+    what is given."""
+    use, value = source.get(f"{part}AverageUtilization"), source.get(f"{part}Value")
+    average = source.get("averageValue" if member == "object" else f"{part}AverageValue")
     if part == "target":
-        kind = (
-            "Utilization"
-            if "averageUtilization" in numbers
-            else "AverageValue"
-            if "averageValue" in numbers
-            else "Value"
-        )
-        numbers = {"type": kind, **numbers}
+        if member == "object" and average is None:
+            value = value or "0"
+        elif member == "object":
+            value = None if value == "0" else value
+        elif member == "pods":
+            average = average or "0"
+    elif member in ("object", "external"):
+        value = value or "0"
+    else:
+        average = average or "0"
+    numbers = {"averageUtilization": use, "value": value, "averageValue": average}
+    given = {k: v for k, v in numbers.items() if v is not None}
+    return {"type": _target_type(member, given), **given} if part == "target" else given
+
+
+def _target_type(member: str, given: Object) -> str:
+    if member in ("resource", "containerResource"):
+        return "Utilization" if "averageUtilization" in given else "AverageValue"
+    if member == "object":
+        return "AverageValue" if "averageValue" in given else "Value"
+    return "Value" if member == "external" and "value" in given else "AverageValue"
+
+
+def _source_v2(member: str, source: Mapping[str, Any], part: str) -> Object:
+    numbers = _numbers_v2(member, source, part)
     if member in ("resource", "containerResource"):
         own = {k: source[k] for k in ("name", "container") if source.get(k)}
         return {**own, part: numbers}

@@ -14,6 +14,7 @@ from apiserver.kinds.autoscaling.conversion import to_v1, to_v2
 from apiserver.kinds.autoscaling.targets import show_targets
 from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import checks, table
+from apiserver.kinds.common.objectmeta import drop_annotations, without_annotations
 from apiserver.kinds.declarative import tags as t
 from apiserver.kinds.declarative.declared import Declared
 from apiserver.kinds.declarative.run import covered
@@ -50,6 +51,7 @@ class HorizontalPodAutoscaler(Kind):
         if version == "v1":
             _complete_v1(obj)
             return
+        drop_annotations(obj["metadata"], ANNOTATIONS)
         if not spec.get("metrics"):
             spec["metrics"] = [_cpu_metric()]
         if spec.get("behavior") is not None:
@@ -74,6 +76,9 @@ class HorizontalPodAutoscaler(Kind):
         if obj.get("apiVersion") == f"autoscaling/{to}":
             return {**obj}
         return to_v1(obj) if to == "v1" else to_v2(obj)
+
+    def unconverted(self, obj: Object) -> Object:
+        return without_annotations(obj, ANNOTATIONS)
 
     def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
         hpa = self.convert(obj, "v2")

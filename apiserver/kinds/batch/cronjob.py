@@ -35,7 +35,7 @@ class CronJob(Workload):
     def default(self, obj: Object, version: str) -> None:
         spec = obj.setdefault("spec", {})
         job = spec.setdefault("jobTemplate", {}).setdefault("spec", {})
-        poddefaults.default_pod_spec(job.setdefault("template", {}).setdefault("spec", {}))
+        poddefaults.default_template(job.setdefault("template", {}))
         default_failure_policy(job.get("podFailurePolicy"))
         spec["concurrencyPolicy"] = spec.get("concurrencyPolicy") or "Allow"
         for field, value in (

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from functools import cache
 from typing import Any
 
@@ -20,11 +21,33 @@ from apiserver.fielderrors import (
 from apiserver.kinds.common.namerules import NameRule
 from apiserver.meta import names
 from apiserver.meta.gvk import GroupVersion
+from apiserver.meta.objects import Object
 
 Metadata = Mapping[str, Any]
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
 STANDARD_FINALIZERS = frozenset({"kubernetes", ORPHAN, FOREGROUND})
 _FORBIDDEN_OWNERS = {("v1", "Event")}
+
+
+def drop_annotations(metadata: Object, names: AbstractSet[str]) -> None:
+    """In place; annotations that none are left of go too."""
+    annotations = metadata.get("annotations")
+    if not annotations or names.isdisjoint(annotations):
+        return
+    left = {k: v for k, v in annotations.items() if k not in names}
+    if left:
+        metadata["annotations"] = left
+    else:
+        del metadata["annotations"]
+
+
+def without_annotations(obj: Object, names: AbstractSet[str]) -> Object:
+    """The object itself where it has none of them."""
+    if names.isdisjoint(obj["metadata"].get("annotations") or ()):
+        return obj
+    metadata = dict(obj["metadata"])
+    drop_annotations(metadata, names)
+    return {**obj, "metadata": metadata}
 
 
 def identity_errors(

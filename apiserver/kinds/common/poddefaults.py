@@ -1,7 +1,8 @@
 """Defaults of pods and pod templates that OpenAPI cannot express.
 
-Source: k8s.io/kubernetes ``apis/core/v1/defaults.go``. Templates get `default_pod_spec`, pods also
-`default_pod`. All functions change the object in place and may run again on their own result.
+Source: k8s.io/kubernetes ``apis/core/v1/defaults.go`` and ``conversion.go``. Templates get
+`default_template`, pods `default_pod` and `default_pod_spec`. All functions change the object in
+place and may run again on their own result.
 """
 
 from __future__ import annotations
@@ -12,16 +13,29 @@ from typing import Any
 from apiserver.kinds.common import imagenames, podresources
 from apiserver.kinds.common.amounts import round_requirements, round_up
 from apiserver.kinds.common.claims import default_claim_spec
+from apiserver.kinds.common.objectmeta import drop_annotations
 from apiserver.meta.objects import Object, ReadOnlyObject
 
 _FILE_MODE = 0o644
 _PROBE = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
+INIT_ANNOTATIONS = frozenset(
+    f"pod.{stage}.kubernetes.io/init-container{what}"
+    for stage in ("alpha", "beta")
+    for what in ("s", "-statuses")
+)
+"""What old clients wrote before there were fields; of pods and of templates."""
 CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
 
 
 def containers(spec: ReadOnlyObject, *lists: str) -> Iterator[Object]:
     for name in lists or CONTAINER_LISTS:
         yield from spec.get(name) or ()
+
+
+def default_template(template: Object) -> None:
+    default_pod_spec(template.setdefault("spec", {}))
+    if template.get("metadata"):
+        drop_annotations(template["metadata"], INIT_ANNOTATIONS)
 
 
 def default_pod_spec(spec: Object) -> None:

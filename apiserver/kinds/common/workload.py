@@ -31,7 +31,7 @@ class Workload(Kind):
     takes_of_old = False
 
     def default(self, obj: Object, version: str) -> None:
-        poddefaults.default_pod_spec(template(obj).setdefault("spec", {}))
+        poddefaults.default_template(template(obj))
 
     def prepare_create(self, obj: Object, context: WriteContext) -> None:
         self.drop_disabled(obj)

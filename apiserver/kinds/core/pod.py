@@ -20,6 +20,7 @@ from apiserver.kinds.common import (
     podspec,
     podwarnings,
 )
+from apiserver.kinds.common.objectmeta import drop_annotations
 from apiserver.kinds.core import podresize, podstatus, podtable, podupdate
 from apiserver.kinds.registration import register
 from apiserver.meta import names
@@ -44,6 +45,7 @@ class Pod(Kind):
 
     def default(self, obj: Object, version: str) -> None:
         spec = obj.setdefault("spec", {})
+        drop_annotations(obj["metadata"], poddefaults.INIT_ANNOTATIONS)
         poddefaults.default_pod(spec)
         poddefaults.default_pod_spec(spec)
         if spec["terminationGracePeriodSeconds"] < 0:

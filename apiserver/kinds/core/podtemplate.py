@@ -27,7 +27,7 @@ class PodTemplate(Kind):
     takes_of_old = False
 
     def default(self, obj: Object, version: str) -> None:
-        poddefaults.default_pod_spec(obj.setdefault("template", {}).setdefault("spec", {}))
+        poddefaults.default_template(obj.setdefault("template", {}))
 
     def prepare_create(self, obj: Object, context: WriteContext) -> None:
         disabled.drop(obj["template"]["spec"])

@@ -16,6 +16,8 @@ from apiserver.kinds.registration import register
 from apiserver.meta.objects import Object
 from apiserver.meta.times import age
 
+_MATCHES_ALL = "pdb.kubernetes.io/deprecated-v1beta1-empty-selector-match"
+"""The key with which v1beta1's selectors that select nothing, or everything, are told from v1's."""
 _COUNTS = ("disruptionsAllowed", "currentHealthy", "desiredHealthy", "expectedPods")
 
 
@@ -27,6 +29,14 @@ def _one_bound(spec: Object, path: FieldPath) -> c.Errors:
 def _pods(value: int | str, path: FieldPath) -> c.Errors:
     yield from c.percent_or_number(value, path)
     yield from c.not_above_100_percent(value, path)
+
+
+def _selects_nothing(selector: Object) -> bool:
+    """In the words that v1beta1's empty selector was carried over with."""
+    given = {k: v for k, v in selector.items() if v}
+    (first, *more) = given.pop("matchExpressions")
+    words = {"key": _MATCHES_ALL, "operator": "Exists"}
+    return not more and not given and {k: v for k, v in first.items() if v} == words
 
 
 def _quoted(spec: Object) -> GoSyntax:
@@ -54,6 +64,17 @@ class PodDisruptionBudget(Kind):
             **{f"status.{count}": [t.minimum(0)] for count in _COUNTS},
         }
     )
+
+    def default(self, obj: Object, version: str) -> None:
+        selector = (obj.get("spec") or {}).get("selector") or {}
+        expressions = selector.get("matchExpressions") or []
+        left = [x for x in expressions if x.get("key") != _MATCHES_ALL]
+        if len(left) == len(expressions) or _selects_nothing(selector):
+            return
+        if left:
+            selector["matchExpressions"] = left
+        else:
+            del selector["matchExpressions"]
 
     def prepare_create(self, obj: Object, context: WriteContext) -> None:
         super().prepare_create(obj, context)

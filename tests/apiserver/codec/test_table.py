@@ -89,3 +89,12 @@ def test_lists_and_objects_are_not_confused() -> None:
         "you requested PartialObjectMetadataList, but the requested object is not a list "
         "(*rbac.Role)"
     )
+
+
+def test_cells_are_of_the_object_and_metadata_of_what_the_kind_shows_alone() -> None:
+    bare = {"metadata": {"name": "bare"}}
+    (row,) = table([ONE], COLUMNS, cells, metadata={}, bare=lambda obj: bare)["rows"]
+    assert row["cells"] == ["one", 1]
+    assert row["object"]["metadata"] == {"name": "bare"}
+    shown = table([ONE], COLUMNS, cells, metadata={}, bare=lambda obj: bare, include="Object")
+    assert shown["rows"][0]["object"] == ONE

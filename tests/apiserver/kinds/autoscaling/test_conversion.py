@@ -1,13 +1,15 @@
 from __future__ import annotations
 
 import copy
+import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from apiserver.kinds.autoscaling.conversion import to_v1, to_v2
-from tests.support.kindtools import cells, create
+from tests.support.kindtools import cells, create, typed
 
 QUANTITIES = st.sampled_from(["1", "100m", "64Mi", "1k"])
 METRICS = st.one_of(
@@ -115,3 +117,90 @@ def test_targets_cell() -> None:
     )
     assert cells(made.obj)["Targets"] == "cpu: <unknown>/50%, <unknown>/1k"
     assert cells(made.obj)["Reference"] == "Deployment/web"
+
+
+def test_v2_has_no_annotations_of_v1() -> None:
+    prefix = "autoscaling.alpha.kubernetes.io/"
+    names = ("metrics", "current-metrics", "conditions", "behavior")
+    tolerances = ("scale-up-tolerance", "scale-down-tolerance")
+    obj = hpa([CPU])
+    obj["metadata"]["annotations"] = {prefix + n: "[]" for n in (*names, *tolerances)} | {"a": "b"}
+    assert typed(obj)["metadata"]["annotations"] == {"a": "b"}
+
+
+def annotation(source: dict[str, Any]) -> dict[str, Any]:
+    """The only metric of v2 that a metric in v1's annotation becomes."""
+    v1 = to_v1(hpa([]))
+    key = "autoscaling.alpha.kubernetes.io/metrics"
+    v1["metadata"]["annotations"] = {key: json.dumps([source])}
+    (metric,) = to_v2(v1)["spec"]["metrics"]
+    found: dict[str, Any] = metric
+    return found
+
+
+@pytest.mark.parametrize(
+    ("source", "target"),
+    [
+        ({"type": "Object", "object": {"metricName": "m"}}, {"type": "Value", "value": "0"}),
+        (
+            {"type": "Object", "object": {"targetValue": "0", "averageValue": "1"}},
+            {"type": "AverageValue", "averageValue": "1"},
+        ),
+        (
+            {"type": "Object", "object": {"targetValue": "2", "averageValue": "1"}},
+            {"type": "AverageValue", "value": "2", "averageValue": "1"},
+        ),
+        ({"type": "Pods", "pods": {}}, {"type": "AverageValue", "averageValue": "0"}),
+        ({"type": "Resource", "resource": {"name": "cpu"}}, {"type": "AverageValue"}),
+        ({"type": "External", "external": {}}, {"type": "AverageValue"}),
+        (
+            {"type": "External", "external": {"targetValue": "2", "targetAverageValue": "1"}},
+            {"type": "Value", "value": "2", "averageValue": "1"},
+        ),
+    ],
+)
+def test_the_type_of_a_target_follows_from_what_v1_has(
+    source: dict[str, Any], target: dict[str, Any]
+) -> None:
+    metric = annotation(source)
+    assert metric[source["type"].lower()]["target"] == target
+
+
+def with_status(*current: dict[str, Any]) -> dict[str, Any]:
+    return {**hpa([CPU]), "status": {"currentMetrics": list(current)}}
+
+
+def used(utilization: int) -> dict[str, Any]:
+    resource = {"name": "cpu", "current": {"averageUtilization": utilization}}
+    return {"type": "Resource", "resource": resource}
+
+
+def test_v1_writes_the_values_that_are_not_known_as_0() -> None:
+    external = {"type": "External", "external": {"metric": {"name": "m"}, "current": {}}}
+    v1 = to_v1(with_status(used(7), external))
+    assert v1["metadata"]["annotations"]["autoscaling.alpha.kubernetes.io/current-metrics"] == (
+        '[{"type":"Resource","resource":{"name":"cpu","currentAverageUtilization":7,'
+        '"currentAverageValue":"0"}},{"type":"External","external":{"metricName":"m",'
+        '"currentValue":"0"}}]'
+    )
+    current = [next(iter(m[m["type"].lower()]["current"])) for m in _current(to_v2(v1))]
+    assert current == ["averageUtilization", "value"]
+    assert _current(to_v2(v1))[0]["resource"]["current"]["averageValue"] == "0"
+
+
+def _current(v2: dict[str, Any]) -> list[dict[str, Any]]:
+    listed: list[dict[str, Any]] = v2["status"]["currentMetrics"]
+    return listed
+
+
+def test_the_last_metric_of_cpu_is_v1s_number() -> None:
+    v1 = to_v1(with_status(used(7), used(9)))
+    assert v1["status"]["currentCPUUtilizationPercentage"] == 9
+
+
+def test_what_the_annotation_says_of_current_metrics_wins() -> None:
+    v1 = to_v1(hpa([CPU]))
+    v1["status"]["currentCPUUtilizationPercentage"] = 7
+    assert [m["type"] for m in _current(to_v2(v1))] == ["Resource"]
+    v1["metadata"]["annotations"] = {"autoscaling.alpha.kubernetes.io/current-metrics": "[]"}
+    assert to_v2(v1)["status"]["currentMetrics"] is None

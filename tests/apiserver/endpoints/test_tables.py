@@ -1,0 +1,66 @@
+"""Tables and metadata alone, through the entry: they are made before the object is converted into
+the version that is asked for (k8s.io/apiserver ``endpoints/handlers/response.go``)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from apiserver.storage.postgres import PostgresStore
+from tests.support.api import serving
+
+SCALERS = "/apis/autoscaling/v1/namespaces/ns/horizontalpodautoscalers"
+DAEMONS = "/apis/apps/v1/namespaces/ns/daemonsets"
+METRICS = "autoscaling.alpha.kubernetes.io/metrics"
+GENERATION = "deprecated.daemonset.template.generation"
+
+
+def accept(kind: str) -> str:
+    return f"application/json;as={kind};v=v1;g=meta.k8s.io"
+
+
+def scaler() -> dict[str, Any]:
+    metric = '[{"type":"Pods","pods":{"metricName":"m","targetAverageValue":"5"}}]'
+    ref = {"kind": "Deployment", "name": "d", "apiVersion": "apps/v1"}
+    return {
+        "apiVersion": "autoscaling/v1",
+        "kind": "HorizontalPodAutoscaler",
+        "metadata": {"name": "x", "annotations": {METRICS: metric, "a": "b"}},
+        "spec": {"maxReplicas": 2, "scaleTargetRef": ref},
+    }
+
+
+async def test_metadata_alone_has_no_annotations_of_a_conversion(
+    store: PostgresStore, tenant: int
+) -> None:
+    async with serving(store, tenant) as api:
+        made = await api.ok("POST", SCALERS, scaler())
+        assert METRICS in made["metadata"]["annotations"]
+        one, table = f"{SCALERS}/x", accept("Table")
+        watch = api.watch(f"{SCALERS}?watch=1&resourceVersion=0", accept=table)
+        (event,) = await watch.take(1)
+        await watch.stop()
+        rows = [
+            (await api.ok("GET", one, accept=table))["rows"][0],
+            (await api.ok("GET", SCALERS, accept=table))["rows"][0],
+            event["object"]["rows"][0],
+        ]
+        assert [row["cells"][2] for row in rows] == ["<unknown>/5"] * 3
+        partial = await api.ok("GET", one, accept=accept("PartialObjectMetadata"))
+        listed = await api.ok("GET", SCALERS, accept=accept("PartialObjectMetadataList"))
+        shown = [*(row["object"] for row in rows), partial, *listed["items"]]
+        assert [o["metadata"]["annotations"] for o in shown] == [{"a": "b"}] * 5
+        whole = await api.ok("GET", f"{one}?includeObject=Object", accept=table)
+        assert METRICS in whole["rows"][0]["object"]["metadata"]["annotations"]
+
+
+async def test_an_annotation_that_is_no_number_is_a_bad_request(
+    store: PostgresStore, tenant: int
+) -> None:
+    metadata = {"name": "x", "annotations": {GENERATION: "y"}}
+    async with serving(store, tenant) as api:
+        status, found = await api("POST", DAEMONS, {"metadata": metadata, "spec": {}})
+    assert (status, found["message"]) == (
+        400,
+        'DaemonSet in version "v1" cannot be handled as a DaemonSet: strconv.ParseInt: '
+        'parsing "y": invalid syntax',
+    )
