@@ -28,6 +28,7 @@ _ONE_TERM = "must have exactly one node selector term"
 
 @register("resource.k8s.io", "ResourceSlice")
 class ResourceSlice(Kind):
+    returns_deleted = True
     metadata_again = False
 
     def prepare_create(self, obj: Object, context: WriteContext) -> None:
