@@ -270,10 +270,10 @@ class LogView(PodView):
     is still said."""
 
     async def get(self, request: ApiRequest) -> HttpResponseBase | None:
-        pod = await self.pod()
         errors = podstreams.log_errors(self._options())
         if errors:
             raise Invalid(GroupKind("", "PodLogOptions"), self.scope.name, errors)
+        pod = await self.pod()
         podstreams.container_of(pod, first(self.request.query, "container"))
         if not pod["spec"].get("nodeName"):
             response = HttpResponse(status=204)
@@ -282,13 +282,17 @@ class LogView(PodView):
         raise podstreams.unreachable(await self.node(pod["spec"]["nodeName"]))
 
     def _options(self) -> Object:
+        """Raises BadRequest for what is no number or no time."""
         query = self.request.query
-        options: Object = {
-            name: first(query, name) for name in ("sinceTime", "stream") if query.get(name)
-        }
-        for name in ("tailLines", "limitBytes", "sinceSeconds"):
+        options: Object = {"stream": first(query, "stream")} if query.get("stream") else {}
+        for name, read in (
+            ("sinceSeconds", parse_int),
+            ("sinceTime", podstreams.since),
+            ("tailLines", parse_int),
+            ("limitBytes", parse_int),
+        ):
             if query.get(name):
-                options[name] = parse_int(first(query, name))
+                options[name] = read(first(query, name))
         return options
 
 
