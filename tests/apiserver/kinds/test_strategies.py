@@ -188,6 +188,19 @@ def test_an_address_among_names() -> None:
     assert update(made.obj, made.obj).warnings == [unusual]
 
 
+# --- devices ----------------------------------------------------------------------------------
+def test_what_is_dropped_of_a_slice_counts_as_a_change() -> None:
+    pool = {"name": "p", "resourceSliceCount": 1, "generation": 1}
+    spec = {"driver": "d.example.com", "nodeName": "n", "pool": pool, "devices": [{"name": "d"}]}
+    old = create(sent("ResourceSlice", "resource.k8s.io/v1", spec=spec)).obj
+    assert update(old, old).obj["metadata"]["generation"] == 1
+    off = {"name": "d", "attributes": {"a": {"string": "s", "ints": [1]}}}
+    same = changed(old, spec={"devices": [{"name": "d", "attributes": {"a": {"string": "s"}}}]})
+    made = update(changed(same, spec={"devices": [off]}), same)
+    assert made.obj["spec"]["devices"] == same["spec"]["devices"]
+    assert made.obj["metadata"]["generation"] == 2
+
+
 # --- templates ------------------------------------------------------------------------------------
 SYSCTLS = "security.alpha.kubernetes.io/sysctls"
 OLD_SYSCTLS = f'{SYSCTLS}]: non-functional in v1.11+; use the "sysctls" field instead'
