@@ -304,8 +304,13 @@ class Controllers:
             await asyncio.sleep(AGAIN)
 
     async def _once(self, tenant: Tenant, key: ObjectKey, uid: str, duty: Duty) -> bool:
-        controller = names.NAMESPACE if key.group_resource == NAMESPACES else names.GARBAGE
-        if key.group_resource != DEFINITIONS and controller in await self._turned_off(tenant.id):
+        off = await self._turned_off(tenant.id)
+        if key.group_resource == NAMESPACES and duty == "marked":
+            emptied = names.NAMESPACE in off or await namespaces.finish(
+                self._actions, self._relations, tenant, key
+            )
+            return emptied and (names.GARBAGE in off or await self._garbage.marked(tenant, key))
+        if key.group_resource != DEFINITIONS and names.GARBAGE in off:
             self._gone.take(tenant.id, 0.0)
             self._owned.take(tenant.id, 0.0)
             return True
@@ -313,8 +318,6 @@ class Controllers:
             return await self._owners_gone(tenant)
         if duty == "owned":
             return await self._owners_seen(tenant)
-        if key.group_resource == NAMESPACES:
-            return await namespaces.finish(self._actions, self._relations, tenant, key)
         if key.group_resource == DEFINITIONS:
             self._definitions.look(tenant, key.name)
             return True

@@ -42,6 +42,7 @@ StructuredAuthorizationConfiguration ValidatingAdmissionPolicy WatchBookmark
 """
 
 GATES: Mapping[str, Gate] = {
+    "AuthorizePodWebsocketUpgradeCreatePermission": Gate(BETA, True),
     "ComponentFlagz": Gate(BETA, True),
     "ComponentStatusz": Gate(BETA, True),
     "ClusterTrustBundle": Gate(BETA, False),

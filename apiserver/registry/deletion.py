@@ -216,6 +216,8 @@ def mark(scope: Scope, new: Object, options: DeleteOptions) -> Step:
         return Step.KEEP if metadata["deletionGracePeriodSeconds"] > 0 else Step.MARK_AND_REMOVE
     if not started and not graceful:
         _mark_now(scope, new)
+    elif not graceful:
+        metadata["deletionGracePeriodSeconds"] = 0  # kinds with two phases have said nothing yet
     return Step.KEEP
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 
-from apiserver.errors import Invalid, NotFound
+from apiserver.errors import Conflict, Invalid, NotFound
 from apiserver.fielderrors import invalid
 from apiserver.fieldmanager.managed import InvalidManagedFields
 from apiserver.fieldmanager.manager import FieldManager
@@ -21,7 +21,7 @@ from apiserver.fieldmanager.scale import (
 )
 from apiserver.fieldmanager.updater import MissingVersion
 from apiserver.kinds.served import Resource
-from apiserver.meta.gvk import GroupKind, GroupVersionKind
+from apiserver.meta.gvk import GroupKind, GroupResource, GroupVersionKind
 from apiserver.meta.objects import Object, copy_json
 from apiserver.registry.changes import Change
 from apiserver.registry.core import Registry
@@ -81,7 +81,21 @@ class Scaled(Change):
     ) -> Object:
         if old is None:
             raise NotFound(scope.resource.group_resource, scope.name)
-        return self._make(old)
+        new = self._make(old)
+        if not self.uid_is_precondition:
+            _check_uid(scope, new, old)
+        return new
+
+
+def _check_uid(scope: Scope, new: Object, old: Object) -> None:
+    """The uid that a patch put into the Scale must be the object's; those of custom resources are
+    not looked at. Raises Conflict."""
+    said, actual = new["metadata"].get("uid"), old["metadata"]["uid"]
+    if said != actual and scope.resource.checks_scale:
+        text = f"Precondition failed: UID in precondition: {said}, UID in object meta: {actual}"
+        named = GroupResource(scope.resource.group, f"{scope.resource.resource}/scale")
+        raise Conflict(named, scope.name, text)
+    new["metadata"]["uid"] = actual
 
 
 def scaled(scope: Scope, old: Object, manager: str, rescale: Rescale) -> Object:

@@ -72,10 +72,11 @@ class Worker:
         scope = self.scope(resource, name)
         return (await update(self.registry, scope, Edit(edited), Request("test"))).object
 
-    async def delete(self, resource: tuple[str, str], name: str) -> Object:
-        return (
-            await deletion.delete(self.registry, self.scope(resource, name), DeleteOptions())
-        ).object
+    async def delete(
+        self, resource: tuple[str, str], name: str, options: DeleteOptions | None = None
+    ) -> Object:
+        scope = self.scope(resource, name)
+        return (await deletion.delete(self.registry, scope, options or DeleteOptions())).object
 
     async def get(self, resource: tuple[str, str], name: str) -> Object | None:
         try:

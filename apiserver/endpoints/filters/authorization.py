@@ -126,19 +126,34 @@ UNSAFE = "unsafe-delete-ignore-read-errors"
 async def authorize_unsafe(server: Server, request: ApiRequest) -> None:
     """The second question of a DELETE with ignoreStoreReadErrorWithClusterBreakingPotential. Raises
     Forbidden."""
-    info = request.info
-    decision = await server.authorizer.authorize(
-        request.tenant, attributes_of(request, request.user)._replace(verb=UNSAFE)
-    )
-    _note_verb(request, UNSAFE)
-    if request.trail is not None:
-        annotate(request.trail.annotations, decision)
+    decision = await _decide_as(server, request, UNSAFE)
     if not decision.allowed:
         raise Forbidden(
-            info.group_resource,
-            info.name,
+            request.info.group_resource,
+            request.info.name,
             f'not permitted to do "{UNSAFE}", reason: {decision.reason}',
         )
+
+
+async def authorize_streams(server: Server, request: ApiRequest) -> None:
+    """The second question of a GET of exec, attach or portforward: it does what a POST does, and so
+    asks for the right to create (kubernetes ``registry/core/pod/rest/authorize.go``). Raises
+    Forbidden."""
+    if request.info.verb == "create":
+        return
+    decision = await _decide_as(server, request, "create")
+    if not decision.allowed:
+        raise Forbidden(request.info.group_resource, request.info.name, decision.reason)
+
+
+async def _decide_as(server: Server, request: ApiRequest, verb: str) -> Decision:
+    decision = await server.authorizer.authorize(
+        request.tenant, attributes_of(request, request.user)._replace(verb=verb)
+    )
+    _note_verb(request, verb)
+    if request.trail is not None:
+        annotate(request.trail.annotations, decision)
+    return decision
 
 
 async def ask(server: Server, request: ApiRequest, attributes: Attributes) -> None:

@@ -18,6 +18,7 @@ from apiserver.meta.objects import Object
 from apiserver.registry.options import ListOptions
 from apiserver.registry.reading import Listing
 from apiserver.registry.result import Stored
+from apiserver.registry.selection import parse
 from apiserver.storage.errors import StorageError
 
 _NAME = "etcd-0"
@@ -36,7 +37,11 @@ class ComponentStatusView(ResourceView):
             if options.watch:
                 raise MethodNotAllowed
             options.check_unasked("componentstatuses")
-            listing: Any = Listing([_Item(orjson.dumps(await self._status()))], 0)
+            selection = parse(self.scope.resource, self.scope.version, options)
+            items = [_Item(orjson.dumps(await self._status()))]
+            if not selection.matches({}, {"metadata.name": _NAME, "metadata.namespace": ""}):
+                items = []
+            listing: Any = Listing(items, 0)
             return encode.list_response(self.request, self.registry, self.scope, kind, listing)
         if self.scope.name != _NAME:
             raise NotFound(GroupResource("", "componentstatus"), self.scope.name)

@@ -18,6 +18,7 @@ from django.http.response import HttpResponseBase
 
 from apiserver.codec import strict
 from apiserver.endpoints import bodies, encode
+from apiserver.endpoints.filters.authorization import authorize_streams
 from apiserver.endpoints.request import ApiRequest
 from apiserver.endpoints.views.resource import ResourceView
 from apiserver.errors import (
@@ -31,6 +32,7 @@ from apiserver.errors import (
 )
 from apiserver.fielderrors import FieldErrors, FieldPath, invalid, not_supported, required
 from apiserver.kinds.core import podbinding, podeviction, podstreams, proxies
+from apiserver.meta import features
 from apiserver.meta.gvk import GroupKind, GroupResource
 from apiserver.meta.objects import Object
 from apiserver.registry import deletion, mutation, preconditions, reading
@@ -48,6 +50,7 @@ from apiserver.registry.scope import Scope
 from apiserver.registry.update import update
 from apiserver.registry.write import Request
 
+_CREATES = "AuthorizePodWebsocketUpgradeCreatePermission"
 _PODS = GroupResource("", "pods")
 _BUDGETS = GroupResource("policy", "poddisruptionbudgets")
 _EVICTIONS = 20
@@ -270,10 +273,10 @@ class LogView(PodView):
     is still said."""
 
     async def get(self, request: ApiRequest) -> HttpResponseBase | None:
-        pod = await self.pod()
         errors = podstreams.log_errors(self._options())
         if errors:
             raise Invalid(GroupKind("", "PodLogOptions"), self.scope.name, errors)
+        pod = await self.pod()
         podstreams.container_of(pod, first(self.request.query, "container"))
         if not pod["spec"].get("nodeName"):
             response = HttpResponse(status=204)
@@ -282,13 +285,17 @@ class LogView(PodView):
         raise podstreams.unreachable(await self.node(pod["spec"]["nodeName"]))
 
     def _options(self) -> Object:
+        """Raises BadRequest for what is no number or no time."""
         query = self.request.query
-        options: Object = {
-            name: first(query, name) for name in ("sinceTime", "stream") if query.get(name)
-        }
-        for name in ("tailLines", "limitBytes", "sinceSeconds"):
+        options: Object = {"stream": first(query, "stream")} if query.get("stream") else {}
+        for name, read in (
+            ("sinceSeconds", parse_int),
+            ("sinceTime", podstreams.since),
+            ("tailLines", parse_int),
+            ("limitBytes", parse_int),
+        ):
             if query.get(name):
-                options[name] = parse_int(first(query, name))
+                options[name] = read(first(query, name))
         return options
 
 
@@ -301,6 +308,8 @@ class ConnectView(PodView):
 
     async def _unreachable(self) -> ApiError:
         """Why nothing is at the other end. Raises it, too."""
+        if features.enabled(_CREATES):
+            await authorize_streams(self.server, self.request)
         pod = await self.pod()
         if self.scope.subresource in ("exec", "attach"):
             podstreams.container_of(pod, first(self.request.query, "container"))

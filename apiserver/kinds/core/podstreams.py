@@ -9,6 +9,7 @@ from typing import Any
 from apiserver.errors import BadRequest, PlainError
 from apiserver.fielderrors import FieldErrors, forbidden, invalid, not_supported
 from apiserver.golang.strconv import NumError, parse_int
+from apiserver.golang.time import RFC3339, TimeError, parse
 from apiserver.kinds.common import checks
 from apiserver.meta.gvk import GroupVersionKind
 from apiserver.meta.objects import Object
@@ -48,6 +49,17 @@ def _log_errors(options: Mapping[str, Any]) -> checks.Errors:
         yield forbidden(
             checks.NOWHERE, "`tailLines` and specific `stream` are mutually exclusive for now"
         )
+
+
+def since(text: str) -> str:
+    """A time in a query, "" and "null" for none. Raises BadRequest."""
+    if text in ("", "null"):
+        return ""
+    try:
+        parse(text, RFC3339)
+    except TimeError as e:
+        raise BadRequest(str(e)) from None
+    return text
 
 
 def container_of(pod: Object, asked: str = "") -> str:

@@ -20,6 +20,7 @@ from apiserver.meta.times import age
 
 @register("node.k8s.io", "RuntimeClass")
 class RuntimeClass(Kind):
+    allow_create_on_update = True
     allow_unconditional_update = False
     generation = False
     declared = Declared(

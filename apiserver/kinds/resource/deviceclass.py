@@ -24,6 +24,7 @@ _EXTENDED = "k8s-extended-resource-name"
 
 @register("resource.k8s.io", "DeviceClass")
 class DeviceClass(Kind):
+    returns_deleted = True
     name_rule = staticmethod(long_name)
     raw_fields = ("spec.config[].opaque.parameters",)
     declared = Declared(

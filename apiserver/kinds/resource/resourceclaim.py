@@ -32,6 +32,7 @@ from apiserver.meta.times import age
 
 @register("resource.k8s.io", "ResourceClaim")
 class ResourceClaim(Kind):
+    returns_deleted = True
     generation = False
     raw_fields = (
         "spec.devices.config[].opaque.parameters",

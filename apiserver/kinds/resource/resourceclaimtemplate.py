@@ -22,6 +22,7 @@ from apiserver.meta.times import age
 
 @register("resource.k8s.io", "ResourceClaimTemplate")
 class ResourceClaimTemplate(Kind):
+    returns_deleted = True
     generation = False
     raw_fields = ("spec.spec.devices.config[].opaque.parameters",)
     declared = Declared(under("spec.spec", CLAIM_RULES))

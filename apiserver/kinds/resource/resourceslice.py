@@ -28,15 +28,19 @@ _ONE_TERM = "must have exactly one node selector term"
 
 @register("resource.k8s.io", "ResourceSlice")
 class ResourceSlice(Kind):
+    returns_deleted = True
     metadata_again = False
 
     def prepare_create(self, obj: Object, context: WriteContext) -> None:
         super().prepare_create(obj, context)
-        _prepare(obj, context)
+        _date_taints(obj, context)
+        _drop_disabled(obj)
 
     def prepare_update(self, obj: Object, old: Object, context: WriteContext) -> None:
-        _prepare(obj, context)
+        """The generation counts what was sent, with what is dropped then."""
+        _date_taints(obj, context)
         super().prepare_update(obj, old, context)
+        _drop_disabled(obj)
 
     def validate_create(self, obj: Object, context: WriteContext) -> FieldErrors:
         return list(_errors(obj.get("spec") or {}, None, context))
@@ -72,11 +76,14 @@ class ResourceSlice(Kind):
         ]
 
 
-def _prepare(obj: Object, context: WriteContext) -> None:
-    """Devices lose what is off; a taint is as old as its first appearance, unless its writer knows
-    better."""
+def _drop_disabled(obj: Object) -> None:
     for value in (obj.get("spec") or {}).get("devices") or ():
         drop_disabled(value)
+
+
+def _date_taints(obj: Object, context: WriteContext) -> None:
+    """A taint is as old as its first appearance, unless its writer knows better."""
+    for value in (obj.get("spec") or {}).get("devices") or ():
         for taint in value.get("taints") or ():
             taint["timeAdded"] = taint.get("timeAdded") or format_time(context.now)
 

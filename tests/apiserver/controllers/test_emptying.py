@@ -5,11 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from datetime import UTC, datetime
 
+import pytest
 import pytest_asyncio
 
 from apiserver.controllers.emptying import Remains, set_conditions
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.objects import Object
+from apiserver.registry.options import DeleteOptions
 from tests.support.definitionworker import Worker
 
 NAMESPACES, CONFIGMAPS, PODS = ("", "namespaces"), ("", "configmaps"), ("", "pods")
@@ -127,6 +129,19 @@ async def test_a_stuck_namespace_says_why_and_goes_when_it_can(emptied: Worker) 
     assert said["NamespaceContentRemaining"][2].endswith("configmaps. has 1 resource instances")
     assert said["NamespaceDeletionContentFailure"][0] == "False"
     await emptied.change(CONFIGMAPS, "held", lambda obj: obj["metadata"].pop("finalizers"))
+
+    async def gone() -> bool:
+        return await emptied.get(NAMESPACES, "ns") is None
+
+    await emptied.until_true(gone)
+
+
+@pytest.mark.parametrize("policy", ["Foreground", "Orphan"])
+async def test_what_was_said_of_dependents_keeps_no_namespace(emptied: Worker, policy: str) -> None:
+    await emptied.create(CONFIGMAPS, {"metadata": {"name": "free"}})
+    options = DeleteOptions(propagation_policy=policy)
+    marked = await emptied.delete(NAMESPACES, "ns", options)
+    assert marked["metadata"]["finalizers"]
 
     async def gone() -> bool:
         return await emptied.get(NAMESPACES, "ns") is None

@@ -172,6 +172,23 @@ async def test_a_binding_is_of_the_pod_that_it_means(api: Api) -> None:
     assert status == 409 and "Precondition failed: ResourceVersion" in answer["message"]
 
 
+@pytest.mark.parametrize(
+    ("query", "code", "text"),
+    [
+        ("tailLines=-1", 422, 'PodLogOptions "absent" is invalid: tailLines: Invalid value: -1'),
+        ("tailLines=x", 400, 'strconv.ParseInt: parsing "x": invalid syntax'),
+        ("sinceTime=x&tailLines=y", 400, 'parsing time "x" as "2006-01-02T15:04:05Z07:00"'),
+        ("sinceTime=null&tailLines=1", 404, 'pods "absent" not found'),
+        ("sinceTime=2026-01-01T00:00:00Z", 404, 'pods "absent" not found'),
+    ],
+)
+async def test_what_is_asked_of_a_log_is_read_before_the_pod(
+    api: Api, query: str, code: int, text: str
+) -> None:
+    status, answer = await api("GET", f"{PODS}/absent/log?{query}")
+    assert (status, answer["message"][: len(text)]) == (code, text)
+
+
 async def test_a_node_without_addresses_is_told_of(api: Api) -> None:
     made = pod("p")
     made["spec"]["nodeName"] = "n"

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from apiserver.kinds import catalog
 from apiserver.kinds.base import WriteContext
 from apiserver.kinds.core.pod import Pod
 from tests.support.kindtools import NOW, create, pod, typed, update, workload
@@ -30,6 +31,58 @@ def changed(obj: Json, *, metadata: Json | None = None, **members: Any) -> Json:
     for name, value in members.items():
         out[name] = {**(out.get(name) or {}), **value}
     return out
+
+
+# --- what all strategies answer -------------------------------------------------------------------
+def kinds_that(attribute: str, value: bool) -> set[str]:
+    return {
+        str(resource.storage)
+        for resource in catalog.resources().values()
+        if getattr(resource.hooks, attribute) is value and "polyplane" not in resource.group
+    }
+
+
+def test_who_is_created_by_a_put() -> None:
+    roles = {"roles", "rolebindings", "clusterroles", "clusterrolebindings"}
+    assert kinds_that("allow_create_on_update", True) == {
+        "endpoints",
+        "events",
+        "leases.coordination.k8s.io",
+        "limitranges",
+        "runtimeclasses.node.k8s.io",
+        "services",
+        *(f"{role}.rbac.authorization.k8s.io" for role in roles),
+    }
+
+
+def test_who_answers_a_deletion_with_the_object() -> None:
+    core = {"persistentvolumeclaims", "persistentvolumes", "pods", "podtemplates"}
+    storage = {"csidrivers", "csinodes", "storageclasses", "volumeattachments"}
+    devices = {"deviceclasses", "resourceclaims", "resourceclaimtemplates", "resourceslices"}
+    assert kinds_that("returns_deleted", True) == {
+        *core,
+        "resourcequotas",
+        "serviceaccounts",
+        "services",
+        *(f"{name}.storage.k8s.io" for name in {*storage, "volumeattributesclasses"}),
+        *(f"{name}.resource.k8s.io" for name in devices),
+    }
+
+
+def test_who_is_not_overwritten_without_a_version() -> None:
+    admission = {"validatingadmissionpolicies", "validatingadmissionpolicybindings"}
+    admission |= {"mutatingadmissionpolicies", "mutatingadmissionpolicybindings"}
+    admission |= {"validatingwebhookconfigurations", "mutatingwebhookconfigurations"}
+    storage = {"csidrivers", "csinodes", "csistoragecapacities", "volumeattachments"}
+    assert kinds_that("allow_unconditional_update", False) == {
+        *(f"{name}.admissionregistration.k8s.io" for name in admission),
+        *(f"{name}.storage.k8s.io" for name in storage),
+        "apiservices.apiregistration.k8s.io",
+        "customresourcedefinitions.apiextensions.k8s.io",
+        "leases.coordination.k8s.io",
+        "poddisruptionbudgets.policy",
+        "runtimeclasses.node.k8s.io",
+    }
 
 
 # --- nodes ----------------------------------------------------------------------------------------
@@ -133,6 +186,19 @@ def test_an_address_among_names() -> None:
     made = create(wanted)
     assert made.warnings == ["spec.addressType: FQDN endpoints are deprecated", unusual]
     assert update(made.obj, made.obj).warnings == [unusual]
+
+
+# --- devices ----------------------------------------------------------------------------------
+def test_what_is_dropped_of_a_slice_counts_as_a_change() -> None:
+    pool = {"name": "p", "resourceSliceCount": 1, "generation": 1}
+    spec = {"driver": "d.example.com", "nodeName": "n", "pool": pool, "devices": [{"name": "d"}]}
+    old = create(sent("ResourceSlice", "resource.k8s.io/v1", spec=spec)).obj
+    assert update(old, old).obj["metadata"]["generation"] == 1
+    off = {"name": "d", "attributes": {"a": {"string": "s", "ints": [1]}}}
+    same = changed(old, spec={"devices": [{"name": "d", "attributes": {"a": {"string": "s"}}}]})
+    made = update(changed(same, spec={"devices": [off]}), same)
+    assert made.obj["spec"]["devices"] == same["spec"]["devices"]
+    assert made.obj["metadata"]["generation"] == 2
 
 
 # --- templates ------------------------------------------------------------------------------------

@@ -188,6 +188,25 @@ def test_a_namespace_terminates_and_waits_for_its_own_finalizers() -> None:
 
 
 @pytest.mark.parametrize(
+    ("group", "resource", "kind"),
+    [
+        ("", "namespaces", "Namespace"),
+        ("apiextensions.k8s.io", "customresourcedefinitions", "CustomResourceDefinition"),
+    ],
+)
+def test_the_second_deletion_of_what_goes_in_two_phases_says_that_no_grace_is_left(
+    group: str, resource: str, kind: str
+) -> None:
+    obj = {**thing(kind, finalizers=["a/b"]), "spec": {}, "status": {}}
+    assert mark(scope(group, resource), obj, DeleteOptions()) is Step.KEEP
+    since = obj["metadata"]["deletionTimestamp"]
+    assert "deletionGracePeriodSeconds" not in obj["metadata"]
+    assert mark(scope(group, resource, later=9), obj, DeleteOptions()) is Step.KEEP
+    assert obj["metadata"]["deletionGracePeriodSeconds"] == 0
+    assert obj["metadata"]["deletionTimestamp"] == since
+
+
+@pytest.mark.parametrize(
     ("options", "before", "after"),
     [
         (DeleteOptions(propagation_policy="Foreground"), ["a/b"], ["a/b", "foregroundDeletion"]),

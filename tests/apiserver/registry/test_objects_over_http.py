@@ -11,6 +11,7 @@ from uuid import UUID
 import pytest
 
 from apiserver.authz.attributes import Attributes, Decision
+from apiserver.meta import features
 from apiserver.storage.interface import Store
 from tests.support.api import Api, serving
 
@@ -134,6 +135,24 @@ async def test_an_unsafe_deletion_is_a_right_of_its_own(api: Api) -> None:
         '"unsafe-delete-ignore-read-errors", reason: '
     )
     assert found["message"] == why
+
+
+@pytest.mark.parametrize("stream", ["exec", "attach", "portforward"])
+async def test_whoever_streams_may_create_whatever_the_method(
+    api: Api, stream: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def authorize(_: Any, attributes: Attributes) -> Decision:
+        return Decision(attributes.verb != "create", "not here")
+
+    spec = {"containers": [{"name": "c", "image": "i"}], "automountServiceAccountToken": False}
+    await api.ok("POST", PODS, {"metadata": {"name": "p"}, "spec": spec})
+    path, no_node = f"{PODS}/p/{stream}", "pod p does not have a host assigned"
+    assert (await api("GET", path))[1]["message"] == no_node
+    api.server.authorizer = cast(Any, SimpleNamespace(authorize=authorize))
+    status, found = await api("GET", path)
+    assert (status, found["message"]) == (403, 'pods "p" is forbidden: not here')
+    monkeypatch.setitem(features.ENABLED, "AuthorizePodWebsocketUpgradeCreatePermission", False)
+    assert (await api("GET", path))[1]["message"] == no_node
 
 
 async def test_what_an_answer_cannot_be_written_in_counts_before_what_was_asked(api: Api) -> None:

@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from typing import Any
+from dataclasses import replace
+from typing import Any, cast
 
 import pytest
 
 from apiserver.codec import negotiate
-from apiserver.errors import ApplyConflict, BadRequest
+from apiserver.errors import ApplyConflict, BadRequest, Conflict
 from apiserver.kinds import catalog
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.objects import Object
 from apiserver.registry import scaling
+from apiserver.registry.core import Registry
 from apiserver.registry.options import WriteOptions
 from apiserver.registry.patching import Patch
 from apiserver.registry.patchtypes import BY_MEDIA_TYPE
 from apiserver.registry.scope import Scope, Tenant
 from apiserver.user import User
+from tests.support.definitions import definition, resource_of
 from tests.support.kindtools import typed, workload
 
 TWICE = b'{"kind":"Scale","apiVersion":"autoscaling/v1","spec":{"replicas":1,"replicas":1}}'
@@ -96,6 +99,31 @@ def test_a_scale_of_another_object_is_refused(
 ) -> None:
     with pytest.raises(BadRequest, match=text):
         applied(scope, live, scale(1, **metadata))
+
+
+async def patched(scope: Scope, live: Object, uid: str) -> Object:
+    def other(old: Object) -> Object:
+        return {**old, "metadata": {**old["metadata"], "uid": uid}}
+
+    change = scaling.Scaled(other, uid_is_precondition=False)
+    asker = scope.asker(0)
+    return await change.make(cast(Registry, None), scope, asker, live)
+
+
+async def test_a_patch_of_another_objects_scale_is_a_conflict(scope: Scope, live: Object) -> None:
+    with pytest.raises(Conflict) as caught:
+        await patched(scope, live, "other")
+    assert caught.value.message == (
+        'Operation cannot be fulfilled on deployments/scale.apps "x": Precondition failed: UID in '
+        "precondition: other, UID in object meta: u"
+    )
+    assert (await patched(scope, live, "u"))["metadata"]["uid"] == "u"
+
+
+async def test_of_custom_resources_it_is_the_one_that_is_there(scope: Scope, live: Object) -> None:
+    custom = resource_of(definition())
+    scope = replace(scope, resource=custom, served=custom.versions["v1"])
+    assert (await patched(scope, live, "other"))["metadata"]["uid"] == "u"
 
 
 def test_doubled_keys_are_reported_as_the_client_asks(scope: Scope, live: Object) -> None:
