@@ -18,6 +18,7 @@ from django.http.response import HttpResponseBase
 from apiserver.codec import strict
 from apiserver.endpoints import bodies, encode
 from apiserver.endpoints.request import ApiRequest
+from apiserver.endpoints.views.base import Handler
 from apiserver.endpoints.views.resource import ResourceView
 from apiserver.errors import (
     ApiError,
@@ -293,6 +294,10 @@ class ConnectView(PodView):
 
 class ProxyView(ConnectView):
     """proxy of pods, services and nodes: this server connects to none of them."""
+
+    def handler(self) -> Handler:
+        """The same for each method that comes here, HEAD and OPTIONS among them."""
+        return self.get
 
     async def _unreachable(self) -> ApiError:
         resource, asked = self.scope.resource, self.scope.name

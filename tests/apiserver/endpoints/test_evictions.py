@@ -148,3 +148,16 @@ async def test_proxies_say_why_nothing_is_there(api: Api) -> None:
     assert answer["message"] == 'no endpoints available for service "s"'
     status, answer = await api("GET", f"{SERVICES}/s/status/x")
     assert (status, answer["message"]) == (404, "the server could not find the requested resource")
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
+async def test_proxies_take_every_method_of_theirs(api: Api, method: str) -> None:
+    """``proxyMethods`` in kubernetes ``pkg/registry/core/pod/rest``; no other subresource, and no
+    object, takes HEAD or OPTIONS."""
+    service = {"kind": "Service", "metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}}
+    await api.ok("POST", SERVICES, service)
+    for path in (f"{SERVICES}/s:81/proxy", f"{SERVICES}/s:81/proxy/deeper"):
+        assert (await api(method, path))[0] == 503
+    if method in ("HEAD", "OPTIONS"):
+        for path in (SERVICES, f"{SERVICES}/s", f"{SERVICES}/s/status", f"{PODS}/p/exec"):
+            assert (await api(method, path))[0] == 405
