@@ -126,19 +126,36 @@ UNSAFE = "unsafe-delete-ignore-read-errors"
 async def authorize_unsafe(server: Server, request: ApiRequest) -> None:
     """The second question of a DELETE with ignoreStoreReadErrorWithClusterBreakingPotential. Raises
     Forbidden."""
-    info = request.info
-    decision = await server.authorizer.authorize(
-        request.tenant, attributes_of(request, request.user)._replace(verb=UNSAFE)
-    )
-    _note_verb(request, UNSAFE)
-    if request.trail is not None:
-        annotate(request.trail.annotations, decision)
+    info, decision = request.info, await _decide_verb(server, request, UNSAFE)
     if not decision.allowed:
         raise Forbidden(
             info.group_resource,
             info.name,
             f'not permitted to do "{UNSAFE}", reason: {decision.reason}',
         )
+
+
+async def authorize_connect(server: Server, request: ApiRequest) -> None:
+    """The second question of a stream into a pod that is asked for by GET, as WebSockets are: the
+    right that SPDY needs, which comes by POST (AuthorizePodWebsocketUpgradeCreatePermission;
+    kubernetes ``pkg/registry/core/pod/rest/authorize.go``). Raises Forbidden."""
+    info = request.info
+    if info.verb == "create":
+        return
+    decision = await _decide_verb(server, request, "create")
+    if not decision.allowed:
+        raise Forbidden(info.group_resource, info.name, decision.reason)
+
+
+async def _decide_verb(server: Server, request: ApiRequest, verb: str) -> Decision:
+    """About the same object, but ``verb``."""
+    decision = await server.authorizer.authorize(
+        request.tenant, attributes_of(request, request.user)._replace(verb=verb)
+    )
+    _note_verb(request, verb)
+    if request.trail is not None:
+        annotate(request.trail.annotations, decision)
+    return decision
 
 
 async def ask(server: Server, request: ApiRequest, attributes: Attributes) -> None:

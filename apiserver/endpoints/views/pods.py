@@ -17,6 +17,7 @@ from django.http.response import HttpResponseBase
 
 from apiserver.codec import strict
 from apiserver.endpoints import bodies, encode
+from apiserver.endpoints.filters.authorization import authorize_connect
 from apiserver.endpoints.request import ApiRequest
 from apiserver.endpoints.views.base import Handler
 from apiserver.endpoints.views.resource import ResourceView
@@ -254,7 +255,11 @@ class ConnectView(PodView):
 
     async def _connect(self) -> HttpResponseBase | None:
         await self._admit()
+        await self._authorize()
         raise await self._unreachable()
+
+    async def _authorize(self) -> None:
+        await authorize_connect(self.server, self.request)
 
     async def _unreachable(self) -> ApiError:
         """Why nothing is at the other end. Raises it, too."""
@@ -298,6 +303,9 @@ class ProxyView(ConnectView):
     def handler(self) -> Handler:
         """The same for each method that comes here, HEAD and OPTIONS among them."""
         return self.get
+
+    async def _authorize(self) -> None:
+        """Its methods are rights of their own."""
 
     async def _unreachable(self) -> ApiError:
         resource, asked = self.scope.resource, self.scope.name
