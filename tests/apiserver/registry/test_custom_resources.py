@@ -422,25 +422,3 @@ async def test_an_apply_of_null_is_validated_and_other_writes_drop_it(api: Api) 
     del sent["spec"]["size"]
     status, applied = await api.patch(f"{FOOS}/f", sent, "apply", fieldManager="m", force="true")
     assert (status, applied["spec"]) == (200, made["spec"])
-
-
-@pytest.mark.parametrize("metadata", [{}, {"metadata": None}, {"metadata": {}}])
-async def test_an_object_without_metadata_has_no_name(api: Api, metadata: Object) -> None:
-    """As upstream's accessors read it (``metav1.Object`` of unstructured objects): nothing is
-    undefined where the member is not there."""
-    await define(api, definition(subresources={"status": {}}))
-    await api.ok("POST", FOOS, foo())
-    nameless = {"apiVersion": "example.com/v1", "kind": "Foo", **metadata}
-    status, answer = await api("POST", FOOS, nameless)
-    required = "Required value: name or generateName is required"
-    assert (status, causes(answer)) == (422, [("FieldValueRequired", "metadata.name", required)])
-    of_url = "the name of the object (f based on URL) was undeterminable: name must be provided"
-    for path in (f"{FOOS}/f", f"{FOOS}/f/status"):
-        status, answer = await api("PUT", path, nameless)
-        assert (status, answer["message"]) == (400, of_url)
-        for kind, patch in (
-            ("merge", {"metadata": None}),
-            ("json", [{"op": "remove", "path": "/metadata"}]),
-        ):
-            status, answer = await api.patch(path, patch, kind)
-            assert (status, answer["message"]) == (400, of_url)
