@@ -21,7 +21,12 @@ from apiserver.kinds.registration import hooks_for
 from apiserver.kinds.runtimeconfig import serves
 from apiserver.kinds.served import Resource, ServedVersion, Subresource
 from apiserver.meta import features
-from apiserver.meta.gvk import GroupResource, GroupVersionKind, GroupVersionResource
+from apiserver.meta.gvk import (
+    GroupResource,
+    GroupVersion,
+    GroupVersionKind,
+    GroupVersionResource,
+)
 from apiserver.schema.builtin import schema_for
 from apiserver.schema.decode import zero
 from apiserver.schema.types import Schema
@@ -38,6 +43,19 @@ def resources() -> Mapping[GroupResource, Resource]:
     return {
         r.group_resource: r for r in entries if any(served.served for served in r.versions.values())
     }
+
+
+@cache
+def whole_versions() -> frozenset[GroupVersion]:
+    """The groups and versions of Kubernetes that are served: kube-apiserver looks no further for
+    what is not in them, so that no definition can add to them. Our own groups are shared."""
+    return frozenset(
+        GroupVersion(r.group, version)
+        for r in resources().values()
+        if not r.group.endswith(_OWN)
+        for version, served in r.versions.items()
+        if served.served
+    )
 
 
 def all_versions() -> frozenset[GroupVersionResource]:

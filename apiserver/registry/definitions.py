@@ -14,10 +14,11 @@ from typing import Any, NamedTuple
 
 import orjson
 
+from apiserver.kinds import catalog
 from apiserver.kinds.apiextensions import conditions
 from apiserver.kinds.apiextensions.custom import CustomKind, CustomResource
 from apiserver.kinds.apiextensions.resource import custom_resource
-from apiserver.meta.gvk import GroupResource
+from apiserver.meta.gvk import GroupResource, GroupVersion
 from apiserver.meta.objects import Object
 from apiserver.watch.entry import Entry
 
@@ -95,9 +96,17 @@ def read(entry: Entry, before: Definition | None) -> Definition:
                 metadata.get("deletionTimestamp")
             )
         else:
-            resource = custom_resource(crd)
+            resource = _unshadowing(custom_resource(crd))
             resource.digest = digest
     return Definition(entry, _outline(spec, metadata, status), served, digest, resource)
+
+
+def _unshadowing(resource: CustomResource) -> CustomResource:
+    """Without what belongs to Kubernetes' own versions, which nobody is asked about but this."""
+    for name, version in resource.versions.items():
+        if GroupVersion(resource.group, name) in catalog.whole_versions():
+            version.served = False
+    return resource
 
 
 def _outline(spec: Object, metadata: Object, status: Object) -> Object:

@@ -81,7 +81,8 @@ def definition_name(gvk: GroupVersionKind) -> str:
     kind_name = kinds().get(gvk)
     if kind_name is not None:
         return kind_name
-    return f"{'.'.join(reversed(gvk.group.split('.')))}.{gvk.version}.{gvk.kind}"
+    name = f"{'.'.join(reversed(gvk.group.split('.')))}.{gvk.version}.{gvk.kind}"
+    return f"{name}_v2" if name in raw_definitions() else name  # as kube-openapi renames it
 
 
 class Builder:

@@ -29,6 +29,8 @@ _WITH_PATHS = "proxy"
 _MOST_ROUTES = 256
 """That a version remembers; paths below a proxy may be as long as somebody likes."""
 _METHOD_VERBS = {"POST": "create", "PUT": "update", "PATCH": "patch", "DELETE": "delete"}
+_PROXIED = frozenset({"GET", "HEAD", "OPTIONS"})
+"""The methods without a verb of their own that go through a proxy."""
 
 
 async def dispatch(server: Server, request: ApiRequest, send: Send) -> HttpResponseBase | None:
@@ -203,7 +205,7 @@ def _check_method(
     if request.info.verb == "watch" and method != "GET":
         raise MethodNotAllowed
     verbs = served.subresources[subresource].verbs if subresource else served.verbs
-    if method == "GET":
+    if method == "GET" or (subresource == "proxy" and method in _PROXIED):
         verb = "get" if named else "list"
     elif method == "DELETE" and not named:
         verb = "deletecollection"

@@ -20,6 +20,7 @@ from apiserver.codec import strict
 from apiserver.endpoints import bodies, encode
 from apiserver.endpoints.filters.authorization import authorize_streams
 from apiserver.endpoints.request import ApiRequest
+from apiserver.endpoints.views.base import Handler
 from apiserver.endpoints.views.resource import ResourceView
 from apiserver.errors import (
     ApiError,
@@ -346,6 +347,10 @@ class ConnectView(PodView):
 
 class ProxyView(ConnectView):
     """proxy of pods, services and nodes: this server connects to none of them."""
+
+    def handler(self) -> Handler:
+        """The same for each method that comes here, HEAD and OPTIONS among them."""
+        return self.get
 
     async def _unreachable(self) -> ApiError:
         resource, asked = self.scope.resource, self.scope.name

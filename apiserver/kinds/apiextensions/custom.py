@@ -251,6 +251,7 @@ class CustomResource(Resource):
         obj: Object = whole_numbers(value)
         schema = self._claimed_schema(served, obj)
         unknown = decode_custom(schema, obj, merged=merged)
+        obj.setdefault("metadata", {})  # without a name, which those who need one say
         if schema is not None:
             apply_defaults(schema, obj)
         return obj, unknown

@@ -5,10 +5,12 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from apiserver.authz.attributes import Attributes, Decision
 from apiserver.endpoints.views.pods import EvictionView
 from apiserver.meta.objects import Object
 from apiserver.storage.interface import Store
@@ -229,3 +231,52 @@ async def test_proxies_say_why_nothing_is_there(api: Api) -> None:
     assert answer["message"] == 'no endpoints available for service "s"'
     status, answer = await api("GET", f"{SERVICES}/s/status/x")
     assert (status, answer["message"]) == (404, "the server could not find the requested resource")
+
+
+@pytest.mark.parametrize("method", ["GET", "HEAD", "POST", "PUT", "PATCH", "DELETE", "OPTIONS"])
+async def test_proxies_take_every_method_of_theirs(api: Api, method: str) -> None:
+    """``proxyMethods`` in kubernetes ``pkg/registry/core/pod/rest``; no other subresource, and no
+    object, takes HEAD or OPTIONS."""
+    service = {"kind": "Service", "metadata": {"name": "s"}, "spec": {"ports": [{"port": 80}]}}
+    await api.ok("POST", SERVICES, service)
+    for path in (f"{SERVICES}/s:81/proxy", f"{SERVICES}/s:81/proxy/deeper"):
+        assert (await api(method, path))[0] == 503
+    if method in ("HEAD", "OPTIONS"):
+        for path in (SERVICES, f"{SERVICES}/s", f"{SERVICES}/s/status", f"{PODS}/p/exec"):
+            assert (await api(method, path))[0] == 405
+
+
+@pytest.mark.parametrize("stream", ["exec", "attach", "portforward"])
+async def test_a_stream_needs_the_right_to_create_by_get_too(api: Api, stream: str) -> None:
+    """kubernetes ``pkg/registry/core/pod/rest/authorize.go``: a WebSocket comes by GET, which is
+    the verb get, and whoever may only read is not to run anything."""
+    asked: list[tuple[str, ...]] = []
+    rights: set[str] = set()
+
+    async def authorize(_: Any, attributes: Attributes) -> Decision:
+        asked.append((attributes.verb, attributes.resource, attributes.subresource))
+        return Decision(attributes.verb in rights, "because of me")
+
+    await api.ok("POST", PODS, pod("p"))
+    api.server.authorizer = cast(Any, SimpleNamespace(authorize=authorize))
+    path = f"{PODS}/p/{stream}"
+    rights.add("get")
+    status, found = await api("GET", path)
+    assert (status, found["message"]) == (403, 'pods "p" is forbidden: because of me')
+    assert asked[-1] == ("create", "pods", stream)
+    rights.add("create")
+    status, found = await api("GET", path)
+    assert (status, found["message"]) == (400, "pod p does not have a host assigned")
+    rights.remove("get")
+    asked.clear()
+    assert (await api("POST", path))[0] == 400
+    assert {verb for verb, *_ in asked} <= {"create"}
+
+
+async def test_proxies_need_no_other_right(api: Api) -> None:
+    async def authorize(_: Any, attributes: Attributes) -> Decision:
+        return Decision(attributes.verb == "get")
+
+    await api.ok("POST", PODS, pod("p"))
+    api.server.authorizer = cast(Any, SimpleNamespace(authorize=authorize))
+    assert (await api("GET", f"{PODS}/http:p:80/proxy/"))[0] == 400

@@ -151,3 +151,18 @@ def test_documents_are_kept_by_their_bytes() -> None:
         assert made == ["a", "b", "c", "b", "large"]
 
     asyncio.run(scenario())
+
+
+@pytest.mark.parametrize("v2", [True, False])
+def test_a_custom_kind_leaves_a_built_in_definition_its_name(v2: bool) -> None:
+    """A group can be chosen so that its reversed name is that of a Go package (kubernetes
+    ``test/integration/controlplane``, overlap protection)."""
+    group = "apiextensions.apis.pkg.apiextensions-apiserver.k8s.io"
+    name = "io.k8s.apiextensions-apiserver.pkg.apis.apiextensions.v1.CustomResourceDefinition"
+    crd = definition(group=group, kind="CustomResourceDefinition")
+    crd["metadata"]["annotations"] = {"api-approved.kubernetes.io": "unapproved, a test"}
+    resource = resource_of(crd)
+    made = custom.definitions(resource, resource.versions["v1"], v2=v2)
+    assert set(made) == {f"{name}_v2", f"{name}List_v2"}
+    items = made[f"{name}List_v2"]["properties"]["items"]["items"]
+    assert items["$ref"].endswith(f"/{name}_v2")

@@ -77,3 +77,19 @@ async def test_what_another_process_has_freed_is_given(apis: tuple[Api, Api]) ->
 async def test_one_address_has_one_form(apis: tuple[Api, Api]) -> None:
     claims = ServiceHook().claims({"spec": {"type": "ClusterIP", "clusterIPs": ["010.0.0.5"]}})
     assert claims == ("service-ip/10.0.0.5",)
+
+
+async def test_an_external_name_has_no_internal_traffic_policy(apis: tuple[Api, Api]) -> None:
+    """It is accepted, validated, and never shown (kubernetes ``pkg/registry/core/service/storage``,
+    ``defaultOnReadInternalTrafficPolicy``)."""
+    api, spec = apis[0], {"type": "ExternalName", "externalName": "a.example.com"}
+
+    def named(policy: str) -> object:
+        return {"metadata": {"name": "s"}, "spec": {**spec, "internalTrafficPolicy": policy}}
+
+    code, answer = await api("POST", PATH, named("Somewhere"))
+    assert code == 422 and "spec.internalTrafficPolicy" in answer["message"]
+    for method, path in (("POST", PATH), ("PUT", f"{PATH}/s")):
+        made = await api.ok(method, path, named("Cluster"))
+        assert "internalTrafficPolicy" not in made["spec"]
+        assert "internalTrafficPolicy" not in (await api.ok("GET", f"{PATH}/s"))["spec"]

@@ -1,0 +1,62 @@
+"""Custom objects without a name, and definitions where no definition counts."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator
+
+import pytest
+
+from apiserver.meta.objects import Object
+from apiserver.storage.interface import Store
+from tests.apiserver.registry.test_custom_resources import FOOS, causes, define, foo
+from tests.support.api import Api, serving
+from tests.support.definitions import definition
+
+
+@pytest.fixture
+async def api(store: Store, tenant: int) -> AsyncIterator[Api]:
+    async with serving(store, tenant) as made:
+        yield made
+
+
+@pytest.mark.parametrize("metadata", [{}, {"metadata": None}, {"metadata": {}}])
+async def test_an_object_without_metadata_has_no_name(api: Api, metadata: Object) -> None:
+    """As upstream's accessors read it (``metav1.Object`` of unstructured objects): nothing is
+    undefined where the member is not there."""
+    await define(api, definition(subresources={"status": {}}))
+    await api.ok("POST", FOOS, foo())
+    nameless = {"apiVersion": "example.com/v1", "kind": "Foo", **metadata}
+    status, answer = await api("POST", FOOS, nameless)
+    required = "Required value: name or generateName is required"
+    assert (status, causes(answer)) == (422, [("FieldValueRequired", "metadata.name", required)])
+    of_url = "the name of the object (f based on URL) was undeterminable: name must be provided"
+    for path in (f"{FOOS}/f", f"{FOOS}/f/status"):
+        status, answer = await api("PUT", path, nameless)
+        assert (status, answer["message"]) == (400, of_url)
+        for kind, patch in (
+            ("merge", {"metadata": None}),
+            ("json", [{"op": "remove", "path": "/metadata"}]),
+        ):
+            status, answer = await api.patch(path, patch, kind)
+            assert (status, answer["message"]) == (400, of_url)
+
+
+@pytest.mark.parametrize(("version", "served"), [("v1", False), ("v9", True)])
+async def test_a_definition_adds_nothing_to_a_version_of_kubernetes_own(
+    api: Api, version: str, served: bool
+) -> None:
+    """kube-apiserver answers for all of such a version itself (kubernetes ``test/integration/
+    controlplane``, ``TestCRDShadowGroup``)."""
+    crd = definition(group="networking.k8s.io", name=version)
+    crd["metadata"]["annotations"] = {"api-approved.kubernetes.io": "unapproved, a test"}
+    await define(api, crd)
+    path = f"/apis/networking.k8s.io/{version}"
+    status, _ = await api("GET", f"{path}/namespaces/ns/foos")
+    assert status == (200 if served else 404)
+    body = {"apiVersion": f"networking.k8s.io/{version}", "kind": "Foo", "metadata": {"name": "f"}}
+    status, _ = await api("POST", f"{path}/namespaces/ns/foos", body)
+    assert status == (201 if served else 404)
+    found = await api.ok("GET", path)
+    names = {r["name"] for r in found["resources"]}
+    assert ("foos" in names) is served
+    assert ("networkpolicies" in names) is not served
