@@ -20,7 +20,7 @@ from apiserver.authn.configuration import Anonymous, Configuration
 from apiserver.authn.external import BootstrapTokens, External
 from apiserver.authn.oidc import OidcTokens, issuers
 from apiserver.authn.providers import FetchError
-from controlplane import environment, identityfiles
+from controlplane import authorization, environment, identityfiles
 from controlplane.errors import OperatorError
 from controlplane.tenancy.authentication import OwnIssuers
 from controlplane.tenancy.directory import Directory
@@ -32,6 +32,10 @@ LOOK_EVERY = 5.0
 answered."""
 _FETCH_SECONDS, _FETCH_BYTES = 10.0, 512 * 1024
 Headers = list[tuple[str, str]]
+_NOBODY = (
+    f"POLYPLANE_{authorization.MODE} has AlwaysAllow: requests without a credential are refused,"
+    " unless the authentication configuration lets them in"
+)
 _GLOBAL = 0
 """Whose turn a look-up is that is no tenant's."""
 
@@ -103,10 +107,12 @@ class Identities:
         self.directory, self._disallowed = directory, disallowed
         self._documents = Documents(policy)
         self._own = OwnIssuers(directory.authentication, self._documents.fetch, disallowed)
+        self._unsaid = Anonymous(enabled=not authorization.allows_everybody())
         self.external = External(
             OidcTokens(self._own.of),
             BootstrapTokens() if environment.flag("BOOTSTRAP_TOKEN_AUTH") else None,
             identityfiles.webhook(),
+            self._unsaid,
         )
         self._path = environment.text(identityfiles.FILE)
         self._seen: object = None
@@ -114,6 +120,8 @@ class Identities:
 
     def start(self) -> None:
         """Inside the loop. Raises OperatorError for a file that cannot be used."""
+        if not self._unsaid.enabled:
+            log.warning("%s", _NOBODY)
         if not self._path:
             return
         self._seen = identityfiles.stamp(self._path)
@@ -154,4 +162,4 @@ class Identities:
         oidc, fetch = self.external.oidc, self._documents.fetch
         before = oidc.installation
         oidc.install(issuers(configuration.jwt, fetch, everywhere=True, before=before))
-        self.external.anonymous = configuration.anonymous or Anonymous()
+        self.external.anonymous = configuration.anonymous or self._unsaid

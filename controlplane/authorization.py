@@ -43,6 +43,12 @@ def check() -> None:
         Chosen(Authority()).configure()
 
 
+def allows_everybody() -> bool:
+    """Whether the mode has AlwaysAllow. As kube-apiserver, which looks at ``--authorization-mode``
+    for this and not into the file (``pkg/kubeapiserver/options/authentication.go``)."""
+    return "AlwaysAllow" in environment.words(MODE)
+
+
 class Chosen:
     """What the settings say, put into an authority."""
 

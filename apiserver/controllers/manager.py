@@ -48,6 +48,11 @@ from apiserver.controllers.serviceaccounts import NAMESPACES, DefaultAccount
 from apiserver.controllers.serviceaddresses import ServiceAddresses
 from apiserver.controllers.serviceranges import ServiceRanges
 from apiserver.controllers.servingtrust import ServingTrust
+from apiserver.controllers.storageprotection import (
+    ClaimProtection,
+    ClassProtection,
+    VolumeProtection,
+)
 from apiserver.controllers.systemnamespaces import SystemNamespaces
 from apiserver.controllers.tokencleaner import TokenCleaner
 from apiserver.controllers.tokenuses import TokenUses
@@ -182,6 +187,9 @@ class Controllers:
             AccountSecrets(self._actions, self._relations, trust.tokens, trust.ca_bundle),
             AggregatedRoles(self._actions, self._relations),
             FinishedJobs(self._actions, self._relations),
+            ClaimProtection(self._actions, self._relations),
+            VolumeProtection(self._actions, self._relations),
+            ClassProtection(self._actions, self._relations),
             BootstrapRoles(self._actions, self._relations),
             LocalServices(self._actions, self._relations),
             DanglingSchemas(self._actions, self._relations),

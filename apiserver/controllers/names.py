@@ -28,6 +28,9 @@ REQUEST_APPROVING = "certificatesigningrequest-approving-controller"
 REQUEST_CLEANING = "certificatesigningrequest-cleaner-controller"
 SERVING_TRUST = "kube-apiserver-serving-clustertrustbundle-publisher-controller"
 MIGRATION = "storage-version-migrator-controller"
+CLAIM_PROTECTION = "persistentvolumeclaim-protection-controller"
+VOLUME_PROTECTION = "persistentvolume-protection-controller"
+CLASS_PROTECTION = "volumeattributesclass-protection-controller"
 FIELD_INDEXES = "field-index-controller"
 
 CONTROLLERS = (
@@ -56,5 +59,8 @@ CONTROLLERS = (
     REQUEST_CLEANING,
     SERVING_TRUST,
     MIGRATION,
+    CLAIM_PROTECTION,
+    VOLUME_PROTECTION,
+    CLASS_PROTECTION,
     FIELD_INDEXES,
 )
