@@ -8,6 +8,7 @@ kube-apiserver decodes in another way and words some errors differently. Source:
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 from apiserver.codec import cbor, json, yaml
@@ -18,6 +19,7 @@ from apiserver.meta.objects import Object
 
 _OPERATION_MEMBERS = {"op": "string", "path": "string", "from": "string", "value": ""}
 _MAP = "map[string]interface {}"
+_DOUBLED = re.compile(rf'duplicate field "\[(\d+)]\.(?:{"|".join(_OPERATION_MEMBERS)})[".\[]')
 
 
 def decode_json_patch(body: bytes, *, check: bool = True) -> tuple[list[Object], list[str]]:
@@ -33,7 +35,8 @@ def decode_json_patch(body: bytes, *, check: bool = True) -> tuple[list[Object],
         raise BadRequest(
             f"{prefix}{_mismatch(value, '[]handlers.jsonPatchOp' if check else 'jsonpatch.Patch')}"
         )
-    errors = list(duplicates)
+    doubled = _by_operation(duplicates)
+    errors: list[str] = []
     for i, operation in enumerate(value):
         if operation is None:
             continue
@@ -43,8 +46,19 @@ def decode_json_patch(body: bytes, *, check: bool = True) -> tuple[list[Object],
                 + _mismatch(operation, "handlers.jsonPatchOp" if check else "jsonpatch.Operation")
             )
         if check:
-            errors.extend(_check_operation(i, operation, prefix))
+            errors += doubled.get(i, [])
+            errors += _check_operation(i, operation, prefix)
     return value, [f"json patch {e}" for e in errors] if check else []
+
+
+def _by_operation(duplicates: list[str]) -> dict[int, list[str]]:
+    """In operations' order, where Go's decoder comes across them; not those in members that it does
+    not know, and does not look into."""
+    found: dict[int, list[str]] = {}
+    for error in duplicates:
+        if at := _DOUBLED.match(error):
+            found.setdefault(int(at[1]), []).append(error)
+    return found
 
 
 def _check_operation(i: int, operation: Object, prefix: str) -> list[str]:

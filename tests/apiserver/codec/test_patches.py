@@ -110,3 +110,20 @@ def test_apply_bodies() -> None:
         match="while decoding JSON: json: cannot unmarshal array into Go value of type map",
     ):
         patches.decode_apply_patch(b"[a]")
+
+
+def test_strict_errors_of_a_json_patch_come_operation_by_operation() -> None:
+    """What is unknown is told once, however often it comes (cases: kubernetes ``test/integration/
+    apiserver/field_validation_test.go``)."""
+    body = (
+        b'[{"op": "add", "path": "/a", "value": 1, "foo": "bar"},'
+        b' {"op": "add", "path": "/x", "path": "/b", "value": {"c": 1, "c": 2}},'
+        b' {"op": "add", "path": "/c", "value": 3, "bar": {"d": 1, "d": 2}, "bar": 1, "opal": 1}]'
+    )
+    assert patches.decode_json_patch(body)[1] == [
+        'json patch unknown field "[0].foo"',
+        'json patch duplicate field "[1].path"',
+        'json patch duplicate field "[1].value.c"',
+        'json patch unknown field "[2].bar"',
+        'json patch unknown field "[2].opal"',
+    ]
