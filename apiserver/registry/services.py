@@ -8,7 +8,6 @@ from collections.abc import Sequence
 from apiserver.errors import InternalError, Invalid
 from apiserver.kinds.core import service_allocation as allocation
 from apiserver.kinds.core.service_allocation import Requests
-from apiserver.kinds.core.service_fields import EXTERNAL_NAME, service_type
 from apiserver.kinds.core.service_ranges import Range, range_of, ready_ranges
 from apiserver.kinds.core.service_validation import cluster_ips_errors
 from apiserver.kinds.formats import parse_ip
@@ -22,8 +21,6 @@ from apiserver.watch.cache import Cache
 SERVICES = GroupResource("", "services")
 ADDRESSES = GroupResource("networking.k8s.io", "ipaddresses")
 RANGES = GroupResource("networking.k8s.io", "servicecidrs")
-_POLICIES = ("Cluster", "Local")
-"""Others are left for validation to refuse."""
 
 
 class ServiceHook:
@@ -39,9 +36,6 @@ class ServiceHook:
         errors = list(cluster_ips_errors(obj, old)) or allocation.set_ip_families(obj, old)
         if errors:
             raise Invalid(allocation.SERVICE, obj["metadata"].get("name", ""), errors)
-        spec = obj["spec"]
-        if service_type(obj) == EXTERNAL_NAME and spec.get("internalTrafficPolicy") in _POLICIES:
-            del spec["internalTrafficPolicy"]  # it is valid, and never read
         needs = allocation.needs(obj, old)
         if not needs.anything:
             return ""
