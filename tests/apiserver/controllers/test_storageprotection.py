@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
+from typing import Any
 
 import pytest
 import pytest_asyncio
 
+from admission.attributes import Attributes
+from admission.chain import Chain
 from apiserver.controllers import storageprotection
 from apiserver.controllers.actions import Actions
 from apiserver.controllers.storageprotection import (
@@ -19,11 +22,12 @@ from apiserver.controllers.storageprotection import (
     VolumeProtection,
 )
 from apiserver.controllers.upkeep import Keeper
+from apiserver.errors import Forbidden
 from apiserver.meta.objects import Object
 from apiserver.storage.postgres import PostgresStore
 from apiserver.storage.relations import Relations
 from tests.apiserver.controllers.test_upkeep import controllers
-from tests.support.definitionworker import Worker
+from tests.support.definitionworker import Worker, running
 
 CLAIM, VOLUME, CLASS = (
     "kubernetes.io/pvc-protection",
@@ -171,19 +175,20 @@ async def test_no_pod_holds_a_claim_that_only_has_the_name(
 
 
 async def test_a_pod_that_has_been_shut_down_lets_its_ephemeral_volume_go(
-    worker: Worker, store: PostgresStore
+    kept: Worker, store: PostgresStore
 ) -> None:
     ends = pod(EPHEMERAL)
     ends["metadata"]["finalizers"] = ["example.com/waits"]
-    owner = await worker.create(PODS, ends)
+    owner = await kept.create(PODS, ends)
     made = claim("p-data")
     identity = {"name": "p", "uid": owner["metadata"]["uid"], "controller": True}
     made["metadata"]["ownerReferences"] = [{"apiVersion": "v1", "kind": "Pod", **identity}]
-    await worker.create(CLAIMS, made)
-    await worker.delete(PODS, "p")
-    await worker.delete(CLAIMS, "p-data")
-    await settled(worker, store)
-    assert await worker.get(CLAIMS, "p-data") is None
+    await kept.create(CLAIMS, made)
+    await kept.delete(CLAIMS, "p-data")
+    assert await settled(kept, store) == [["ns"], [], []]
+    await kept.delete(PODS, "p")
+    await gone(kept, CLAIMS, "p-data")
+    assert await kept.get(PODS, "p") is not None
 
 
 async def test_others_finalizers_stay(kept: Worker) -> None:
@@ -194,6 +199,33 @@ async def test_others_finalizers_stay(kept: Worker) -> None:
         return await finalizers(kept, CLAIMS, "c") == ["example.com/mine"]
 
     await kept.until_true(released)
+
+
+class Refuses:
+    """Lets nobody change the claim ``a``."""
+
+    name = "refuses"
+
+    def handles(self, attributes: Attributes) -> bool:
+        return attributes.operation == "UPDATE"
+
+    async def validate(self, attributes: Attributes, lookup: Any) -> None:
+        if attributes.name == "a":
+            raise Forbidden(CLAIMS, attributes.name, "a policy says so")
+
+
+async def test_one_that_admission_keeps_does_not_keep_the_others(
+    store: PostgresStore, tenant: int
+) -> None:
+    async with running(store, tenant, "one", chain=Chain([Refuses()])) as worker:
+        for name in ("a", "b"):
+            await worker.create(CLAIMS, claim(name))
+            await worker.delete(CLAIMS, name)
+        keeper = ClaimProtection(Actions(worker.registry), Relations(store.database))
+        with pytest.raises(Forbidden, match="a policy says so"):
+            await keeper.look(worker.tenant, "ns")
+        assert await finalizers(worker, CLAIMS, "a") == [CLAIM]
+        assert await worker.get(CLAIMS, "b") is None
 
 
 @pytest.mark.parametrize(
