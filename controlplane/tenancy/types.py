@@ -238,7 +238,7 @@ _TEMPLATE = {
     "required": ["spec"],
 }
 _REVIEW = {
-    "description": "Asks which tenants the one who asks owns; nothing is stored.",
+    "description": ("Asks which tenants the one who asks owns, or is bound in; nothing is stored."),
     "properties": {
         "status": _object(
             {
@@ -249,13 +249,21 @@ _REVIEW = {
                             "displayName": _text("What people call it.", 200),
                             "path": _text("Below which it is served.", 100),
                             "suspended": _flag("Whether it refuses requests."),
+                            "through": _list(
+                                _text("owner, or binding.", 63),
+                                10,
+                                "Why it is told: an owner, by a RoleBinding or ClusterRoleBinding.",
+                                **{"x-kubernetes-list-type": "atomic"},
+                            ),
                         },
-                        "One that is owned.",
+                        "One that is owned, or whose bindings name the one who asks.",
                     ),
                     100_000,
-                    "Sorted by name.",
+                    "Sorted by name; the first 10000.",
                     **{"x-kubernetes-list-type": "atomic"},
-                )
+                ),
+                "count": {"type": "integer", "description": "How many there are in all."},
+                "truncated": _flag("Whether there are more than are told."),
             },
             "The answer.",
         )

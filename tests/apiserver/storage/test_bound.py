@@ -55,9 +55,10 @@ def binds(
     place: ObjectKey, *subjects: Any, expected: int = 0, uid: str = "", **metadata: Any
 ) -> Write:
     body = {"kind": "X", "metadata": {"name": place.name, **metadata}, "subjects": list(subjects)}
-    operation = "update" if expected else "create"
-    data = json.dumps(body).encode()
-    return Write(operation, place, uid or str(uuid4()), data, expected=expected)
+    data, uid = json.dumps(body).encode(), uid or str(uuid4())
+    if expected:
+        return Write("update", place, uid, data, expected=expected)
+    return Write("create", place, uid, data)
 
 
 async def named(*numbers: int) -> list[str]:
@@ -153,8 +154,8 @@ async def test_other_objects_bind_nobody(store: PostgresStore, tenant: int) -> N
 
 async def test_tenants_that_go_leave_nobody(store: PostgresStore, postgres: str) -> None:
     some, whole = next(numbers), next(numbers)
+    await in_thread(lambda: tenants.create(some, whole))
     for number in (some, whole):
-        await in_thread(lambda number=number: tenants.create(number))
         await store.write(number, binds(wide("a"), *map(user, "abcdefg")))
     assert len(await named(some, whole)) == 14
     left = []

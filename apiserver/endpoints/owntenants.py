@@ -1,0 +1,73 @@
+"""As whom the one who asks is known in other tenants: what SelfTenantReview is about.
+
+A name says who somebody is only where the credential behind it is good. docs/tenancy.md ("Which
+tenants are mine?") has the whole table; in short: who is known to the installation is the same
+person in every tenant, who is known to tenant default alone is nobody elsewhere.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from apiserver.authn import jose
+from apiserver.endpoints.request import ApiRequest
+from apiserver.endpoints.server import OwnRows, Server
+from apiserver.meta.objects import Object
+from apiserver.user import MASTERS, split_service_account, subjects
+
+
+class Person(NamedTuple):
+    """subjects: the user, and the groups, as Kind:name; only: the number of the one tenant that the
+    credential is good in, 0 for all; issuer: of the token, where one has been issued: tenants that
+    know this issuer themselves decide by themselves whose it is, "" for none."""
+
+    subjects: Sequence[str]
+    only: int = 0
+    issuer: str = ""
+
+
+def told(rows: OwnRows) -> Object:
+    """The answer of a SelfTenantReview (its status)."""
+    tenants = [
+        {
+            "name": name,
+            "displayName": display_name,
+            "path": f"/clusters/{name}",
+            "suspended": state == "suspended",
+            "through": list(through),
+        }
+        for name, display_name, state, through, _ in rows
+    ]
+    count = rows[0][-1] if rows else 0
+    return {"tenants": tenants, "count": count, "truncated": count > len(tenants)}
+
+
+async def person_of(server: Server, request: ApiRequest) -> Person:
+    """Who asks by the request, which has been authorized."""
+    user, number = request.user, request.tenant.id
+    named = subjects(user)
+    if not await _known_everywhere(server, request):
+        if account := split_service_account(user.name):
+            named.append(f"ServiceAccount:{account[0]}:{account[1]}")
+        return Person(named, number)
+    issuer = ""
+    if request.sender is user and request.secret:
+        token = jose.parse(request.secret)
+        claimed = token.claims.get("iss") if token is not None else ""
+        issuer = claimed if isinstance(claimed, str) else ""
+    return Person(named, issuer=issuer)
+
+
+async def _known_everywhere(server: Server, request: ApiRequest) -> bool:
+    """Whoever impersonates is told of others only what he may do himself: operators of the
+    installation may act as anybody in each tenant, others in this one at most."""
+    sender = request.sender
+    if sender is None:
+        return False
+    if sender is not request.user:
+        return sender.everywhere and MASTERS in sender.groups
+    if sender.everywhere or not request.secret:
+        return sender.everywhere
+    # an operator has said who that is, and only where the token is good
+    return await server.directory.token(request.secret, request.tenant.id) == sender
