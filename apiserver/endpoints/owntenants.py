@@ -47,7 +47,7 @@ async def person_of(server: Server, request: ApiRequest) -> Person:
     """Who asks by the request, which has been authorized."""
     user, number = request.user, request.tenant.id
     named = subjects(user)
-    if not await _known_everywhere(server, request):
+    if not await _is_known_to_all(server, request):
         if account := split_service_account(user.name):
             named.append(f"ServiceAccount:{account[0]}:{account[1]}")
         return Person(named, number)
@@ -59,7 +59,7 @@ async def person_of(server: Server, request: ApiRequest) -> Person:
     return Person(named, issuer=issuer)
 
 
-async def _known_everywhere(server: Server, request: ApiRequest) -> bool:
+async def _is_known_to_all(server: Server, request: ApiRequest) -> bool:
     """Whoever impersonates is told of others only what he may do himself: operators of the
     installation may act as anybody in each tenant, others in this one at most."""
     sender = request.sender

@@ -17,7 +17,7 @@ DROP TRIGGER bound_removed ON objects
 class Migration(migrations.Migration):
     dependencies: ClassVar = [("storage", "0014_with_finalizers")]
 
-    functions: ClassVar = "466650c7f9c3eea0"
+    functions: ClassVar = "417387759ec239f9"
     """sql.digest() of what this migration was made for."""
 
     operations: ClassVar = [

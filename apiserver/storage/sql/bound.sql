@@ -32,7 +32,11 @@ $$;
 
 -- The binding by which the tenant's owners are bound (controlplane/tenancy/controller.py) says
 -- nothing that its row does not say.
-CREATE OR REPLACE FUNCTION pp_bound() RETURNS trigger LANGUAGE plpgsql AS $$
+--
+-- SECURITY DEFINER, as the owner of the tables: workers write bindings while a migration is under
+-- way, before they are granted anything on the table. The wall stands for the owner as well.
+CREATE OR REPLACE FUNCTION pp_bound() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
     v_has text[] := '{}';
     v_had text[];

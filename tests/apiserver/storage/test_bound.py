@@ -13,6 +13,7 @@ from uuid import uuid4
 import psycopg
 import pytest
 from django.db import connections
+from psycopg.sql import SQL, Identifier
 
 from apiserver.meta.gvk import GroupResource
 from apiserver.storage import tenants
@@ -187,6 +188,21 @@ async def test_a_binding_of_ten_thousand_takes_no_longer_than_it_is_large(
     assert await named(tenant) == []
     # quadratic would be minutes; 0.1 to 0.3 s each
     assert max(made, changed, same, gone) < 5, (made, changed, same, gone)
+
+
+async def test_workers_keep_it_before_they_are_granted_the_table(
+    store: PostgresStore, owner: str, postgres: str, tenant: int
+) -> None:
+    """So it is while a migration is under way: grants come at its end."""
+    role = Identifier(str(psycopg.conninfo.conninfo_to_dict(postgres)["user"]))
+    with psycopg.connect(owner, autocommit=True) as connection:
+        connection.execute(SQL("REVOKE ALL ON bound_subjects FROM {}").format(role))
+        try:
+            await store.write(tenant, binds(within("a"), user("eve")))
+        finally:
+            rights = SQL("GRANT SELECT, INSERT, UPDATE, DELETE ON bound_subjects TO {}")
+            connection.execute(rights.format(role))
+    assert await named(tenant) == ["User:eve"]
 
 
 def gather() -> None:

@@ -379,6 +379,7 @@ EVERYWHERE = {
         "list_tokens",
         "is_known",
         "revoke_token",
+        "tenants_of",
     },
     "controlplane/tenancy/fetching.py": {"fetch"},
 }
