@@ -13,8 +13,15 @@ from typing import NamedTuple
 from apiserver.authn import jose
 from apiserver.endpoints.request import ApiRequest
 from apiserver.endpoints.server import OwnRows, Server
+from apiserver.errors import Invalid
+from apiserver.fielderrors import invalid
+from apiserver.meta.gvk import GroupKind
 from apiserver.meta.objects import Object
+from apiserver.request import TENANCY_GROUP
+from apiserver.tenantnames import is_name
 from apiserver.user import MASTERS, split_service_account, subjects
+
+_KIND = GroupKind(TENANCY_GROUP, "SelfTenantReview")
 
 
 class Person(NamedTuple):
@@ -41,6 +48,17 @@ def told(rows: OwnRows) -> Object:
     ]
     count = rows[0][-1] if rows else 0
     return {"tenants": tenants, "count": count, "truncated": count > len(tenants)}
+
+
+def after_of(review: Object) -> str:
+    """Behind which name of a tenant the answer begins, "" for all. Raises Invalid."""
+    spec = review.get("spec") or {}
+    if not isinstance(spec, dict):
+        raise Invalid(_KIND, "", [invalid("spec", spec, "must be an object")])
+    after = spec.get("after") or ""
+    if after != "" and not (isinstance(after, str) and is_name(after)):
+        raise Invalid(_KIND, "", [invalid("spec.after", after, "must be a tenant's name")])
+    return after
 
 
 async def person_of(server: Server, request: ApiRequest) -> Person:

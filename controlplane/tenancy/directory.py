@@ -154,10 +154,13 @@ class Directory:
         return await self._names.get(tenant_id)
 
     async def own(
-        self, subjects: Sequence[str], only: int, issuer: str
+        self, subjects: Sequence[str], only: int, issuer: str, after: str
     ) -> Sequence[tuple[str, str, str, Sequence[str], int]]:
         """As `apiserver.endpoints.server.Directory` says."""
-        rows = await self._fetch(*owntenants.statement(subjects, only, issuer))
+        most = owntenants.MOST
+        rows = await self._fetch(
+            *owntenants.statement(subjects, only, issuer, after=after, most=most)
+        )
         return [(str(n), str(d), str(s), list(t), int(c)) for n, d, s, t, c in rows]
 
     async def active(self, names: Sequence[str], begin: str, limit: int) -> Sequence[TenantInfo]:

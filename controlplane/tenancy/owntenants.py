@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-MOST = 10_000
-"""Tenants that one answer tells; how many there are it says all the same."""
+MOST = 1_000
+"""Tenants that one review tells; how many there are it says all the same."""
 _LONGEST_OWNER = 320
 """Characters that `models.Tenant.owners` holds."""
 
@@ -24,7 +24,8 @@ SELECT t.name, t.display_name, t.state, array_remove(
 ), count(*) OVER ()
 FROM ways m JOIN tenancy_tenant t ON t.id = m.id
     LEFT JOIN tenancy_authentication a ON a.tenant_id = t.id
-WHERE t.state <> 'deleting' AND (%s = '' OR strpos(coalesce(a.document, ''), %s) = 0)
+WHERE t.state <> 'deleting' AND t.name > %s
+    AND (%s = '' OR strpos(coalesce(a.document, ''), %s) = 0)
 ORDER BY t.name LIMIT %s
 """
 
@@ -34,22 +35,28 @@ SELECT m.name, m.display_name, m.state, array_remove(
 ), 1 FROM (
     SELECT t.name, t.display_name, t.state, t.owners && %s::varchar(320)[] AS owns, EXISTS (
         SELECT 1 FROM bound_subjects b WHERE b.tenant_id = t.id AND b.subject = ANY(%s::text[])
-    ) AS bound FROM tenancy_tenant t WHERE t.id = %s AND t.state <> 'deleting'
+    ) AS bound FROM tenancy_tenant t WHERE t.id = %s AND t.state <> 'deleting' AND t.name > %s
 ) m WHERE m.owns OR m.bound
 """
 
 
 def statement(
-    subjects: Sequence[str], only: int = 0, issuer: str = ""
+    subjects: Sequence[str],
+    only: int = 0,
+    issuer: str = "",
+    *,
+    after: str = "",
+    most: int | None = None,
 ) -> tuple[str, Sequence[Any]]:
-    """The statement and its parameters, for a transaction that sees all tenants; the parameters are
-    those of `apiserver.endpoints.owntenants.Person`. Rows: `apiserver.endpoints.server.OwnRows`."""
+    """The statement and its parameters, for a transaction that sees all tenants: those of
+    `apiserver.endpoints.owntenants.Person`, from behind the name ``after`` on, ``most`` of them.
+    Rows: `apiserver.endpoints.server.OwnRows`."""
     asked = [subject for subject in subjects if _storable(subject)]
     owners = [subject for subject in asked if len(subject) <= _LONGEST_OWNER]
     if only:
-        return _ONE, [owners, asked, only]
+        return _ONE, [owners, asked, only, after]
     issuer = issuer if _storable(issuer) else ""
-    return _OF, [asked, owners, issuer, issuer, MOST]
+    return _OF, [asked, owners, after, issuer, issuer, most]
 
 
 def _storable(text: str) -> bool:

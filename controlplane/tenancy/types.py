@@ -240,6 +240,14 @@ _TEMPLATE = {
 _REVIEW = {
     "description": ("Asks which tenants the one who asks owns, or is bound in; nothing is stored."),
     "properties": {
+        "spec": _object(
+            {
+                "after": _text(
+                    "Those behind this name in their order are told, the first ones without it.", 63
+                )
+            },
+            "The question.",
+        ),
         "status": _object(
             {
                 "tenants": _list(
@@ -259,14 +267,17 @@ _REVIEW = {
                         "One that is owned, or whose bindings name the one who asks.",
                     ),
                     100_000,
-                    "Sorted by name; the first 10000.",
+                    "Sorted by name; at most 1000.",
                     **{"x-kubernetes-list-type": "atomic"},
                 ),
-                "count": {"type": "integer", "description": "How many there are in all."},
+                "count": {
+                    "type": "integer",
+                    "description": "How many there are, behind spec.after.",
+                },
                 "truncated": _flag("Whether there are more than are told."),
             },
             "The answer.",
-        )
+        ),
     },
 }
 

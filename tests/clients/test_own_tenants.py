@@ -87,6 +87,13 @@ def test_those_that_a_binding_names_are_told_the_tenant(
     kubectl(a, "create", "rolebinding", "bobs", "--clusterrole=view", "--user=bob")
     kubectl(b, "create", "clusterrolebinding", "devs", "--clusterrole=view", "--group=devs")
     assert ways(bob) == {"bound-a": ["binding"], "bound-b": ["binding"]}
+    behind = json.loads(
+        bob("create", "-o", "json", "-f", "-", stdin={**REVIEW, "spec": {"after": "bound-a"}})
+    )["status"]
+    assert [t["name"] for t in behind["tenants"]] == ["bound-b"]
+    assert (behind["count"], behind["truncated"]) == (1, False)
+    odd = bob.refused("create", "-f", "-", stdin={**REVIEW, "spec": {"after": "Bound A"}})
+    assert 'spec.after: Invalid value: "Bound A": must be a tenant\'s name' in odd
     assert ways(olga) == {"bound-a": ["owner"]}, "by the owners' own binding no less, no more"
     kubectl(a, "create", "clusterrolebinding", "olgas", "--clusterrole=view", "--user=olga")
     assert ways(olga) == {"bound-a": ["owner", "binding"]}

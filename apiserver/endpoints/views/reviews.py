@@ -19,7 +19,7 @@ from apiserver.authz.rbac import GROUP, UserRules
 from apiserver.codec import strict
 from apiserver.endpoints import encode
 from apiserver.endpoints.filters.authentication import identify
-from apiserver.endpoints.owntenants import person_of, told
+from apiserver.endpoints.owntenants import after_of, person_of, told
 from apiserver.endpoints.request import ApiRequest
 from apiserver.endpoints.views.base import KubernetesView
 from apiserver.endpoints.views.resource import ResourceView
@@ -125,8 +125,8 @@ class SelfTenantReviewView(ReviewView):
     methods have routes, and all but this one are refused."""
 
     async def _answer(self, review: Object) -> Object:
-        person = await person_of(self.server, self.request)
-        status = told(await self.server.directory.own(*person))
+        after, person = after_of(review), await person_of(self.server, self.request)
+        status = told(await self.server.directory.own(*person, after))
         metadata = {"creationTimestamp": format_time(self.scope.now)}
         return {**review, "metadata": metadata, "status": status}
 

@@ -9,9 +9,10 @@ from typing import Any, cast
 import jwt
 import pytest
 
-from apiserver.endpoints.owntenants import Person, person_of, told
+from apiserver.endpoints.owntenants import Person, after_of, person_of, told
 from apiserver.endpoints.request import ApiRequest
 from apiserver.endpoints.server import Server
+from apiserver.errors import Invalid
 from apiserver.registry.scope import Tenant
 from apiserver.user import AUTHENTICATED, MASTERS, User
 from tests.support.api import receive_of
@@ -106,6 +107,36 @@ async def test_impersonation_tells_no_more_than_the_sender_may_do_there() -> Non
 async def test_nobody_is_asked_for_twice() -> None:
     twice = User("alice", groups=("dev", "dev"), everywhere=True)
     assert await known(twice) == Person(["User:alice", "Group:dev"])
+
+
+@pytest.mark.parametrize("spec", [None, {}, {"after": None}, {"after": ""}, {"other": 1}])
+def test_without_a_name_all_are_asked_for(spec: Any) -> None:
+    assert after_of({"spec": spec}) == after_of({}) == ""
+
+
+def test_a_name_to_begin_behind() -> None:
+    assert after_of({"spec": {"after": "acme"}}) == "acme"
+
+
+@pytest.mark.parametrize(
+    ("spec", "field"),
+    [
+        ({"after": "a\0b"}, "spec.after"),
+        ({"after": "Acme"}, "spec.after"),
+        ({"after": "x" * 64}, "spec.after"),
+        ({"after": 5}, "spec.after"),
+        ({"after": ["a"]}, "spec.after"),
+        ({"after": True}, "spec.after"),
+        (5, "spec"),
+        (["a"], "spec"),
+    ],
+)
+def test_what_is_no_name_is_refused(spec: Any, field: str) -> None:
+    with pytest.raises(Invalid) as raised:
+        after_of({"spec": spec})
+    status = raised.value.to_status()
+    assert (status["code"], status["reason"]) == (422, "Invalid")
+    assert [cause["field"] for cause in status["details"]["causes"]] == [field]
 
 
 def test_the_answer_says_how_many_there_are() -> None:
