@@ -17,7 +17,7 @@ DROP TRIGGER bound_removed ON objects
 class Migration(migrations.Migration):
     dependencies: ClassVar = [("storage", "0014_with_finalizers")]
 
-    functions: ClassVar = "8a473013db68b6b3"
+    functions: ClassVar = "26118c39925cf6d6"
     """sql.digest() of what this migration was made for."""
 
     operations: ClassVar = [

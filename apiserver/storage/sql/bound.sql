@@ -50,6 +50,11 @@ BEGIN
     IF NEW.resource <> 'clusterrolebindings' OR NEW.name <> 'polyplane:owners' THEN
         v_has := pp_subjects(NEW.data, NEW.namespace);
     END IF;
+    IF TG_OP = 'INSERT' THEN  -- as dozens of a new tenant are, which name nobody
+        INSERT INTO bound_subjects (tenant_id, uid, subject)
+            SELECT NEW.tenant_id, NEW.uid, unnest(v_has) ON CONFLICT DO NOTHING;
+        RETURN NULL;
+    END IF;
     -- Only what differs is written. EXCEPT, since it takes no longer than sorting both, whatever
     -- the planner expects: a binding may have tens of thousands of subjects.
     v_had := ARRAY(

@@ -62,12 +62,12 @@ class World:
                 "SELECT %s + i, 'many-' || i, '', 'active', now() FROM generate_series(1, %s) i",
                 [FIRST, count],
             )
-            for named in (f"'{subject}'", "'User:u' || i"):
+            for named, times in ((f"'{subject}'", bindings), ("'User:u' || i", 1)):
                 self._connection.execute(
                     "INSERT INTO bound_subjects (tenant_id, uid, subject) "
                     f"SELECT %s + i, gen_random_uuid(), {named} "
                     "FROM generate_series(1, %s) i, generate_series(1, %s)",
-                    [FIRST, count, bindings],
+                    [FIRST, count, times],
                 )
             self._connection.execute("ANALYZE tenancy_tenant")
 
@@ -227,7 +227,7 @@ async def test_what_comes_behind_a_name_is_told(world: World, directory: Directo
 
 def test_bindings_of_one_subject_do_not_add_up(world: World, postgres: str) -> None:
     """Tenants that bind somebody often do not make the question slow: few pages are looked at."""
-    world.many(20, "User:zoe", bindings=5_000)
+    world.many(20, "User:zoe", bindings=10_000)
     with psycopg.connect(postgres) as connection:
         connection.execute("SET LOCAL polyplane.tenant = 'all'")
         asked = "SELECT count(*) FROM pp_bound_in(ARRAY['User:zoe'])"
@@ -236,4 +236,4 @@ def test_bindings_of_one_subject_do_not_add_up(world: World, postgres: str) -> N
     assert found is not None and count == (20,)
     plan = found[0][0]["Plan"]
     pages = plan["Shared Hit Blocks"] + plan["Shared Read Blocks"]
-    assert pages < 30_000, pages  # and not 100,000
+    assert pages < 1_300, pages  # 700, and 2600 where all are read
