@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import Any
 
@@ -11,7 +12,7 @@ MOST = 1_000
 _LONGEST_OWNER = 320
 """Characters that `models.Tenant.owners` holds."""
 
-_OF = """
+_OF = r"""
 WITH mine AS (
     SELECT b.tenant_id AS id, false AS owns, true AS bound FROM pp_bound_in(%s::text[]) b
     UNION ALL
@@ -25,9 +26,14 @@ SELECT t.name, t.display_name, t.state, array_remove(
 FROM ways m JOIN tenancy_tenant t ON t.id = m.id
     LEFT JOIN tenancy_authentication a ON a.tenant_id = t.id
 WHERE t.state <> 'deleting' AND t.name > %s
-    AND (%s = '' OR strpos(coalesce(a.document, ''), %s) = 0)
+    AND (%s = '' OR strpos(coalesce(a.document, ''), %s) = 0
+        OR %s AND %s <> ALL(regexp_split_to_array(a.document, '[][{}\s"'',]+')))
 ORDER BY t.name LIMIT %s
 """
+"""Of a tenant's AuthenticationConfiguration (JSON or YAML) the words are compared with the issuer,
+since those of one provider often begin alike; what is no word of it leaves the tenant out wherever
+it stands."""
+_BETWEEN_WORDS = re.compile(r"[\]\[{}\s\"',]")
 
 _ONE = """
 SELECT m.name, m.display_name, m.state, array_remove(
@@ -56,7 +62,8 @@ def statement(
     if only:
         return _ONE, [owners, asked, only, after]
     issuer = issuer if _storable(issuer) else ""
-    return _OF, [asked, owners, after, issuer, issuer, most]
+    is_word = not _BETWEEN_WORDS.search(issuer)
+    return _OF, [asked, owners, after, issuer, issuer, is_word, issuer, most]
 
 
 def _storable(text: str) -> bool:

@@ -172,13 +172,24 @@ async def test_a_tenant_that_knows_the_issuer_itself_decides_who_that_is(
     world.tenant(
         "knows-another", document="jwt:\n- issuer:\n    url: https://idp.example.com/axb\n"
     )
-    world.tenant("owned-and-knows", "User:zoe", document=issuer)
+    world.tenant("knows-one-that-begins-alike", document=f'{{"url": "{issuer}-more"}}')
+    world.tenant("knows-both", document=f'{{"jwt":["{issuer}-more","{issuer}"]}}')
+    world.tenant("owned-and-knows", "User:zoe", document=f"url: '{issuer}'")
     world.tenant("plain")
     for name in world.numbers:
         world.bind(name, "User:zoe")
     told = await ways(directory, "User:zoe", issuer=issuer)
-    assert list(told) == ["knows-another", "plain"]
-    assert len(await ways(directory, "User:zoe")) == 4
+    assert list(told) == ["knows-another", "knows-one-that-begins-alike", "plain"]
+    assert len(await ways(directory, "User:zoe")) == 6
+
+
+async def test_an_issuer_that_is_no_word_leaves_a_tenant_out(
+    world: World, directory: Directory
+) -> None:
+    world.tenant("knows", document='{"url": "https://[::1]:8443"}')
+    world.bind("knows", "User:zoe")
+    assert await ways(directory, "User:zoe", issuer="https://[::1]:8443") == {}
+    assert list(await ways(directory, "User:zoe", issuer="https://[::1]:8444")) == ["knows"]
 
 
 @pytest.mark.parametrize("odd", ["a\0b", "a\ud800b", "x" * 5000, "'; --", "{a,b}", ""])
