@@ -40,6 +40,12 @@ def authenticated(groups: Iterable[str]) -> tuple[str, ...]:
     return own if AUTHENTICATED in own else (*own, AUTHENTICATED)
 
 
+def subjects(user: User) -> list[str]:
+    """The user and the groups, as Kind:name (`apiserver.storage.models.BoundSubject`). No service
+    account: its name is its tenant's."""
+    return [f"User:{user.name}", *(f"Group:{group}" for group in dict.fromkeys(user.groups))]
+
+
 def service_account_name(namespace: str, name: str) -> str:
     return f"{_SERVICE_ACCOUNT}{namespace}:{name}"
 

@@ -51,6 +51,11 @@ class TenantInfo(Protocol):
     def max_inflight(self) -> int | None: ...
 
 
+OwnRows = Sequence[tuple[str, str, str, Sequence[str], int]]
+"""In the order of names: name, display name, state, through what (owner, binding), how many there
+are from the first of them on."""
+
+
 class Directory(Protocol):
     """Tenants and bearer tokens, cached for at most two seconds."""
 
@@ -71,8 +76,9 @@ class Directory(Protocol):
     async def named(self, tenant_id: int) -> str:
         """The name of the tenant of that number; the default tenant's where there is none."""
 
-    async def owned(self, user: User) -> Sequence[tuple[str, str, str]]:
-        """(name, display name, state) of the tenants that the user owns, or a group of theirs."""
+    async def own(self, subjects: Sequence[str], only: int, issuer: str, after: str) -> OwnRows:
+        """The first tenants behind the name ``after`` in which one of ``subjects`` is an owner or
+        is bound, but for those that go; see `owntenants.Person`. Not cached."""
 
     async def active(self, names: Sequence[str], begin: str, limit: int) -> Sequence[TenantInfo]:
         """Tenants that serve requests, from the name ``begin`` on in the order of names: of

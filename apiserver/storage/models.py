@@ -87,6 +87,29 @@ class ObjectRow(models.Model):
         return "/".join(p for p in (self.api_group, self.resource, self.namespace, self.name) if p)
 
 
+class BoundSubject(models.Model):
+    """Whom a RoleBinding or ClusterRoleBinding names. uid: the binding's; subject: Kind:name, see
+    pp_subjects. Triggers on `ObjectRow` keep it (sql/bound.sql)."""
+
+    pk = models.CompositePrimaryKey("tenant_id", "uid", "subject")
+    tenant_id = models.BigIntegerField()
+    uid = models.UUIDField()
+    subject = models.TextField(db_collation="C")
+
+    objects: ClassVar[models.Manager[BoundSubject]]
+
+    class Meta:
+        db_table = "bound_subjects"
+        ordering: ClassVar = ["tenant_id", "uid", "subject"]
+        indexes: ClassVar = [
+            # across tenants: in which of them somebody is bound
+            models.Index(fields=["subject", "tenant_id"], name="bound_subjects_tenants"),
+        ]
+
+    def __str__(self) -> str:
+        return f"{self.subject} by {self.uid}"
+
+
 class EventRow(models.Model):
     """One entry of a tenant's log. previous: the tenant's resourceVersion before it; key_previous:
     that of the same object's event before it, 0 for an object that was not there; data: the object

@@ -28,10 +28,10 @@ def create(*tenant_ids: int, using: str = "default") -> None:
 
 
 def drop_some(tenant_id: int, most: int, *, using: str = "default") -> bool:
-    """Removes up to ``most`` objects and events of a tenant that is to go, or entries of its index;
-    whether any were there."""
+    """Removes up to ``most`` objects and events of a tenant that is to go, or entries of its
+    indexes; whether any were there."""
     with django_within(tenant_id, using), connections[using].cursor() as cursor:
-        for table in ("objects", "events", "search_entries", "field_entries"):
+        for table in ("bound_subjects", "objects", "events", "search_entries", "field_entries"):
             cursor.execute(
                 f"DELETE FROM {table} WHERE ctid = ANY(ARRAY("  # noqa: S608  constant names
                 f"SELECT ctid FROM {table} WHERE tenant_id = %s LIMIT %s))",

@@ -19,6 +19,7 @@ from apiserver.platformroles import ROLES
 from apiserver.request import DEFAULT_TENANT
 from apiserver.tenantnames import is_name
 from apiserver.user import User, authenticated
+from controlplane.tenancy import owntenants
 from controlplane.tenancy.fetching import Fetch
 from controlplane.tenancy.tokens import token_hash
 
@@ -152,15 +153,15 @@ class Directory:
         """The name of the tenant of that number; the default tenant's where there is none."""
         return await self._names.get(tenant_id)
 
-    async def owned(self, user: User) -> Sequence[tuple[str, str, str]]:
-        """(name, display name, state) of the tenants that the user owns, or a group of theirs."""
-        owners = [f"User:{user.name}", *(f"Group:{group}" for group in user.groups)]
+    async def own(
+        self, subjects: Sequence[str], only: int, issuer: str, after: str
+    ) -> Sequence[tuple[str, str, str, Sequence[str], int]]:
+        """As `apiserver.endpoints.server.Directory` says."""
+        most = owntenants.MOST
         rows = await self._fetch(
-            "SELECT name, display_name, state FROM tenancy_tenant "
-            "WHERE owners && %s::varchar(320)[] AND state <> 'deleting' ORDER BY name",
-            [owners],
+            *owntenants.statement(subjects, only, issuer, after=after, most=most)
         )
-        return [(str(name), str(shown), str(state)) for name, shown, state in rows]
+        return [(str(n), str(d), str(s), list(t), int(c)) for n, d, s, t, c in rows]
 
     async def active(self, names: Sequence[str], begin: str, limit: int) -> Sequence[TenantInfo]:
         """As `apiserver.endpoints.server.Directory` says."""

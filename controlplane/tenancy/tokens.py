@@ -10,10 +10,13 @@ from collections.abc import Iterable
 from datetime import timedelta
 from typing import NamedTuple
 
+from django.db import connection
 from django.utils import timezone
 
 from apiserver.storage.visibility import django_everywhere
+from apiserver.user import User, subjects
 from controlplane.errors import OperatorError
+from controlplane.tenancy import owntenants
 from controlplane.tenancy.models import ApiToken, Tenant
 
 PREFIX = "pp_"  # lets secret scanners recognise a leaked token
@@ -80,13 +83,15 @@ def is_known(secret: str) -> bool:
         return ApiToken.objects.filter(hash=token_hash(secret), revoked_at=None).exists()
 
 
-def tenants_of(token_id: int) -> list[Tenant]:
-    """The tenants that the token's user, or a group of theirs, owns, where the token is good.
-    Raises OperatorError when there is no such token."""
+def tenants_of(token_id: int) -> list[tuple[str, str, list[str]]]:
+    """(name, state, through what: owner, binding) of the tenants that the token's user, or a group
+    of theirs, owns or is bound in, where the token is good. Raises OperatorError when there is no
+    such token."""
     token = _get(token_id)
-    owners = [f"User:{token.user}", *(f"Group:{group}" for group in token.groups)]
-    owned = Tenant.objects.filter(owners__overlap=owners)
-    return list(owned.filter(pk=token.tenant_id) if token.tenant_id else owned)
+    named = subjects(User(token.user, groups=tuple(token.groups)))
+    with django_everywhere(), connection.cursor() as cursor:
+        cursor.execute(*owntenants.statement(named, token.tenant_id or 0))
+        return [(name, state, through) for name, _, state, through, _ in cursor.fetchall()]
 
 
 def _get(token_id: int) -> ApiToken:

@@ -238,8 +238,16 @@ _TEMPLATE = {
     "required": ["spec"],
 }
 _REVIEW = {
-    "description": "Asks which tenants the one who asks owns; nothing is stored.",
+    "description": ("Asks which tenants the one who asks owns, or is bound in; nothing is stored."),
     "properties": {
+        "spec": _object(
+            {
+                "after": _text(
+                    "Those behind this name in their order are told, the first ones without it.", 63
+                )
+            },
+            "The question.",
+        ),
         "status": _object(
             {
                 "tenants": _list(
@@ -249,16 +257,27 @@ _REVIEW = {
                             "displayName": _text("What people call it.", 200),
                             "path": _text("Below which it is served.", 100),
                             "suspended": _flag("Whether it refuses requests."),
+                            "through": _list(
+                                _text("owner, or binding.", 63),
+                                10,
+                                "Why it is told: an owner, by a RoleBinding or ClusterRoleBinding.",
+                                **{"x-kubernetes-list-type": "atomic"},
+                            ),
                         },
-                        "One that is owned.",
+                        "One that is owned, or whose bindings name the one who asks.",
                     ),
                     100_000,
-                    "Sorted by name.",
+                    "Sorted by name; at most 1000.",
                     **{"x-kubernetes-list-type": "atomic"},
-                )
+                ),
+                "count": {
+                    "type": "integer",
+                    "description": "How many there are, behind spec.after.",
+                },
+                "truncated": _flag("Whether there are more than are told."),
             },
             "The answer.",
-        )
+        ),
     },
 }
 

@@ -19,6 +19,7 @@ from apiserver.authz.rbac import GROUP, UserRules
 from apiserver.codec import strict
 from apiserver.endpoints import encode
 from apiserver.endpoints.filters.authentication import identify
+from apiserver.endpoints.owntenants import after_of, person_of, told
 from apiserver.endpoints.request import ApiRequest
 from apiserver.endpoints.views.base import KubernetesView
 from apiserver.endpoints.views.resource import ResourceView
@@ -120,21 +121,14 @@ class ReviewView(ResourceView):
 
 
 class SelfTenantReviewView(ReviewView):
-    """Which tenants the one who asks owns. The type comes from a definition, so that all methods
-    have routes; all but this one are refused."""
+    """Which tenants the one who asks owns, or is bound in. The type comes from a definition: all
+    methods have routes, and all but this one are refused."""
 
     async def _answer(self, review: Object) -> Object:
-        tenants = [
-            {
-                "name": name,
-                "displayName": display_name,
-                "path": f"/clusters/{name}",
-                "suspended": state == "suspended",
-            }
-            for name, display_name, state in await self.server.directory.owned(self.scope.user)
-        ]
+        after, person = after_of(review), await person_of(self.server, self.request)
+        status = told(await self.server.directory.own(*person, after))
         metadata = {"creationTimestamp": format_time(self.scope.now)}
-        return {**review, "metadata": metadata, "status": {"tenants": tenants}}
+        return {**review, "metadata": metadata, "status": status}
 
     async def _refuse(self, request: Request) -> HttpResponseBase | None:
         raise MethodNotAllowed(self.scope.resource.group_resource, self.request.info.verb)

@@ -17,7 +17,7 @@ from django.db.migrations.state import StateApps
 
 FOLDER = Path(__file__).parent
 
-FUNCTIONS = ("audit", "claims", "commit", "fields", "reads", "search", "tally", "tenants")
+FUNCTIONS = ("audit", "bound", "claims", "commit", "fields", "reads", "search", "tally", "tenants")
 """The files that define functions; claims before those that call what it defines."""
 
 _OURS = """

@@ -38,6 +38,7 @@ BEGIN
     IF FOUND THEN
         PERFORM setval('pp_rv_base', greatest(last_value, v_head + 1)) FROM pp_rv_base;
     END IF;
+    DELETE FROM bound_subjects b WHERE b.tenant_id = p_tenant;
     DELETE FROM objects o WHERE o.tenant_id = p_tenant;
     DELETE FROM events e WHERE e.tenant_id = p_tenant;
     DELETE FROM search_entries s WHERE s.tenant_id = p_tenant;

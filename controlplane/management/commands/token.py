@@ -50,7 +50,9 @@ class Command(PolyplaneCommand):
         listing.add_argument("--tenant", default="")
         revoke = actions.add_parser("revoke", help="end a token; takes effect within two seconds")
         revoke.add_argument("id", type=int)
-        usable = actions.add_parser("tenants", help="those that a token's user may use as an owner")
+        usable = actions.add_parser(
+            "tenants", help="those that a token's user owns, or is bound in"
+        )
         usable.add_argument("id", type=int)
         for action in (create, listing, revoke, usable):
             add_output(action)
@@ -86,9 +88,11 @@ class Command(PolyplaneCommand):
         self.print(options, _described(token), f"token {token.pk} of {token.user} revoked")
 
     def _tenants(self, options: dict[str, Any]) -> None:
-        owned = tokens.tenants_of(options["id"])
-        value = [{"name": t.name, "state": t.state, "path": f"/clusters/{t.name}"} for t in owned]
-        self.print(options, value, lambda: "\n".join(t.name for t in owned))
+        value = [
+            {"name": name, "state": state, "path": f"/clusters/{name}", "through": through}
+            for name, state, through in tokens.tenants_of(options["id"])
+        ]
+        self.print(options, value, lambda: "\n".join(str(told["name"]) for told in value))
 
 
 def _rows(listed: Sequence[ApiToken]) -> Iterator[str]:

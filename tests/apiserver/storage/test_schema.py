@@ -25,6 +25,11 @@ SELECT c.relname, polname, polpermissive, polcmd, polroles, pg_get_expr(polqual,
     pg_get_expr(polwithcheck, polrelid), relrowsecurity, relforcerowsecurity
 FROM pg_policy JOIN pg_class c ON c.oid = polrelid WHERE c.relnamespace = %s::regnamespace
 """
+TRIGGERS = """
+SELECT tgname, replace(pg_get_triggerdef(t.oid), c.relnamespace::regnamespace::text || '.', '')
+FROM pg_trigger t JOIN pg_class c ON c.oid = tgrelid
+WHERE c.relnamespace = %s::regnamespace AND NOT tgisinternal
+"""
 STORAGE_PARAMETERS = """
 SELECT relname, array(SELECT unnest(reloptions) ORDER BY 1) FROM pg_class
 WHERE relnamespace = %s::regnamespace AND relkind IN ('r', 'S')
@@ -32,6 +37,7 @@ WHERE relnamespace = %s::regnamespace AND relkind IN ('r', 'S')
 """
 KEYED = (
     "objects",
+    "bound_subjects",
     "events",
     "tenant_heads",
     "tenancy_accountkey",
@@ -87,6 +93,14 @@ def test_the_wall_is_that_of_its_file(scratch: psycopg.Connection[tuple[Any, ...
     assert database == file
 
 
+def test_triggers_are_those_of_their_file(scratch: psycopg.Connection[tuple[Any, ...]]) -> None:
+    scratch.execute(sql.read("bound"))
+    scratch.execute(sql.read("bound_triggers"))
+    database, file = _both(scratch, TRIGGERS)
+    assert [name for name, _ in database] == ["bound_added", "bound_changed", "bound_removed"]
+    assert database == file
+
+
 def test_storage_parameters_are_those_of_their_file(
     scratch: psycopg.Connection[tuple[Any, ...]],
 ) -> None:
@@ -98,7 +112,7 @@ def test_storage_parameters_are_those_of_their_file(
 
 def test_every_file_is_loaded() -> None:
     files = {path.stem for path in sql.FOLDER.glob("*.sql")}
-    assert files == {*sql.FUNCTIONS, "audit_tables", "tables", "wall"}
+    assert files == {*sql.FUNCTIONS, "audit_tables", "bound_triggers", "tables", "wall"}
 
 
 def test_changed_functions_come_with_a_migration_that_loads_them() -> None:
@@ -169,6 +183,10 @@ def older(owner: str) -> Iterator[str]:
                 "DROP TABLE console_savedview",
                 "DROP TABLE search_entries, search_heads, field_indexes, field_entries",
                 "DROP TABLE tallies, tally_heads",
+                "DROP TRIGGER bound_added ON objects",
+                "DROP TRIGGER bound_changed ON objects",
+                "DROP TRIGGER bound_removed ON objects",
+                "DROP TABLE bound_subjects",
             ):
                 cursor.execute(later)
             for app, names in BEFORE.items():

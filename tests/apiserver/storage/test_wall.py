@@ -94,6 +94,11 @@ async def _with_rows(store: PostgresStore, owner: str, number: int) -> None:
             "VALUES (%s, 0, 'ns/', 'a', '')",
             [number],
         )
+        connection.execute(
+            "INSERT INTO bound_subjects (tenant_id, uid, subject) "
+            "VALUES (%s, gen_random_uuid(), 'User:u')",
+            [number],
+        )
         connection.execute("INSERT INTO tally_heads (tenant_id, through) VALUES (%s, 0)", [number])
         connection.execute(
             "INSERT INTO tallies (tenant_id, namespace, api_group, resource, number) "
@@ -374,6 +379,7 @@ EVERYWHERE = {
         "list_tokens",
         "is_known",
         "revoke_token",
+        "tenants_of",
     },
     "controlplane/tenancy/fetching.py": {"fetch"},
 }

@@ -6,11 +6,13 @@ import json
 from datetime import timedelta
 from io import StringIO
 from pathlib import Path
+from uuid import uuid4
 
 import pytest
 import yaml
 from django.core.management import CommandError, call_command
 
+from apiserver.storage.models import BoundSubject
 from apiserver.storage.visibility import django_everywhere
 from controlplane.errors import OperatorError
 from controlplane.kubeconfig import kubeconfig
@@ -262,3 +264,21 @@ def test_the_tenants_of_a_token() -> None:
     ):
         made = run("token", "create", "dora", "--group", "devs-of-dora", *scope)
         assert run("token", "tenants", str(made_by(made).pk)).split() == expected
+
+
+def test_the_tenants_of_a_token_are_those_of_bindings_too() -> None:
+    run("tenant", "create", "of-finn", "--owner", "User:finn")
+    run("tenant", "create", "binds-finn")
+    run("tenant", "create", "binds-nobody")
+    with django_everywhere():
+        for name, subject in (("of-finn", "Group:finns"), ("binds-finn", "User:finn")):
+            number = Tenant.objects.get(name=name).pk
+            BoundSubject.objects.create(tenant_id=number, uid=uuid4(), subject=subject)
+    for scope, expected in (
+        (["--all-tenants"], {"of-finn": ["owner", "binding"], "binds-finn": ["binding"]}),
+        (["--tenant", "binds-finn"], {"binds-finn": ["binding"]}),
+        (["--tenant", "binds-nobody"], {}),
+    ):
+        made = run("token", "create", "finn", "--group", "finns", *scope)
+        told = json.loads(run("token", "tenants", str(made_by(made).pk), "-o", "json"))
+        assert {tenant["name"]: tenant["through"] for tenant in told} == expected

@@ -12,7 +12,7 @@ const MOST = 500;
 let known = null;
 
 /** {names, all}: names of tenants, and whether these are all. Who may not list them is told those
- *  that they own. */
+ *  that they own or are bound in. */
 export function tenants() {
   if (!known || known.until < Date.now()) {
     const answer = ask();
@@ -33,5 +33,6 @@ async function ask() {
     apiVersion: "tenancy.polyplane.dev/v1",
     kind: "SelfTenantReview",
   });
-  return { names: (review.status?.tenants ?? []).map((tenant) => tenant.name), all: true };
+  const { tenants: own = [], truncated = false } = review.status ?? {};
+  return { names: own.map((tenant) => tenant.name), all: !truncated };
 }
