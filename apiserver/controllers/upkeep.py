@@ -123,6 +123,7 @@ class Upkeep:
                 self._of.setdefault(resource, []).append(keeper)
         self._tasks: dict[tuple[int, str, str], asyncio.Task[None]] = {}
         self._again: set[tuple[int, str, str]] = set()
+        self._waiting: dict[tuple[int, str, str], asyncio.Future[float]] = {}
         self._turns = turns()
         self._swept: dict[int, int] = {}
         self._stopped = False
@@ -174,10 +175,13 @@ class Upkeep:
                     self._later(tenant, keeper, name, 0.0)
 
     def _later(self, tenant: int, keeper: Keeper, name: str, delay: float) -> None:
-        """One look at a time for each name; what happens during it is looked at afterwards."""
+        """One look at a time for each name; what happens during it is looked at afterwards, and
+        what happens while a later look is waited for brings it forward."""
         which = (tenant, keeper.controller, name)
         if which in self._tasks:
             self._again.add(which)
+            if (waiting := self._waiting.get(which)) is not None and not waiting.done():
+                waiting.set_result(delay)
             return
         self._tasks[which] = asyncio.create_task(self._run(tenant, keeper, name, delay))
 
@@ -195,7 +199,7 @@ class Upkeep:
         which, failures = (tenant, keeper.controller, name), 0
         pause: float | None = delay
         while pause is not None and failures < ATTEMPTS and not self._stopped:
-            await asyncio.sleep(pause)
+            await self._pause(which, pause)
             self._again.discard(which)
             async with self._turns.of(tenant):
                 succeeded, pause = await self._once(tenant, keeper, name)
@@ -203,6 +207,21 @@ class Upkeep:
                 pause, failures = min(FIRST * 2**failures, LONGEST), failures + 1
             elif which in self._again:
                 pause = FIRST if pause is None else min(pause, FIRST)
+
+    async def _pause(self, which: tuple[int, str, str], seconds: float) -> None:
+        """Shorter ones gather what happens meanwhile."""
+        if seconds <= LONGEST:
+            await asyncio.sleep(seconds)
+            return
+        told = self._waiting[which] = asyncio.get_running_loop().create_future()
+        try:
+            async with asyncio.timeout(seconds):
+                delay = await told
+        except TimeoutError:
+            return
+        finally:
+            del self._waiting[which]
+        await asyncio.sleep(min(delay, LONGEST))
 
     async def _once(self, number: int, keeper: Keeper, name: str) -> tuple[bool, float | None]:
         """(whether it went well, seconds until the next look)."""

@@ -152,6 +152,26 @@ async def test_a_job_goes_when_its_time_is_over(kept: Worker, store: PostgresSto
     await kept.until_true(marked)
 
 
+async def test_a_job_goes_at_once_when_its_time_is_made_shorter(kept: Worker) -> None:
+    """The end of the longer time is being waited for."""
+    now = datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    await kept.create(JOBS, job(3600))
+
+    def end(obj: Object) -> None:
+        conditions = [{**finished(now), "type": "SuccessCriteriaMet"}, finished(now)]
+        times = {"startTime": now, "completionTime": now}
+        obj["status"] = {**times, "succeeded": 1, "conditions": conditions}
+
+    await _status(kept, end)
+    await kept.change(JOBS, "j", lambda obj: obj["spec"].update(ttlSecondsAfterFinished=0))
+
+    async def marked() -> bool:
+        obj = await kept.get(JOBS, "j")
+        return obj is None or "deletionTimestamp" in obj["metadata"]
+
+    await kept.until_true(marked)
+
+
 async def _status(worker: Worker, edit: Callable[[Object], None]) -> None:
     async def edited(obj: Object) -> Object:
         edit(obj)
