@@ -15,7 +15,7 @@ from apiserver.storage import tenants as storage
 from apiserver.storage.visibility import django_everywhere
 from controlplane import environment
 from controlplane.errors import OperatorError
-from controlplane.tenancy.models import Departed, Tenant
+from controlplane.tenancy.models import PLAIN_DEFAULT, Departed, Tenant
 
 DEFAULT = "default"
 DEFAULTS = {
@@ -29,6 +29,7 @@ DEFAULTS = {
 is not set."""
 
 
+_NOT_OF_DEFAULT = ("owners", "templates", "expires_at")
 _RETENTION = "make_interval(secs => t.retention_seconds)"
 
 
@@ -132,7 +133,10 @@ def check(tenant: Tenant) -> None:
 
 def change(tenant: Tenant, **columns: Any) -> None:
     """Display name, labels, owners, templates, expiry or protection; the object of the tenant
-    follows, and with it the binding of its owners."""
+    follows, and with it the binding of its owners. Raises OperatorError for what tenant default
+    cannot have: its object would take it back."""
+    if tenant.name == DEFAULT and any(columns.get(name) for name in _NOT_OF_DEFAULT):
+        raise _plain_default()
     for column, value in columns.items():
         setattr(tenant, column, value)
     _save(tenant, *columns)
@@ -197,13 +201,42 @@ def resume(name: str) -> None:
 
 def _set_state(name: str, state: Tenant.State) -> None:
     tenant = get_tenant(name)
-    if tenant.state == Tenant.State.DELETING:
-        raise OperatorError(
-            f'Tenant "{name}" is being deleted.',
-            f"finish with: manage.py tenant delete {name} --yes",
-        )
+    check_state(tenant, state)
     tenant.state = state
     _save(tenant, "state")
+
+
+def check_state(tenant: Tenant, state: Tenant.State) -> None:
+    """Raises OperatorError where the tenant cannot come to it from where it is."""
+    if state == Tenant.State.DELETING:
+        _check_deletion(tenant)
+    elif tenant.state == Tenant.State.DELETING:
+        raise OperatorError(
+            f'Tenant "{tenant.name}" is being deleted.',
+            f"finish with: manage.py tenant delete {tenant.name} --yes",
+        )
+    elif tenant.name == DEFAULT and state == Tenant.State.SUSPENDED:
+        raise _plain_default()
+
+
+def _plain_default() -> OperatorError:
+    return OperatorError(
+        f'Tenant "{DEFAULT}" cannot be changed so: {PLAIN_DEFAULT}.',
+        "make a tenant for that: manage.py tenant create NAME",
+    )
+
+
+def _check_deletion(tenant: Tenant) -> None:
+    if tenant.name == DEFAULT:
+        raise OperatorError(
+            f'Tenant "{DEFAULT}" answers URLs without /clusters/ and stays.',
+            "delete its objects with kubectl instead.",
+        )
+    if tenant.deletion_protection:
+        raise OperatorError(
+            f'Tenant "{tenant.name}" is protected from deletion.',
+            f"take that off first: manage.py tenant update {tenant.name} --deletion-protection off",
+        )
 
 
 def delete_tenant(name: str) -> None:
@@ -211,16 +244,7 @@ def delete_tenant(name: str) -> None:
     transaction of its own, so that a deletion that is cut short leaves a tenant that can only be
     deleted again."""
     tenant = get_tenant(name)
-    if name == DEFAULT:
-        raise OperatorError(
-            f'Tenant "{DEFAULT}" answers URLs without /clusters/ and stays.',
-            "delete its objects with kubectl instead.",
-        )
-    if tenant.deletion_protection:
-        raise OperatorError(
-            f'Tenant "{name}" is protected from deletion.',
-            f"take that off first: manage.py tenant update {name} --deletion-protection off",
-        )
+    check_state(tenant, Tenant.State.DELETING)
     tenant.state = Tenant.State.DELETING
     _save(tenant, "state")
     while storage.drop_some(tenant.pk, storage.MOST_ROWS):
