@@ -11,8 +11,10 @@ from django.core.exceptions import ValidationError
 from django.db import connection, transaction
 from django.db.models import F
 
+from apiserver.request import TENANCY_GROUP
 from apiserver.storage import tenants as storage
-from apiserver.storage.visibility import django_everywhere
+from apiserver.storage.models import ObjectRow
+from apiserver.storage.visibility import django_everywhere, django_within
 from controlplane import environment
 from controlplane.errors import OperatorError
 from controlplane.tenancy.models import PLAIN_DEFAULT, Departed, Tenant
@@ -45,7 +47,8 @@ def create_tenant(name: str, **columns: Any) -> Tenant:
 
 def create_tenants(names: Sequence[str], **columns: Any) -> list[Tenant]:
     """New active tenants that say the same, `TOGETHER` in each transaction. Raises OperatorError
-    before anything is made, as `create_tenant`."""
+    before anything is made, as `create_tenant`, and for a template that is not there."""
+    _check_templates(columns.get("templates") or [])
     rows = [Tenant(name=name, **columns) for name in names]
     taken = set(Tenant.objects.filter(name__in=names).values_list("name", flat=True))
     seen = set[str]()
@@ -56,12 +59,38 @@ def create_tenants(names: Sequence[str], **columns: Any) -> list[Tenant]:
         if problem is not None:
             if "name" in problem:
                 hint = "choose another name; `manage.py tenant list` shows those in use."
-            text = "; ".join(message for messages in problem.values() for message in messages)
-            raise OperatorError(f'Tenant "{row.name}" cannot be created: {text}', hint)
+            raise OperatorError(f'Tenant "{row.name}" cannot be created: {_told(problem)}', hint)
         seen.add(row.name)
     for i in range(0, len(rows), TOGETHER):
         insert(rows[i : i + TOGETHER])
     return rows
+
+
+def _check_templates(names: Sequence[str]) -> None:
+    """A server would wait for them, and the tenants with it."""
+    if not names:
+        return
+    home = Tenant.objects.filter(name=DEFAULT).values_list("pk", flat=True).first() or 0
+    with django_within(home):
+        rows = ObjectRow.objects.filter(
+            tenant_id=home, api_group=TENANCY_GROUP, resource="tenanttemplates"
+        )
+        there = sorted(rows.values_list("name", flat=True))
+    if missing := [name for name in names if name not in there]:
+        raise OperatorError(
+            f'There is no TenantTemplate "{missing[0]}" in tenant {DEFAULT}.',
+            f"there are {', '.join(there)}." if there else "make it first, or leave it out.",
+        )
+
+
+def _told(problem: dict[str, list[str]]) -> str:
+    """What a limit is refused for begins with the option that sets it."""
+    limits = (*Tenant.QUOTAS, "retention_seconds")
+    return "; ".join(
+        f"--{field.replace('_', '-')}: {message}" if field in limits else message
+        for field, messages in problem.items()
+        for message in messages
+    )
 
 
 def _problem(row: Tenant) -> dict[str, list[str]] | None:
@@ -124,9 +153,8 @@ def check(tenant: Tenant) -> None:
     try:
         clean(tenant)
     except ValidationError as e:
-        problem = "; ".join(e.messages)
         raise OperatorError(
-            f'Limits of tenant "{tenant.name}" cannot be set: {problem}',
+            f'Limits of tenant "{tenant.name}" cannot be set: {_told(e.message_dict)}',
             "choose other limits, or none.",
         ) from e
 
