@@ -30,6 +30,10 @@ SMALLEST = {
 (about 190 objects, 220 KB) counts."""
 
 
+PLAIN_DEFAULT = "tenant default has no owners, does not expire and is not suspended"
+"""What the Tenant object of the tenant of URLs without one says of itself, and commands as well."""
+
+
 def _texts(help_text: str) -> Any:
     return ArrayField(
         models.CharField(max_length=320),

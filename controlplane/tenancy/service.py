@@ -11,11 +11,13 @@ from django.core.exceptions import ValidationError
 from django.db import connection, transaction
 from django.db.models import F
 
+from apiserver.request import TENANCY_GROUP
 from apiserver.storage import tenants as storage
-from apiserver.storage.visibility import django_everywhere
+from apiserver.storage.models import ObjectRow
+from apiserver.storage.visibility import django_everywhere, django_within
 from controlplane import environment
 from controlplane.errors import OperatorError
-from controlplane.tenancy.models import Departed, Tenant
+from controlplane.tenancy.models import PLAIN_DEFAULT, Departed, Tenant
 
 DEFAULT = "default"
 DEFAULTS = {
@@ -29,6 +31,7 @@ DEFAULTS = {
 is not set."""
 
 
+_NOT_OF_DEFAULT = ("owners", "templates", "expires_at")
 _RETENTION = "make_interval(secs => t.retention_seconds)"
 
 
@@ -44,7 +47,8 @@ def create_tenant(name: str, **columns: Any) -> Tenant:
 
 def create_tenants(names: Sequence[str], **columns: Any) -> list[Tenant]:
     """New active tenants that say the same, `TOGETHER` in each transaction. Raises OperatorError
-    before anything is made, as `create_tenant`."""
+    before anything is made, as `create_tenant`, and for a template that is not there."""
+    _check_templates(columns.get("templates") or [])
     rows = [Tenant(name=name, **columns) for name in names]
     taken = set(Tenant.objects.filter(name__in=names).values_list("name", flat=True))
     seen = set[str]()
@@ -55,12 +59,38 @@ def create_tenants(names: Sequence[str], **columns: Any) -> list[Tenant]:
         if problem is not None:
             if "name" in problem:
                 hint = "choose another name; `manage.py tenant list` shows those in use."
-            text = "; ".join(message for messages in problem.values() for message in messages)
-            raise OperatorError(f'Tenant "{row.name}" cannot be created: {text}', hint)
+            raise OperatorError(f'Tenant "{row.name}" cannot be created: {_told(problem)}', hint)
         seen.add(row.name)
     for i in range(0, len(rows), TOGETHER):
         insert(rows[i : i + TOGETHER])
     return rows
+
+
+def _check_templates(names: Sequence[str]) -> None:
+    """A server would wait for them, and the tenants with it."""
+    if not names:
+        return
+    home = Tenant.objects.filter(name=DEFAULT).values_list("pk", flat=True).first() or 0
+    with django_within(home):
+        rows = ObjectRow.objects.filter(
+            tenant_id=home, api_group=TENANCY_GROUP, resource="tenanttemplates"
+        )
+        there = sorted(rows.values_list("name", flat=True))
+    if missing := [name for name in names if name not in there]:
+        raise OperatorError(
+            f'There is no TenantTemplate "{missing[0]}" in tenant {DEFAULT}.',
+            f"there are {', '.join(there)}." if there else "make it first, or leave it out.",
+        )
+
+
+def _told(problem: dict[str, list[str]]) -> str:
+    """What a limit is refused for begins with the option that sets it."""
+    limits = (*Tenant.QUOTAS, "retention_seconds")
+    return "; ".join(
+        f"--{field.replace('_', '-')}: {message}" if field in limits else message
+        for field, messages in problem.items()
+        for message in messages
+    )
 
 
 def _problem(row: Tenant) -> dict[str, list[str]] | None:
@@ -123,16 +153,18 @@ def check(tenant: Tenant) -> None:
     try:
         clean(tenant)
     except ValidationError as e:
-        problem = "; ".join(e.messages)
         raise OperatorError(
-            f'Limits of tenant "{tenant.name}" cannot be set: {problem}',
+            f'Limits of tenant "{tenant.name}" cannot be set: {_told(e.message_dict)}',
             "choose other limits, or none.",
         ) from e
 
 
 def change(tenant: Tenant, **columns: Any) -> None:
     """Display name, labels, owners, templates, expiry or protection; the object of the tenant
-    follows, and with it the binding of its owners."""
+    follows, and with it the binding of its owners. Raises OperatorError for what tenant default
+    cannot have: its object would take it back."""
+    if tenant.name == DEFAULT and any(columns.get(name) for name in _NOT_OF_DEFAULT):
+        raise _plain_default()
     for column, value in columns.items():
         setattr(tenant, column, value)
     _save(tenant, *columns)
@@ -197,13 +229,42 @@ def resume(name: str) -> None:
 
 def _set_state(name: str, state: Tenant.State) -> None:
     tenant = get_tenant(name)
-    if tenant.state == Tenant.State.DELETING:
-        raise OperatorError(
-            f'Tenant "{name}" is being deleted.',
-            f"finish with: manage.py tenant delete {name} --yes",
-        )
+    check_state(tenant, state)
     tenant.state = state
     _save(tenant, "state")
+
+
+def check_state(tenant: Tenant, state: Tenant.State) -> None:
+    """Raises OperatorError where the tenant cannot come to it from where it is."""
+    if state == Tenant.State.DELETING:
+        _check_deletion(tenant)
+    elif tenant.state == Tenant.State.DELETING:
+        raise OperatorError(
+            f'Tenant "{tenant.name}" is being deleted.',
+            f"finish with: manage.py tenant delete {tenant.name} --yes",
+        )
+    elif tenant.name == DEFAULT and state == Tenant.State.SUSPENDED:
+        raise _plain_default()
+
+
+def _plain_default() -> OperatorError:
+    return OperatorError(
+        f'Tenant "{DEFAULT}" cannot be changed so: {PLAIN_DEFAULT}.',
+        "make a tenant for that: manage.py tenant create NAME",
+    )
+
+
+def _check_deletion(tenant: Tenant) -> None:
+    if tenant.name == DEFAULT:
+        raise OperatorError(
+            f'Tenant "{DEFAULT}" answers URLs without /clusters/ and stays.',
+            "delete its objects with kubectl instead.",
+        )
+    if tenant.deletion_protection:
+        raise OperatorError(
+            f'Tenant "{tenant.name}" is protected from deletion.',
+            f"take that off first: manage.py tenant update {tenant.name} --deletion-protection off",
+        )
 
 
 def delete_tenant(name: str) -> None:
@@ -211,16 +272,7 @@ def delete_tenant(name: str) -> None:
     transaction of its own, so that a deletion that is cut short leaves a tenant that can only be
     deleted again."""
     tenant = get_tenant(name)
-    if name == DEFAULT:
-        raise OperatorError(
-            f'Tenant "{DEFAULT}" answers URLs without /clusters/ and stays.',
-            "delete its objects with kubectl instead.",
-        )
-    if tenant.deletion_protection:
-        raise OperatorError(
-            f'Tenant "{name}" is protected from deletion.',
-            f"take that off first: manage.py tenant update {name} --deletion-protection off",
-        )
+    check_state(tenant, Tenant.State.DELETING)
     tenant.state = Tenant.State.DELETING
     _save(tenant, "state")
     while storage.drop_some(tenant.pk, storage.MOST_ROWS):

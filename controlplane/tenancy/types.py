@@ -9,7 +9,7 @@ from apiserver.meta.gvk import GroupResource
 from apiserver.meta.objects import Object
 from apiserver.request import OWN_TENANTS, TENANCY_GROUP
 from apiserver.tenantnames import PATTERN
-from controlplane.tenancy.models import SMALLEST, Tenant
+from controlplane.tenancy.models import PLAIN_DEFAULT, SMALLEST, Tenant
 
 VERSION = "v1"
 TEMPLATES = GroupResource(TENANCY_GROUP, "tenanttemplates")
@@ -160,7 +160,7 @@ _ROOT_RULES = [
         "rule": "self.metadata.name != 'default' || !has(self.spec) || (!(has(self.spec.suspended) "
         "&& self.spec.suspended) && !has(self.spec.expiresAt) && !has(self.spec.ttlSeconds) && "
         "!has(self.spec.templates) && (!has(self.spec.owners) || self.spec.owners.size() == 0))",
-        "message": "tenant default has no owners, does not expire and is not suspended",
+        "message": PLAIN_DEFAULT,
     },
 ]
 

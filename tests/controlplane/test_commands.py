@@ -334,6 +334,44 @@ def test_psql_sees_all_tenants_or_one(postgres: str) -> None:
     ]
 
 
+@pytest.mark.parametrize("whose", [(), ("psql-reads1",)])
+def test_psql_writes_when_it_is_told_to(
+    postgres: str, whose: tuple[str, ...], capfd: pytest.CaptureFixture[str]
+) -> None:
+    name = f"psql-reads{len(whose)}"
+    service.ensure_tenant(name)
+    write = f"UPDATE tenancy_tenant SET display_name = 'by SQL' WHERE name = '{name}'"
+    with pytest.raises(SystemExit) as ended:
+        call_command("psql", *whose, "-c", write)
+    assert ended.value.code == 1
+    assert "cannot execute UPDATE in a read-only transaction" in capfd.readouterr().err
+    assert service.get_tenant(name).display_name == ""
+    err = StringIO()
+    call_command("psql", *whose, "-qc", write, "--write", stderr=err)
+    assert service.get_tenant(name).display_name == "by SQL"
+    assert len(err.getvalue().splitlines()) == 1 and "no watch sees it" in err.getvalue()
+
+
+def test_psql_stays_read_only_over_a_new_connection(
+    postgres: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    script = tmp_path / "again.sql"
+    script.write_text("\\connect\nSHOW transaction_read_only;\n")
+    call_command("psql", "-qAt", "-f", str(script))
+    assert capfd.readouterr().out.splitlines()[-1] == "on"
+
+
+def test_psql_takes_options_of_its_form_in_their_order(
+    postgres: str, tmp_path: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    script = tmp_path / "two.sql"
+    script.write_text("SELECT 2;")
+    call_command("psql", "-Atc", "SELECT 1", "-f", str(script), "-c", "SELECT 3")
+    assert capfd.readouterr().out.split() == ["1", "2", "3"]
+    call_command("psql", "-xc", "SELECT 4 AS four")
+    assert "four | 4" in capfd.readouterr().out
+
+
 def test_psql_ends_as_its_statement_does(postgres: str) -> None:
     with pytest.raises(SystemExit) as ended:
         call_command("psql", "-c", "SELECT 1/0")

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from datetime import UTC, datetime
 from io import StringIO
 from pathlib import Path
 from typing import Any
+from uuid import uuid4
 
 import pytest
 import yaml
@@ -18,6 +20,8 @@ from apiserver.audit.replay import annotate
 from apiserver.audit.trail import Trail
 from apiserver.authz.attributes import Attributes, Decision
 from apiserver.request import parse_request
+from apiserver.storage.models import ObjectRow
+from apiserver.storage.visibility import django_within
 from apiserver.user import User, authenticated
 from controlplane.errors import OperatorError
 from controlplane.tenancy import service
@@ -142,3 +146,54 @@ def test_a_question_is_whole(tenant: str, tmp_path: Path) -> None:
         run(tenant, "eve", "get")
     with pytest.raises(OperatorError, match="says whom it is about"):
         run(tenant, "eve", "--entries", str(tmp_path))
+
+
+def warned(tenant: str, *words: str) -> tuple[str, str]:
+    """The answer's first word, and what is said beside it."""
+    out, err = StringIO(), StringIO()
+    call_command("why", *words, "--tenant", tenant, stdout=out, stderr=err)
+    return out.getvalue().partition(":")[0], err.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("what", "hint"),
+    [
+        ("deploymnts.apps", "did you mean deployments.apps?"),
+        ("deployments", "did you mean deployments.apps?"),
+        ("deploy", "did you mean deployments.apps?"),
+        ("nothing-like.it", "kubectl api-resources"),
+    ],
+)
+def test_a_resource_that_nobody_serves_is_said_beside_the_answer(
+    tenant: str, what: str, hint: str
+) -> None:
+    answer, warning = warned(tenant, "alice", "delete", what)
+    assert answer == "no"
+    assert f'tenant "{tenant}" serves no resource "{what}"' in warning and hint in warning
+    assert len(warning.splitlines()) == 1
+    answer, warning = warned(tenant, "root", "delete", what, "--group", "system:masters")
+    assert answer == "yes" and hint in warning
+
+
+@pytest.mark.parametrize("what", ["deployments.apps", "pods/log", "/metrics", "*.apps", "*"])
+def test_what_is_served_gives_no_warning(tenant: str, what: str) -> None:
+    assert warned(tenant, "alice", "get", what) == ("no", "")
+
+
+def test_what_the_tenants_own_server_serves_gives_no_warning(tenant: str) -> None:
+    row = service.get_tenant(tenant)
+    with django_within(row.pk):
+        ObjectRow.objects.create(
+            tenant_id=row.pk,
+            api_group="apiregistration.k8s.io",
+            resource="apiservices",
+            namespace="",
+            name="v1.own.example.com",
+            uid=uuid4(),
+            resource_version=1,
+            data={"spec": {"group": "own.example.com", "service": {"name": "s"}}},
+            created_at=datetime.now(UTC),
+            size=1,
+        )
+    assert warned(tenant, "alice", "get", "things.own.example.com") == ("no", "")
+    assert warned(tenant, "alice", "get", "things.other.example.com")[1]

@@ -22,9 +22,10 @@ def take(server: Server, request: ApiRequest, tenant: TenantInfo) -> None:
         kind, own, default = WATCHES, tenant.max_watches, server.defaults.watches
     else:
         kind, own, default = REQUESTS, tenant.max_inflight, server.defaults.inflight
-    request.taken = server.shares.take(tenant.id, kind, default if own is None else own)
+    most = default if own is None else own
+    request.taken = server.shares.take(tenant.id, kind, most)
     if request.taken is None:
-        raise TooManyRequests("too many requests, please try again later", 1)
+        raise _above(tenant, most, kind)
 
 
 def become_watch(server: Server, request: ApiRequest, tenant: TenantInfo) -> None:
@@ -33,10 +34,17 @@ def become_watch(server: Server, request: ApiRequest, tenant: TenantInfo) -> Non
     most = server.defaults.watches if tenant.max_watches is None else tenant.max_watches
     taken = server.shares.take(tenant.id, WATCHES, most)
     if taken is None:
-        raise TooManyRequests("too many requests, please try again later", 1)
+        raise _above(tenant, most, WATCHES)
     give_back(server, request)
     request.taken = taken
     fairness.leave(request)
+
+
+def _above(tenant: TenantInfo, most: int, kind: int) -> TooManyRequests:
+    what = "open watches" if kind == WATCHES else "requests at a time"
+    return TooManyRequests(
+        f"tenant {tenant.name} is limited to {most} {what}, please try again later", 1
+    )
 
 
 def give_back(server: Server, request: ApiRequest) -> None:

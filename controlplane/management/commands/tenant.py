@@ -31,6 +31,11 @@ _LIMITS = {
     if f.name in (*Tenant.QUOTAS, "retention_seconds")
 }
 _DEFAULT = "default"
+_DONE = {
+    Tenant.State.SUSPENDED: "suspended",
+    Tenant.State.ACTIVE: "resumed",
+    Tenant.State.DELETING: "deleted",
+}
 
 
 def _names(text: str) -> list[str]:
@@ -149,21 +154,26 @@ class Command(PolyplaneCommand):
         self.print(options, value, lambda: "\n".join(_lines(value)))
 
     def _suspend(self, options: dict[str, Any]) -> None:
-        self._each(options, "suspended", service.suspend)
+        self._each(options, Tenant.State.SUSPENDED, service.suspend)
 
     def _resume(self, options: dict[str, Any]) -> None:
-        self._each(options, "resumed", service.resume)
+        self._each(options, Tenant.State.ACTIVE, service.resume)
 
     def _delete(self, options: dict[str, Any]) -> None:
-        self._each(options, "deleted", service.delete_tenant)
+        self._each(options, Tenant.State.DELETING, service.delete_tenant)
 
-    def _each(self, options: dict[str, Any], what: str, act: Callable[[str], None]) -> None:
-        """One by one; what refuses stops those after it. A single tenant is described as ever,
-        several are listed."""
-        tenants = selected(options)
-        self._confirm(options, what, [tenant.name for tenant in tenants])
+    def _each(
+        self, options: dict[str, Any], state: Tenant.State, act: Callable[[str], None]
+    ) -> None:
+        """One by one. Those that cannot be brought to the state are named in the end, when the
+        others are done. A single tenant is described as ever, several are listed."""
+        what, tenants = _DONE[state], selected(options)
+        possible, refused = _parted(tenants, state)
+        if refused and not possible:
+            raise _together(refused)
+        self._confirm(options, what, [tenant.name for tenant in possible])
         done: list[dict[str, Any]] = []
-        for tenant in tenants:
+        for tenant in possible:
             act(tenant.name)
             self.line(options, f'tenant "{tenant.name}" {what}')
             if what == "deleted":
@@ -171,7 +181,10 @@ class Command(PolyplaneCommand):
             else:
                 tenant.refresh_from_db()
                 done.append(_whole(tenant))
-        self.document(options, done if options["selector"] or len(done) > 1 else done[0])
+        several = options["selector"] or len(tenants) > 1
+        self.document(options, done if several else done[0])
+        if refused:
+            raise _together(refused)
 
     def _confirm(self, options: dict[str, Any], what: str, names: Sequence[str]) -> None:
         """Asks before a deletion, and before anything is done to what a selector has found. Raises
@@ -193,6 +206,27 @@ class Command(PolyplaneCommand):
     def _changed(self, options: dict[str, Any], what: str) -> None:
         tenant = service.get_tenant(options["name"])
         self.print(options, _whole(tenant), f'tenant "{tenant.name}" {what}')
+
+
+def _parted(
+    tenants: Sequence[Tenant], state: Tenant.State
+) -> tuple[list[Tenant], list[OperatorError]]:
+    """Those that can be brought to the state, and why the others cannot."""
+    possible, refused = [], []
+    for tenant in tenants:
+        try:
+            service.check_state(tenant, state)
+        except OperatorError as e:
+            refused.append(e)
+        else:
+            possible.append(tenant)
+    return possible, refused
+
+
+def _together(refused: Sequence[OperatorError]) -> OperatorError:
+    """One that says all of them."""
+    fixes = dict.fromkeys(e.fix for e in refused)
+    return OperatorError(" ".join(e.problem for e in refused), "\n       ".join(fixes))
 
 
 def _add_the_rest(actions: Any) -> None:

@@ -77,6 +77,8 @@ class Command(PolyplaneCommand):
         if not options["what"]:
             raise OperatorError("Who may do what?", f"give USER, VERB and {_WHAT}, or --entries.")
         tenant, question = _tenant(options["tenant"]), _question(options)
+        if warning := _unserved(tenant, question):
+            self.stderr.write(visible(warning))
         (status,) = [status for status, _ in _answers([(tenant, question)])]
         document = {"tenant": tenant.name, "user": question.user.name, **status}
         self.print(options, document, lambda: "\n".join(_lines(question, status)))
@@ -170,6 +172,23 @@ def _question(options: dict[str, Any]) -> Attributes:
         subresource=subresource,
         namespace=options["namespace"],
         name=options["name"],
+    )
+
+
+def _unserved(tenant: Tenant, question: Attributes) -> str:
+    """What to say beside the answer: rules may name anything, but few who ask mean that."""
+    from apiserver.meta.gvk import GroupResource
+    from controlplane.management.resources import of_tenant
+
+    about = GroupResource(question.group, question.resource)
+    if not question.is_resource or "*" in about:
+        return ""
+    known = of_tenant(tenant.id)
+    if known.serves(about):
+        return ""
+    return (
+        f'warning: tenant "{tenant.name}" serves no resource "{about}"; the rules were asked '
+        f"for that all the same. {known.near(str(about))}"
     )
 
 

@@ -134,8 +134,8 @@ async def test_limits_count_requests_and_watches_apart_and_until_they_end() -> N
     watches = [request("/clusters/here/api/v1/pods", query=b"watch=true") for _ in range(2)]
     for taken in (reads[0], reads[1], watches[0]):
         limits.take(server, taken, found)
-    for refused in (reads[2], watches[1]):
-        with pytest.raises(TooManyRequests) as raised:
+    for refused, limit in ((reads[2], "2 requests at a time"), (watches[1], "1 open watches")):
+        with pytest.raises(TooManyRequests, match=f"tenant here is limited to {limit}, ") as raised:
             limits.take(server, refused, found)
         assert raised.value.retry_after == 1 and raised.value.to_status()["code"] == 429
         limits.give_back(server, refused)

@@ -247,6 +247,73 @@ def test_many_are_selected_by_their_labels() -> None:
     assert [tenant["name"] for tenant in left] == ["bulk-3"]
 
 
+PLAIN = "tenant default has no owners, does not expire and is not suspended"
+"""What the API says."""
+
+
+def row_of_default() -> dict[str, object]:
+    return Tenant.objects.filter(name="default").values().get()
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "suspend default",
+        "update default --expires 1d",
+        "update default --owner User:x",
+        "update default --display-name Other --expires 1d --max-objects 90000",
+    ],
+)
+def test_tenant_default_is_not_made_what_its_object_cannot_say(words: str) -> None:
+    """The finding: success was told, and a second later all was as before."""
+    before = row_of_default()
+    with pytest.raises(OperatorError, match=PLAIN) as refused:
+        run("tenant", *words.split())
+    assert refused.value.fix
+    assert row_of_default() == before
+
+
+def test_tenant_default_is_refused_beside_what_is_done() -> None:
+    run("tenant", "update", "default", "--label", "beside=x")
+    for name in ("aa-beside", "zz-beside"):
+        run("tenant", "create", name, "--label", "beside=x")
+    before = row_of_default()
+    selector = ("-l", "beside=x")
+    with pytest.raises(OperatorError, match='"aa-beside", "zz-beside" would be suspended'):
+        run("tenant", "suspend", *selector)
+    out = StringIO()
+    with pytest.raises(OperatorError, match=PLAIN):
+        call_command("tenant", "suspend", *selector, "--yes", stdout=out)
+    assert out.getvalue().split("\n") == [
+        'tenant "aa-beside" suspended',
+        'tenant "zz-beside" suspended',
+        "",
+    ]
+    out = StringIO()
+    with pytest.raises(OperatorError, match="stays"):
+        call_command("tenant", "delete", *selector, "--yes", "-o", "json", stdout=out)
+    assert [one["name"] for one in json.loads(out.getvalue())] == ["aa-beside", "zz-beside"]
+    assert row_of_default() == before
+    run("tenant", "update", "default", "--label", "beside-")
+
+
+def test_all_that_is_refused_is_named() -> None:
+    for name in ("kept-1", "kept-2"):
+        run("tenant", "create", name, "--deletion-protection", "on")
+    run("tenant", "create", "kept-3")
+    with pytest.raises(OperatorError) as refused:
+        run("tenant", "delete", "kept-1", "kept-3", "kept-2", "--yes")
+    for name in ("kept-1", "kept-2"):
+        assert f'Tenant "{name}" is protected' in refused.value.problem
+        assert f"tenant update {name} --deletion-protection off" in refused.value.fix
+    assert "kept-3" not in run("tenant", "list")
+
+
+def test_tenant_default_may_be_told_what_it_is() -> None:
+    run("tenant", "update", "default", "--owner", "none", "--expires", "never")
+    run("tenant", "resume", "default")
+
+
 @pytest.mark.parametrize("words", [(), ("acme", "-l", "a=b"), ("-l", "a in b")])
 def test_it_has_to_be_clear_which_tenants_are_meant(words: tuple[str, ...]) -> None:
     with pytest.raises(OperatorError):

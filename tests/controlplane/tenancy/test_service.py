@@ -5,13 +5,14 @@ from __future__ import annotations
 import itertools
 import json
 from datetime import timedelta
+from uuid import uuid4
 
 import pytest
 
 from apiserver.kinds.bootstrap import bootstrap_objects
 from apiserver.meta.times import now
-from apiserver.storage.models import TenantHead
-from apiserver.storage.visibility import django_everywhere
+from apiserver.storage.models import ObjectRow, TenantHead
+from apiserver.storage.visibility import django_everywhere, django_within
 from controlplane.errors import OperatorError
 from controlplane.tenancy import service, tokens
 from controlplane.tenancy.models import SMALLEST, ApiToken, Tenant
@@ -59,6 +60,46 @@ def test_a_limit_that_would_not_hold_what_every_tenant_has_is_refused(
     tenant = service.create_tenant(fresh())
     with pytest.raises(OperatorError, match="at least"):
         service.set_quotas(tenant, **limit)
+
+
+def test_the_option_of_a_limit_that_is_too_small_is_named() -> None:
+    limits = {"max_objects": 220, "max_hour_bytes": 400_000}
+    with pytest.raises(OperatorError, match=r"--max-hour-bytes: .*at least") as refused:
+        service.create_tenant(fresh(), **limits)
+    assert "--max-objects" not in refused.value.problem
+    tenant = service.create_tenant(fresh())
+    with pytest.raises(OperatorError, match=r"--max-bytes: .*; --max-log-bytes: "):
+        service.set_quotas(tenant, max_bytes=1, max_log_bytes=2, max_objects=300)
+
+
+def test_a_template_that_is_not_there_is_refused_before_anything_is_made() -> None:
+    service.ensure_tenant("default")
+    home, name = service.get_tenant("default"), fresh()
+    before = heads()
+    with pytest.raises(OperatorError, match='no TenantTemplate "nope"'):
+        service.create_tenant(name, templates=["nope"])
+    with django_within(home.pk):
+        ObjectRow.objects.create(
+            tenant_id=home.pk,
+            api_group="tenancy.polyplane.dev",
+            resource="tenanttemplates",
+            namespace="",
+            name="std",
+            uid=uuid4(),
+            resource_version=1,
+            data={},
+            created_at=now(),
+            size=1,
+        )
+    try:
+        with pytest.raises(OperatorError, match='no TenantTemplate "nope"') as refused:
+            service.create_tenant(name, templates=["std", "nope"])
+        assert "there are std" in refused.value.fix
+        assert heads() == before and not Tenant.objects.filter(name=name).exists()
+        assert service.create_tenant(name, templates=["std"]).templates == ["std"]
+    finally:
+        with django_within(home.pk):
+            ObjectRow.objects.filter(tenant_id=home.pk, name="std").delete()
 
 
 def test_the_smallest_limits_hold_what_every_tenant_has() -> None:
