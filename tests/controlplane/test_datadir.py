@@ -31,6 +31,7 @@ def test_the_fix_is_that_of_the_failure(
             data.create()
     assert refused.value.fix.startswith(fix)
     assert "POLYPLANE_DATA_DIR" in refused.value.fix
+    monkeypatch.setattr(DataDir, "create", lambda _: None)
     monkeypatch.setattr("controlplane.secretkey.os.open", fails)
     with pytest.raises(OperatorError) as refused:
         secret_key(data)
