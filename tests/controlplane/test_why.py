@@ -158,9 +158,9 @@ def warned(tenant: str, *words: str) -> tuple[str, str]:
 @pytest.mark.parametrize(
     ("what", "hint"),
     [
-        ("deploymnts.apps", "did you mean deployments.apps?"),
-        ("deployments", "did you mean deployments.apps?"),
-        ("deploy", "did you mean deployments.apps?"),
+        ("deploymnts.apps", "Did you mean deployments.apps?"),
+        ("deployments", "Did you mean deployments.apps?"),
+        ("deploy", "Did you mean deployments.apps?"),
         ("nothing-like.it", "kubectl api-resources"),
     ],
 )

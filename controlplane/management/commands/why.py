@@ -194,9 +194,10 @@ def _unserved(tenant: Tenant, question: Attributes) -> str:
     known = of_tenant(tenant.id)
     if known.serves(about):
         return ""
+    near = known.near(str(about))
     return (
         f'warning: tenant "{tenant.name}" serves no resource "{about}"; the rules were asked '
-        f"for that all the same. {known.near(str(about))}"
+        f"for that all the same. {near[0].upper()}{near[1:]}"
     )
 
 
