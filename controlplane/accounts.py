@@ -38,7 +38,8 @@ def get(name: str) -> User:
     account = User.objects.filter(username=name).first()
     if account is None:
         raise OperatorError(
-            f"The console has no account {name!r}.", "make it in the console, under Accounts."
+            f"The console has no account {name!r}.",
+            'make it in the console, in the menu under "Console users".',
         )
     return account
 

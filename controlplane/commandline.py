@@ -13,6 +13,8 @@ import sys
 from collections.abc import Sequence
 from contextlib import AbstractContextManager, nullcontext
 
+from controlplane import environment
+from controlplane.datadir import DataDir
 from controlplane.errors import OperatorError
 
 WITHOUT_DATABASE = frozenset(
@@ -64,9 +66,6 @@ def _execute(command: str, words: list[str]) -> None:
     from django.core.management import execute_from_command_line
     from django.db.utils import OperationalError, ProgrammingError
 
-    from controlplane import environment
-    from controlplane.datadir import DataDir
-
     environment.check_names()
     DataDir.from_environment().refuse_foreign()  # Django's settings put a key there
     if command == "up":
@@ -98,11 +97,20 @@ def _no_tables() -> OperatorError:
     )
 
 
+def _no_cluster(data: DataDir) -> OperatorError:
+    lacking = data.cluster if data.path.exists() else data.path
+    named = "POLYPLANE_DATA_DIR" if environment.text("DATA_DIR") else "the data directory"
+    return OperatorError(
+        f"The database has no tables yet: {lacking} is not there ({named}).",
+        "start Polyplane once (`make run`), or set POLYPLANE_DATA_DIR to the directory of one "
+        "that was.",
+    )
+
+
 def _database_for(command: str, words: list[str]) -> AbstractContextManager[None]:
     if command in WITHOUT_DATABASE or {"-h", "--help"} & set(words):
         return nullcontext()
-    from controlplane import commandhelp, environment
-    from controlplane.datadir import DataDir
+    from controlplane import commandhelp
     from controlplane.embedded.oneoff import running
 
     if environment.secret("DATABASE_URL"):
@@ -111,5 +119,5 @@ def _database_for(command: str, words: list[str]) -> AbstractContextManager[None
     if command == "migrate" or data.cluster.exists():
         return running(data)
     if command in commandhelp.names():
-        raise _no_tables()  # nothing is made for a question
+        raise _no_cluster(data)  # nothing is made for a question
     return nullcontext()  # Django says that there is none, and which one may have been meant

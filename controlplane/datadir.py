@@ -6,6 +6,7 @@ admin.kubeconfig  admin.password  lock
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import os
@@ -28,6 +29,13 @@ _CONTENTS = frozenset(
 """Everything that is ever kept here."""
 _MARKS = frozenset({"secret.key", "ca.key", "postgres", "first-start"})
 """Beside a lock, each of these says that a Polyplane made the directory."""
+
+
+def mend(error: OSError, otherwise: str) -> str:
+    """The fix for a data directory that cannot be written."""
+    if error.errno == errno.EROFS:
+        otherwise = "mount its file system writable"
+    return f"{otherwise}, or set POLYPLANE_DATA_DIR to another directory."
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +102,7 @@ class DataDir:
         except OSError as e:
             raise OperatorError(
                 f"The data directory {self.path} cannot be used: {e.strerror}.",
-                "free disk space, correct its owner (was it made by root?), or set "
-                "POLYPLANE_DATA_DIR to another directory.",
+                mend(e, "free disk space, correct its owner (was it made by root?)"),
             ) from e
 
     def write_secret(self, name: str, content: bytes) -> Path:

@@ -243,10 +243,15 @@ def domain(name: str) -> str:
     return raw
 
 
+def port_of_all() -> int:
+    """Of the server, for all tenants."""
+    return number("PORT", 6443, least=1, most=_LAST_PORT)
+
+
 def tenant_ports() -> dict[str, int]:
     """The port of its own that a tenant has, by the tenant's name. No tenant need be there yet."""
     ports: dict[str, int] = {}
-    shared = number("PORT", 6443)
+    shared = port_of_all()
     for word in words("TENANT_PORTS"):
         name, _, port = word.partition("=")
         good = _LABEL.fullmatch(name) and port.isascii() and port.isdigit()

@@ -38,7 +38,7 @@ def check() -> None:
         verify(parse_database_url(url))
     if not _already_runs():
         host = environment.text("BIND", "127.0.0.1")
-        bind(host, environment.number("PORT", 6443, least=1, most=65535)).close()
+        bind(host, environment.port_of_all()).close()
         for listener in bind_tenants(host, environment.tenant_ports()).values():
             listener.close()
 

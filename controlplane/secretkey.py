@@ -12,7 +12,7 @@ import secrets
 import time
 
 from controlplane import files
-from controlplane.datadir import DataDir
+from controlplane.datadir import DataDir, mend
 from controlplane.errors import OperatorError
 
 _NAME = "secret.key"
@@ -30,7 +30,7 @@ def secret_key(data: DataDir) -> str:
     except OSError as e:
         raise OperatorError(
             f"{path} cannot be written: {e.strerror}.",
-            "free disk space or correct the directory's owner.",
+            mend(e, "free disk space, correct the directory's owner"),
         ) from e
     key = secrets.token_urlsafe(64)
     with os.fdopen(fd, "w") as f:

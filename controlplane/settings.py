@@ -19,7 +19,7 @@ from controlplane.secretkey import secret_key
 
 POLYPLANE_DATA_DIR: Path = environment.data_dir()
 POLYPLANE_BIND = environment.text("BIND", "127.0.0.1")
-POLYPLANE_PORT = environment.number("PORT", 6443, least=1, most=65535)
+POLYPLANE_PORT = environment.port_of_all()
 POLYPLANE_DATABASE_URL = environment.secret("DATABASE_URL")
 # Where to listen for hints of new events when DATABASE_URL leads through PgBouncer, which cannot
 # LISTEN; "": the same database.

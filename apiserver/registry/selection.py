@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass
 
 from apiserver.errors import BadRequest
+from apiserver.golang.strconv import go_quote
 from apiserver.kinds.served import Resource
 from apiserver.meta import features
 from apiserver.meta.fields import (
@@ -19,6 +20,9 @@ from apiserver.meta.labels import LabelSelector, LabelSelectorError, parse_label
 from apiserver.registry import sharding
 from apiserver.registry.options import ListOptions
 from apiserver.registry.sharding import ShardError, ShardSelector
+
+_MOST_NAMED = 20
+"""Declared fields that a refusal names."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +71,25 @@ def parse(
     if declared:
         own, others = fields.split(frozenset(declared) - resource.selectable(version))
     if options.field_selector:
-        fields = own.transform(lambda name, value: (resource.stored_field(version, name), value))
+        fields = own.transform(
+            lambda name, value: (_stored_field(resource, version, name, declared), value)
+        )
     shard = _shard(options.shard_selector)
     everything = not (options.label_selector or options.field_selector or shard)
     return Selection(labels, fields, everything, labels.matcher(), fields.matcher(), shard, others)
+
+
+def _stored_field(resource: Resource, version: str, name: str, declared: Collection[str]) -> str:
+    """Raises BadRequest, with the fields that would do where kube-apiserver has none."""
+    try:
+        return resource.stored_field(version, name)
+    except BadRequest as e:
+        if not declared:
+            raise
+        paths = sorted(declared)
+        known = ", ".join(map(go_quote, paths[:_MOST_NAMED]))
+        more = f" and {len(paths) - _MOST_NAMED} more" if len(paths) > _MOST_NAMED else ""
+        raise BadRequest(f"{e.message}; declared by FieldIndexes: {known}{more}") from None
 
 
 def _shard(text: str) -> ShardSelector | None:

@@ -15,7 +15,7 @@ from typing import Any
 
 import yaml
 from django.core.checks import Tags
-from django.core.management.base import BaseCommand
+from django.core.management.base import BaseCommand, CommandParser
 
 from controlplane.commandline import OUTPUTS
 
@@ -25,6 +25,22 @@ FOR_PEOPLE = frozenset({"text", "table"})
 def add_output(parser: ArgumentParser, default: str = "text", help: str = "") -> None:
     """The option `-o`."""
     parser.add_argument("-o", "--output", choices=OUTPUTS, default=default, help=help or None)
+
+
+class _Action(CommandParser):
+    """What it does not know it refuses itself, by its own usage: argparse leaves that to the parser
+    of the whole command, whose usage does not help."""
+
+    def parse_known_args(self, args: Any = None, namespace: Any = None) -> Any:
+        known, unknown = super().parse_known_args(args, namespace)
+        if unknown:
+            self.error(f"unrecognized arguments: {' '.join(unknown)}")
+        return known, unknown
+
+
+def add_actions(parser: ArgumentParser) -> Any:
+    """Of a command that has several; each is a parser."""
+    return parser.add_subparsers(dest="action", required=True, parser_class=_Action)
 
 
 def visible(text: str) -> str:

@@ -86,12 +86,13 @@ class Supervisor:
         files = certificates.ensure(self.data)
         done = initialise(self.data, base, files.ca)
         connections.close_all()
-        say(f"starting {environment.default_workers()} workers")
+        count = environment.default_workers()
+        say(f"starting {count} worker{'' if count == 1 else 's'}")
         for bound in (listener, *of_tenants.values()):
             listen(bound)
         self.workers = Workers(
             listener,
-            environment.default_workers(),
+            count,
             environment.number("HUNG_AFTER_SECONDS", 6),
             of_tenants,
         )

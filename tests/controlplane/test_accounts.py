@@ -55,8 +55,9 @@ def test_roles_are_granted_and_revoked_by_command(account: User) -> None:
     assert (ann["roles"], ann["superuser"]) == ([VIEWERS], False)
     assert run("role", "revoke", NAME, VIEWERS)["roles"] == []
     assert not accounts.holds(account, VIEWERS)
-    with pytest.raises(OperatorError, match="no account 'nobody'"):
+    with pytest.raises(OperatorError, match="no account 'nobody'") as refused:
         run("role", "grant", "nobody", VIEWERS)
+    assert '"Console users"' in refused.value.fix
 
 
 def test_superusers_hold_all_and_who_has_left_holds_none(account: User) -> None:

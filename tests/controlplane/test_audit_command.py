@@ -227,7 +227,7 @@ def test_names_that_anybody_chose_do_nothing_to_a_terminal(
         (["--since", "yesterday"], "is no time"),
         (["--since", "2027-13-45T00:00Z"], "is no time"),
         (["--tenant", "no-such"], "There is no tenant"),
-        (["--object", "nosuch.kind/shop/web"], "no resource 'nosuch.kind'"),
+        (["--object", "nosuch.kind/shop/web"], "no built-in resource 'nosuch.kind'"),
         (["--object", "deploymnts.apps/shop"], r"did you mean deployments\.apps\?"),
         (["--object", "deployments.app"], r"did you mean deployments\.apps\?"),
         (["--object", "widgets"], "name the --tenant"),

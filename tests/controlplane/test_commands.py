@@ -19,7 +19,7 @@ from uuid import uuid4
 
 import pytest
 import yaml
-from django.core.management import call_command, load_command_class
+from django.core.management import CommandError, call_command, load_command_class
 
 from apiserver.storage.interface import ObjectKey, Write
 from apiserver.storage.models import TenantHead
@@ -256,55 +256,15 @@ def test_the_version_for_people(capsys: pytest.CaptureFixture[str]) -> None:
     assert "invalid choice: 'xml'" in capsys.readouterr().err
 
 
-# --- convert --------------------------------------------------------------------------------------
-OLD = """
-apiVersion: extensions/v1beta1
-kind: Deployment
-metadata: {name: old, labels: {app: a}}
-spec: {template: {metadata: {labels: {app: a}}, spec: {containers: []}}}
----
-apiVersion: v1
-kind: ConfigMap
-metadata: {name: new}
-"""
-
-
-def converted(*words: str) -> tuple[str, int]:
-    out, code = StringIO(), 0
-    try:
-        call_command("convert", *words, stdout=out, stderr=StringIO())
-    except SystemExit as ended:
-        code = int(ended.code or 0)
-    return out.getvalue(), code
-
-
-def test_manifests_are_converted_in_every_form(tmp_path: Path) -> None:
-    file = tmp_path / "old.yaml"
-    file.write_text(OLD)
-    documents = list(yaml.safe_load_all(converted("-f", str(file))[0]))
-    assert [d["apiVersion"] for d in documents] == ["apps/v1", "v1"]
-    assert json.loads(converted("-f", str(file), "-o", "json")[0])["items"] == documents
-    rows = converted("-f", str(file), "-o", "table")[0].splitlines()
-    assert [row.split() for row in rows] == [
-        ["FROM", "TO", "OBJECT"],
-        ["extensions/v1beta1", "apps/v1", "Deployment", "old"],
-        ["v1", "v1", "ConfigMap", "new"],
-    ]
-
-
-def test_what_has_to_be_converted_is_told_in_every_form(tmp_path: Path) -> None:
-    assert converted("--check", str(tmp_path), "-o", "json") == ("[]\n", 0)
-    assert converted("--check", str(tmp_path)) == ("no removed or deprecated API versions\n", 0)
-    file = tmp_path / "old.yaml"
-    file.write_text(OLD)
-    text, code = converted("--check", str(tmp_path))
-    assert code == 1 and text.startswith(f"{file}: extensions/v1beta1 Deployment old: ")
-    assert converted("--check", str(tmp_path), "-o", "table") == (text, 1)
-    for form in ("json", "yaml"):
-        printed, code = converted("--check", str(tmp_path), "-o", form)
-        (found,) = yaml.safe_load(printed)
-        assert code == 1 and found["file"] == str(file) and found["removed"] is True
-        assert text == f"{file}: {found['what']}: {found['text']}\n"
+@pytest.mark.parametrize("words", ["tenant list --nope", "token list --nope 3", "role list x"])
+def test_what_a_subcommand_does_not_know_is_told_by_its_own_usage(words: str) -> None:
+    done = manage(*words.split(), DATABASE_URL="postgresql://ann@127.0.0.1:1/x")
+    command, action, *rest = words.split()
+    assert done.returncode == 2
+    assert f"{command} {action} [-h]" in done.stderr.splitlines()[0]
+    assert f"unrecognized arguments: {' '.join(rest)}" in done.stderr
+    with pytest.raises(CommandError, match="unrecognized arguments"):
+        call_command(command, action, *rest)
 
 
 # --- psql -----------------------------------------------------------------------------------------
@@ -405,7 +365,8 @@ def manage(*words: str, **environment: str) -> subprocess.CompletedProcess[str]:
 def test_a_question_makes_no_database(tmp_path: Path, words: str) -> None:
     data = tmp_path / "data"
     done = manage(*words.split(), POLYPLANE_DATA_DIR=str(data))
-    assert done.returncode == 1 and "no tables yet" in done.stderr
+    assert done.returncode == 1 and f"no tables yet: {data} is not there" in done.stderr
+    assert "POLYPLANE_DATA_DIR" in done.stderr
     assert not data.exists()
 
 

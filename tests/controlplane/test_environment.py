@@ -19,6 +19,16 @@ def test_number_out_of_range_names_the_variable(monkeypatch: pytest.MonkeyPatch)
         environment.number("PORT", 6443, least=1, most=65535)
 
 
+@pytest.mark.parametrize("raw", ["abc", "0", "65536"])
+def test_the_port_has_its_own_range_wherever_it_is_read(
+    monkeypatch: pytest.MonkeyPatch, raw: str
+) -> None:
+    monkeypatch.setenv("POLYPLANE_PORT", raw)
+    for reads in (environment.port_of_all, environment.tenant_ports):
+        with pytest.raises(OperatorError, match=f"'{raw}' is not a number from 1 to 65535"):
+            reads()
+
+
 @pytest.mark.parametrize(
     ("raw", "value"), [("true", True), ("1", True), ("off", False), ("", False)]
 )

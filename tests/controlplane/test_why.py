@@ -158,9 +158,9 @@ def warned(tenant: str, *words: str) -> tuple[str, str]:
 @pytest.mark.parametrize(
     ("what", "hint"),
     [
-        ("deploymnts.apps", "did you mean deployments.apps?"),
-        ("deployments", "did you mean deployments.apps?"),
-        ("deploy", "did you mean deployments.apps?"),
+        ("deploymnts.apps", "Did you mean deployments.apps?"),
+        ("deployments", "Did you mean deployments.apps?"),
+        ("deploy", "Did you mean deployments.apps?"),
         ("nothing-like.it", "kubectl api-resources"),
     ],
 )
@@ -197,3 +197,16 @@ def test_what_the_tenants_own_server_serves_gives_no_warning(tenant: str) -> Non
         )
     assert warned(tenant, "alice", "get", "things.own.example.com") == ("no", "")
     assert warned(tenant, "alice", "get", "things.other.example.com")[1]
+
+
+@pytest.mark.parametrize("text", ["", " \n"])
+def test_no_entries_are_said_to_be_none(
+    tenant: str, monkeypatch: pytest.MonkeyPatch, text: str
+) -> None:
+    monkeypatch.setattr("sys.stdin", StringIO(text))
+    with pytest.raises(OperatorError, match="Standard input holds no audit entries: it is empty"):
+        call_command("why", "--entries", "-")
+    monkeypatch.setattr("sys.stdin", StringIO("[]"))
+    out, err = StringIO(), StringIO()
+    call_command("why", "--entries", "-", "-o", "json", stdout=out, stderr=err)
+    assert json.loads(out.getvalue()) == [] and "no entries" in err.getvalue()

@@ -38,6 +38,8 @@ class ObjectSearchView(ReviewView):
         if not question.tenants:
             return {**review, "status": await searching.within(self.scope.tenant)}
         self._check_wide()
+        if not question.token:  # the first page says it
+            searching.why |= dict.fromkeys(await self._lacking(question))
 
         def tenants(begin: str) -> AsyncIterator[Tenant]:
             return self._tenants(question, begin)
@@ -54,6 +56,19 @@ class ObjectSearchView(ReviewView):
         else:
             why = "other tenants are searched with a token or a role that is good in all of them"
         raise Forbidden(self.scope.resource.group_resource, "", why)
+
+    async def _lacking(self, question: Question) -> list[str]:
+        """Why nothing is found in tenants that were named. Whoever gets here may enter all that
+        there are, and so is told which there are not."""
+        if EVERY in question.tenants:
+            return []
+        infos = await self.server.directory.active(question.tenants, "", len(question.tenants))
+        there = {info.name for info in infos}
+        return [
+            f'there is no tenant "{name}" that serves requests'
+            for name in dict.fromkeys(question.tenants)
+            if name not in there
+        ]
 
     async def _tenants(self, question: Question, begin: str) -> AsyncIterator[Tenant]:
         """Those that serve requests, by name."""

@@ -152,7 +152,9 @@ def _about(text: str, tenant: int | None, span: QuerySet[AuditEntry]) -> Q:
     if group in known.elsewhere or span.filter(literal).exists():
         return literal & _within(rest, namespaced=True)
     raise OperatorError(
-        f"There is no resource {word!r}" + (" in that tenant." if tenant else " of every tenant."),
+        f"There is no resource {word!r} in that tenant."
+        if tenant
+        else f"There is no built-in resource {word!r}.",
         known.near(word) + ("" if tenant else " Of custom resources, name the --tenant."),
     )
 

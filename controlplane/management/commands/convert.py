@@ -14,10 +14,11 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from django.core.management.base import CommandError
-
 from apiserver.meta.gvk import GroupVersion
+from controlplane.errors import OperatorError
 from controlplane.management.output import FOR_PEOPLE, PolyplaneCommand, add_output, visible
+
+_MEND = "correct the manifest, or name another version with --output-version."
 
 
 class Command(PolyplaneCommand):
@@ -54,7 +55,7 @@ class Command(PolyplaneCommand):
         )
 
         if bool(options["check"]) == bool(options["filename"]):
-            raise CommandError("give either -f FILE or --check DIR")
+            raise OperatorError("What shall be converted?", "give either -f FILE or --check DIR.")
         try:
             if options["check"]:
                 options["output"] = options["output"] or "text"
@@ -62,8 +63,15 @@ class Command(PolyplaneCommand):
             else:
                 options["output"] = options["output"] or "yaml"
                 self._convert(options["filename"], options)
-        except (ManifestError, OSError) as e:
-            raise CommandError(str(e)) from e
+        except (OSError, UnicodeDecodeError) as e:
+            name = options["check"] or options["filename"]
+            why = e.strerror if isinstance(e, OSError) else "it is no text"
+            raise OperatorError(
+                f"{name} cannot be read: {why}.",
+                'name a file of YAML or JSON, "-" for standard input, or with --check a directory.',
+            ) from e
+        except ManifestError as e:
+            raise OperatorError(f"Cannot convert: {e}.".replace("..", "."), _MEND) from e
 
     def _convert(self, name: str, options: dict[str, Any]) -> None:
         from controlplane.convert import manifests
@@ -73,7 +81,7 @@ class Command(PolyplaneCommand):
         try:
             version = GroupVersion.parse(wanted) if wanted else None
         except ValueError as e:
-            raise CommandError(str(e)) from e
+            raise OperatorError(f"{e}.", "write a version like apps/v1.") from e
         documents, results = manifests.read(text), []
         for document in documents:
             converted, notes = manifests.convert(document, version)
@@ -91,6 +99,7 @@ class Command(PolyplaneCommand):
     def _check(self, path: Path, options: dict[str, Any]) -> None:
         from controlplane.convert import manifests
 
+        path.stat()
         found: list[dict[str, Any]] = []
         for file in manifests.files(path):
             try:

@@ -9,7 +9,7 @@ from django.contrib.auth.models import User
 
 from apiserver.platformroles import ROLES
 from controlplane import accounts
-from controlplane.management.output import PolyplaneCommand, add_output, visible
+from controlplane.management.output import PolyplaneCommand, add_actions, add_output, visible
 
 
 class Command(PolyplaneCommand):
@@ -20,7 +20,7 @@ class Command(PolyplaneCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        actions = parser.add_subparsers(dest="action", required=True)
+        actions = add_actions(parser)
         listing = actions.add_parser("list", help="all accounts with their roles")
         grant = actions.add_parser("grant", help="give a role to an account")
         revoke = actions.add_parser("revoke", help="take it away; tokens lose it in two seconds")

@@ -21,7 +21,7 @@ from controlplane.management.declared import (
     matches,
     selected,
 )
-from controlplane.management.output import PolyplaneCommand, add_output
+from controlplane.management.output import PolyplaneCommand, add_actions, add_output
 from controlplane.tenancy import authentication, service
 from controlplane.tenancy.models import Tenant
 
@@ -79,7 +79,7 @@ class Command(PolyplaneCommand):
     help = "Create, change, show, suspend, resume and delete tenants."
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        actions = parser.add_subparsers(dest="action", required=True)
+        actions = add_actions(parser)
         create = actions.add_parser("create", help="make tenants")
         create.add_argument("names", nargs="+", metavar="name")
         create.add_argument(

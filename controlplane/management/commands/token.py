@@ -10,7 +10,7 @@ from django.utils import timezone
 
 from apiserver.meta.times import format_optional_time
 from controlplane import accounts
-from controlplane.management.output import PolyplaneCommand, add_output
+from controlplane.management.output import PolyplaneCommand, add_actions, add_output
 from controlplane.tenancy import service, tokens
 from controlplane.tenancy.expiry import add_expiry, lifetime
 from controlplane.tenancy.models import ApiToken
@@ -23,7 +23,7 @@ class Command(PolyplaneCommand):
     )
 
     def add_arguments(self, parser: ArgumentParser) -> None:
-        actions = parser.add_subparsers(dest="action", required=True)
+        actions = add_actions(parser)
         create = actions.add_parser("create", help="make a token and print it")
         create.add_argument("user")
         create.add_argument("--uid", default="")
@@ -92,6 +92,8 @@ class Command(PolyplaneCommand):
             {"name": name, "state": state, "path": f"/clusters/{name}", "through": through}
             for name, state, through in tokens.tenants_of(options["id"])
         ]
+        if not value:
+            self.stderr.write("no tenant in which the token is good knows its user")
         self.print(options, value, lambda: "\n".join(str(told["name"]) for told in value))
 
 

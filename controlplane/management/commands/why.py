@@ -72,6 +72,8 @@ class Command(PolyplaneCommand):
             if options["user"]:
                 raise OperatorError("--entries says whom it is about.", "leave the USER out.")
             again = _again(options["entries"])
+            if not again:
+                self.stderr.write("there are no entries to ask about")
             self.print(options, again, lambda: "\n".join(visible(_told(one)) for one in again))
             return
         if not options["what"]:
@@ -120,7 +122,13 @@ def _again(name: str) -> list[dict[str, Any]]:
 def _events(name: str) -> list[Object]:
     """Raises OperatorError."""
     try:
-        found = json.loads(sys.stdin.read() if name == "-" else Path(name).read_text())
+        text = sys.stdin.read() if name == "-" else Path(name).read_text()
+        if not text.strip():
+            where = "Standard input" if name == "-" else name
+            raise OperatorError(
+                f"{where} holds no audit entries: it is empty.", "`manage.py audit -o json`."
+            )
+        found = json.loads(text)
     except (OSError, ValueError, RecursionError) as error:
         raise OperatorError(f"{name} cannot be read: {error}.", "name a file of JSON.") from error
     events = found if isinstance(found, list) else [found]
@@ -186,9 +194,10 @@ def _unserved(tenant: Tenant, question: Attributes) -> str:
     known = of_tenant(tenant.id)
     if known.serves(about):
         return ""
+    near = known.near(str(about))
     return (
         f'warning: tenant "{tenant.name}" serves no resource "{about}"; the rules were asked '
-        f"for that all the same. {known.near(str(about))}"
+        f"for that all the same. {near[0].upper()}{near[1:]}"
     )
 
 

@@ -114,6 +114,21 @@ async def test_all_tenants_in_their_order(api: Api) -> None:
     assert await everywhere(api, "canary-bolt", ROOT) == [("bolt", "configmaps")]
 
 
+async def test_a_tenant_that_is_not_there_is_said_to_be_none(api: Api) -> None:
+    """To those who may enter all of them; to others not a word of it."""
+    lacking = 'there is no tenant "nope" that serves requests'
+    for headers in (ROOT, EVE):
+        status = await status_of(api, "web", headers, tenants=["nope", "bolt", "nope"])
+        assert (status["incomplete"], status["why"]) == (True, lacking)
+    first = await status_of(api, "web", ROOT, tenants=["bolt", "nope"], limit=1)
+    assert first["why"] == lacking and told(first) == [("bolt", "configmaps")]
+    token = first["continue"]
+    asked = {"tenants": ["bolt", "nope"], "limit": 1, "continue": token}
+    assert "why" not in await status_of(api, "web", ROOT, **asked), "once is enough"
+    for named in (["bolt"], ["*"], ["*", "nope"]):
+        assert "why" not in await status_of(api, "web", ROOT, tenants=named)
+
+
 async def test_an_answer_that_takes_its_time_says_where_to_go_on(
     api: Api, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -147,10 +162,12 @@ async def test_a_viewer_of_all_tenants_sees_no_secrets(api: Api) -> None:
     ],
 )
 async def test_others_may_not_ask_for_tenants(api: Api, path: str, headers: dict[str, str]) -> None:
-    body = {"spec": {"text": "web", "tenants": ["bolt"]}}
+    body: Any = {"spec": {"text": "web", "tenants": ["bolt"]}}
     status, answer = await api("POST", path, body, **headers)
     assert (status, answer["reason"]) == (403, "Forbidden")
     assert "canary" not in str(answer)
+    body["spec"]["tenants"] = ["nope"]
+    assert await api("POST", path, body, **headers) == (status, answer), "nor whether there are"
 
 
 async def test_a_search_in_one_tenant_sees_no_other(api: Api) -> None:

@@ -330,7 +330,9 @@ def test_the_tenants_of_a_token() -> None:
         (["--tenant", "of-others"], []),
     ):
         made = run("token", "create", "dora", "--group", "devs-of-dora", *scope)
-        assert run("token", "tenants", str(made_by(made).pk)).split() == expected
+        out, err = both("token", "tenants", str(made_by(made).pk))
+        assert out.split() == expected
+        assert ("no tenant in which the token is good" in err) == (not expected)
 
 
 def test_the_tenants_of_a_token_are_those_of_bindings_too() -> None:
