@@ -6,6 +6,7 @@ import difflib
 import re
 from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any
@@ -76,7 +77,7 @@ class Command(PolyplaneCommand):
             self._drop(options)
             return
         tenant = _number(options["tenant"])
-        with django_everywhere() if tenant is None else django_within(tenant):
+        with _seeing(tenant):
             entries = _entries(options, tenant)
         numbers = {entry.tenant_id for entry in entries if entry.tenant_id is not None}
         names = dict(Tenant.objects.values_list("pk", "name").filter(pk__in=numbers))
@@ -91,6 +92,10 @@ class Command(PolyplaneCommand):
             cursor.execute("SELECT partition, done FROM pp_keep_audit(%s, %s)", [days, _AHEAD])
             dropped = [name for name, done in cursor.fetchall() if done == "dropped"]
         self.print(options, dropped, lambda: "\n".join(dropped) or "nothing is that old")
+
+
+def _seeing(tenant: int | None) -> AbstractContextManager[None]:
+    return django_everywhere() if tenant is None else django_within(tenant)
 
 
 def _number(tenant: str) -> int | None:
