@@ -82,7 +82,7 @@ def settled(
     healthy = sum(p.ready and not p.deleted and p.name not in disrupted for p in pods)
     status: Object = {
         "observedGeneration": budget["metadata"].get("generation", 0),
-        "disruptedPods": disrupted,
+        **({"disruptedPods": disrupted} if disrupted else {}),
         "disruptionsAllowed": max(healthy - wanted.healthy, 0) if wanted.pods > 0 else 0,
         "currentHealthy": healthy,
         "desiredHealthy": wanted.healthy,

@@ -1,0 +1,427 @@
+"""Budgets follow their pods, and the pods' controllers."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from datetime import timedelta
+from typing import Any
+
+import pytest
+import pytest_asyncio
+
+from apiserver.controllers import disruption
+from apiserver.controllers.actions import Actions
+from apiserver.controllers.disruption import BUDGETS, PODS, DisruptionBudgets, LateDisruptions
+from apiserver.meta.objects import Object
+from apiserver.meta.times import format_time, now
+from apiserver.registry.definitions import DEFINITIONS
+from apiserver.registry.scope import Tenant
+from apiserver.storage.postgres import PostgresStore
+from apiserver.storage.relations import Relations
+from tests.apiserver.controllers.test_upkeep import controllers
+from tests.support.definitions import definition
+from tests.support.definitionworker import Worker
+
+LABELS = {"app": "x"}
+SETS = ("apps", "replicasets")
+DEPLOYMENTS = ("apps", "deployments")
+REPLICATIONS = ("", "replicationcontrollers")
+WIDGETS = ("example.com", "widgets")
+
+
+@pytest_asyncio.fixture
+async def kept(
+    worker: Worker, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> AsyncIterator[Worker]:
+    monkeypatch.setattr(disruption, "SETTLE", 0.02)
+    some = controllers(worker, store)
+    yield worker
+    await some.stop()
+
+
+@pytest.fixture
+def budgets(worker: Worker, store: PostgresStore) -> DisruptionBudgets:
+    return DisruptionBudgets(Actions(worker.registry), Relations(store.database))
+
+
+@pytest.fixture
+def late(worker: Worker, store: PostgresStore, budgets: DisruptionBudgets) -> LateDisruptions:
+    return LateDisruptions(Actions(worker.registry), Relations(store.database), budgets)
+
+
+def budget(name: str = "b", selector: Object | None = None, **spec: Any) -> Object:
+    selects = {"matchLabels": LABELS} if selector is None else selector
+    return {"metadata": {"name": name}, "spec": {"selector": selects, **spec}}
+
+
+def reference(owner: Object, kind: str, api_version: str = "apps/v1") -> Object:
+    identity = {member: owner["metadata"][member] for member in ("name", "uid")}
+    return {"apiVersion": api_version, "kind": kind, "controller": True, **identity}
+
+
+async def run(
+    worker: Worker, name: str, *owners: Object, ready: bool = True, **metadata: Any
+) -> None:
+    """A pod that is ready, or not."""
+    spec = {"containers": [{"name": "c", "image": "i"}], "terminationGracePeriodSeconds": 0}
+    about = {"name": name, "labels": LABELS, "ownerReferences": list(owners), **metadata}
+    await worker.create(PODS, {"metadata": about, "spec": spec})
+    if ready:
+        await condition(worker, name, "Ready")
+
+
+async def condition(worker: Worker, pod: str, kind: str, **more: Any) -> None:
+    said = {"type": kind, "status": "True", "lastTransitionTime": format_time(now()), **more}
+    await status(worker, PODS, pod, {"phase": "Running", "conditions": [said]})
+
+
+async def status(worker: Worker, resource: tuple[str, str], name: str, said: Object) -> None:
+    def edit(obj: Object) -> bool:
+        obj["status"] = said
+        return True
+
+    key = worker.scope(resource, name).key()
+    await Actions(worker.registry).change(worker.tenant, key, edit, "status")
+
+
+def template() -> Object:
+    spec = {"containers": [{"name": "c", "image": "i"}]}
+    return {"metadata": {"labels": LABELS}, "spec": spec}
+
+
+def workload(name: str, replicas: int, *owners: Object) -> Object:
+    spec = {"replicas": replicas, "selector": {"matchLabels": LABELS}, "template": template()}
+    return {"metadata": {"name": name, "ownerReferences": list(owners)}, "spec": spec}
+
+
+async def status_of(worker: Worker, name: str = "b") -> Object:
+    obj = await worker.get(BUDGETS, name)
+    assert obj is not None
+    return dict(obj.get("status") or {})
+
+
+async def counts(worker: Worker, name: str = "b") -> tuple[int, int, int, int]:
+    """(expected, desired, healthy, allowed)"""
+    said = await status_of(worker, name)
+    members = ("expectedPods", "desiredHealthy", "currentHealthy", "disruptionsAllowed")
+    expected, desired, healthy, allowed = (said[member] for member in members)
+    return expected, desired, healthy, allowed
+
+
+async def failure(worker: Worker) -> str:
+    """Why a budget's pods could not be counted."""
+    said = await status_of(worker)
+    (condition,) = said["conditions"]
+    assert (condition["status"], condition["reason"]) == ("False", "SyncFailed")
+    assert said["disruptionsAllowed"] == 0
+    return str(condition["message"])
+
+
+# --- following ------------------------------------------------------------------------------------
+async def test_a_budget_follows_its_pods(kept: Worker) -> None:
+    async def until(*wanted: int) -> None:
+        async def reached() -> bool:
+            return await counts(kept) == wanted
+
+        await kept.until_true(reached)
+
+    await kept.create(BUDGETS, budget(minAvailable=1))
+
+    async def observed() -> bool:
+        return (await status_of(kept)).get("observedGeneration") == 1
+
+    await kept.until_true(observed)
+    await run(kept, "p")
+    await until(1, 1, 1, 0)
+    await run(kept, "q")
+    await until(2, 1, 2, 1)
+    await status(kept, PODS, "q", {"phase": "Running", "conditions": []})
+    await until(2, 1, 1, 0)
+    await kept.delete(PODS, "q")
+    await until(1, 1, 1, 0)
+
+    def edit(obj: Object) -> None:
+        obj["spec"]["minAvailable"] = 0
+
+    await kept.change(BUDGETS, "b", edit)
+    await until(1, 0, 1, 1)
+    assert (await status_of(kept))["observedGeneration"] == 2
+
+
+async def test_its_own_writes_lead_to_no_other_look(
+    worker: Worker, store: PostgresStore, budgets: DisruptionBudgets
+) -> None:
+    heard: list[Any] = []
+
+    def observe(_: int, events: Sequence[Any]) -> None:
+        heard.extend(budgets.concerned(event) for event in events)
+
+    store.observe(observe)
+    await worker.create(BUDGETS, budget(minAvailable=1))
+    await budgets.look(worker.tenant, "ns")
+    await status(worker, BUDGETS, "b", {**await status_of(worker), "currentHealthy": 3})
+    await worker.delete(BUDGETS, "b")
+    look = ("ns", disruption.SETTLE)
+    assert heard == [look, None, look, None]
+
+
+async def test_nothing_is_written_that_is_there(worker: Worker, budgets: DisruptionBudgets) -> None:
+    async def version() -> str:
+        obj = await worker.get(BUDGETS, "b")
+        assert obj is not None
+        return str(obj["metadata"]["resourceVersion"])
+
+    await worker.create(BUDGETS, budget(maxUnavailable=1))
+    await run(worker, "p", {"apiVersion": "v1", "kind": "Node", "name": "n", "uid": "u"})
+    await budgets.look(worker.tenant, "ns")
+    before = await version()
+    await budgets.look(worker.tenant, "ns")
+    assert await version() == before
+
+
+# --- which pods -----------------------------------------------------------------------------------
+async def test_each_budget_counts_the_pods_that_it_selects(
+    worker: Worker, budgets: DisruptionBudgets
+) -> None:
+    await run(worker, "p")
+    await run(worker, "other", labels={"app": "y"})
+    await run(worker, "starts", ready=False)
+    await run(worker, "ends", finalizers=["example.com/waits"])
+    await worker.delete(PODS, "ends")
+    await worker.create(BUDGETS, budget("some", minAvailable=1))
+    await worker.create(BUDGETS, budget("all", {}, minAvailable=1))
+    await worker.create(BUDGETS, budget("few", {"matchLabels": {"app": "z"}}, minAvailable=1))
+    none = budget("none", minAvailable=1)
+    del none["spec"]["selector"]
+    await worker.create(BUDGETS, none)
+    await budgets.look(worker.tenant, "ns")
+    assert await counts(worker, "some") == (3, 1, 1, 0)
+    assert await counts(worker, "all") == (4, 1, 2, 1)
+    assert await counts(worker, "few") == (0, 1, 0, 0)
+    assert await counts(worker, "none") == (0, 1, 0, 0)
+
+
+@pytest.mark.parametrize("spec", [{"maxUnavailable": 1}, {"minAvailable": "50%"}], ids=str)
+async def test_pods_that_nobody_runs_do_not_count_where_scales_do(
+    worker: Worker, budgets: DisruptionBudgets, spec: Object
+) -> None:
+    await run(worker, "p")
+    await worker.create(BUDGETS, budget(**spec))
+    await budgets.look(worker.tenant, "ns")
+    assert await counts(worker) == (0, 0, 1, 0)
+
+
+# --- scales ---------------------------------------------------------------------------------------
+async def test_scales_of_all_controllers_are_added_up(
+    worker: Worker, budgets: DisruptionBudgets
+) -> None:
+    deployment = await worker.create(DEPLOYMENTS, workload("d", 4))
+    of_deployment = [
+        await worker.create(SETS, workload(f"d-{i}", 7, reference(deployment, "Deployment")))
+        for i in (1, 2)
+    ]
+    alone = await worker.create(SETS, workload("alone", 2))
+    template_of = {"replicas": 3, "selector": LABELS, "template": template()}
+    replication = await worker.create(
+        REPLICATIONS, {"metadata": {"name": "r"}, "spec": template_of}
+    )
+    stateful = workload("s", 5)
+    stateful["spec"]["serviceName"] = "s"
+    stateful_set = await worker.create(("apps", "statefulsets"), stateful)
+    zero = await worker.create(SETS, workload("zero", 0))
+    for name, owner in (
+        ("d1", reference(of_deployment[0], "ReplicaSet")),
+        ("d1-more", reference(of_deployment[0], "ReplicaSet")),
+        ("d2", reference(of_deployment[1], "ReplicaSet")),
+        ("a", reference(alone, "ReplicaSet")),
+        ("r", reference(replication, "ReplicationController", "v1")),
+        ("s", reference(stateful_set, "StatefulSet")),
+        ("z", reference(zero, "ReplicaSet")),
+    ):
+        await run(worker, name, owner)
+    await worker.create(BUDGETS, budget(maxUnavailable="50%"))
+    await worker.create(BUDGETS, budget("counted", minAvailable=1))
+    await budgets.look(worker.tenant, "ns")
+    assert await counts(worker) == (14, 7, 7, 0)
+    assert await counts(worker, "counted") == (7, 1, 7, 6)
+
+
+async def test_a_replica_set_whose_deployment_is_gone_counts_itself(
+    worker: Worker, budgets: DisruptionBudgets
+) -> None:
+    gone = {"metadata": {"name": "d", "uid": "gone"}}
+    owner = await worker.create(SETS, workload("r", 3, reference(gone, "Deployment")))
+    await run(worker, "p", reference(owner, "ReplicaSet"))
+    await worker.create(BUDGETS, budget(maxUnavailable=3))
+    await budgets.look(worker.tenant, "ns")
+    assert await counts(worker) == (3, 0, 1, 1)
+
+
+async def test_custom_controllers_have_a_scale(worker: Worker, budgets: DisruptionBudgets) -> None:
+    scale = {"specReplicasPath": ".spec.size", "statusReplicasPath": ".status.size"}
+    made = definition(kind="Widget", subresources={"scale": scale})
+    await worker.create(DEFINITIONS, made)
+    await worker.until(lambda: worker.serves(WIDGETS))
+    kind = {"apiVersion": "example.com/v1", "kind": "Widget"}
+    for name, size in (("w", 3), ("most", 2**31 - 1), ("again", 2**31 - 1)):
+        await worker.create(WIDGETS, {**kind, "metadata": {"name": name}, "spec": {"size": size}})
+    await worker.create(WIDGETS, {**kind, "metadata": {"name": "sizeless"}})
+
+    async def runs(name: str) -> None:
+        owner = await worker.get(WIDGETS, name)
+        assert owner is not None
+        await run(worker, f"{name}-pod", reference(owner, "Widget", "example.com/v1"))
+        await budgets.look(worker.tenant, "ns")
+
+    await worker.create(BUDGETS, budget(maxUnavailable=3))
+    await runs("w")
+    assert await counts(worker) == (3, 0, 1, 1)
+    await worker.delete(PODS, "w-pod")
+    await runs("most")
+    await runs("again")
+    assert await counts(worker) == (2**31 - 1, 2**31 - 4, 2, 0)
+    await worker.delete(PODS, "most-pod")
+    await runs("sizeless")
+    assert 'the spec replicas field ".spec.size" does not exist' in await failure(worker)
+
+
+@pytest.mark.parametrize(
+    ("owner", "why"),
+    [
+        (("apps/v1", "DaemonSet"), "daemonsets.apps does not implement the scale subresource"),
+        (("v1", "Node"), "nodes does not implement the scale subresource"),
+        (("apps/v1", "ReplicaSet"), 'found no controllers for pod "p"'),
+        (("apps/v1", "StatefulSet"), 'found no controllers for pod "p"'),
+        (("e.com/v1", "Odd"), 'no matches for kind "Odd" in version "e.com/v1"'),
+        (("apps/v9", "StatefulSet"), 'no matches for kind "StatefulSet" in version "apps/v9"'),
+    ],
+    ids=str,
+)
+async def test_what_cannot_be_counted_allows_nothing(
+    worker: Worker, budgets: DisruptionBudgets, owner: tuple[str, str], why: str
+) -> None:
+    about = {"metadata": {"name": "owner", "uid": "u"}}
+    await run(worker, "free", labels={"app": "y"})
+    await run(worker, "p", reference(about, owner[1], owner[0]))
+    await worker.create(BUDGETS, budget(maxUnavailable=1))
+    await worker.create(BUDGETS, budget("later", {"matchLabels": {"app": "y"}}, minAvailable=0))
+    await budgets.look(worker.tenant, "ns")
+    assert await failure(worker) == why
+    assert "observedGeneration" not in await status_of(worker)
+    assert await counts(worker, "later") == (1, 0, 1, 1)
+
+
+async def test_another_object_of_the_name_is_not_the_controller(
+    worker: Worker, budgets: DisruptionBudgets
+) -> None:
+    await worker.create(SETS, workload("owner", 3))
+    other = {"metadata": {"name": "owner", "uid": "other"}}
+    await run(worker, "p", reference(other, "ReplicaSet"))
+    await worker.create(BUDGETS, budget(maxUnavailable=1))
+    await budgets.look(worker.tenant, "ns")
+    assert await failure(worker) == 'found no controllers for pod "p"'
+
+
+# --- evictions ------------------------------------------------------------------------------------
+async def test_an_eviction_that_is_paid_for_meanwhile_stays_paid_for(
+    worker: Worker, budgets: DisruptionBudgets, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await run(worker, "p")
+    await run(worker, "q")
+    await worker.create(BUDGETS, budget(minAvailable=1))
+    await worker.create(BUDGETS, budget("calm", minAvailable=1))
+    noted = {"p": format_time(now())}
+    judge, looks = DisruptionBudgets._one, []
+
+    async def one(keeper: DisruptionBudgets, tenant: Tenant, record: Any, *rest: Any) -> Any:
+        if record.key.name == "b" and not looks:
+            looks.append(1)
+            await status(worker, BUDGETS, "b", {"disruptedPods": noted, "disruptionsAllowed": 0})
+        return await judge(keeper, tenant, record, *rest)
+
+    monkeypatch.setattr(DisruptionBudgets, "_one", one)
+    assert await budgets.look(worker.tenant, "ns") == disruption.AGAIN
+    assert (await status_of(worker))["disruptedPods"] == noted
+    assert await counts(worker, "calm") == (2, 1, 2, 1)
+    assert await budgets.look(worker.tenant, "ns") is None
+    assert await counts(worker) == (2, 1, 1, 0)
+
+
+async def test_a_pod_that_was_not_deleted_counts_again(
+    worker: Worker, late: LateDisruptions
+) -> None:
+    await run(worker, "p")
+    await worker.create(BUDGETS, budget(minAvailable=0))
+    await status(worker, BUDGETS, "b", {"disruptedPods": {"p": format_time(now())}})
+    left = await late.look(worker.tenant, "ns/")
+    assert left is not None and 115 < left < 121
+    assert await counts(worker) == (1, 0, 0, 0)
+    noted = format_time(now() - timedelta(seconds=121))
+    await status(worker, BUDGETS, "b", {"disruptedPods": {"p": noted}})
+    assert await late.look(worker.tenant, "ns/") is None
+    assert await counts(worker) == (1, 0, 1, 1)
+    assert "disruptedPods" not in await status_of(worker)
+
+
+async def test_a_pod_that_stays_says_no_more_that_it_goes(
+    worker: Worker, late: LateDisruptions
+) -> None:
+    await run(worker, "p")
+    await condition(worker, "p", "DisruptionTarget", reason="EvictionByEvictionAPI")
+    left = await late.look(worker.tenant, "ns/p")
+    assert left is not None and 115 < left <= 120
+    since = format_time(now() - timedelta(seconds=121))
+    target = {"reason": "EvictionByEvictionAPI", "message": "m", "lastTransitionTime": since}
+    await condition(worker, "p", "DisruptionTarget", **target)
+    assert await late.look(worker.tenant, "ns/p") is None
+    pod = await worker.get(PODS, "p")
+    assert pod is not None
+    (said,) = pod["status"]["conditions"]
+    assert said.pop("lastTransitionTime") > since
+    assert said == {
+        "type": "DisruptionTarget",
+        "status": "False",
+        "lastProbeTime": None,
+        "observedGeneration": pod["metadata"]["generation"],
+    }
+    assert await late.look(worker.tenant, "ns/absent") is None
+
+
+# --- what was missed ------------------------------------------------------------------------------
+async def test_the_sweep_names_what_a_dead_process_left(
+    worker: Worker, store: PostgresStore, budgets: DisruptionBudgets, late: LateDisruptions
+) -> None:
+    tenant = worker.tenant.id
+    await run(worker, "p")
+    assert await budgets.missed(tenant) == []
+    await worker.create(BUDGETS, budget(minAvailable=0))
+    assert await budgets.missed(tenant) == ["ns"]
+    assert await budgets.missed(tenant) == []
+    await condition(worker, "p", "DisruptionTarget")
+    assert await budgets.missed(tenant) == ["ns"]
+    assert await late.missed(tenant) == ["ns/p"]
+    assert await late.missed(tenant) == []
+    await status(worker, BUDGETS, "b", {"disruptedPods": {"p": format_time(now())}})
+    assert await late.missed(tenant) == ["ns/"]
+    assert await late.missed(tenant) == []
+
+
+async def test_what_is_late_is_looked_at_when_it_is(
+    worker: Worker, store: PostgresStore, late: LateDisruptions
+) -> None:
+    heard: list[Any] = []
+
+    def observe(_: int, events: Sequence[Any]) -> None:
+        heard.extend(late.concerned(event) for event in events)
+
+    await worker.create(BUDGETS, budget(minAvailable=0))
+    await run(worker, "p")
+    store.observe(observe)
+    await status(worker, BUDGETS, "b", {"disruptedPods": {}})
+    await status(worker, BUDGETS, "b", {"disruptedPods": {"p": format_time(now())}})
+    since = format_time(now() - timedelta(seconds=60))
+    await condition(worker, "p", "DisruptionTarget", lastTransitionTime=since)
+    await condition(worker, "p", "Ready")
+    _, noted, marked, other = heard[-4:]
+    assert noted == ("ns/", 120.05) and other is None
+    assert marked[0] == "ns/p" and 55 < marked[1] <= 60
