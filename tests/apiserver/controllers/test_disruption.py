@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
-from datetime import timedelta
 from typing import Any
 
 import pytest
@@ -11,18 +10,27 @@ import pytest_asyncio
 
 from apiserver.controllers import disruption
 from apiserver.controllers.actions import Actions
-from apiserver.controllers.disruption import BUDGETS, PODS, DisruptionBudgets, LateDisruptions
+from apiserver.controllers.disruption import BUDGETS, PODS, DisruptionBudgets
+from apiserver.errors import Forbidden
 from apiserver.meta.objects import Object
-from apiserver.meta.times import format_time, now
 from apiserver.registry.definitions import DEFINITIONS
 from apiserver.registry.scope import Tenant
+from apiserver.storage.interface import ObjectKey
 from apiserver.storage.postgres import PostgresStore
-from apiserver.storage.relations import Relations
 from tests.apiserver.controllers.test_upkeep import controllers
+from tests.support.budgets import (
+    LABELS,
+    budget,
+    counts,
+    failure,
+    reference,
+    run,
+    status,
+    status_of,
+)
 from tests.support.definitions import definition
 from tests.support.definitionworker import Worker
 
-LABELS = {"app": "x"}
 SETS = ("apps", "replicasets")
 DEPLOYMENTS = ("apps", "deployments")
 REPLICATIONS = ("", "replicationcontrollers")
@@ -39,51 +47,6 @@ async def kept(
     await some.stop()
 
 
-@pytest.fixture
-def budgets(worker: Worker, store: PostgresStore) -> DisruptionBudgets:
-    return DisruptionBudgets(Actions(worker.registry), Relations(store.database))
-
-
-@pytest.fixture
-def late(worker: Worker, store: PostgresStore, budgets: DisruptionBudgets) -> LateDisruptions:
-    return LateDisruptions(Actions(worker.registry), Relations(store.database), budgets)
-
-
-def budget(name: str = "b", selector: Object | None = None, **spec: Any) -> Object:
-    selects = {"matchLabels": LABELS} if selector is None else selector
-    return {"metadata": {"name": name}, "spec": {"selector": selects, **spec}}
-
-
-def reference(owner: Object, kind: str, api_version: str = "apps/v1") -> Object:
-    identity = {member: owner["metadata"][member] for member in ("name", "uid")}
-    return {"apiVersion": api_version, "kind": kind, "controller": True, **identity}
-
-
-async def run(
-    worker: Worker, name: str, *owners: Object, ready: bool = True, **metadata: Any
-) -> None:
-    """A pod that is ready, or not."""
-    spec = {"containers": [{"name": "c", "image": "i"}], "terminationGracePeriodSeconds": 0}
-    about = {"name": name, "labels": LABELS, "ownerReferences": list(owners), **metadata}
-    await worker.create(PODS, {"metadata": about, "spec": spec})
-    if ready:
-        await condition(worker, name, "Ready")
-
-
-async def condition(worker: Worker, pod: str, kind: str, **more: Any) -> None:
-    said = {"type": kind, "status": "True", "lastTransitionTime": format_time(now()), **more}
-    await status(worker, PODS, pod, {"phase": "Running", "conditions": [said]})
-
-
-async def status(worker: Worker, resource: tuple[str, str], name: str, said: Object) -> None:
-    def edit(obj: Object) -> bool:
-        obj["status"] = said
-        return True
-
-    key = worker.scope(resource, name).key()
-    await Actions(worker.registry).change(worker.tenant, key, edit, "status")
-
-
 def template() -> Object:
     spec = {"containers": [{"name": "c", "image": "i"}]}
     return {"metadata": {"labels": LABELS}, "spec": spec}
@@ -92,29 +55,6 @@ def template() -> Object:
 def workload(name: str, replicas: int, *owners: Object) -> Object:
     spec = {"replicas": replicas, "selector": {"matchLabels": LABELS}, "template": template()}
     return {"metadata": {"name": name, "ownerReferences": list(owners)}, "spec": spec}
-
-
-async def status_of(worker: Worker, name: str = "b") -> Object:
-    obj = await worker.get(BUDGETS, name)
-    assert obj is not None
-    return dict(obj.get("status") or {})
-
-
-async def counts(worker: Worker, name: str = "b") -> tuple[int, int, int, int]:
-    """(expected, desired, healthy, allowed)"""
-    said = await status_of(worker, name)
-    members = ("expectedPods", "desiredHealthy", "currentHealthy", "disruptionsAllowed")
-    expected, desired, healthy, allowed = (said[member] for member in members)
-    return expected, desired, healthy, allowed
-
-
-async def failure(worker: Worker) -> str:
-    """Why a budget's pods could not be counted."""
-    said = await status_of(worker)
-    (condition,) = said["conditions"]
-    assert (condition["status"], condition["reason"]) == ("False", "SyncFailed")
-    assert said["disruptionsAllowed"] == 0
-    return str(condition["message"])
 
 
 # --- following ------------------------------------------------------------------------------------
@@ -165,18 +105,34 @@ async def test_its_own_writes_lead_to_no_other_look(
     assert heard == [look, None, look, None]
 
 
-async def test_nothing_is_written_that_is_there(worker: Worker, budgets: DisruptionBudgets) -> None:
-    async def version() -> str:
-        obj = await worker.get(BUDGETS, "b")
-        assert obj is not None
-        return str(obj["metadata"]["resourceVersion"])
-
-    await worker.create(BUDGETS, budget(maxUnavailable=1))
+async def test_nothing_is_written_that_is_there(
+    worker: Worker, budgets: DisruptionBudgets, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await worker.create(BUDGETS, budget(minAvailable=0))
+    await worker.create(BUDGETS, budget("fails", maxUnavailable=1))
     await run(worker, "p", {"apiVersion": "v1", "kind": "Node", "name": "n", "uid": "u"})
     await budgets.look(worker.tenant, "ns")
-    before = await version()
+    monkeypatch.setattr(Actions, "change", None)
     await budgets.look(worker.tenant, "ns")
-    assert await version() == before
+
+
+async def test_one_that_may_not_be_written_keeps_no_other(
+    worker: Worker, budgets: DisruptionBudgets, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    change = Actions.change
+
+    async def refusing(actions: Actions, tenant: Tenant, key: ObjectKey, *rest: Any) -> None:
+        if key.name == "b":
+            raise Forbidden(BUDGETS, "b", "no")
+        await change(actions, tenant, key, *rest)
+
+    await worker.create(BUDGETS, budget(minAvailable=0))
+    await worker.create(BUDGETS, budget("other", minAvailable=0))
+    monkeypatch.setattr(Actions, "change", refusing)
+    with pytest.raises(Forbidden):
+        await budgets.look(worker.tenant, "ns")
+    assert "observedGeneration" not in await status_of(worker)
+    assert (await status_of(worker, "other"))["observedGeneration"] == 1
 
 
 # --- which pods -----------------------------------------------------------------------------------
@@ -320,108 +276,3 @@ async def test_another_object_of_the_name_is_not_the_controller(
     await worker.create(BUDGETS, budget(maxUnavailable=1))
     await budgets.look(worker.tenant, "ns")
     assert await failure(worker) == 'found no controllers for pod "p"'
-
-
-# --- evictions ------------------------------------------------------------------------------------
-async def test_an_eviction_that_is_paid_for_meanwhile_stays_paid_for(
-    worker: Worker, budgets: DisruptionBudgets, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    await run(worker, "p")
-    await run(worker, "q")
-    await worker.create(BUDGETS, budget(minAvailable=1))
-    await worker.create(BUDGETS, budget("calm", minAvailable=1))
-    noted = {"p": format_time(now())}
-    judge, looks = DisruptionBudgets._one, []
-
-    async def one(keeper: DisruptionBudgets, tenant: Tenant, record: Any, *rest: Any) -> Any:
-        if record.key.name == "b" and not looks:
-            looks.append(1)
-            await status(worker, BUDGETS, "b", {"disruptedPods": noted, "disruptionsAllowed": 0})
-        return await judge(keeper, tenant, record, *rest)
-
-    monkeypatch.setattr(DisruptionBudgets, "_one", one)
-    assert await budgets.look(worker.tenant, "ns") == disruption.AGAIN
-    assert (await status_of(worker))["disruptedPods"] == noted
-    assert await counts(worker, "calm") == (2, 1, 2, 1)
-    assert await budgets.look(worker.tenant, "ns") is None
-    assert await counts(worker) == (2, 1, 1, 0)
-
-
-async def test_a_pod_that_was_not_deleted_counts_again(
-    worker: Worker, late: LateDisruptions
-) -> None:
-    await run(worker, "p")
-    await worker.create(BUDGETS, budget(minAvailable=0))
-    await status(worker, BUDGETS, "b", {"disruptedPods": {"p": format_time(now())}})
-    left = await late.look(worker.tenant, "ns/")
-    assert left is not None and 115 < left < 121
-    assert await counts(worker) == (1, 0, 0, 0)
-    noted = format_time(now() - timedelta(seconds=121))
-    await status(worker, BUDGETS, "b", {"disruptedPods": {"p": noted}})
-    assert await late.look(worker.tenant, "ns/") is None
-    assert await counts(worker) == (1, 0, 1, 1)
-    assert "disruptedPods" not in await status_of(worker)
-
-
-async def test_a_pod_that_stays_says_no_more_that_it_goes(
-    worker: Worker, late: LateDisruptions
-) -> None:
-    await run(worker, "p")
-    await condition(worker, "p", "DisruptionTarget", reason="EvictionByEvictionAPI")
-    left = await late.look(worker.tenant, "ns/p")
-    assert left is not None and 115 < left <= 120
-    since = format_time(now() - timedelta(seconds=121))
-    target = {"reason": "EvictionByEvictionAPI", "message": "m", "lastTransitionTime": since}
-    await condition(worker, "p", "DisruptionTarget", **target)
-    assert await late.look(worker.tenant, "ns/p") is None
-    pod = await worker.get(PODS, "p")
-    assert pod is not None
-    (said,) = pod["status"]["conditions"]
-    assert said.pop("lastTransitionTime") > since
-    assert said == {
-        "type": "DisruptionTarget",
-        "status": "False",
-        "lastProbeTime": None,
-        "observedGeneration": pod["metadata"]["generation"],
-    }
-    assert await late.look(worker.tenant, "ns/absent") is None
-
-
-# --- what was missed ------------------------------------------------------------------------------
-async def test_the_sweep_names_what_a_dead_process_left(
-    worker: Worker, store: PostgresStore, budgets: DisruptionBudgets, late: LateDisruptions
-) -> None:
-    tenant = worker.tenant.id
-    await run(worker, "p")
-    assert await budgets.missed(tenant) == []
-    await worker.create(BUDGETS, budget(minAvailable=0))
-    assert await budgets.missed(tenant) == ["ns"]
-    assert await budgets.missed(tenant) == []
-    await condition(worker, "p", "DisruptionTarget")
-    assert await budgets.missed(tenant) == ["ns"]
-    assert await late.missed(tenant) == ["ns/p"]
-    assert await late.missed(tenant) == []
-    await status(worker, BUDGETS, "b", {"disruptedPods": {"p": format_time(now())}})
-    assert await late.missed(tenant) == ["ns/"]
-    assert await late.missed(tenant) == []
-
-
-async def test_what_is_late_is_looked_at_when_it_is(
-    worker: Worker, store: PostgresStore, late: LateDisruptions
-) -> None:
-    heard: list[Any] = []
-
-    def observe(_: int, events: Sequence[Any]) -> None:
-        heard.extend(late.concerned(event) for event in events)
-
-    await worker.create(BUDGETS, budget(minAvailable=0))
-    await run(worker, "p")
-    store.observe(observe)
-    await status(worker, BUDGETS, "b", {"disruptedPods": {}})
-    await status(worker, BUDGETS, "b", {"disruptedPods": {"p": format_time(now())}})
-    since = format_time(now() - timedelta(seconds=60))
-    await condition(worker, "p", "DisruptionTarget", lastTransitionTime=since)
-    await condition(worker, "p", "Ready")
-    _, noted, marked, other = heard[-4:]
-    assert noted == ("ns/", 120.05) and other is None
-    assert marked[0] == "ns/p" and 55 < marked[1] <= 60
