@@ -25,13 +25,13 @@ from apiserver.controllers.disruptionstatus import (
     expected,
     failed,
     seconds_until_stale,
+    selected,
     settled,
 )
 from apiserver.controllers.podscales import PodScales
 from apiserver.controllers.upkeep import Due, Unchanged
 from apiserver.errors import ApiError, Conflict
 from apiserver.golang.strconv import go_quote
-from apiserver.kinds.common import selectors
 from apiserver.kinds.core import podconditions
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.objects import Object
@@ -120,12 +120,12 @@ class DisruptionBudgets:
     ) -> float | None:
         budget = orjson.loads(record.data)
         try:
-            selected = _selected(budget, pods)
-            count = len(selected)
+            chosen = selected(budget, pods)
+            count = len(chosen)
             if asks_scales(budget["spec"]):
-                count = await _scale_of(selected, scales)
+                count = await _scale_of(chosen, scales)
             wanted = expected(budget["spec"], count)
-            status, wait = settled(budget, selected, wanted, now())
+            status, wait = settled(budget, chosen, wanted, now())
             await self._write(tenant, record, budget, status)
         except Conflict:
             raise
@@ -222,13 +222,6 @@ class LateDisruptions:
                 if _TARGET in record.data:
                     late.add(f"{record.key.namespace}/{record.key.name}")
         return [*late]
-
-
-def _selected(budget: Object, pods: Sequence[Pod]) -> Sequence[Pod]:
-    selector = budget["spec"].get("selector")
-    if selectors.problem(selector):
-        raise SyncFailed("spec.selector is not a valid label selector")
-    return [pod for pod in pods if selectors.matches(selector, pod.labels)]
 
 
 async def _scale_of(pods: Sequence[Pod], scales: PodScales) -> int:

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime, timedelta
 from typing import NamedTuple
 
-from apiserver.kinds.common import metaconditions
+from apiserver.kinds.common import metaconditions, selectors
 from apiserver.kinds.common.rollout import value_of
 from apiserver.kinds.core import podconditions
 from apiserver.meta.objects import Object, ReadOnlyObject, controller_of
@@ -53,6 +53,14 @@ class Expected(NamedTuple):
 
     pods: int
     healthy: int
+
+
+def selected(budget: ReadOnlyObject, pods: Sequence[Pod]) -> Sequence[Pod]:
+    """Those of ``pods`` that the budget is for. Raises SyncFailed."""
+    selector = budget["spec"].get("selector")
+    if selectors.problem(selector):
+        raise SyncFailed("spec.selector is not a valid label selector")
+    return [pod for pod in pods if selectors.matches(selector, pod.labels)]
 
 
 def asks_scales(spec: ReadOnlyObject) -> bool:

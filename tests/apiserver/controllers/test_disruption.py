@@ -105,6 +105,14 @@ async def test_its_own_writes_lead_to_no_other_look(
     assert heard == [look, None, look, None]
 
 
+async def test_pods_without_budgets_are_not_read(
+    worker: Worker, budgets: DisruptionBudgets, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    await run(worker, "p")
+    monkeypatch.setattr(disruption, "Pod", None)
+    await budgets.look(worker.tenant, "ns")
+
+
 async def test_nothing_is_written_that_is_there(
     worker: Worker, budgets: DisruptionBudgets, monkeypatch: pytest.MonkeyPatch
 ) -> None:

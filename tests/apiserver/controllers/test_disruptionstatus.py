@@ -10,11 +10,13 @@ import pytest
 from apiserver.controllers.disruptionstatus import (
     Expected,
     Pod,
+    SyncFailed,
     asks_scales,
     differ,
     expected,
     failed,
     seconds_until_stale,
+    selected,
     settled,
 )
 from apiserver.meta.objects import Object
@@ -56,6 +58,12 @@ def ago(seconds: float) -> str:
 )
 def test_how_many_pods_a_budget_wants(spec: Object, count: int, wanted: tuple[int, int]) -> None:
     assert expected(spec, count) == wanted
+
+
+def test_a_selector_that_nobody_can_read_selects_no_pods() -> None:
+    odd = {"matchExpressions": [{"key": "app", "operator": "Like", "values": ["x"]}]}
+    with pytest.raises(SyncFailed, match="selector"):
+        selected({"spec": {"selector": odd}}, [pod()])
 
 
 @pytest.mark.parametrize(
