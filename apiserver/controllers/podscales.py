@@ -8,7 +8,6 @@ from typing import NamedTuple
 from apiserver.controllers.actions import Actions
 from apiserver.controllers.disruptionstatus import SyncFailed
 from apiserver.controllers.ownership import Kinds, Unresolvable
-from apiserver.errors import ApiError
 from apiserver.golang.strconv import go_quote
 from apiserver.kinds.served import Resource
 from apiserver.meta.gvk import GroupResource
@@ -36,7 +35,7 @@ class PodScales:
 
     async def of(self, reference: Object) -> PodScale | None:
         """That of the controller with this owner reference, or of the Deployment behind it; None
-        where it is gone. Raises SyncFailed, StorageError."""
+        where it is gone. Raises SyncFailed, ApiError, StorageError."""
         group_version, kind, name, uid = (
             str(reference.get(member, "")) for member in ("apiVersion", "kind", "name", "uid")
         )
@@ -67,14 +66,8 @@ class PodScales:
         if not version:
             called = ".".join(filter(None, (resource.resource, resource.group)))
             raise SyncFailed(f"{called} does not implement the scale subresource")
-        if not resource.namespaced:
-            return None
-        try:
-            obj = await self._object(resource.group_resource, reference, version)
-            scale = resource.hooks.scale_of(obj) if obj is not None else None
-        except ApiError as e:
-            raise SyncFailed(str(e)) from e
-        return _scale(reference["uid"], scale) if scale is not None else None
+        obj = await self._object(resource.group_resource, reference, version)
+        return None if obj is None else _scale(reference["uid"], resource.hooks.scale_of(obj))
 
     def _resource(self, reference: Object) -> Resource:
         if self._kinds is None:

@@ -210,6 +210,28 @@ async def test_scales_of_all_controllers_are_added_up(
     assert await counts(worker, "counted") == (7, 1, 7, 6)
 
 
+async def test_a_controller_is_asked_once(
+    worker: Worker, budgets: DisruptionBudgets, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    get, asked = Actions.get, list[str]()
+
+    async def counting(
+        actions: Actions, tenant: Tenant, key: ObjectKey, version: str = ""
+    ) -> Object | None:
+        asked.append(key.name)
+        return await get(actions, tenant, key, version)
+
+    one, two = [await worker.create(SETS, workload(name, 2)) for name in ("one", "two")]
+    for name, owner in (("p", one), ("q", one), ("r", two)):
+        await run(worker, name, reference(owner, "ReplicaSet"))
+    for name in ("b", "c"):
+        await worker.create(BUDGETS, budget(name, maxUnavailable=1))
+    monkeypatch.setattr(Actions, "get", counting)
+    await budgets.look(worker.tenant, "ns")
+    assert asked == ["one", "two"]
+    assert await counts(worker, "c") == (4, 3, 3, 0)
+
+
 async def test_a_replica_set_whose_deployment_is_gone_counts_itself(
     worker: Worker, budgets: DisruptionBudgets
 ) -> None:

@@ -15,6 +15,7 @@ from apiserver.meta.objects import Object
 from apiserver.meta.times import format_time, now
 from apiserver.registry.scope import Tenant
 from apiserver.storage.postgres import PostgresStore
+from tests.apiserver.controllers.test_upkeep import controllers
 from tests.support.budgets import (
     budget,
     condition,
@@ -90,6 +91,20 @@ async def test_a_pod_that_stays_says_no_more_that_it_goes(
         "observedGeneration": pod["metadata"]["generation"],
     }
     assert await late.look(worker.tenant, "ns/absent") is None
+
+
+async def test_the_controllers_hear_of_what_is_late(worker: Worker, store: PostgresStore) -> None:
+    async def stays() -> bool:
+        pod = await worker.get(PODS, "p")
+        assert pod is not None
+        return bool(pod["status"]["conditions"][0]["status"] == "False")
+
+    some = controllers(worker, store)
+    await run(worker, "p")
+    since = format_time(now() - timedelta(seconds=121))
+    await condition(worker, "p", "DisruptionTarget", lastTransitionTime=since)
+    await worker.until_true(stays)
+    await some.stop()
 
 
 async def test_a_pod_that_goes_again_meanwhile_says_so(
