@@ -9,6 +9,7 @@ was paid for meanwhile stays paid for.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections import OrderedDict
 from collections.abc import Sequence
 
@@ -29,7 +30,7 @@ from apiserver.controllers.disruptionstatus import (
     settled,
 )
 from apiserver.controllers.podscales import PodScales
-from apiserver.controllers.upkeep import Due, Unchanged
+from apiserver.controllers.upkeep import Due, Rest, Unchanged
 from apiserver.errors import ApiError, Conflict
 from apiserver.golang.strconv import go_quote
 from apiserver.kinds.core import podconditions
@@ -46,6 +47,9 @@ SETTLE = 0.5
 """Seconds from a change to the look at the budgets of its namespace: pods change together."""
 AGAIN = 0.25
 """Seconds to the next look at a budget that has changed during this one."""
+_SHARE, _CHEAP = 4, 0.25
+"""A namespace that takes a second to count is left alone for so many; one that takes less than so
+many seconds is not."""
 _LEAST = 0.05
 _HOUR = 3600.0
 _DISRUPTED = b'"disruptedPods":{"'
@@ -65,6 +69,7 @@ class DisruptionBudgets:
         self._actions, self._relations = actions, relations
         self._unchanged = [Unchanged(relations, resource) for resource in (BUDGETS, PODS)]
         self._written: OrderedDict[str, Object] = OrderedDict()
+        self._rest = Rest(_SHARE, _CHEAP)
 
     def concerned(self, event: Event) -> tuple[str, float] | None:
         key = event.record.key
@@ -85,7 +90,11 @@ class DisruptionBudgets:
     async def look(self, tenant: Tenant, name: str) -> float | None:
         """No pause for the pods that are yet to be deleted: it would keep this look from the events
         that come meanwhile (`LateDisruptions`)."""
+        if (rest := self._rest.left(tenant.id, name)) > 0:
+            return rest
+        began = time.monotonic()
         _, conflict = await self.settle(tenant, name)
+        self._rest.after(tenant.id, name, began)
         return AGAIN if conflict else None
 
     async def settle(self, tenant: Tenant, namespace: str) -> tuple[float | None, bool]:

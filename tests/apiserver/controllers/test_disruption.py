@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Sequence
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 import pytest_asyncio
 
-from apiserver.controllers import disruption
+from apiserver.controllers import disruption, upkeep
 from apiserver.controllers.actions import Actions
 from apiserver.controllers.disruption import BUDGETS, PODS, DisruptionBudgets
 from apiserver.errors import Forbidden
@@ -98,7 +99,7 @@ async def test_its_own_writes_lead_to_no_other_look(
 
     store.observe(observe)
     await worker.create(BUDGETS, budget(minAvailable=1))
-    await budgets.look(worker.tenant, "ns")
+    await budgets.settle(worker.tenant, "ns")
     await status(worker, BUDGETS, "b", {**await status_of(worker), "currentHealthy": 3})
     await worker.delete(BUDGETS, "b")
     look = ("ns", disruption.SETTLE)
@@ -110,7 +111,27 @@ async def test_pods_without_budgets_are_not_read(
 ) -> None:
     await run(worker, "p")
     monkeypatch.setattr(disruption, "Pod", None)
-    await budgets.look(worker.tenant, "ns")
+    await budgets.settle(worker.tenant, "ns")
+
+
+async def test_what_takes_long_to_count_is_left_alone_for_a_while(
+    worker: Worker, budgets: DisruptionBudgets, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    clock = SimpleNamespace(now=100.0, looks=0)
+
+    async def counting(*_: Any) -> tuple[None, bool]:
+        clock.now, clock.looks = clock.now + 2, clock.looks + 1
+        return None, False
+
+    for module in (disruption, upkeep):
+        monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    monkeypatch.setattr(DisruptionBudgets, "settle", counting)
+    assert await budgets.look(worker.tenant, "ns") is None
+    assert await budgets.look(worker.tenant, "other") is None
+    clock.now += 1
+    assert await budgets.look(worker.tenant, "ns") == 5
+    clock.now += 5
+    assert (await budgets.look(worker.tenant, "ns"), clock.looks) == (None, 3)
 
 
 async def test_nothing_is_written_that_is_there(
@@ -119,9 +140,9 @@ async def test_nothing_is_written_that_is_there(
     await worker.create(BUDGETS, budget(minAvailable=0))
     await worker.create(BUDGETS, budget("fails", maxUnavailable=1))
     await run(worker, "p", {"apiVersion": "v1", "kind": "Node", "name": "n", "uid": "u"})
-    await budgets.look(worker.tenant, "ns")
+    await budgets.settle(worker.tenant, "ns")
     monkeypatch.setattr(Actions, "change", None)
-    await budgets.look(worker.tenant, "ns")
+    await budgets.settle(worker.tenant, "ns")
 
 
 async def test_one_that_may_not_be_written_keeps_no_other(
@@ -138,7 +159,7 @@ async def test_one_that_may_not_be_written_keeps_no_other(
     await worker.create(BUDGETS, budget("other", minAvailable=0))
     monkeypatch.setattr(Actions, "change", refusing)
     with pytest.raises(Forbidden):
-        await budgets.look(worker.tenant, "ns")
+        await budgets.settle(worker.tenant, "ns")
     assert "observedGeneration" not in await status_of(worker)
     assert (await status_of(worker, "other"))["observedGeneration"] == 1
 
@@ -158,7 +179,7 @@ async def test_each_budget_counts_the_pods_that_it_selects(
     none = budget("none", minAvailable=1)
     del none["spec"]["selector"]
     await worker.create(BUDGETS, none)
-    await budgets.look(worker.tenant, "ns")
+    await budgets.settle(worker.tenant, "ns")
     assert await counts(worker, "some") == (3, 1, 1, 0)
     assert await counts(worker, "all") == (4, 1, 2, 1)
     assert await counts(worker, "few") == (0, 1, 0, 0)
@@ -171,7 +192,7 @@ async def test_pods_that_nobody_runs_do_not_count_where_scales_do(
 ) -> None:
     await run(worker, "p")
     await worker.create(BUDGETS, budget(**spec))
-    await budgets.look(worker.tenant, "ns")
+    await budgets.settle(worker.tenant, "ns")
     assert await counts(worker) == (0, 0, 1, 0)
 
 
@@ -205,7 +226,7 @@ async def test_scales_of_all_controllers_are_added_up(
         await run(worker, name, owner)
     await worker.create(BUDGETS, budget(maxUnavailable="50%"))
     await worker.create(BUDGETS, budget("counted", minAvailable=1))
-    await budgets.look(worker.tenant, "ns")
+    await budgets.settle(worker.tenant, "ns")
     assert await counts(worker) == (14, 7, 7, 0)
     assert await counts(worker, "counted") == (7, 1, 7, 6)
 
@@ -227,7 +248,7 @@ async def test_a_controller_is_asked_once(
     for name in ("b", "c"):
         await worker.create(BUDGETS, budget(name, maxUnavailable=1))
     monkeypatch.setattr(Actions, "get", counting)
-    await budgets.look(worker.tenant, "ns")
+    await budgets.settle(worker.tenant, "ns")
     assert asked == ["one", "two"]
     assert await counts(worker, "c") == (4, 3, 3, 0)
 
@@ -239,7 +260,7 @@ async def test_a_replica_set_whose_deployment_is_gone_counts_itself(
     owner = await worker.create(SETS, workload("r", 3, reference(gone, "Deployment")))
     await run(worker, "p", reference(owner, "ReplicaSet"))
     await worker.create(BUDGETS, budget(maxUnavailable=3))
-    await budgets.look(worker.tenant, "ns")
+    await budgets.settle(worker.tenant, "ns")
     assert await counts(worker) == (3, 0, 1, 1)
 
 
@@ -257,7 +278,7 @@ async def test_custom_controllers_have_a_scale(worker: Worker, budgets: Disrupti
         owner = await worker.get(WIDGETS, name)
         assert owner is not None
         await run(worker, f"{name}-pod", reference(owner, "Widget", "example.com/v1"))
-        await budgets.look(worker.tenant, "ns")
+        await budgets.settle(worker.tenant, "ns")
 
     await worker.create(BUDGETS, budget(maxUnavailable=3))
     await runs("w")
@@ -291,7 +312,7 @@ async def test_what_cannot_be_counted_allows_nothing(
     await run(worker, "p", reference(about, owner[1], owner[0]))
     await worker.create(BUDGETS, budget(maxUnavailable=1))
     await worker.create(BUDGETS, budget("later", {"matchLabels": {"app": "y"}}, minAvailable=0))
-    await budgets.look(worker.tenant, "ns")
+    await budgets.settle(worker.tenant, "ns")
     assert await failure(worker) == why
     assert "observedGeneration" not in await status_of(worker)
     assert await counts(worker, "later") == (1, 0, 1, 1)
@@ -304,5 +325,5 @@ async def test_another_object_of_the_name_is_not_the_controller(
     other = {"metadata": {"name": "owner", "uid": "other"}}
     await run(worker, "p", reference(other, "ReplicaSet"))
     await worker.create(BUDGETS, budget(maxUnavailable=1))
-    await budgets.look(worker.tenant, "ns")
+    await budgets.settle(worker.tenant, "ns")
     assert await failure(worker) == 'found no controllers for pod "p"'
