@@ -117,10 +117,10 @@ async def test_pods_without_budgets_are_not_read(
 async def test_what_takes_long_to_count_is_left_alone_for_a_while(
     worker: Worker, budgets: DisruptionBudgets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    clock = SimpleNamespace(now=100.0, looks=0)
+    clock = SimpleNamespace(now=100.0, takes=2, looks=0)
 
     async def counting(*_: Any) -> tuple[None, bool]:
-        clock.now, clock.looks = clock.now + 2, clock.looks + 1
+        clock.now, clock.looks = clock.now + clock.takes, clock.looks + 1
         return None, False
 
     for module in (disruption, upkeep):
@@ -132,6 +132,9 @@ async def test_what_takes_long_to_count_is_left_alone_for_a_while(
     assert await budgets.look(worker.tenant, "ns") == 5
     clock.now += 5
     assert (await budgets.look(worker.tenant, "ns"), clock.looks) == (None, 3)
+    clock.takes = 0.2
+    assert await budgets.look(worker.tenant, "small") is None
+    assert await budgets.look(worker.tenant, "small") is None
 
 
 async def test_nothing_is_written_that_is_there(
