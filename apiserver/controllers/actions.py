@@ -101,9 +101,10 @@ class Actions:
                 return
             after = page.records[-1].key.namespace, page.records[-1].key.name
 
-    async def get(self, tenant: Tenant, key: ObjectKey) -> Object | None:
-        """The stored object, fresh."""
-        scope, record = self.scope(tenant, key), await self.registry.store.get(tenant.id, key)
+    async def get(self, tenant: Tenant, key: ObjectKey, version: str = "") -> Object | None:
+        """The stored object, fresh; version: by default the one that it is stored in."""
+        scope = self.scope(tenant, key, version=version)
+        record = await self.registry.store.get(tenant.id, key)
         return None if scope is None or record is None else await load(self.registry, scope, record)
 
     def resources(self, tenant: Tenant) -> Sequence[Resource]:

@@ -30,6 +30,7 @@ from apiserver.controllers.bootstrap import BootstrapRoles, LocalServices
 from apiserver.controllers.certificaterequests import RequestApprover, RequestSigner
 from apiserver.controllers.crd import DefinitionController
 from apiserver.controllers.defaultrange import DefaultRange
+from apiserver.controllers.disruption import DisruptionBudgets, LateDisruptions
 from apiserver.controllers.fieldindexes import FieldIndexes
 from apiserver.controllers.finishedjobs import FinishedJobs
 from apiserver.controllers.flowschemas import DanglingSchemas
@@ -179,6 +180,7 @@ class Controllers:
         registry.protect_ranges = self._protect_ranges
 
     def _keepers(self, registry: Registry, trust: Trust) -> list[Keeper]:
+        budgets = DisruptionBudgets(self._actions, self._relations)
         keepers: list[Keeper] = [
             SystemNamespaces(self._actions, self._relations),
             DefaultAccount(self._actions, self._relations),
@@ -190,6 +192,8 @@ class Controllers:
             ClaimProtection(self._actions, self._relations),
             VolumeProtection(self._actions, self._relations),
             ClassProtection(self._actions, self._relations),
+            budgets,
+            LateDisruptions(self._actions, self._relations, budgets),
             BootstrapRoles(self._actions, self._relations),
             LocalServices(self._actions, self._relations),
             DanglingSchemas(self._actions, self._relations),

@@ -31,6 +31,7 @@ MIGRATION = "storage-version-migrator-controller"
 CLAIM_PROTECTION = "persistentvolumeclaim-protection-controller"
 VOLUME_PROTECTION = "persistentvolume-protection-controller"
 CLASS_PROTECTION = "volumeattributesclass-protection-controller"
+DISRUPTION = "disruption-controller"
 FIELD_INDEXES = "field-index-controller"
 
 CONTROLLERS = (
@@ -62,5 +63,6 @@ CONTROLLERS = (
     CLAIM_PROTECTION,
     VOLUME_PROTECTION,
     CLASS_PROTECTION,
+    DISRUPTION,
     FIELD_INDEXES,
 )

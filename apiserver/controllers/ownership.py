@@ -55,13 +55,18 @@ class Kinds:
 
     def place(self, reference: Reference) -> Place:
         """Raises Unresolvable."""
+        resource = self.resource(reference)
+        return Place(resource.storage, resource.namespaced)
+
+    def resource(self, reference: Reference) -> Resource:
+        """Raises Unresolvable."""
         api_version, kind = str(reference.get("apiVersion", "")), str(reference.get("kind", ""))
         group, _, version = api_version.rpartition("/")
         resource = self._resources.get((group, kind))
         served = resource.versions.get(version) if resource is not None else None
         if resource is None or served is None or not served.served or "get" not in served.verbs:
             raise Unresolvable(f"kind {kind} of {api_version} is not served")
-        return Place(resource.storage, resource.namespaced)
+        return resource
 
 
 class Standing(NamedTuple):

@@ -13,6 +13,7 @@ import orjson
 from admission.plugins.quota_usage import CLAIMS, PODS, SERVICES
 from admission.plugins.resourcequota import settled
 from apiserver.controllers import names
+from apiserver.controllers.upkeep import Rest
 from apiserver.meta.gvk import GroupResource
 from apiserver.registry.quota import QUOTAS, WINDOW, Quotas, Sample, sample
 from apiserver.registry.scope import Tenant
@@ -38,7 +39,7 @@ class QuotaStatus:
     def __init__(self, quotas: Quotas, relations: Relations) -> None:
         self._quotas, self._relations = quotas, relations
         self._samples: dict[Place, Mapping[str, Sample]] = {}
-        self._rest: OrderedDict[Place, float] = OrderedDict()
+        self._rest = Rest(_SHARE)
         self._hard: OrderedDict[str, int] = OrderedDict()
 
     def concerned(self, event: Event) -> tuple[str, float] | None:
@@ -79,7 +80,7 @@ class QuotaStatus:
                 await self._quotas.settle(tenant.id, quota)
                 samples = None
         if samples is None:
-            if (rest := self._rest.get(place, 0.0) - time.monotonic()) > 0:
+            if (rest := self._rest.left(*place)) > 0:
                 return rest
             quotas = await self._quotas.of(tenant.id, name)
             return self._sampled(place, {q["metadata"]["name"]: sample(q) for q in quotas})
@@ -88,7 +89,7 @@ class QuotaStatus:
             await self._quotas.recalculate(tenant.id, name, quota, before)
             for quota, before in samples.items()
         ]
-        self._tired(place, time.monotonic() - began)
+        self._rest.after(*place, began)
         return None if all(done) else SETTLE
 
     def _sampled(self, place: Place, samples: Mapping[str, Sample]) -> float:
@@ -96,12 +97,6 @@ class QuotaStatus:
             self._samples.clear()  # whoever comes again takes new ones
         self._samples[place] = samples
         return WINDOW
-
-    def _tired(self, place: Place, cost: float) -> None:
-        self._rest[place] = time.monotonic() + _SHARE * cost
-        self._rest.move_to_end(place)
-        if len(self._rest) > _MOST:
-            self._rest.popitem(last=False)
 
     async def missed(self, tenant: int) -> Sequence[str]:
         """All that have quotas: nobody knows what a dead process left uncounted."""

@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import time
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Sequence
 from math import inf
 from typing import Protocol, runtime_checkable
@@ -85,6 +86,29 @@ class Due:
     def anew(self) -> None:
         """Something has changed that concerns every tenant: all are due."""
         self._next.clear()
+
+
+class Rest:
+    """What is left alone for ``share`` times as long as a look at it took, if that was longer than
+    ``cheap`` seconds: what always changes must not always be counted."""
+
+    def __init__(self, share: float, cheap: float = 0.0, most: int = 10_000) -> None:
+        self._share, self._cheap, self._most = share, cheap, most
+        self._until: OrderedDict[tuple[int, str], float] = OrderedDict()
+
+    def left(self, tenant: int, name: str) -> float:
+        """Seconds; not above 0 when it may be looked at."""
+        return self._until.get((tenant, name), 0.0) - time.monotonic()
+
+    def after(self, tenant: int, name: str, began: float) -> None:
+        """The look that began then (time.monotonic) is over."""
+        ended = time.monotonic()
+        if (cost := ended - began) <= self._cheap:
+            return
+        self._until[tenant, name] = ended + self._share * cost
+        self._until.move_to_end((tenant, name))
+        if len(self._until) > self._most:
+            self._until.popitem(last=False)
 
 
 class Unchanged:

@@ -59,6 +59,23 @@ def condition(kind: str, status: str, reason: str, message: str, now: datetime) 
     }
 
 
+def put(
+    status: Object, kind: str, state: str, reason: str, message: str = "", *, now: datetime
+) -> None:
+    """Writes the condition into the status, in place of the one of that kind, for the generation
+    that the status tells of; its lastTransitionTime stays where the state does
+    (SetStatusCondition)."""
+    conditions = status.get("conditions") or []
+    place = next((i for i, x in enumerate(conditions) if x.get("type") == kind), len(conditions))
+    before = conditions[place] if place < len(conditions) else {}
+    put_in = condition(kind, state, reason, message, now)
+    if before.get("status") == state and before.get("lastTransitionTime"):
+        put_in["lastTransitionTime"] = before["lastTransitionTime"]
+    if observed := status.get("observedGeneration"):
+        put_in["observedGeneration"] = observed
+    status["conditions"] = [*conditions[:place], put_in, *conditions[place + 1 :]]
+
+
 def quoted_list(conditions: Sequence[Object]) -> GoSyntax:
     """The list as a message quotes it."""
     if not conditions:

@@ -13,23 +13,26 @@ def put(
     now: datetime,
     kind: str,
     *,
+    state: str = "True",
     reason: str = "",
     message: str = "",
+    generation: int = 0,
 ) -> None:
-    """Makes the condition ``kind`` true; its lastTransitionTime stays where it was true already
-    (UpdatePodCondition)."""
+    """Makes the condition ``kind`` true, or what ``state`` says; its lastTransitionTime stays where
+    it was so already (UpdatePodCondition). generation: that was looked at, 0 to say none."""
     status = pod.setdefault("status", {})
     conditions = status.get("conditions") or []
     place = next((i for i, c in enumerate(conditions) if c.get("type") == kind), len(conditions))
     before = conditions[place] if place < len(conditions) else {}
-    since = before.get("lastTransitionTime") if before.get("status") == "True" else None
+    since = before.get("lastTransitionTime") if before.get("status") == state else None
     said = {"reason": reason, "message": message}
     condition = {
         "type": kind,
-        "status": "True",
+        "status": state,
         "lastProbeTime": None,
         "lastTransitionTime": since or format_time(now),
         **{name: text for name, text in said.items() if text},
+        **({"observedGeneration": generation} if generation else {}),
     }
     status["conditions"] = [*conditions[:place], condition, *conditions[place + 1 :]]
 

@@ -13,7 +13,7 @@ from collections.abc import Iterable
 from datetime import datetime
 
 from apiserver.errors import Forbidden, PlainError, TooManyRequests
-from apiserver.kinds.common import selectors
+from apiserver.kinds.common import metaconditions, selectors
 from apiserver.kinds.core import podconditions
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.objects import Object, copy_json
@@ -85,7 +85,9 @@ def charge(budget: Object, pod: Object, now: datetime) -> Object | None:
         pod["metadata"]["name"]: format_time(now),
     }
     if allowed == 1:
-        _note_exhausted(charged["status"], now)
+        metaconditions.put(
+            charged["status"], "DisruptionAllowed", "False", "InsufficientPods", now=now
+        )
     return charged
 
 
@@ -153,21 +155,3 @@ def _refusal(why: str, retry_seconds: int = 0) -> TooManyRequests:
     if retry_seconds:
         error.details["retryAfterSeconds"] = retry_seconds
     return error
-
-
-def _note_exhausted(status: Object, now: datetime) -> None:
-    conditions = status.get("conditions") or []
-    place = next(
-        (i for i, c in enumerate(conditions) if c["type"] == "DisruptionAllowed"), len(conditions)
-    )
-    before = conditions[place] if place < len(conditions) else {}
-    since = before.get("lastTransitionTime") if before.get("status") == "False" else None
-    condition = {
-        "type": "DisruptionAllowed",
-        "status": "False",
-        "observedGeneration": status.get("observedGeneration", 0),
-        "lastTransitionTime": since or format_time(now),
-        "reason": "InsufficientPods",
-        "message": "",
-    }
-    status["conditions"] = [*conditions[:place], condition, *conditions[place + 1 :]]
