@@ -68,7 +68,8 @@ def with_declared(
 
 def create(obj: dict[str, Any]) -> Made:
     resource, version = resource_of(obj)
-    context = WriteContext(version, NOW)
+    said: list[str] = []
+    context = WriteContext(version, NOW, warn=said.append)
     out = typed(obj)
     if resource.namespaced:
         out["metadata"].setdefault("namespace", "ns")
@@ -76,7 +77,8 @@ def create(obj: dict[str, Any]) -> Made:
     resource.hooks.prepare_create(out, context)
     errors = resource.hooks.validate(out, context) + resource.hooks.validate_create(out, context)
     errors = with_declared(resource, version, out, None, errors)
-    return Made(out, errors, [] if errors else resource.hooks.warnings(out, None, context))
+    more = [] if errors else resource.hooks.warnings(out, None, context)
+    return Made(out, errors, [*said, *more])
 
 
 def update(obj: dict[str, Any], old: dict[str, Any], subresource: str = "") -> Made:

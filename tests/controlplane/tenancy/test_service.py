@@ -94,7 +94,7 @@ def test_a_template_that_is_not_there_is_refused_before_anything_is_made() -> No
     try:
         with pytest.raises(OperatorError, match='no TenantTemplate "nope"') as refused:
             service.create_tenant(name, templates=["std", "nope"])
-        assert "there are std" in refused.value.fix
+        assert "std" in refused.value.fix.removeprefix("there are ").rstrip(".").split(", ")
         assert heads() == before and not Tenant.objects.filter(name=name).exists()
         assert service.create_tenant(name, templates=["std"]).templates == ["std"]
     finally:
