@@ -16,7 +16,7 @@ import sys
 import uuid
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -258,10 +258,11 @@ def _created(target: Target, obj: dict[str, Any], context: WriteContext) -> Resu
         creationTimestamp="2026-01-02T03:04:05Z",
     )
     _admit(target.resource.kind, obj)
-    hooks.prepare_create(obj, context)
+    said: list[str] = []
+    hooks.prepare_create(obj, replace(context, warn=said.append))
     errors = hooks.validate(obj, context) + hooks.validate_create(obj, context)
     errors = with_declared(target.resource, target.version, obj, None, errors)
-    warnings = [] if errors else hooks.warnings(obj, None, context)
+    warnings = [*said, *([] if errors else hooks.warnings(obj, None, context))]
     hooks.canonicalize(obj)
     return Result(obj, errors, warnings)
 
