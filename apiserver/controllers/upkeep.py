@@ -233,19 +233,21 @@ class Upkeep:
                 pause = FIRST if pause is None else min(pause, FIRST)
 
     async def _pause(self, which: tuple[int, str, str], seconds: float) -> None:
-        """Shorter ones gather what happens meanwhile."""
-        if seconds <= LONGEST:
-            await asyncio.sleep(seconds)
-            return
-        told = self._waiting[which] = asyncio.get_running_loop().create_future()
-        try:
-            async with asyncio.timeout(seconds):
-                delay = await told
-        except TimeoutError:
-            return
-        finally:
-            del self._waiting[which]
-        await asyncio.sleep(min(delay, LONGEST))
+        """Longer than `LONGEST`: or until what happens meanwhile is to be looked at, if that is
+        sooner. Shorter ones gather what happens."""
+        loop = asyncio.get_running_loop()
+        until = loop.time() + seconds
+        while (left := until - loop.time()) > LONGEST:
+            told = self._waiting[which] = loop.create_future()
+            try:
+                async with asyncio.timeout(left):
+                    delay = await told
+                until = min(until, loop.time() + delay)
+            except TimeoutError:
+                return
+            finally:
+                del self._waiting[which]
+        await asyncio.sleep(max(left, 0.0))
 
     async def _once(self, number: int, keeper: Keeper, name: str) -> tuple[bool, float | None]:
         """(whether it went well, seconds until the next look)."""

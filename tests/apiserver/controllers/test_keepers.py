@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import base64
 from collections.abc import AsyncIterator, Callable
 from dataclasses import replace
@@ -12,7 +13,8 @@ import pytest_asyncio
 
 from apiserver.authn.legacytokens import LAST_USED, TYPE
 from apiserver.authn.serviceaccounts import AccountTokens
-from apiserver.controllers import accountsecrets, aggregatedroles, manager
+from apiserver.controllers import accountsecrets, aggregatedroles, manager, upkeep
+from apiserver.controllers.finishedjobs import FinishedJobs
 from apiserver.controllers.manager import Controllers, Trust
 from apiserver.meta.objects import Object
 from apiserver.registry.changes import Edit
@@ -170,6 +172,32 @@ async def test_a_job_goes_at_once_when_its_time_is_made_shorter(kept: Worker) ->
         return obj is None or "deletionTimestamp" in obj["metadata"]
 
     await kept.until_true(marked)
+
+
+async def test_what_happens_brings_no_look_forward_that_is_due_before_it(
+    kept: Worker, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """One look is waited for; an event that asks for a later one leaves it where it is, and one
+    that asks for an earlier one does not."""
+    looks: list[str] = []
+
+    async def look(self: FinishedJobs, tenant: Tenant, name: str) -> float | None:
+        looks.append(name)
+        return 3600.0
+
+    monkeypatch.setattr(FinishedJobs, "look", look)
+    monkeypatch.setattr(upkeep, "LONGEST", 0.02)
+    some = controllers(kept, store)._upkeep
+    keeper = next(k for k in some._keepers if isinstance(k, FinishedJobs))
+    some._later(kept.tenant.id, keeper, "ns/j", 0.0)
+    await kept.until(lambda: bool(some._waiting))
+    for _ in range(5):
+        some._later(kept.tenant.id, keeper, "ns/j", 7200.0)
+        await asyncio.sleep(0.05)
+    assert looks == ["ns/j"]
+    some._later(kept.tenant.id, keeper, "ns/j", 0.0)
+    await kept.until(lambda: len(looks) == 2)
+    await some.stop()
 
 
 async def _status(worker: Worker, edit: Callable[[Object], None]) -> None:
