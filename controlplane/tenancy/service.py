@@ -128,6 +128,11 @@ def get_tenant(name: str) -> Tenant:
         ) from None
 
 
+def one_or_all(name: str) -> list[Tenant]:
+    """The tenant of that name; all, in the order of names, for "". Raises OperatorError."""
+    return [get_tenant(name)] if name else list(Tenant.objects.order_by("name"))
+
+
 def ensure_tenant(name: str, **options: Any) -> bool:
     """Creates the tenant unless it is there; whether it was created."""
     if Tenant.objects.filter(name=name).exists():

@@ -73,11 +73,7 @@ class Command(PolyplaneCommand):
                 "other.",
                 "add --tenant NAME.",
             )
-        tenants = (
-            [service.get_tenant(options["tenant"])]
-            if options["tenant"]
-            else list(Tenant.objects.order_by("name"))
-        )
+        tenants = service.one_or_all(options["tenant"])
         with django_everywhere():
             retention = dict(TenantHead.objects.values_list("tenant_id", "retention"))
         connections[DEFAULT_DB_ALIAS].close()  # compaction has its own

@@ -16,7 +16,7 @@ from apiserver.storage.models import ObjectRow
 from apiserver.storage.visibility import django_within
 from controlplane.errors import OperatorError
 from controlplane.management.output import PolyplaneCommand, add_output
-from controlplane.tenancy import models, service
+from controlplane.tenancy import service
 
 if TYPE_CHECKING:  # all kinds, and a second with them: loaded when there is something to do
     from apiserver.controllers.storagemigration import Outcome, StorageMigration
@@ -53,12 +53,7 @@ class Command(PolyplaneCommand):
     def handle(self, *args: Any, **options: Any) -> None:
         from apiserver.registry.scope import Tenant
 
-        chosen = (
-            [service.get_tenant(options["tenant"])]
-            if options["tenant"]
-            else models.Tenant.objects.order_by("name")
-        )
-        tenants = [Tenant(t.pk, t.name) for t in chosen]
+        tenants = [Tenant(t.pk, t.name) for t in service.one_or_all(options["tenant"])]
         stored = {t.id: _stored(t.id) for t in tenants}
         connections[DEFAULT_DB_ALIAS].close()  # the migration has its own
         try:

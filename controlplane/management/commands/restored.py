@@ -9,7 +9,6 @@ from typing import Any
 from apiserver.storage import tenants as storage
 from controlplane.management.output import PolyplaneCommand, add_output
 from controlplane.tenancy import service
-from controlplane.tenancy.models import Tenant
 
 
 class Command(PolyplaneCommand):
@@ -25,10 +24,8 @@ class Command(PolyplaneCommand):
         add_output(parser)
 
     def handle(self, *args: Any, **options: Any) -> None:
-        named = options["tenant"]
-        rows = [service.get_tenant(named)] if named else Tenant.objects.order_by("name")
         moved = []
-        for tenant in rows:
+        for tenant in service.one_or_all(options["tenant"]):
             head = storage.bump(tenant.pk)
             self.line(options, f"{tenant.name}: goes on from resourceVersion {head}")
             moved.append({"tenant": tenant.name, "resourceVersion": str(head)})
