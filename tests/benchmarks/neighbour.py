@@ -225,20 +225,30 @@ class _Pace:
 
 
 async def _flood(site: Site, kind: str, seconds: float, rate: float) -> None:
-    make, clients = KINDS[kind], CLIENTS * TIMES
+    clients = CLIENTS * TIMES
     pace = _Pace(clients, rate)
-    print("begins", flush=True)
     if kind == "watches":
-        every = await asyncio.gather(*(_watch(site, c, pace, seconds) for c in range(clients)))
+        watching = [
+            await asyncio.open_connection("127.0.0.1", site.port, ssl=tls(), limit=2**24)
+            for _ in range(clients)
+        ]
+        print("begins", flush=True)
+        work = [
+            _watch(site, *streams, client, pace, seconds) for client, streams in enumerate(watching)
+        ]
     else:
-        every = await asyncio.gather(*(_send(site, make, c, pace, seconds) for c in range(clients)))
-    print(sum(every), flush=True)
+        connections = [await Connection.open(site) for _ in range(clients)]
+        print("begins", flush=True)
+        make = KINDS[kind]
+        work = [_send(site, make, *c, pace, seconds) for c in enumerate(connections)]
+    print(sum(await asyncio.gather(*work)), flush=True)
 
 
-async def _send(site: Site, make: Flood, client: int, pace: _Pace, seconds: float) -> int:
+async def _send(
+    site: Site, make: Flood, client: int, connection: Connection, pace: _Pace, seconds: float
+) -> int:
     """How many answers one client gets, those included that send it away for a second (429): it
     does not go."""
-    connection = await Connection.open(site)
     due = pace.first(client)
     end, number = due + seconds, 0
     while time.monotonic() < end:
@@ -251,9 +261,15 @@ async def _send(site: Site, make: Flood, client: int, pace: _Pace, seconds: floa
     return number
 
 
-async def _watch(site: Site, client: int, pace: _Pace, seconds: float) -> int:
+async def _watch(
+    site: Site,
+    reader: asyncio.StreamReader,
+    writer: asyncio.StreamWriter,
+    client: int,
+    pace: _Pace,
+    seconds: float,
+) -> int:
     """Opens watches again and again, each of which begins with all objects; how many."""
-    reader, writer = await asyncio.open_connection("127.0.0.1", site.port, ssl=tls(), limit=2**24)
     due = pace.first(client)
     end, count = due + seconds, 0
     while time.monotonic() < end:
