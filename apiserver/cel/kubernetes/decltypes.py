@@ -102,6 +102,28 @@ def schema_decl_type(schema: Schema, root: bool, within: _Within = frozenset()) 
     return {"boolean": _BOOLEAN, "number": _NUMBER, "integer": _INTEGER}.get(schema.type)
 
 
+def is_exposed(schema: Schema) -> bool:
+    """Whether `schema_decl_type` has a type for a schema; no type is made."""
+    if schema.int_or_string:
+        return True
+    if schema.type == "array":
+        return schema.items is not None and is_exposed(schema.items)
+    if schema.type == "object":
+        return (element := element_schema(schema)) is None or is_exposed(element)
+    return schema.type in ("string", "boolean", "number", "integer")
+
+
+def element_schema(schema: Schema) -> Schema | None:
+    """Whose type the elements of a list or a map have; None for all other types, whatever items or
+    additionalProperties stand beside them."""
+    if schema.int_or_string:
+        return None
+    if schema.type == "array":
+        return schema.items
+    is_map = schema.type == "object" and schema.additional is not ANYTHING
+    return schema.additional if is_map else None
+
+
 def _array(schema: Schema, within: _Within) -> DeclType | None:
     if schema.items is None:
         return None

@@ -16,7 +16,12 @@ from typing import Any, Final
 from apiserver.cel.cost.ranges import MAX
 from apiserver.cel.kubernetes.decltypes import DeclType, schema_decl_type
 from apiserver.cel.kubernetes.fieldpath import FieldPathError, parse_field_path
-from apiserver.cel.kubernetes.rulecompile import CompiledRule, compile_node_rules, max_cardinality
+from apiserver.cel.kubernetes.rulecompile import (
+    NO_TYPE,
+    CompiledRule,
+    compile_node_rules,
+    max_cardinality,
+)
 from apiserver.cel.syntax.escaping import escape
 from apiserver.fielderrors import (
     FieldErrors,
@@ -94,21 +99,31 @@ class _Context:
     declared: DeclType | None = field(default=None)
 
     def type(self) -> DeclType | None:
-        """From the parent's type where the parent is in scope, else the schema's own."""
+        """From the parent's type where the parent is in scope, else the schema's own. None: there
+        is none, or the parent's type, if it is in scope, has no elements."""
         if not self.in_scope:
             return None
         if self.declared is None:
             above = self.parent.type() if self.parent is not None else None
+            if above is not None and self.name is None:
+                self.declared = above.element
+                return self.declared
             if above is not None:
-                escaped = escape(self.name) if self.name is not None else None
-                self.declared = (
-                    above.element if self.name is None else above.fields.get(escaped or "")
-                )
+                self.declared = above.fields.get(escape(self.name or "") or "")
             if self.declared is None:
                 self.declared = schema_decl_type(
                     self.schema, self.parent is None or self.schema.embedded_resource
                 )
         return self.declared
+
+    def no_type(self) -> str:
+        """Why there is none."""
+        if self.name is None and self.parent is not None and self.parent.type() is not None:
+            return NO_TYPE
+        return (
+            "internal error: failed to construct type information for x-kubernetes-validations "
+            "rules: unable to convert structural schema to CEL declarations"
+        )
 
     def child(self, schema: Schema, name: str | None) -> _Context:
         most = _max_elements(self.schema)
@@ -174,11 +189,7 @@ class _Check:
     ) -> FieldErrors:
         declared = context.type()
         if declared is None:
-            why = (
-                "failed to construct type information for x-kubernetes-validations rules: unable "
-                "to convert structural schema to CEL"
-            )
-            return [internal(path, f"internal error: {why} declarations")]
+            return [internal(path, context.no_type())]
         errors: FieldErrors = []
         for i, compiled in enumerate(compile_node_rules(context.schema, declared)):
             errors += self.rule(compiled, context, declared, path.at(i), uncorrelatable)

@@ -21,6 +21,8 @@ from apiserver.schema.types import Rule, Schema
 
 SELF_TYPE = "selfType"
 _RULE_STEPS = 10
+NO_TYPE = "failed to convert to declType for CEL validation rules"
+"""Why rules on values without a CEL type cannot be compiled."""
 
 
 @dataclass(slots=True, eq=False)
@@ -46,13 +48,8 @@ def max_cardinality(declared: DeclType) -> int:
     return MAX_REQUEST_BYTES // (declared.min_size + 1)
 
 
-def compile_node_rules(schema: Schema, declared: DeclType | None) -> list[CompiledRule]:
-    """One result a rule, in order. Without a CEL type every rule is in error."""
-    if declared is None:
-        return [
-            CompiledRule(r, error="failed to convert to declType for CEL validation rules")
-            for r in schema.rules
-        ]
+def compile_node_rules(schema: Schema, declared: DeclType) -> list[CompiledRule]:
+    """One result a rule, in order."""
     type_, structs = declare(declared, SELF_TYPE)
     plain = BASE.extend({"self": type_, "oldSelf": type_}, structs)
     optional = BASE.extend({"self": type_, "oldSelf": optional_type(type_)}, structs)

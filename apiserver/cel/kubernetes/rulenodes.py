@@ -9,7 +9,7 @@ from threading import Lock
 from typing import Final
 from weakref import ref
 
-from apiserver.cel.kubernetes.decltypes import schema_decl_type
+from apiserver.cel.kubernetes.decltypes import element_schema, is_exposed, schema_decl_type
 from apiserver.cel.kubernetes.rulecompile import CompiledRule, compile_node_rules
 from apiserver.schema.types import UNSURVEYED, Schema
 
@@ -21,21 +21,26 @@ _CACHE: Final = "cel.rules"
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
 class RuleNode:
-    """Rules of one schema node and of what is below it. root: an embedded or whole resource."""
+    """Rules of one schema node and of what is below it. root: an embedded or whole resource; typed:
+    whose CEL type its values have, in general the schema itself, None where that is no type."""
 
     schema: Schema
     root: bool
+    typed: Schema | None
     properties: dict[str, RuleNode] = field(default_factory=dict)
     items: RuleNode | None = None
     additional: RuleNode | None = None
     compiled: list[CompiledRule] | None = None
 
     def rules(self) -> list[CompiledRule]:
+        """Only for a node that has a type."""
+        assert self.typed is not None
         compiled = self.compiled
         if compiled is None:
-            compiled = self.compiled = compile_node_rules(
-                self.schema, schema_decl_type(self.schema, self.root)
-            )
+            root = self.root if self.typed is self.schema else self.typed.embedded_resource
+            declared = schema_decl_type(self.typed, root)
+            assert declared is not None
+            compiled = self.compiled = compile_node_rules(self.schema, declared)
             _keep(self)
         return compiled
 
@@ -65,7 +70,7 @@ def compile_rules(schema: Schema, root: bool = True) -> RuleNode | None:
     whole resource's."""
     key = _CACHE if root else _CACHE + ".part"
     if key not in schema.cache:
-        schema.cache[key] = _node(schema, root)
+        schema.cache[key] = _node(schema, root, schema if is_exposed(schema) else None)
     node: RuleNode | None = schema.cache[key]
     return node
 
@@ -80,16 +85,25 @@ def _has_rules(schema: Schema | None) -> bool:
     return any(_has_rules(p) for p in (schema.properties or {}).values())
 
 
-def _node(schema: Schema | None, root: bool) -> RuleNode | None:
+def _node(schema: Schema | None, root: bool, typed: Schema | None) -> RuleNode | None:
+    """As ``validator`` in apiextensions ``schema/cel/validation.go``: elements have the type that
+    the type above has for its own, members without a type are left out with all below them."""
     if schema is None or not _has_rules(schema):
         return None
-    node = RuleNode(schema, root)
-    node.items = _node(schema.items, schema.items is not None and schema.items.embedded_resource)
-    node.additional = _node(
-        schema.additional, schema.additional is not None and schema.additional.embedded_resource
-    )
+    node = RuleNode(schema, root, typed)
+    element = element_schema(typed) if typed is not None else None
+    node.items = _below(schema.items, element)
+    node.additional = _below(schema.additional, element)
+    members = (typed.properties or {}) if typed is not None else {}
     for name, prop in (schema.properties or {}).items():
-        child = _node(prop, prop.embedded_resource)
+        member = members.get(name)
+        if member is None or not is_exposed(member):
+            continue
+        child = _below(prop, member)
         if child is not None:
             node.properties[name] = child
     return node
+
+
+def _below(schema: Schema | None, typed: Schema | None) -> RuleNode | None:
+    return _node(schema, schema is not None and schema.embedded_resource, typed)

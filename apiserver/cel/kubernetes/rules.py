@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from apiserver.cel.errors import BudgetExceeded, CelError, EvalError
 from apiserver.cel.kubernetes.binding import bind
-from apiserver.cel.kubernetes.rulecompile import CompiledRule
+from apiserver.cel.kubernetes.rulecompile import NO_TYPE, CompiledRule
 from apiserver.cel.kubernetes.rulenodes import RuleNode
 from apiserver.cel.plan.program import PER_CALL_LIMIT, ROOM, patience
 from apiserver.cel.values import NONE, Optional
@@ -31,6 +31,7 @@ _MOST_DETAIL: Final = 16 * 1024
 _OUT_OF_BUDGET: Final = (
     "validation failed due to running out of cost budget, no further validation rules will be run"
 )
+_UNTYPED: Final = f"rule compiler initialization error: {NO_TYPE}"
 _MAX_MESSAGE: Final = 5 * 1024
 
 
@@ -107,7 +108,9 @@ class _Run:
     ) -> None:
         if obj is None:
             return
-        if node.schema.rules:
+        if node.schema.rules and node.typed is None:
+            self._report(invalid(path, node.schema.type, _UNTYPED), path, node.schema)
+        elif node.schema.rules:
             if bound is _UNBOUND:
                 bound = self.bound(obj, node.schema)
             self._rules(node, path, obj, old, bound, correlation)

@@ -355,3 +355,60 @@ def test_all_rules_over_an_object_share_their_time(monkeypatch: pytest.MonkeyPat
         len(told) == 1
         and "no further validation rules will be run due to call cost exceeds limit" in told[0]
     )
+
+
+NO_TYPE = "failed to convert to declType for CEL validation rules"
+RULED = {**INTEGER, "x-kubernetes-validations": [rule("self > 0")]}
+UNKNOWN = {"x-kubernetes-preserve-unknown-fields": True}
+
+
+def test_items_beside_what_is_no_list_have_no_type() -> None:
+    """A list that was stored before its schema became that of an object meets them."""
+    schema = {"type": "object", "properties": {"v": {"type": "object", "items": RULED}}}
+    untyped = f'Invalid value: "integer": rule compiler initialization error: {NO_TYPE}'
+    assert errors(schema, {"v": [1, None, 0]}) == [f"v[0]: {untyped}", f"v[2]: {untyped}"]
+    assert errors(schema, {"v": [1]}, {"v": [1]}) == [f"v[0]: {untyped}"]  # never ratcheted
+    assert errors(schema, {"v": {}}) == []
+
+
+def test_such_items_are_refused_below_other_rules() -> None:
+    schema = root({"type": "object", "items": RULED}, rule("true"))
+    where = "schema.properties[v].items.x-kubernetes-validations"
+    assert definition_errors(schema) == [f"{where}: Internal error: {NO_TYPE}"]
+
+
+def test_items_beside_a_map_have_the_type_of_its_values() -> None:
+    values = {"type": "string", "x-kubernetes-validations": [rule("size(self) > 1")]}
+    v = {"type": "object", "additionalProperties": values, "items": RULED}
+    schema = {"type": "object", "properties": {"v": v}}
+    (error,) = errors(schema, {"v": [1]})
+    assert error.startswith(
+        'v[0]: Invalid value: "integer": rule compile error: compilation failed'
+    )
+    assert "'_>_' applied to '(string, int)'" in error
+    assert errors(schema, {"v": {"a": "b"}}) == [
+        'v[a]: Invalid value: "b": failed rule: size(self) > 1'
+    ]
+
+
+@pytest.mark.parametrize(
+    ("v", "obj"),
+    [
+        ({**UNKNOWN, "properties": {"a": RULED}}, {"a": 0}),
+        ({"type": "array", "items": {**UNKNOWN, "properties": {"a": RULED}}}, [{"a": 0}]),
+        (
+            {"type": "object", "additionalProperties": {**UNKNOWN, "properties": {"a": RULED}}},
+            {"x": {"a": 0}},
+        ),
+    ],
+)
+def test_members_without_a_type_are_left_out_with_all_below_them(
+    v: dict[str, Any], obj: object
+) -> None:
+    assert errors({"type": "object", "properties": {"v": v}}, {"v": obj}) == []
+
+
+def test_members_of_a_type_are_there_whatever_else_is_preserved() -> None:
+    v = {**UNKNOWN, "type": "object", "properties": {"a": RULED}}
+    schema = {"type": "object", "properties": {"v": v}}
+    assert errors(schema, {"v": {"a": 0}}) == ["v.a: Invalid value: 0: failed rule: self > 0"]
