@@ -230,10 +230,10 @@ class Resource:
         """In place, once the object has been encoded for storage: what reading it will fill in."""
 
     # --- selectors, field managers, scale ---------------------------------------------------------
-    def selectable(self, version: str) -> frozenset[str]:
+    def selectable(self, version: str) -> tuple[str, ...]:
         """Names of the fields that this resource's field selectors know, beside metadata.name and
-        metadata.namespace."""
-        return frozenset(self.hooks.fields({"metadata": {}}))
+        metadata.namespace, in the order in which they are declared."""
+        return tuple(self.hooks.fields({"metadata": {}}))
 
     def stored_field(self, version: str, name: str) -> str:
         """The name in the storage version of the field that a selector names. Raises BadRequest for

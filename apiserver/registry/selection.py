@@ -69,7 +69,7 @@ def parse(
         raise BadRequest(str(e)) from None
     own, others = fields, EVERYTHING
     if declared:
-        own, others = fields.split(frozenset(declared) - resource.selectable(version))
+        own, others = fields.split(frozenset(declared).difference(resource.selectable(version)))
     if options.field_selector:
         fields = own.transform(
             lambda name, value: (_stored_field(resource, version, name, declared), value)

@@ -55,7 +55,7 @@ def definitions(resource: Resource, served: ServedVersion, *, v2: bool) -> dict[
     """The kind and its list."""
     gvk = resource.gvk(served.version)
     list_gvk = GroupVersionKind(resource.group, served.version, resource.list_kind)
-    selectable = [{"fieldPath": path} for path in sorted(resource.selectable(served.version))]
+    selectable = [{"fieldPath": path} for path in resource.selectable(served.version)]
     more = {"x-kubernetes-selectable-fields": selectable} if selectable else {}
     kind = _kind(served.schema, v2=v2)
     kind["x-kubernetes-group-version-kind"] = [gvk._asdict()]

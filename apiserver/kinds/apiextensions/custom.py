@@ -322,8 +322,8 @@ class CustomResource(Resource):
         apply_defaults(self.versions[self.storage_version].schema, obj)
 
     # --- selectors, field managers, scale ---------------------------------------------------------
-    def selectable(self, version: str) -> frozenset[str]:
-        return frozenset(self._kind.versions[version].selectable)
+    def selectable(self, version: str) -> tuple[str, ...]:
+        return tuple(self._kind.versions[version].selectable)
 
     def stored_field(self, version: str, name: str) -> str:
         if name == "metadata.name" or (name == "metadata.namespace" and self.namespaced):

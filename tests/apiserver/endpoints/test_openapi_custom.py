@@ -166,3 +166,15 @@ def test_a_custom_kind_leaves_a_built_in_definition_its_name(v2: bool) -> None:
     assert set(made) == {f"{name}_v2", f"{name}List_v2"}
     items = made[f"{name}List_v2"]["properties"]["items"]["items"]
     assert items["$ref"].endswith(f"/{name}_v2")
+
+
+@pytest.mark.parametrize("v2", [True, False])
+def test_selectable_fields_are_told_in_the_order_of_the_definition(v2: bool) -> None:
+    names = ["spec.color", "spec.quantity", "spec.branded"]
+    spec = {"type": "object", "properties": {n.split(".")[1]: {"type": "string"} for n in names}}
+    schema = {"type": "object", "properties": {"spec": spec}}
+    fields = [{"jsonPath": f".{name}"} for name in names]
+    resource = resource_of(definition(schema, selectableFields=fields))
+    kinds = custom.definitions(resource, resource.versions["v1"], v2=v2)
+    told = [kind["x-kubernetes-selectable-fields"] for kind in kinds.values()]
+    assert told == [[{"fieldPath": name} for name in names]] * 2
