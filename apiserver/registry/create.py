@@ -11,6 +11,7 @@ from collections.abc import Awaitable, Callable
 import orjson
 
 from apiserver.errors import AlreadyExists, Conflict, PlainError
+from apiserver.golang.strconv import NumError, parse_uint
 from apiserver.meta.names import generate_name
 from apiserver.meta.objects import Object, copy_json
 from apiserver.registry import objectmeta, write
@@ -106,13 +107,22 @@ async def _store(w: Writing, given: object) -> Stored:
         if await w.registry.store.get(w.scope.tenant.id, w.scope.key(metadata["name"])) is not None:
             raise await _already_exists(w)
         return Stored.of_object(form.answer)
-    if given:
+    if _is_version(given):
         raise PlainError("resourceVersion should not be set on objects to be created")
     try:
         begun_again = (Claimed, NeedMissing) if w.needs else (Claimed,)
         return await write.commit(w, form, passing=(KeyExists, *begun_again))
     except KeyExists:
         raise await _already_exists(w) from None
+
+
+def _is_version(given: object) -> bool:
+    """Whether a resourceVersion is one of the store's: what it cannot read, a create lets pass
+    (k8s.io/apiserver ``storage/etcd3/store.go``)."""
+    try:
+        return parse_uint(str(given or "")) != 0
+    except NumError:
+        return False
 
 
 async def _already_exists(w: Writing) -> AlreadyExists:

@@ -30,6 +30,24 @@ def config_map(name: str = "x", **metadata: Any) -> dict[str, Any]:
     return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": name, **metadata}}
 
 
+@pytest.mark.parametrize(
+    ("version", "passes"),
+    [("1", False), ("18446744073709551615", False), ("007", False)]
+    + [(v, True) for v in ("", "0", "-1", "+1", "x", "1x", "18446744073709551616")],
+)
+async def test_only_a_version_of_the_store_is_refused_at_creation(
+    api: Api, version: str, passes: bool
+) -> None:
+    status, answer = await api("POST", CONFIG_MAPS, config_map(resourceVersion=version))
+    if passes:
+        assert (status, answer["metadata"]["resourceVersion"].isdigit()) == (201, True)
+        read = await api.ok("GET", f"{CONFIG_MAPS}/x")
+        assert read["metadata"]["resourceVersion"] == answer["metadata"]["resourceVersion"]
+    else:
+        assert answer["message"] == "resourceVersion should not be set on objects to be created"
+        assert (await api("GET", f"{CONFIG_MAPS}/x"))[0] == 404
+
+
 async def test_a_limit_range_needs_no_name(api: Api) -> None:
     path = "/api/v1/namespaces/default/limitranges"
     made = [await api.ok("POST", path, {"spec": {"limits": []}}) for _ in range(2)]
