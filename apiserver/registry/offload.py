@@ -46,6 +46,10 @@ ON_SHARED_LOOP = 0.002
 LIMITS = Limits(places=2, share=1, waiting=64, waiting_bytes=32 * 1024 * 1024)
 """Of one process. Threads share the interpreter's lock with the loop: more of them would answer
 nobody sooner and slow down everybody."""
+RESTS, LONGEST_REST = 2.0, 0.02
+"""While tenants share the loop, one rests after a turn beside it: so many times as long as the turn
+took, and so many seconds at most. Processors that one tenant's threads keep busy are late for
+everybody: the system let a neighbour's answer of the database wait for 20 ms."""
 BUDGET = 10.0
 """Seconds of processor time for all that one request has done beside the loop."""
 PATIENCE = 60.0
@@ -220,12 +224,23 @@ class Offload:
     def _over(self, job: _Job, result: Any, error: BaseException | None, spent: float) -> None:
         job.running = None
         job.asker.meter.seconds += spent
-        self.turns.done(job.asker.tenant.id)
+        self._done(job.asker, spent)
         if not job.answer.done():
             if error is None:
                 job.answer.set_result(result)
             else:
                 job.answer.set_exception(error if isinstance(error, Exception) else out_of_time())
+        self._begin()
+
+    def _done(self, asker: Asker, spent: float) -> None:
+        """Gives the place back. What the server does itself is followed by no rest."""
+        tenant, rests = asker.tenant.id, asker.gone is not None and is_shared()
+        self.turns.done(tenant, rests=rests)
+        if rests:
+            self.loop.call_later(min(RESTS * spent, LONGEST_REST), self._rested, tenant)
+
+    def _rested(self, tenant: int) -> None:
+        self.turns.rested(tenant)
         self._begin()
 
     def _look(self, job: _Job) -> None:

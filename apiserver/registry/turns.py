@@ -2,7 +2,8 @@
 
 Tenants take turns, not jobs: a tenant that asks for a hundred things waits for itself. Where a
 tenant's share is smaller than the number of places (`Limits`), no tenant alone can hold all of
-them. What waits is bounded for each tenant, in number and bytes.
+them. A tenant may rest after a job: its place is another's, its share is not its own yet. What
+waits is bounded for each tenant, in number and bytes.
 Pure bookkeeping: no threads, no clock, no loop.
 """
 
@@ -33,11 +34,12 @@ class Full(Exception):
 
 @dataclass(slots=True)
 class _Tenant(Generic[J]):
-    """queue: (job, bytes) in the order in which they came; size: bytes of all."""
+    """queue: (job, bytes) in the order in which they came; size: bytes of all; taken: of its share,
+    by jobs that run and by rests after them."""
 
     queue: deque[tuple[J, int]] = field(default_factory=deque)
     size: int = 0
-    running: int = 0
+    taken: int = 0
 
 
 class Turns(Generic[J]):
@@ -69,20 +71,25 @@ class Turns(Generic[J]):
         """The job to begin now, whose end `done` is to be told; None when nothing may begin."""
         if self.running >= self.limits.places:
             return None
-        for number, entry in self._tenants.items():  # at most ``places`` tenants are passed over
-            if entry.queue and entry.running < self.limits.share:
+        for number, entry in self._tenants.items():
+            if entry.queue and entry.taken < self.limits.share:
                 job, size = entry.queue.popleft()
                 entry.size -= size
-                entry.running += 1
+                entry.taken += 1
                 self.running += 1
                 self._tenants.move_to_end(number)
                 return job
         return None
 
-    def done(self, tenant: int) -> None:
-        """A job of the tenant that `next` gave out has ended."""
-        self._tenants[tenant].running -= 1
+    def done(self, tenant: int, *, rests: bool = False) -> None:
+        """A job of the tenant that `next` gave out has ended. rests: `rested` is told when the
+        tenant may have its next in this one's stead."""
         self.running -= 1
+        if not rests:
+            self.rested(tenant)
+
+    def rested(self, tenant: int) -> None:
+        self._tenants[tenant].taken -= 1
         self._leave(tenant)
 
     def drop(self, tenant: int, job: J) -> None:
@@ -95,5 +102,5 @@ class Turns(Generic[J]):
 
     def _leave(self, tenant: int) -> None:
         entry = self._tenants[tenant]
-        if not entry.queue and not entry.running:
+        if not entry.queue and not entry.taken:
             del self._tenants[tenant]

@@ -282,7 +282,7 @@ async def _watch(
 
 
 if __name__ == "__main__":
-    os.nice(19)
+    os.sched_setscheduler(0, os.SCHED_IDLE, os.sched_param(0))
     _port, _kind, _seconds, _rate = sys.argv[1:]
     _site = Site(int(_port), sys.stdin.buffer.read())
     uvloop.run(_flood(_site, _kind, float(_seconds), float(_rate)))

@@ -278,6 +278,42 @@ async def test_what_took_long_lately_is_not_begun_on_a_loop_that_tenants_share(
     assert await ran(ACME, "rules of toys") == [True, False] == await ran(ACME, "rules of toys")
 
 
+async def test_a_tenant_rests_after_its_turn_while_others_are_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """For so long here that it is seen who waits."""
+    monkeypatch.setattr(offloads, "is_shared", lambda: True)
+    monkeypatch.setattr(offloads, "RESTS", 1e9)
+    monkeypatch.setattr(offloads, "LONGEST_REST", 1e6)
+    assert await beside(Client().asks(), lambda: TRIFLE) == TRIFLE
+    begun = list[str]()
+    resting = asyncio.create_task(beside(Client().asks(), lambda: begun.append("acme")))
+    async with asyncio.timeout(PATIENCE):
+        for _ in range(3):
+            assert await beside(large(BOLT), lambda: TRIFLE) == TRIFLE, "the server's own"
+    assert not begun
+    offloads._offload()._rested(ACME.id)
+    async with asyncio.timeout(PATIENCE):
+        await resting
+    assert begun
+
+
+async def test_rests_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(offloads, "is_shared", lambda: True)
+    async with asyncio.timeout(PATIENCE):
+        for _ in range(3):
+            assert await beside(Client().asks(), lambda: TRIFLE) == TRIFLE
+    await until(lambda: not offloads._offload().turns._tenants)
+
+
+async def test_nobody_rests_where_nobody_else_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(offloads, "RESTS", 1e9)
+    monkeypatch.setattr(offloads, "LONGEST_REST", 1e6)
+    async with asyncio.timeout(PATIENCE):
+        for _ in range(3):
+            assert await beside(Client().asks(), lambda: TRIFLE) == TRIFLE
+
+
 async def test_repeatable_work_that_is_short_stays() -> None:
     assert await repeatable(large(size=1), threading.get_ident) == threading.get_ident()
     assert await repeatable(large(), threading.get_ident) != threading.get_ident()

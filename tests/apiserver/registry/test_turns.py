@@ -26,9 +26,10 @@ class Fair(RuleBasedStateMachine):
         self.turns: Turns[Job] = Turns(LIMITS)
         self.queues: dict[int, list[Job]] = {}
         self.running: list[Job] = []
+        self.resting: list[Job] = []
 
     def taken(self, tenant: int) -> int:
-        return sum(job.tenant == tenant for job in self.running)
+        return sum(job.tenant == tenant for job in self.running + self.resting)
 
     def eligible(self) -> list[Job]:
         return [
@@ -75,11 +76,20 @@ class Fair(RuleBasedStateMachine):
                 )
 
     @precondition(lambda self: self.running)
-    @rule(data=st.data())
-    def end(self, data: st.DataObject) -> None:
+    @rule(data=st.data(), rests=st.booleans())
+    def end(self, data: st.DataObject, rests: bool) -> None:
         job = data.draw(st.sampled_from(self.running))
         self.running.remove(job)
-        self.turns.done(job.tenant)
+        self.turns.done(job.tenant, rests=rests)
+        if rests:
+            self.resting.append(job)
+
+    @precondition(lambda self: self.resting)
+    @rule(data=st.data())
+    def rested(self, data: st.DataObject) -> None:
+        job = data.draw(st.sampled_from(self.resting))
+        self.resting.remove(job)
+        self.turns.rested(job.tenant)
 
     @precondition(lambda self: any(self.queues.values()))
     @rule(data=st.data())
@@ -104,6 +114,20 @@ def test_a_tenant_leaves_a_place_to_others() -> None:
     assert [turns.next(), turns.next()] == ["crd 0", None]
     turns.add(2, "config map", 1)
     assert turns.next() == "config map"
+
+
+def test_a_tenant_that_rests_keeps_nobody_else_from_its_place() -> None:
+    turns: Turns[str] = Turns(Limits(places=1, share=1, waiting=10, waiting_bytes=100))
+    for job in ("first", "second"):
+        turns.add(1, job, 1)
+    assert turns.next() == "first"
+    turns.done(1, rests=True)
+    assert turns.next() is None
+    turns.add(2, "another's", 1)
+    assert turns.next() == "another's"
+    turns.done(2)
+    turns.rested(1)
+    assert turns.next() == "second"
 
 
 def test_nothing_is_kept_of_tenants_that_have_nothing() -> None:
