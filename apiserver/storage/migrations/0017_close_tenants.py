@@ -10,7 +10,7 @@ from apiserver.storage import sql
 class Migration(migrations.Migration):
     dependencies: ClassVar = [("storage", "0016_gather_bound_subjects")]
 
-    functions: ClassVar = "eea26f2924f1c25d"
+    functions: ClassVar = "22b154bbf8a72eff"
     """sql.digest() of what this migration was made for."""
 
     operations: ClassVar = [sql.functions()]

@@ -25,8 +25,8 @@ BEGIN
 END
 $$;
 
--- The first step of a deletion: from its commit on nobody reads or writes the tenant (without a head
--- there is none), so nobody sees the rest go piece by piece. Harmless when it is done already.
+-- The first step of a deletion: from its commit on nobody reads or writes the tenant (without a
+-- head there is none), so nobody sees the rest go piece by piece. Harmless when it is done already.
 --
 -- The base rises above the tenant's head: whoever holds a version of it finds it below the floor of
 -- the next tenant of that name (410), and is never served another object in its place.
