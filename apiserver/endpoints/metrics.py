@@ -22,6 +22,7 @@ from django.http.response import HttpResponseBase
 
 from apiserver.audit import counts
 from apiserver.endpoints import identity_metrics, last_errors, slow_requests
+from apiserver.endpoints.health_metrics import HealthMetrics
 from apiserver.endpoints.metric_peers import EVERYTHING
 from apiserver.endpoints.metric_types import (
     Counter,
@@ -126,6 +127,7 @@ class Families:
         for metric in (*self.webhooks.all, *self.policies.all):
             add(metric)
         self.last_errors = last_errors.LastErrors(most)
+        self.health = HealthMetrics()
 
     def room(self, metric: Counter, labels: Labels) -> bool:
         """Whether the metric may have a series of these labels."""
@@ -206,13 +208,15 @@ def snapshot(number: int) -> Snapshot:
     """What this process has counted for the installation (0) or a tenant."""
     fold()
     if number == EVERYTHING:
-        return ALL.registry.snapshot() | {slow_requests.NAME: slow.cells()}
+        slowest = {slow_requests.NAME: slow.cells()}
+        return ALL.registry.snapshot() | ALL.health.registry.snapshot() | slowest
     _scraped.pop(number, None)
     _scraped[number] = None
     if len(_scraped) > _MOST_SCRAPED:
         del _scraped[next(iter(_scraped))]
     families = of_tenant(number)
-    return families.registry.snapshot() | {last_errors.NAME: families.last_errors.cells()}
+    errors = {last_errors.NAME: families.last_errors.cells()}
+    return families.registry.snapshot() | families.health.registry.snapshot() | errors
 
 
 _VERBS = {"create": "POST", "update": "PUT", "deletecollection": "DELETECOLLECTION"}
@@ -314,6 +318,12 @@ def observe(request: ApiRequest, response: HttpResponseBase | None, seconds: flo
         size = response.size if isinstance(response, PartsResponse) else len(response.content)  # type: ignore[attr-defined]
         series.sizes[bisect_left(_BYTES, size)] += 1
         series.sizes[-1] += size
+
+
+def checked(tenant: int, name: str, root: str, *, passed: bool) -> None:
+    """A health check that the root endpoint has made; ``tenant``: of the request."""
+    for families in (ALL, of_tenant(tenant)):
+        families.health.checked(name, root, passed=passed)
 
 
 def _applies(request: ApiRequest) -> bool:
