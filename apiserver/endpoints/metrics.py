@@ -96,15 +96,11 @@ class Families:
         self.due = 0.0
         self.registry = Metrics()
         labels, add = (*_WHAT, "component"), self.registry.add
-        self.requests = add(
-            Counter(
-                REQUESTS,
-                "Requests by verb, dry run, resource and response code.",
-                ("verb", "dry_run", *_WHAT[1:], "component", "code"),
-            )
-        )
+        dry_too = (labels[0], "dry_run", *labels[1:])
+        text = "Requests by verb, dry run, resource and response code."
+        self.requests = add(Counter(REQUESTS, text, (*dry_too, "code")))
         text = "Response latency in seconds."
-        self.durations = add(Histogram(DURATIONS, text, labels, BOUNDS))
+        self.durations = add(Histogram(DURATIONS, text, dry_too, BOUNDS))
         text = "Response size in bytes, of GET and LIST."
         self.sizes = add(Histogram("apiserver_response_sizes", text, labels, _BYTES))
         text = "Requests being served, by kind."
@@ -123,6 +119,8 @@ class Families:
         self.watch_events = add(Counter("apiserver_watch_events_total", text, what))
         text = "Stored objects, by resource."
         self.objects = add(Known("apiserver_resource_objects", text, ("group", "resource")))
+        text = "The same, by the older name."
+        self.stored = add(Known("apiserver_storage_objects", text, ("resource",)))
         self.webhooks, self.policies = WebhookMetrics(most), PolicyMetrics(most)
         for metric in (*self.webhooks.all, *self.policies.all):
             add(metric)
@@ -138,6 +136,7 @@ class Families:
         self.objects.values = {
             (resource.group, resource.resource): count for resource, count in counts.items()
         }
+        self.stored.values = {(str(resource),): count for resource, count in counts.items()}
 
 
 ALL = Families(_MOST_SERIES)
@@ -349,9 +348,9 @@ def _counts(families: Families, request: ApiRequest, what: Labels, code: int) ->
         what = (what[0], "", "", "", "", "")
         labels = (what[0], _dry_run(request), *what[1:], _COMPONENT, str(code))
     families.requests.values.setdefault(labels, 0)
-    place = (*what, _COMPONENT)
-    sizes = families.sizes.counts(place) if what[0] in _READING else None
-    return _Counts(families.requests.values, labels, families.durations.counts(place), sizes)
+    sizes = families.sizes.counts((*what, _COMPONENT)) if what[0] in _READING else None
+    durations = families.durations.counts(labels[:-1])
+    return _Counts(families.requests.values, labels, durations, sizes)
 
 
 def _dry_run(request: ApiRequest) -> str:

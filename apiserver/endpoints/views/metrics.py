@@ -15,13 +15,14 @@ from time import monotonic
 
 from django.http.response import HttpResponseBase
 
-from apiserver.endpoints import flow_metrics, metrics
+from apiserver.endpoints import flow_metrics, metrics, process_metrics
 from apiserver.endpoints.metric_peers import EVERYTHING
 from apiserver.endpoints.metric_types import Snapshot
 from apiserver.endpoints.request import ApiRequest, Send
 from apiserver.endpoints.respond import PartsResponse
 from apiserver.endpoints.server import Server
 from apiserver.endpoints.views.base import View, of_installation
+from apiserver.endpoints.views.version import document
 from apiserver.platformroles import METRICS_READERS
 from apiserver.storage.errors import StorageError
 
@@ -47,7 +48,9 @@ async def dispatch(server: Server, request: ApiRequest, send: Send) -> HttpRespo
     metrics.lag.set((), server.registry.watches.behind)
     metrics.fold()
     lines = chain(
-        families.registry.expose(others), flow_metrics.expose(server.flows, tenant, others)
+        process_metrics.expose(document(server.git_version)),
+        families.registry.expose(others),
+        flow_metrics.expose(server.flows, tenant, others),
     )
     return PartsResponse(lines, content_type=_MEDIA_TYPE)
 
