@@ -22,6 +22,7 @@ from django.http.response import HttpResponseBase
 
 from apiserver.audit import counts
 from apiserver.endpoints import identity_metrics, last_errors, slow_requests
+from apiserver.endpoints.admission_metrics import AdmissionMetrics
 from apiserver.endpoints.health_metrics import HealthMetrics
 from apiserver.endpoints.metric_peers import EVERYTHING
 from apiserver.endpoints.metric_types import (
@@ -122,7 +123,8 @@ class Families:
         text = "The same, by the older name."
         self.stored = add(Known("apiserver_storage_objects", text, ("resource",)))
         self.webhooks, self.policies = WebhookMetrics(most), PolicyMetrics(most)
-        for metric in (*self.webhooks.all, *self.policies.all):
+        self.admission = AdmissionMetrics()
+        for metric in (*self.admission.all, *self.webhooks.all, *self.policies.all):
             add(metric)
         self.last_errors = last_errors.LastErrors(most)
         self.health = HealthMetrics()
@@ -272,6 +274,7 @@ def fold() -> None:
     _unfolded.clear()
     for families in _tenants.values():
         families.policies.fold(ALL.policies)
+        families.admission.fold(ALL.admission)
 
 
 def begin(request: ApiRequest) -> None:

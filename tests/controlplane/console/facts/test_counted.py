@@ -107,6 +107,7 @@ def test_the_slowest_kinds_of_all_workers_come_first() -> None:
     post, get = counted.slowest([ONE, OTHER])
     assert (post["verb"], post["requests"], post["slow"]) == ("POST", 1, 1)
     assert post["p99Seconds"] is None, "above the last bound"
+    assert (get["group"], get["resource"], get["subresource"]) == ("", "pods", "")
     assert (get["requests"], get["slow"], get["p99Seconds"]) == (200, 2, 0.005)
     assert get["meanSeconds"] == pytest.approx((198 * 0.005 + 4.0) / 200)
 
