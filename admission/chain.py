@@ -17,7 +17,6 @@ from time import perf_counter
 from typing import Protocol
 
 from admission.attributes import Attributes, Lookup, Reinvocation
-from admission.observer import ADMIT, VALIDATE, WHOLE, Observer
 
 
 class Plugin(Protocol):
@@ -46,6 +45,20 @@ class KeepingPlugin(Plugin, Protocol):
         """Drops what it keeps for a tenant that is not in use any more."""
 
 
+ADMIT, VALIDATE = "admit", "validate"
+"""Steps of admission."""
+WHOLE = ""
+"""The name under which a step is counted as a whole."""
+
+Took = Callable[[str, str, str, bool, float], None]
+"""(name of a plugin, or `WHOLE`; step; operation; whether it refused the request, or failed;
+seconds): counts it. Source of the occasions: k8s.io/apiserver ``admission/metrics/metrics.go``."""
+
+
+def nobody(name: str, step: str, operation: str, rejected: bool, seconds: float) -> None:
+    """Counts nothing."""
+
+
 _SORTS = 4096
 """Sorts of requests, over all tenants' resources, whose plugins are kept."""
 _Runs = list[tuple[str, Callable[[Attributes, Lookup], Awaitable[None]]]]
@@ -53,10 +66,12 @@ _Runs = list[tuple[str, Callable[[Attributes, Lookup], Awaitable[None]]]]
 
 
 class Chain:
-    """observer: who counts how long plugins take."""
+    """counting: who counts, for a tenant, how long plugins take."""
 
-    def __init__(self, plugins: Iterable[Plugin], observer: Observer | None = None) -> None:
-        self._observer = observer or Observer()
+    def __init__(
+        self, plugins: Iterable[Plugin], counting: Callable[[int], Took] = lambda tenant: nobody
+    ) -> None:
+        self._counting = counting
         self.plugins = list(plugins)
         self._mutating: list[MutatingPlugin] = [p for p in self.plugins if hasattr(p, "admit")]  # type: ignore[misc]
         self._validating: list[ValidatingPlugin] = [
@@ -91,7 +106,7 @@ class Chain:
     async def _counted(
         self, runs: _Runs, step: str, attributes: Attributes, lookup: Lookup
     ) -> None:
-        took, operation = self._observer.of(attributes.tenant), attributes.operation
+        took, operation = self._counting(attributes.tenant), attributes.operation
         began = perf_counter()
         for name, run in runs:
             rejected = True

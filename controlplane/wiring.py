@@ -37,9 +37,8 @@ from apiserver.controllers.manager import Controllers, Trust
 from apiserver.controllers.quotas import QuotaStatus
 from apiserver.controllers.servers import Servers
 from apiserver.controllers.upkeep import TurnedOff
-from apiserver.endpoints.admission_counts import AdmissionCounts
 from apiserver.endpoints.filters.authentication import identify
-from apiserver.endpoints.metrics import forget
+from apiserver.endpoints.metrics import forget, plugins_took
 from apiserver.endpoints.policy_counts import PolicyCounts
 from apiserver.endpoints.server import Defaults, Server
 from apiserver.endpoints.webhook_counts import WebhookCounts
@@ -176,7 +175,7 @@ def _chain(
         home,
         PolicyCounts(),
     )
-    return Chain(plugins, AdmissionCounts())
+    return Chain(plugins, plugins_took)
 
 
 def make_registry(

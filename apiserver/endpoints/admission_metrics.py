@@ -10,7 +10,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from operator import add
 
-from admission.observer import WHOLE
+from admission.chain import WHOLE
 from apiserver.endpoints.metric_types import Histogram, Labels, Metric
 
 _SECONDS = (0.005, 0.025, 0.1, 0.5, 1.0, 2.5)
@@ -41,7 +41,7 @@ class AdmissionMetrics:
         return [self.steps, self.plugins]
 
     def took(self, name: str, step: str, operation: str, rejected: bool, seconds: float) -> None:
-        """As `admission.observer.Took`."""
+        """As `admission.chain.Took`."""
         key = (name, step, operation, rejected)
         cells = self._waiting.get(key)
         if cells is None:

@@ -20,6 +20,7 @@ from typing import NamedTuple
 
 from django.http.response import HttpResponseBase
 
+from admission.chain import Took
 from apiserver.audit import counts
 from apiserver.endpoints import identity_metrics, last_errors, slow_requests
 from apiserver.endpoints.admission_metrics import AdmissionMetrics
@@ -195,6 +196,11 @@ def of_tenant(number: int) -> Families:
     if families is None:
         families = _tenants[number] = Families(_MOST_OF_TENANT)
     return families
+
+
+def plugins_took(tenant: int) -> Took:
+    """Who counts how long admission plugins take for a request of the tenant."""
+    return of_tenant(tenant).admission.took
 
 
 def forget(number: int) -> None:

@@ -8,8 +8,7 @@ from typing import Any
 import pytest
 
 from admission.attributes import Attributes, Lookup
-from admission.chain import Chain
-from admission.observer import Observer, Took
+from admission.chain import Chain, Took
 from apiserver.errors import BadRequest
 from tests.admission.test_rules import NOBODY, request
 
@@ -80,7 +79,7 @@ def test_what_is_told_twice_is_kept_once() -> None:
     assert (attributes.warnings, attributes.audit) == (["mind the gap"], {"p/key": "first"})
 
 
-class Told(Observer):
+class Told:
     """What it was told, but for the seconds."""
 
     def __init__(self) -> None:
@@ -113,7 +112,7 @@ class Checking:
 
 async def test_each_plugin_is_counted_and_the_step_as_a_whole() -> None:
     told = Told()
-    chain = Chain([Counting(asks=1), Checking()], told)
+    chain = Chain([Counting(asks=1), Checking()], told.of)
     await chain.admit(request(), NOBODY)
     await chain.validate(request(), NOBODY)
     assert told.took == [
@@ -129,7 +128,7 @@ async def test_each_plugin_is_counted_and_the_step_as_a_whole() -> None:
 @pytest.mark.parametrize("failure", [BadRequest("no"), RuntimeError(), asyncio.CancelledError()])
 async def test_who_refuses_or_fails_is_counted_so(failure: BaseException) -> None:
     told = Told()
-    chain = Chain([Checking(failure), Checking()], told)
+    chain = Chain([Checking(failure), Checking()], told.of)
     with pytest.raises(type(failure)):
         await chain.validate(request(operation="UPDATE"), NOBODY)
     assert told.took == [
@@ -140,5 +139,5 @@ async def test_who_refuses_or_fails_is_counted_so(failure: BaseException) -> Non
 
 async def test_who_is_not_concerned_is_not_counted() -> None:
     told = Told()
-    await Chain([Counting()], told).admit(request(operation="DELETE"), NOBODY)
+    await Chain([Counting()], told.of).admit(request(operation="DELETE"), NOBODY)
     assert told.took == [("", "admit", "DELETE", False)]

@@ -10,7 +10,6 @@ import pytest
 from admission.chain import Chain
 from admission.plugins.namespacelifecycle import NamespaceLifecycle
 from apiserver.endpoints import metrics
-from apiserver.endpoints.admission_counts import AdmissionCounts
 from apiserver.storage.postgres import PostgresStore
 from tests.support.api import Api, serving
 
@@ -23,7 +22,7 @@ MAPS = "/api/v1/namespaces/ns/configmaps"
 async def api(store: PostgresStore, tenant: int) -> AsyncIterator[Api]:
     async with serving(store, tenant) as served:
         await served.ok("POST", "/api/v1/namespaces", {"metadata": {"name": "ns"}})
-        served.registry.chain = Chain([NamespaceLifecycle()], AdmissionCounts())
+        served.registry.chain = Chain([NamespaceLifecycle()], metrics.plugins_took)
         yield served
 
 
