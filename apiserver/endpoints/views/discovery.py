@@ -40,8 +40,9 @@ log = logging.getLogger("polyplane.discovery")
 T = TypeVar("T")
 
 PATHS = frozenset(
-    {"/api", "/api/v1", "/apis", "/flagz", "/healthz", "/livez", "/metrics", "/openapi/v2"}
-    | {"/openapi/v3", "/readyz", "/statusz", "/version", openid.CONFIGURATION, openid.KEYS}
+    {"/api", "/api/v1", "/apis", "/flagz", "/healthz", "/livez", "/metrics", "/metrics/slis"}
+    | {"/openapi/v2", "/openapi/v3", "/readyz", "/statusz", "/version"}
+    | {openid.CONFIGURATION, openid.KEYS}
 )
 """What is served beside groups of resources."""
 GATES = {"/flagz": "ComponentFlagz", "/statusz": "ComponentStatusz"}

@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from django.http import HttpResponse
 
+from apiserver.endpoints import metrics
 from apiserver.endpoints.request import ApiRequest, Send
 from apiserver.endpoints.server import Server
 from apiserver.storage.errors import StorageError
@@ -138,6 +139,7 @@ async def _all(
             lines.append(f"[+]{name} excluded: ok")
             continue
         reason = await check(server, request)
+        metrics.checked(request.tenant.id, name, root, passed=not reason)
         failed = failed or bool(reason)
         lines.append(f"[-]{name} failed: reason withheld" if reason else f"[+]{name} ok")
     parts = dict(server.external.health()) if root == "readyz" else {}
