@@ -12,6 +12,7 @@ from math import ceil
 
 from apiserver.flow.allocation import Claim, Smoothed, allocate
 from apiserver.flow.counts import Counts, Tally
+from apiserver.flow.lines import Place
 from apiserver.flow.matching import Schema
 from apiserver.flow.queueset import QueueSet, Queuing
 from apiserver.flow.retryafter import RetryAfter
@@ -101,15 +102,22 @@ class Level:
 
 
 class Flow:
-    """Requests that share the seats of their level with other flows. headers: of every answer."""
+    """Requests that share the seats of their level with other flows. headers: of every answer;
+    place: where their work beside the event loop waits."""
 
-    __slots__ = ("counts", "distinguisher", "hand", "headers", "level", "schema")
+    __slots__ = ("counts", "distinguisher", "hand", "headers", "level", "place", "schema")
 
     def __init__(
-        self, schema: Schema, level: Level, distinguisher: str, hand: Hand, counts: Counts
+        self,
+        schema: Schema,
+        level: Level,
+        distinguisher: str,
+        hand: Hand,
+        counts: Counts,
+        place: Place,
     ) -> None:
         self.schema, self.level, self.hand, self.counts = schema, level, hand, counts
-        self.distinguisher = distinguisher
+        self.distinguisher, self.place = distinguisher, place
         self.headers = (
             (b"x-kubernetes-pf-flowschema-uid", schema.uid.encode()),
             (b"x-kubernetes-pf-prioritylevel-uid", level.uid.encode()),
@@ -191,13 +199,15 @@ class Levels:
             schema = next(s for s in self.schemas if s.name == CATCH_ALL)
         level = self.levels[schema.level]
         hand: Hand = ()
-        distinguisher, queuing = "", level.queuing
+        distinguisher, queuing, told = "", level.queuing, schema.distinguisher(info, user)
         if queuing is not None:
             if queuing.queues > 1:
-                distinguisher = schema.distinguisher(info, user)
+                distinguisher = told
             hand = hand_of(schema.name, distinguisher, queuing.queues, queuing.hand_size)
         counts = self.tally.of(level.name, schema.name)
-        return Flow(schema, level, distinguisher, hand, counts)
+        # what level.queuing says is about seats: threads are shared by flow in every level
+        place = Place(level.name, level.shares, level.exempt, hash((schema.name, told)))
+        return Flow(schema, level, distinguisher, hand, counts, place)
 
     # --- borrowing --------------------------------------------------------------------------------
     def adjust(self) -> None:

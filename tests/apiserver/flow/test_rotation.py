@@ -11,7 +11,7 @@ from apiserver.flow.rotation import Rotation
 
 
 def test_time_is_shared_not_turns() -> None:
-    rotation: Rotation[int] = Rotation()
+    rotation: Rotation[int, int] = Rotation()
     for i in range(100):
         rotation.add(1, i)
         rotation.add(2, i)
@@ -25,7 +25,7 @@ def test_time_is_shared_not_turns() -> None:
 
 
 def test_who_was_idle_waits_for_one_piece_and_saves_nothing_up() -> None:
-    rotation: Rotation[str] = Rotation()
+    rotation: Rotation[int, str] = Rotation()
     for i in range(50):
         rotation.add(1, f"flood {i}")
     for _ in range(10):
@@ -44,7 +44,7 @@ def test_who_was_idle_waits_for_one_piece_and_saves_nothing_up() -> None:
 
 
 def test_who_took_long_waits_although_it_left() -> None:
-    rotation: Rotation[str] = Rotation()
+    rotation: Rotation[int, str] = Rotation()
     rotation.add(1, "long")
     assert rotation.next() == (1, "long")
     rotation.add(2, "short")
@@ -61,7 +61,7 @@ def test_who_took_long_waits_although_it_left() -> None:
 
 
 def test_one_tenants_jobs_stay_in_their_order() -> None:
-    rotation: Rotation[int] = Rotation()
+    rotation: Rotation[int, int] = Rotation()
     done: list[int] = []
     rotation.add(1, 0)
     while rotation:
@@ -75,7 +75,7 @@ def test_one_tenants_jobs_stay_in_their_order() -> None:
 
 @given(st.lists(st.tuples(st.integers(1, 5), st.floats(0.001, 1)), max_size=60))
 def test_everything_has_its_turn(jobs: list[tuple[int, float]]) -> None:
-    rotation: Rotation[float] = Rotation()
+    rotation: Rotation[int, float] = Rotation()
     for tenant, seconds in jobs:
         rotation.add(tenant, seconds)
     seen = []
