@@ -167,9 +167,9 @@ TestFair = Fair.TestCase
 def test_a_newcomer_waits_for_a_job_of_each_that_comes_before_him_at_most(
     floods: list[Place | None], before: int, newcomer: Place, seconds: float
 ) -> None:
-    """Whatever the others have had and still have waiting, where no exempt flood comes first: a job
-    of the server's own, and one of each level; in a level that is at work, as many as are its
-    competitors' share."""
+    """Whatever the others have had and still have waiting: one of the server's own for each of a
+    request, one of each other flow of his level, and where his level was idle one of each level.
+    Exempt requests wait for none but exempt ones."""
     lines: Lines[Job] = Lines()
     for place in floods:
         put(lines, place, 100)
@@ -177,10 +177,10 @@ def test_a_newcomer_waits_for_a_job_of_each_that_comes_before_him_at_most(
     put(lines, newcomer)
     order = served(lines, 1 + 100 * len(floods) - (before if floods else 0), seconds)
     at = order.index(newcomer)
-    if newcomer.exempt or ROOT not in floods:
-        own = order[:at].count(None)
-        assert own <= 1 + (at - own), "the server's own and requests take turns"
+    own = order[:at].count(None)
+    assert own <= 1 + (at - own), "the server's own and requests take turns"
+    assert order[:at].count(ANN) <= 1 or newcomer.level != ANN.level
     if newcomer.exempt:
         assert set(order[:at]) <= {None, ROOT} and order[:at].count(ROOT) <= 1
     elif newcomer.level == "batch" and ROOT not in floods:
-        assert max(Counter(order[:at]).values(), default=0) <= 1
+        assert max(Counter(p for p in order[:at] if p).values(), default=0) <= 1

@@ -73,6 +73,23 @@ def test_one_tenants_jobs_stay_in_their_order() -> None:
     assert done == list(range(6))
 
 
+def test_who_takes_back_the_last_that_waits_is_as_if_it_had_been_done() -> None:
+    rotation: Rotation[str, int] = Rotation()
+    for job in (1, 2, 3):
+        rotation.add("a", job)
+    rotation.add("b", 1)
+    rotation.drop("a", 2)
+    assert rotation.next() == ("a", 1)
+    rotation.drop("a", 3)
+    assert "a" in rotation, "it is being served"
+    rotation.spent("a", 5)
+    rotation.drop("b", 1)
+    assert not rotation and "a" not in rotation and "b" not in rotation
+    rotation.add("a", 4)
+    rotation.add("b", 2)
+    assert rotation.next() == ("b", 2), "what a took is not forgotten"
+
+
 @given(st.lists(st.tuples(st.integers(1, 5), st.floats(0.001, 1)), max_size=60))
 def test_everything_has_its_turn(jobs: list[tuple[int, float]]) -> None:
     rotation: Rotation[int, float] = Rotation()

@@ -24,15 +24,13 @@ def asks(tenant: int, place: Place | None = ANN, size: int = 1) -> Asker:
 
 
 class Job:
-    """passed: turns that others got since it was the first of its tenant and could have begun."""
-
     def __init__(self, asker: Asker) -> None:
-        self.asker, self.tenant, self.passed = asker, asker.tenant.id, 0
+        self.asker, self.tenant = asker, asker.tenant.id
 
 
 class Fair(RuleBasedStateMachine):
-    """queues: by tenant and place. passed: of tenants that could begin something, how many turns
-    went to others since."""
+    """queues: by tenant and place. passed: of tenants that could begin something, who has had a
+    turn since."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -40,7 +38,7 @@ class Fair(RuleBasedStateMachine):
         self.queues: dict[int, dict[Place | None, list[Job]]] = {}
         self.running: list[Job] = []
         self.resting: list[Job] = []
-        self.passed: dict[int, int] = {}
+        self.passed: dict[int, set[int]] = {}
 
     def waiting(self, tenant: int) -> list[Job]:
         return [job for queue in self.queues.get(tenant, {}).values() for job in queue]
@@ -79,11 +77,10 @@ class Fair(RuleBasedStateMachine):
         assert self.queues[job.tenant][job.asker.place].pop(0) is job, "each flow in its order"
         self.running.append(job)
         assert len(self.running) <= LIMITS.places
-        self.passed = {other: self.passed.get(other, 0) + 1 for other in eligible - {job.tenant}}
-        rivals = eligible | {job.tenant for job in self.running}
-        assert max(self.passed.values(), default=0) <= len(rivals), (
-            "nobody is passed over for longer than a round"
-        )
+        self.passed = {other: self.passed.get(other, set()) for other in eligible - {job.tenant}}
+        for passed in self.passed.values():
+            assert job.tenant not in passed, "nobody has two turns while another waits for one"
+            passed.add(job.tenant)
 
     @precondition(lambda self: self.running)
     @rule(data=st.data(), seconds=st.sampled_from([0.0, 0.1, 3.0]), rests=st.booleans())
