@@ -12,6 +12,7 @@ from math import ceil
 
 from apiserver.flow.allocation import Claim, Smoothed, allocate
 from apiserver.flow.counts import Counts, Tally
+from apiserver.flow.lines import Place
 from apiserver.flow.matching import Schema
 from apiserver.flow.occupancy import Traffic
 from apiserver.flow.queueset import QueueSet, Queuing
@@ -103,9 +104,12 @@ class Level:
 
 class Flow:
     """Requests that share the seats of their level with other flows. headers: of every answer;
-    traffic: of the tenant."""
+    place: where their work beside the event loop waits; traffic: of the tenant."""
 
-    __slots__ = ("counts", "distinguisher", "hand", "headers", "level", "schema", "traffic")
+    __slots__ = (
+        *("counts", "distinguisher", "hand", "headers", "level", "place", "schema"),
+        "traffic",
+    )
 
     def __init__(
         self,
@@ -114,10 +118,11 @@ class Flow:
         distinguisher: str,
         hand: Hand,
         counts: Counts,
+        place: Place,
         traffic: Traffic,
     ) -> None:
         self.schema, self.level, self.hand, self.counts = schema, level, hand, counts
-        self.distinguisher, self.traffic = distinguisher, traffic
+        self.distinguisher, self.place, self.traffic = distinguisher, place, traffic
         self.headers = (
             (b"x-kubernetes-pf-flowschema-uid", schema.uid.encode()),
             (b"x-kubernetes-pf-prioritylevel-uid", level.uid.encode()),
@@ -201,13 +206,15 @@ class Levels:
             schema = next(s for s in self.schemas if s.name == CATCH_ALL)
         level = self.levels[schema.level]
         hand: Hand = ()
-        distinguisher, queuing = "", level.queuing
+        distinguisher, queuing, told = "", level.queuing, schema.distinguisher(info, user)
         if queuing is not None:
             if queuing.queues > 1:
-                distinguisher = schema.distinguisher(info, user)
+                distinguisher = told
             hand = hand_of(schema.name, distinguisher, queuing.queues, queuing.hand_size)
         counts = self.tally.of(level.name, schema.name)
-        return Flow(schema, level, distinguisher, hand, counts, self.traffic)
+        # what level.queuing says is about seats: threads are shared by flow in every level
+        place = Place(level.name, level.shares, level.exempt, hash((schema.name, told)))
+        return Flow(schema, level, distinguisher, hand, counts, place, self.traffic)
 
     # --- borrowing --------------------------------------------------------------------------------
     def adjust(self) -> None:

@@ -46,6 +46,7 @@ async def enter(
     flow = control.levels.classify(info, request.user)
     level, counts = flow.level, flow.counts
     request.response_headers += flow.headers
+    request.place = flow.place
     if info.verb in _OF_ONE_OBJECT or not info.is_resource:
         work, cells = ONE, counts.estimated.cells
         cells[0] += 1  # the first bucket, without looking for it
