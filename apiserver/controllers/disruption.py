@@ -12,11 +12,15 @@ import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
 
 import orjson
 
-from apiserver.controllers import names
+from apiserver.controllers import disruptionevents, names
 from apiserver.controllers.actions import Actions
+from apiserver.controllers.correlation import Regarding, Said
+from apiserver.controllers.disruptionevents import uncountable, unreadable
 from apiserver.controllers.disruptionstatus import (
     Pod,
     SyncFailed,
@@ -24,10 +28,12 @@ from apiserver.controllers.disruptionstatus import (
     differ,
     expected,
     failed,
+    overdue,
     selected,
     settled,
 )
 from apiserver.controllers.podscales import PodScales
+from apiserver.controllers.recorder import Recorder, regarding_of
 from apiserver.controllers.refusals import each_its_turn
 from apiserver.controllers.upkeep import Rest, Unchanged
 from apiserver.errors import ApiError, Conflict
@@ -51,6 +57,8 @@ many seconds is not."""
 _LATER = 0.05
 """Seconds after the time to which a pod counts as going, which has no fractions."""
 _KNOWN = 10_000
+_TOLD = 10
+"""Pods of one budget that are told of at a time."""
 _MAX_INT32 = 2**31 - 1
 
 
@@ -66,6 +74,7 @@ class DisruptionBudgets:
         self._written: OrderedDict[str, Object] = OrderedDict()
         self._rest = Rest(_SHARE, _CHEAP)
         self._found = set[tuple[int, str]]()
+        self._recorder = Recorder(actions, disruptionevents.SOURCE)
 
     def concerned(self, event: Event) -> tuple[str, float] | None:
         key = event.record.key
@@ -126,25 +135,33 @@ class DisruptionBudgets:
         self, tenant: Tenant, record: Record, pods: Sequence[Pod], scales: PodScales
     ) -> float | None:
         budget = orjson.loads(record.data)
+        moment = now()
+        judged = await _judge(budget, pods, scales, moment)
         try:
-            chosen = selected(budget, pods)
-            count = len(chosen)
-            if asks_scales(budget["spec"]):
-                count = await _scale_of(chosen, scales)
-            wanted = expected(budget["spec"], count)
-            status, wait = settled(budget, chosen, wanted, now())
-            await self._write(tenant, record, budget, status)
+            written = await self._write(tenant, record, budget, judged.status)
         except Conflict:
             return AGAIN
-        except (SyncFailed, ApiError) as e:
-            await self._write(tenant, record, budget, failed(budget, str(e), now()))
+        except ApiError as e:
+            await self._write(tenant, record, budget, failed(budget, str(e), moment))
             return None
-        return None if wait is None else wait + _LATER
+        if written:
+            await self._tell(tenant, budget, judged)
+        return None if judged.wait is None else judged.wait + _LATER
 
-    async def _write(self, tenant: Tenant, record: Record, budget: Object, status: Object) -> None:
-        """Raises Conflict where the budget is not any more what was judged."""
+    async def _tell(self, tenant: Tenant, budget: Object, judged: Judged) -> None:
+        """Only with a status that has changed: the same is not told at every look."""
+        about = regarding_of("policy/v1", "PodDisruptionBudget", budget)
+        for said in judged.said:
+            await self._recorder.record(tenant, about, said)
+        for pod in judged.kept[:_TOLD]:
+            whom = Regarding("v1", "Pod", about.namespace, pod.name, pod.uid)
+            await self._recorder.record(tenant, whom, disruptionevents.kept(budget))
+
+    async def _write(self, tenant: Tenant, record: Record, budget: Object, status: Object) -> bool:
+        """Whether it was another one. Raises Conflict where the budget is not any more what was
+        judged."""
         if not differ(status, budget.get("status") or {}):
-            return
+            return False
 
         def edit(obj: Object) -> bool:
             if obj["metadata"]["resourceVersion"] != str(record.resource_version):
@@ -157,6 +174,7 @@ class DisruptionBudgets:
         if len(self._written) > _KNOWN:
             self._written.popitem(last=False)
         await self._actions.change(tenant, record.key, edit, "status")
+        return True
 
     async def missed(self, tenant: int) -> Sequence[str]:
         """All that have budgets, once anything has changed: nobody knows which pods a dead process
@@ -166,6 +184,36 @@ class DisruptionBudgets:
         found = await self._relations.namespaces_with(tenant, BUDGETS)
         self._found.update((tenant, namespace) for namespace in found)
         return found
+
+
+class Judged(NamedTuple):
+    """wait: seconds until the status will be another one; said: of the budget; kept: pods to tell
+    of that they stay."""
+
+    status: Object
+    wait: float | None
+    said: Sequence[Said]
+    kept: Sequence[Pod] = ()
+
+
+async def _judge(
+    budget: Object, pods: Sequence[Pod], scales: PodScales, moment: datetime
+) -> Judged:
+    """An error of a look-up is a reason why pods cannot be counted."""
+    try:
+        chosen = selected(budget, pods)
+    except SyncFailed as e:
+        return Judged(failed(budget, str(e), moment), None, [unreadable(str(e))])
+    try:
+        count = len(chosen)
+        if asks_scales(budget["spec"]):
+            count = await _scale_of(chosen, scales)
+    except (SyncFailed, ApiError) as e:
+        return Judged(failed(budget, str(e), moment), None, [uncountable(str(e))])
+    wanted = expected(budget["spec"], count)
+    status, wait = settled(budget, chosen, wanted, moment)
+    said = [*disruptionevents.of_counted(budget, chosen)]
+    return Judged(status, wait, said, overdue(budget, chosen, moment))
 
 
 async def _scale_of(pods: Sequence[Pod], scales: PodScales) -> int:

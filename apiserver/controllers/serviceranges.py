@@ -20,7 +20,9 @@ import orjson
 
 from apiserver.controllers import names
 from apiserver.controllers.actions import Actions
+from apiserver.controllers.correlation import Said
 from apiserver.controllers.rangecover import Cover
+from apiserver.controllers.recorder import Recorder, regarding_of
 from apiserver.controllers.upkeep import Unchanged
 from apiserver.errors import ApiError
 from apiserver.kinds.common.addresses import Network, parse_cidr
@@ -50,6 +52,11 @@ GRACE = timedelta(seconds=10)
 servers may not all have heard of it before."""
 AGAIN = 5.0
 _READY = ("True", "", "Kubernetes Service CIDR is ready")
+_NOT_READY = Said(
+    "Warning",
+    "KubernetesServiceCIDRError",
+    "The ServiceCIDR Status can not be set to Ready=True",
+)
 _KEPT = (
     "False",
     "Terminating",
@@ -70,6 +77,7 @@ class ServiceRanges:
     ) -> None:
         self._actions, self._addresses, self._candidate = actions, addresses, candidate
         self._unchanged = [Unchanged(relations, resource) for resource in (RANGES, SERVICES)]
+        self._recorder = Recorder(actions, names.SERVICE_RANGES)
 
     def concerned(self, event: Event) -> tuple[str, float] | None:
         if event.record.key.group_resource == SERVICES:
@@ -122,7 +130,12 @@ class ServiceRanges:
                 return True
 
             await self._actions.change(tenant, key, protect, manager="kube-controller-manager")
-        await self._say(tenant, obj, _READY)
+        try:
+            await self._say(tenant, obj, _READY)
+        except ApiError:
+            about = regarding_of("networking.k8s.io/v1", "ServiceCIDR", obj)
+            await self._recorder.record(tenant, about, _NOT_READY)
+            raise
 
     async def _say(self, tenant: Tenant, obj: Object, what: tuple[str, str, str]) -> None:
         if not _is(obj, what):
