@@ -145,12 +145,12 @@ class DisruptionBudgets:
             await self._write(tenant, record, budget, failed(budget, str(e), moment))
             return None
         if written:
-            await self._tell(tenant, budget, judged)
+            await self._tell(tenant, record, budget, judged)
         return None if judged.wait is None else judged.wait + _LATER
 
-    async def _tell(self, tenant: Tenant, budget: Object, judged: Judged) -> None:
+    async def _tell(self, tenant: Tenant, record: Record, budget: Object, judged: Judged) -> None:
         """Only with a status that has changed: the same is not told at every look."""
-        about = regarding_of("policy/v1", "PodDisruptionBudget", budget)
+        about = regarding_of("policy/v1", "PodDisruptionBudget", record)
         for said in judged.said:
             await self._recorder.record(tenant, about, said)
         for pod in judged.kept[:_TOLD]:

@@ -105,8 +105,9 @@ class GarbageCollector:
         """Before it is judged: what only has owners elsewhere goes."""
         namespace, references = item.key.namespace, references_of(item.metadata)
         reference = elsewhere(namespace, references, owners)
-        scope = self._actions.scope(tenant, item.key)
-        if reference is None or scope is None or item.metadata.get("deletionTimestamp"):
+        if reference is None or item.metadata.get("deletionTimestamp"):
+            return
+        if (scope := self._actions.scope(tenant, item.key)) is None:
             return
         kind = scope.gvk
         about = Regarding(kind.api_version, kind.kind, namespace, item.key.name, item.uid)

@@ -22,7 +22,7 @@ from apiserver.meta.objects import Object
 from apiserver.meta.times import format_time, now
 from apiserver.registry.scope import Tenant
 from apiserver.storage.errors import StorageError
-from apiserver.storage.interface import ObjectKey
+from apiserver.storage.interface import ObjectKey, Record
 
 log = logging.getLogger("polyplane.controllers")
 
@@ -75,16 +75,10 @@ class Recorder:
         }
 
 
-def regarding_of(api_version: str, kind: str, obj: Object) -> Regarding:
-    metadata = obj["metadata"]
-    return Regarding(
-        api_version,
-        kind,
-        metadata.get("namespace", ""),
-        metadata["name"],
-        metadata["uid"],
-        metadata.get("resourceVersion", ""),
-    )
+def regarding_of(api_version: str, kind: str, record: Record) -> Regarding:
+    """The object as it is stored."""
+    key, version = record.key, str(record.resource_version)
+    return Regarding(api_version, kind, key.namespace, key.name, record.uid, version)
 
 
 def _again(message: str) -> Callable[[Object], bool]:

@@ -20,9 +20,9 @@ import orjson
 
 from apiserver.controllers import names
 from apiserver.controllers.actions import Actions
-from apiserver.controllers.correlation import Said
+from apiserver.controllers.correlation import Regarding, Said
 from apiserver.controllers.rangecover import Cover
-from apiserver.controllers.recorder import Recorder, regarding_of
+from apiserver.controllers.recorder import Recorder
 from apiserver.controllers.upkeep import Unchanged
 from apiserver.errors import ApiError
 from apiserver.kinds.common.addresses import Network, parse_cidr
@@ -119,7 +119,8 @@ class ServiceRanges:
         return [obj for obj in ranges if obj["metadata"]["name"] != DEFAULT]
 
     async def _make_ready(self, tenant: Tenant, obj: Object) -> None:
-        name = obj["metadata"]["name"]
+        metadata = obj["metadata"]
+        name = metadata["name"]
         key = ObjectKey(*RANGES, "", name)
         if not _is_protected(obj):
 
@@ -133,7 +134,7 @@ class ServiceRanges:
         try:
             await self._say(tenant, obj, _READY)
         except ApiError:
-            about = regarding_of("networking.k8s.io/v1", "ServiceCIDR", obj)
+            about = Regarding("networking.k8s.io/v1", "ServiceCIDR", "", name, metadata["uid"])
             await self._recorder.record(tenant, about, _NOT_READY)
             raise
 

@@ -53,7 +53,7 @@ async def test_what_a_budget_is_told_to_lack(
     said: tuple[str, str, str] | None,
 ) -> None:
     """Once, however often it is looked at."""
-    await worker.create(BUDGETS, budget(**spec))
+    made = await worker.create(BUDGETS, budget(**spec))
     if owners is not None:
         await run(worker, "p", *owners)
     for _ in range(3):
@@ -63,7 +63,12 @@ async def test_what_a_budget_is_told_to_lack(
     for event in await events(worker):
         assert event["count"] == 1
         assert event["source"] == {"component": "controllermanager"}
-        assert event["involvedObject"]["apiVersion"] == "policy/v1"
+        assert event["involvedObject"] == {
+            "apiVersion": "policy/v1",
+            "kind": "PodDisruptionBudget",
+            "namespace": "ns",
+            **{member: made["metadata"][member] for member in ("name", "uid", "resourceVersion")},
+        }
 
 
 async def test_a_pod_that_an_eviction_did_not_delete_is_told_of(

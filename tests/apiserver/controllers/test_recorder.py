@@ -9,7 +9,7 @@ import pytest
 from apiserver.controllers import recorder
 from apiserver.controllers.actions import Actions
 from apiserver.controllers.correlation import Regarding, Said
-from apiserver.controllers.recorder import Recorder, regarding_of
+from apiserver.controllers.recorder import Recorder
 from apiserver.errors import Forbidden
 from apiserver.meta.objects import Object
 from tests.support.definitionworker import Worker
@@ -20,10 +20,7 @@ SAID = Said("Warning", "Odd", "it is odd")
 
 
 async def test_an_event_says_who_tells_what_of_whom(worker: Worker) -> None:
-    made = {"metadata": {"name": "one", "namespace": "ns", "uid": "uid", "resourceVersion": "7"}}
-    about = regarding_of("v1", "ConfigMap", made)
-    assert about == ABOUT
-    await Recorder(Actions(worker.registry), "some-controller").record(worker.tenant, about, SAID)
+    await Recorder(Actions(worker.registry), "some-controller").record(worker.tenant, ABOUT, SAID)
     (event,) = await events(worker)
     metadata, first, last = event.pop("metadata"), event.pop("firstTimestamp"), event.pop("count")
     assert (first, last) == (event.pop("lastTimestamp"), 1)
