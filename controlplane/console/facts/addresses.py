@@ -6,6 +6,7 @@ from django.urls import path
 
 from controlplane.console.facts import (
     auditpages,
+    endingpages,
     ownpages,
     sessionpages,
     stuckpages,
@@ -29,5 +30,6 @@ pages = [
     path("audit", auditpages.found),
     path("system", systempages.system),
     path("overview", systempages.overview),
+    path("ending", endingpages.ending),
     path("stuck", stuckpages.stuck),
 ]
