@@ -3,12 +3,13 @@
 
 import { h, replace } from "../lib/dom.js";
 import { fact } from "../lib/facts.js";
-import { panel, table } from "../lib/plain.js";
+import { panel } from "../lib/plain.js";
 import { rates } from "../lib/rates.js";
 import { address } from "../lib/router.js";
 import { tenants } from "../lib/tenants.js";
 import { many } from "../lib/units.js";
 import { changesAsked, newestChanges } from "./overview/changes.js";
+import { endingSoon } from "./overview/ending.js";
 import { failing, full, largest, totals } from "./overview/numbers.js";
 import { stuckObjects } from "./overview/stuck.js";
 
@@ -19,7 +20,8 @@ export default async function overview({ root, query, signal }) {
   const state = h("div");
   const listed = panel("Tenants");
   const stuck = stuckObjects(query, signal);
-  root.append(h("h1", { class: "page" }, "Overview"), state, stuck, listed);
+  const ending = endingSoon(signal);
+  root.append(h("h1", { class: "page" }, "Overview"), state, ending, stuck, listed);
   const [{ names, all }, me] = await Promise.all([tenants(), fact("/me", {}, signal)]);
   showTenants(listed, names, all);
   if (me.roles.some((role) => role.name === LOOKERS)) {
@@ -54,24 +56,13 @@ function showTenants(listed, names, all) {
 }
 
 function showState(state, facts, { query, signal }) {
-  const { minutes, changes, tokens, certificates } = facts;
-  const ending = [
-    ...certificates.filter((c) => c.soon).map((c) => [c.name, c.subject, c.expires]),
-    ...tokens.map((t) => [`token ${t.id}`, `${t.user}, ${t.tenant || "all tenants"}`, t.expires]),
-  ];
+  const { minutes, changes } = facts;
   replace(
     state,
     totals(facts.totals),
     rates(minutes),
     h("div", { class: "columns" }, largest(facts.largest), full(facts.full)),
     failing(facts.failing),
-    ending.length ? panel("Ends within two weeks", table(ENDING, ending)) : null,
     newestChanges(query, changes, signal),
   );
 }
-
-const ENDING = [
-  ["What", (row) => row[0]],
-  ["Whose", (row) => row[1]],
-  ["Expires", (row) => row[2]],
-];
