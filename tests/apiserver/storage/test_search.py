@@ -247,7 +247,7 @@ async def test_when_a_certificate_ends_is_known_and_follows_its_secret(
 
 
 def from_before() -> None:
-    migration = importlib.import_module("apiserver.storage.migrations.0017_certificate_ends")
+    migration = importlib.import_module("apiserver.storage.migrations.0018_certificate_ends")
     with connections[OWNER].schema_editor() as editor:
         migration.anew(None, editor)
 

@@ -28,9 +28,9 @@ def anew(apps: Any, editor: Any) -> None:
 
 
 class Migration(migrations.Migration):
-    dependencies: ClassVar = [("storage", "0016_gather_bound_subjects")]
+    dependencies: ClassVar = [("storage", "0017_close_tenants")]
 
-    functions: ClassVar = "7dfb1daa2d4f36dd"
+    functions: ClassVar = "b8a588d8aefb4d1f"
     """sql.digest() of what this migration was made for."""
 
     operations: ClassVar = [
