@@ -3,7 +3,7 @@
 
 import { h, replace } from "../lib/dom.js";
 import { fact } from "../lib/facts.js";
-import { panel } from "../lib/plain.js";
+import { panel, table } from "../lib/plain.js";
 import { rates } from "../lib/rates.js";
 import { address } from "../lib/router.js";
 import { tenants } from "../lib/tenants.js";
@@ -16,35 +16,40 @@ import { stuckObjects } from "./overview/stuck.js";
 const MOST = 200;
 const LOOKERS = "polyplane:viewers";
 
+/** How somebody came by a tenant, as a SelfTenantReview says it. */
+const WAYS = { owner: "you own it", binding: "a binding names you or a group of yours" };
+
 export default async function overview({ root, query, signal }) {
   const state = h("div");
   const listed = panel("Tenants");
   const stuck = stuckObjects(query, signal);
   const ending = endingSoon(signal);
   root.append(h("h1", { class: "page" }, "Overview"), state, ending, stuck, listed);
-  const [{ names, all }, me] = await Promise.all([tenants(), fact("/me", {}, signal)]);
-  showTenants(listed, names, all);
+  const [known, me] = await Promise.all([tenants(), fact("/me", {}, signal)]);
+  showTenants(listed, known);
   if (me.roles.some((role) => role.name === LOOKERS)) {
     const asked = { changes: changesAsked(query) };
     showState(state, await fact("/overview", asked, signal), { query, signal });
   }
 }
 
-function showTenants(listed, names, all) {
+function showTenants(listed, { names, all, through }) {
   const filter = h("input", {
     type: "search",
     placeholder: "Filter tenants",
     "aria-label": "Filter tenants",
     oninput: draw,
   });
-  const links = h("div", { class: "links" });
+  const links = h("div", { class: through ? "" : "links" });
+  const link = (name) => h("a", { href: `${address("t", name)}/` }, name);
   function draw() {
     const word = filter.value.trim().toLowerCase();
-    const fits = names.filter((name) => name.includes(word));
-    replace(
-      links,
-      fits.slice(0, MOST).map((name) => h("a", { href: `${address("t", name)}/` }, name)),
-    );
+    const fits = names.filter((name) => name.includes(word)).slice(0, MOST);
+    const columns = [
+      ["Tenant", link],
+      ["Through", (name) => through.get(name).map((way) => WAYS[way] ?? way).join(", ")],
+    ];
+    replace(links, through ? table(columns, fits, "") : fits.map(link));
   }
   draw();
   const count = all ? many(names.length, "tenant") : `the first ${many(names.length, "tenant")}`;
