@@ -12,7 +12,8 @@ ones with reinvocationPolicy IfNeeded that ran before the change. See
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Awaitable, Callable, Iterable
+from time import perf_counter
 from typing import Protocol
 
 from admission.attributes import Attributes, Lookup, Reinvocation
@@ -44,14 +45,33 @@ class KeepingPlugin(Plugin, Protocol):
         """Drops what it keeps for a tenant that is not in use any more."""
 
 
+ADMIT, VALIDATE = "admit", "validate"
+"""Steps of admission."""
+WHOLE = ""
+"""The name under which a step is counted as a whole."""
+
+Took = Callable[[str, str, str, bool, float], None]
+"""(name of a plugin, or `WHOLE`; step; operation; whether it refused the request, or failed;
+seconds): counts it. Source of the occasions: k8s.io/apiserver ``admission/metrics/metrics.go``."""
+
+
+def nobody(name: str, step: str, operation: str, rejected: bool, seconds: float) -> None:
+    """Counts nothing."""
+
+
 _SORTS = 4096
 """Sorts of requests, over all tenants' resources, whose plugins are kept."""
-_Mutating = list[MutatingPlugin]
-_Validating = list[ValidatingPlugin]
+_Runs = list[tuple[str, Callable[[Attributes, Lookup], Awaitable[None]]]]
+"""What plugins do in a step, by their names."""
 
 
 class Chain:
-    def __init__(self, plugins: Iterable[Plugin]) -> None:
+    """counting: who counts, for a tenant, how long plugins take."""
+
+    def __init__(
+        self, plugins: Iterable[Plugin], counting: Callable[[int], Took] = lambda tenant: nobody
+    ) -> None:
+        self._counting = counting
         self.plugins = list(plugins)
         self._mutating: list[MutatingPlugin] = [p for p in self.plugins if hasattr(p, "admit")]  # type: ignore[misc]
         self._validating: list[ValidatingPlugin] = [
@@ -59,7 +79,7 @@ class Chain:
             for p in self.plugins
             if hasattr(p, "validate")
         ]
-        self._concerned: dict[tuple[object, ...], tuple[_Mutating, _Validating]] = {}
+        self._concerned: dict[tuple[object, ...], tuple[_Runs, _Runs]] = {}
         self._keeping: list[KeepingPlugin] = [p for p in self.plugins if hasattr(p, "forget")]  # type: ignore[misc]
 
     def forget(self, tenant: int) -> None:
@@ -68,21 +88,38 @@ class Chain:
 
     async def admit(self, attributes: Attributes, lookup: Lookup) -> None:
         attributes.reinvocation = Reinvocation()
-        await self._mutate(attributes, lookup)
-        if attributes.reinvocation.requested:
-            attributes.reinvocation.again = True
-            await self._mutate(attributes, lookup)
+        await self._counted([(WHOLE, self._mutate)], ADMIT, attributes, lookup)
 
     async def _mutate(self, attributes: Attributes, lookup: Lookup) -> None:
-        for plugin in self._of(attributes)[0]:
-            await plugin.admit(attributes, lookup)
+        plugins = self._of(attributes)[0]
+        await self._counted(plugins, ADMIT, attributes, lookup)
+        if attributes.reinvocation.requested:
+            attributes.reinvocation.again = True
+            await self._counted(plugins, ADMIT, attributes, lookup)
 
     async def validate(self, attributes: Attributes, lookup: Lookup) -> None:
-        for plugin in self._of(attributes)[1]:
-            await plugin.validate(attributes, lookup)
+        await self._counted([(WHOLE, self._check)], VALIDATE, attributes, lookup)
 
-    def _of(self, attributes: Attributes) -> tuple[_Mutating, _Validating]:
-        """The plugins that requests of that sort concern."""
+    async def _check(self, attributes: Attributes, lookup: Lookup) -> None:
+        await self._counted(self._of(attributes)[1], VALIDATE, attributes, lookup)
+
+    async def _counted(
+        self, runs: _Runs, step: str, attributes: Attributes, lookup: Lookup
+    ) -> None:
+        took, operation = self._counting(attributes.tenant), attributes.operation
+        began = perf_counter()
+        for name, run in runs:
+            rejected = True
+            try:
+                await run(attributes, lookup)
+                rejected = False
+            finally:
+                ended = perf_counter()
+                took(name, step, operation, rejected, ended - began)
+            began = ended
+
+    def _of(self, attributes: Attributes) -> tuple[_Runs, _Runs]:
+        """What plugins that requests of that sort concern do in either step."""
         sort = (
             attributes.operation,
             attributes.kind,
@@ -97,7 +134,7 @@ class Chain:
             if len(self._concerned) >= _SORTS:
                 self._concerned.clear()
             concerned = self._concerned[sort] = (
-                [plugin for plugin in self._mutating if plugin.handles(attributes)],
-                [plugin for plugin in self._validating if plugin.handles(attributes)],
+                [(p.name, p.admit) for p in self._mutating if p.handles(attributes)],
+                [(p.name, p.validate) for p in self._validating if p.handles(attributes)],
             )
         return concerned

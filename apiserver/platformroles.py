@@ -17,7 +17,7 @@ EDITORS = "polyplane:editors"
 METRICS_READERS = "polyplane:metrics-readers"
 ROLES = {
     TENANT_ADMINS: "may create, change and delete tenants",
-    VIEWERS: "may look at the objects, the audit log and the tokens of all tenants in the console",
+    VIEWERS: "may look at all tenants' objects, the audit log, tokens and sessions in the console",
     EDITORS: "may do in every tenant what its ClusterRole edit allows, but for Secrets and tokens",
     METRICS_READERS: "may read /metrics of the whole installation",
 }

@@ -22,6 +22,7 @@ from django.conf import settings
 from admission.chain import Chain
 from admission.order import plugins_in_order
 from admission.webhooks.call import Caller
+from admission.webhooks.client import WebhookClient
 from apiserver.aggregation.aggregator import Aggregator
 from apiserver.audit import counts
 from apiserver.audit.recorder import Recorder
@@ -37,7 +38,7 @@ from apiserver.controllers.quotas import QuotaStatus
 from apiserver.controllers.servers import Servers
 from apiserver.controllers.upkeep import TurnedOff
 from apiserver.endpoints.filters.authentication import identify
-from apiserver.endpoints.metrics import forget
+from apiserver.endpoints.metrics import forget, plugins_took
 from apiserver.endpoints.policy_counts import PolicyCounts
 from apiserver.endpoints.server import Defaults, Server
 from apiserver.endpoints.webhook_counts import WebhookCounts
@@ -156,6 +157,27 @@ class _LeftAlone:
             await self._quotas.settle(tenant, quota)
 
 
+def _chain(
+    store: PostgresStore,
+    catalog: TenantCatalog,
+    home: int,
+    client: WebhookClient,
+    provision: Provision,
+) -> Chain:
+    plugins = plugins_in_order(
+        _LeftAlone(Quotas(store, catalog), controllers_off(store)),
+        decide,
+        Caller(client, WebhookCounts()),
+        provision,
+        admissionplugins.enabled(),
+        admissionfile.read(),
+        Buckets(shared_file(environment.text("BOARD_FD")), BUCKETS_AT),
+        home,
+        PolicyCounts(),
+    )
+    return Chain(plugins, plugins_took)
+
+
 def make_registry(
     store: PostgresStore, catalog: TenantCatalog, home: int, audit: Recorder | None = None
 ) -> Registry:
@@ -170,19 +192,7 @@ def make_registry(
     registry = Registry(
         store=store,
         watches=Watches(store, index, board=Board.inherited(board), max_unread=max_unread()),
-        chain=Chain(
-            plugins_in_order(
-                _LeftAlone(Quotas(store, catalog), controllers_off(store)),
-                decide,
-                Caller(client, WebhookCounts()),
-                provision,
-                admissionplugins.enabled(),
-                admissionfile.read(),
-                Buckets(shared_file(board), BUCKETS_AT),
-                home,
-                PolicyCounts(),
-            )
-        ),
+        chain=_chain(store, catalog, home, client, provision),
         catalog=catalog,
         manager=managers(),
         hooks={SERVICES: ServiceHook(), ADDRESSES: AddressHook(), DEFINITIONS: DefinitionHook()},

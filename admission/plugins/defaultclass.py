@@ -1,6 +1,6 @@
 """DefaultStorageClass and DefaultIngressClass: a claim or an ingress that names no class gets the
-class that is marked as default. Of several StorageClasses the newest counts; with several
-IngressClasses the ingress is refused.
+class that is marked as default. Of several the newest counts, of those that came in the same second
+the first by name.
 
 Sources: kubernetes ``plugin/pkg/admission/storage/storageclass/setdefault``,
 ``plugin/pkg/admission/network/defaultingressclass``.
@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from admission.attributes import Attributes, Lookup
 from admission.objects import OfObjects
-from apiserver.errors import Forbidden
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.objects import Object
 
@@ -71,11 +70,5 @@ class DefaultIngressClass(OfObjects):
         if spec.get("ingressClassName") is not None or annotated:
             return
         defaults = _defaults(list(await lookup.list(INGRESS_CLASSES)), _INGRESS_DEFAULT)
-        if len(defaults) > 1:
-            raise Forbidden(
-                INGRESSES,
-                attributes.name,
-                f"{len(defaults)} default IngressClasses were found, only 1 allowed",
-            )
         if defaults:
             spec["ingressClassName"] = defaults[0]["metadata"]["name"]

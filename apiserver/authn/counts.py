@@ -8,7 +8,11 @@ import time
 from bisect import bisect_left
 from collections.abc import Sequence
 
+from apiserver.identity import server_id_hash
+
 Counts = dict[tuple[str, ...], float]
+Times = dict[tuple[str, ...], list[float]]
+"""Seconds since 1970, one in each list."""
 
 ATTEMPTS: Counts = {("success",): 0, ("failure",): 0, ("error",): 0}
 """authentication_attempts: a failure is who shows nothing where that is not enough, an error who
@@ -36,7 +40,9 @@ number for each of `REMAINING`, what was above, and the sum."""
 FETCHED: Counts = {}
 """apiserver_authentication_jwt_authenticator_jwks_fetch_last_timestamp_seconds."""
 RELOADS: Counts = {}
-"""apiserver_authentication_config_controller_automatic_reloads_total."""
+"""apiserver_authentication_config_controller_automatic_reloads_total, by status and server."""
+RELOADED: Times = {}
+"""apiserver_authentication_config_controller_automatic_reload_last_timestamp_seconds, likewise."""
 WEBHOOK: Counts = {}
 """apiserver_delegated_authn_request_total: questions to the token webhook, by code."""
 SECONDS = (0.001, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0)
@@ -63,7 +69,14 @@ def fetched(result: str, issuer: str) -> None:
 
 
 def reloaded(status: str) -> None:
-    RELOADS[status,] = RELOADS.get((status,), 0) + 1
+    count_reload(RELOADS, RELOADED, status)
+
+
+def count_reload(counts: Counts, times: Times, status: str) -> None:
+    """Of a file that this server follows. status: "success" or "failure"."""
+    key = status, server_id_hash()
+    counts[key] = counts.get(key, 0) + 1
+    times[key] = [time.time()]
 
 
 def asked_webhook(code: str) -> None:

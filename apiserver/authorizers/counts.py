@@ -8,7 +8,7 @@ Source: k8s.io/apiserver ``authorization/{metrics,cel}``, ``endpoints/filters/me
 
 from __future__ import annotations
 
-from apiserver.authn.counts import observe
+from apiserver.authn.counts import Times, count_reload, observe
 
 Labels = tuple[str, ...]
 TYPE = "Webhook"
@@ -22,7 +22,9 @@ ATTEMPT_DURATIONS: dict[Labels, list[float]] = {}
 """authorization_duration_seconds, by result: a number for each of `DOUBLING`, what was above, and
 the sum."""
 RELOADS: dict[Labels, float] = {}
-"""apiserver_authorization_config_controller_automatic_reloads_total, by status."""
+"""apiserver_authorization_config_controller_automatic_reloads_total, by status and server."""
+RELOADED: Times = {}
+"""apiserver_authorization_config_controller_automatic_reload_last_timestamp_seconds, likewise."""
 EVALUATIONS: dict[Labels, float] = {}
 """apiserver_authorization_webhook_evaluations_total, by name and result."""
 FAILED_OPEN: dict[Labels, float] = {}
@@ -47,7 +49,7 @@ def decided(of_type: str, name: str, *, allowed: bool) -> None:
 
 def reloaded(status: str) -> None:
     """status: "success" or "failure"."""
-    _add(RELOADS, (status,))
+    count_reload(RELOADS, RELOADED, status)
 
 
 def asked(name: str, result: str, seconds: float) -> None:

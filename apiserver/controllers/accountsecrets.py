@@ -14,9 +14,9 @@ from apiserver.authn.legacytokens import TYPE
 from apiserver.authn.serviceaccounts import AccountTokens
 from apiserver.controllers import names
 from apiserver.controllers.actions import Actions
+from apiserver.controllers.refusals import each_its_turn
 from apiserver.controllers.serviceaccounts import ACCOUNTS
 from apiserver.controllers.upkeep import Unchanged
-from apiserver.errors import ApiError
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.objects import Object
 from apiserver.registry.scope import Tenant
@@ -63,17 +63,12 @@ class AccountSecrets:
         if gone:
             await self._forget(tenant, namespace, *gone.split("/"))
             return None
-        refused: ApiError | None = None
-        async for record in self._actions.each(tenant.id, SECRETS, name):
-            secret = token_secret(record)
-            if secret is None or not account_of(secret):
-                continue
-            try:
-                await self._settle(tenant, record, secret)
-            except ApiError as e:  # the others have their turn
-                refused = e
-        if refused is not None:
-            raise refused
+        with each_its_turn() as turn:
+            async for record in self._actions.each(tenant.id, SECRETS, name):
+                secret = token_secret(record)
+                if secret is not None and account_of(secret):
+                    with turn():
+                        await self._settle(tenant, record, secret)
         return None
 
     async def _settle(self, tenant: Tenant, record: Record, secret: Object) -> None:

@@ -12,33 +12,37 @@ import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Sequence
+from datetime import datetime
+from typing import NamedTuple
 
 import orjson
 
-from apiserver.controllers import names
+from apiserver.controllers import disruptionevents, names
 from apiserver.controllers.actions import Actions
+from apiserver.controllers.correlation import Regarding, Said
+from apiserver.controllers.disruptionevents import uncountable, unreadable
 from apiserver.controllers.disruptionstatus import (
-    DELETION,
     Pod,
     SyncFailed,
     asks_scales,
     differ,
     expected,
     failed,
-    seconds_until_stale,
+    overdue,
     selected,
     settled,
 )
 from apiserver.controllers.podscales import PodScales
-from apiserver.controllers.upkeep import Due, Rest, Unchanged
+from apiserver.controllers.recorder import Recorder, regarding_of
+from apiserver.controllers.refusals import each_its_turn
+from apiserver.controllers.upkeep import Rest, Unchanged
 from apiserver.errors import ApiError, Conflict
 from apiserver.golang.strconv import go_quote
-from apiserver.kinds.core import podconditions
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.objects import Object
 from apiserver.meta.times import now
 from apiserver.registry.scope import Tenant
-from apiserver.storage.interface import Event, ObjectKey, Record
+from apiserver.storage.interface import Event, Record
 from apiserver.storage.relations import Relations
 
 BUDGETS = GroupResource("policy", "poddisruptionbudgets")
@@ -50,12 +54,11 @@ AGAIN = 0.25
 _SHARE, _CHEAP = 4, 0.25
 """A namespace that takes a second to count is left alone for so many; one that takes less than so
 many seconds is not."""
-_LEAST = 0.05
-_HOUR = 3600.0
-_DISRUPTED = b'"disruptedPods":{"'
-_TARGET = b'"DisruptionTarget"'
-_MOST = 1000
+_LATER = 0.05
+"""Seconds after the time to which a pod counts as going, which has no fractions."""
 _KNOWN = 10_000
+_TOLD = 10
+"""Pods of one budget that are told of at a time."""
 _MAX_INT32 = 2**31 - 1
 
 
@@ -70,6 +73,8 @@ class DisruptionBudgets:
         self._unchanged = [Unchanged(relations, resource) for resource in (BUDGETS, PODS)]
         self._written: OrderedDict[str, Object] = OrderedDict()
         self._rest = Rest(_SHARE, _CHEAP)
+        self._found = set[tuple[int, str]]()
+        self._recorder = Recorder(actions, disruptionevents.SOURCE)
 
     def concerned(self, event: Event) -> tuple[str, float] | None:
         key = event.record.key
@@ -88,65 +93,75 @@ class DisruptionBudgets:
         return current and not differ(status, written)
 
     async def look(self, tenant: Tenant, name: str) -> float | None:
-        """No pause for the pods that are yet to be deleted: it would keep this look from the events
-        that come meanwhile (`LateDisruptions`)."""
+        if not await self._known(tenant, name):
+            return None
         if (rest := self._rest.left(tenant.id, name)) > 0:
             return rest
         began = time.monotonic()
-        _, conflict = await self.settle(tenant, name)
+        wait = await self.settle(tenant, name)
         self._rest.after(tenant.id, name, began)
-        return AGAIN if conflict else None
+        return wait
 
-    async def settle(self, tenant: Tenant, namespace: str) -> tuple[float | None, bool]:
+    async def _known(self, tenant: Tenant, namespace: str) -> bool:
+        """Whether the namespace may have budgets. Pods always change, so the watch cache is asked,
+        which may be a moment old: whoever makes a budget looks at it himself. What the database has
+        shown is not asked about."""
+        if (tenant.id, namespace) in self._found:
+            self._found.discard((tenant.id, namespace))
+            return True
+        return bool(await self._actions.registry.lookup(tenant).list(BUDGETS, namespace))
+
+    async def settle(self, tenant: Tenant, namespace: str) -> float | None:
         """The seconds until one of the budgets will have another status, should nothing happen
-        before; whether one has changed meanwhile. Raises what the last refusal was, when all have
-        had their turn."""
+        before."""
         budgets = [record async for record in self._actions.each(tenant.id, BUDGETS, namespace)]
         if not budgets:
-            return None, False
+            return None
         pods = [
             Pod.of(orjson.loads(record.data))
             async for record in self._actions.each(tenant.id, PODS, namespace)
         ]
         scales = PodScales(self._actions, tenant, namespace)
-        waits, conflict = list[float](), False
-        refused: ApiError | None = None
-        for record in budgets:
-            await asyncio.sleep(0)  # selecting among many pods takes its time
-            try:
-                if (wait := await self._one(tenant, record, pods, scales)) is not None:
-                    waits.append(wait)
-            except Conflict:
-                conflict = True
-            except ApiError as e:  # the others have their turn
-                refused = e
-        if refused is not None:
-            raise refused
-        return min(waits, default=None), conflict
+        waits = list[float]()
+        with each_its_turn() as turn:
+            for record in budgets:
+                await asyncio.sleep(0)  # selecting among many pods takes its time
+                with turn():
+                    if (wait := await self._one(tenant, record, pods, scales)) is not None:
+                        waits.append(wait)
+        return min(waits, default=None)
 
     async def _one(
         self, tenant: Tenant, record: Record, pods: Sequence[Pod], scales: PodScales
     ) -> float | None:
         budget = orjson.loads(record.data)
+        moment = now()
+        judged = await _judge(budget, pods, scales, moment)
         try:
-            chosen = selected(budget, pods)
-            count = len(chosen)
-            if asks_scales(budget["spec"]):
-                count = await _scale_of(chosen, scales)
-            wanted = expected(budget["spec"], count)
-            status, wait = settled(budget, chosen, wanted, now())
-            await self._write(tenant, record, budget, status)
+            written = await self._write(tenant, record, budget, judged.status)
         except Conflict:
-            raise
-        except (SyncFailed, ApiError) as e:
-            await self._write(tenant, record, budget, failed(budget, str(e), now()))
+            return AGAIN
+        except ApiError as e:
+            await self._write(tenant, record, budget, failed(budget, str(e), moment))
             return None
-        return wait
+        if written:
+            await self._tell(tenant, record, budget, judged)
+        return None if judged.wait is None else judged.wait + _LATER
 
-    async def _write(self, tenant: Tenant, record: Record, budget: Object, status: Object) -> None:
-        """Raises Conflict where the budget is not any more what was judged."""
+    async def _tell(self, tenant: Tenant, record: Record, budget: Object, judged: Judged) -> None:
+        """Only with a status that has changed: the same is not told at every look."""
+        about = regarding_of("policy/v1", "PodDisruptionBudget", record)
+        for said in judged.said:
+            await self._recorder.record(tenant, about, said)
+        for pod in judged.kept[:_TOLD]:
+            whom = Regarding("v1", "Pod", about.namespace, pod.name, pod.uid)
+            await self._recorder.record(tenant, whom, disruptionevents.kept(budget))
+
+    async def _write(self, tenant: Tenant, record: Record, budget: Object, status: Object) -> bool:
+        """Whether it was another one. Raises Conflict where the budget is not any more what was
+        judged."""
         if not differ(status, budget.get("status") or {}):
-            return
+            return False
 
         def edit(obj: Object) -> bool:
             if obj["metadata"]["resourceVersion"] != str(record.resource_version):
@@ -159,78 +174,46 @@ class DisruptionBudgets:
         if len(self._written) > _KNOWN:
             self._written.popitem(last=False)
         await self._actions.change(tenant, record.key, edit, "status")
+        return True
 
     async def missed(self, tenant: int) -> Sequence[str]:
         """All that have budgets, once anything has changed: nobody knows which pods a dead process
         left uncounted."""
         if all([await unchanged.since_last(tenant) for unchanged in self._unchanged]):
             return []
-        return await self._relations.namespaces_with(tenant, BUDGETS)
+        found = await self._relations.namespaces_with(tenant, BUDGETS)
+        self._found.update((tenant, namespace) for namespace in found)
+        return found
 
 
-class LateDisruptions:
-    """Looks at what should have been deleted by now: at the budgets of a namespace that note such
-    pods (``namespace/``), and at pods that say so of themselves (``namespace/name``)."""
+class Judged(NamedTuple):
+    """wait: seconds until the status will be another one; said: of the budget; kept: pods to tell
+    of that they stay."""
 
-    controller = names.DISRUPTION
-    resources = frozenset({BUDGETS, PODS})
+    status: Object
+    wait: float | None
+    said: Sequence[Said]
+    kept: Sequence[Pod] = ()
 
-    def __init__(self, actions: Actions, relations: Relations, budgets: DisruptionBudgets) -> None:
-        self._actions, self._budgets = actions, budgets
-        self._unchanged, self._due = Unchanged(relations, BUDGETS), Due(_HOUR)
 
-    def concerned(self, event: Event) -> tuple[str, float] | None:
-        key, data = event.record.key, event.record.data
-        if event.type == "DELETED":
-            return None
-        if key.group_resource == BUDGETS:
-            late = DELETION.total_seconds() + _LEAST
-            return (f"{key.namespace}/", late) if _DISRUPTED in data else None
-        left = seconds_until_stale(orjson.loads(data), now()) if _TARGET in data else None
-        return None if left is None else (f"{key.namespace}/{key.name}", max(left, _LEAST))
-
-    async def look(self, tenant: Tenant, name: str) -> float | None:
-        namespace, _, pod = name.partition("/")
-        if pod:
-            return await self._pod(tenant, ObjectKey(*PODS, namespace, pod))
-        wait, conflict = await self._budgets.settle(tenant, namespace)
-        if conflict:
-            return AGAIN
-        return None if wait is None else wait + _LEAST
-
-    async def _pod(self, tenant: Tenant, key: ObjectKey) -> float | None:
-        """Has the pod say that it stays, where it is time."""
-        pod = await self._actions.get(tenant, key)
-        left = None if pod is None else seconds_until_stale(pod, now())
-        if left is None or left > 0:
-            return left
-
-        def edit(obj: Object) -> bool:
-            left = seconds_until_stale(obj, now())
-            if left is None or left > 0:
-                return False
-            generation = obj["metadata"].get("generation", 0)
-            podconditions.put(obj, now(), "DisruptionTarget", state="False", generation=generation)
-            return True
-
-        await self._actions.change(tenant, key, edit, "status")
-        return None
-
-    async def missed(self, tenant: int) -> Sequence[str]:
-        """Pods are many and always change: those that a dead process left are looked for once an
-        hour."""
-        late = set[str]()
-        if not await self._unchanged.since_last(tenant):
-            async for record in self._actions.each(tenant, BUDGETS):
-                if _DISRUPTED in record.data:
-                    late.add(f"{record.key.namespace}/")
-        if self._due.now(tenant):
-            async for record in self._actions.each(tenant, PODS):
-                if len(late) >= _MOST:
-                    break
-                if _TARGET in record.data:
-                    late.add(f"{record.key.namespace}/{record.key.name}")
-        return [*late]
+async def _judge(
+    budget: Object, pods: Sequence[Pod], scales: PodScales, moment: datetime
+) -> Judged:
+    """An error of a look-up is a reason why pods cannot be counted."""
+    try:
+        chosen = selected(budget, pods)
+    except SyncFailed as e:
+        return Judged(failed(budget, str(e), moment), None, [unreadable(str(e))])
+    try:
+        count = len(chosen)
+        if asks_scales(budget["spec"]):
+            count = await _scale_of(chosen, scales)
+    except (SyncFailed, ApiError) as e:
+        return Judged(failed(budget, str(e), moment), None, [uncountable(str(e))])
+    wanted = expected(budget["spec"], count)
+    status, wait = settled(budget, chosen, wanted, moment)
+    said = [*disruptionevents.of_counted(budget, chosen)]
+    return Judged(status, wait, said, overdue(budget, chosen, moment))
 
 
 async def _scale_of(pods: Sequence[Pod], scales: PodScales) -> int:

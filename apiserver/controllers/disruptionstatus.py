@@ -31,6 +31,7 @@ class Pod(NamedTuple):
     """controller: the owner reference."""
 
     name: str
+    uid: str
     labels: Mapping[str, str]
     controller: Object | None
     deleted: bool
@@ -41,6 +42,7 @@ class Pod(NamedTuple):
         metadata = obj["metadata"]
         return cls(
             metadata["name"],
+            metadata["uid"],
             metadata.get("labels") or {},
             controller_of(obj),
             bool(metadata.get("deletionTimestamp")),
@@ -138,6 +140,13 @@ def _disrupted(
             left[pod.name] = since
             again = seconds if again is None else min(again, seconds)
     return left, again
+
+
+def overdue(budget: ReadOnlyObject, pods: Sequence[Pod], now: datetime) -> Sequence[Pod]:
+    """Of the pods that evictions have paid for, those that should have been deleted by now."""
+    noted: Mapping[str, str | None] = (budget.get("status") or {}).get("disruptedPods") or {}
+    left, _ = _disrupted(budget, pods, now)
+    return [pod for pod in pods if noted.get(pod.name) and pod.name not in left and not pod.deleted]
 
 
 def seconds_until_stale(pod: ReadOnlyObject, now: datetime) -> float | None:

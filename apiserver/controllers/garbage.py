@@ -16,7 +16,9 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from apiserver.controllers import names
 from apiserver.controllers.actions import Actions, Item
+from apiserver.controllers.correlation import Regarding
 from apiserver.controllers.ownership import (
     Identity,
     Kinds,
@@ -25,11 +27,14 @@ from apiserver.controllers.ownership import (
     blocks,
     classify,
     drop_finalizer,
+    elsewhere,
     policy_of,
     references_of,
     release,
+    said_of_elsewhere,
     unblock,
 )
+from apiserver.controllers.recorder import Recorder
 from apiserver.errors import ApiError, Conflict
 from apiserver.kinds.common.objectmeta import FOREGROUND, ORPHAN
 from apiserver.registry.scope import Tenant
@@ -60,6 +65,7 @@ class Outcome:
 class GarbageCollector:
     def __init__(self, actions: Actions, relations: Relations) -> None:
         self._actions, self._relations = actions, relations
+        self._recorder = Recorder(actions, names.GARBAGE)
 
     async def owners_gone(self, tenant: Tenant, gone: Mapping[str, Identity]) -> Outcome:
         """Judges all dependents of objects (by uid) that are gone."""
@@ -77,6 +83,8 @@ class GarbageCollector:
         for chunk in _chunks(uids):
             items = await self._actions.items(tenant, chunk)
             owners = await judge.owners(items)
+            for item in items:
+                await self._tell(tenant, item, owners)
             settling = (judge.settle(item, owners) for item in items)
             results = await asyncio.gather(*settling, return_exceptions=True)
             for item, error in zip(items, results, strict=True):
@@ -92,6 +100,18 @@ class GarbageCollector:
                 "garbage waits, %d objects; the last is %s", len(outcome.failed), outcome.reason
             )
         return outcome
+
+    async def _tell(self, tenant: Tenant, item: Item, owners: Mapping[str, Owner]) -> None:
+        """Before it is judged: what only has owners elsewhere goes."""
+        namespace, references = item.key.namespace, references_of(item.metadata)
+        reference = elsewhere(namespace, references, owners)
+        if reference is None or item.metadata.get("deletionTimestamp"):
+            return
+        if (scope := self._actions.scope(tenant, item.key)) is None:
+            return
+        kind = scope.gvk
+        about = Regarding(kind.api_version, kind.kind, namespace, item.key.name, item.uid)
+        await self._recorder.record(tenant, about, said_of_elsewhere(namespace, reference))
 
     async def marked(self, tenant: Tenant, key: ObjectKey) -> bool:
         """One pass over an object that waits with a collector's finalizer. False: come again."""

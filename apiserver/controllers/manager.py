@@ -30,7 +30,7 @@ from apiserver.controllers.bootstrap import BootstrapRoles, LocalServices
 from apiserver.controllers.certificaterequests import RequestApprover, RequestSigner
 from apiserver.controllers.crd import DefinitionController
 from apiserver.controllers.defaultrange import DefaultRange
-from apiserver.controllers.disruption import DisruptionBudgets, LateDisruptions
+from apiserver.controllers.disruption import DisruptionBudgets
 from apiserver.controllers.fieldindexes import FieldIndexes
 from apiserver.controllers.finishedjobs import FinishedJobs
 from apiserver.controllers.flowschemas import DanglingSchemas
@@ -49,6 +49,7 @@ from apiserver.controllers.serviceaccounts import NAMESPACES, DefaultAccount
 from apiserver.controllers.serviceaddresses import ServiceAddresses
 from apiserver.controllers.serviceranges import ServiceRanges
 from apiserver.controllers.servingtrust import ServingTrust
+from apiserver.controllers.staledisruptions import StaleDisruptions
 from apiserver.controllers.storageprotection import (
     ClaimProtection,
     ClassProtection,
@@ -180,7 +181,6 @@ class Controllers:
         registry.protect_ranges = self._protect_ranges
 
     def _keepers(self, registry: Registry, trust: Trust) -> list[Keeper]:
-        budgets = DisruptionBudgets(self._actions, self._relations)
         keepers: list[Keeper] = [
             SystemNamespaces(self._actions, self._relations),
             DefaultAccount(self._actions, self._relations),
@@ -192,8 +192,8 @@ class Controllers:
             ClaimProtection(self._actions, self._relations),
             VolumeProtection(self._actions, self._relations),
             ClassProtection(self._actions, self._relations),
-            budgets,
-            LateDisruptions(self._actions, self._relations, budgets),
+            DisruptionBudgets(self._actions, self._relations),
+            StaleDisruptions(self._actions),
             BootstrapRoles(self._actions, self._relations),
             LocalServices(self._actions, self._relations),
             DanglingSchemas(self._actions, self._relations),

@@ -14,6 +14,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
+from apiserver.controllers.correlation import Said
+from apiserver.golang.strconv import go_quote
 from apiserver.kinds.common.objectmeta import FOREGROUND, ORPHAN
 from apiserver.kinds.served import Resource
 from apiserver.meta.gvk import GroupResource
@@ -105,6 +107,28 @@ def classify(
         else:
             standing.solid.add(uid)
     return standing
+
+
+def elsewhere(
+    namespace: str, references: Iterable[Reference], owners: Mapping[str, Owner]
+) -> Reference | None:
+    """The first reference whose owner is in another namespace than the dependent, where it owns
+    nothing."""
+    for reference in references:
+        owner = owners.get(reference.get("uid", ""))
+        if owner is not None and owner.key.namespace not in ("", namespace):
+            return reference
+    return None
+
+
+def said_of_elsewhere(namespace: str, reference: Reference) -> Said:
+    """In the words of upstream (``reportInvalidNamespaceOwnerRef``)."""
+    api_version, kind, name, uid = (
+        reference.get(member, "") for member in ("apiVersion", "kind", "name", "uid")
+    )
+    owner = f"[{api_version}/{kind}, namespace: {namespace}, name: {name}, uid: {uid}]"
+    text = f"ownerRef {owner} does not exist in namespace {go_quote(namespace)}"
+    return Said("Warning", "OwnerRefInvalidNamespace", text)
 
 
 def _matches(reference: Reference, namespace: str, identity: Identity | None) -> bool:

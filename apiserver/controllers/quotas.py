@@ -7,6 +7,7 @@ from __future__ import annotations
 import time
 from collections import OrderedDict
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 import orjson
 
@@ -30,6 +31,13 @@ _CHANGING = frozenset({PODS, SERVICES, CLAIMS})
 Place = tuple[int, str]
 
 
+class _Taken(NamedTuple):
+    """samples: of quotas by name; ripe: when objects may be counted (time.monotonic)."""
+
+    ripe: float
+    samples: Mapping[str, Sample]
+
+
 class QuotaStatus:
     """Looks at namespaces by their name."""
 
@@ -38,7 +46,7 @@ class QuotaStatus:
 
     def __init__(self, quotas: Quotas, relations: Relations) -> None:
         self._quotas, self._relations = quotas, relations
-        self._samples: dict[Place, Mapping[str, Sample]] = {}
+        self._samples: dict[Place, _Taken] = {}
         self._rest = Rest(_SHARE)
         self._hard: OrderedDict[str, int] = OrderedDict()
 
@@ -69,10 +77,15 @@ class QuotaStatus:
         return before != hash(hard) and not settled(quota)
 
     async def look(self, tenant: Tenant, name: str) -> float | None:
-        """The first look takes samples, the next one counts. Charges on their way want a third."""
+        """The first look takes samples, the next one, not before `WINDOW` is over, counts. Charges
+        on their way want a third."""
         place = (tenant.id, name)
+        taken = self._samples.get(place)
+        if taken is not None and (left := taken.ripe - time.monotonic()) > 0:
+            return left
         quotas = await self._quotas.of(tenant.id, name)
-        samples = self._samples.pop(place, None)
+        self._samples.pop(place, None)
+        samples = None if taken is None else taken.samples
         if not quotas:
             return None
         for quota in quotas:
@@ -95,7 +108,7 @@ class QuotaStatus:
     def _sampled(self, place: Place, samples: Mapping[str, Sample]) -> float:
         if len(self._samples) >= _MOST:
             self._samples.clear()  # whoever comes again takes new ones
-        self._samples[place] = samples
+        self._samples[place] = _Taken(time.monotonic() + WINDOW, samples)
         return WINDOW
 
     async def missed(self, tenant: int) -> Sequence[str]:

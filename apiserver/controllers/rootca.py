@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from apiserver.controllers import names
 from apiserver.controllers.actions import MANAGER as THEIRS
 from apiserver.controllers.actions import OURS, Actions
+from apiserver.controllers.refusals import each_its_turn
 from apiserver.controllers.serviceaccounts import NAMESPACES, RESTORE, wanted_beside
 from apiserver.controllers.upkeep import Due
-from apiserver.errors import ApiError
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.objects import Object
 from apiserver.registry.scope import Tenant
@@ -60,16 +60,12 @@ class RootCertificate:
 
     async def _settle_all(self, tenant: Tenant) -> None:
         others, last = self._relations.namespaces_with_other, ""
-        refused: ApiError | None = None
-        while namespaces := await others(tenant.id, CONFIG_MAPS, NAME, self._data, last):
-            for namespace in namespaces:
-                try:
-                    await self._settle(tenant, namespace)
-                except ApiError as e:  # the others have their turn
-                    refused = e
-            last = namespaces[-1]
-        if refused is not None:
-            raise refused
+        with each_its_turn() as turn:
+            while namespaces := await others(tenant.id, CONFIG_MAPS, NAME, self._data, last):
+                for namespace in namespaces:
+                    with turn():
+                        await self._settle(tenant, namespace)
+                last = namespaces[-1]
 
     async def _settle(self, tenant: Tenant, name: str) -> None:
         key = ObjectKey(*CONFIG_MAPS, name, NAME)

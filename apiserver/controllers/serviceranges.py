@@ -20,7 +20,9 @@ import orjson
 
 from apiserver.controllers import names
 from apiserver.controllers.actions import Actions
+from apiserver.controllers.correlation import Regarding, Said
 from apiserver.controllers.rangecover import Cover
+from apiserver.controllers.recorder import Recorder
 from apiserver.controllers.upkeep import Unchanged
 from apiserver.errors import ApiError
 from apiserver.kinds.common.addresses import Network, parse_cidr
@@ -50,6 +52,11 @@ GRACE = timedelta(seconds=10)
 servers may not all have heard of it before."""
 AGAIN = 5.0
 _READY = ("True", "", "Kubernetes Service CIDR is ready")
+_NOT_READY = Said(
+    "Warning",
+    "KubernetesServiceCIDRError",
+    "The ServiceCIDR Status can not be set to Ready=True",
+)
 _KEPT = (
     "False",
     "Terminating",
@@ -70,6 +77,7 @@ class ServiceRanges:
     ) -> None:
         self._actions, self._addresses, self._candidate = actions, addresses, candidate
         self._unchanged = [Unchanged(relations, resource) for resource in (RANGES, SERVICES)]
+        self._recorder = Recorder(actions, names.SERVICE_RANGES)
 
     def concerned(self, event: Event) -> tuple[str, float] | None:
         if event.record.key.group_resource == SERVICES:
@@ -111,7 +119,8 @@ class ServiceRanges:
         return [obj for obj in ranges if obj["metadata"]["name"] != DEFAULT]
 
     async def _make_ready(self, tenant: Tenant, obj: Object) -> None:
-        name = obj["metadata"]["name"]
+        metadata = obj["metadata"]
+        name = metadata["name"]
         key = ObjectKey(*RANGES, "", name)
         if not _is_protected(obj):
 
@@ -122,7 +131,12 @@ class ServiceRanges:
                 return True
 
             await self._actions.change(tenant, key, protect, manager="kube-controller-manager")
-        await self._say(tenant, obj, _READY)
+        try:
+            await self._say(tenant, obj, _READY)
+        except ApiError:
+            about = Regarding("networking.k8s.io/v1", "ServiceCIDR", "", name, metadata["uid"])
+            await self._recorder.record(tenant, about, _NOT_READY)
+            raise
 
     async def _say(self, tenant: Tenant, obj: Object, what: tuple[str, str, str]) -> None:
         if not _is(obj, what):

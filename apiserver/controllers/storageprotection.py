@@ -8,7 +8,7 @@ object that is not being deleted lacks it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 import orjson
@@ -16,8 +16,8 @@ import orjson
 from admission.plugins.storageprotection import FINALIZERS
 from apiserver.controllers import names
 from apiserver.controllers.actions import Actions
+from apiserver.controllers.refusals import each_its_turn
 from apiserver.controllers.upkeep import Unchanged
-from apiserver.errors import ApiError
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.objects import Object, controller_of
 from apiserver.registry.scope import Tenant
@@ -30,29 +30,12 @@ CLASSES = GroupResource("storage.k8s.io", "volumeattributesclasses")
 PODS = GroupResource("", "pods")
 SETTLE = 1.0
 """Seconds from a change to the look at it."""
+AGAIN = 30.0
+"""Seconds until what somebody uses is looked at again: another process, which died, may have been
+the one to hear of the end of the use."""
 _ALL = "all"
 _DELETED = b'"deletionTimestamp":"'
 _MOST = 1000
-
-
-class _Waiting:
-    """What a keeper has left because somebody uses it. Sweeps look at it again, should the end of
-    the use have been missed; a pause would keep its look from the events that tell of it."""
-
-    def __init__(self) -> None:
-        self._names: dict[int, set[str]] = {}
-
-    def note(self, tenant: int, name: str, waits: bool) -> None:
-        names = self._names.setdefault(tenant, set())
-        if waits:
-            names.add(name)
-        else:
-            names.discard(name)
-        if not names:
-            del self._names[tenant]
-
-    def of(self, tenant: int) -> Collection[str]:
-        return self._names.get(tenant, ())
 
 
 class ClaimProtection:
@@ -63,7 +46,7 @@ class ClaimProtection:
     resources = frozenset({CLAIMS, PODS})
 
     def __init__(self, actions: Actions, relations: Relations) -> None:
-        self._actions, self._relations, self._waiting = actions, relations, _Waiting()
+        self._actions, self._relations = actions, relations
         self._unchanged = Unchanged(relations, CLAIMS)
 
     def concerned(self, event: Event) -> tuple[str, float] | None:
@@ -82,15 +65,12 @@ class ClaimProtection:
             async for pod in self._actions.each(tenant.id, PODS, name):
                 if _may_hold(pod.data):
                     used.add(orjson.loads(pod.data))
-        waits = await _settle_all(self._actions, tenant, found, used.hold)
-        self._waiting.note(tenant.id, name, waits)
-        return None
+        return await _settle_all(self._actions, tenant, found, used.hold)
 
     async def missed(self, tenant: int) -> Sequence[str]:
-        waiting = self._waiting.of(tenant)
         if await self._unchanged.since_last(tenant):
-            return [*waiting]
-        return [*{*waiting, *await self._relations.namespaces_with(tenant, CLAIMS)}]
+            return []
+        return await self._relations.namespaces_with(tenant, CLAIMS)
 
 
 class VolumeProtection:
@@ -100,8 +80,7 @@ class VolumeProtection:
     resources = frozenset({VOLUMES})
 
     def __init__(self, actions: Actions, relations: Relations) -> None:
-        self._actions, self._waiting = actions, _Waiting()
-        self._unchanged = Unchanged(relations, VOLUMES)
+        self._actions, self._unchanged = actions, Unchanged(relations, VOLUMES)
 
     def concerned(self, event: Event) -> tuple[str, float] | None:
         if event.type == "DELETED" or not _to_settle(event.record):
@@ -111,19 +90,17 @@ class VolumeProtection:
     async def look(self, tenant: Tenant, name: str) -> float | None:
         record = await self._actions.registry.store.get(tenant.id, ObjectKey(*VOLUMES, "", name))
         found = [] if record is None else [record]
-        waits = await _settle_all(self._actions, tenant, found, _bound)
-        self._waiting.note(tenant.id, name, waits)
-        return None
+        return await _settle_all(self._actions, tenant, found, _bound)
 
     async def missed(self, tenant: int) -> Sequence[str]:
-        due = {*self._waiting.of(tenant)}
+        due = list[str]()
         if not await self._unchanged.since_last(tenant):
             async for record in self._actions.each(tenant, VOLUMES):
                 if _to_settle(record):
-                    due.add(record.key.name)
+                    due.append(record.key.name)
                     if len(due) >= _MOST:
                         break
-        return [*due]
+        return due
 
 
 class ClassProtection:
@@ -134,8 +111,7 @@ class ClassProtection:
     resources = frozenset({CLASSES, CLAIMS, VOLUMES})
 
     def __init__(self, actions: Actions, relations: Relations) -> None:
-        self._actions, self._waiting = actions, _Waiting()
-        self._unchanged = Unchanged(relations, CLASSES)
+        self._actions, self._unchanged = actions, Unchanged(relations, CLASSES)
 
     def concerned(self, event: Event) -> tuple[str, float] | None:
         if event.record.key.group_resource == CLASSES:
@@ -152,15 +128,12 @@ class ClassProtection:
                 async for record in self._actions.each(tenant.id, resource):
                     if _CLASS in record.data:
                         used.update(_classes_of(orjson.loads(record.data)))
-        waits = await _settle_all(
+        return await _settle_all(
             self._actions, tenant, found, lambda obj: obj["metadata"]["name"] in used
         )
-        self._waiting.note(tenant.id, name, waits)
-        return None
 
     async def missed(self, tenant: int) -> Sequence[str]:
-        unchanged = await self._unchanged.since_last(tenant)
-        return [*self._waiting.of(tenant)] if unchanged else [_ALL]
+        return [] if await self._unchanged.since_last(tenant) else [_ALL]
 
 
 # --- finalizers -----------------------------------------------------------------------------------
@@ -175,21 +148,17 @@ def _finalizer(record: Record) -> str:
 
 async def _settle_all(
     actions: Actions, tenant: Tenant, records: Sequence[Record], used: Callable[[Object], bool]
-) -> bool:
-    """Whether somebody still uses one of those that are being deleted. Raises what the last refusal
-    was, when all have had their turn."""
-    refused: ApiError | None = None
+) -> float | None:
+    """The seconds until another look, where somebody still uses one of those that are being
+    deleted."""
     waits = False
-    for record in records:
-        judged = _Judged(record.uid, _finalizer(record), used)
-        try:
-            await actions.change(tenant, record.key, judged.edit)
-        except ApiError as e:  # the others have their turn
-            refused = e
-        waits = waits or judged.waits
-    if refused is not None:
-        raise refused
-    return waits
+    with each_its_turn() as turn:
+        for record in records:
+            judged = _Judged(record.uid, _finalizer(record), used)
+            with turn():
+                await actions.change(tenant, record.key, judged.edit)
+            waits = waits or judged.waits
+    return AGAIN if waits else None
 
 
 @dataclass(slots=True)

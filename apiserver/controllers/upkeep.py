@@ -1,9 +1,10 @@
 """Keepers: controllers that hold something in a tenant to what it should be, each by the name of
 what it looks at.
 
-A keeper hears of what its own process commits, and is asked by the elected process what was missed
-in tenants that have changed since the last sweep. A look that fails is followed by others after
-pauses that grow; what then still fails is left to the sweep.
+A keeper hears of what its own process commits, also while a later look of its own is waited for,
+and is asked by the elected process what was missed in tenants that have changed since the last
+sweep. A look that fails is followed by others after pauses that grow; what then still fails is left
+to the sweep.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import logging
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection, Sequence
+from contextlib import suppress
 from math import inf
 from typing import Protocol, runtime_checkable
 
@@ -129,6 +131,29 @@ class Unchanged:
         return before == state or not state[0]
 
 
+class _Pause:
+    """Before a look that nothing has failed for. What happens meanwhile makes it shorter, if it is
+    to be looked at sooner, but not shorter than `FIRST`, so that many events lead to one look."""
+
+    def __init__(self, seconds: float) -> None:
+        began = time.monotonic()
+        self._least, self._until = began + FIRST, began + seconds
+        self._moved = asyncio.Event()
+
+    def shorten(self, delay: float) -> None:
+        until = max(self._least, time.monotonic() + delay)
+        if until < self._until:
+            self._until = until
+            self._moved.set()
+
+    async def over(self) -> None:
+        while (left := self._until - time.monotonic()) > 0:
+            self._moved.clear()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(left):
+                    await self._moved.wait()
+
+
 class Upkeep:
     """Runs the keepers of one process. tenant_of: as for `Controllers`."""
 
@@ -147,7 +172,7 @@ class Upkeep:
                 self._of.setdefault(resource, []).append(keeper)
         self._tasks: dict[tuple[int, str, str], asyncio.Task[None]] = {}
         self._again: set[tuple[int, str, str]] = set()
-        self._waiting: dict[tuple[int, str, str], asyncio.Future[float]] = {}
+        self._pauses: dict[tuple[int, str, str], _Pause] = {}
         self._turns = turns()
         self._swept: dict[int, int] = {}
         self._stopped = False
@@ -204,8 +229,8 @@ class Upkeep:
         which = (tenant, keeper.controller, name)
         if which in self._tasks:
             self._again.add(which)
-            if (waiting := self._waiting.get(which)) is not None and not waiting.done():
-                waiting.set_result(delay)
+            if (pause := self._pauses.get(which)) is not None:
+                pause.shorten(delay)
             return
         self._tasks[which] = asyncio.create_task(self._run(tenant, keeper, name, delay))
 
@@ -222,8 +247,9 @@ class Upkeep:
     async def _rounds(self, tenant: int, keeper: Keeper, name: str, delay: float) -> None:
         which, failures = (tenant, keeper.controller, name), 0
         pause: float | None = delay
+        succeeded = True
         while pause is not None and failures < ATTEMPTS and not self._stopped:
-            await self._pause(which, pause)
+            await (self._pause(which, pause) if succeeded else asyncio.sleep(pause))
             self._again.discard(which)
             async with self._turns.of(tenant):
                 succeeded, pause = await self._once(tenant, keeper, name)
@@ -233,21 +259,11 @@ class Upkeep:
                 pause = FIRST if pause is None else min(pause, FIRST)
 
     async def _pause(self, which: tuple[int, str, str], seconds: float) -> None:
-        """Longer than `LONGEST`: or until what happens meanwhile is to be looked at, if that is
-        sooner. Shorter ones gather what happens."""
-        loop = asyncio.get_running_loop()
-        until = loop.time() + seconds
-        while (left := until - loop.time()) > LONGEST:
-            told = self._waiting[which] = loop.create_future()
-            try:
-                async with asyncio.timeout(left):
-                    delay = await told
-                until = min(until, loop.time() + delay)
-            except TimeoutError:
-                return
-            finally:
-                del self._waiting[which]
-        await asyncio.sleep(max(left, 0.0))
+        pause = self._pauses[which] = _Pause(seconds)
+        try:
+            await pause.over()
+        finally:
+            del self._pauses[which]
 
     async def _once(self, number: int, keeper: Keeper, name: str) -> tuple[bool, float | None]:
         """(whether it went well, seconds until the next look)."""

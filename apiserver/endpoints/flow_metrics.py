@@ -20,6 +20,7 @@ from apiserver.endpoints.metric_types import (
 )
 from apiserver.flow.counts import Counts, Spread, Tally
 from apiserver.flow.levels import Level, Levels
+from apiserver.flow.occupancy import TRAFFIC
 from apiserver.registry.flowcontrol import FlowControl
 
 _PREFIX = "apiserver_flowcontrol_"
@@ -94,6 +95,24 @@ _BOUNDS = (
 )
 
 
+_NANOSECONDS = 1e9
+_OF_TIMES: tuple[tuple[str, str, Mapping[str, int]], ...] = (
+    ("demand_seats", "Nanoseconds by seats wanted, as a part of the level's seats.", {"": 0}),
+    (
+        "priority_level_seat_utilization",
+        "Nanoseconds by seats taken, as a part of the level's seats.",
+        {"executing": 1},
+    ),
+    (
+        "priority_level_request_utilization",
+        "Nanoseconds by requests that wait, as a part of the places in queues, and by requests "
+        "that are served, as a part of the level's seats.",
+        {"waiting": 2, "executing": 3},
+    ),
+)
+"""By phase the place in `QueueSet.occupancy`."""
+
+
 def expose(
     flows: FlowControl | None, tenant: int | None, others: Sequence[Snapshot] = ()
 ) -> Iterator[bytes]:
@@ -160,5 +179,43 @@ def _add_levels(metrics: Metrics, levels: Levels) -> None:
             first, last = level.queues.next_starts(discounted=discounted)
             gauge.set((level.name, "min"), first)
             gauge.set((level.name, "max"), last)
+    for name, text, phases in _OF_TIMES:
+        _add_times(metrics, levels, name, text, phases)
+    _add_traffic(metrics, levels)
     fraction = metrics.add(Known(f"{_PREFIX}seat_fair_frac", "Fraction of targets that is given."))
     fraction.set((), levels.fair_fraction)
+
+
+def _add_times(
+    metrics: Metrics, levels: Levels, name: str, text: str, phases: Mapping[str, int]
+) -> None:
+    histogram: Histogram | None = None
+    for level in levels.levels.values():
+        spreads = level.queues.occupancy()
+        for phase, place in phases.items():
+            spread, labels = spreads[place], ("phase", *_LEVEL) if phase else _LEVEL
+            if histogram is None:
+                histogram = metrics.add(Histogram(_PREFIX + name, text, labels, spread.bounds))
+            values = (phase, level.name) if phase else (level.name,)
+            histogram.values[values] = _times(spread)
+
+
+def _add_traffic(metrics: Metrics, levels: Levels) -> None:
+    name, text = (
+        "read_vs_write_current_requests",
+        (
+            "Nanoseconds by requests that wait, as a part of the places in all queues, and by "
+            "requests that are served, as a part of all seats."
+        ),
+    )
+    labels = ("phase", "request_kind")
+    places = [(p, kind) for p in ("waiting", "executing") for kind in ("readOnly", "mutating")]
+    histogram = metrics.add(Histogram(_PREFIX + name, text, labels, TRAFFIC))
+    for values, spread in zip(places, levels.traffic.spreads(), strict=True):
+        histogram.values[values] = _times(spread)
+
+
+def _times(spread: Spread) -> list[float]:
+    """Whole nanoseconds, of which the sum of ratios need not be whole."""
+    *seconds, total = spread.cells
+    return [*(float(round(s * _NANOSECONDS)) for s in seconds), total * _NANOSECONDS]

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from apiserver.authn import counts as authn
 from apiserver.authorizers import counts as authorizers
-from apiserver.endpoints.metric_types import Counter, Histogram, Known, Metrics
+from apiserver.endpoints.metric_types import Chosen, Counter, Histogram, Known, Metrics
 
 _PREFIX = "apiserver_authorization_"
 _OF_QUESTION, _OF_CONDITION = ("name", "result"), ("type", "name")
@@ -13,6 +13,8 @@ _OF_QUESTION, _OF_CONDITION = ("name", "result"), ("type", "name")
 
 def add(metrics: Metrics) -> None:
     _authentication(metrics)
+    _reloads(metrics, "authentication", authn.RELOADS, authn.RELOADED)
+    _reloads(metrics, "authorization", authorizers.RELOADS, authorizers.RELOADED)
     name, text = "authorization_attempts_total", "Requests by what authorization has said."
     metrics.add(Counter(name, text, ("result",))).values = authorizers.ATTEMPTS
     name, text = "authorization_duration_seconds", "Time to authorize a request."
@@ -30,12 +32,6 @@ _COUNTERS = (
         "Decisions by the authorizer that has made them.",
         ("type", "name", "decision"),
         authorizers.DECISIONS,
-    ),
-    (
-        "config_controller_automatic_reloads_total",
-        "Times that the authorization configuration was read anew, by status.",
-        ("status",),
-        authorizers.RELOADS,
     ),
     (
         "webhook_evaluations_total",
@@ -80,6 +76,15 @@ _HISTOGRAMS = (
 )
 
 
+def _reloads(metrics: Metrics, of: str, counts: authn.Counts, times: authn.Times) -> None:
+    """Of the file that configures authentication or authorization."""
+    prefix, labels = f"apiserver_{of}_config_controller_", ("status", "apiserver_id_hash")
+    name, text = "automatic_reloads_total", f"Times that the {of} configuration was read anew."
+    metrics.add(Counter(prefix + name, text, labels)).values = counts
+    name, text = "automatic_reload_last_timestamp_seconds", "When that was so last."
+    metrics.add(Chosen(prefix + name, text, labels, max)).values = times
+
+
 def _authentication(metrics: Metrics) -> None:
     name, text = "authentication_attempts", "Authenticated requests, and those that were not."
     metrics.add(Counter(name, text, ("result",))).values = authn.ATTEMPTS
@@ -98,9 +103,6 @@ def _authentication(metrics: Metrics) -> None:
     name = f"{prefix}jwt_authenticator_jwks_fetch_last_timestamp_seconds"
     text = "When the keys of an issuer were last fetched, by result."
     metrics.add(Known(name, text, labels)).values = authn.FETCHED
-    name = f"{prefix}config_controller_automatic_reloads_total"
-    text = "Times that the authentication configuration was read anew, by status."
-    metrics.add(Counter(name, text, ("status",))).values = authn.RELOADS
     name, text = "apiserver_delegated_authn_request_total", "Questions to the token webhook."
     metrics.add(Counter(name, text, ("code",))).values = authn.WEBHOOK
     name = "apiserver_client_certificate_expiration_seconds"

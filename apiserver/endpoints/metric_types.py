@@ -37,6 +37,10 @@ class Metric:
         """What this process has counted."""
         raise NotImplementedError
 
+    def joined(self, one: Any, other: Any) -> Any:
+        """What two workers have counted."""
+        return _sum(one, other)
+
     def samples(self, values: Labels, cell: Any) -> Iterator[tuple[str, str, float]]:
         yield "", self._pairs(values), cell
 
@@ -93,6 +97,34 @@ class Known(Gauge):
     adds_up = False
 
 
+class Chosen(Metric):
+    """A gauge for which one worker's cell stands for those of all. choose: which of several.
+    values: lists that end with the number that is shown; the time at which it was found,
+    of a clock that the workers share, stands before it where the latest is to be chosen."""
+
+    kind = "gauge"
+
+    def __init__(
+        self,
+        name: str,
+        text: str,
+        labels: tuple[str, ...],
+        choose: Callable[[list[float], list[float]], list[float]],
+    ) -> None:
+        super().__init__(name, text, labels)
+        self._choose = choose
+        self.values: dict[Labels, list[float]] = {}
+
+    def cells(self) -> Mapping[Labels, list[float]]:
+        return self.values
+
+    def joined(self, one: list[float], other: list[float]) -> list[float]:
+        return self._choose(one, other)
+
+    def samples(self, values: Labels, cell: Any) -> Iterator[tuple[str, str, float]]:
+        yield "", self._pairs(values), cell[-1]
+
+
 class Histogram(Metric):
     kind = "histogram"
 
@@ -129,7 +161,7 @@ class Histogram(Metric):
         yield "_count", self._pairs(values), total
 
 
-def _joined(one: Any, other: Any) -> Any:
+def _sum(one: Any, other: Any) -> Any:
     if isinstance(one, list):
         return [a + b for a, b in zip(one, other, strict=True)]
     return one + other
@@ -145,7 +177,7 @@ def add_up(snapshots: Iterable[Snapshot]) -> Snapshot:
             total = totals.setdefault(name, {})
             for values, cell in cells:
                 labels = tuple(values)
-                total[labels] = _joined(total[labels], cell) if labels in total else cell
+                total[labels] = _sum(total[labels], cell) if labels in total else cell
     return {name: list(total.items()) for name, total in totals.items()}
 
 
@@ -194,5 +226,5 @@ def _sums(metric: Metric, others: Sequence[Snapshot]) -> Mapping[Labels, Any]:
     for snapshot in others if metric.adds_up else ():
         for values, cell in snapshot.get(name, ()):
             labels = tuple(values)
-            cells[labels] = _joined(cells[labels], cell) if labels in cells else cell
+            cells[labels] = metric.joined(cells[labels], cell) if labels in cells else cell
     return cells

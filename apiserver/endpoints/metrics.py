@@ -20,8 +20,11 @@ from typing import NamedTuple
 
 from django.http.response import HttpResponseBase
 
+from admission.chain import Took
 from apiserver.audit import counts
 from apiserver.endpoints import identity_metrics, last_errors, slow_requests
+from apiserver.endpoints.admission_metrics import AdmissionMetrics
+from apiserver.endpoints.health_metrics import HealthMetrics
 from apiserver.endpoints.metric_peers import EVERYTHING
 from apiserver.endpoints.metric_types import (
     Counter,
@@ -95,15 +98,11 @@ class Families:
         self.due = 0.0
         self.registry = Metrics()
         labels, add = (*_WHAT, "component"), self.registry.add
-        self.requests = add(
-            Counter(
-                REQUESTS,
-                "Requests by verb, dry run, resource and response code.",
-                ("verb", "dry_run", *_WHAT[1:], "component", "code"),
-            )
-        )
+        dry_too = (labels[0], "dry_run", *labels[1:])
+        text = "Requests by verb, dry run, resource and response code."
+        self.requests = add(Counter(REQUESTS, text, (*dry_too, "code")))
         text = "Response latency in seconds."
-        self.durations = add(Histogram(DURATIONS, text, labels, BOUNDS))
+        self.durations = add(Histogram(DURATIONS, text, dry_too, BOUNDS))
         text = "Response size in bytes, of GET and LIST."
         self.sizes = add(Histogram("apiserver_response_sizes", text, labels, _BYTES))
         text = "Requests being served, by kind."
@@ -122,10 +121,14 @@ class Families:
         self.watch_events = add(Counter("apiserver_watch_events_total", text, what))
         text = "Stored objects, by resource."
         self.objects = add(Known("apiserver_resource_objects", text, ("group", "resource")))
+        text = "The same, by the older name."
+        self.stored = add(Known("apiserver_storage_objects", text, ("resource",)))
         self.webhooks, self.policies = WebhookMetrics(most), PolicyMetrics(most)
-        for metric in (*self.webhooks.all, *self.policies.all):
+        self.admission = AdmissionMetrics()
+        for metric in (*self.admission.all, *self.webhooks.all, *self.policies.all):
             add(metric)
         self.last_errors = last_errors.LastErrors(most)
+        self.health = HealthMetrics()
 
     def room(self, metric: Counter, labels: Labels) -> bool:
         """Whether the metric may have a series of these labels."""
@@ -136,6 +139,7 @@ class Families:
         self.objects.values = {
             (resource.group, resource.resource): count for resource, count in counts.items()
         }
+        self.stored.values = {(str(resource),): count for resource, count in counts.items()}
 
 
 ALL = Families(_MOST_SERIES)
@@ -194,6 +198,11 @@ def of_tenant(number: int) -> Families:
     return families
 
 
+def plugins_took(tenant: int) -> Took:
+    """Who counts how long admission plugins take for a request of the tenant."""
+    return of_tenant(tenant).admission.took
+
+
 def forget(number: int) -> None:
     """Nobody uses the tenant at present; its counts begin anew with its next request, unless
     somebody has asked for them: what was shown does not go back."""
@@ -206,13 +215,15 @@ def snapshot(number: int) -> Snapshot:
     """What this process has counted for the installation (0) or a tenant."""
     fold()
     if number == EVERYTHING:
-        return ALL.registry.snapshot() | {slow_requests.NAME: slow.cells()}
+        slowest = {slow_requests.NAME: slow.cells()}
+        return ALL.registry.snapshot() | ALL.health.registry.snapshot() | slowest
     _scraped.pop(number, None)
     _scraped[number] = None
     if len(_scraped) > _MOST_SCRAPED:
         del _scraped[next(iter(_scraped))]
     families = of_tenant(number)
-    return families.registry.snapshot() | {last_errors.NAME: families.last_errors.cells()}
+    errors = {last_errors.NAME: families.last_errors.cells()}
+    return families.registry.snapshot() | families.health.registry.snapshot() | errors
 
 
 _VERBS = {"create": "POST", "update": "PUT", "deletecollection": "DELETECOLLECTION"}
@@ -269,6 +280,7 @@ def fold() -> None:
     _unfolded.clear()
     for families in _tenants.values():
         families.policies.fold(ALL.policies)
+        families.admission.fold(ALL.admission)
 
 
 def begin(request: ApiRequest) -> None:
@@ -316,6 +328,12 @@ def observe(request: ApiRequest, response: HttpResponseBase | None, seconds: flo
         series.sizes[-1] += size
 
 
+def checked(tenant: int, name: str, root: str, *, passed: bool) -> None:
+    """A health check that the root endpoint has made; ``tenant``: of the request."""
+    for families in (ALL, of_tenant(tenant)):
+        families.health.checked(name, root, passed=passed)
+
+
 def _applies(request: ApiRequest) -> bool:
     return request.raw_headers.get(b"content-type", b"").startswith(b"application/apply-patch")
 
@@ -339,9 +357,9 @@ def _counts(families: Families, request: ApiRequest, what: Labels, code: int) ->
         what = (what[0], "", "", "", "", "")
         labels = (what[0], _dry_run(request), *what[1:], _COMPONENT, str(code))
     families.requests.values.setdefault(labels, 0)
-    place = (*what, _COMPONENT)
-    sizes = families.sizes.counts(place) if what[0] in _READING else None
-    return _Counts(families.requests.values, labels, families.durations.counts(place), sizes)
+    sizes = families.sizes.counts((*what, _COMPONENT)) if what[0] in _READING else None
+    durations = families.durations.counts(labels[:-1])
+    return _Counts(families.requests.values, labels, durations, sizes)
 
 
 def _dry_run(request: ApiRequest) -> str:

@@ -19,10 +19,11 @@ from apiserver.authn.clientcertificates import Presented
 from apiserver.authz.attributes import Decision
 from apiserver.endpoints.metric_types import Labels
 from apiserver.errors import ApiError, RequestEntityTooLarge
+from apiserver.flow.lines import UNSORTED, Place
 from apiserver.flow.queueset import Ticket
 from apiserver.flow.shares import Taken
 from apiserver.kinds.served import ServedVersion
-from apiserver.registry.offload import ClientGone
+from apiserver.registry.offload import Asker, ClientGone
 from apiserver.registry.scope import NO_TENANT, Tenant
 from apiserver.request import RequestInfo, parse_request, selected_name
 from apiserver.user import User
@@ -66,7 +67,8 @@ class ApiRequest(HttpRequest):
       info: of its path; served: the version that the path leads to, once it is found;
     - what it takes, and gives back at its end: taken: of its tenant's limits; ticket: of the seats
       of its priority level; unwatch: tells fairness that a watch is over; counted_as: how metrics
-      count it meanwhile, counted_in: in which gauge of its tenant's;
+      count it meanwhile, counted_in: in which gauge of its tenant's. place: where its work beside
+      the loop waits;
     - for the audit log: audit_id; trail: None where the policy wants nothing; decision: the
       authorizer's last; notes: annotations that come from who sends it; failed: why it was refused;
       panicked: whether by an error of the server; streamed_code: the status of an answer that a
@@ -88,6 +90,7 @@ class ApiRequest(HttpRequest):
     counted_in: dict[Labels, float] | None = None
     taken: Taken | None = None
     ticket: Ticket | None = None
+    place: Place = UNSORTED
     unwatch: Callable[[], None] | None = None
     trail: Trail | None = None
     identified: User | ApiError | None = None
@@ -206,6 +209,10 @@ class ApiRequest(HttpRequest):
         if len(data) > MOST_BYTES:
             return data  # too much to be kept, so nobody looks at it
         return one_line(data) if data else None
+
+    def asker(self, size: int = 0) -> Asker:
+        """Who asks for a step that is about ``size`` bytes, and has an account of its own."""
+        return Asker(self.tenant, size, self.gone, place=self.place)
 
     async def gone(self) -> None:
         """Returns when the client has closed the connection. The body is read first, if nobody

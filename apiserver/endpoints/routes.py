@@ -45,8 +45,8 @@ def find_view(server: Server, request: ApiRequest) -> View:
         return version.dispatch
     if path.removesuffix("/") in openid.VIEWS:
         return openid.VIEWS[path.removesuffix("/")]
-    if path == "/metrics":
-        return metrics.dispatch
+    if path in metrics.VIEWS:
+        return metrics.VIEWS[path]
     return zpages.VIEWS.get(path) or flowcontrol.VIEWS.get(path, no_page)
 
 

@@ -25,10 +25,10 @@ class Spread:
     def __init__(self, bounds: tuple[float, ...]) -> None:
         self.bounds, self.cells = bounds, [0.0] * (len(bounds) + 2)
 
-    def add(self, value: float) -> None:
+    def add(self, value: float, times: float = 1) -> None:
         cells = self.cells
-        cells[bisect_left(self.bounds, value)] += 1
-        cells[-1] += value
+        cells[bisect_left(self.bounds, value)] += times
+        cells[-1] += value * times
 
     def include(self, other: Spread) -> None:
         self.cells = [a + b for a, b in zip(self.cells, other.cells, strict=True)]

@@ -12,7 +12,9 @@ from math import ceil
 
 from apiserver.flow.allocation import Claim, Smoothed, allocate
 from apiserver.flow.counts import Counts, Tally
+from apiserver.flow.lines import Place
 from apiserver.flow.matching import Schema
+from apiserver.flow.occupancy import Traffic
 from apiserver.flow.queueset import QueueSet, Queuing
 from apiserver.flow.retryafter import RetryAfter
 from apiserver.flow.shuffle import Hand, hand_of
@@ -101,15 +103,26 @@ class Level:
 
 
 class Flow:
-    """Requests that share the seats of their level with other flows. headers: of every answer."""
+    """Requests that share the seats of their level with other flows. headers: of every answer;
+    place: where their work beside the event loop waits; traffic: of the tenant."""
 
-    __slots__ = ("counts", "distinguisher", "hand", "headers", "level", "schema")
+    __slots__ = (
+        *("counts", "distinguisher", "hand", "headers", "level", "place", "schema"),
+        "traffic",
+    )
 
     def __init__(
-        self, schema: Schema, level: Level, distinguisher: str, hand: Hand, counts: Counts
+        self,
+        schema: Schema,
+        level: Level,
+        distinguisher: str,
+        hand: Hand,
+        counts: Counts,
+        place: Place,
+        traffic: Traffic,
     ) -> None:
         self.schema, self.level, self.hand, self.counts = schema, level, hand, counts
-        self.distinguisher = distinguisher
+        self.distinguisher, self.place, self.traffic = distinguisher, place, traffic
         self.headers = (
             (b"x-kubernetes-pf-flowschema-uid", schema.uid.encode()),
             (b"x-kubernetes-pf-prioritylevel-uid", level.uid.encode()),
@@ -123,7 +136,7 @@ class Levels:
         self._mandatory, self._clock, self._later = mandatory, clock, later
         self.levels: dict[str, Level] = {}
         self.schemas: list[Schema] = []
-        self.tally = Tally()
+        self.tally, self.traffic = Tally(), Traffic(clock)
         self.seats = self._nominal_sum = 0
         self.fair_fraction = 0.0
         self._flows: dict[tuple[object, ...], Flow] = {}
@@ -150,6 +163,8 @@ class Levels:
         for level in kept.values():
             level.share(seats, shares)
         self._nominal_sum = sum(level.nominal for level in kept.values())
+        places = sum(level.queuing.places for level in kept.values() if level.queuing is not None)
+        self.traffic.limit(places or 1, self._nominal_sum or 1)
         self.adjust()
 
     def _stays(self, level: Level, configured: Mapping[str, Object]) -> bool:
@@ -191,13 +206,15 @@ class Levels:
             schema = next(s for s in self.schemas if s.name == CATCH_ALL)
         level = self.levels[schema.level]
         hand: Hand = ()
-        distinguisher, queuing = "", level.queuing
+        distinguisher, queuing, told = "", level.queuing, schema.distinguisher(info, user)
         if queuing is not None:
             if queuing.queues > 1:
-                distinguisher = schema.distinguisher(info, user)
+                distinguisher = told
             hand = hand_of(schema.name, distinguisher, queuing.queues, queuing.hand_size)
         counts = self.tally.of(level.name, schema.name)
-        return Flow(schema, level, distinguisher, hand, counts)
+        # what level.queuing says is about seats: threads are shared by flow in every level
+        place = Place(level.name, level.shares, level.exempt, hash((schema.name, told)))
+        return Flow(schema, level, distinguisher, hand, counts, place, self.traffic)
 
     # --- borrowing --------------------------------------------------------------------------------
     def adjust(self) -> None:
@@ -213,8 +230,9 @@ class Levels:
         for level, current in zip(limited, self._dealt(limited, left), strict=True):
             level.target = level.claim.target
             level.current = current
+        without = max(1, _round(self.seats / 10))
         for level in self.levels.values():
-            level.queues.configure(level.queuing, level.current)
+            level.queues.configure(level.queuing, level.current, without)
 
     def _dealt(self, limited: list[Level], left: int) -> list[int]:
         """What each gets, when exempt levels leave so many."""

@@ -13,11 +13,12 @@ bookkeeping: the clock, and what calls back later, are given.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from math import sqrt
 from typing import Any, NamedTuple, Protocol
 
-from apiserver.flow.counts import Counts
+from apiserver.flow.counts import Counts, Spread
+from apiserver.flow.occupancy import DEMAND, REQUESTS, SEATS, Occupancy
 from apiserver.flow.shuffle import Hand
 
 GUESS = 0.003
@@ -50,6 +51,11 @@ class Queuing(NamedTuple):
     queues: int
     hand_size: int
     length: int
+
+    @property
+    def places(self) -> int:
+        """For requests that wait."""
+        return self.queues * self.length
 
 
 class Rejected(Exception):
@@ -134,15 +140,19 @@ class QueueSet:
         self.waiting = self.executing = self.seats = self.waiting_seats = 0
         self.dispatched = self.rejected = self.cancelled = 0
         self._since, self._most, self._sum, self._squares = self._last, 0, 0.0, 0.0
+        self._occupancy = Occupancy(DEMAND, SEATS, REQUESTS, REQUESTS)
 
     @property
     def idle(self) -> bool:
         return not self.waiting and not self.executing
 
-    def configure(self, queuing: Queuing | None, limit: int) -> None:
-        """What waits, waits on; queues that are no longer dealt run empty."""
+    def configure(self, queuing: Queuing | None, limit: int, instead: int = 1) -> None:
+        """What waits, waits on; queues that are no longer dealt run empty. instead: seats that
+        occupancy is a part of where the limit is 0."""
         self._advance()
         self.queuing, self.limit = queuing, limit
+        seats, places = limit or instead, 1 if queuing is None else queuing.places
+        self._occupancy.limit((seats, seats, places, seats))
         self._dispatch()
 
     # --- a request --------------------------------------------------------------------------------
@@ -173,11 +183,8 @@ class QueueSet:
 
     def finish(self, ticket: Ticket) -> float:
         """It has been served; in how many seconds."""
-        if not self.exempt:
-            self._advance()
-        elif ticket.work.lingers:
-            self._last = self._clock()
-        else:
+        self._advance()
+        if self.exempt and not ticket.work.lingers:
             return self._finish_exempt(ticket)
         lasted = self._last - ticket.started
         work, queue = ticket.work, ticket.queue
@@ -233,6 +240,13 @@ class QueueSet:
         starts = [queue.next_r - queue.seats * each for queue in self._queued]
         return (min(starts), max(starts)) if starts else (0.0, 0.0)
 
+    def occupancy(self) -> Sequence[Spread]:
+        """Until now, as parts of the limit in force: of seats wanted and seats taken, of requests
+        that wait (of the queues' places) and of requests that are served."""
+        self._advance()
+        self._occupancy.fold()
+        return self._occupancy.spreads
+
     # --- its parts --------------------------------------------------------------------------------
     def _advance(self) -> None:
         now = self._clock()
@@ -242,6 +256,7 @@ class QueueSet:
             self.r += passed * min(demand, self.limit) / self._active
         self._sum += demand * passed
         self._squares += demand * demand * passed
+        self._occupancy.add((demand, self.seats, self.waiting, self.executing), passed)
 
     def _reject(self, ticket: Ticket, reason: str) -> None:
         self.rejected += 1
@@ -333,7 +348,8 @@ class QueueSet:
 
     def _begin_exempt(self, ticket: Ticket) -> None:
         """`_begin`, of who never waits."""
-        ticket.arrived = ticket.started = self._last = self._clock()
+        self._advance()
+        ticket.arrived = ticket.started = self._last
         self.queueless[ticket] = None
         most, counts = ticket.work.most, ticket.flow.counts
         self.executing += 1
@@ -352,8 +368,7 @@ class QueueSet:
         self.seats -= most
         counts.executing -= 1
         counts.seats -= most
-        self._last = now = self._clock()
-        return now - ticket.started
+        return self._last - ticket.started
 
     def _dispatch(self, asking: Ticket | None = None) -> None:
         """Begins whatever may. ``asking``: knows without being woken."""

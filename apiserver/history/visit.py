@@ -125,7 +125,8 @@ class Visit:
             return None
         served = _served(resource, version, api_version)
         if served.unprepared:
-            asker = Asker(self.scope.tenant, served.unprepared, self.scope.gone)
+            scope = self.scope
+            asker = Asker(scope.tenant, served.unprepared, scope.gone, place=scope.place)
             await by_size(asker, served.prepare, LARGE_WITH_RULES)
         return replace(
             self.scope,

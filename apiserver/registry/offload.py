@@ -4,9 +4,10 @@ To parse, type, compare and validate an object takes time by its size: seconds f
 Up to `LARGE` that is done where it stands, because a change of threads costs more; above it a
 thread does it, and the loop serves others in between.
 
-Tenants take turns (`turns`), so that what one asks for holds up nobody else's large objects for
-longer than a turn. Work ends when it has taken `BUDGET` of processor time, when its client has
-waited for `PATIENCE`, and when its client is gone (`endable`): what waits is then dropped at once.
+Tenants take turns (`turns`), and within a tenant priority levels and flows, so that what one asks
+for holds up nobody else's large objects for longer than a turn. Work ends when it has taken
+`BUDGET` of processor time, when its client has waited for `PATIENCE`, and when its client is gone
+(`endable`): what waits is then dropped at once.
 Why threads: docs/decisions/0007-large-objects-in-threads.md.
 """
 
@@ -19,13 +20,14 @@ from collections.abc import Awaitable, Callable, Hashable
 from contextlib import suppress
 from dataclasses import dataclass, field
 from time import monotonic, thread_time
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
 from apiserver.effort import TakesLong, limited
 from apiserver.errors import ApiError, TimedOut, TooManyRequests
+from apiserver.flow.lines import Place
 from apiserver.meta.values import value
 from apiserver.registry.endable import EndableWork
-from apiserver.registry.turns import Full, Limits, Turns
+from apiserver.registry.turns import Full, Limits, Numbered, Turns
 from apiserver.schema.types import Schema
 from apiserver.whose import is_shared
 
@@ -43,9 +45,13 @@ it."""
 ON_SHARED_LOOP = 0.002
 """The same while other tenants have something to do on the loop."""
 
-LIMITS = Limits(places=2, share=1, waiting=64, waiting_bytes=32 * 1024 * 1024)
-"""Of one process. Threads share the interpreter's lock with the loop: more of them would answer
-nobody sooner and slow down everybody."""
+LIMITS = Limits(places=2, waiting=128, waiting_bytes=64 * 1024 * 1024)
+"""Of one process; a flow that waits alone has half of it. Threads share the interpreter's lock with
+the loop: more of them would answer nobody sooner and slow down everybody."""
+RESTS, LONGEST_REST = 2.0, 0.02
+"""While tenants share the loop, one rests after a turn beside it: so many times as long as the turn
+took, and so many seconds at most. Processors that one tenant's threads keep busy are late for
+everybody: the system let a neighbour's answer of the database wait for 20 ms."""
 BUDGET = 10.0
 """Seconds of processor time for all that one request has done beside the loop."""
 PATIENCE = 60.0
@@ -70,11 +76,6 @@ class ClientGone(Exception):
     """The client closed the connection before it had an answer."""
 
 
-class Numbered(Protocol):
-    @property
-    def id(self) -> int: ...
-
-
 @dataclass(slots=True)
 class Meter:
     """What the steps of one request have cost so far. seconds: of processor time in threads;
@@ -87,14 +88,15 @@ class Meter:
 @value(frozen=True, slots=True)
 class Asker:
     """For whom one step is done. size: bytes of the text that it is about; gone: returns when the
-    client has closed the connection. None: what the server does itself, which nobody's going ends,
-    and which waits for its turn however much waits already. meter: shared by all steps of one
-    request."""
+    client has closed the connection. None: what nobody's going ends, and what waits for its turn
+    however much waits already. meter: shared by all steps of one request. place: where the
+    request's work waits, None for what the server does itself."""
 
     tenant: Numbered
     size: int = 0
     gone: Callable[[], Awaitable[None]] | None = None
     meter: Meter = field(default_factory=Meter)
+    place: Place | None = None
 
 
 async def by_size(asker: Asker, work: Callable[[], T], large: int = LARGE) -> T:
@@ -134,7 +136,7 @@ def _remember(sort: Hashable) -> None:
 
 
 async def beside(asker: Asker, work: Callable[[], T]) -> T:
-    """What ``work`` returns or raises, in its tenant's turn. It must need neither the loop nor
+    """What ``work`` returns or raises, in the asker's turn. It must need neither the loop nor
     other threads, and leave nothing half made where others find it.
 
     Raises TooManyRequests, TimedOut, ClientGone."""
@@ -177,7 +179,7 @@ class Offload:
     async def run(self, asker: Asker, work: Callable[[], Any]) -> Any:
         job = _Job(asker, work, self.loop.create_future())
         try:
-            self.turns.add(asker.tenant.id, job, asker.size, bounded=asker.gone is not None)
+            self.turns.add(asker, job, bounded=asker.gone is not None)
         except Full:
             raise TooManyRequests("too many requests, please try again later") from None
         self._begin()
@@ -220,12 +222,23 @@ class Offload:
     def _over(self, job: _Job, result: Any, error: BaseException | None, spent: float) -> None:
         job.running = None
         job.asker.meter.seconds += spent
-        self.turns.done(job.asker.tenant.id)
+        self._done(job.asker, spent)
         if not job.answer.done():
             if error is None:
                 job.answer.set_result(result)
             else:
                 job.answer.set_exception(error if isinstance(error, Exception) else out_of_time())
+        self._begin()
+
+    def _done(self, asker: Asker, spent: float) -> None:
+        """Gives the place back. What the server does itself is followed by no rest."""
+        rests = asker.gone is not None and is_shared()
+        self.turns.done(asker, spent, rests=rests)
+        if rests:
+            self.loop.call_later(min(RESTS * spent, LONGEST_REST), self._rested, asker.tenant.id)
+
+    def _rested(self, tenant: int) -> None:
+        self.turns.rested(tenant)
         self._begin()
 
     def _look(self, job: _Job) -> None:
@@ -246,7 +259,7 @@ class Offload:
             job.ending = True
             job.running.end()
         elif not job.answer.done():
-            self.turns.drop(job.asker.tenant.id, job)
+            self.turns.drop(job.asker, job)
         if not job.answer.cancel() and not job.answer.cancelled():
             job.answer.exception()  # nobody may have asked for it
 

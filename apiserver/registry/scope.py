@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from apiserver.audit.trail import Trail
 from apiserver.codec import strict
 from apiserver.errors import ApiError
+from apiserver.flow.lines import Place
 from apiserver.kinds.base import WriteContext
 from apiserver.kinds.served import Resource, ServedVersion
 from apiserver.meta.gvk import GroupKind, GroupVersionKind
@@ -51,7 +52,8 @@ def _deadline() -> float:
 
 @value(frozen=True, slots=True)
 class Scope:
-    """namespace, name: "" where the URL has none. gone: as in `apiserver.registry.offload.Asker`.
+    """namespace, name: "" where the URL has none. gone, place: as in
+    `apiserver.registry.offload.Asker`.
 
     warnings, warned, empties and meter are what the operation writes to on its way: texts for
     Warning headers, the same as a set (one object may give reason for many thousands), what the
@@ -69,6 +71,7 @@ class Scope:
     subresource: str = ""
     user_agent: str = ""
     gone: Callable[[], Awaitable[None]] | None = None
+    place: Place | None = None
     warnings: list[str] = field(default_factory=list)
     warned: set[str] = field(default_factory=set)
     empties: list[Empty] = field(default_factory=list)
@@ -124,7 +127,7 @@ class Scope:
 
     def asker(self, size: int) -> Asker:
         """Who asks for a step of the operation that is about ``size`` bytes."""
-        return Asker(self.tenant, size, self.gone, self.meter)
+        return Asker(self.tenant, size, self.gone, self.meter, self.place)
 
     def context(self, *, dry_run: bool = False, field_manager: str = "") -> WriteContext:
         return WriteContext(

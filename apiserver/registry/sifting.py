@@ -65,7 +65,8 @@ class FilteredEvents:
             batch = await self._before.events(batch)
         # an account for each batch, because a watch has no end; whoever reads it hears of its
         # client's going from elsewhere
-        asker = Asker(self._scope.tenant, sum(len(event.entry.json) for event in batch))
+        size = sum(len(event.entry.json) for event in batch)
+        asker = Asker(self._scope.tenant, size, place=self._scope.place)
         return await repeatable(asker, lambda: self._sifted(batch))
 
     def _sifted(self, batch: Sequence[WatchEvent]) -> list[WatchEvent]:

@@ -21,11 +21,12 @@ import orjson
 
 from apiserver.registry.offload import Asker, by_size
 from apiserver.registry.scope import Tenant
+from apiserver.search.certificates import first_end
 from apiserver.search.fieldindexer import follow
 from apiserver.search.terms import terms
 from apiserver.storage.errors import StorageError
 from apiserver.storage.interface import Event, ObjectKey, Store
-from apiserver.storage.search import Written
+from apiserver.storage.search import Entry, Written
 
 log = logging.getLogger("polyplane.search")
 
@@ -105,15 +106,19 @@ class Indexer:
             if not written:
                 return True
             asker = Asker(Tenant(tenant, ""), sum(len(w.record.data) for w in written if w.record))
-            found = await by_size(asker, lambda written=written: _terms(tenant, written))  # type: ignore[misc]
+            found = await by_size(asker, lambda written=written: _entries(tenant, written))  # type: ignore[misc]
             if not await search.index(tenant, after, written[-1].version, found):
                 return True  # somebody else sees to it
         return False
 
 
-def _terms(tenant: int, written: Sequence[Written]) -> list[tuple[ObjectKey, str | None]]:
-    """Of each object once: what the last entry says that has it."""
-    found: dict[ObjectKey, str | None] = {}
+def _entries(tenant: int, written: Sequence[Written]) -> list[Entry]:
+    """Of each object one: what the last entry of the log says that has it."""
+    found: dict[ObjectKey, Entry] = {}
     for _, key, record in written:
-        found[key] = terms(tenant, key, orjson.loads(record.data)) if record is not None else None
-    return list(found.items())
+        if record is None:
+            found[key] = Entry(key, None)
+            continue
+        obj = orjson.loads(record.data)
+        found[key] = Entry(key, terms(tenant, key, obj), first_end(key, obj))
+    return list(found.values())

@@ -260,7 +260,8 @@ class TenantHead(models.Model):
 
 class SearchEntry(models.Model):
     """The words of one object (apiserver/search/words.py). terms: each word with the tenant's
-    number and its area before it, and where the object is."""
+    number and its area before it, and where the object is; ends: when the first certificate in a
+    Secret for TLS does, None for all else."""
 
     pk = models.CompositePrimaryKey("tenant_id", "api_group", "resource", "namespace", "name")
     tenant_id = models.BigIntegerField()
@@ -269,13 +270,22 @@ class SearchEntry(models.Model):
     namespace = models.TextField(db_collation="C")
     name = models.TextField(db_collation="C")
     terms = SearchVectorField()
+    ends = models.DateTimeField(null=True)
 
     objects: ClassVar[models.Manager[SearchEntry]]
 
     class Meta:
         db_table = "search_entries"
         ordering: ClassVar = ["tenant_id", "api_group", "resource", "namespace", "name"]
-        indexes: ClassVar = [GinIndex(fields=["terms"], name="search_entries_terms")]
+        indexes: ClassVar = [
+            GinIndex(fields=["terms"], name="search_entries_terms"),
+            # across tenants: what ends soon
+            models.Index(
+                fields=["ends", "tenant_id"],
+                name="search_entries_ending",
+                condition=models.Q(ends__isnull=False),
+            ),
+        ]
 
     def __str__(self) -> str:
         return "/".join(p for p in (self.api_group, self.resource, self.namespace, self.name) if p)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any, NamedTuple
 
 import psycopg
@@ -43,7 +44,7 @@ _SEARCH = function(
     *(BIGINT,) * 3,  # limit, walk, most that is gathered
     TEXT,  # an easier query
 )
-_INDEX = function("pp_index_terms", "done", *(BIGINT,) * 3, *(TEXTS,) * 5)
+_INDEX = function("pp_index_entries", "done", *(BIGINT,) * 3, *(TEXTS,) * 6)
 
 _KINDS = function("pp_kinds", "api_group, resource", BIGINT)
 _SPACES = function("pp_places", "api_group, resource, namespace", BIGINT, TEXTS, TEXTS, BIGINT)
@@ -164,6 +165,15 @@ class Written(NamedTuple):
     version: int
     key: ObjectKey
     record: Record | None
+
+
+class Entry(NamedTuple):
+    """What the index is to have of an object. terms: separated by spaces, None where the object may
+    be gone; ends: when the first certificate in a Secret for TLS does, None for all else."""
+
+    key: ObjectKey
+    terms: str | None
+    ends: datetime | None = None
 
 
 class Search:
@@ -295,17 +305,17 @@ class Search:
         text = self._transformer.decode(tenant, key, data)
         return Written(version, key, Record(key, uid, version, text))
 
-    async def index(
-        self, tenant: int, after: int, through: int, terms: Sequence[tuple[ObjectKey, str | None]]
-    ) -> bool:
+    async def index(self, tenant: int, after: int, through: int, entries: Sequence[Entry]) -> bool:
         """Makes the index, which is true up to ``after``, true up to ``through``; False if somebody
-        else has changed it, or the tenant is gone. ``terms``: of objects, each once, separated by
-        spaces; None where an object may be gone."""
-        columns = _columns([key for key, _ in terms])
-        texts = [None if text is None else text.encode() for _, text in terms]
+        else has changed it, or the tenant is gone. ``entries``: of each object one."""
+        columns = _columns([entry.key for entry in entries])
+        terms = [None if e.terms is None else e.terms.encode() for e in entries]
+        ends = [None if e.ends is None else e.ends.isoformat().encode() for e in entries]
         encoded = [[part.encode() for part in column] for column in columns]
         rows = await self._database.read(
-            lambda connection: _INDEX.rows(connection, tenant, after, through, *encoded, texts)
+            lambda connection: _INDEX.rows(
+                connection, tenant, after, through, *encoded, terms, ends
+            )
         )
         return bool(rows[0][0])
 

@@ -27,8 +27,15 @@ def create(*tenant_ids: int, using: str = "default") -> None:
         cursor.execute("SELECT pp_create_tenant(t) FROM unnest(%s::bigint[]) t", [list(tenant_ids)])
 
 
+def close(*tenant_ids: int, using: str = "default") -> None:
+    """The first step of a deletion, in the caller's transaction: once it is committed, readers and
+    writers get TenantGone, and nobody sees half of what was there. Harmless when it is done."""
+    with django_everywhere(using), connections[using].cursor() as cursor:
+        cursor.execute("SELECT pp_close_tenant(t) FROM unnest(%s::bigint[]) t", [list(tenant_ids)])
+
+
 def drop_some(tenant_id: int, most: int, *, using: str = "default") -> bool:
-    """Removes up to ``most`` objects and events of a tenant that is to go, or entries of its
+    """Removes up to ``most`` objects and events of a tenant that is closed, or entries of its
     indexes; whether any were there."""
     with django_within(tenant_id, using), connections[using].cursor() as cursor:
         for table in ("bound_subjects", "objects", "events", "search_entries", "field_entries"):

@@ -43,6 +43,6 @@ def shell(request: HttpRequest, **_: Any) -> HttpResponse:
 _view = site.admin_view(shell)
 pages = [
     path("", _view, name="console"),
-    re_path(r"^(?:t|tenants|audit|system|me)(?:/.*)?$", _view),
+    re_path(r"^(?:t|tenants|audit|sessions|system|me)(?:/.*)?$", _view),
 ]
 """Below /admin/console/, where the admin site has pages of its own."""

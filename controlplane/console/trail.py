@@ -1,5 +1,5 @@
-"""What the console leaves in the audit log: logins, such that were refused, and tokens that were
-made or revoked."""
+"""What the console leaves in the audit log: logins, such that were refused, tokens that were made
+or revoked, and sessions that were ended."""
 
 from __future__ import annotations
 
@@ -62,18 +62,39 @@ def record_login(
 def record_token(request: HttpRequest, address: str, user: str, verb: str, token: ApiToken) -> None:
     """What somebody has done with a token: an entry of the token's tenant. Raises DatabaseError, so
     that nothing happens to tokens unseen."""
-    now, name = time.time(), plain(cut(user, _MOST))
-    key = {"apiGroup": TENANCY_GROUP, "resource": "tokens", "name": str(token.pk)}
+    about = {"tenancy.polyplane.dev/token-user": token.user}
+    _record_deed(request, address, user, verb, token.tenant_id, "tokens", str(token.pk), about)
+
+
+def record_session(request: HttpRequest, address: str, user: str, whose: str, name: str) -> None:
+    """That somebody has ended a session of ``whose``: an entry of no tenant. Raises DatabaseError,
+    so that none is ended unseen."""
+    about = {"tenancy.polyplane.dev/session-user": whose}
+    _record_deed(request, address, user, "delete", None, "sessions", name, about)
+
+
+def _record_deed(
+    request: HttpRequest,
+    address: str,
+    user: str,
+    verb: str,
+    tenant: int | None,
+    resource: str,
+    name: str,
+    about: dict[str, str],
+) -> None:
+    """What somebody has done by the console with what is no object; about: annotations."""
+    now, who = time.time(), plain(cut(user, _MOST))
     event = {
-        **_event(request.path, verb, name, now),
+        **_event(request.path, verb, who, now),
         "sourceIPs": [plain(cut(address, _MOST))],
         "userAgent": plain(cut(request.headers.get("User-Agent", ""), _MOST)),
-        "objectRef": key,
+        "objectRef": {"apiGroup": TENANCY_GROUP, "resource": resource, "name": name},
         "responseStatus": {"metadata": {}, "code": 200},
-        "annotations": {"tenancy.polyplane.dev/token-user": plain(cut(token.user, _MOST))},
+        "annotations": {key: plain(cut(value, _MOST)) for key, value in about.items()},
     }
-    row = [token.tenant_id], [datetime.fromtimestamp(now, UTC)], [name], [verb], [200]
-    what = [TENANCY_GROUP], ["tokens"], [""], [str(token.pk)]
+    row = [tenant], [datetime.fromtimestamp(now, UTC)], [who], [verb], [200]
+    what = [TENANCY_GROUP], [resource], [""], [name]
     with connection.cursor() as cursor:
         cursor.execute(_WRITE, [*row, *what, [json.dumps(event)]])
 

@@ -78,6 +78,8 @@ class Cycle(RequestResponseCycle):
         else:
             self._write_head()
             await super().send(message)
+            if message["type"] == "http.response.body":
+                await self._others_come(len(message.get("body", b"")))
 
     def _start(self, status: int, headers: Iterable[tuple[bytes, bytes]]) -> None:
         """Writes the head, or keeps it. Raises RuntimeError for a header that would break it."""
@@ -139,10 +141,15 @@ class Cycle(RequestResponseCycle):
         while len(rest) and not self.disconnected:
             self.transport.write(rest[:_PIECE])
             rest = rest[_PIECE:]
-            moves_bytes()
-            await asyncio.sleep(0)
+            await self._others_come(_PIECE)
             if self.flow.write_paused:
                 await self.flow.drain()
+
+    async def _others_come(self, size: int) -> None:
+        """After so many bytes, where tenants share the loop."""
+        if size >= _PIECE and is_shared():
+            moves_bytes()
+            await asyncio.sleep(0)
 
 
 def _closes(connection: bytes | None) -> bool:

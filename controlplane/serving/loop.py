@@ -42,7 +42,7 @@ class FairLoop(uvloop.Loop):
 
     def __init__(self) -> None:
         super().__init__()
-        self._rotation: Rotation[asyncio.Handle] = Rotation()
+        self._rotation: Rotation[int, asyncio.Handle] = Rotation()
         self._at_once = super().call_soon
         self._latest, self._changed = 0, 0.0
         self._pumping = False

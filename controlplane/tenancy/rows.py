@@ -128,18 +128,22 @@ def over(now: datetime) -> list[str]:
 
 
 def close(rows: Collection[Tenant]) -> None:
-    """No request gets in from now on (within two seconds)."""
+    """No request gets in from now on (within two seconds); those that have got in find nothing any
+    more once `drop` has begun."""
     Tenant.objects.filter(pk__in=[row.pk for row in rows]).update(state=Tenant.State.DELETING)
 
 
 def drop(rows: Sequence[Tenant]) -> None:
     """All that the tenants store, a bounded number of rows in each transaction, then they
-    themselves. May be cut short at any point, and done again."""
+    themselves. May be cut short at any point, and done again: how large one is, is not known
+    then."""
     heads = used(rows)
+    storage.close(*(row.pk for row in rows))
     for row in rows:
         head = heads.get(row.pk)
-        while head and head.log_bytes > _SMALL and storage.drop_some(row.pk, storage.MOST_ROWS):
-            pass
+        if head is None or head.log_bytes > _SMALL:
+            while storage.drop_some(row.pk, storage.MOST_ROWS):
+                pass
     with django_everywhere():
         storage.drop_many([row.pk for row in rows])
         gone = [

@@ -273,13 +273,14 @@ def _check_deletion(tenant: Tenant) -> None:
 
 
 def delete_tenant(name: str) -> None:
-    """Removes the tenant with all its objects, events and tokens. First closes it to requests in a
-    transaction of its own, so that a deletion that is cut short leaves a tenant that can only be
-    deleted again."""
+    """Removes the tenant with all its objects, events and tokens. First closes it, in transactions
+    of their own, so that nobody sees half of it, and a deletion that is cut short leaves a tenant
+    that can only be deleted again."""
     tenant = get_tenant(name)
     check_state(tenant, Tenant.State.DELETING)
     tenant.state = Tenant.State.DELETING
     _save(tenant, "state")
+    storage.close(tenant.pk)
     while storage.drop_some(tenant.pk, storage.MOST_ROWS):
         pass
     with django_everywhere():  # and its tokens

@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import asyncio
 from typing import Any
 
+import pytest
+
 from admission.attributes import Attributes, Lookup
-from admission.chain import Chain
+from admission.chain import Chain, Took
+from apiserver.errors import BadRequest
 from tests.admission.test_rules import NOBODY, request
 
 
@@ -73,3 +77,67 @@ def test_what_is_told_twice_is_kept_once() -> None:
     attributes.annotate("p/key", "first")
     attributes.annotate("p/key", "second")
     assert (attributes.warnings, attributes.audit) == (["mind the gap"], {"p/key": "first"})
+
+
+class Told:
+    """What it was told, but for the seconds."""
+
+    def __init__(self) -> None:
+        self.tenants: set[int] = set()
+        self.took: list[tuple[str, str, str, bool]] = []
+
+    def of(self, tenant: int) -> Took:
+        self.tenants.add(tenant)
+
+        def took(name: str, step: str, operation: str, rejected: bool, seconds: float) -> None:
+            assert seconds >= 0
+            self.took.append((name, step, operation, rejected))
+
+        return took
+
+
+class Checking:
+    name = "Checking"
+
+    def __init__(self, failure: BaseException | None = None) -> None:
+        self.failure = failure
+
+    def handles(self, attributes: Attributes) -> bool:
+        return True
+
+    async def validate(self, attributes: Attributes, lookup: Lookup) -> None:
+        if self.failure is not None:
+            raise self.failure
+
+
+async def test_each_plugin_is_counted_and_the_step_as_a_whole() -> None:
+    told = Told()
+    chain = Chain([Counting(asks=1), Checking()], told.of)
+    await chain.admit(request(), NOBODY)
+    await chain.validate(request(), NOBODY)
+    assert told.took == [
+        ("Counting", "admit", "CREATE", False),
+        ("Counting", "admit", "CREATE", False),
+        ("", "admit", "CREATE", False),
+        ("Checking", "validate", "CREATE", False),
+        ("", "validate", "CREATE", False),
+    ], "a plugin that runs again is counted again, its step once"
+    assert told.tenants == {request().tenant}
+
+
+@pytest.mark.parametrize("failure", [BadRequest("no"), RuntimeError(), asyncio.CancelledError()])
+async def test_who_refuses_or_fails_is_counted_so(failure: BaseException) -> None:
+    told = Told()
+    chain = Chain([Checking(failure), Checking()], told.of)
+    with pytest.raises(type(failure)):
+        await chain.validate(request(operation="UPDATE"), NOBODY)
+    assert told.took == [
+        ("Checking", "validate", "UPDATE", True),
+        ("", "validate", "UPDATE", True),
+    ], "who was not asked is not counted"
+
+
+async def test_who_is_not_concerned_is_not_counted() -> None:
+    told = Told()
+    await Chain([Counting()], told.of).admit(request(operation="DELETE"), NOBODY)
+    assert told.took == [("", "admit", "DELETE", False)]

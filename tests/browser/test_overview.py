@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
+
 import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.ui import Select
 
 from tests.support.consolebrowser import HEIGHT, WIDTH, Console
 from tests.support.installation import Installation
+from tests.support.tlssecrets import certificate, secret
 
 ROOT = "/clusters/demo/api/v1"
 MAPS = f"{ROOT}/namespaces/overview/configmaps"
@@ -47,6 +50,48 @@ def test_an_owner_of_nothing_is_shown_none_of_it(somebody: Console, world: Insta
     somebody.open("/?stuck=0")
     somebody.see("Nothing is stuck.")
     assert "overview/waiting" not in somebody.text()
+
+
+def test_ones_tenants_say_by_which_way_they_are_ones_own(
+    somebody: Console, world: Installation
+) -> None:
+    role = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "view"}
+    named = {"apiGroup": role["apiGroup"], "kind": "User", "name": "nobody"}
+    body = {"metadata": {"name": "nobody-looks"}, "roleRef": role, "subjects": [named]}
+    assert world.request("POST", BINDINGS, body)[0] == 201
+    somebody.log_in("nobody")
+    somebody.open("/")
+    row = somebody.one("[aria-label=Tenants] tbody tr")
+    assert [cell.text for cell in row.find_elements(By.TAG_NAME, "td")] == [
+        "demo",
+        "a binding names you or a group of yours",
+    ]
+    row.find_element(By.LINK_TEXT, "demo").click()
+    somebody.arrive("/admin/console/t/demo")
+
+
+def test_a_certificate_that_ends_soon_leads_to_its_secret(
+    console: Console, somebody: Console, world: Installation
+) -> None:
+    pem = certificate(datetime.now(UTC) + timedelta(days=3))
+    body = secret("ends-soon", pem)
+    assert world.request("POST", f"{ROOT}/namespaces/overview/secrets", body)[0] == 201
+    panel = "[aria-label='Ends within two weeks']"
+
+    def shown() -> bool:
+        """It is indexed a moment after it was written."""
+        console.open("/")
+        console.see("Newest changes")
+        return any("secrets/overview/ends-soon" in one.text for one in console.all(panel))
+
+    console.until(shown)
+    assert "tenant demo" in console.one(panel).text
+    console.browser.find_element(By.LINK_TEXT, "secrets/overview/ends-soon").click()
+    console.arrive("/admin/console/t/demo/core/secrets/overview/ends-soon")
+    somebody.log_in("viewer")
+    somebody.open("/")
+    somebody.see("Newest changes")
+    assert not [one for one in somebody.all(panel) if "ends-soon" in one.text]
 
 
 # --- what was done --------------------------------------------------------------------------------

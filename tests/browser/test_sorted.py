@@ -12,6 +12,7 @@ from selenium.webdriver.common.action_chains import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 
+from tests.support.barriers import barriers, bring_axe
 from tests.support.consolebrowser import Console
 from tests.support.installation import Installation
 
@@ -274,3 +275,11 @@ def test_the_end_of_a_sorted_list(gauges: Console, console: Console) -> None:
     console.until(lambda: levels(console)[:3] == [0, 1, 2])
     assert offered(console) == ["Load 500 more"], "the other end is a click on the column away"
     assert "from=" not in console.browser.current_url
+
+
+@pytest.mark.parametrize("end", ["", "&from=end"])
+def test_the_foot_keeps_nobody_out(gauges: Console, console: Console, end: str) -> None:
+    bring_axe(console)
+    console.open(f"/t/demo/{GROUP}/gauges?namespace=default{end}")
+    console.until(lambda: len(offered(console)) == 3)
+    assert barriers(console) == []

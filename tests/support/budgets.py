@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from apiserver.controllers.actions import Actions
-from apiserver.controllers.disruption import BUDGETS, PODS, DisruptionBudgets, LateDisruptions
+from apiserver.controllers.disruption import BUDGETS, PODS, DisruptionBudgets
+from apiserver.controllers.staledisruptions import StaleDisruptions
 from apiserver.meta.objects import Object
 from apiserver.meta.times import format_time, now
 from apiserver.storage.postgres import PostgresStore
@@ -23,8 +24,8 @@ def budgets(worker: Worker, store: PostgresStore) -> DisruptionBudgets:
 
 
 @pytest.fixture
-def late(worker: Worker, store: PostgresStore, budgets: DisruptionBudgets) -> LateDisruptions:
-    return LateDisruptions(Actions(worker.registry), Relations(store.database), budgets)
+def stale(worker: Worker) -> StaleDisruptions:
+    return StaleDisruptions(Actions(worker.registry))
 
 
 def budget(name: str = "b", selector: Object | None = None, **spec: Any) -> Object:

@@ -17,7 +17,8 @@ from apiserver.endpoints.server import Defaults, TenantInfo
 from apiserver.errors import Overloaded
 from apiserver.flow.estimates import ONE, work_of
 from apiserver.flow.levels import Flow
-from apiserver.flow.queueset import QueueSet, Rejected, Ticket, Work
+from apiserver.flow.occupancy import EXECUTING, WAITING
+from apiserver.flow.queueset import Rejected, Ticket, Work
 from apiserver.golang.time import TimeError, parse_duration
 from apiserver.registry.flowcontrol import Control, FlowControl
 from apiserver.registry.offload import ClientGone
@@ -45,6 +46,7 @@ async def enter(
     flow = control.levels.classify(info, request.user)
     level, counts = flow.level, flow.counts
     request.response_headers += flow.headers
+    request.place = flow.place
     if info.verb in _OF_ONE_OBJECT or not info.is_resource:
         work, cells = ONE, counts.estimated.cells
         cells[0] += 1  # the first bucket, without looking for it
@@ -54,13 +56,14 @@ async def enter(
     ticket = Ticket(flow, work, who=request)
     try:
         if not level.queues.ask(ticket):
-            await _wait(request, ticket, level.queues)
+            await _wait(request, ticket, flow)
         elif not level.exempt:
             counts.waited[True].cells[0] += 1
     except Rejected:
         level.retry.dropped(time.time())
         raise Overloaded(level.retry.seconds) from None
     request.ticket = ticket
+    flow.traffic.change(info.verb, EXECUTING, 1)
     if info.verb == "watch":
         request.unwatch = control.watchers.add(info, request.query)
 
@@ -87,6 +90,7 @@ def leave(request: ApiRequest) -> None:
         return
     flow: Flow = ticket.flow  # type: ignore[assignment]  # `enter` has put one there
     lasted = flow.level.queues.finish(ticket)
+    flow.traffic.change(request.info.verb, EXECUTING, -1)
     (flow.counts.watched if request.info.verb == "watch" else flow.counts.lasted).add(lasted)
 
 
@@ -98,11 +102,13 @@ def over(request: ApiRequest) -> None:
         request.unwatch()
 
 
-async def _wait(request: ApiRequest, ticket: Ticket, queues: QueueSet) -> None:
+async def _wait(request: ApiRequest, ticket: Ticket, flow: Flow) -> None:
     """Until it has its seats. Raises Rejected where that takes too long, ClientGone."""
+    queues, verb = flow.level.queues, request.info.verb
     turn: asyncio.Future[None] = asyncio.get_running_loop().create_future()
     ticket.wake = lambda: None if turn.done() else turn.set_result(None)
     leaving = asyncio.ensure_future(request.gone()) if _is_small(request) else None
+    flow.traffic.change(verb, WAITING, 1)
     waited = {turn} if leaving is None else {turn, leaving}
     seconds = max(request.received + _patience(request) - time.time(), 0.0)
     try:
@@ -112,6 +118,7 @@ async def _wait(request: ApiRequest, ticket: Ticket, queues: QueueSet) -> None:
             queues.finish(ticket)
         raise
     finally:
+        flow.traffic.change(verb, WAITING, -1)
         if leaving is not None:
             leaving.cancel()
         spread = ticket.flow.counts.waited[not ticket.waiting]

@@ -32,7 +32,7 @@ from apiserver.errors import MethodNotAllowed, UnknownResource
 from apiserver.kinds.served import Resource
 from apiserver.meta import features
 from apiserver.meta.gvk import GroupVersionKind
-from apiserver.registry.offload import Asker, by_size
+from apiserver.registry.offload import by_size
 from apiserver.storage.errors import StorageError
 
 log = logging.getLogger("polyplane.discovery")
@@ -40,8 +40,9 @@ log = logging.getLogger("polyplane.discovery")
 T = TypeVar("T")
 
 PATHS = frozenset(
-    {"/api", "/api/v1", "/apis", "/flagz", "/healthz", "/livez", "/metrics", "/openapi/v2"}
-    | {"/openapi/v3", "/readyz", "/statusz", "/version", openid.CONFIGURATION, openid.KEYS}
+    {"/api", "/api/v1", "/apis", "/flagz", "/healthz", "/livez", "/metrics", "/metrics/slis"}
+    | {"/openapi/v2", "/openapi/v3", "/readyz", "/statusz", "/version"}
+    | {openid.CONFIGURATION, openid.KEYS}
 )
 """What is served beside groups of resources."""
 GATES = {"/flagz": "ComponentFlagz", "/statusz": "ComponentStatusz"}
@@ -82,7 +83,7 @@ async def beside_large(
     thousands of versions, and so can other servers."""
     size = _VERSION_BYTES * sum(len(resource.versions) for resource in resources)
     size += sum(_VERSION_BYTES + other.served.size for other in others)
-    return await by_size(Asker(request.tenant, size, request.gone), work)
+    return await by_size(request.asker(size), work)
 
 
 class DiscoveryView(KubernetesView):

@@ -19,7 +19,7 @@ from apiserver.endpoints.views.special import view_of
 from apiserver.errors import BadRequest, MethodNotAllowed, NotFound, UnknownResource
 from apiserver.golang.time import TimeError, parse_duration
 from apiserver.kinds.served import Resource, ServedVersion
-from apiserver.registry.offload import LARGE_WITH_RULES, Asker, by_size
+from apiserver.registry.offload import LARGE_WITH_RULES, by_size
 from apiserver.registry.options import first
 from apiserver.registry.scope import MOST_SECONDS, MOST_SECONDS_OF_MANY, Scope
 from apiserver.registry.translate import Outdated
@@ -62,8 +62,7 @@ async def look_up(server: Server, request: ApiRequest) -> None:
         await server.catalog.fresh(request.tenant)
         served = _served_version(server, request)
     if served is not None and served.unprepared:
-        asker = Asker(request.tenant, served.unprepared, request.gone)
-        await by_size(asker, served.prepare, LARGE_WITH_RULES)
+        await by_size(request.asker(served.unprepared), served.prepare, LARGE_WITH_RULES)
 
 
 async def _serve(server: Server, request: ApiRequest, send: Send) -> HttpResponseBase | None:
@@ -151,6 +150,7 @@ def find_scope(server: Server, request: ApiRequest) -> Scope | None:
         user_agent=request.header(b"user-agent"),
         warnings=request.warnings.copy(),
         gone=request.gone,
+        place=request.place,
         until=time.monotonic() + _seconds(request),
         trail=request.trail,
     )

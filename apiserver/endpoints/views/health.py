@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Mapping
 
 from django.http import HttpResponse
 
+from apiserver.endpoints import metrics
 from apiserver.endpoints.request import ApiRequest, Send
 from apiserver.endpoints.server import Server
 from apiserver.storage.errors import StorageError
@@ -59,33 +60,52 @@ async def _shutdown(server: Server, request: ApiRequest) -> str:
 
 _COMMON: dict[str, Check] = {"ping": _ping, "log": _ping, "etcd": _database}
 _HOOKS = (
+    "start-apiserver-admission-initializer",
     "generic-apiserver-start-informers",
+    "priority-and-fairness-config-consumer",
+    "priority-and-fairness-filter",
     "start-apiextensions-informers",
     "start-apiextensions-controllers",
     "crd-informer-synced",
     "start-system-namespaces-controller",
+    "start-cluster-authentication-info-controller",
+    "start-kube-apiserver-identity-lease-controller",
+    "storage-readiness",
+    "start-legacy-token-tracking-controller",
+    "start-service-ip-repair-controllers",
     "rbac/bootstrap-roles",
     "scheduling/bootstrap-system-priority-classes",
     "priority-and-fairness-config-producer",
+    "bootstrap-controller",
+    "start-kubernetes-service-cidr-controller",
+    "start-kube-aggregator-informers",
+    "apiservice-status-local-available-controller",
+    "apiservice-status-remote-available-controller",
+    "apiservice-registration-controller",
+    "apiservice-discovery-controller",
+    "kube-apiserver-autoregistration",
+    "apiservice-openapi-controller",
+    "apiservice-openapiv3-controller",
     "start-polyplane",
 )
-"""Steps of the start by the names of kube-apiserver's hooks, which probes ask for and exclude;
-those of bootstrap objects hold for every tenant that is served, because seeding comes before a
-tenant's first answer. Hooks that have no counterpart here are not listed."""
+"""Steps of the start by the names of kube-apiserver's hooks, which probes ask for and exclude; all
+are one step here. Those of bootstrap objects hold for every tenant that is served, because seeding
+comes before a tenant's first answer. Hooks that have no counterpart here are not listed."""
 
 
-def _hooks(check: Check) -> dict[str, Check]:
-    return {f"poststarthook/{name}": check for name in _HOOKS}
+def _start(check: Check) -> dict[str, Check]:
+    hooks = {f"poststarthook/{name}": check for name in _HOOKS}
+    return {**hooks, "autoregister-completion": check}
 
 
 CHECKS: Mapping[str, Mapping[str, Check]] = {
-    "livez": {**_COMMON, **_hooks(_started_or_young)},
-    "healthz": {**_COMMON, **_hooks(_started)},
+    "livez": {**_COMMON, **_start(_started_or_young)},
+    "healthz": {**_COMMON, **_start(_started)},
     "readyz": {
         **_COMMON,
         "etcd-readiness": _database,
         "informer-sync": _started,
-        **_hooks(_started),
+        **_start(_started),
         "shutdown": _shutdown,
     },
 }
@@ -119,6 +139,7 @@ async def _all(
             lines.append(f"[+]{name} excluded: ok")
             continue
         reason = await check(server, request)
+        metrics.checked(request.tenant.id, name, root, passed=not reason)
         failed = failed or bool(reason)
         lines.append(f"[-]{name} failed: reason withheld" if reason else f"[+]{name} ok")
     parts = dict(server.external.health()) if root == "readyz" else {}

@@ -1,5 +1,5 @@
-"""/metrics in Prometheus' text format, under kube-apiserver's names: of the tenant that is asked,
-or of the whole installation, by all workers of this machine.
+"""/metrics and /metrics/slis in Prometheus' text format, under kube-apiserver's names: of the
+tenant that is asked, or of the whole installation, by all workers of this machine.
 
 ``/clusters/<tenant>/metrics`` is the tenant's, whoever asks. ``/metrics``, at a host that names no
 tenant, is that of the whole installation to who may see all of it, an operator's token that is good
@@ -9,17 +9,20 @@ in all tenants and has the group system:masters, or whose console account reads 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import chain
 from time import monotonic
 
 from django.http.response import HttpResponseBase
 
-from apiserver.endpoints import flow_metrics, metrics
+from apiserver.endpoints import flow_metrics, metrics, process_metrics
 from apiserver.endpoints.metric_peers import EVERYTHING
+from apiserver.endpoints.metric_types import Snapshot
 from apiserver.endpoints.request import ApiRequest, Send
 from apiserver.endpoints.respond import PartsResponse
 from apiserver.endpoints.server import Server
-from apiserver.endpoints.views.base import of_installation
+from apiserver.endpoints.views.base import View, of_installation
+from apiserver.endpoints.views.version import document
 from apiserver.platformroles import METRICS_READERS
 from apiserver.storage.errors import StorageError
 
@@ -29,8 +32,7 @@ _MEDIA_TYPE = "text/plain; version=0.0.4; charset=utf-8; escaping=underscores"
 
 
 async def dispatch(server: Server, request: ApiRequest, send: Send) -> HttpResponseBase:
-    everything = of_installation(request, METRICS_READERS)
-    families = metrics.ALL if everything else metrics.of_tenant(request.tenant.id)
+    everything, families = _asked(request)
     if monotonic() >= families.due:
         families.due = monotonic() + COUNT_EVERY
         try:
@@ -41,12 +43,35 @@ async def dispatch(server: Server, request: ApiRequest, send: Send) -> HttpRespo
             families.set_objects(
                 {}
             )  # what cannot be counted is not told; the other metrics are wanted most just then
-    number = EVERYTHING if everything else request.tenant.id
-    others = await server.peers.others(number) if server.peers is not None else ()
+    others = await _others(server, request, everything=everything)
     tenant = None if everything else request.tenant.id
     metrics.lag.set((), server.registry.watches.behind)
     metrics.fold()
     lines = chain(
-        families.registry.expose(others), flow_metrics.expose(server.flows, tenant, others)
+        process_metrics.expose(document(server.git_version)),
+        families.registry.expose(others),
+        flow_metrics.expose(server.flows, tenant, others),
     )
     return PartsResponse(lines, content_type=_MEDIA_TYPE)
+
+
+async def slis(server: Server, request: ApiRequest, send: Send) -> HttpResponseBase:
+    """/metrics/slis: results of health checks, and nothing else."""
+    everything, families = _asked(request)
+    others = await _others(server, request, everything=everything)
+    return PartsResponse(families.health.registry.expose(others), content_type=_MEDIA_TYPE)
+
+
+def _asked(request: ApiRequest) -> tuple[bool, metrics.Families]:
+    """Whether it is about the whole installation, and what this worker has counted."""
+    everything = of_installation(request, METRICS_READERS)
+    return everything, metrics.ALL if everything else metrics.of_tenant(request.tenant.id)
+
+
+async def _others(server: Server, request: ApiRequest, *, everything: bool) -> Sequence[Snapshot]:
+    """What the other workers have counted."""
+    number = EVERYTHING if everything else request.tenant.id
+    return await server.peers.others(number) if server.peers is not None else ()
+
+
+VIEWS: dict[str, View] = {"/metrics": dispatch, "/metrics/slis": slis}

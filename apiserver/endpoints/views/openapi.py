@@ -15,7 +15,6 @@ from apiserver.endpoints.respond import not_found
 from apiserver.endpoints.server import Server
 from apiserver.endpoints.views.aggregated import backend_of, forward
 from apiserver.endpoints.views.discovery import beside_large, latest, others
-from apiserver.registry.offload import Asker
 from apiserver.registry.options import first
 
 _V2 = {
@@ -56,7 +55,7 @@ async def dispatch(server: Server, request: ApiRequest, send: Send) -> HttpRespo
             if one.served.openapi is not None
         }
         prefix = tenant_prefix(request)
-        index = await documents_of(server).index(_asker(request), resources, prefix, elsewhere)
+        index = await documents_of(server).index(request.asker(), resources, prefix, elsewhere)
         return _answer(request, index, _SNIFFED)
     if path.startswith("/openapi/v3/"):
         return await _v3(server, request, path.removeprefix("/openapi/v3/"), send)
@@ -80,7 +79,7 @@ async def _v2(server: Server, request: ApiRequest) -> HttpResponse:
     resources = server.registry.catalog.all(request.tenant)
     aggregator = server.aggregator
     more = await aggregator.swaggers(request.tenant) if aggregator is not None else ()
-    document = await make(documents_of(server), _asker(request), resources, more)
+    document = await make(documents_of(server), request.asker(), resources, more)
     return _answer(request, document, media_type)
 
 
@@ -99,7 +98,7 @@ async def _v3(
     if not accepted:
         return _bare(406)
     media_type, make = _V3[accepted]
-    document = await make(documents_of(server), _asker(request), resources, entry)
+    document = await make(documents_of(server), request.asker(), resources, entry)
     asked = first(request.query, "hash")
     if asked and asked != document.tag:
         response = HttpResponse(status=301, content_type=media_type)
@@ -111,10 +110,6 @@ async def _v3(
         response["Cache-Control"] = "public, immutable"
         response["Expires"] = format_datetime(datetime.now(UTC) + _IMMUTABLE, usegmt=True)
     return response
-
-
-def _asker(request: ApiRequest) -> Asker:
-    return Asker(request.tenant, gone=request.gone)
 
 
 def _bare(status: int) -> HttpResponse:

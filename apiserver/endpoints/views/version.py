@@ -30,10 +30,11 @@ class VersionView(KubernetesView):
         return Accepted(negotiate.JSON, pretty=True)
 
     async def get(self, request: Request) -> Response:
-        return Response(_document(self.server.git_version))
+        return Response(document(self.server.git_version))
 
 
-def _document(version: str) -> dict[str, str]:
+def document(version: str) -> dict[str, str]:
+    """``version``: as /version calls gitVersion."""
     return {
         "major": "1",
         "minor": "36",

@@ -219,18 +219,4 @@ def param_ref_cell(spec: Object) -> str:
     if ref.get("name"):
         return f"{ref.get('namespace') or '*'}/{ref['name']}"
     selector = ref.get("selector")
-    return "<unset>" if selector is None else _go_selector(selector)
-
-
-def _go_selector(selector: Object) -> str:
-    """As Go prints a LabelSelector (its generated String method)."""
-    labels = "".join(f"{k}: {v}," for k, v in sorted((selector.get("matchLabels") or {}).items()))
-    requirements = "".join(
-        f"LabelSelectorRequirement{{Key:{r.get('key', '')},Operator:{r.get('operator', '')},"
-        f"Values:[{' '.join(r.get('values') or ())}],}},"
-        for r in selector.get("matchExpressions") or ()
-    )
-    return (
-        f"&LabelSelector{{MatchLabels:map[string]string{{{labels}}},"
-        f"MatchExpressions:[]LabelSelectorRequirement{{{requirements}}},}}"
-    )
+    return "<unset>" if selector is None else selectors.as_go_prints(selector)

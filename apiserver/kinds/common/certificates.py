@@ -1,9 +1,11 @@
 """TLS certificates in Secrets: whether a certificate and a private key belong together, in the
-words of Go's tls.X509KeyPair."""
+words of Go's tls.X509KeyPair, and when certificates end."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from datetime import datetime
 
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
@@ -11,6 +13,9 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.hazmat.primitives.serialization import load_pem_private_key
 
 _BLOCK = re.compile(rb"-----BEGIN ([^-\n]*)-----\s.*?-----END \1-----[ \t]*(?:\r?\n|$)", re.DOTALL)
+
+_BEGIN = b"-----BEGIN CERTIFICATE-----"
+MOST_OF_A_CHAIN = 10
 
 
 def pair_problem(certificate: bytes, key: bytes) -> str:
@@ -45,6 +50,17 @@ def pair_problem(certificate: bytes, key: bytes) -> str:
     if type(public) is not type(loaded.public_key()):
         return "tls: private key type does not match public key type"
     return "" if loaded.public_key() == public else "tls: private key does not match public key"
+
+
+def ends(chain: bytes) -> Iterator[datetime]:
+    """When each of the first `MOST_OF_A_CHAIN` certificates ends that can be read; in one pass,
+    whatever somebody has made of the text."""
+    for after in chain.split(_BEGIN, MOST_OF_A_CHAIN)[1:]:
+        try:
+            certificate = x509.load_pem_x509_certificate(_BEGIN + after)
+            yield certificate.not_valid_after_utc
+        except (ValueError, UnsupportedAlgorithm):
+            continue
 
 
 def _no_certificate(kinds: list[str]) -> str:

@@ -11,6 +11,7 @@ from typing import Any
 from apiserver.fielderrors import FieldPath, GoSyntax, forbidden, invalid, required
 from apiserver.kinds.common import checks
 from apiserver.kinds.common.internal import versioned
+from apiserver.meta.objects import ReadOnlyObject
 from apiserver.schema.definitions import META
 
 Selector = Mapping[str, Any]
@@ -122,3 +123,19 @@ def _show_requirement(requirement: Mapping[str, Any]) -> str:
             return f"{key}"
         case _:
             return f"!{key}"
+
+
+def as_go_prints(selector: ReadOnlyObject | None) -> str:
+    """As Go prints a LabelSelector (its generated String method)."""
+    if selector is None:
+        return "nil"
+    labels = "".join(f"{k}: {v}," for k, v in sorted((selector.get("matchLabels") or {}).items()))
+    requirements = "".join(
+        f"LabelSelectorRequirement{{Key:{r.get('key', '')},Operator:{r.get('operator', '')},"
+        f"Values:[{' '.join(r.get('values') or ())}],}},"
+        for r in selector.get("matchExpressions") or ()
+    )
+    return (
+        f"&LabelSelector{{MatchLabels:map[string]string{{{labels}}},"
+        f"MatchExpressions:[]LabelSelectorRequirement{{{requirements}}},}}"
+    )

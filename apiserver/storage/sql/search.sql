@@ -1,15 +1,17 @@
--- The search index: which objects have which words (models.SearchEntry), up to which version of the
--- tenant's log (models.SearchHead). It is filled beside the commits (apiserver/search/indexer.py),
--- which know nothing of it.
+-- The search index: which objects have which words, and which certificates end when
+-- (models.SearchEntry), up to which version of the tenant's log (models.SearchHead). It is filled
+-- beside the commits (apiserver/search/indexer.py), which know nothing of it.
 
 -- Makes the index true up to p_through: p_terms, the words of the objects named, separated by
--- spaces; NULL where an object may be gone. False, and nothing done, if the index does not stand at
--- p_after (any more): somebody else was faster, or the tenant is gone.
+-- spaces; NULL where an object may be gone; p_ends, times in RFC 3339, NULL for what has no end.
+-- False, and nothing done, if the index does not stand at p_after (any more): somebody else was
+-- faster, or the tenant is gone.
 --
 -- KEY SHARE: the deletion of the tenant waits for this, and commits do not.
-CREATE OR REPLACE FUNCTION pp_index_terms(
+CREATE OR REPLACE FUNCTION pp_index_entries(
     p_tenant bigint, p_after bigint, p_through bigint,
-    p_group text[], p_resource text[], p_namespace text[], p_name text[], p_terms text[]
+    p_group text[], p_resource text[], p_namespace text[], p_name text[], p_terms text[],
+    p_ends text[]
 ) RETURNS TABLE (done boolean)
 LANGUAGE plpgsql AS $$
 DECLARE
@@ -27,12 +29,15 @@ BEGIN
     IF NOT done THEN
         RETURN;
     END IF;
-    INSERT INTO search_entries AS s (tenant_id, api_group, resource, namespace, name, terms)
-        SELECT p_tenant, w.g, w.r, w.ns, w.n, array_to_tsvector(string_to_array(w.terms, ' '))
-        FROM unnest(p_group, p_resource, p_namespace, p_name, p_terms) AS w (g, r, ns, n, terms)
+    INSERT INTO search_entries AS s (tenant_id, api_group, resource, namespace, name, terms, ends)
+        SELECT p_tenant, w.g, w.r, w.ns, w.n, array_to_tsvector(string_to_array(w.terms, ' ')),
+            w.ends::timestamptz
+        FROM unnest(p_group, p_resource, p_namespace, p_name, p_terms, p_ends)
+            AS w (g, r, ns, n, terms, ends)
         WHERE w.terms IS NOT NULL
         ON CONFLICT (tenant_id, api_group, resource, namespace, name)
-            DO UPDATE SET terms = excluded.terms WHERE s.terms <> excluded.terms;
+            DO UPDATE SET terms = excluded.terms, ends = excluded.ends
+            WHERE s.terms <> excluded.terms OR s.ends IS DISTINCT FROM excluded.ends;
     DELETE FROM search_entries s
         USING unnest(p_group, p_resource, p_namespace, p_name, p_terms) AS w (g, r, ns, n, terms)
         WHERE s.tenant_id = p_tenant AND s.api_group = w.g AND s.resource = w.r

@@ -25,9 +25,12 @@ BEGIN
 END
 $$;
 
+-- The first step of a deletion: from its commit on nobody reads or writes the tenant (without a
+-- head there is none), so nobody sees the rest go piece by piece. Harmless when it is done already.
+--
 -- The base rises above the tenant's head: whoever holds a version of it finds it below the floor of
 -- the next tenant of that name (410), and is never served another object in its place.
-CREATE OR REPLACE FUNCTION pp_drop_tenant(p_tenant bigint) RETURNS void
+CREATE OR REPLACE FUNCTION pp_close_tenant(p_tenant bigint) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
 DECLARE
     v_head bigint;
@@ -38,6 +41,14 @@ BEGIN
     IF FOUND THEN
         PERFORM setval('pp_rv_base', greatest(last_value, v_head + 1)) FROM pp_rv_base;
     END IF;
+END
+$$;
+
+-- All that is left of it.
+CREATE OR REPLACE FUNCTION pp_drop_tenant(p_tenant bigint) RETURNS void
+LANGUAGE plpgsql SECURITY DEFINER SET search_path FROM CURRENT AS $$
+BEGIN
+    PERFORM pp_close_tenant(p_tenant);
     DELETE FROM bound_subjects b WHERE b.tenant_id = p_tenant;
     DELETE FROM objects o WHERE o.tenant_id = p_tenant;
     DELETE FROM events e WHERE e.tenant_id = p_tenant;

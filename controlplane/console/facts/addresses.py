@@ -6,7 +6,9 @@ from django.urls import path
 
 from controlplane.console.facts import (
     auditpages,
+    endingpages,
     ownpages,
+    sessionpages,
     stuckpages,
     systempages,
     tenantpages,
@@ -16,7 +18,9 @@ from controlplane.console.facts import (
 
 pages = [
     path("me", ownpages.me),
-    path("sessions/<str:name>", ownpages.session),
+    path("sessions", sessionpages.listed),
+    path("sessions/<str:name>", sessionpages.one),
+    path("accounts/<int:number>/sessions", sessionpages.of_account),
     path("views/<str:tenant>/<str:kind>", viewpages.views),
     path("tokens", tokenpages.listed),
     path("tokens/<int:number>", tokenpages.one),
@@ -26,5 +30,6 @@ pages = [
     path("audit", auditpages.found),
     path("system", systempages.system),
     path("overview", systempages.overview),
+    path("ending", endingpages.ending),
     path("stuck", stuckpages.stuck),
 ]

@@ -87,7 +87,7 @@ def slowest(found: Iterable[Snapshot]) -> list[Answer]:
     kinds: dict[tuple[str, ...], list[float]] = {}
     for snapshot in found:
         for labels, cells in snapshot.get(metrics.DURATIONS, ()):
-            verb, group, _, resource, subresource, *_ = labels
+            verb, _, group, _, resource, subresource, *_ = labels
             if verb in _LASTING:
                 continue
             key = (verb, group, resource, subresource)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterable
-from datetime import UTC, timedelta
-from pathlib import Path
 
-from cryptography import x509
 from django.contrib.auth.models import User
 from django.db import connection
 from django.http import HttpRequest
@@ -23,12 +21,11 @@ from controlplane import environment
 from controlplane.console.facts import counted, rates
 from controlplane.console.facts.asking import Answer, asked
 from controlplane.console.facts.auditpages import by_people, described, wants_all
+from controlplane.console.facts.endingpages import server_certificates
 from controlplane.console.facts.tenantpages import used
-from controlplane.datadir import DataDir
-from controlplane.tenancy.models import ApiToken, Tenant
+from controlplane.tenancy.models import Tenant
 from controlplane.version import KUBERNETES, VERSION
 
-_SOON = timedelta(days=14)
 _MOST = 20  # rows
 _LARGEST = 5  # tenants
 _MUCH = 0.75  # of a quota
@@ -58,9 +55,10 @@ LEFT JOIN search_heads s USING (tenant_id) LEFT JOIN tally_heads c USING (tenant
 ORDER BY h.log_bytes DESC LIMIT %(most)s
 """  # noqa: S608  constants
 _HAVING = """
-SELECT DISTINCT tenant_id FROM objects
-WHERE tenant_id = ANY(%s) AND api_group = 'admissionregistration.k8s.io' AND resource = %s
-    AND (name = %s OR data @> %s::jsonb)
+SELECT DISTINCT f.resource, f.name, o.tenant_id
+FROM unnest(%s::text[], %s::text[], %s::jsonb[]) AS f (resource, name, hook)
+JOIN objects o ON o.tenant_id = ANY(%s) AND o.api_group = 'admissionregistration.k8s.io'
+    AND o.resource = f.resource AND (o.name = f.name OR o.data @> f.hook)
 """
 
 
@@ -96,15 +94,15 @@ def system(account: User, request: HttpRequest) -> Answer:
             for lease in Lease.objects.order_by("name")
         ],
         "settings": {n: v for n, v in sorted(environment.flags().items()) if v},
-        "certificates": _certificates(),
+        "certificates": server_certificates(),
     }
 
 
 @asked("GET", role=VIEWERS)
 def overview(account: User, request: HttpRequest) -> Answer:
     """What there is, and who has most of it or little left; what was written and refused in the
-    last hour (`rates.minutes`); which webhooks and policies fail, what ends soon, and the newest
-    changes; with ``changes=all`` those, too, that `by_people` leaves out."""
+    last hour (`rates.minutes`); which webhooks and policies fail, and the newest changes; with
+    ``changes=all`` those, too, that `by_people` leaves out."""
     names = dict(Tenant.objects.values_list("pk", "name"))
     since = timezone.now() - rates.RECENT
     entries = AuditEntry.objects.filter(tenant_id__in=list(names), resource_version__gt=0)
@@ -118,8 +116,6 @@ def overview(account: User, request: HttpRequest) -> Answer:
         "full": _nearly_full(tenants),
         "failing": _failing(found.values(), names),
         "minutes": rates.minutes(list(names)),
-        "tokens": _ending(names),
-        "certificates": _certificates(),
         "changes": [{**described(row, names), "event": None} for row in changes[:_MOST]],
     }
 
@@ -144,13 +140,19 @@ def _failing(found: Iterable[Snapshot], names: dict[int, str]) -> list[Answer]:
     """With the tenants that have a webhook or policy of the name, of a few hundred: counts of the
     whole installation do not say whose they are."""
     rows = counted.failing(found)
-    for row in rows:
-        hook = json.dumps({"webhooks": [{"name": row["name"]}]})
-        with connection.cursor() as cursor:
-            numbers = list(names)[:_LOOKED_THROUGH]
-            cursor.execute(_HAVING, [numbers, row["resource"], row["name"], hook])
-            row["tenants"] = sorted(names[number] for (number,) in cursor.fetchall())[:_MOST]
-    return rows
+    if not rows:
+        return []
+    having: dict[tuple[str, str], list[str]] = defaultdict(list)
+    hooks = [json.dumps({"webhooks": [{"name": row["name"]}]}) for row in rows]
+    resources, failing = [row["resource"] for row in rows], [row["name"] for row in rows]
+    with connection.cursor() as cursor:
+        numbers = list(names)[:_LOOKED_THROUGH]
+        cursor.execute(_HAVING, [resources, failing, hooks, numbers])
+        for resource, name, number in cursor.fetchall():
+            having[resource, name].append(names[number])
+    return [
+        {**row, "tenants": sorted(having[row["resource"], row["name"]])[:_MOST]} for row in rows
+    ]
 
 
 def _logs() -> list[Answer]:
@@ -171,45 +173,3 @@ def _logs() -> list[Answer]:
             }
             for tenant, head, floor, size, retention, begins, search, counts in cursor.fetchall()
         ]
-
-
-def _ending(names: dict[int, str]) -> list[Answer]:
-    now = timezone.now()
-    rows = ApiToken.objects.filter(
-        revoked_at=None, expires_at__gt=now, expires_at__lt=now + _SOON
-    ).select_related("tenant")
-    return [
-        {
-            "id": token.pk,
-            "user": token.user,
-            "tenant": token.tenant.name if token.tenant else "",
-            "expires": format_optional_time(token.expires_at),
-        }
-        for token in rows.order_by("expires_at")[:_MOST]
-        if token.tenant_id is None or token.tenant_id in names
-    ]
-
-
-def _certificates() -> list[Answer]:
-    """What the server shows to clients, and the authority that made it, where it has one."""
-    data = DataDir.from_environment()
-    brought = environment.text("TLS_CERT_FILE")
-    found = [("serving certificate", Path(brought) if brought else data.file("tls.crt"))]
-    if not brought:
-        found.append(("certificate authority", data.file("ca.crt")))
-    rows = []
-    for name, path in found:
-        try:
-            certificate = x509.load_pem_x509_certificate(path.read_bytes())
-        except (OSError, ValueError):
-            continue
-        ends = certificate.not_valid_after_utc
-        rows.append(
-            {
-                "name": name,
-                "subject": certificate.subject.rfc4514_string(),
-                "expires": format_optional_time(ends),
-                "soon": ends < timezone.now().astimezone(UTC) + _SOON,
-            }
-        )
-    return rows

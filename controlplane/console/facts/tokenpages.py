@@ -33,20 +33,26 @@ _MOST = 1000  # rows
 
 @asked("GET", "POST")
 def listed(account: User, request: HttpRequest) -> Answer:
-    """GET: those that may be seen, newest first, ``tenant``: good in it only, ``mine``. POST: a new
-    one; with ``kubeconfig`` the answer has one, too."""
+    """GET: those that may be seen, newest first, ``tenant``: good in it only, ``mine``, ``user``:
+    whose name contains it, ``valid``: neither revoked nor expired; more: there are others. POST: a
+    new one; with ``kubeconfig`` the answer has one, too."""
     who = person(account)
     if request.method == "POST":
         return _made(who, request)
     rows = ApiToken.objects.select_related("tenant").order_by("-pk")
     if name := request.GET.get("tenant"):
         rows = rows.filter(tenant__name=name)
+    if part := request.GET.get("user"):
+        rows = rows.filter(user__icontains=part)
+    if "valid" in request.GET:
+        rows = rows.filter(revoked_at=None).exclude(expires_at__lte=timezone.now())
     if "mine" in request.GET:
         rows = rows.filter(user=who.name, uid=who.uid)
     elif not who.superuser and not who.viewer and not who.tenant_admin:
         rows = rows.filter(Q(user=who.name, uid=who.uid) | Q(tenant__owners__overlap=_owners(who)))
-    seen = [token for token in rows[:_MOST] if may_see(who, token)]
-    return {"items": [described(token, who) for token in seen]}
+    found = list(rows[: _MOST + 1])
+    seen = [token for token in found[:_MOST] if may_see(who, token)]
+    return {"items": [described(token, who) for token in seen], "more": len(found) > _MOST}
 
 
 @asked("DELETE")

@@ -64,6 +64,11 @@ def administers(who: Person, tenant: Tenant) -> bool:
     return owns(who, tenant)
 
 
+def may_read_secrets(who: Person, tenant: Tenant) -> bool:
+    """Whether he is cluster-admin of the tenant: who could make himself that has not done so."""
+    return who.superuser or owns(who, tenant)
+
+
 def owns(who: Person, tenant: Tenant) -> bool:
     names = {f"User:{who.name}", *(f"Group:{group}" for group in who.groups)}
     return bool(names & set(tenant.owners) & set(tenant.bound_owners))

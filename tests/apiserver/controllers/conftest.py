@@ -11,11 +11,11 @@ from apiserver.controllers import manager
 from apiserver.controllers.manager import Controllers
 from apiserver.registry.scope import Tenant
 from apiserver.storage.postgres import PostgresStore
-from tests.support.budgets import budgets, late
+from tests.support.budgets import budgets, stale
 from tests.support.definitionworker import Worker, running
 from tests.support.fixtures import store, tenant
 
-__all__ = ["budgets", "collected", "late", "other", "store", "tenant", "worker"]
+__all__ = ["budgets", "collected", "other", "stale", "store", "tenant", "worker"]
 
 
 @pytest_asyncio.fixture

@@ -14,6 +14,7 @@ from apiserver.controllers.actions import Actions
 from apiserver.controllers.disruption import BUDGETS, PODS, DisruptionBudgets
 from apiserver.errors import Forbidden
 from apiserver.meta.objects import Object
+from apiserver.registry.core import CacheLookup
 from apiserver.registry.definitions import DEFINITIONS
 from apiserver.registry.scope import Tenant
 from apiserver.storage.interface import ObjectKey
@@ -95,7 +96,8 @@ async def test_its_own_writes_lead_to_no_other_look(
     heard: list[Any] = []
 
     def observe(_: int, events: Sequence[Any]) -> None:
-        heard.extend(budgets.concerned(event) for event in events)
+        of_ours = [e for e in events if e.record.key.group_resource in budgets.resources]
+        heard.extend(budgets.concerned(event) for event in of_ours)
 
     store.observe(observe)
     await worker.create(BUDGETS, budget(minAvailable=1))
@@ -106,12 +108,48 @@ async def test_its_own_writes_lead_to_no_other_look(
     assert heard == [look, None, look, None]
 
 
-async def test_pods_without_budgets_are_not_read(
+async def test_where_no_budget_is_the_database_is_not_asked(
     worker: Worker, budgets: DisruptionBudgets, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await run(worker, "p")
-    monkeypatch.setattr(disruption, "Pod", None)
-    await budgets.settle(worker.tenant, "ns")
+    assert await budgets.look(worker.tenant, "ns") is None
+    with monkeypatch.context() as patched:
+        patched.setattr(Actions, "each", None)
+        patched.setattr(PostgresStore, "list", None)
+        assert await budgets.look(worker.tenant, "ns") is None
+    await worker.create(BUDGETS, budget(minAvailable=0))
+    await budgets.look(worker.tenant, "ns")
+    assert await counts(worker) == (1, 0, 1, 1)
+
+
+async def test_what_the_sweep_has_found_is_looked_at_whatever_a_cache_knows(
+    worker: Worker, budgets: DisruptionBudgets, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The process that made the budget has died, and this one has not heard of it yet."""
+
+    async def nothing(*_: Any) -> Sequence[Object]:
+        return ()
+
+    await worker.create(BUDGETS, budget(minAvailable=0))
+    monkeypatch.setattr(CacheLookup, "list", nothing)
+    await budgets.look(worker.tenant, "ns")
+    assert "observedGeneration" not in await status_of(worker)
+    assert await budgets.missed(worker.tenant.id) == ["ns"]
+    await budgets.look(worker.tenant, "ns")
+    assert (await status_of(worker))["observedGeneration"] == 1
+
+
+async def test_a_scale_alone_leads_to_no_look(worker: Worker, store: PostgresStore) -> None:
+    """Nor does it upstream, where pods and budgets are listened to."""
+    some = controllers(worker, store)
+    await worker.create(SETS, workload("r", 3))
+    await worker.change(SETS, "r", lambda obj: obj["spec"].update(replicas=4))
+    asked = {controller for _, controller, _ in some._upkeep._tasks}
+    assert DisruptionBudgets.controller not in asked
+    await worker.create(BUDGETS, budget(minAvailable=0))
+    asked = {controller for _, controller, _ in some._upkeep._tasks}
+    assert DisruptionBudgets.controller in asked
+    await some.stop()
 
 
 async def test_what_takes_long_to_count_is_left_alone_for_a_while(
@@ -119,13 +157,16 @@ async def test_what_takes_long_to_count_is_left_alone_for_a_while(
 ) -> None:
     clock = SimpleNamespace(now=100.0, takes=2, looks=0)
 
-    async def counting(*_: Any) -> tuple[None, bool]:
+    async def counting(*_: Any) -> None:
         clock.now, clock.looks = clock.now + clock.takes, clock.looks + 1
-        return None, False
+
+    async def known(*_: Any) -> bool:
+        return True
 
     for module in (disruption, upkeep):
         monkeypatch.setattr(module, "time", SimpleNamespace(monotonic=lambda: clock.now))
     monkeypatch.setattr(DisruptionBudgets, "settle", counting)
+    monkeypatch.setattr(DisruptionBudgets, "_known", known)
     assert await budgets.look(worker.tenant, "ns") is None
     assert await budgets.look(worker.tenant, "other") is None
     clock.now += 1

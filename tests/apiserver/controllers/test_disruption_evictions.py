@@ -10,7 +10,8 @@ import pytest_asyncio
 
 from apiserver.controllers import disruption
 from apiserver.controllers.actions import Actions
-from apiserver.controllers.disruption import DisruptionBudgets, LateDisruptions
+from apiserver.controllers.disruption import DisruptionBudgets
+from apiserver.controllers.staledisruptions import StaleDisruptions
 from apiserver.controllers.upkeep import Upkeep
 from apiserver.registry.scope import Tenant
 from apiserver.storage.postgres import PostgresStore
@@ -30,8 +31,7 @@ async def api(
 ) -> AsyncIterator[Api]:
     monkeypatch.setattr(disruption, "SETTLE", 0.02)
     async with serving(store, tenant) as made:
-        common = Actions(made.registry), Relations(store.database)
-        budgets = DisruptionBudgets(*common)
+        actions = Actions(made.registry)
 
         async def tenant_of(number: int) -> Tenant | None:
             return made.tenant
@@ -39,7 +39,8 @@ async def api(
         async def nothing_off(number: int) -> Sequence[str]:
             return ()
 
-        upkeep = Upkeep([budgets, LateDisruptions(*common, budgets)], tenant_of, nothing_off)
+        keepers = DisruptionBudgets(actions, Relations(store.database)), StaleDisruptions(actions)
+        upkeep = Upkeep(keepers, tenant_of, nothing_off)
         store.observe(upkeep.committed)
         yield made
         await upkeep.stop()

@@ -26,7 +26,7 @@ NOW = datetime(2026, 5, 4, 3, 2, 1, tzinfo=UTC)
 
 
 def pod(name: str = "p", *, ready: bool = True, deleted: bool = False) -> Pod:
-    return Pod(name, {}, None, deleted, ready)
+    return Pod(name, f"{name}-uid", {}, None, deleted, ready)
 
 
 def budget(generation: int = 1, **status: Any) -> Object:

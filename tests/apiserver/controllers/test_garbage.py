@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from apiserver.meta.objects import Object
 from apiserver.registry import deletion
+from apiserver.registry.create import create
 from apiserver.registry.definitions import DEFINITIONS
 from apiserver.registry.options import DeleteOptions
+from apiserver.registry.write import Request
 from tests.support.definitions import definition
 from tests.support.definitionworker import Worker
+from tests.support.events import events, reasons
 
 CONFIGMAPS = ("", "configmaps")
 FOOS = ("example.com", "foos")
@@ -98,6 +102,28 @@ async def test_a_family_of_three_generations(
             [],
             ["child"],
         )
+
+
+async def test_an_owner_in_another_namespace_is_told_of(collected: Worker) -> None:
+    """What it would own goes, and the Event says why. Whose owner is only named wrongly goes
+    without."""
+    place = replace(collected.scope(CONFIGMAPS), namespace="other")
+    decoded, _ = place.decode(owned("owner"))
+    owner = (await create(collected.registry, place, decoded, Request("test"))).object
+    here = await collected.create(CONFIGMAPS, owned("here"))
+    for name, of in (("wrong", reference(owner)), ("typo", reference(here, name="another"))):
+        obj = owned(name)
+        obj["metadata"]["ownerReferences"] = [of]
+        await collected.create(CONFIGMAPS, obj)
+    await until_gone(collected, "wrong", "typo")
+    uid = owner["metadata"]["uid"]
+    named = f"[v1/ConfigMap, namespace: ns, name: owner, uid: {uid}]"
+    text = f'ownerRef {named} does not exist in namespace "ns"'
+    assert await reasons(collected) == [
+        ("ConfigMap/wrong", "Warning", "OwnerRefInvalidNamespace", text)
+    ]
+    (event,) = await events(collected)
+    assert event["source"] == {"component": "garbage-collector-controller"}
 
 
 async def test_owners_that_never_were_are_noticed_at_once(collected: Worker) -> None:

@@ -16,6 +16,7 @@ from apiserver.authn.serviceaccounts import AccountTokens
 from apiserver.controllers import accountsecrets, aggregatedroles, manager, upkeep
 from apiserver.controllers.finishedjobs import FinishedJobs
 from apiserver.controllers.manager import Controllers, Trust
+from apiserver.errors import Conflict
 from apiserver.meta.objects import Object
 from apiserver.registry.changes import Edit
 from apiserver.registry.scope import Tenant
@@ -186,17 +187,50 @@ async def test_what_happens_brings_no_look_forward_that_is_due_before_it(
         return 3600.0
 
     monkeypatch.setattr(FinishedJobs, "look", look)
-    monkeypatch.setattr(upkeep, "LONGEST", 0.02)
+    monkeypatch.setattr(upkeep, "FIRST", 0.02)
     some = controllers(kept, store)._upkeep
     keeper = next(k for k in some._keepers if isinstance(k, FinishedJobs))
     some._later(kept.tenant.id, keeper, "ns/j", 0.0)
-    await kept.until(lambda: bool(some._waiting))
+    await kept.until(lambda: bool(looks and some._pauses))
     for _ in range(5):
         some._later(kept.tenant.id, keeper, "ns/j", 7200.0)
         await asyncio.sleep(0.05)
     assert looks == ["ns/j"]
+    for delay in (1800.0, 0.0, 900.0):  # before the pause hears of the first
+        some._later(kept.tenant.id, keeper, "ns/j", delay)
+    await kept.until(lambda: len(looks) == 2)
+    await some.stop()
+
+
+async def test_many_events_shorten_a_pause_to_one_look(
+    kept: Worker, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And what has failed is not tried sooner, whatever happens."""
+    looks: list[float] = []
+
+    async def look(self: FinishedJobs, tenant: Tenant, name: str) -> float | None:
+        looks.append(1.0)
+        if len(looks) == 1:
+            return 5.0
+        raise Conflict(JOBS, "j")
+
+    monkeypatch.setattr(FinishedJobs, "look", look)
+    monkeypatch.setattr(upkeep, "FIRST", 3600.0)
+    some = controllers(kept, store)._upkeep
+    keeper = next(k for k in some._keepers if isinstance(k, FinishedJobs))
+    which = (kept.tenant.id, keeper.controller, "ns/j")
+    some._later(kept.tenant.id, keeper, "ns/j", 0.0)
+    await kept.until(lambda: bool(looks and some._pauses))
+    pause = some._pauses[which]
+    for _ in range(5):
+        some._later(kept.tenant.id, keeper, "ns/j", 0.0)
+        await asyncio.sleep(0)
+    assert len(looks) == 1
+    pause._least = 0.0
     some._later(kept.tenant.id, keeper, "ns/j", 0.0)
     await kept.until(lambda: len(looks) == 2)
+    some._later(kept.tenant.id, keeper, "ns/j", 0.0)
+    assert which not in some._pauses
     await some.stop()
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator, Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from admission.chain import Chain
 from admission.plugins.resourcequota import ResourceQuota
 from apiserver.controllers import quotas
 from apiserver.controllers.manager import Controllers
+from apiserver.controllers.quotas import QuotaStatus
 from apiserver.errors import AlreadyExists, Forbidden
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.objects import Object
@@ -20,6 +22,7 @@ from apiserver.registry.quota import Quotas, sample
 from apiserver.registry.scope import Tenant
 from apiserver.storage.interface import ObjectKey, Write
 from apiserver.storage.postgres import PostgresStore
+from apiserver.storage.relations import Relations
 from tests.support.auditrows import rows
 from tests.support.definitionworker import Worker
 from tests.support.waiting import PATIENCE
@@ -205,6 +208,21 @@ async def test_services_and_claims_are_counted_by_what_they_ask_for(counted: Wor
     await counted.create(QUOTAS, quota(**hard))
     counts = ["1", "2", "1", "4Gi", "2Gi", "1"]
     await until_used(counted, dict(zip(hard, counts, strict=True)))
+
+
+async def test_nothing_is_counted_before_requests_on_their_way_are_done(
+    worker: Worker, store: PostgresStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """However often something happens meanwhile."""
+    clock = SimpleNamespace(now=100.0)
+    monkeypatch.setattr(quotas, "time", SimpleNamespace(monotonic=lambda: clock.now))
+    keeper = QuotaStatus(ledger(worker), Relations(store.database))
+    await worker.create(QUOTAS, quota(pods="2"))
+    assert await keeper.look(worker.tenant, "ns") == quotas.WINDOW
+    clock.now += 0.75
+    assert await keeper.look(worker.tenant, "ns") == 0.25
+    clock.now += 0.25
+    assert await keeper.look(worker.tenant, "ns") is None
 
 
 async def test_a_charge_for_an_object_on_its_way_is_left_alone(worker: Worker) -> None:

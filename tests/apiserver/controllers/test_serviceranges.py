@@ -12,10 +12,11 @@ import pytest
 import pytest_asyncio
 
 from apiserver.controllers import serviceranges
+from apiserver.controllers.actions import Actions
 from apiserver.controllers.manager import Controllers
 from apiserver.controllers.serviceranges import ALL, NOW
 from apiserver.controllers.upkeep import TurnedOff
-from apiserver.errors import ApiError
+from apiserver.errors import ApiError, Forbidden
 from apiserver.kinds.core.service_ranges import FINALIZER
 from apiserver.meta.objects import Object
 from apiserver.registry.scope import Tenant
@@ -23,6 +24,7 @@ from apiserver.registry.services import ADDRESSES, RANGES, SERVICES, AddressHook
 from apiserver.storage.leases import Candidate
 from apiserver.storage.postgres import PostgresStore
 from tests.support.definitionworker import Worker
+from tests.support.events import reasons
 from tests.support.waiting import PATIENCE
 
 CIDRS = tuple(RANGES)
@@ -105,6 +107,23 @@ async def test_a_range_becomes_ready_and_keeps_its_finalizer(kept: Worker) -> No
     assert obj is not None and obj["metadata"]["finalizers"] == [FINALIZER]
     owners = {(m["manager"], m.get("subresource", "")) for m in obj["metadata"]["managedFields"]}
     assert ("service-cidr-controller", "status") in owners
+
+
+async def test_a_range_that_may_not_become_ready_is_told_of(
+    kept: Worker, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def refusing(*_: Any) -> None:
+        raise Forbidden(RANGES, "r", "a policy says so")
+
+    monkeypatch.setattr(Actions, "apply_status", refusing)
+    await kept.create(CIDRS, cidr("r", "192.168.0.0/24"))
+
+    async def told() -> bool:
+        text = "The ServiceCIDR Status can not be set to Ready=True"
+        said = ("ServiceCIDR/r", "Warning", "KubernetesServiceCIDRError", text)
+        return said in await reasons(kept)
+
+    await kept.until_true(told)
 
 
 async def test_an_address_keeps_its_range_from_going(kept: Worker) -> None:

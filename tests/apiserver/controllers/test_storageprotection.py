@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -13,6 +13,7 @@ from admission.chain import Chain
 from apiserver.controllers import storageprotection
 from apiserver.controllers.actions import Actions
 from apiserver.controllers.storageprotection import (
+    AGAIN,
     CLAIMS,
     CLASSES,
     PODS,
@@ -96,19 +97,16 @@ async def finalizers(worker: Worker, resource: tuple[str, str], name: str) -> li
     return list(obj["metadata"].get("finalizers") or ())
 
 
-async def settled(worker: Worker, store: PostgresStore) -> list[Sequence[str]]:
-    """Everything looked at now; what is to be looked at again although nothing has changed: of
-    claims, volumes and classes."""
+async def settled(worker: Worker, store: PostgresStore) -> list[float | None]:
+    """Everything looked at now; in how many seconds it is again, although nothing changes: claims,
+    volumes and classes."""
     common = Actions(worker.registry), Relations(store.database)
     keepers: dict[Keeper, str] = {
         ClaimProtection(*common): "ns",
         VolumeProtection(*common): "v",
         ClassProtection(*common): "all",
     }
-    for keeper, name in keepers.items():
-        await keeper.missed(worker.tenant.id)
-        await keeper.look(worker.tenant, name)
-    return [await keeper.missed(worker.tenant.id) for keeper in keepers]
+    return [await keeper.look(worker.tenant, name) for keeper, name in keepers.items()]
 
 
 # --- claims ---------------------------------------------------------------------------------------
@@ -126,7 +124,7 @@ async def test_a_claim_goes_with_the_pod_on_a_node_that_mounts_it(
     await kept.create(CLAIMS, claim())
     await kept.create(PODS, pod(mounts("c")))
     await kept.delete(CLAIMS, "c")
-    assert await settled(kept, store) == [["ns"], [], []]
+    assert await settled(kept, store) == [AGAIN, None, None]
     assert await finalizers(kept, CLAIMS, "c") == [CLAIM]
     await kept.delete(PODS, "p")
     await gone(kept, CLAIMS, "c")
@@ -185,7 +183,7 @@ async def test_a_pod_that_has_been_shut_down_lets_its_ephemeral_volume_go(
     made["metadata"]["ownerReferences"] = [{"apiVersion": "v1", "kind": "Pod", **identity}]
     await kept.create(CLAIMS, made)
     await kept.delete(CLAIMS, "p-data")
-    assert await settled(kept, store) == [["ns"], [], []]
+    assert await settled(kept, store) == [AGAIN, None, None]
     await kept.delete(PODS, "p")
     await gone(kept, CLAIMS, "p-data")
     assert await kept.get(PODS, "p") is not None
@@ -265,7 +263,7 @@ async def test_a_volume_goes_when_it_is_not_bound_any_more(
     await kept.create(VOLUMES, volume())
     await phase(kept, "Bound")
     await kept.delete(VOLUMES, "v")
-    assert await settled(kept, store) == [[], ["v"], []]
+    assert await settled(kept, store) == [None, AGAIN, None]
     assert await finalizers(kept, VOLUMES, "v") == [VOLUME]
     await phase(kept, "Released")
     await gone(kept, VOLUMES, "v")
@@ -285,7 +283,7 @@ async def test_a_class_goes_with_the_last_that_names_it(
     await kept.create(CLASSES, volume_class())
     await kept.create(resource, made)
     await kept.delete(CLASSES, "gold")
-    assert await settled(kept, store) == [[], [], ["all"]]
+    assert await settled(kept, store) == [None, None, AGAIN]
     assert await finalizers(kept, CLASSES, "gold") == [CLASS]
     await kept.delete(resource, made["metadata"]["name"])
     await gone(kept, CLASSES, "gold")

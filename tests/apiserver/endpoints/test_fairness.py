@@ -4,6 +4,7 @@ them."""
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from types import SimpleNamespace
@@ -251,6 +252,76 @@ async def test_what_is_told_of_it(store: Store, tenant: int) -> None:
             assert b"apiserver_flowcontrol_" + line in metrics
         gate.open.set()
         await asyncio.gather(*served)
+
+
+_TIMES = {
+    "demand_seats": ('priority_level="narrow"',),
+    "priority_level_seat_utilization": ('phase="executing",priority_level="narrow"',),
+    "priority_level_request_utilization": (
+        'phase="waiting",priority_level="narrow"',
+        'phase="executing",priority_level="narrow"',
+    ),
+    "read_vs_write_current_requests": tuple(
+        f'phase="{phase}",request_kind="{kind}"'
+        for phase in ("waiting", "executing")
+        for kind in ("readOnly", "mutating")
+    ),
+}
+
+
+async def test_times_are_told_in_nanoseconds(store: Store, tenant: int) -> None:
+    async with world(store, tenant) as (api, gate):
+        await api("GET", _CONFIGMAPS)
+        began = time.monotonic()
+        gate.open.clear()
+        served = [asyncio.create_task(api("GET", _CONFIGMAPS)) for _ in range(2)]
+        await until(lambda: gate.held and _narrow(api).queues.waiting)
+        await until(lambda: time.monotonic() > began + 0.01)
+        passed = (time.monotonic() - began) * 1e9
+        _, metrics = await api("GET", "/metrics")
+        found = dict(line.rsplit(" ", 1) for line in metrics.decode().splitlines())
+        for name, places in _TIMES.items():
+            assert found[f"# TYPE apiserver_flowcontrol_{name}"] == "histogram"
+            for place in places:
+                series = f"apiserver_flowcontrol_{name}_"
+                count = found[f"{series}count{{{place}}}"]
+                assert count.isdigit() and int(count) >= passed
+                assert found[f'{series}bucket{{{place},le="+Inf"}}'] == count
+        reads = 'read_vs_write_current_requests_sum{phase="%s",request_kind="%s"}'
+        for phase in ("waiting", "executing"):
+            assert float(found["apiserver_flowcontrol_" + reads % (phase, "readOnly")]) > 0
+        assert found["apiserver_flowcontrol_" + reads % ("waiting", "mutating")] == "0"
+        gate.open.set()
+        await asyncio.gather(*served)
+
+
+async def test_who_is_served_refused_or_gone_is_no_longer_counted(
+    store: Store, tenant: int
+) -> None:
+    async with world(store, tenant) as (api, gate):
+        await api("GET", _CONFIGMAPS)
+        await api("POST", _CONFIGMAPS, {"metadata": {"name": "one"}})
+        gate.open.clear()
+        served = [asyncio.create_task(api("GET", _CONFIGMAPS)) for _ in range(2)]
+        await until(lambda: gate.held and _narrow(api).queues.waiting)
+        assert (await api("GET", _CONFIGMAPS))[0] == 429
+        assert _numbers(api) == [1, 0, 1, 0]
+        served[1].cancel()
+        await asyncio.gather(served[1], return_exceptions=True)
+        assert _numbers(api) == [0, 0, 1, 0]
+        gate.open.set()
+        await served[0]
+        watch = api.watch(f"{_CONFIGMAPS}?watch=true")
+        assert await watch.take(1)
+        await until(lambda: _numbers(api) == [0, 0, 0, 0])
+        await watch.stop()
+        assert _numbers(api) == [0, 0, 0, 0]
+
+
+def _numbers(api: Api) -> list[int]:
+    flows = api.server.flows
+    assert flows is not None
+    return flows.controls[api.tenant.id].levels.traffic._numbers
 
 
 async def test_an_idle_tenant_is_forgotten_and_its_counts_are_not(

@@ -112,3 +112,26 @@ def test_hooks_of_the_start_have_kube_apiservers_names() -> None:
         "internal server error: not finished\n",
     )
     assert f"[+]{hook} excluded: ok\n" in ask(f"/healthz?verbose&exclude={hook}", server())[1]
+
+
+@pytest.mark.parametrize("root", health.ROOTS)
+def test_what_the_start_begins_can_be_asked_for_by_kube_apiservers_names(root: str) -> None:
+    """Monitors and upstream's own tests look for these lines."""
+    lines = ask(f"/{root}?verbose", server())[1].splitlines()
+    hooks = (
+        "start-apiserver-admission-initializer",
+        "bootstrap-controller",
+        "storage-readiness",
+        "start-service-ip-repair-controllers",
+        "start-cluster-authentication-info-controller",
+        "start-kube-aggregator-informers",
+        "apiservice-registration-controller",
+        "apiservice-status-local-available-controller",
+        "apiservice-status-remote-available-controller",
+        "kube-apiserver-autoregistration",
+        "apiservice-openapi-controller",
+    )
+    wanted = {f"[+]poststarthook/{name} ok" for name in hooks}
+    assert wanted | {"[+]autoregister-completion ok"} <= set(lines)
+    late = ask(f"/{root}/autoregister-completion", server(started=False))
+    assert late == (500, "internal server error: not finished\n")

@@ -11,7 +11,7 @@ import pytest
 
 from apiserver.endpoints import metric_peers
 from apiserver.endpoints.metric_peers import Peers
-from apiserver.endpoints.metric_types import Counter, Gauge, Histogram, Known, Metrics
+from apiserver.endpoints.metric_types import Chosen, Counter, Gauge, Histogram, Known, Metrics
 
 
 class Worker:
@@ -24,6 +24,8 @@ class Worker:
         self.open = self.metrics.add(Gauge("open", ""))
         self.objects = self.metrics.add(Known("objects", ""))
         self.objects.set((), 7)
+        self.passed = self.metrics.add(Chosen("passed", "", (), max))
+        self.began = self.metrics.add(Chosen("began", "", (), min))
         self.peers = Peers(directory, lambda number: self.metrics.snapshot())
         self.peers._name = name
 
@@ -68,6 +70,17 @@ async def test_each_worker_tells_of_all(directory: Path) -> None:
         assert (told["took_seconds_count"], told["took_seconds_sum"]) == (3, 3)
         assert told['took_seconds_bucket{le="1"}'] == 2
         assert (told["open"], told["objects"]) == (3, 7)
+
+
+async def test_the_cell_of_one_worker_may_stand_for_all(directory: Path) -> None:
+    workers = one, two, three_ = await three(directory)
+    one.passed.values[()], two.passed.values[()] = [4.0, 1.0], [5.0, 0.0]
+    two.began.values[()], three_.began.values[()] = [9.0], [8.0]
+    for worker in workers:
+        told = await worker.scrape()
+        assert (told["passed"], told["began"]) == (0, 8)
+    two.die()
+    assert (await one.scrape())["passed"] == 1, "the last of those that are left"
 
 
 async def test_what_was_shown_of_a_dead_worker_stays(directory: Path) -> None:

@@ -91,6 +91,17 @@ def test_apply_is_a_verb_of_its_own() -> None:
     assert (applied[0], merged[0]) == ("APPLY", "PATCH")
 
 
+def test_durations_tell_dry_runs_apart() -> None:
+    path = "/api/v1/namespaces/a/configmaps"
+    what = ("", "v1", "configmaps", "", "namespace", "apiserver")
+    for query, said in (("dryRun=All", "All"), ("", "")):
+        before = list(metrics.ALL.durations.counts(("POST", said, *what)))
+        count(request("POST", path, query), 298)
+        after = metrics.ALL.durations.counts(("POST", said, *what))
+        assert sum(after[:-1]) == sum(before[:-1]) + 1
+    assert metrics.ALL.durations.labels == metrics.ALL.requests.labels[:-1]
+
+
 def test_paths_that_lead_nowhere_make_one_series() -> None:
     seen = {
         labels
@@ -130,9 +141,12 @@ def test_watches_are_counted_while_they_run() -> None:
 
 
 def test_exposition() -> None:
-    metrics.ALL.set_objects({GroupResource("", "pods"): 12345678})
+    stored = {GroupResource("", "pods"): 12345678, GroupResource("apps", "deployments"): 5}
+    metrics.ALL.set_objects(stored)
     text = b"".join(metrics.ALL.registry.expose()).decode()
     assert 'apiserver_resource_objects{group="",resource="pods"} 12345678\n' in text
+    assert 'apiserver_storage_objects{resource="pods"} 12345678\n' in text
+    assert 'apiserver_storage_objects{resource="deployments.apps"} 5\n' in text
     for line in text.splitlines():
         assert line.startswith("# ") or float(line.rsplit(" ", 1)[1]) >= 0
     assert 'le="+Inf"' in text and "# TYPE apiserver_request_duration_seconds histogram" in text

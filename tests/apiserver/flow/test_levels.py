@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+from dataclasses import replace
 from importlib.resources import files
 
 import pytest
@@ -63,6 +64,21 @@ class World:
 
 def _named(objects: list[Object], name: str) -> Object:
     return copy.deepcopy(next(o for o in objects if o["metadata"]["name"] == name))
+
+
+def test_work_beside_the_loop_waits_by_level_and_flow() -> None:
+    """Also in levels that refuse instead of queuing, which tell no flows apart for seats."""
+    control = World().control
+    alice, bob = control.classify(GET, ALICE), control.classify(GET, replace(ALICE, name="bob"))
+    assert alice.place[:3] == bob.place[:3] == ("global-default", 20, False)
+    assert alice.place.flow != bob.place.flow
+    update = parse_request("PUT", "/api/v1/namespaces/a/configmaps/c")
+    assert control.classify(update, ALICE).place == alice.place, "the same flow"
+    nobody = [control.classify(GET, User(name)) for name in ("x", "y")]
+    assert {flow.place.level for flow in nobody} == {"catch-all"}
+    assert nobody[0].distinguisher == nobody[1].distinguisher == ""
+    assert nobody[0].place != nobody[1].place
+    assert control.classify(GET, MASTER).place[:3] == ("exempt", 0, True)
 
 
 def test_shares_of_kube_apiservers_six_hundred_seats() -> None:

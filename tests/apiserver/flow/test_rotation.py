@@ -11,7 +11,7 @@ from apiserver.flow.rotation import Rotation
 
 
 def test_time_is_shared_not_turns() -> None:
-    rotation: Rotation[int] = Rotation()
+    rotation: Rotation[int, int] = Rotation()
     for i in range(100):
         rotation.add(1, i)
         rotation.add(2, i)
@@ -25,7 +25,7 @@ def test_time_is_shared_not_turns() -> None:
 
 
 def test_who_was_idle_waits_for_one_piece_and_saves_nothing_up() -> None:
-    rotation: Rotation[str] = Rotation()
+    rotation: Rotation[int, str] = Rotation()
     for i in range(50):
         rotation.add(1, f"flood {i}")
     for _ in range(10):
@@ -44,7 +44,7 @@ def test_who_was_idle_waits_for_one_piece_and_saves_nothing_up() -> None:
 
 
 def test_who_took_long_waits_although_it_left() -> None:
-    rotation: Rotation[str] = Rotation()
+    rotation: Rotation[int, str] = Rotation()
     rotation.add(1, "long")
     assert rotation.next() == (1, "long")
     rotation.add(2, "short")
@@ -61,7 +61,7 @@ def test_who_took_long_waits_although_it_left() -> None:
 
 
 def test_one_tenants_jobs_stay_in_their_order() -> None:
-    rotation: Rotation[int] = Rotation()
+    rotation: Rotation[int, int] = Rotation()
     done: list[int] = []
     rotation.add(1, 0)
     while rotation:
@@ -73,9 +73,26 @@ def test_one_tenants_jobs_stay_in_their_order() -> None:
     assert done == list(range(6))
 
 
+def test_who_takes_back_the_last_that_waits_is_as_if_it_had_been_done() -> None:
+    rotation: Rotation[str, int] = Rotation()
+    for job in (1, 2, 3):
+        rotation.add("a", job)
+    rotation.add("b", 1)
+    rotation.drop("a", 2)
+    assert rotation.next() == ("a", 1)
+    rotation.drop("a", 3)
+    assert "a" in rotation, "it is being served"
+    rotation.spent("a", 5)
+    rotation.drop("b", 1)
+    assert not rotation and "a" not in rotation and "b" not in rotation
+    rotation.add("a", 4)
+    rotation.add("b", 2)
+    assert rotation.next() == ("b", 2), "what a took is not forgotten"
+
+
 @given(st.lists(st.tuples(st.integers(1, 5), st.floats(0.001, 1)), max_size=60))
 def test_everything_has_its_turn(jobs: list[tuple[int, float]]) -> None:
-    rotation: Rotation[float] = Rotation()
+    rotation: Rotation[int, float] = Rotation()
     for tenant, seconds in jobs:
         rotation.add(tenant, seconds)
     seen = []

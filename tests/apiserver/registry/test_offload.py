@@ -8,11 +8,13 @@ import threading
 import time
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from functools import partial
 
 import pytest
 
 from apiserver.effort import spend
 from apiserver.errors import TimedOut, TooManyRequests
+from apiserver.flow.lines import UNSORTED, Place
 from apiserver.registry import offload as offloads
 from apiserver.registry.offload import (
     LARGE,
@@ -30,6 +32,12 @@ from tests.support.waiting import PATIENCE
 
 ACME, BOLT = Tenant(1, "acme"), Tenant(2, "bolt")
 TRIFLE = "a trifle"
+PLACES = {
+    "ann": Place("workload-low", 100, False, 1),
+    "bob": Place("workload-low", 100, False, 2),
+    "system": Place("system", 30, False, 1),
+    "root": Place("exempt", 0, True, 1),
+}
 
 
 def large(tenant: Tenant = ACME, size: int = LARGE) -> Asker:
@@ -111,7 +119,9 @@ async def test_a_neighbour_does_not_wait_for_a_tenant_that_asks_for_much() -> No
 async def test_what_waits_is_bounded_and_the_client_told_when_to_come_again() -> None:
     async with occupied() as first:
         asker = Client().asks()
-        waiting = [asyncio.create_task(beside(asker, lambda: None)) for _ in range(LIMITS.waiting)]
+        waiting = [
+            asyncio.create_task(beside(asker, lambda: None)) for _ in range(LIMITS.waiting // 2)
+        ]
         await asyncio.sleep(0)
         with pytest.raises(TooManyRequests) as refused:
             await beside(Client().asks(), lambda: None)
@@ -123,12 +133,34 @@ async def test_what_waits_is_bounded_and_the_client_told_when_to_come_again() ->
 
 async def test_the_bytes_that_wait_are_bounded() -> None:
     async with occupied() as first:
-        waiting = [asyncio.create_task(beside(large(size=LIMITS.waiting_bytes), lambda: None))]
+        much = Client().asks(size=LIMITS.waiting_bytes)
+        waiting = [asyncio.create_task(beside(much, lambda: None))]
         await asyncio.sleep(0)
         with pytest.raises(TooManyRequests):
             await beside(Client().asks(), lambda: None)
         first.finish.set()
         await asyncio.gather(*waiting)
+
+
+async def test_a_user_waits_for_one_job_of_another_who_has_fifty_waiting() -> None:
+    """So do exempt requests, and what the server does itself."""
+    order: list[str] = []
+    first = Blocking()
+
+    async def does(asker: Asker, name: str) -> None:
+        await beside(asker, partial(order.append, name))
+
+    def asks(name: str) -> Asker:
+        return large() if name == "own" else Client().asks(place=PLACES[name])
+
+    names = [*["ann"] * 50, "bob", "system", "root", "own"]
+    running = asyncio.create_task(beside(asks("ann"), first))
+    await until(first.started.is_set)
+    waiting = asyncio.gather(*(does(asks(name), name) for name in names))
+    await until(lambda: offloads._offload().turns.waiting == len(names))
+    first.finish.set()
+    await asyncio.gather(running, waiting)
+    assert order == ["own", "root", "system", "bob", *["ann"] * 50]
 
 
 class Client:
@@ -138,8 +170,8 @@ class Client:
         self._left = asyncio.Event()
         self.hang_up = self._left.set
 
-    def asks(self, tenant: Tenant = ACME) -> Asker:
-        return Asker(tenant, LARGE, self._gone)
+    def asks(self, tenant: Tenant = ACME, place: Place = UNSORTED, size: int = LARGE) -> Asker:
+        return Asker(tenant, size, self._gone, place=place)
 
     async def _gone(self) -> None:
         await self._left.wait()
@@ -276,6 +308,42 @@ async def test_what_took_long_lately_is_not_begun_on_a_loop_that_tenants_share(
     monkeypatch.setattr(offloads, "LATELY", -1.0)
     monkeypatch.setattr(offloads, "is_shared", lambda: True)
     assert await ran(ACME, "rules of toys") == [True, False] == await ran(ACME, "rules of toys")
+
+
+async def test_a_tenant_rests_after_its_turn_while_others_are_there(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """For so long here that it is seen who waits."""
+    monkeypatch.setattr(offloads, "is_shared", lambda: True)
+    monkeypatch.setattr(offloads, "RESTS", 1e9)
+    monkeypatch.setattr(offloads, "LONGEST_REST", 1e6)
+    assert await beside(Client().asks(), lambda: TRIFLE) == TRIFLE
+    begun = list[str]()
+    resting = asyncio.create_task(beside(Client().asks(), lambda: begun.append("acme")))
+    async with asyncio.timeout(PATIENCE):
+        for _ in range(3):
+            assert await beside(large(BOLT), lambda: TRIFLE) == TRIFLE, "the server's own"
+    assert not begun
+    offloads._offload()._rested(ACME.id)
+    async with asyncio.timeout(PATIENCE):
+        await resting
+    assert begun
+
+
+async def test_rests_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(offloads, "is_shared", lambda: True)
+    async with asyncio.timeout(PATIENCE):
+        for _ in range(3):
+            assert await beside(Client().asks(), lambda: TRIFLE) == TRIFLE
+    await until(lambda: not offloads._offload().turns._tenants)
+
+
+async def test_nobody_rests_where_nobody_else_is(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(offloads, "RESTS", 1e9)
+    monkeypatch.setattr(offloads, "LONGEST_REST", 1e6)
+    async with asyncio.timeout(PATIENCE):
+        for _ in range(3):
+            assert await beside(Client().asks(), lambda: TRIFLE) == TRIFLE
 
 
 async def test_repeatable_work_that_is_short_stays() -> None:

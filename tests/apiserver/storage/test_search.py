@@ -2,19 +2,28 @@
 
 from __future__ import annotations
 
+import importlib
+import json
+from datetime import UTC, datetime
 from typing import Any
+from uuid import uuid4
 
 import psycopg
 import pytest
+from django.db import connections
 
+from apiserver.meta.gvk import GroupResource
 from apiserver.search.indexer import Indexer
 from apiserver.storage import search as searching
 from apiserver.storage import tenants
 from apiserver.storage.compact import compact
+from apiserver.storage.interface import Write
 from apiserver.storage.postgres import PostgresStore
-from apiserver.storage.search import BEGINNING, Found, Where, Words
+from apiserver.storage.search import BEGINNING, Entry, Found, Where, Words
+from controlplane.database import OWNER
 from tests.support.fixtures import in_thread
 from tests.support.storage import CONFIGMAPS, LEASES, create, delete, key, numbers, update
+from tests.support.tlssecrets import certificate, secret
 
 ALL = Where([CONFIGMAPS, LEASES], [])
 ENTRIES = "SELECT count(*) FROM search_entries WHERE tenant_id = %s"
@@ -145,7 +154,7 @@ async def test_one_that_came_again_keeps_its_entry(
     await store.write(tenant, delete(old))
     after, entries = await store.search.written(tenant, limit=1, max_bytes=2**20)
     await written(store, tenant, "a")
-    assert await store.search.index(tenant, after, entries[-1].version, [(key("a"), None)])
+    assert await store.search.index(tenant, after, entries[-1].version, [Entry(key("a"), None)])
     assert count(owner, ENTRIES, tenant) == 1
     await index(store, tenant)
     assert names(await found(store, tenant, f"'{tenant}va'")) == ["a"]
@@ -157,9 +166,9 @@ async def test_only_who_goes_on_from_where_it_stands_changes_it(
     await written(store, tenant, "a")
     after, entries = await store.search.written(tenant, limit=9, max_bytes=2**20)
     through = entries[-1].version
-    terms = [(key("a"), f"{tenant}vfirst")]
+    terms = [Entry(key("a"), f"{tenant}vfirst")]
     assert await store.search.index(tenant, after, through, terms)
-    assert not await store.search.index(tenant, after, through, [(key("a"), f"{tenant}vlate")])
+    assert not await store.search.index(tenant, after, through, [Entry(key("a"), f"{tenant}vlate")])
     assert names(await found(store, tenant, f"'{tenant}vfirst'")) == ["a"]
 
 
@@ -203,7 +212,64 @@ async def test_a_tenant_that_goes_takes_its_index_with_it(store: PostgresStore, 
     for table in ("search_entries", "search_heads"):
         statement = f"SELECT count(*) FROM {table} WHERE tenant_id = %s"
         assert count(owner, statement, number) == 0
-    assert not await store.search.index(number, 0, 1, [(key("a"), "x")])
+    assert not await store.search.index(number, 0, 1, [Entry(key("a"), "x")])
+
+
+ENDS = (
+    "SELECT count(*) FROM search_entries WHERE tenant_id = %s AND ends = '2030-01-02 03:04:05+00'"
+)
+SECRET = key("a", resource=GroupResource("", "secrets"))
+
+
+def tls(ends: datetime, version: int | None = None, uid: str = "") -> Write:
+    """The creation of a Secret, or the update of that version of it."""
+    content = json.dumps(secret("a", certificate(ends))).encode()
+    if version is None:
+        return Write("create", SECRET, str(uuid4()), content)
+    return Write("update", SECRET, uid, content, expected=version)
+
+
+async def test_when_a_certificate_ends_is_known_and_follows_its_secret(
+    store: PostgresStore, tenant: int, owner: str
+) -> None:
+    first, renewed = datetime(2030, 1, 2, 3, 4, 5, tzinfo=UTC), datetime(2031, 1, 1, tzinfo=UTC)
+    await store.write(tenant, tls(first))
+    await written(store, tenant, "b")
+    await index(store, tenant)
+    assert count(owner, ENDS, tenant) == 1
+    assert count(owner, f"{ENTRIES} AND ends IS NULL", tenant) == 1
+    old = await store.get(tenant, SECRET)
+    assert old is not None
+    await store.write(tenant, tls(renewed, old.resource_version, old.uid))
+    await index(store, tenant)
+    assert count(owner, ENDS, tenant) == 0, "though its words are the same"
+    assert count(owner, f"{ENTRIES} AND ends = '2031-01-01 00:00:00+00'", tenant) == 1
+
+
+def from_before() -> None:
+    migration = importlib.import_module("apiserver.storage.migrations.0018_certificate_ends")
+    with connections[OWNER].schema_editor() as editor:
+        migration.anew(None, editor)
+
+
+async def test_certificates_from_before_are_indexed_anew(
+    store: PostgresStore, tenant: int, owner: str
+) -> None:
+    """Of tenants that have some, and of no other."""
+    other = next(numbers)
+    await in_thread(lambda: tenants.create(other))
+    await written(store, other, "b")
+    await store.write(tenant, tls(datetime(2030, 1, 2, 3, 4, 5, tzinfo=UTC)))
+    for number in (tenant, other):
+        await index(store, number)
+    with psycopg.connect(owner) as connection:
+        connection.execute("UPDATE search_entries SET ends = NULL WHERE tenant_id = %s", [tenant])
+    await in_thread(from_before)
+    behind = await store.search.behind(1_000_000)
+    assert tenant in behind and other not in behind
+    await index(store, tenant)
+    assert count(owner, ENDS, tenant) == 1
+    await in_thread(lambda: tenants.drop(other))
 
 
 async def test_it_gives_up_what_takes_too_long(
@@ -226,9 +292,9 @@ async def test_commits_do_not_wait_for_the_index(
     with psycopg.connect(owner) as other, other.transaction(force_rollback=True):
         other.execute("SELECT set_config('polyplane.tenant', %s, true)", [str(tenant)])
         other.execute(
-            "SELECT done FROM pp_index_terms(%s,"
+            "SELECT done FROM pp_index_entries(%s,"
             " (SELECT indexed FROM search_heads WHERE tenant_id = %s), 9,"
-            " '{}', '{}', '{}', '{}', '{}')",
+            " '{}', '{}', '{}', '{}', '{}', '{}')",
             [tenant, tenant],
         )
         await written(store, tenant, "b")

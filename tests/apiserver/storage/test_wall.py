@@ -363,7 +363,7 @@ EVERYWHERE = {
     "apiserver/storage/fields.py": {"behind"},
     "apiserver/storage/search.py": {"behind"},
     "apiserver/storage/tally.py": {"behind"},
-    "apiserver/storage/tenants.py": {"create", "drop_many"},
+    "apiserver/storage/tenants.py": {"close", "create", "drop_many"},
     "controlplane/console/accounttokens.py": {"_end"},
     "controlplane/console/facts/asking.py": {"view"},
     "controlplane/console/readonly.py": {"seeing"},

@@ -109,3 +109,16 @@ async def test_a_large_body_goes_in_pieces_where_tenants_share_the_loop(
     pieces, cycle = await sent(200, sized(body), body)
     assert max(map(len, pieces.writes)) <= 128 * 1024 and cycle.response_complete
     assert b"".join(pieces.writes) == b"".join(whole.writes)
+
+
+async def test_others_come_between_large_parts_of_a_body_where_tenants_share_the_loop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    passed: list[None] = []
+    monkeypatch.setattr(cycle_module, "moves_bytes", lambda: passed.append(None))
+    part = bytes(256 * 1024)
+    await sent(200, [], part, part, b"")
+    assert not passed
+    monkeypatch.setattr(cycle_module, "is_shared", lambda: True)
+    await sent(200, [], b"a few", part, part, b"")
+    assert len(passed) == 2

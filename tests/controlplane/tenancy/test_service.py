@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+from collections.abc import Callable
 from datetime import timedelta
 from uuid import uuid4
 
@@ -11,10 +12,11 @@ import pytest
 
 from apiserver.kinds.bootstrap import bootstrap_objects
 from apiserver.meta.times import now
+from apiserver.storage import tenants as storage
 from apiserver.storage.models import ObjectRow, TenantHead
 from apiserver.storage.visibility import django_everywhere, django_within
 from controlplane.errors import OperatorError
-from controlplane.tenancy import service, tokens
+from controlplane.tenancy import rows, service, tokens
 from controlplane.tenancy.models import SMALLEST, ApiToken, Tenant
 
 pytestmark = pytest.mark.usefixtures("postgres")
@@ -149,6 +151,37 @@ def test_deletion_cut_short_can_only_be_finished() -> None:
     with pytest.raises(OperatorError, match="is being deleted"):
         service.resume(name)
     service.delete_tenant(name)
+
+
+def by_command(tenant: Tenant) -> None:
+    service.delete_tenant(tenant.name)
+
+
+def by_the_controller(tenant: Tenant) -> None:
+    rows.close([tenant])
+    rows.drop([tenant])
+
+
+@pytest.mark.parametrize("delete", [by_command, by_the_controller])
+@pytest.mark.parametrize("closed", [False, True], ids=["at-first", "after-a-crash"])
+def test_what_is_stored_goes_in_pieces_when_nobody_sees_it_any_more(
+    monkeypatch: pytest.MonkeyPatch, delete: Callable[[Tenant], None], closed: bool
+) -> None:
+    tenant, real = service.create_tenant(fresh()), storage.drop_some
+    heads_then: list[TenantHead | None] = []
+
+    def drop_some(number: int, most: int) -> bool:
+        heads_then.append(head_of(number))
+        return real(number, most)
+
+    monkeypatch.setattr(storage, "drop_some", drop_some)
+    with django_everywhere():  # more than goes at once
+        TenantHead.objects.filter(pk=tenant.pk).update(log_bytes=2**30)
+    if closed:
+        storage.close(tenant.pk)
+    delete(tenant)
+    assert heads_then and set(heads_then) == {None}
+    assert not Tenant.objects.filter(name=tenant.name).exists()
 
 
 def test_default_stays() -> None:

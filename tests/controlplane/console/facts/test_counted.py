@@ -21,7 +21,13 @@ from controlplane.console.facts import counted
 def labels(verb: str, resource: str, code: str = "") -> list[str]:
     """Of requests with a code, else of durations."""
     what = ["", "v1", resource, "", "namespace", "apiserver"]
-    return [verb, "", *what, code] if code else [verb, *what]
+    return [verb, "", *what, code] if code else [verb, "", *what]
+
+
+def lasting(verb: str, resource: str) -> list[str]:
+    """Of requests that last: theirs do not say whether they are dry runs."""
+    verb, _, *what = labels(verb, resource)
+    return [verb, *what]
 
 
 def durations(*cells: tuple[float, int]) -> list[float]:
@@ -37,7 +43,7 @@ def durations(*cells: tuple[float, int]) -> list[float]:
 ONE: dict[str, Any] = {
     REQUESTS: [[labels("GET", "pods", "200"), 9], [labels("LIST", "pods", "503"), 2]],
     f"={INFLIGHT}": [[["readOnly"], 1], [["mutating"], 2]],
-    f"={LASTING}": [[labels("WATCH", "pods"), 4], [labels("CONNECT", "pods"), 1]],
+    f"={LASTING}": [[lasting("WATCH", "pods"), 4], [lasting("CONNECT", "pods"), 1]],
     f"={LAG}": [[[], 7]],
     DURATIONS: [
         [labels("GET", "pods"), durations((0.005, 98), (2.0, 2))],
@@ -101,6 +107,7 @@ def test_the_slowest_kinds_of_all_workers_come_first() -> None:
     post, get = counted.slowest([ONE, OTHER])
     assert (post["verb"], post["requests"], post["slow"]) == ("POST", 1, 1)
     assert post["p99Seconds"] is None, "above the last bound"
+    assert (get["group"], get["resource"], get["subresource"]) == ("", "pods", "")
     assert (get["requests"], get["slow"], get["p99Seconds"]) == (200, 2, 0.005)
     assert get["meanSeconds"] == pytest.approx((198 * 0.005 + 4.0) / 200)
 

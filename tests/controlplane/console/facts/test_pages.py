@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from django.contrib.auth.models import User
@@ -125,37 +126,74 @@ def test_the_system_page_tells_of_the_largest_logs(ask: Ask, heads: None) -> Non
     assert logs["pages-owned"]["searchBehind"] == 12
 
 
-def test_a_failing_policy_leads_to_the_tenants_that_have_it(
+GROUP, POLICIES = "admissionregistration.k8s.io", "validatingadmissionpolicies"
+HOOKS = "validatingwebhookconfigurations"
+
+
+def configured(tenant: str, resource: str, name: str, data: dict[str, Any]) -> ObjectRow:
+    return ObjectRow.objects.create(
+        tenant_id=Tenant.objects.get(name=tenant).pk,
+        api_group=GROUP,
+        resource=resource,
+        namespace="",
+        name=name,
+        uid=uuid.uuid4(),
+        resource_version=1,
+        data=data,
+        created_at=timezone.now(),
+        size=2,
+    )
+
+
+@pytest.fixture
+def configurations(people: dict[str, User]) -> Iterator[None]:
+    """A policy in both tenants, a webhook in one, and another kind of each name in the other."""
+    hook = {"webhooks": [{"name": "x.y.z"}, {"name": "hook.pages.dev"}]}
+    with django_everywhere():
+        made = [
+            configured("pages-owned", POLICIES, "pages-policy", {}),
+            configured("pages-other", POLICIES, "pages-policy", {}),
+            configured("pages-owned", HOOKS, "pages-policy", {"webhooks": [{"name": "a.b.c"}]}),
+            configured("pages-other", HOOKS, "pages-hooks", hook),
+            configured("pages-owned", POLICIES, "hook.pages.dev", {}),
+        ]
+    yield
+    with django_everywhere():
+        for row in made:
+            row.delete()
+
+
+def fail(monkeypatch: pytest.MonkeyPatch, *rows: tuple[str, str]) -> None:
+    """(resource, name) of what fails."""
+    told = [{"resource": resource, "name": name, "failures": 3} for resource, name in rows]
+    monkeypatch.setattr(counted, "failing", lambda found: told)
+
+
+def test_what_fails_leads_to_the_tenants_that_have_it(
+    ask: Ask, configurations: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fail(monkeypatch, (POLICIES, "pages-policy"), (HOOKS, "hook.pages.dev"), (HOOKS, "nobodys"))
+    failing = ask("looker", "GET", "overview")[1]["failing"]
+    assert [(row["name"], row["failures"], row["tenants"]) for row in failing] == [
+        ("pages-policy", 3, ["pages-other", "pages-owned"]),
+        ("hook.pages.dev", 3, ["pages-other"]),
+        ("nobodys", 3, []),
+    ]
+
+
+def test_what_fails_costs_one_query_in_all(
     ask: Ask, people: dict[str, User], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    name = "apiserver_validating_admission_policy_check_duration_seconds"
-    cells = [0, 3, 0, 0, 0, 0, 0.5]
-    of_one = {name: [[["pages-policy", "binding", "compile_error", "deny"], cells]]}
-    monkeypatch.setattr(counted, "snapshots", lambda number=0: {"1": of_one})
-    tenant = Tenant.objects.get(name="pages-owned")
-    with django_everywhere():
-        row = ObjectRow.objects.create(
-            tenant_id=tenant.pk,
-            api_group="admissionregistration.k8s.io",
-            resource="validatingadmissionpolicies",
-            namespace="",
-            name="pages-policy",
-            uid=uuid.uuid4(),
-            resource_version=1,
-            data={},
-            created_at=timezone.now(),
-            size=2,
-        )
-        try:
-            (failing,) = ask("looker", "GET", "overview")[1]["failing"]
-        finally:
-            ObjectRow.objects.filter(pk=row.pk).delete()
-    assert failing == {
-        "resource": "validatingadmissionpolicies",
-        "name": "pages-policy",
-        "failures": 3,
-        "tenants": ["pages-owned"],
-    }
+    def queries() -> int:
+        with CaptureQueriesContext(connection) as captured:
+            ask("looker", "GET", "overview")
+        return len(captured)
+
+    fail(monkeypatch)
+    queries()  # logs in
+    none = queries()
+    fail(monkeypatch, *((POLICIES, f"policy-{number}") for number in range(20)))
+    assert queries() == none + 1
 
 
 def test_an_owner_sees_what_goes_on_in_the_tenant(ask: Ask) -> None:

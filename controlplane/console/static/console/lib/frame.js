@@ -13,6 +13,7 @@ const NAMESPACES = { group: "", version: "v1", resource: "namespaces", namespace
 const PLACES = [
   ["Tenants", "tenants"],
   ["Audit", "audit"],
+  ["Sessions", "sessions"],
   ["System", "system"],
 ];
 

@@ -17,6 +17,7 @@ const ACTIONS = [
   ["Overview", "/"],
   ["Tenants", "/tenants"],
   ["Audit log", "/audit"],
+  ["Sessions and tokens of all accounts", "/sessions"],
   ["System", "/system"],
   ["My tokens and sessions", "/me"],
 ];

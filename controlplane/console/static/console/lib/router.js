@@ -70,7 +70,7 @@ export function start(root) {
 
 function isOurs(path) {
   const first = path.slice(BASE.length).split("/")[1];
-  const ours = ["", "t", "tenants", "audit", "system", "me"];
+  const ours = ["", "t", "tenants", "audit", "sessions", "system", "me"];
   return path.startsWith(BASE) && ours.includes(first ?? "");
 }
 

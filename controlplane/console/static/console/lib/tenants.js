@@ -11,8 +11,9 @@ const TENANTS = {
 const MOST = 500;
 let known = null;
 
-/** {names, all}: names of tenants, and whether these are all. Who may not list them is told those
- *  that they own or are bound in. */
+/** {names, all, through}: names of tenants, and whether these are all. Who may not list them is told
+ *  those that they own or are bound in; through: in which way, by the name ("owner", "binding"),
+ *  null for who may list them. */
 export function tenants() {
   if (!known || known.until < Date.now()) {
     const answer = ask();
@@ -25,7 +26,7 @@ export function tenants() {
 async function ask() {
   try {
     const list = await api().list(TENANTS, { metadata: true, limit: MOST });
-    return { names: list.items.map((item) => item.metadata.name), all: !list.metadata.continue };
+    return { names: list.items.map((item) => item.metadata.name), all: !list.metadata.continue, through: null };
   } catch (error) {
     if (error.code !== 403) throw error;
   }
@@ -34,5 +35,6 @@ async function ask() {
     kind: "SelfTenantReview",
   });
   const { tenants: own = [], truncated = false } = review.status ?? {};
-  return { names: own.map((tenant) => tenant.name), all: !truncated };
+  const through = new Map(own.map((tenant) => [tenant.name, tenant.through]));
+  return { names: [...through.keys()], all: !truncated, through };
 }

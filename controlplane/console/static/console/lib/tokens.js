@@ -14,8 +14,9 @@ export function tokenList(query, signal) {
   const root = h("div", {});
   const draw = async () => {
     try {
-      const { items } = await fact("/tokens", query, signal);
-      replace(root, table(columns(draw), items, "There are no tokens."));
+      const { items, more } = await fact("/tokens", query, signal);
+      const left = more ? h("p", { class: "muted" }, `The newest ${items.length}.`) : null;
+      replace(root, table(columns(draw), items, "There are no tokens."), left);
     } catch (error) {
       if (!signal.aborted) replace(root, failure(error));
     }

@@ -20,6 +20,7 @@ const views = [
   ["/tenants", () => import("./tenants.js")],
   ["/tenants/:name", () => import("./settings.js")],
   ["/audit", () => import("./audit.js")],
+  ["/sessions", () => import("./sessions.js")],
   ["/system", () => import("./system.js")],
   ["/me", () => import("./me.js")],
 ];

@@ -9,40 +9,47 @@ import { address } from "../lib/router.js";
 import { tenants } from "../lib/tenants.js";
 import { many } from "../lib/units.js";
 import { changesAsked, newestChanges } from "./overview/changes.js";
+import { endingSoon } from "./overview/ending.js";
 import { failing, full, largest, totals } from "./overview/numbers.js";
 import { stuckObjects } from "./overview/stuck.js";
 
 const MOST = 200;
 const LOOKERS = "polyplane:viewers";
 
+/** How somebody came by a tenant, as a SelfTenantReview says it. */
+const WAYS = { owner: "you own it", binding: "a binding names you or a group of yours" };
+
 export default async function overview({ root, query, signal }) {
   const state = h("div");
   const listed = panel("Tenants");
   const stuck = stuckObjects(query, signal);
-  root.append(h("h1", { class: "page" }, "Overview"), state, stuck, listed);
-  const [{ names, all }, me] = await Promise.all([tenants(), fact("/me", {}, signal)]);
-  showTenants(listed, names, all);
+  const ending = endingSoon(signal);
+  root.append(h("h1", { class: "page" }, "Overview"), state, ending, stuck, listed);
+  const [known, me] = await Promise.all([tenants(), fact("/me", {}, signal)]);
+  showTenants(listed, known);
   if (me.roles.some((role) => role.name === LOOKERS)) {
     const asked = { changes: changesAsked(query) };
     showState(state, await fact("/overview", asked, signal), { query, signal });
   }
 }
 
-function showTenants(listed, names, all) {
+function showTenants(listed, { names, all, through }) {
   const filter = h("input", {
     type: "search",
     placeholder: "Filter tenants",
     "aria-label": "Filter tenants",
     oninput: draw,
   });
-  const links = h("div", { class: "links" });
+  const links = h("div", { class: through ? "" : "links" });
+  const link = (name) => h("a", { href: `${address("t", name)}/` }, name);
   function draw() {
     const word = filter.value.trim().toLowerCase();
-    const fits = names.filter((name) => name.includes(word));
-    replace(
-      links,
-      fits.slice(0, MOST).map((name) => h("a", { href: `${address("t", name)}/` }, name)),
-    );
+    const fits = names.filter((name) => name.includes(word)).slice(0, MOST);
+    const columns = [
+      ["Tenant", link],
+      ["Through", (name) => through.get(name).map((way) => WAYS[way] ?? way).join(", ")],
+    ];
+    replace(links, through ? table(columns, fits, "") : fits.map(link));
   }
   draw();
   const count = all ? many(names.length, "tenant") : `the first ${many(names.length, "tenant")}`;
@@ -54,24 +61,13 @@ function showTenants(listed, names, all) {
 }
 
 function showState(state, facts, { query, signal }) {
-  const { minutes, changes, tokens, certificates } = facts;
-  const ending = [
-    ...certificates.filter((c) => c.soon).map((c) => [c.name, c.subject, c.expires]),
-    ...tokens.map((t) => [`token ${t.id}`, `${t.user}, ${t.tenant || "all tenants"}`, t.expires]),
-  ];
+  const { minutes, changes } = facts;
   replace(
     state,
     totals(facts.totals),
     rates(minutes),
     h("div", { class: "columns" }, largest(facts.largest), full(facts.full)),
     failing(facts.failing),
-    ending.length ? panel("Ends within two weeks", table(ENDING, ending)) : null,
     newestChanges(query, changes, signal),
   );
 }
-
-const ENDING = [
-  ["What", (row) => row[0]],
-  ["Whose", (row) => row[1]],
-  ["Expires", (row) => row[2]],
-];
