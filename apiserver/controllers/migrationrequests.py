@@ -27,7 +27,7 @@ from apiserver.controllers.rounds import Rounds
 from apiserver.controllers.storagemigration import Failure, Moved, StorageMigration
 from apiserver.controllers.upkeep import Unchanged
 from apiserver.kinds.apiextensions import conditions as of_definitions
-from apiserver.kinds.common.metaconditions import condition, conditions_of, holds
+from apiserver.kinds.common.metaconditions import condition, conditions_of, holds, put
 from apiserver.kinds.served import Resource
 from apiserver.kinds.storagemigration.storageversionmigration import FAILED, RUNNING, SUCCEEDED
 from apiserver.meta.gvk import GroupResource
@@ -191,6 +191,8 @@ class MigrationRequests:
         await self._change(tenant, name, edit)
 
     async def _end(self, tenant: Tenant, name: str, failure: Failure | None) -> bool:
+        """Says how it ended, and in the same write that it runs no more (kube-controller-manager's
+        migrator and its runner take one each)."""
         head = await self._actions.registry.store.head(tenant.id)
         end = condition(SUCCEEDED, "True", "StorageVersionMigrationSucceeded", "", now())
         if failure is not None:
@@ -202,8 +204,10 @@ class MigrationRequests:
             if not _ended(obj):
                 status = obj["status"] = dict(obj.get("status") or {})
                 status["resourceVersion"] = status.get("resourceVersion") or str(head)
-                kept = [x for x in _with(obj, end) if x["type"] != RUNNING]
-                status["conditions"] = kept
+                status["conditions"] = _with(obj, end)
+                if holds(obj, RUNNING):
+                    over = ("MigrationCompleted", "Migration completed")
+                    put(status, RUNNING, "False", *over, now=now())
             return True
 
         await self._change(tenant, name, edit)

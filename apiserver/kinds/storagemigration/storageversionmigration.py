@@ -96,21 +96,19 @@ def _resource(resource: Object) -> c.Errors:
 
 
 def _version(new: str, old: str) -> c.Errors:
-    if not (new.isascii() and new.isdigit()) or new.startswith("0"):
+    """Absent until the migration begins, the same from then on."""
+    if new and (not (new.isascii() and new.isdigit()) or new.startswith("0")):
         yield invalid(_VERSION, new, f"resource version is not well formed: {new}")
     if old and new != old:
         yield invalid(_VERSION, new, c.IMMUTABLE)
 
 
 def _contradictions(obj: Object, old: Object) -> list[str]:
-    """A migration that has ended stays ended, one way or the other."""
-    succeeded, failed, running = (
-        metaconditions.holds(obj, kind) for kind in (SUCCEEDED, FAILED, RUNNING)
-    )
+    """A migration that has ended stays ended, one way or the other; whether it says that it runs
+    does not matter."""
+    succeeded, failed = (metaconditions.holds(obj, kind) for kind in (SUCCEEDED, FAILED))
     contradictions = {
         "Both success and failed conditions cannot be true at the same time": succeeded and failed,
-        "Running condition cannot be true when success condition is true": succeeded and running,
-        "Running condition cannot be true when failed condition is true": failed and running,
         "Success condition cannot be set to false once it is true": (
             metaconditions.holds(old, SUCCEEDED) and not succeeded
         ),
