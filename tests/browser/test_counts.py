@@ -70,7 +70,7 @@ def listed(site: Installation, path: str) -> str:
 
 def test_the_frame_asks_one_question_for_all_kinds(console: Console, world: Installation) -> None:
     console.open("/me")
-    console.see("Sessions")
+    console.see("End all others")
     requests_of(console)
     console.open("/t/demo/core/limitranges?namespace=counted")
     console.until(lambda: shown_at_the_side(console).get("configmaps"))
