@@ -24,8 +24,9 @@ export default async function tenant({ tenant: name, root, signal }) {
     holds,
   );
   const inventory = new Inventory(name, sections(await resources(name)), holds);
+  const seen = await versionOf(name, signal); // before the count, which what is written then may miss
   await inventory.count(signal);
-  await follow(name, signal, () => {
+  await follow(name, seen, signal, () => {
     forget();
     return inventory.count(signal);
   });
@@ -95,19 +96,20 @@ class Inventory {
   }
 }
 
-/** Calls back when the tenant's version has moved on. Whoever may not ask for that is shown what there
- *  was. */
-async function follow(name, signal, moved) {
-  if (!(await api(name).can("list", "", "namespaces")).allowed) return;
-  const version = async () => {
-    const list = await api(name).list(NAMESPACES, { metadata: true, limit: 1, signal });
-    return list.metadata.resourceVersion;
-  };
-  let seen = await version();
-  while (!signal.aborted) {
+/** The tenant's version; "" for whoever may not ask for it. */
+async function versionOf(name, signal) {
+  if (!(await api(name).can("list", "", "namespaces")).allowed) return "";
+  const list = await api(name).list(NAMESPACES, { metadata: true, limit: 1, signal });
+  return list.metadata.resourceVersion;
+}
+
+/** Calls back when the tenant's version is another than the one that was seen. Whoever may not ask
+ *  for it ("") is shown what there was. */
+async function follow(name, seen, signal, moved) {
+  while (seen && !signal.aborted) {
     await new Promise((resolve) => setTimeout(resolve, EVERY));
     if (signal.aborted || document.hidden) continue;
-    const now = await version().catch(() => seen); // the server is away for a moment
+    const now = await versionOf(name, signal).catch(() => seen); // the server is away for a moment
     if (now === seen) continue;
     seen = now;
     await moved();
