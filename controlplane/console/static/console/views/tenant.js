@@ -24,7 +24,9 @@ export default async function tenant({ tenant: name, root, signal }) {
     holds,
   );
   const inventory = new Inventory(name, sections(await resources(name)), holds);
-  const seen = await versionOf(name, signal); // before the count, which what is written then may miss
+  const may = await api(name).can("list", "", "namespaces");
+  const seen = may.allowed ? await versionOf(name, signal) : "";
+  forget(); // what was counted before that version may miss what was written until then
   await inventory.count(signal);
   await follow(name, seen, signal, () => {
     forget();
@@ -96,9 +98,8 @@ class Inventory {
   }
 }
 
-/** The tenant's version; "" for whoever may not ask for it. */
+/** For whoever may list namespaces. */
 async function versionOf(name, signal) {
-  if (!(await api(name).can("list", "", "namespaces")).allowed) return "";
   const list = await api(name).list(NAMESPACES, { metadata: true, limit: 1, signal });
   return list.metadata.resourceVersion;
 }
