@@ -22,6 +22,8 @@ def world(site: Installation) -> Installation:
     assert site.request("POST", f"{ROOT}/namespaces", {"metadata": {"name": "counted"}})[0] == 201
     for number in range(4):
         assert site.request("POST", MAPS, {"metadata": {"name": f"m-{number}"}})[0] == 201
+    # who asks for it makes it at once, and it is not counted in the midst of a test
+    assert site.request("GET", f"{MAPS}/kube-root-ca.crt")[0] == 200
     ranges = f"{ROOT}/namespaces/counted/limitranges"
     assert site.request("POST", ranges, {"metadata": {"name": "one"}})[0] == 201
     return site
@@ -119,6 +121,33 @@ def test_a_recount_of_a_tenants_page_is_one_question(console: Console, world: In
     lists = {path.rpartition("/")[2] for path in asked if path != COUNTS}
     # the first says whether anything was written; the second are no stored objects
     assert lists <= {"namespaces", "componentstatuses"}
+
+
+HELD = """
+const ask = window.fetch;
+window.fetch = async (address, options) => {
+  const answer = await ask(address, options);
+  if (!String(address).includes("/objectcounts") || window.held) return answer;
+  await new Promise((resolve) => (window.held = resolve));
+  return answer;
+};
+"""
+"""The first answer with counts waits until somebody calls `held`."""
+
+
+def test_what_is_written_while_a_tenants_page_counts_is_shown(
+    somebody: Console, world: Installation
+) -> None:
+    somebody.log_in("operator")
+    somebody.browser.execute_cdp_cmd("Page.addScriptToEvaluateOnNewDocument", {"source": HELD})
+    somebody.open("/t/demo/")
+    somebody.until(lambda: somebody.script("return Boolean(window.held)"))
+    assert world.request("POST", MAPS, {"metadata": {"name": "meanwhile"}})[0] == 201
+    somebody.script("held()")
+    number = listed(world, f"{ROOT}/configmaps")
+    shown = "return document.querySelector(`dl.counts a[title=configmaps]`)"
+    shown += "?.closest('dt').nextElementSibling.textContent"
+    somebody.until(lambda: somebody.script(shown) == number)
 
 
 def test_who_may_list_some_is_told_of_those_and_asks_no_more(

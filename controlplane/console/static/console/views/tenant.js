@@ -24,8 +24,11 @@ export default async function tenant({ tenant: name, root, signal }) {
     holds,
   );
   const inventory = new Inventory(name, sections(await resources(name)), holds);
+  const may = await api(name).can("list", "", "namespaces");
+  const seen = may.allowed ? await versionOf(name, signal) : "";
+  forget(); // what was counted before that version may miss what was written until then
   await inventory.count(signal);
-  await follow(name, signal, () => {
+  await follow(name, seen, signal, () => {
     forget();
     return inventory.count(signal);
   });
@@ -95,19 +98,19 @@ class Inventory {
   }
 }
 
-/** Calls back when the tenant's version has moved on. Whoever may not ask for that is shown what there
- *  was. */
-async function follow(name, signal, moved) {
-  if (!(await api(name).can("list", "", "namespaces")).allowed) return;
-  const version = async () => {
-    const list = await api(name).list(NAMESPACES, { metadata: true, limit: 1, signal });
-    return list.metadata.resourceVersion;
-  };
-  let seen = await version();
-  while (!signal.aborted) {
+/** For whoever may list namespaces. */
+async function versionOf(name, signal) {
+  const list = await api(name).list(NAMESPACES, { metadata: true, limit: 1, signal });
+  return list.metadata.resourceVersion;
+}
+
+/** Calls back when the tenant's version is another than the one that was seen. Whoever may not ask
+ *  for it ("") is shown what there was. */
+async function follow(name, seen, signal, moved) {
+  while (seen && !signal.aborted) {
     await new Promise((resolve) => setTimeout(resolve, EVERY));
     if (signal.aborted || document.hidden) continue;
-    const now = await version().catch(() => seen); // the server is away for a moment
+    const now = await versionOf(name, signal).catch(() => seen); // the server is away for a moment
     if (now === seen) continue;
     seen = now;
     await moved();
