@@ -7,8 +7,6 @@ three times an hour, and only in tenants that are used; a Lease is good for an h
 
 from __future__ import annotations
 
-import base64
-import hashlib
 import uuid
 from collections.abc import Sequence
 from datetime import datetime, timedelta
@@ -20,6 +18,7 @@ from apiserver.controllers.actions import Actions
 from apiserver.controllers.servers import Servers
 from apiserver.controllers.serviceaccounts import RESTORE
 from apiserver.controllers.upkeep import Due
+from apiserver.identity import server_id
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.names import label_value
 from apiserver.meta.objects import Object
@@ -45,7 +44,7 @@ class OwnLease:
 
     def __init__(self, actions: Actions, servers: Servers) -> None:
         self._actions = actions
-        self._hostname, self._name = servers.hostname, lease_name(servers.hostname)
+        self._hostname, self._name = servers.hostname, server_id(servers.hostname)
         self._holder = f"{self._name}_{uuid.uuid4()}"
         self._due = Due(RENEW)
 
@@ -98,11 +97,6 @@ class OwnLease:
 
     async def missed(self, tenant: int) -> Sequence[str]:
         return []
-
-
-def lease_name(hostname: str) -> str:
-    digest = hashlib.sha256(hostname.encode()).digest()[:16]
-    return "apiserver-" + base64.b32encode(digest).decode().rstrip("=").lower()
 
 
 def _age(lease: Object) -> timedelta:

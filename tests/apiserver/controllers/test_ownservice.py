@@ -12,9 +12,10 @@ import pytest_asyncio
 from apiserver.controllers import manager, ownlease, ownservice
 from apiserver.controllers.actions import Actions
 from apiserver.controllers.manager import Controllers
-from apiserver.controllers.ownlease import OwnLease, lease_name
+from apiserver.controllers.ownlease import OwnLease
 from apiserver.controllers.ownservice import OwnService
 from apiserver.controllers.servers import Servers
+from apiserver.identity import server_id
 from apiserver.meta.objects import Object
 from apiserver.meta.times import format_micro_time, now
 from apiserver.registry.scope import Tenant
@@ -157,7 +158,7 @@ async def test_a_server_without_an_address_writes_none(
 
 
 def own(host: str = "one") -> ObjectKey:
-    return ObjectKey(*ownlease.LEASES, "kube-system", lease_name(host))
+    return ObjectKey(*ownlease.LEASES, "kube-system", server_id(host))
 
 
 def lease_keeper(worker: Worker, store: PostgresStore, host: str = "one") -> OwnLease:
@@ -188,7 +189,7 @@ async def test_a_machine_has_a_lease(seeded: Worker, store: PostgresStore) -> No
         "kubernetes.io/hostname": "one",
     }
     assert lease["spec"]["leaseDurationSeconds"] == 3600
-    assert lease["spec"]["holderIdentity"].startswith(lease_name("one") + "_")
+    assert lease["spec"]["holderIdentity"].startswith(server_id("one") + "_")
     assert not keeper.used(seeded.tenant.id)
 
 
