@@ -24,6 +24,7 @@ from django.utils import timezone
 
 from apiserver.meta.times import format_optional_time
 from apiserver.platformroles import VIEWERS
+from apiserver.storage.models import SearchEntry
 from controlplane import accounts, environment
 from controlplane.console.facts.asking import Answer, asked
 from controlplane.console.facts.tokenrights import Person, may_read_secrets, person
@@ -99,13 +100,14 @@ def _tokens(now: datetime) -> list[Answer]:
 
 def _secrets(who: Person, now: datetime) -> list[Answer]:
     """One more than are shown, if there are more."""
-    names = {
-        tenant.pk: tenant.name for tenant in Tenant.objects.all() if may_read_secrets(who, tenant)
-    }
+    ends = (now - SOON, now + SOON)
+    having = SearchEntry.objects.filter(ends__range=ends).values("tenant_id")
+    tenants = Tenant.objects.filter(pk__in=having)
+    names = {tenant.pk: tenant.name for tenant in tenants if may_read_secrets(who, tenant)}
     if not names:
         return []
     with connection.cursor() as cursor:
-        cursor.execute(_ENDING, [now - SOON, now + SOON, list(names), _MOST + 1])
+        cursor.execute(_ENDING, [*ends, list(names), _MOST + 1])
         return [
             {
                 "tenant": names[number],
