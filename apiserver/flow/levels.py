@@ -107,8 +107,8 @@ class Flow:
     place: where their work beside the event loop waits; traffic: of the tenant."""
 
     __slots__ = (
-        *("counts", "distinguisher", "hand", "headers", "level", "place", "schema"),
-        "traffic",
+        *("counts", "distinguisher", "hand", "headers"),
+        *("level", "place", "schema", "traffic"),
     )
 
     def __init__(

@@ -19,6 +19,7 @@ from apiserver.flow.levels import Level
 from apiserver.registry.flowcontrol import FlowControl
 from apiserver.storage.interface import Store
 from tests.support.api import Api, serving
+from tests.support.flows import flow_schema
 from tests.support.waiting import until, until_true
 
 _ROOT = "/apis/flowcontrol.apiserver.k8s.io/v1"
@@ -67,25 +68,8 @@ def _level(name: str, length: int = 1) -> dict[str, Any]:
 
 
 def _schema(name: str, level: str, precedence: int = 100) -> dict[str, Any]:
-    subject = {"kind": "Group", "group": {"name": "system:unauthenticated"}}
-    rule = {
-        "subjects": [subject],
-        "resourceRules": [
-            {
-                "verbs": ["*"],
-                "apiGroups": [""],
-                "resources": ["configmaps"],
-                "namespaces": ["*"],
-            }
-        ],
-    }
-    spec = {
-        "priorityLevelConfiguration": {"name": level},
-        "matchingPrecedence": precedence,
-        "distinguisherMethod": {"type": "ByUser"},
-        "rules": [rule],
-    }
-    return {"metadata": {"name": name}, "spec": spec}
+    maps = {"apiGroups": [""], "resources": ["configmaps"]}
+    return flow_schema(name, level, precedence, "system:unauthenticated", maps)
 
 
 def _narrow(api: Api) -> Level:

@@ -12,6 +12,7 @@ from apiserver.registry.flowcontrol import FlowControl
 from apiserver.registry.offload import LARGE, Asker, beside
 from apiserver.storage.interface import Store
 from tests.support.api import Api, serving
+from tests.support.flows import flow_schema
 from tests.support.waiting import until
 
 _ROOT = "/apis/flowcontrol.apiserver.k8s.io/v1"
@@ -25,18 +26,8 @@ def _level(name: str, shares: int) -> dict[str, Any]:
 
 
 def _schema(name: str, level: str, precedence: int, group: str) -> dict[str, Any]:
-    resources = {"verbs": ["*"], "apiGroups": ["*"], "resources": ["*"], "namespaces": ["*"]}
-    rule = {
-        "subjects": [{"kind": "Group", "group": {"name": group}}],
-        "resourceRules": [{**resources, "clusterScope": True}],
-    }
-    spec = {
-        "priorityLevelConfiguration": {"name": level},
-        "matchingPrecedence": precedence,
-        "distinguisherMethod": {"type": "ByUser"},
-        "rules": [rule],
-    }
-    return {"metadata": {"name": name}, "spec": spec}
+    everything = {"apiGroups": ["*"], "resources": ["*"], "clusterScope": True}
+    return flow_schema(name, level, precedence, group, everything)
 
 
 async def _prepare(api: Api) -> None:
