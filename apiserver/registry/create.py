@@ -107,7 +107,7 @@ async def _store(w: Writing, given: object) -> Stored:
         if await w.registry.store.get(w.scope.tenant.id, w.scope.key(metadata["name"])) is not None:
             raise await _already_exists(w)
         return Stored.of_object(form.answer)
-    if _is_version(given):
+    if given and _is_version(given):
         raise PlainError("resourceVersion should not be set on objects to be created")
     try:
         begun_again = (Claimed, NeedMissing) if w.needs else (Claimed,)
@@ -120,7 +120,7 @@ def _is_version(given: object) -> bool:
     """Whether a resourceVersion is one of the store's: what it cannot read, a create lets pass
     (k8s.io/apiserver ``storage/etcd3/store.go``)."""
     try:
-        return parse_uint(str(given or "")) != 0
+        return parse_uint(str(given)) != 0
     except NumError:
         return False
 
