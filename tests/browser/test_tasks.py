@@ -37,15 +37,16 @@ class Mouse:
         console.see("What it holds")
 
     def click(self, selector: str) -> None:
-        self.console.one(selector).click()
+        """On what is there at that moment: a page that follows what is written draws anew."""
+        self.console.until(lambda: self.console.one(selector).click() or True)
         self.clicks += 1
 
     def on(self, text: str, within: str = "body") -> None:
         """A button or link by its text."""
         path = f'//{within}//*[self::a or self::button][normalize-space()="{text}"]'
         find = self.console.browser.find_elements
-        self.console.until(lambda: [e for e in find(By.XPATH, path) if e.is_displayed()])
-        next(e for e in find(By.XPATH, path) if e.is_displayed()).click()
+        seen = lambda: [e for e in find(By.XPATH, path) if e.is_displayed()]  # noqa: E731
+        self.console.until(lambda: [e.click() or e for e in seen()[:1]])
         self.clicks += 1
 
     def choose(self, label: str, text: str) -> None:
