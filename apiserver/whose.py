@@ -37,12 +37,17 @@ async def takes_turn() -> None:
         await asyncio.sleep(0)
 
 
-def moves_bytes() -> None:
-    """The step that is being done makes the loop read or write a large piece: other tenants, and
-    what is done for nobody, come before the next such step."""
-    ends_round = getattr(asyncio.get_running_loop(), "ends_round", None)
-    if ends_round is not None:
-        ends_round()
+async def moves_bytes(size: int) -> None:
+    """Before a step that makes the loop read or write a piece of so many bytes: returns when the
+    tenant's pace allows it. Other tenants, and what is done for nobody, come before the step after
+    that one."""
+    loop: Any = asyncio.get_running_loop()
+    pause_before = getattr(loop, "pause_before", None)
+    if pause_before is None:
+        return
+    if (pause := pause_before(WHOSE.get(), size)) > 0:
+        await asyncio.sleep(pause)
+    loop.ends_round()
 
 
 async def turns_pass(tenants: Iterable[int]) -> None:

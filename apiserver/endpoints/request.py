@@ -37,6 +37,8 @@ MAX_BODY = 3 * 1024 * 1024
 """Bytes; kube-apiserver's limit of a request body."""
 HIGH_WATER = 64 * 1024
 """Bytes of a body that are read before the application asks for more."""
+_PIECE = 256 * 1024
+"""Bytes of a body that the loop then reads at a time."""
 MAX_HEAD = 64 * 1024
 """Bytes of a request line and its headers (Go's servers take 1 MiB)."""
 MAX_HEADERS = 200
@@ -187,8 +189,8 @@ class ApiRequest(HttpRequest):
         chunks: list[bytes] = []
         size = 0
         while True:
-            if (announced - size if announced else size) > HIGH_WATER:
-                moves_bytes()
+            if (expected := announced - size if announced else size) > HIGH_WATER:
+                await moves_bytes(min(expected, _PIECE))
             message = await self.receive()
             if message["type"] == "http.disconnect":
                 raise ClientGone

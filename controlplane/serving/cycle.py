@@ -139,16 +139,16 @@ class Cycle(RequestResponseCycle):
             return
         rest = memoryview(body)
         while len(rest) and not self.disconnected:
-            self.transport.write(rest[:_PIECE])
-            rest = rest[_PIECE:]
-            await self._others_come(_PIECE)
+            await self._others_come(min(len(rest), _PIECE))
             if self.flow.write_paused:
                 await self.flow.drain()
+            self.transport.write(rest[:_PIECE])
+            rest = rest[_PIECE:]
 
     async def _others_come(self, size: int) -> None:
-        """After so many bytes, where tenants share the loop."""
+        """Between pieces of so many bytes, where tenants share the loop."""
         if size >= _PIECE and is_shared():
-            moves_bytes()
+            await moves_bytes(size)
             await asyncio.sleep(0)
 
 

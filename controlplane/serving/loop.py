@@ -5,6 +5,8 @@ turns by the time that they have had (`apiserver.flow.rotation`); so a tenant's 
 step or two of its neighbours' requests, however many of these there are. All that is done for
 nobody in particular - reading sockets, the database's answers, timers, what all tenants share - is
 not put off. After `SLICE` of the tenants' work the loop looks again at what has come meanwhile.
+Large bodies and answers, whose bytes the loop moves for nobody in particular, are asked for at a
+pace (`MOST_BYTES`).
 
 A tenant that has had the loop to itself for a while (`LATELY` after the last of another's requests)
 is served by uvloop as it is.
@@ -22,7 +24,7 @@ from typing import TypeVarTuple
 import uvloop
 
 from apiserver.flow.rotation import Rotation
-from apiserver.whose import WHOSE
+from apiserver.whose import NOBODY, WHOSE
 
 _Args = TypeVarTuple("_Args")
 
@@ -31,6 +33,13 @@ SLICE = 0.0005
 LATELY = 5.0
 AT_ONCE = 4
 """Requests that begin in one round of the loop without waiting for a turn."""
+MOST_BYTES = 64 * 1024 * 1024
+"""Of large bodies and answers, which one tenant may move in a second while tenants share the loop.
+To encrypt, decrypt and copy so many takes a tenth of the second; without a bound a neighbour's
+request, which goes through some fifteen rounds of the loop, waited for 256 KiB in each of them."""
+SAVED_BYTES = 2 * 1024 * 1024
+"""Which who has moved none lately moves at once."""
+_PACES = 1000
 PUT_OFF = 8
 """Rounds of the loop, for which tenants' turns wait while what is done for nobody in particular
 leads on: the database's answer goes through some five callbacks, one a round, before it reaches
@@ -54,6 +63,8 @@ class FairLoop(uvloop.Loop):
         """When the round of turns that is under way is over."""
         self._waiting: list[asyncio.Future[None]] = []
         """For the end of the round of turns that is to come."""
+        self._paces: dict[int, float] = {}
+        """By tenants, when what they have moved is made up for."""
         self._alone = True
         """Nobody has to be kept from anybody."""
         self._be_alone()
@@ -107,6 +118,17 @@ class FairLoop(uvloop.Loop):
         many bytes, which is done for nobody in particular and takes as long as many steps."""
         if not self._alone:
             self._end = 0.0
+
+    def pause_before(self, tenant: int, size: int) -> float:
+        """For how many seconds the tenant waits before it moves so many bytes; they count now."""
+        if self._alone or tenant == NOBODY:
+            return 0.0
+        now = perf_counter()
+        if len(self._paces) > _PACES:
+            self._paces = {t: at for t, at in self._paces.items() if at > now}
+        begins = max(self._paces.get(abs(tenant), 0.0), now)
+        self._paces[abs(tenant)] = begins + size / MOST_BYTES
+        return max(begins - now - SAVED_BYTES / MOST_BYTES, 0.0)
 
     async def turns_end(self) -> None:
         """Returns when the tenants have had their next round of turns: there must be one to

@@ -114,11 +114,15 @@ async def test_a_large_body_goes_in_pieces_where_tenants_share_the_loop(
 async def test_others_come_between_large_parts_of_a_body_where_tenants_share_the_loop(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    passed: list[None] = []
-    monkeypatch.setattr(cycle_module, "moves_bytes", lambda: passed.append(None))
+    passed: list[int] = []
+
+    async def moves_bytes(size: int) -> None:
+        passed.append(size)
+
+    monkeypatch.setattr(cycle_module, "moves_bytes", moves_bytes)
     part = bytes(256 * 1024)
     await sent(200, [], part, part, b"")
     assert not passed
     monkeypatch.setattr(cycle_module, "is_shared", lambda: True)
     await sent(200, [], b"a few", part, part, b"")
-    assert len(passed) == 2
+    assert passed == [len(part), len(part)]

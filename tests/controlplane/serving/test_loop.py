@@ -98,7 +98,7 @@ def test_a_step_that_moves_many_bytes_ends_its_round() -> None:
             await works_for(FLOOD)
             for _ in range(200):
                 await asyncio.sleep(0)
-                moves_bytes()
+                await moves_bytes(1)
                 done.append(FLOOD)
 
         async def looks() -> int:
@@ -114,6 +114,51 @@ def test_a_step_that_moves_many_bytes_ends_its_round() -> None:
         assert await shared_task(looks()) == 1
         await asyncio.gather(*floods)
         assert len(done) == 2000
+
+    run(main)
+
+
+def test_who_moves_many_bytes_keeps_a_pace_while_others_are_there() -> None:
+    """By the pauses that are asked for: bytes that come back while the clock goes by, and what was
+    saved up."""
+
+    async def main() -> None:
+        loop = asyncio.get_running_loop()
+        assert isinstance(loop, FairLoop)
+        mebibyte = 1024 * 1024
+        assert loop.pause_before(FLOOD, 1000 * mebibyte) == 0, "nobody else is there"
+        for tenant in (FLOOD, VICTIM):
+            await asyncio.create_task(steps(tenant, 1, []))
+        saved = module.SAVED_BYTES // mebibyte
+        assert [loop.pause_before(FLOOD, mebibyte) for _ in range(saved + 1)] == [0.0] * (saved + 1)
+        later = [loop.pause_before(tenant, mebibyte) for tenant in (FLOOD, -FLOOD, FLOOD)]
+        each = mebibyte / module.MOST_BYTES
+        assert later == pytest.approx([each, 2 * each, 3 * each], rel=0.1)
+        assert loop.pause_before(VICTIM, mebibyte) == 0, "it has moved none"
+        assert loop.pause_before(NOBODY, 1000 * mebibyte) == 0, "the server's own"
+
+    run(main)
+
+
+def test_a_pause_is_waited_for_in_no_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "SAVED_BYTES", 0)
+    monkeypatch.setattr(module, "MOST_BYTES", 100)
+
+    async def main() -> None:
+        done: list[int] = []
+
+        async def moves() -> None:
+            await works_for(FLOOD)
+            await moves_bytes(100)
+            await moves_bytes(1)
+            done.append(FLOOD)
+
+        await asyncio.create_task(steps(VICTIM, 1, []))
+        flood = asyncio.create_task(moves())
+        await asyncio.create_task(steps(VICTIM, 100, done))
+        assert done == [VICTIM] * 100
+        await asyncio.wait_for(flood, PATIENCE)
+        assert done[-1] == FLOOD
 
     run(main)
 
