@@ -36,13 +36,12 @@ from apiserver.authn.accountclaims import Refused
 from apiserver.authn.clientca import ClientAuthority
 from apiserver.authn.signers import common_name, organizations
 from apiserver.authn.unreadable import UNREADABLE
-from apiserver.user import User, authenticated
+from apiserver.user import CREDENTIAL_ID, User, authenticated
 
 EVERYWHERE = 0
 """In the place of a tenant's number: users of all tenants."""
 _UID = x509.ObjectIdentifier("1.3.6.1.4.1.57683.2")
 _PURPOSES = {ExtendedKeyUsageOID.CLIENT_AUTH, ExtendedKeyUsageOID.ANY_EXTENDED_KEY_USAGE}
-_CREDENTIAL = "authentication.kubernetes.io/credential-id"
 _LONGEST_CHAIN, _MOST_TRIED = 8, 16
 _LARGEST_EXPONENT = 2**31
 """Of a key of RSA, as in Go: with one as long as the key a signature takes 10 ms to verify."""
@@ -299,5 +298,5 @@ def _user(certificate: x509.Certificate, digest: bytes, *, everywhere: bool) -> 
     uid = uids[0].value if uids else ""
     if uids and (not uid or not isinstance(uid, str)):
         raise Refused("UID cannot be an empty string")
-    extra = {_CREDENTIAL: (f"X509SHA256={digest.hex()}",)}
+    extra = {CREDENTIAL_ID: (f"X509SHA256={digest.hex()}",)}
     return User(name, str(uid), authenticated(organizations(subject)), extra, everywhere)

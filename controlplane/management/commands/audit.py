@@ -16,8 +16,7 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
-from apiserver.audit.trail import TENANT
-from apiserver.request import TENANCY_GROUP
+from apiserver.request import TENANCY_GROUP, TENANT_KEY
 from apiserver.storage.visibility import django_everywhere, django_within
 from controlplane.errors import OperatorError
 from controlplane.management.output import PolyplaneCommand, add_output, visible
@@ -189,7 +188,7 @@ def _event(entry: AuditEntry, names: dict[int, str]) -> dict[str, Any]:
     """With the annotation that names its tenant, which the server's own writes do without."""
     event, tenant = entry.event, _tenant(entry, names)
     if tenant:
-        event["annotations"] = {TENANT: tenant, **(event.get("annotations") or {})}
+        event["annotations"] = {TENANT_KEY: tenant, **(event.get("annotations") or {})}
     return event
 
 
