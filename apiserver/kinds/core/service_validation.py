@@ -49,6 +49,7 @@ SPEC = FieldPath("spec")
 
 
 def service_errors(service: Object, old: Object | None) -> Errors:
+    """``old``: what is stored, None of a create."""
     spec = service["spec"]
     yield from _topology_annotations(service)
     yield from _type_rules(service)
@@ -70,7 +71,7 @@ def service_errors(service: Object, old: Object | None) -> Errors:
 
 
 def service_update_errors(service: Object, old: Object) -> Errors:
-    """What only a comparison shows; service_errors runs beside it."""
+    """What only a comparison shows."""
     if f.EXTERNAL_NAME not in (f.service_type(service), f.service_type(old)):
         yield from _cluster_ips_change(service, old)
         if not f.headless(service) and not f.headless(old):
