@@ -30,6 +30,7 @@ from apiserver.kinds.common.addresses import (
 )
 from apiserver.kinds.core import service_fields as f
 from apiserver.meta.objects import Object, seen_before
+from apiserver.schema.labelselector import validate_labels
 
 Errors = Iterator[FieldError]
 
@@ -56,7 +57,7 @@ def service_errors(service: Object, old: Object | None) -> Errors:
     names: set[str] = set()
     for i, port in enumerate(f.ports(service)):
         yield from _port(port, len(f.ports(service)) > 1, names, SPEC.child("ports").at(i))
-    yield from c.labels(spec.get("selector"), SPEC.child("selector"))
+    yield from validate_labels(spec.get("selector"), SPEC.child("selector"))
     yield from _affinity(spec)
     yield from cluster_ips_errors(service, old)
     ips_before = (old or {}).get("spec", {}).get("externalIPs") or []
