@@ -82,7 +82,7 @@ WALKS: dict[str, tuple[int, Step]] = {
         ),
     ),
     "GET": (44, lambda api, i: api("GET", f"{MAPS}/p")),
-    "LIST": (51, lambda api, i: api("GET", MAPS)),
+    "LIST": (49, lambda api, i: api("GET", MAPS)),
     "CRD": (112, lambda api, i: api("POST", DEFINITIONS, a_definition(i))),
     "DELETE": (64, lambda api, i: api("DELETE", f"{MAPS}/p{i}")),
 }
