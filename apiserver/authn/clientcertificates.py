@@ -128,14 +128,14 @@ class ClientCertificates:
         self._store = Store(list(everywhere)) if everywhere else None
         self._holders: OrderedDict[bytes, Holder] = OrderedDict()
 
-    def is_proxy(self, presented: Presented, now: datetime | None = None) -> bool:
+    def is_proxy(self, presented: Presented) -> bool:
         """Whether the client may say, now, whose request it passes on."""
         if self._proxies is None:
             return False
         with suppress(Refused):
             self._holder(presented)
         times = presented.proxy
-        return times is not None and times.begins <= (now or datetime.now(UTC)) <= times.ends
+        return times is not None and times.begins <= datetime.now(UTC) <= times.ends
 
     def user(self, presented: Presented, tenant: int, now: datetime | None = None) -> User | None:
         """Who the client is in the tenant; None for nobody. Raises Refused for a certificate that

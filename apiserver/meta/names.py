@@ -270,9 +270,9 @@ _RANDOM_LENGTH = 5
 _MAX_BASE_BYTES = 63 - _RANDOM_LENGTH
 
 
-def random_suffix(length: int = _RANDOM_LENGTH) -> str:
-    """Random letters without vowels, so that no words appear."""
-    return "".join(secrets.choice(_ALPHABET) for _ in range(length))
+def random_suffix() -> str:
+    """Five random letters without vowels, so that no words appear."""
+    return "".join(secrets.choice(_ALPHABET) for _ in range(_RANDOM_LENGTH))
 
 
 def random_uid() -> str:
