@@ -12,7 +12,6 @@ Sources: k8s.io/apiserver ``authentication/request/x509``, Go's ``crypto/x509``.
 from __future__ import annotations
 
 import hashlib
-from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -36,6 +35,7 @@ from apiserver.authn.accountclaims import Refused
 from apiserver.authn.clientca import ClientAuthority
 from apiserver.authn.signers import common_name, organizations
 from apiserver.authn.unreadable import UNREADABLE
+from apiserver.meta.newest import Newest
 from apiserver.user import CREDENTIAL_ID, User, authenticated
 
 EVERYWHERE = 0
@@ -85,7 +85,7 @@ class FrontProxies:
 
     def __init__(self, authorities: Sequence[x509.Certificate], names: Iterable[str] = ()) -> None:
         self._store, self._names = Store(list(authorities)), frozenset(names)
-        self._times: OrderedDict[bytes, Times] = OrderedDict()
+        self._times = Newest[bytes, Times](_REMEMBERED)
 
     def judge(self, chain: Sequence[bytes]) -> Times | None:
         """``chain``: as `Presented` has it. A good one is remembered by its first certificate: a
@@ -97,9 +97,7 @@ class FrontProxies:
                 times = self._judge(chain)
             except (Refused, *UNREADABLE):
                 return None
-            self._times[digest] = times
-            if len(self._times) > _REMEMBERED:
-                self._times.popitem(last=False)
+            self._times.keep(digest, times)
         return times
 
     def _judge(self, chain: Sequence[bytes]) -> Times:
@@ -126,7 +124,7 @@ class ClientCertificates:
     ) -> None:
         self._authority, self._proxies = authority, proxies
         self._store = Store(list(everywhere)) if everywhere else None
-        self._holders: OrderedDict[bytes, Holder] = OrderedDict()
+        self._holders = Newest[bytes, Holder](_REMEMBERED)
 
     def is_proxy(self, presented: Presented) -> bool:
         """Whether the client may say, now, whose request it passes on."""
@@ -180,10 +178,9 @@ class ClientCertificates:
                 return refused
             except UNREADABLE as e:
                 return Refused(f"x509: {e}")
-            self._holders[digest] = holder
-            if len(self._holders) > _REMEMBERED:
-                self._holders.popitem(last=False)
-        self._holders.move_to_end(digest)
+            self._holders.keep(digest, holder)
+        else:
+            self._holders.move_to_end(digest)
         return holder
 
     def _judge(self, chain: Sequence[bytes], digest: bytes) -> Holder:
