@@ -235,11 +235,9 @@ def check_route(accept: str, *, lists: bool = False, supported: Sequence[str] = 
 
 def _offered(supported: Sequence[str]) -> Sequence[str]:
     """Without CBOR where its feature gate is off."""
-    return (
-        supported
-        if features.enabled("CBORServingAndStorage")
-        else [m for m in supported if "cbor" not in m]
-    )
+    if features.ENABLED["CBORServingAndStorage"]:  # asked for every request
+        return supported
+    return [m for m in supported if "cbor" not in m]
 
 
 def _first_match(accept: str, allow: Allow, supported: Sequence[str]) -> Accepted | None:

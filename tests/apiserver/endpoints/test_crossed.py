@@ -81,8 +81,8 @@ WALKS: dict[str, tuple[int, Step]] = {
             "PATCH", f"{MAPS}/p?fieldManager=me&force=true", config_map("p", str(i)), TYPES["apply"]
         ),
     ),
-    "GET": (44, lambda api, i: api("GET", f"{MAPS}/p")),
-    "LIST": (49, lambda api, i: api("GET", MAPS)),
+    "GET": (43, lambda api, i: api("GET", f"{MAPS}/p")),
+    "LIST": (48, lambda api, i: api("GET", MAPS)),
     "CRD": (112, lambda api, i: api("POST", DEFINITIONS, a_definition(i))),
     "DELETE": (64, lambda api, i: api("DELETE", f"{MAPS}/p{i}")),
 }
