@@ -14,6 +14,8 @@ from apiserver.meta.names import path_segment
 DEFAULT_TENANT = "default"
 TENANCY_GROUP = "tenancy.polyplane.dev"
 """The API group of tenants themselves, served in the default tenant."""
+TENANT_KEY = f"{TENANCY_GROUP}/tenant"
+"""Names a tenant beside others' keys: in audit annotations, in users' extra, in tokens' claims."""
 OWN_TENANTS = GroupResource(TENANCY_GROUP, "selftenantreviews")
 GRANT_REVIEWS = GroupResource("authorization.polyplane.dev", "grantreviews")
 _ADMISSION = "policies.polyplane.dev"

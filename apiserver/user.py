@@ -14,6 +14,8 @@ SERVICE_ACCOUNTS = "system:serviceaccounts"
 NODES = "system:nodes"
 NODE_NAME = "authentication.kubernetes.io/node-name"
 """The extra of a service account whose token is bound to a node."""
+CREDENTIAL_ID = "authentication.kubernetes.io/credential-id"
+"""The extra of whoever has proven who he is by a credential that has an id."""
 
 _SERVICE_ACCOUNT = "system:serviceaccount:"
 

@@ -12,7 +12,7 @@ from h11 import LocalProtocolError
 
 from admission.webhooks.addresses import AddressPolicy
 from admission.webhooks.connection import Answer, Connection, Gone
-from admission.webhooks.dialing import Dialer, errno_text
+from admission.webhooks.dialing import Dialer, why_failed
 from admission.webhooks.errors import CallFailed
 from admission.webhooks.tls import Contexts
 from apiserver.authn import counts
@@ -86,15 +86,7 @@ class Documents:
                 finally:
                     connection.abort()
         except (TimeoutError, Gone, OSError, CallFailed, LocalProtocolError) as error:
-            raise FetchError(f'{verb} "{url}": {_why(error)}') from None
-
-
-def _why(error: Exception) -> str:
-    if isinstance(error, TimeoutError):
-        return "context deadline exceeded"
-    if isinstance(error, Gone):
-        return "EOF"
-    return errno_text(error) if isinstance(error, OSError) else str(error)
+            raise FetchError(f'{verb} "{url}": {why_failed(error)}') from None
 
 
 class Identities:

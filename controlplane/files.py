@@ -21,11 +21,11 @@ from controlplane.privileges import trusted_owners
 _FLAGS = os.O_NOFOLLOW | os.O_CLOEXEC
 
 
-def open_file(path: Path, flags: int, mode: int = 0o600) -> int:
+def open_file(path: Path, flags: int) -> int:
     """A descriptor of a plain file with one name that belongs to somebody trusted; OSError as of
     open(2). Raises OperatorError for anything else."""
     try:
-        fd = os.open(path, flags | _FLAGS | os.O_NONBLOCK, mode)
+        fd = os.open(path, flags | _FLAGS | os.O_NONBLOCK, 0o600)
     except OSError as e:
         if e.errno == errno.ELOOP:
             raise OperatorError(

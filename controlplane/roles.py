@@ -11,10 +11,8 @@ from __future__ import annotations
 from django.db.backends.base.base import BaseDatabaseWrapper
 from django.db.backends.utils import CursorWrapper
 
-_FUNCTIONS = """
-SELECT p.oid::regprocedure::text FROM pg_proc p
-WHERE p.pronamespace = current_schema()::regnamespace AND starts_with(p.proname, 'pp_')
-"""
+from apiserver.storage import sql
+
 _SEQUENCES = """
 SELECT c.oid::regclass::text FROM pg_class c
 WHERE c.relnamespace = current_schema()::regnamespace AND CASE
@@ -44,7 +42,7 @@ def _grant(
     cursor.execute(f"GRANT SELECT ON django_migrations TO {role}")
     # what is written there stays: not even workers change who did what
     cursor.execute(f"GRANT SELECT, INSERT ON audit_entries TO {role}")
-    cursor.execute(_FUNCTIONS)
+    cursor.execute(sql.OURS)
     for (function,) in cursor.fetchall():
         cursor.execute(f"REVOKE EXECUTE ON FUNCTION {function} FROM PUBLIC")
         cursor.execute(f"GRANT EXECUTE ON FUNCTION {function} TO {role}")

@@ -9,10 +9,10 @@ from admission.attributes import Attributes, Lookup
 from admission.objects import PODS, WRITES, OfObjects
 from apiserver.errors import Forbidden
 from apiserver.fielderrors import FieldPath, not_supported
+from apiserver.kinds.common.visit import containers, visit_containers
 from apiserver.meta.objects import Object
 
 _ALWAYS = "Always"
-_MEMBERS = ("initContainers", "containers", "ephemeralContainers")
 
 
 class AlwaysPullImages(OfObjects):
@@ -39,9 +39,8 @@ class AlwaysPullImages(OfObjects):
 def _pulled(pod: Object | None) -> Iterator[tuple[FieldPath, Object, str]]:
     """(path, part of the pod that names an image, the member that says when it is pulled)."""
     spec, root = (pod or {})["spec"], FieldPath("spec")
-    for member in _MEMBERS:
-        for i, container in enumerate(spec.get(member) or ()):
-            yield root.child(member).at(i), container, "imagePullPolicy"
+    for container, path in visit_containers(spec, root):
+        yield path, container, "imagePullPolicy"
     for i, volume in enumerate(spec.get("volumes") or ()):
         if volume.get("image") is not None:
             yield root.child("volumes").at(i).child("image"), volume["image"], "pullPolicy"
@@ -51,7 +50,7 @@ def _no_new_images(attributes: Attributes) -> bool:
     if attributes.old is None or attributes.object is None:
         return False
     new, old = (
-        {c.get("image") for member in _MEMBERS for c in pod["spec"].get(member) or ()}
+        {container.get("image") for container in containers(pod["spec"])}
         for pod in (attributes.object, attributes.old)
     )
     return new <= old

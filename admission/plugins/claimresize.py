@@ -6,13 +6,13 @@ from __future__ import annotations
 from admission.attributes import Attributes, Lookup
 from admission.objects import UPDATE, OfObjects
 from apiserver.errors import Forbidden
+from apiserver.kinds.core.volume_cells import storage_class
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.objects import Object
 from apiserver.meta.quantity import Quantity, parse_quantity
 
 CLAIMS = GroupResource("", "persistentvolumeclaims")
 CLASSES = GroupResource("storage.k8s.io", "storageclasses")
-_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 
 
 class PersistentVolumeClaimResize(OfObjects):
@@ -35,20 +35,13 @@ class PersistentVolumeClaimResize(OfObjects):
             raise Forbidden(CLAIMS, attributes.name, why)
 
     async def _may_grow(self, new: Object, old: Object, lookup: Lookup) -> bool:
-        name = _class(new)
-        if not name or name != _class(old):
+        name = storage_class(new)
+        if not name or name != storage_class(old):
             return False
-        storage_class = await lookup.get(CLASSES, "", name)
-        return storage_class is not None and bool(storage_class.get("allowVolumeExpansion"))
+        found = await lookup.get(CLASSES, "", name)
+        return found is not None and bool(found.get("allowVolumeExpansion"))
 
 
 def _size(claim: Object) -> Quantity:
     resources = (claim.get("spec") or {}).get("resources") or {}
     return parse_quantity((resources.get("requests") or {}).get("storage", "0"))
-
-
-def _class(claim: Object) -> str:
-    annotations = claim["metadata"].get("annotations") or {}
-    if _ANNOTATION in annotations:
-        return str(annotations[_ANNOTATION])
-    return (claim.get("spec") or {}).get("storageClassName") or ""

@@ -13,6 +13,7 @@ from datetime import datetime, timedelta
 
 from apiserver.kinds.common import podresources
 from apiserver.kinds.common.resources import is_extended, is_hugepages
+from apiserver.kinds.core.volume_cells import storage_class
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.objects import Object
 from apiserver.meta.quantity import Quantity, parse_quantity
@@ -40,7 +41,6 @@ _COUNTED = {
         "persistentvolumeclaims",
     )
 }
-_CLASS_ANNOTATION = "volume.beta.kubernetes.io/storage-class"
 _CLASS_SUFFIX = ".storageclass.storage.k8s.io/"
 _DEVICES_SUFFIX = ".deviceclass.resource.k8s.io/devices"
 _MOST_DEVICES = 32
@@ -190,17 +190,15 @@ def _service(spec: Object) -> Usage:
 
 def _claim(claim: Object) -> Usage:
     spec = claim.get("spec") or {}
-    annotated = (claim["metadata"].get("annotations") or {}).get(_CLASS_ANNOTATION)
-    storage_class = annotated if annotated is not None else spec.get("storageClassName") or ""
     used: Usage = {}
-    if storage_class:
-        used[f"{storage_class}{_CLASS_SUFFIX}persistentvolumeclaims"] = ONE
+    if name := storage_class(claim):
+        used[f"{name}{_CLASS_SUFFIX}persistentvolumeclaims"] = ONE
     text = ((spec.get("resources") or {}).get("requests") or {}).get("storage")
     if text is not None:
         amount = _whole(parse_quantity(text))
         used["requests.storage"] = amount
-        if storage_class:
-            used[f"{storage_class}{_CLASS_SUFFIX}requests.storage"] = amount
+        if name:
+            used[f"{name}{_CLASS_SUFFIX}requests.storage"] = amount
     return used
 
 

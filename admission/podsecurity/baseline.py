@@ -8,10 +8,8 @@ from typing import Any
 
 from admission.podsecurity.pods import Check, Pod, Violation, containers_of, plural, quoted
 from apiserver.golang.strconv import go_quote
+from apiserver.kinds.common.podannotations import APPARMOR, SECCOMP_CONTAINER, SECCOMP_POD
 
-_APPARMOR = "container.apparmor.security.beta.kubernetes.io/"
-_SECCOMP_POD = "seccomp.security.alpha.kubernetes.io/pod"
-_SECCOMP_CONTAINER = "container.seccomp.security.alpha.kubernetes.io/"
 _CONFINED = frozenset({"RuntimeDefault", "Localhost"})
 _CAPABILITIES = frozenset(
     {"AUDIT_WRITE", "CHOWN", "DAC_OVERRIDE", "FOWNER", "FSETID", "KILL", "MKNOD"}
@@ -34,7 +32,7 @@ def app_armor(pod: Pod) -> Violation | None:
     annotations = sorted(
         f"{name}={go_quote(value)}"
         for name, value in pod.annotations.items()
-        if name.startswith(_APPARMOR) and not _allowed_app_armor(value)
+        if name.startswith(APPARMOR) and not _allowed_app_armor(value)
     )
     if not setters and not annotations:
         return None
@@ -176,7 +174,7 @@ def selinux(*more_types: str) -> Check:
 
 
 def seccomp_annotations(pod: Pod) -> Violation | None:
-    names = [_SECCOMP_POD, *(_SECCOMP_CONTAINER + name for name, _, _ in pod.containers)]
+    names = [SECCOMP_POD, *(SECCOMP_CONTAINER + name for name, _, _ in pod.containers)]
     forbidden = sorted(
         {
             f"{name}={go_quote(pod.annotations[name])}"

@@ -6,6 +6,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from apiserver.kinds.common import visit
 from apiserver.meta.objects import Object
 from apiserver.meta.once import once
 
@@ -39,9 +40,8 @@ class Pod:
     @once
     def containers(self) -> Sequence[tuple[str, Object, Mapping[str, Any]]]:
         """(name, container, its securityContext) of all, in the order in which they are named."""
-        members = ("initContainers", "containers", "ephemeralContainers")
-        containers = [c for member in members for c in self.spec.get(member) or ()]
-        return [(c.get("name", ""), c, c.get("securityContext") or {}) for c in containers]
+        listed = visit.containers(self.spec)
+        return [(c.get("name", ""), c, c.get("securityContext") or {}) for c in listed]
 
     @property
     def windows(self) -> bool:

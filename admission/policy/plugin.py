@@ -18,7 +18,7 @@ from admission.policy.observer import (
     Checked,
     Observer,
 )
-from apiserver.cel.kubernetes import policies
+from apiserver.cel.errors import OUT_OF_BUDGET
 
 
 class PolicyPlugin:
@@ -64,6 +64,6 @@ def _sort(errors: Sequence[str]) -> str:
     """By the first one, as metrics name it."""
     if not errors:
         return NO_ERROR
-    if policies.OUT_OF_BUDGET in errors[0]:
+    if OUT_OF_BUDGET in errors[0]:
         return BUDGET_ERROR
     return COMPILE_ERROR if errors[0].startswith("compilation error") else INVALID_ERROR

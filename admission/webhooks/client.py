@@ -20,7 +20,7 @@ from admission.webhooks import services
 from admission.webhooks.addresses import AddressPolicy
 from admission.webhooks.answers import body_of
 from admission.webhooks.connection import Answer, Connection, Gone
-from admission.webhooks.dialing import Dialer, errno_text
+from admission.webhooks.dialing import Dialer, why_failed
 from admission.webhooks.errors import CallFailed, ServiceError
 from admission.webhooks.idle import Idle
 from admission.webhooks.target import Target
@@ -81,19 +81,13 @@ class WebhookClient:
                 await turns.enter_async_context(self._turn(tenant, large=False))
                 data = body if isinstance(body, bytes) else body()
                 answer = await self._call(tenant, target, data, lookup)
-        except TimeoutError:
-            why = "context deadline exceeded"
-            if limit is None:
+        except (OSError, ServiceError, CallFailed) as error:
+            if isinstance(error, CallFailed) and not error.configured:
+                raise
+            why = why_failed(error)
+            if isinstance(error, TimeoutError) and limit is None:
                 why += " (Client.Timeout exceeded while awaiting headers)"
             raise _failed(target, why) from None
-        except OSError as error:
-            raise _failed(target, errno_text(error)) from None
-        except ServiceError as error:
-            raise _failed(target, str(error)) from None
-        except CallFailed as error:
-            if not error.configured:
-                raise
-            raise _failed(target, str(error)) from None
         return body_of(answer)
 
     def _turn(self, tenant: int, *, large: bool) -> asyncio.Semaphore:

@@ -9,6 +9,7 @@ import socket
 import ssl
 
 from admission.webhooks.addresses import AddressPolicy
+from admission.webhooks.connection import Gone
 from admission.webhooks.errors import CallFailed
 from admission.webhooks.names import Resolver
 from admission.webhooks.tls import failure_text
@@ -53,13 +54,22 @@ class Dialer:
             except (ConnectionResetError, ConnectionAbortedError):
                 problem = f"read tcp {where}: connection reset by peer"
             except OSError as error:
-                problem = f"dial tcp {where}: connect: {errno_text(error)}"
+                problem = f"dial tcp {where}: connect: {_errno_text(error)}"
             except ValueError as error:  # the name is none that a certificate could have
                 raise CallFailed(f"dial tcp {where}: {error}") from None
         raise CallFailed(problem)
 
 
-def errno_text(error: OSError) -> str:
+def why_failed(error: Exception) -> str:
+    """``error``: TimeoutError, or what a `Connection` raises."""
+    if isinstance(error, TimeoutError):
+        return "context deadline exceeded"
+    if isinstance(error, Gone):
+        return "EOF"
+    return _errno_text(error) if isinstance(error, OSError) else str(error)
+
+
+def _errno_text(error: OSError) -> str:
     if isinstance(error, socket.gaierror) or not error.errno or error.errno < 0:
         return str(error)
     return os.strerror(error.errno).lower()

@@ -12,7 +12,7 @@ from weakref import WeakValueDictionary
 from admission.webhooks.addresses import AddressPolicy
 from admission.webhooks.answers import body_of
 from admission.webhooks.connection import Answer, Connection, Gone
-from admission.webhooks.dialing import Dialer, errno_text
+from admission.webhooks.dialing import Dialer, why_failed
 from admission.webhooks.errors import CallFailed
 from admission.webhooks.idle import Idle
 from admission.webhooks.kubeconfig import Backend
@@ -102,7 +102,9 @@ class Reviewer:
         except (TimeoutError, Gone, OSError, CallFailed) as error:
             code = 500 if isinstance(error, ConnectionResetError) else 0
             late = isinstance(error, TimeoutError)
-            raise CallFailed(f'Post "{backend.url}": {_why(error)}', code, late=late) from None
+            raise CallFailed(
+                f'Post "{backend.url}": {why_failed(error)}', code, late=late
+            ) from None
         return body_of(answer)
 
     async def _exchange(self, tenant: int, headers: list[tuple[str, str]], body: bytes) -> Answer:
@@ -132,11 +134,3 @@ class Reviewer:
 
 def result_of(error: CallFailed) -> str:
     return "timeout" if error.late or error.code == _GATEWAY_TIMEOUT else "error"
-
-
-def _why(error: Exception) -> str:
-    if isinstance(error, TimeoutError):
-        return "context deadline exceeded"
-    if isinstance(error, Gone):
-        return "EOF"
-    return errno_text(error) if isinstance(error, OSError) else str(error)

@@ -19,11 +19,10 @@ import orjson
 from apiserver.audit.policy import COMPLETE, NAMES, Level, Verdict
 from apiserver.errors import ApiError
 from apiserver.meta.objects import Object
-from apiserver.request import RequestInfo
+from apiserver.request import TENANT_KEY, RequestInfo
 from apiserver.storage.interface import Entry, ObjectKey
 from apiserver.user import User
 
-TENANT = "tenancy.polyplane.dev/tenant"
 MANAGER = "audit.polyplane.dev/field-manager"
 ON_BEHALF = "audit.polyplane.dev/on-behalf-of"
 DISCLOSED = "audit.polyplane.dev/secret-values"
@@ -240,7 +239,7 @@ class Trail:
             event["objectRef"] = reference
         if status is not None:
             event["responseStatus"] = status
-        notes = {TENANT: self.tenant, **self.annotations, **annotations}
+        notes = {TENANT_KEY: self.tenant, **self.annotations, **annotations}
         asking = self.acting or self.user
         if asking is not None and len(asking.groups) > _MOST_GROUPS:
             notes[GROUPS_CUT] = str(len(asking.groups))

@@ -14,7 +14,6 @@ from __future__ import annotations
 import asyncio
 import os
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -26,6 +25,7 @@ from cryptography.hazmat.primitives.ciphers.aead import AESGCM
 
 from apiserver.authn.derivedkeys import derived_secret
 from apiserver.authn.signing import ES256, SigningKey, derived
+from apiserver.meta.newest import Newest
 
 FOREVER = 2**62
 """The end of tokens that do not end, in seconds since 1970."""
@@ -114,7 +114,7 @@ class AccountKeys:
     ) -> None:
         self._secret, self._store, self._clock = secret, store or NothingStored(), clock
         self._seal = AESGCM(derived_secret(secret, b"polyplane sealed account keys"))
-        self._rings: OrderedDict[int, tuple[Sequence[Generation], Ring]] = OrderedDict()
+        self._rings = Newest[int, tuple[Sequence[Generation], Ring]](_RINGS)
         self._noted: dict[int, int] = {}
         self._making = asyncio.Lock()
 
@@ -159,9 +159,7 @@ class AccountKeys:
         self._noted[generation.number] = until
 
     def _remember(self, tenant: int, generations: Sequence[Generation], ring: Ring) -> None:
-        self._rings[tenant] = generations, ring
-        if len(self._rings) > _RINGS:
-            self._rings.popitem(last=False)
+        self._rings.keep(tenant, (generations, ring))
 
     async def _load(self, tenant: int, generations: Sequence[Generation], *, make: bool) -> Ring:
         signing = next(g for g in reversed(generations) if g.signs)

@@ -40,7 +40,7 @@ from apiserver.fielderrors import (
     required,
 )
 from apiserver.golang.strconv import go_quote
-from apiserver.user import AUTHENTICATED, UNAUTHENTICATED, User, authenticated
+from apiserver.user import AUTHENTICATED, CREDENTIAL_ID, UNAUTHENTICATED, User, authenticated
 
 _STRINGS = list_type(STRING)
 _USER = RecordType(
@@ -51,7 +51,6 @@ CLAIMS_ENV: Final[Env] = BASE.extend({"claims": map_type(STRING, DYN)}, {})
 USER_ENV: Final[Env] = BASE.extend({"user": struct_type(_USER.name)}, {_USER.name: _USER})
 PATIENCE = 1.0
 _RESERVED = ("kubernetes.io", "k8s.io")
-_CREDENTIAL = "authentication.kubernetes.io/credential-id"
 _VERIFIED = (
     "claims.email_verified must be used in claimMappings.username.expression or "
     "claimMappings.extra[*].valueExpression or claimValidationRules[*].expression when "
@@ -109,7 +108,7 @@ class ClaimRules:
         uid = self._uid_of(claims, variables)
         extra: dict[str, tuple[str, ...]] = {}
         if (jti := claims.get("jti")) and isinstance(jti, str):
-            extra[_CREDENTIAL] = (f"JTI={jti}",)
+            extra[CREDENTIAL_ID] = (f"JTI={jti}",)
         for key, program in self._extra:
             assert program is not None, "an extra has an expression"
             what = f"oidc: error evaluating extra claim expression: {program.source}"

@@ -12,7 +12,6 @@ Sources: k8s.io/apiserver ``authentication/request/x509``, Go's ``crypto/x509``.
 from __future__ import annotations
 
 import hashlib
-from collections import OrderedDict
 from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -36,13 +35,13 @@ from apiserver.authn.accountclaims import Refused
 from apiserver.authn.clientca import ClientAuthority
 from apiserver.authn.signers import common_name, organizations
 from apiserver.authn.unreadable import UNREADABLE
-from apiserver.user import User, authenticated
+from apiserver.meta.newest import Newest
+from apiserver.user import CREDENTIAL_ID, User, authenticated
 
 EVERYWHERE = 0
 """In the place of a tenant's number: users of all tenants."""
 _UID = x509.ObjectIdentifier("1.3.6.1.4.1.57683.2")
 _PURPOSES = {ExtendedKeyUsageOID.CLIENT_AUTH, ExtendedKeyUsageOID.ANY_EXTENDED_KEY_USAGE}
-_CREDENTIAL = "authentication.kubernetes.io/credential-id"
 _LONGEST_CHAIN, _MOST_TRIED = 8, 16
 _LARGEST_EXPONENT = 2**31
 """Of a key of RSA, as in Go: with one as long as the key a signature takes 10 ms to verify."""
@@ -86,7 +85,7 @@ class FrontProxies:
 
     def __init__(self, authorities: Sequence[x509.Certificate], names: Iterable[str] = ()) -> None:
         self._store, self._names = Store(list(authorities)), frozenset(names)
-        self._times: OrderedDict[bytes, Times] = OrderedDict()
+        self._times = Newest[bytes, Times](_REMEMBERED)
 
     def judge(self, chain: Sequence[bytes]) -> Times | None:
         """``chain``: as `Presented` has it. A good one is remembered by its first certificate: a
@@ -98,9 +97,7 @@ class FrontProxies:
                 times = self._judge(chain)
             except (Refused, *UNREADABLE):
                 return None
-            self._times[digest] = times
-            if len(self._times) > _REMEMBERED:
-                self._times.popitem(last=False)
+            self._times.keep(digest, times)
         return times
 
     def _judge(self, chain: Sequence[bytes]) -> Times:
@@ -127,16 +124,16 @@ class ClientCertificates:
     ) -> None:
         self._authority, self._proxies = authority, proxies
         self._store = Store(list(everywhere)) if everywhere else None
-        self._holders: OrderedDict[bytes, Holder] = OrderedDict()
+        self._holders = Newest[bytes, Holder](_REMEMBERED)
 
-    def is_proxy(self, presented: Presented, now: datetime | None = None) -> bool:
+    def is_proxy(self, presented: Presented) -> bool:
         """Whether the client may say, now, whose request it passes on."""
         if self._proxies is None:
             return False
         with suppress(Refused):
             self._holder(presented)
         times = presented.proxy
-        return times is not None and times.begins <= (now or datetime.now(UTC)) <= times.ends
+        return times is not None and times.begins <= datetime.now(UTC) <= times.ends
 
     def user(self, presented: Presented, tenant: int, now: datetime | None = None) -> User | None:
         """Who the client is in the tenant; None for nobody. Raises Refused for a certificate that
@@ -181,10 +178,9 @@ class ClientCertificates:
                 return refused
             except UNREADABLE as e:
                 return Refused(f"x509: {e}")
-            self._holders[digest] = holder
-            if len(self._holders) > _REMEMBERED:
-                self._holders.popitem(last=False)
-        self._holders.move_to_end(digest)
+            self._holders.keep(digest, holder)
+        else:
+            self._holders.move_to_end(digest)
         return holder
 
     def _judge(self, chain: Sequence[bytes], digest: bytes) -> Holder:
@@ -299,5 +295,5 @@ def _user(certificate: x509.Certificate, digest: bytes, *, everywhere: bool) -> 
     uid = uids[0].value if uids else ""
     if uids and (not uid or not isinstance(uid, str)):
         raise Refused("UID cannot be an empty string")
-    extra = {_CREDENTIAL: (f"X509SHA256={digest.hex()}",)}
+    extra = {CREDENTIAL_ID: (f"X509SHA256={digest.hex()}",)}
     return User(name, str(uid), authenticated(organizations(subject)), extra, everywhere)

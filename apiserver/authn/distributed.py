@@ -11,7 +11,6 @@ token (an aggregated claim) is not looked at, as upstream.
 from __future__ import annotations
 
 import asyncio
-from collections import OrderedDict
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any
@@ -21,6 +20,7 @@ from apiserver.authn.accountclaims import Refused
 from apiserver.authn.jose import Unsigned
 from apiserver.authn.providers import Fetch, FetchError, Provider, Unreachable
 from apiserver.golang.strconv import go_quote
+from apiserver.meta.newest import Newest
 
 _NAMES, _SOURCES = "_claim_names", "_claim_sources"
 _MOST = 8
@@ -38,7 +38,7 @@ class ClaimSources:
         self, claim: str, provider: Provider, fetch: Fetch, check: Callable[[Unsigned, float], None]
     ) -> None:
         self._claim, self._provider, self._fetch, self._check = claim, provider, fetch, check
-        self._others: OrderedDict[str, Provider] = OrderedDict()
+        self._others = Newest[str, Provider](_MOST)
         self._turns = asyncio.Semaphore(_AT_ONCE)
 
     def close(self) -> None:
@@ -84,12 +84,11 @@ class ClaimSources:
         own = self._provider
         if issuer == own.issuer.url:
             return own
-        provider = self._others.pop(issuer, None)
+        provider = self._others.get(issuer)
         if provider is None:
             provider = Provider(replace(own.issuer, url=issuer, discovery_url=""), self._fetch)
-        self._others[issuer] = provider
-        if len(self._others) > _MOST:
-            self._others.popitem(last=False)[1].close()
+        if (gone := self._others.keep(issuer, provider)) is not None:
+            gone.close()
         return provider
 
 

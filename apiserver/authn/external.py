@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
@@ -21,6 +20,7 @@ from apiserver.authn.providers import Unreachable
 from apiserver.authn.serviceaccounts import Authenticated, Reader
 from apiserver.authn.tokenwebhook import TokenWebhook
 from apiserver.meta.gvk import GroupResource
+from apiserver.meta.newest import Newest
 from apiserver.storage.errors import TenantGone
 from apiserver.user import User
 
@@ -42,7 +42,7 @@ class BootstrapTokens:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
-        self._users: OrderedDict[tuple[int, bytes], tuple[float, User | None]] = OrderedDict()
+        self._users = Newest[tuple[int, bytes], tuple[float, User | None]](_MOST)
 
     async def user(self, tenant: int, token: str, reader: Callable[[], Reader]) -> User | None:
         name = bootstraptokens.secret_name(token)
@@ -57,9 +57,7 @@ class BootstrapTokens:
         except TenantGone:  # as for one that is there, and has no such secret
             secret = None
         user = None if secret is None else bootstraptokens.user(token, secret, datetime.now(UTC))
-        self._users[place] = self._clock() + _REMEMBERED, user
-        if len(self._users) > _MOST:
-            self._users.popitem(last=False)
+        self._users.keep(place, (self._clock() + _REMEMBERED, user))
         return user
 
 

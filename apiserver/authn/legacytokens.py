@@ -14,7 +14,7 @@ from datetime import UTC, datetime, timedelta
 
 from apiserver.authn.accountclaims import Missing, Ref, Refused, deleted
 from apiserver.meta.objects import Object
-from apiserver.request import DEFAULT_TENANT
+from apiserver.request import DEFAULT_TENANT, TENANT_KEY
 from apiserver.user import User, authenticated, service_account_groups, service_account_name
 
 ISSUER = "kubernetes/serviceaccount"
@@ -30,7 +30,6 @@ WARNING = (
 )
 _NOTE = "authentication.k8s.io/legacy-token"
 _PREFIX = "kubernetes.io/serviceaccount/"
-_TENANT = "tenancy.polyplane.dev/tenant"
 _REQUIRED = {
     "sub": "sub",
     _PREFIX + "namespace": "namespace",
@@ -69,12 +68,12 @@ def encode(namespace: str, account: Ref, secret: str, tenant: str) -> Object:
         _PREFIX + "service-account.name": account.name,
         _PREFIX + "service-account.uid": account.uid,
     }
-    return payload if tenant == DEFAULT_TENANT else {**payload, _TENANT: tenant}
+    return payload if tenant == DEFAULT_TENANT else {**payload, TENANT_KEY: tenant}
 
 
 def claimed_tenant(payload: Object) -> str:
     """The name of the tenant that the payload names."""
-    name = payload.get(_TENANT)
+    name = payload.get(TENANT_KEY)
     return name if isinstance(name, str) else DEFAULT_TENANT
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import time
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple, TypeGuard
 
@@ -24,6 +23,7 @@ from apiserver.authn.distributed import ClaimSources
 from apiserver.authn.jose import Unsigned
 from apiserver.authn.providers import Fetch, Provider
 from apiserver.golang.strconv import go_quote
+from apiserver.meta.newest import Newest
 from apiserver.user import User
 
 REMEMBERED = 10.0
@@ -139,7 +139,7 @@ class OidcTokens:
 
     def __init__(self, own: Own, clock: Callable[[], float] = time.time) -> None:
         self._installation, self._own, self._clock = Issuers(), own, clock
-        self._users: OrderedDict[tuple[int, bytes], _Remembered] = OrderedDict()
+        self._users = Newest[tuple[int, bytes], _Remembered](_MOST)
 
     @property
     def installation(self) -> Issuers:
@@ -168,9 +168,7 @@ class OidcTokens:
             return None
         user = await authenticator.user(unsigned, now)
         until = min(now + REMEMBERED, float(unsigned.claims["exp"]))
-        self._users[place] = _Remembered(user, until)
-        if len(self._users) > _MOST:
-            self._users.popitem(last=False)
+        self._users.keep(place, _Remembered(user, until))
         return user
 
     async def _by_issuer(self, tenant: int, issuer: Any) -> Authenticator | None:

@@ -12,7 +12,6 @@ from __future__ import annotations
 import hashlib
 import secrets
 import time
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -27,6 +26,7 @@ from apiserver.authn.jose import Unsigned, parse
 from apiserver.authn.legacytokens import LegacyClaims
 from apiserver.golang.strconv import go_quote
 from apiserver.meta.gvk import GroupResource
+from apiserver.meta.newest import Newest
 from apiserver.meta.objects import Object
 from apiserver.request import DEFAULT_TENANT
 from apiserver.user import User
@@ -89,8 +89,8 @@ class AccountTokens:
         store: KeyStore | None = None,
     ) -> None:
         self._issuer, self._clock = issuer, clock
-        self._recognized: OrderedDict[tuple[int, bytes], Recognized] = OrderedDict()
-        self._tenants: OrderedDict[bytes, str] = OrderedDict()
+        self._recognized = Newest[tuple[int, bytes], Recognized](_REMEMBERED)
+        self._tenants = Newest[bytes, str](_REMEMBERED)
         self.keys = AccountKeys(secret, store)
 
     @classmethod
@@ -176,12 +176,8 @@ class AccountTokens:
         return self._remember(place, name, Recognized(claims, under))
 
     def _remember(self, place: tuple[int, bytes], name: str, recognized: Recognized) -> Recognized:
-        self._recognized[place] = recognized
-        if len(self._recognized) > _REMEMBERED:
-            self._recognized.popitem(last=False)
-        self._tenants[place[1]] = name
-        if len(self._tenants) > _REMEMBERED:
-            self._tenants.popitem(last=False)
+        self._recognized.keep(place, recognized)
+        self._tenants.keep(place[1], name)
         return recognized
 
     async def admit(

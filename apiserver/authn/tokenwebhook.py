@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,6 +19,7 @@ import orjson
 from apiserver.authn import counts
 from apiserver.authn.accountclaims import Refused
 from apiserver.authn.providers import Unreachable
+from apiserver.meta.newest import Newest
 from apiserver.user import AUTHENTICATED, UNAUTHENTICATED, User, authenticated
 
 REMEMBERED = 120.0
@@ -65,8 +65,8 @@ class TokenWebhook:
     ) -> None:
         self._ask, self._clock, self._version = ask, clock, version
         self._remembered = remembered
-        self._good: OrderedDict[bytes, tuple[float, Reviewed]] = OrderedDict()
-        self._bad: OrderedDict[bytes, tuple[float, Reviewed]] = OrderedDict()
+        self._good = Newest[bytes, tuple[float, Reviewed]](_MOST)
+        self._bad = Newest[bytes, tuple[float, Reviewed]](_MOST)
         self._asking: dict[bytes, asyncio.Task[Reviewed]] = {}
         self._waiting = 0
         self.problem = ""
@@ -126,9 +126,7 @@ class TokenWebhook:
         counts.asked_webhook("200")
         self.problem = ""
         kept = self._bad if reviewed.user is None else self._good
-        kept[place] = self._clock() + self._remembered, reviewed
-        if len(kept) > _MOST:
-            kept.popitem(last=False)
+        kept.keep(place, (self._clock() + self._remembered, reviewed))
         return reviewed
 
     def _question(self, token: str, audiences: Sequence[str]) -> bytes:

@@ -13,8 +13,8 @@ from apiserver.authz.attributes import Attributes
 from apiserver.meta.fields import FieldRequirement
 from apiserver.meta.labels import Requirement
 from apiserver.meta.objects import Object
+from apiserver.request import TENANT_KEY
 
-TENANT = "tenancy.polyplane.dev/tenant"
 """The extra by which the tenant is named; who asks has no say in it."""
 _OPERATORS = {
     "=": "In",
@@ -30,7 +30,7 @@ _OPERATORS = {
 def spec_of(tenant: str, attributes: Attributes) -> Object:
     """A SubjectAccessReviewSpec of authorization.k8s.io/v1. ``tenant``: its name."""
     user = attributes.user
-    extra = {**{key: list(values) for key, values in user.extra.items()}, TENANT: [tenant]}
+    extra = {**{key: list(values) for key, values in user.extra.items()}, TENANT_KEY: [tenant]}
     spec: Object = {}
     if attributes.is_resource:
         spec["resourceAttributes"] = _resource(attributes)

@@ -17,6 +17,10 @@ MAX_TEXT = 128 * 1024
 """Code points of all errors of a source. Upstream shows the whole line with each of them, however
 long it is."""
 NO_POSITION = -1
+OUT_OF_BUDGET = (
+    "validation failed due to running out of cost budget, no further validation rules will be run"
+)
+"""What the rules of an object are told, and policies."""
 
 
 class CelError(Exception):

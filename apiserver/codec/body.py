@@ -71,16 +71,20 @@ def unrecognized(why: object, expected_kind: str, data: bytes) -> BadRequest:
     """400 for a body whose kind cannot be told. ``expected_kind``: kind of the endpoint."""
     return BadRequest(
         f"the object provided is unrecognized (must be of type {expected_kind}): {why} "
-        f"({summarize(data)})"
+        f"({_summary(data)})"
     )
 
 
-def summarize(data: bytes, size: int = 30) -> str:
+_SHOWN = 30
+"""Bytes of a body."""
+
+
+def _summary(data: bytes) -> str:
     """The beginning of a body: JSON as it is, anything else in hexadecimal."""
     if not data:
         return "<empty>"
-    more = " ..." if len(data) > size else ""
-    head = data[:size]
+    more = " ..." if len(data) > _SHOWN else ""
+    head = data[:_SHOWN]
     return (head.decode(errors="replace") if head[:1] == b"{" else head.hex()) + more
 
 

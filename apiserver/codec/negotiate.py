@@ -201,11 +201,9 @@ def negotiate_stream(accept: str, allow: Allow, supported: Sequence[str] = ALL) 
     return accepted
 
 
-def negotiate_error(
-    accept: str, supported: Sequence[str] = ALL, *, pretty: bool = False
-) -> Accepted:
+def negotiate_error(accept: str, *, pretty: bool = False) -> Accepted:
     """The encoding of a Status; never fails: indented JSON is what remains."""
-    accepted = _first_match(accept, allow_plain, _offered(supported))
+    accepted = _first_match(accept, allow_plain, _offered(ALL))
     if accepted is None:
         return Accepted(JSON, pretty=True)
     return replace(accepted, pretty=accepted.pretty or pretty)
@@ -215,23 +213,20 @@ def not_acceptable(supported: Sequence[str]) -> NotAcceptable:
     return NotAcceptable(f"only the following media types are accepted: {', '.join(supported)}")
 
 
-def check_route(
-    accept: str, *, lists: bool = False, supported: Sequence[str] = ALL, more: Sequence[str] = ()
-) -> None:
+def check_route(accept: str, *, lists: bool = False, supported: Sequence[str] = ALL) -> None:
     """What the router in front of built-in resources (and discovery) refuses before any
     negotiation; custom resources have none.
 
     It compares types without parameters and knows no wildcard but ``*/*``. ``lists``: the path also
-    lists and watches; ``more``: what a subresource gives besides (``text/plain`` for logs). Raises
-    NotAcceptable."""
+    lists and watches. Raises NotAcceptable."""
     if accept == JSON or not accept:
         return
     supported = _offered(supported)
-    produced = [*more, *supported]
+    produced = [*supported]
     if lists:
         produced += [STREAMS[m] for m in supported if m in STREAMS]
     asked = [part.partition(";")[0].strip(" ") for part in (accept or "*/*").split(",")]
-    if "*/*" in produced or any(a == "*/*" or a in produced for a in asked):
+    if any(a == "*/*" or a in produced for a in asked):
         return
     raise NotAcceptable(
         f"406: Not Acceptable\n\nAvailable representations: {', '.join(produced)}", details={}
@@ -240,11 +235,9 @@ def check_route(
 
 def _offered(supported: Sequence[str]) -> Sequence[str]:
     """Without CBOR where its feature gate is off."""
-    return (
-        supported
-        if features.enabled("CBORServingAndStorage")
-        else [m for m in supported if "cbor" not in m]
-    )
+    if features.ENABLED["CBORServingAndStorage"]:  # asked for every request
+        return supported
+    return [m for m in supported if "cbor" not in m]
 
 
 def _first_match(accept: str, allow: Allow, supported: Sequence[str]) -> Accepted | None:

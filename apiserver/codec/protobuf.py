@@ -37,15 +37,6 @@ class ProtobufError(ValueError):
         self.kind = kind
 
 
-def supports(gvk: GroupVersionKind) -> bool:
-    """Whether the kind has a protobuf form."""
-    try:
-        find_kind(gvk)
-    except KeyError:
-        return False
-    return True
-
-
 # --- writing --------------------------------------------------------------------------------------
 
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections import OrderedDict
 from collections.abc import Sequence
 from typing import Any
 
 from apiserver.endpoints.metric_types import Labels
+from apiserver.meta.newest import Newest
 
 NAME = "=polyplane_admission_last_errors"
 """In a `Snapshot`: with "=" at its beginning, since it goes with its worker."""
@@ -19,15 +19,11 @@ class LastErrors:
     """most: of how many policies and webhooks; those that failed longest ago are forgotten."""
 
     def __init__(self, most: int) -> None:
-        self._most = most
-        self._errors: OrderedDict[Labels, tuple[float, str]] = OrderedDict()
+        self._errors = Newest[Labels, tuple[float, str]](most)
 
     def failed(self, whose: Labels, text: str) -> None:
         """whose: what it is of (validating, mutating, or a webhook's step), names."""
-        self._errors[whose] = time.time(), text[:LONGEST]
-        self._errors.move_to_end(whose)
-        if len(self._errors) > self._most:
-            self._errors.popitem(last=False)
+        self._errors.keep(whose, (time.time(), text[:LONGEST]))
 
     def cells(self) -> list[tuple[Sequence[str], Any]]:
         """(whose, (seconds since 1970, text)): as JSON, a part of a `Snapshot`."""

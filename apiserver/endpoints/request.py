@@ -178,14 +178,14 @@ class ApiRequest(HttpRequest):
     def GET(self) -> dict[str, list[str]]:  # type: ignore[override]  # a QueryDict in Django
         return self.query
 
-    async def read_body(self, limit: int = MAX_BODY) -> bytes:
+    async def read_body(self) -> bytes:
         """The whole body; the same when it is asked for again. Raises RequestEntityTooLarge."""
         if "_stream" in self.__dict__:
             return cast(BytesIO, self._stream).getvalue()
         length = self.header(b"content-length")
         announced = int(length) if length.isdigit() else 0
-        if announced > limit:
-            raise too_large(limit)
+        if announced > MAX_BODY:
+            raise _too_large()
         chunks: list[bytes] = []
         size = 0
         while True:
@@ -196,8 +196,8 @@ class ApiRequest(HttpRequest):
                 raise ClientGone
             chunk = message.get("body", b"")
             size += len(chunk)
-            if size > limit:
-                raise too_large(limit)
+            if size > MAX_BODY:
+                raise _too_large()
             chunks.append(chunk)
             if not message.get("more_body"):
                 body = b"".join(chunks)
@@ -261,8 +261,8 @@ def _random_uuid() -> str:
     return f"{digits[:8]}-{digits[8:12]}-4{digits[13:16]}-a{digits[17:20]}-{digits[20:]}"
 
 
-def too_large(limit: int) -> ApiError:
-    return RequestEntityTooLarge(f"Request entity too large: limit is {limit}")
+def _too_large() -> ApiError:
+    return RequestEntityTooLarge(f"Request entity too large: limit is {MAX_BODY}")
 
 
 def raw_path(scope: Message) -> str:

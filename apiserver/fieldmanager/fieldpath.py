@@ -241,15 +241,6 @@ def is_member(node: FieldSet | None) -> bool:
     return node is not None and (not node or "." in node)
 
 
-def leaves(fields: FieldSet) -> FieldSet:
-    """Only the members that have no members below them."""
-    return {
-        element: leaves(node) if node else LEAF
-        for element, node in fields.items()
-        if element != "."
-    }
-
-
 def members(fields: FieldSet, prefix: Path = ()) -> Iterator[Path]:
     """Paths in the order of Set.Iterate: the members of a level in order, then what lies below
     each."""

@@ -30,15 +30,18 @@ def manager_name(field_manager: str, user_agent: str) -> str:
     return name
 
 
-def validate_manager_name(name: str, path: str = "fieldManager") -> FieldErrors:
+_PATH = "fieldManager"
+
+
+def validate_manager_name(name: str) -> FieldErrors:
     """Errors of a fieldManager that a request gives; "" is valid here (apply requires one)."""
     errors: FieldErrors = []
     if len(name.encode()) > MAX_BYTES:
-        errors.append(too_long(path, MAX_BYTES))
+        errors.append(too_long(_PATH, MAX_BYTES))
     for i, char in enumerate(name):
         if not char.isprintable():
             at = len(name[:i].encode())
             errors.append(
-                invalid(path, name, f"invalid character U+{ord(char):04X} (at position {at})")
+                invalid(_PATH, name, f"invalid character U+{ord(char):04X} (at position {at})")
             )
     return errors

@@ -182,9 +182,7 @@ def selector_from_object(obj: Mapping[str, Any] | None) -> LabelSelector:
     LabelSelectorError."""
     if obj is None:
         return NOTHING
-    requirements = [
-        _requirement(k, EQUALS, [v], None) for k, v in (obj.get("matchLabels") or {}).items()
-    ]
+    requirements = [_requirement(k, EQUALS, [v]) for k, v in (obj.get("matchLabels") or {}).items()]
     for expression in obj.get("matchExpressions") or []:
         operator = _OBJECT_OPERATORS.get(expression.get("operator") or "")
         if operator is None:
@@ -193,53 +191,47 @@ def selector_from_object(obj: Mapping[str, Any] | None) -> LabelSelector:
                 f"operator"
             )
         requirements.append(
-            _requirement(
-                expression.get("key") or "", operator, expression.get("values") or [], None
-            )
+            _requirement(expression.get("key") or "", operator, expression.get("values") or [])
         )
     return LabelSelector(tuple(sorted(requirements, key=lambda r: r.key)))
 
 
-def parse_label_selector(text: str, path: str | None = None) -> LabelSelector:
-    """``a=b,c in (d,e),!f,g>3``. ``path``: the field that the selector stands in, for the message.
-    Raises LabelSelectorError."""
+def parse_label_selector(text: str) -> LabelSelector:
+    """``a=b,c in (d,e),!f,g>3``. Raises LabelSelectorError."""
     if not text:
         return EVERYTHING
-    return LabelSelector(tuple(sorted(_Parser(text, path).parse(), key=lambda r: r.key)))
+    return LabelSelector(tuple(sorted(_Parser(text).parse(), key=lambda r: r.key)))
 
 
 def _is_int64(text: str) -> bool:
     return _INTEGER.fullmatch(text) is not None and is_int64(whole(text))
 
 
-def _invalid(path: str | None, value: str, detail: str) -> str:
-    return f"{path or '<nil>'}: Invalid value: {value}: {detail}"
+def _invalid(path: str, value: str, detail: str) -> str:
+    return f"{path}: Invalid value: {value}: {detail}"
 
 
-def _requirement(key: str, operator: str, values: Iterable[str], path: str | None) -> Requirement:
+def _requirement(key: str, operator: str, values: Iterable[str]) -> Requirement:
     """A checked requirement; several faults make one message in brackets."""
     values = list(values)
-    prefix = f"{path}." if path else ""
     faults = []
     if complaints := label_key(key):
-        faults.append(_invalid(f"{prefix}key", go_quote(key), "; ".join(complaints)))
+        faults.append(_invalid("key", go_quote(key), "; ".join(complaints)))
     if fault := _count_fault(operator, values):
         listed = "null" if not values else "[" + ",".join(map(go_quote, values)) + "]"
-        faults.append(_invalid(f"{prefix}values", listed, fault))
+        faults.append(_invalid("values", listed, fault))
     for i, value in enumerate(values):
         if operator in (GREATER, LESS) and not _is_int64(value):
             faults.append(
                 _invalid(
-                    f"{prefix}values[{i}]",
+                    f"values[{i}]",
                     go_quote(value),
                     "for 'Gt', 'Lt' operators, the value must be an integer",
                 )
             )
     for i, value in enumerate(values):
         if complaints := label_value(value):
-            faults.append(
-                _invalid(f"{prefix}values[{i}][{key}]", go_quote(value), "; ".join(complaints))
-            )
+            faults.append(_invalid(f"values[{i}][{key}]", go_quote(value), "; ".join(complaints)))
     if faults:
         raise LabelSelectorError(
             faults[0] if len(faults) == 1 else f"[{', '.join(dict.fromkeys(faults))}]"
@@ -274,9 +266,8 @@ class _Parser:
     """A recursive descent over the tokens; "in" and "notin" are identifiers wherever a key or a
     value is expected."""
 
-    def __init__(self, text: str, path: str | None) -> None:
+    def __init__(self, text: str) -> None:
         self.tokens = tokens(text)
-        self.path = path
         self.position = 0
 
     def peek(self) -> Token:
@@ -321,16 +312,16 @@ class _Parser:
             raise LabelSelectorError(f"found '{token.text}', expected: identifier")
         key = token.text
         if complaints := label_key(key):
-            raise LabelSelectorError(_invalid(self.path, go_quote(key), "; ".join(complaints)))
+            raise LabelSelectorError(_invalid("<nil>", go_quote(key), "; ".join(complaints)))
         if negated or self.peek().kind in (END, ","):
-            return _requirement(key, DOES_NOT_EXIST if negated else EXISTS, [], self.path)
+            return _requirement(key, DOES_NOT_EXIST if negated else EXISTS, [])
         token = self.tokens[self.position]
         self.position += 1
         operator = _OPERATORS.get(token.kind)
         if operator is None:
             raise LabelSelectorError(f"found '{token.text}', expected: {', '.join(_BINARY)}")
         values = self.listed() if operator in (IN, NOT_IN) else self.single()
-        return _requirement(key, operator, sorted(values), self.path)
+        return _requirement(key, operator, sorted(values))
 
     def single(self) -> set[str]:
         if self.peek().kind in (END, ","):

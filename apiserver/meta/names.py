@@ -28,10 +28,8 @@ _KEY_NAME = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]"
 _LABEL_VALUE = f"({_KEY_NAME})?"
 _C_IDENTIFIER = "[A-Za-z_][A-Za-z0-9_]*"
 _CONFIG_KEY = "[-._a-zA-Z0-9]+"
-_ENV_NAME = "[-._a-zA-Z][-._a-zA-Z0-9]*"
 _PERCENT = "[0-9]+%"
 _HEADER = "[-A-Za-z0-9]+"
-_HTTP_PATH = r"[A-Za-z0-9/\-._~%!$&'()*+,;=:]+"
 
 _LABEL_TEXT = (
     "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', "
@@ -69,10 +67,6 @@ _C_IDENTIFIER_TEXT = (
     "by a string of alphanumeric characters or '_'"
 )
 _CONFIG_KEY_TEXT = "a valid config key must consist of alphanumeric characters, '-', '_' or '.'"
-_ENV_NAME_TEXT = (
-    "a valid environment variable name must consist of alphabetic characters, digits, '_', '-', "
-    "or '.', and must not start with a digit"
-)
 _RELAXED_ENV_TEXT = (
     "a valid environment variable name must consist only of printable ASCII characters other "
     "than '='"
@@ -276,9 +270,9 @@ _RANDOM_LENGTH = 5
 _MAX_BASE_BYTES = 63 - _RANDOM_LENGTH
 
 
-def random_suffix(length: int = _RANDOM_LENGTH) -> str:
-    """Random letters without vowels, so that no words appear."""
-    return "".join(secrets.choice(_ALPHABET) for _ in range(length))
+def random_suffix() -> str:
+    """Five random letters without vowels, so that no words appear."""
+    return "".join(secrets.choice(_ALPHABET) for _ in range(_RANDOM_LENGTH))
 
 
 def random_uid() -> str:

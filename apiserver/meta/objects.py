@@ -47,14 +47,6 @@ def metadata(obj: Mapping[str, Any]) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def name_of(obj: Mapping[str, Any]) -> str:
-    return metadata(obj).get("name") or ""
-
-
-def resource_version_of(obj: Mapping[str, Any]) -> str:
-    return metadata(obj).get("resourceVersion") or ""
-
-
 def owner_references_of(obj: Mapping[str, Any]) -> list[dict[str, Any]]:
     return metadata(obj).get("ownerReferences") or []
 

@@ -16,6 +16,7 @@ import orjson
 
 from apiserver.kinds import catalog
 from apiserver.kinds.apiextensions import conditions
+from apiserver.kinds.apiextensions.approval import APPROVED
 from apiserver.kinds.apiextensions.custom import CustomKind, CustomResource
 from apiserver.kinds.apiextensions.resource import custom_resource
 from apiserver.meta.gvk import GroupResource, GroupVersion
@@ -24,7 +25,6 @@ from apiserver.watch.entry import Entry
 
 DEFINITIONS = GroupResource("apiextensions.k8s.io", "customresourcedefinitions")
 _METADATA = ("name", "uid", "deletionTimestamp", "finalizers")
-_APPROVAL = "api-approved.kubernetes.io"
 
 
 @dataclass(slots=True, eq=False)
@@ -111,9 +111,9 @@ def _unshadowing(resource: CustomResource) -> CustomResource:
 
 def _outline(spec: Object, metadata: Object, status: Object) -> Object:
     kept: dict[str, Any] = {name: metadata[name] for name in _METADATA if name in metadata}
-    approval = (metadata.get("annotations") or {}).get(_APPROVAL)
+    approval = (metadata.get("annotations") or {}).get(APPROVED)
     if approval is not None:
-        kept["annotations"] = {_APPROVAL: approval}
+        kept["annotations"] = {APPROVED: approval}
     members = {
         "group": spec["group"],
         "names": spec.get("names") or {},

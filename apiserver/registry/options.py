@@ -50,6 +50,19 @@ def _optional_bool(query: Query, name: str) -> bool | None:
     return parse_bool(query[name][0]) if query.get(name) else None
 
 
+_TEXTS = (
+    ("labelSelector", "label_selector"),
+    ("fieldSelector", "field_selector"),
+    ("continue", "continue_token"),
+    ("resourceVersion", "resource_version"),
+    ("resourceVersionMatch", "resource_version_match"),
+    ("shardSelector", "shard_selector"),
+    ("filter", "filter"),
+    ("count", "count"),
+)
+"""Parameters of lists, and the members that hold their first values as they are."""
+
+
 @dataclass(slots=True)
 class ListOptions:
     """Of LIST and watch. timeout_seconds: None where the client does not say; what then holds is in
@@ -72,21 +85,16 @@ class ListOptions:
 
     @classmethod
     def parse(cls, query: Query) -> ListOptions:
+        if not query:
+            return cls()
         return cls(
-            label_selector=first(query, "labelSelector"),
-            field_selector=first(query, "fieldSelector"),
             limit=max(_optional_int(query, "limit") or 0, 0),
-            continue_token=first(query, "continue"),
-            resource_version=first(query, "resourceVersion"),
-            resource_version_match=first(query, "resourceVersionMatch"),
             timeout_seconds=_optional_int(query, "timeoutSeconds"),
             watch=_optional_bool(query, "watch") or False,
             allow_watch_bookmarks=_optional_bool(query, "allowWatchBookmarks") or False,
             send_initial_events=_optional_bool(query, "sendInitialEvents"),
-            shard_selector=first(query, "shardSelector"),
-            filter=first(query, "filter"),
             sort_by=tuple(query.get("sortBy", ())),
-            count=first(query, "count"),
+            **{member: values[0] for name, member in _TEXTS if (values := query.get(name))},
         )
 
     def validate(self, *, watch: bool) -> None:

@@ -16,7 +16,7 @@ from apiserver.fieldmanager.manager import FieldManager
 from apiserver.meta import raw
 from apiserver.meta.objects import Object, copy_json
 from apiserver.registry.changes import Change
-from apiserver.registry.core import DecodeError, Registry
+from apiserver.registry.core import Registry
 from apiserver.registry.objectmeta import check_name, ensure_namespace
 from apiserver.registry.offload import Asker, by_size
 from apiserver.registry.options import WriteOptions
@@ -26,6 +26,7 @@ from apiserver.registry.scope import Scope
 from apiserver.registry.update import update
 from apiserver.registry.versions import with_manager
 from apiserver.registry.write import Request
+from apiserver.schema.decode import DecodeError
 from apiserver.schema.types import Schema
 
 

@@ -23,7 +23,8 @@ from apiserver.meta.gvk import GroupResource
 from apiserver.meta.objects import Object
 from apiserver.meta.quantity import Quantity
 from apiserver.meta.times import now
-from apiserver.registry.core import Catalog, write_of
+from apiserver.registry.core import write_of
+from apiserver.registry.lookup import Catalog
 from apiserver.registry.offload import Asker, by_size
 from apiserver.registry.scope import Tenant
 from apiserver.registry.translate import BUDGET, over_budget

@@ -62,6 +62,8 @@ def parse(
 ) -> Selection:
     """``declared``: fields that the kind need not know. Raises BadRequest with kube-apiserver's
     texts."""
+    if not (options.label_selector or options.field_selector or options.shard_selector):
+        return _ALL
     try:
         labels = parse_label_selector(options.label_selector)
         fields = parse_field_selector(options.field_selector)
@@ -76,7 +78,22 @@ def parse(
         )
     shard = _shard(options.shard_selector)
     everything = not (options.label_selector or options.field_selector or shard)
-    return Selection(labels, fields, everything, labels.matcher(), fields.matcher(), shard, others)
+    return _selection(labels, fields, everything, shard, others)
+
+
+def _selection(
+    labels: LabelSelector,
+    fields: FieldSelector,
+    everything: bool,
+    shard: ShardSelector | None = None,
+    declared: FieldSelector = EVERYTHING,
+) -> Selection:
+    return Selection(
+        labels, fields, everything, labels.matcher(), fields.matcher(), shard, declared
+    )
+
+
+_ALL = _selection(LabelSelector(), EVERYTHING, True)
 
 
 def _stored_field(resource: Resource, version: str, name: str, declared: Collection[str]) -> str:

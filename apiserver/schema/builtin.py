@@ -28,8 +28,10 @@ from apiserver.schema.definitions import (
     INT_OR_STRING,
     META,
     QUANTITY,
+    go_types,
     load_data,
     raw_definitions,
+    value_shape,
 )
 from apiserver.schema.types import MISSING, LazyProperties, Schema
 
@@ -70,7 +72,6 @@ _HELD = frozenset(
     }
 )
 _MARKERS = "x-kubernetes-list-", "x-kubernetes-map-type", "x-kubernetes-patch-"
-_MAP = re.compile(r"map\[[^\]]+\]")
 
 
 def schema_for(gvk: GroupVersionKind) -> Schema:
@@ -126,14 +127,9 @@ def definition(name: str) -> Schema:
     return replace(node, definition=name, go_struct=struct, properties=_members(name, raw))
 
 
-@cache
-def _go_types() -> dict[str, dict[str, str]]:
-    return load_data("go-types.json")
-
-
 def _members(name: str, raw: dict[str, Any]) -> LazyProperties:
     """Members in the order of the Go struct, which is the order in which the server writes them."""
-    go = _go_types().get(name, {})
+    go = go_types().get(name, {})
     properties = raw.get("properties", {})
     place = {member: i for i, member in enumerate(go)}
     make: dict[str, Callable[[], Schema]] = {}
@@ -184,9 +180,7 @@ def _node(raw: dict[str, Any], go_type: str) -> Schema:
         if "items" in raw:
             node.items = _node(raw["items"], shape.removeprefix("[]").lstrip("*"))
         if "additionalProperties" in raw:
-            node.additional = _node(
-                raw["additionalProperties"], _MAP.sub("", shape, count=1).lstrip("*")
-            )
+            node.additional = _node(raw["additionalProperties"], value_shape(shape).lstrip("*"))
     _mark(node, raw)
     return node
 

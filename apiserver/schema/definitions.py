@@ -12,6 +12,7 @@ package leaves out (defaults, and types that appear in no OpenAPI document, such
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.util import find_spec
@@ -30,6 +31,7 @@ _INSTEAD: Mapping[str, dict[str, Any]] = {
     QUANTITY: {"type": "string"},
     INT_OR_STRING: {"format": "int-or-string", "type": "string"},
 }
+_MAP = re.compile(r"map\[[^\]]+\]")
 _TYPE_META = frozenset({"apiVersion", "kind"})
 
 
@@ -107,6 +109,18 @@ def load_data(name: str) -> dict[str, Any]:
     """One JSON file of ``data/``."""
     data: dict[str, Any] = json.loads((DATA / name).read_bytes())
     return data
+
+
+@cache
+def go_types() -> Mapping[str, Mapping[str, str]]:
+    """Definition → member → flags, a space, the Go type (`apiserver.schema.builtin`); members in
+    the order of the Go struct."""
+    return load_data("go-types.json")
+
+
+def value_shape(go_type: str) -> str:
+    """Of the values of a Go map."""
+    return _MAP.sub("", go_type, count=1)
 
 
 @cache

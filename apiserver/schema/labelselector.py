@@ -10,69 +10,48 @@ from apiserver.fielderrors import FieldErrors, FieldPath, forbidden, invalid, re
 from apiserver.meta.names import label_key, label_value
 
 
-def validate_label_name(key: str, path: FieldPath) -> FieldErrors:
-    return [invalid(path, key, complaint) for complaint in label_key(key)]
-
-
 def validate_labels(labels: Mapping[str, str] | None, path: FieldPath) -> FieldErrors:
-    """Keys and values of ``metadata.labels`` and of plain selectors."""
+    """Keys and values of ``metadata.labels`` and of plain selectors; errors name the map, not the
+    key."""
     errors: FieldErrors = []
     for key, value in (labels or {}).items():
-        errors += validate_label_name(key, path)
+        errors += [invalid(path, key, complaint) for complaint in label_key(key)]
         errors += [invalid(path, value, complaint) for complaint in label_value(value)]
     return errors
 
 
 def validate_label_selector(
-    selector: Mapping[str, Any] | None,
-    path: FieldPath,
-    *,
-    allow_invalid_values: bool = False,
-    allow_unknown_operators: bool = False,
+    selector: Mapping[str, Any] | None, path: FieldPath, *, allow_unknown_operators: bool = False
 ) -> FieldErrors:
-    """``allow_invalid_values``: for updates of objects that already hold such values;
-    ``allow_unknown_operators``: for access reviews."""
+    """``allow_unknown_operators``: for access reviews."""
     if selector is None:
         return []
     errors = validate_labels(selector.get("matchLabels"), path.child("matchLabels"))
     for i, requirement in enumerate(selector.get("matchExpressions") or []):
-        errors += _requirement(
-            requirement,
-            path.child("matchExpressions").at(i),
-            allow_invalid_values,
-            allow_unknown_operators,
-        )
+        at = path.child("matchExpressions").at(i)
+        errors += _requirement(requirement, at, allow_unknown_operators)
     return errors
 
 
 def _requirement(
-    requirement: Mapping[str, Any], path: FieldPath, any_value: bool, any_operator: bool
+    requirement: Mapping[str, Any], path: FieldPath, any_operator: bool
 ) -> FieldErrors:
     errors: FieldErrors = []
     operator = requirement.get("operator") or ""
     values = requirement.get("values") or []
     if operator in ("In", "NotIn"):
         if not values:
-            errors.append(
-                required(
-                    path.child("values"), "must be specified when `operator` is 'In' or 'NotIn'"
-                )
-            )
+            why = "must be specified when `operator` is 'In' or 'NotIn'"
+            errors.append(required(path.child("values"), why))
     elif operator in ("Exists", "DoesNotExist"):
         if values:
-            errors.append(
-                forbidden(
-                    path.child("values"),
-                    "may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
-                )
-            )
+            why = "may not be specified when `operator` is 'Exists' or 'DoesNotExist'"
+            errors.append(forbidden(path.child("values"), why))
     elif not any_operator:
         errors.append(invalid(path.child("operator"), operator, "not a valid selector operator"))
-    errors += validate_label_name(requirement.get("key") or "", path.child("key"))
-    if not any_value:
-        for i, value in enumerate(values):
-            errors += [
-                invalid(path.child("values").at(i), value, complaint)
-                for complaint in label_value(value)
-            ]
+    key = requirement.get("key") or ""
+    errors += [invalid(path.child("key"), key, complaint) for complaint in label_key(key)]
+    for i, value in enumerate(values):
+        at = path.child("values").at(i)
+        errors += [invalid(at, value, complaint) for complaint in label_value(value)]
     return errors

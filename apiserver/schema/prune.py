@@ -28,16 +28,14 @@ def decode_custom(
     schema: Schema | None,
     obj: dict[str, Any],
     *,
-    preserve_unknown: bool = False,
     lenient: bool = False,
     merged: bool = False,
 ) -> list[str]:
     """Bring a custom object into shape, in place. ``schema``: of its version (None: nothing is
-    known); ``preserve_unknown``: the definition's ``spec.preserveUnknownFields``; ``lenient``: what
-    cannot be read of the metadata of embedded resources goes, as for objects in storage, which may
-    be older than the schema; ``merged``: it comes from an apply, not from a decoder, so its nulls
-    stay for defaults and validation. Returns the strict errors: ``unknown field "spec.foo"``.
-    Raises DecodeError."""
+    known); ``lenient``: what cannot be read of the metadata of embedded resources goes, as for
+    objects in storage, which may be older than the schema; ``merged``: it comes from an apply, not
+    from a decoder, so its nulls stay for defaults and validation. Returns the strict errors:
+    ``unknown field "spec.foo"``. Raises DecodeError."""
     unknown: list[str] = []
     for name in ("kind", "apiVersion"):
         if not isinstance(obj.get(name, ""), str):
@@ -46,11 +44,10 @@ def decode_custom(
                 f"expected string"
             )
     metadata = read_metadata(obj["metadata"], "metadata", unknown) if "metadata" in obj else None
-    if not preserve_unknown:
-        unknown += sorted(prune(schema, obj))
-        if schema is not None and not merged:
-            prune_nulls(schema, obj)
+    unknown += sorted(prune(schema, obj))
     if schema is not None:
+        if not merged:
+            prune_nulls(schema, obj)
         embedded: list[str] = []
         coerce_embedded(schema, obj, ROOT, embedded, lenient=lenient)
         unknown += sorted(embedded)

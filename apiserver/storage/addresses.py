@@ -4,9 +4,8 @@ its claims, as ``<tenant>/service-ip/<address>``."""
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
-from apiserver.storage.pool import Connection, Database
+from apiserver.storage.pool import Database
 
 _MOST = 1000
 _WITHOUT = f"""
@@ -65,23 +64,21 @@ class Addresses:
 
     async def services_without(self, tenant: int) -> Sequence[tuple[str, str]]:
         """(namespace, name) of Services that hold an address without an IPAddress; a thousand."""
-        return [(row[0], row[1]) for row in await self._rows(_WITHOUT, {"tenant": tenant})]
+        rows = await self._database.rows_within(tenant, _WITHOUT, {"tenant": tenant})
+        return [(namespace, name) for namespace, name in rows]
 
     async def without_service(self, tenant: int) -> Sequence[str]:
         """IPAddresses of the allocator whose Service does not hold them; a thousand."""
-        return [row[0] for row in await self._rows(_STALE, {"tenant": tenant})]
+        rows = await self._database.rows_within(tenant, _STALE, {"tenant": tenant})
+        return [row[0] for row in rows]
 
     async def held(self, tenant: int) -> Sequence[str]:
         """All addresses that Services hold."""
-        return [row[0] for row in await self._rows(_HELD, {"tenant": tenant})]
+        rows = await self._database.rows_within(tenant, _HELD, {"tenant": tenant})
+        return [row[0] for row in rows]
 
     async def before(self, tenant: int, namespace: str, name: str) -> Sequence[str]:
         """Addresses that the last versions of a Service had, by the log."""
         place = {"tenant": tenant, "namespace": namespace, "name": name, "most": _BACK}
-        return [row[0] for row in await self._rows(_BEFORE, place)]
-
-    async def _rows(self, statement: str, parameters: dict[str, Any]) -> Sequence[tuple[Any, ...]]:
-        async def query(connection: Connection) -> Sequence[tuple[Any, ...]]:
-            return await (await connection.execute(statement, parameters)).fetchall()
-
-        return await self._database.read_within(parameters["tenant"], query)
+        rows = await self._database.rows_within(tenant, _BEFORE, place)
+        return [row[0] for row in rows]

@@ -236,11 +236,7 @@ async def keep_days(database: Database, days: int) -> list[tuple[str, str]]:
     """Makes the partitions of the days to come, and drops those that ended more than ``days`` days
     ago (0: none): (name, "made" or "dropped"). Raises StorageError, also when somebody reads the
     table for so long that it would have kept writers waiting."""
-
-    async def query(connection: Connection) -> list[tuple[str, str]]:
-        return await (await connection.execute(_KEEP, [days, AHEAD])).fetchall()
-
-    return await database.read(query)
+    return [(name, done) for name, done in await database.rows(_KEEP, [days, AHEAD])]
 
 
 async def keep_days_forever(database: Database, holder: str, days: int) -> NoReturn:

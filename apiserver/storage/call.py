@@ -23,6 +23,10 @@ _TIMESTAMPTZ, _TIMESTAMPTZ_ARRAY = 1184, 1185
 _EPOCH = 946_684_800
 """PostgreSQL's times begin with the year 2000."""
 _length = struct.Struct("!I").pack
+_array = struct.Struct("!IIIII").pack
+"""The head of an array: its dimensions, whether it has NULLs, of what it is, how long it is, where
+it begins."""
+_ONE_TEXT = _array(1, 1, _TEXT, 1, 1)
 _NULL = b"\xff\xff\xff\xff"
 _TRUE, _FALSE = b"\0\0\0\x01\x01", b"\0\0\0\x01\x00"
 
@@ -40,13 +44,18 @@ def _bigint(value: int) -> bytes:
 
 def _texts(values: Sequence[bytes | None]) -> bytes:
     """From UTF-8 values; None is NULL."""
-    head = struct.pack("!IIIII", 1, 1, _TEXT, len(values), 1)
+    if len(values) == 1:  # a write that is alone in its batch has a dozen of these
+        (only,) = values
+        return _ONE_TEXT + (_NULL if only is None else _length(len(only)) + only)
+    head = _array(1, 1, _TEXT, len(values), 1)
     return head + b"".join([_NULL if v is None else _length(len(v)) + v for v in values])
 
 
 def _bigints(values: Sequence[int | None], of: int = _INT8) -> bytes:
-    head = struct.pack("!IIIII", 1, 1, of, len(values), 1)
-    return head + b"".join(_NULL if v is None else b"\0\0\0\x08" + _bigint(v) for v in values)
+    head = _array(1, 1, of, len(values), 1)
+    return head + b"".join(
+        [_NULL if v is None else b"\0\0\0\x08" + v.to_bytes(8, "big", signed=True) for v in values]
+    )
 
 
 def _times(values: Sequence[float]) -> bytes:
@@ -55,8 +64,8 @@ def _times(values: Sequence[float]) -> bytes:
 
 
 def _booleans(values: Sequence[bool]) -> bytes:
-    head = struct.pack("!IIIII", 1, 0, _BOOL, len(values), 1)
-    return head + b"".join(_TRUE if v else _FALSE for v in values)
+    head = _array(1, 0, _BOOL, len(values), 1)
+    return head + b"".join([_TRUE if v else _FALSE for v in values])
 
 
 BIGINT: Final = Type(_INT8, _bigint)

@@ -22,7 +22,7 @@ from functools import partial
 from itertools import count
 from typing import Any, NamedTuple
 
-from apiserver.storage import leases
+from apiserver.storage import leases, statements
 from apiserver.storage.errors import StorageError, TenantGone, TooLarge
 from apiserver.storage.pool import Connection, Database
 
@@ -61,7 +61,6 @@ _PROBE = """
 SELECT resource_version, at < now() - %(retain)s FROM events
 WHERE tenant_id = %(tenant)s AND resource_version >= %(from)s ORDER BY resource_version LIMIT 1
 """
-_HEAD = "SELECT head, floor FROM tenant_heads WHERE tenant_id = %(tenant)s"
 _DUE = """
 SELECT h.tenant_id, coalesce(h.retention, %(retain)s) FROM tenant_heads h
 WHERE h.compacted < h.floor OR h.head > h.floor AND (
@@ -97,7 +96,7 @@ async def compact(
     parameters: dict[str, Any] = {"tenant": tenant, "to": to, "batch": BATCH}
     raised = await _row(database, tenant, _RAISE, parameters)
     if raised is None:
-        head = await _row(database, tenant, _HEAD, parameters)
+        head = await _row(database, tenant, statements.HEAD, parameters)
         raise TooLarge(head[0]) if head else TenantGone(f"tenant {tenant} is gone")
     floor, through = raised
     removed = 0
@@ -112,7 +111,7 @@ async def compact(
 async def version_before(database: Database, tenant: int, retain: timedelta) -> int:
     """The last version that is older than ``retain``; the floor if there is none. Binary search:
     the log is in the order of time."""
-    row = await _row(database, tenant, _HEAD, {"tenant": tenant})
+    row = await _row(database, tenant, statements.HEAD, {"tenant": tenant})
     if row is None:
         raise TenantGone(f"tenant {tenant} is gone")
     head, version = row
@@ -155,7 +154,7 @@ async def compact_due(
     """One round over all tenants with events past their retention. keep: awaited before each
     tenant; False ends the round."""
     done: dict[int, Compaction] = {}
-    for tenant, retention in await _rows(database, _DUE, {"retain": retain}):
+    for tenant, retention in await database.rows_everywhere(_DUE, {"retain": retain}):
         if keep is not None and not await keep():
             break
         with suppress(TenantGone):
@@ -172,7 +171,9 @@ async def relieve(
     before, again and again until that is enough or the least retention is reached. keep: as for
     `compact_due`."""
     done: dict[int, Compaction] = {}
-    for tenant, retention in await _rows(database, _PRESSED, {"retain": retain, "tenant": None}):
+    for tenant, retention in await database.rows_everywhere(
+        _PRESSED, {"retain": retain, "tenant": None}
+    ):
         pressed = True
         while pressed and retention > LEAST_RETENTION and (keep is None or await keep()):
             retention = max(retention / 4, LEAST_RETENTION)
@@ -180,7 +181,9 @@ async def relieve(
                 done[tenant] = await compact(
                     database, tenant, await version_before(database, tenant, retention)
                 )
-            pressed = bool(await _rows(database, _PRESSED, {"retain": retain, "tenant": tenant}))
+            pressed = bool(
+                await database.rows_everywhere(_PRESSED, {"retain": retain, "tenant": tenant})
+            )
     return done
 
 
@@ -201,18 +204,5 @@ async def _remove(database: Database, parameters: dict[str, Any]) -> tuple[int, 
 async def _row(
     database: Database, tenant: int, statement: str, parameters: dict[str, Any]
 ) -> tuple[Any, ...] | None:
-    async def query(connection: Connection) -> tuple[Any, ...] | None:
-        return await (await connection.execute(statement, parameters)).fetchone()
-
-    return await database.read_within(tenant, query)
-
-
-async def _rows(
-    database: Database, statement: str, parameters: dict[str, Any]
-) -> list[tuple[Any, ...]]:
-    """Of all tenants."""
-
-    async def query(connection: Connection) -> list[tuple[Any, ...]]:
-        return await (await connection.execute(statement, parameters)).fetchall()
-
-    return await database.read_everywhere(query)
+    rows = await database.rows_within(tenant, statement, parameters)
+    return rows[0] if rows else None

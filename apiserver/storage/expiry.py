@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from typing import NamedTuple
 
-from apiserver.storage.pool import Connection, Database
+from apiserver.storage.pool import Database
 
 # S608 below: what is filled in are constants
 _OF_EVENTS = "api_group = '' AND resource = 'events' AND type <> 'D'"
@@ -56,11 +56,7 @@ async def due(database: Database, seen: Mapping[int, int], ttl: float) -> Sequen
     """The tenants that have Events to end. seen: up to which version somebody has looked, by
     tenant; ttl: seconds. Raises Unavailable."""
     parameters = [list(seen), list(seen.values()), ttl]
-
-    async def query(connection: Connection) -> Sequence[int]:
-        return [row[0] for row in await (await connection.execute(_DUE, parameters)).fetchall()]
-
-    return await database.read_everywhere(query)
+    return [row[0] for row in await database.rows_everywhere(_DUE, parameters)]
 
 
 async def entries(
@@ -69,9 +65,5 @@ async def entries(
     """The next ``limit`` writes of Events above the version ``after`` that are older than ``ttl``
     seconds. Raises Unavailable."""
     parameters = {"tenant": tenant, "after": after, "ttl": ttl, "limit": limit}
-
-    async def query(connection: Connection) -> Sequence[Entry]:
-        rows = await (await connection.execute(_PAGE, parameters)).fetchall()
-        return [Entry(*row[:4]) for row in takewhile(lambda row: bool(row[4]), rows)]
-
-    return await database.read_within(tenant, query)
+    rows = await database.rows_within(tenant, _PAGE, parameters)
+    return [Entry(*row[:4]) for row in takewhile(lambda row: bool(row[4]), rows)]

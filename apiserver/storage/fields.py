@@ -182,20 +182,12 @@ class Fields:
     # --- indexing ---------------------------------------------------------------------------------
     async def indexes(self, tenant: int) -> Sequence[Index]:
         """Those of one resource that stand at the same version are beside each other."""
-
-        async def read(connection: Connection) -> Sequence[Any]:
-            return await query(connection, _DECLARED, {"tenant": tenant})
-
-        rows = await self._database.read_within(tenant, read)
+        rows = await self._database.rows_within(tenant, _DECLARED, {"tenant": tenant})
         return [Index(i, Field(GroupResource(g, r), path), v) for i, g, r, path, v in rows]
 
     async def behind(self, limit: int) -> Sequence[int]:
         """Tenants with an index that is not true of all that they have written."""
-
-        async def read(connection: Connection) -> Sequence[int]:
-            return [row[0] for row in await (await connection.execute(_BEHIND, [limit])).fetchall()]
-
-        return await self._database.read_everywhere(read)
+        return [row[0] for row in await self._database.rows_everywhere(_BEHIND, [limit])]
 
     async def written(
         self, tenant: int, resource: GroupResource, after: int, *, limit: int, max_bytes: int

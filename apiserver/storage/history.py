@@ -166,9 +166,7 @@ class History:
         `of_key`. namespace "": of all namespaces, or with ``cluster`` what is in none. type_ (an
         EventType), name, uid: of these only, unless empty."""
         window = {"tenant": tenant, "before": before, "window": WINDOW}
-        rows = await self._database.read_within(
-            tenant, lambda connection: query(connection, _THROUGH, window)
-        )
+        rows = await self._database.rows_within(tenant, _THROUGH, window)
         through = rows[0][0] if rows else 0
         asked = {
             "groups": [group for group, _ in kinds],
@@ -191,9 +189,7 @@ class History:
     ) -> tuple[Sequence[Version], bool]:
         """And whether there may be more."""
         statement = _BOUNDED.format(columns=_COLUMNS, where=where)
-        rows = await self._database.read_within(
-            tenant, lambda connection: query(connection, statement, asked | {"tenant": tenant})
-        )
+        rows = await self._database.rows_within(tenant, statement, asked | {"tenant": tenant})
         cut = bool(rows) and (len(rows) >= asked["limit"] or rows[-1][-1] >= asked["bytes"])
         return [self._version(tenant, row) for row in rows], cut
 
@@ -205,9 +201,7 @@ class History:
 
     async def reach(self, tenant: int) -> Reach:
         """Raises TenantGone."""
-        rows = await self._database.read_within(
-            tenant, lambda connection: query(connection, _REACH, {"tenant": tenant})
-        )
+        rows = await self._database.rows_within(tenant, _REACH, {"tenant": tenant})
         if not rows:
             raise TenantGone(f"tenant {tenant} is gone")
         floor, head, retention, begins = rows[0]
@@ -249,7 +243,5 @@ class History:
             "times": times,
             "versions": [version.number for version in versions],
         }
-        rows = await self._database.read_within(
-            tenant, lambda connection: query(connection, _ENTRIES, asked)
-        )
+        rows = await self._database.rows_within(tenant, _ENTRIES, asked)
         return {number: orjson.loads(data) for number, data in rows}

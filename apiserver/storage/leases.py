@@ -31,14 +31,8 @@ _RELEASE_ALL = "DELETE FROM leases WHERE holder = %s"
 async def acquire(database: Database, name: str, holder: str, seconds: float) -> bool:
     """Takes or renews the lease; False while another holder's has not run out. Raises
     Unavailable."""
-
-    async def query(connection: Connection) -> bool:
-        cursor = await connection.execute(
-            _ACQUIRE, {"name": name, "holder": holder, "seconds": seconds}
-        )
-        return await cursor.fetchone() is not None
-
-    return await database.read(query)
+    parameters = {"name": name, "holder": holder, "seconds": seconds}
+    return bool(await database.rows(_ACQUIRE, parameters))
 
 
 async def release(database: Database, name: str, holder: str) -> None:
@@ -52,11 +46,7 @@ async def release(database: Database, name: str, holder: str) -> None:
 
 async def held(database: Database, prefix: str) -> Sequence[str]:
     """The names of leases that somebody has, and that begin so. Raises Unavailable."""
-
-    async def query(connection: Connection) -> Sequence[str]:
-        return [row[0] for row in await (await connection.execute(_HELD, [prefix])).fetchall()]
-
-    return await database.read(query)
+    return [row[0] for row in await database.rows(_HELD, [prefix])]
 
 
 @dataclass(frozen=True, slots=True)

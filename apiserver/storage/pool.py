@@ -13,7 +13,7 @@ import logging
 import random
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, TypeVar
 
@@ -29,6 +29,7 @@ from apiserver.whose import NOBODY, WHOSE, for_nobody, takes_turn
 log = logging.getLogger("polyplane.storage")
 
 Row = tuple[Any, ...]
+Parameters = Sequence[Any] | Mapping[str, Any]
 Connection = psycopg.AsyncConnection[Row]
 T = TypeVar("T")
 
@@ -219,6 +220,24 @@ class Database:
 
         return await self.read(seeing)
 
+    async def rows(self, statement: str, parameters: Parameters = ()) -> Sequence[Row]:
+        """`read` of what one statement returns."""
+        return await self.read(lambda connection: query(connection, statement, parameters))
+
+    async def rows_within(
+        self, tenant: int, statement: str, parameters: Parameters
+    ) -> Sequence[Row]:
+        """`read_within` of what one statement returns."""
+        return await self.read_within(
+            tenant, lambda connection: query(connection, statement, parameters)
+        )
+
+    async def rows_everywhere(self, statement: str, parameters: Parameters = ()) -> Sequence[Row]:
+        """`read_everywhere` of what one statement returns."""
+        return await self.read_everywhere(
+            lambda connection: query(connection, statement, parameters)
+        )
+
     async def recover(self) -> None:
         """After a connection was lost: throws away the others that are broken too; at most once in
         50 ms."""
@@ -242,9 +261,7 @@ class Database:
         )
 
 
-async def query(
-    connection: Connection, statement: str, parameters: dict[str, Any]
-) -> Sequence[Row]:
+async def query(connection: Connection, statement: str, parameters: Parameters) -> Sequence[Row]:
     """All rows, in PostgreSQL's binary format."""
     cursor = connection.cursor(binary=True)
     await cursor.execute(statement, parameters)

@@ -14,15 +14,13 @@ from apiserver.storage import statements
 from apiserver.storage.errors import ChainBroken, Compacted, TenantGone, TooLarge
 from apiserver.storage.fields import Fields
 from apiserver.storage.heads import Heads
-from apiserver.storage.history import History
-from apiserver.storage.interface import Event, EventPage, EventType, Head, ObjectKey, Page, Record
-from apiserver.storage.pool import Connection, Database, Row, query, translate
+from apiserver.storage.history import TYPES, History
+from apiserver.storage.interface import Event, EventPage, Head, ObjectKey, Page, Record
+from apiserver.storage.pool import Connection, Database, Row, translate
 from apiserver.storage.search import Search
 from apiserver.storage.tally import Tallies
 from apiserver.storage.transform import Identity, Transformer
 from apiserver.storage.visibility import see
-
-_TYPES: dict[str, EventType] = {"A": "ADDED", "M": "MODIFIED", "D": "DELETED"}
 
 
 def _text(name: str) -> str:
@@ -67,18 +65,14 @@ class PostgresReader:
 
     async def records(self, tenant: int, uids: Sequence[str]) -> Sequence[Record]:
         parameters = {"tenant": tenant, "uids": list(uids)}
-        rows = await self.database.read_within(
-            tenant, lambda connection: query(connection, statements.BY_UID, parameters)
-        )
+        rows = await self.database.rows_within(tenant, statements.BY_UID, parameters)
         return [self._record(tenant, ObjectKey(*row[:4]), *row[4:]) for row in rows]
 
     async def dependent_places(
         self, tenant: int, uid: str, *, limit: int
     ) -> Sequence[tuple[GroupResource, str]]:
         parameters = {"tenant": tenant, "uid": _text(uid), "limit": limit}
-        rows = await self.database.read_within(
-            tenant, lambda connection: query(connection, statements.DEPENDENT_PLACES, parameters)
-        )
+        rows = await self.database.rows_within(tenant, statements.DEPENDENT_PLACES, parameters)
         return [(GroupResource(*row[:2]), row[2]) for row in rows]
 
     async def dependents(
@@ -92,16 +86,12 @@ class PostgresReader:
             "namespaces": [namespace for _, namespace in places],
             "limit": limit,
         }
-        rows = await self.database.read_within(
-            tenant, lambda connection: query(connection, statements.DEPENDENTS, parameters)
-        )
+        rows = await self.database.rows_within(tenant, statements.DEPENDENTS, parameters)
         return [self._record(tenant, ObjectKey(*row[:4]), *row[4:]) for row in rows]
 
     async def is_first(self, tenant: int, resource_version: int) -> bool:
         parameters = {"tenant": tenant, "version": resource_version}
-        rows = await self.database.read_within(
-            tenant, lambda connection: query(connection, statements.TYPE_AT, parameters)
-        )
+        rows = await self.database.rows_within(tenant, statements.TYPE_AT, parameters)
         return bool(rows) and rows[0][0] == "A"
 
     async def list(
@@ -125,9 +115,7 @@ class PostgresReader:
         parameters |= {"namespace": _text(namespace), "at": at, "limit": limit}
         if after is not None:
             parameters |= {"after_namespace": _text(after[0]), "after_name": _text(after[1])}
-        rows = await self.database.read_within(
-            tenant, lambda connection: query(connection, statement, parameters)
-        )
+        rows = await self.database.rows_within(tenant, statement, parameters)
         if not rows:
             raise TenantGone(f"tenant {tenant} is gone")
         head, floor, keys = rows[0][:3]
@@ -201,14 +189,10 @@ class PostgresReader:
 
     async def counts(self, tenant: int | None = None) -> Mapping[GroupResource, int]:
         if tenant is None:
-            rows = await self.database.read_everywhere(
-                lambda connection: query(connection, statements.COUNTS, {})
-            )
+            rows = await self.database.rows_everywhere(statements.COUNTS, {})
         else:
             of = {"tenant": tenant}
-            rows = await self.database.read_within(
-                tenant, lambda connection: query(connection, statements.COUNTS_OF_TENANT, of)
-            )
+            rows = await self.database.rows_within(tenant, statements.COUNTS_OF_TENANT, of)
         return {GroupResource(group, resource): count for group, resource, count in rows}
 
     async def _head_within(self, connection: Connection, tenant: int) -> int:
@@ -252,5 +236,5 @@ class PostgresReader:
             self._record(tenant, key, uid, key_previous, old_data) if old_data is not None else None
         )
         return Event(
-            _TYPES[kind], self._record(tenant, key, uid, version, data), previous, key_previous, old
+            TYPES[kind], self._record(tenant, key, uid, version, data), previous, key_previous, old
         )

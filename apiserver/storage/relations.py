@@ -10,14 +10,13 @@ from __future__ import annotations
 import re
 from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
-from functools import partial
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import orjson
 
 from apiserver.meta.gvk import GroupResource
 from apiserver.storage.interface import ObjectKey
-from apiserver.storage.pool import Connection, Database
+from apiserver.storage.pool import Connection, Database, Row, query
 
 _FOREGROUND = "foregroundDeletion"
 _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
@@ -138,8 +137,6 @@ SELECT name FROM objects WHERE tenant_id = %s AND api_group = %s AND resource = 
 LIMIT 1000
 """
 
-Row = tuple[Any, ...]
-
 
 class Found(NamedTuple):
     """One object by its tenant, key and uid."""
@@ -179,27 +176,21 @@ class Relations:
         """Who asked for the deletion of an object that was marked at that time, by the audit log;
         "" where that does not know. Raises Unavailable."""
 
-        async def query(connection: Connection) -> str:
-            parameters = [tenant, marked, marked, *key]
-            row = await (await connection.execute(_DELETED_BY, parameters)).fetchone()
-            if row is None:
-                return ""
-            return f"{row[0]} as {row[1]}" if row[1] else str(row[0])
-
-        return await self._database.read_within(tenant, query)
+        parameters = [tenant, marked, marked, *key]
+        rows = await self._database.rows_within(tenant, _DELETED_BY, parameters)
+        if not rows:
+            return ""
+        ((user, acting_as),) = rows
+        return f"{user} as {acting_as}" if acting_as else str(user)
 
     async def dependents(self, tenant: int, uids: Sequence[str]) -> Sequence[Dependent]:
         """Objects with an owner reference to one of ``uids``, each once."""
-        rows = await self._database.read(
-            lambda connection: _rows(connection, _DEPENDENTS, (tenant, list(uids)))
-        )
+        rows = await self._database.rows(_DEPENDENTS, (tenant, list(uids)))
         return [Dependent(*row) for row in rows]
 
     async def below(self, tenant: int, uid: str) -> Below:
         """What refers to the object ``uid``."""
-        ((waiting,),) = await self._database.read(
-            lambda connection: _rows(connection, _BELOW, (tenant, [uid]))
-        )
+        ((waiting,),) = await self._database.rows(_BELOW, (tenant, [uid]))
         return Below(waiting is not None, bool(waiting))
 
     async def owners(self, tenant: int, uids: Collection[str]) -> Mapping[str, Owner]:
@@ -207,12 +198,8 @@ class Relations:
         asked = [uid for uid in uids if _UUID.fullmatch(uid)]
         owners: dict[str, Owner] = {}
         for start in range(0, len(asked), _OWNERS_AT_ONCE):
-            query = partial(
-                _rows,
-                statement=_OWNERS,
-                parameters=(tenant, asked[start : start + _OWNERS_AT_ONCE]),
-            )
-            for *key, uid, waiting in await self._database.read_within(tenant, query):
+            parameters = (tenant, asked[start : start + _OWNERS_AT_ONCE])
+            for *key, uid, waiting in await self._database.rows_within(tenant, _OWNERS, parameters):
                 owners[uid] = Owner(ObjectKey(*key), waiting)
         return owners
 
@@ -240,20 +227,14 @@ class Relations:
             "after_name": after_name,
             "limit": limit,
         }
-        return _founds(
-            await self._database.read_within(
-                tenant, lambda connection: _rows(connection, _IN_NAMESPACE, parameters)
-            )
-        )
+        return _founds(await self._database.rows_within(tenant, _IN_NAMESPACE, parameters))
 
     async def left_in(
         self, tenant: int, namespace: str
     ) -> Sequence[tuple[GroupResource, Sequence[str], int]]:
         """(resource, finalizers, how many objects) of what the namespace holds, a thousand
         rows."""
-        rows = await self._database.read_within(
-            tenant, lambda connection: _rows(connection, _LEFT, (tenant, namespace))
-        )
+        rows = await self._database.rows_within(tenant, _LEFT, (tenant, namespace))
         return [(GroupResource(*row[:2]), row[2], row[3]) for row in rows]
 
     async def namespaces_without(
@@ -261,9 +242,7 @@ class Relations:
     ) -> Sequence[str]:
         """Namespaces, not being deleted, that hold no object of that name; a thousand of them."""
         parameters = (tenant, tenant, *resource, name)
-        rows = await self._database.read_within(
-            tenant, lambda connection: _rows(connection, _WITHOUT, parameters)
-        )
+        rows = await self._database.rows_within(tenant, _WITHOUT, parameters)
         return [row[0] for row in rows]
 
     async def namespaces_with_other(
@@ -272,24 +251,18 @@ class Relations:
         """Namespaces behind ``after``, not being deleted, whose object of that name has something
         else in its ``data``; a thousand of them."""
         parameters = (*resource, name, tenant, after, orjson.dumps(data).decode())
-        rows = await self._database.read_within(
-            tenant, lambda connection: _rows(connection, _OTHER, parameters)
-        )
+        rows = await self._database.rows_within(tenant, _OTHER, parameters)
         return [row[0] for row in rows]
 
     async def namespaces_with(self, tenant: int, resource: GroupResource) -> Sequence[str]:
         """Namespaces that hold an object of the resource; a thousand of them."""
-        rows = await self._database.read_within(
-            tenant, lambda connection: _rows(connection, _WITH, (tenant, *resource))
-        )
+        rows = await self._database.rows_within(tenant, _WITH, (tenant, *resource))
         return [row[0] for row in rows]
 
     async def state(self, tenant: int, resource: GroupResource) -> tuple[int, int]:
         """(how many objects there are, the newest resourceVersion among them): the same as long as
         nothing is written, unless one goes that another one comes for."""
-        ((count, newest),) = await self._database.read_within(
-            tenant, lambda connection: _rows(connection, _STATE, (tenant, *resource))
-        )
+        ((count, newest),) = await self._database.rows_within(tenant, _STATE, (tenant, *resource))
         return count, newest
 
     async def present(
@@ -297,9 +270,7 @@ class Relations:
     ) -> Sequence[str]:
         """Those of ``names`` that objects without a namespace have."""
         parameters = (tenant, *resource, list(names))
-        rows = await self._database.read_within(
-            tenant, lambda connection: _rows(connection, _PRESENT, parameters)
-        )
+        rows = await self._database.rows_within(tenant, _PRESENT, parameters)
         return [row[0] for row in rows]
 
     async def named(
@@ -307,9 +278,7 @@ class Relations:
     ) -> Mapping[ObjectKey, tuple[str, int]]:
         """Those of ``keys`` that are there, with their uid and their bytes."""
         parameters = (*_columns(keys), tenant)
-        rows = await self._database.read_within(
-            tenant, lambda connection: _rows(connection, _NAMED, parameters)
-        )
+        rows = await self._database.rows_within(tenant, _NAMED, parameters)
         return {ObjectKey(*row[:4]): (row[4], row[5]) for row in rows}
 
     async def written(
@@ -317,31 +286,23 @@ class Relations:
     ) -> Collection[ObjectKey]:
         """Those of ``keys`` whose objects were written or deleted within the last ``seconds``."""
         parameters = (*_columns(keys), tenant, seconds)
-        rows = await self._database.read_within(
-            tenant, lambda connection: _rows(connection, _WRITTEN, parameters)
-        )
+        rows = await self._database.rows_within(tenant, _WRITTEN, parameters)
         return {ObjectKey(*row) for row in rows}
 
     async def unobserved(self, tenant: int, resource: GroupResource) -> Sequence[str]:
         """Names of objects, without a namespace, whose status is not of their generation; a
         thousand of them."""
-        rows = await self._database.read_within(
-            tenant, lambda connection: _rows(connection, _UNOBSERVED, (tenant, *resource))
-        )
+        rows = await self._database.rows_within(tenant, _UNOBSERVED, (tenant, *resource))
         return [row[0] for row in rows]
 
     async def names(self, tenant: int, resource: GroupResource) -> Sequence[str]:
         """Names of the objects of a resource without namespaces; a thousand of them."""
-        rows = await self._database.read_within(
-            tenant, lambda connection: _rows(connection, _OF_RESOURCE, (tenant, *resource))
-        )
+        rows = await self._database.rows_within(tenant, _OF_RESOURCE, (tenant, *resource))
         return [row[0] for row in rows]
 
     async def heads(self) -> Sequence[tuple[int, int]]:
         """(tenant, last resourceVersion) of all tenants."""
-        rows = await self._database.read_everywhere(
-            lambda connection: _rows(connection, "SELECT tenant_id, head FROM tenant_heads", ())
-        )
+        rows = await self._database.rows_everywhere("SELECT tenant_id, head FROM tenant_heads", ())
         return [(row[0], row[1]) for row in rows]
 
     async def waiting(self, after: Found | None = None, limit: int = 500) -> Sequence[Found]:
@@ -349,26 +310,22 @@ class Relations:
         deletion waits for the garbage collector. ``after``: where the last page ended; those that
         are stuck keep no others from being found."""
         parameters = (*_place(after), limit)
-        return _founds(
-            await self._database.read_everywhere(
-                lambda connection: _rows(connection, _WAITING, parameters)
-            )
-        )
+        return _founds(await self._database.rows_everywhere(_WAITING, parameters))
 
     async def orphaned(self, after: Found | None = None, limit: int = 5000) -> Sequence[Found]:
         """In all tenants: objects none of whose owners exist (any more), a minute old at least.
         ``after`` as for `waiting`."""
 
-        async def query(connection: Connection) -> Sequence[Found]:
+        async def read(connection: Connection) -> Sequence[Found]:
             # With statistics of before the owners came, the planner would compare each reference
             # with all objects, or with all of its tenant (a merge by tenant alone).
             await connection.execute(
                 "SELECT set_config('enable_nestloop', 'off', true),"
                 " set_config('enable_mergejoin', 'off', true)"
             )
-            return _founds(await _rows(connection, _ORPHANED, (*_place(after), limit)))
+            return _founds(await query(connection, _ORPHANED, (*_place(after), limit)))
 
-        return await self._database.read_everywhere(query)
+        return await self._database.read_everywhere(read)
 
 
 def _place(after: Found | None) -> tuple[int, str]:
@@ -377,12 +334,6 @@ def _place(after: Found | None) -> tuple[int, str]:
         if after is not None
         else (0, "00000000-0000-0000-0000-000000000000")
     )
-
-
-async def _rows(
-    connection: Connection, statement: str, parameters: tuple[object, ...] | dict[str, object]
-) -> Sequence[Row]:
-    return await (await connection.execute(statement, parameters)).fetchall()
 
 
 def _columns(keys: Sequence[ObjectKey]) -> Sequence[list[str]]:

@@ -278,11 +278,7 @@ class Search:
     # --- indexing ---------------------------------------------------------------------------------
     async def behind(self, limit: int) -> Sequence[int]:
         """Tenants whose index is not true of all that they have written."""
-
-        async def read(connection: Connection) -> Sequence[int]:
-            return [row[0] for row in await (await connection.execute(_BEHIND, [limit])).fetchall()]
-
-        return await self._database.read_everywhere(read)
+        return [row[0] for row in await self._database.rows_everywhere(_BEHIND, [limit])]
 
     async def written(
         self, tenant: int, *, limit: int, max_bytes: int

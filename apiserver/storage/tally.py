@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from apiserver.meta.gvk import GroupResource
 from apiserver.storage.call import BIGINT, TEXT, function
-from apiserver.storage.pool import Connection, Database
+from apiserver.storage.pool import Database
 
 BATCH = 20_000
 """Entries of the log that one transaction counts."""
@@ -63,8 +63,4 @@ class Tallies:
 
     async def behind(self, limit: int) -> Sequence[int]:
         """Tenants whose tallies are not true of all that they have written."""
-
-        async def read(connection: Connection) -> Sequence[int]:
-            return [row[0] for row in await (await connection.execute(_BEHIND, [limit])).fetchall()]
-
-        return await self._database.read_everywhere(read)
+        return [row[0] for row in await self._database.rows_everywhere(_BEHIND, [limit])]

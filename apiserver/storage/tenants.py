@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from datetime import timedelta
 from typing import NamedTuple
 
-from django.db import connections
+from django.db import connection
 
 from apiserver.storage.models import TenantHead
 from apiserver.storage.visibility import django_everywhere, django_within
@@ -20,24 +20,24 @@ from apiserver.storage.visibility import django_everywhere, django_within
 _BUMP = 1_000_000  # more versions than one backup's age plausibly saw
 
 
-def create(*tenant_ids: int, using: str = "default") -> None:
+def create(*tenant_ids: int) -> None:
     """Makes the sequences and the heads, in the caller's transaction; harmless when they are
     there."""
-    with django_everywhere(using), connections[using].cursor() as cursor:
+    with django_everywhere(), connection.cursor() as cursor:
         cursor.execute("SELECT pp_create_tenant(t) FROM unnest(%s::bigint[]) t", [list(tenant_ids)])
 
 
-def close(*tenant_ids: int, using: str = "default") -> None:
+def close(*tenant_ids: int) -> None:
     """The first step of a deletion, in the caller's transaction: once it is committed, readers and
     writers get TenantGone, and nobody sees half of what was there. Harmless when it is done."""
-    with django_everywhere(using), connections[using].cursor() as cursor:
+    with django_everywhere(), connection.cursor() as cursor:
         cursor.execute("SELECT pp_close_tenant(t) FROM unnest(%s::bigint[]) t", [list(tenant_ids)])
 
 
-def drop_some(tenant_id: int, most: int, *, using: str = "default") -> bool:
+def drop_some(tenant_id: int, most: int) -> bool:
     """Removes up to ``most`` objects and events of a tenant that is closed, or entries of its
     indexes; whether any were there."""
-    with django_within(tenant_id, using), connections[using].cursor() as cursor:
+    with django_within(tenant_id), connection.cursor() as cursor:
         for table in ("bound_subjects", "objects", "events", "search_entries", "field_entries"):
             cursor.execute(
                 f"DELETE FROM {table} WHERE ctid = ANY(ARRAY("  # noqa: S608  constant names
@@ -49,26 +49,26 @@ def drop_some(tenant_id: int, most: int, *, using: str = "default") -> bool:
     return False
 
 
-def drop(tenant_id: int, *, using: str = "default") -> None:
+def drop(tenant_id: int) -> None:
     """Removes all that the tenant stores. Writers that wait for it get TenantGone."""
-    with django_within(tenant_id, using), connections[using].cursor() as cursor:
+    with django_within(tenant_id), connection.cursor() as cursor:
         cursor.execute(
             "SET LOCAL statement_timeout = 0"
         )  # millions of rows take longer than a request may
         cursor.execute("SELECT pp_drop_tenant(%s)", [tenant_id])
 
 
-def drop_many(tenant_ids: Sequence[int], *, using: str = "default") -> None:
+def drop_many(tenant_ids: Sequence[int]) -> None:
     """`drop` of each, in the caller's transaction."""
-    with django_everywhere(using), connections[using].cursor() as cursor:
+    with django_everywhere(), connection.cursor() as cursor:
         cursor.execute("SET LOCAL statement_timeout = 0")
         cursor.execute("SELECT pp_drop_tenant(t) FROM unnest(%s::bigint[]) t", [list(tenant_ids)])
 
 
-def bump(tenant_id: int, *, above: int = 0, using: str = "default") -> int:
+def bump(tenant_id: int, *, above: int = 0) -> int:
     """After a restore or promotion: moves head and floor far up (and above ``above``), so that
     whoever saw a version that is lost gets 410 and never a silent rewind. Returns the new head."""
-    with django_within(tenant_id, using), connections[using].cursor() as cursor:
+    with django_within(tenant_id), connection.cursor() as cursor:
         cursor.execute("SELECT pp_bump_tenant(%s, %s, %s)", [tenant_id, above, _BUMP])
         return int(cursor.fetchone()[0])
 
@@ -89,12 +89,8 @@ class Limits(NamedTuple):
     definitions: int | None = None
 
 
-def set_limits(
-    tenant_id: int, limits: Limits, *, retention: timedelta | None = None, using: str = "default"
-) -> None:
+def set_limits(tenant_id: int, limits: Limits, *, retention: timedelta | None = None) -> None:
     """Binds from the next write on. retention: how long compaction keeps superseded events."""
     values = {f"max_{name}": value for name, value in limits._asdict().items()}
-    with django_within(tenant_id, using):
-        TenantHead.objects.using(using).filter(tenant_id=tenant_id).update(
-            **values, retention=retention
-        )
+    with django_within(tenant_id):
+        TenantHead.objects.filter(tenant_id=tenant_id).update(**values, retention=retention)

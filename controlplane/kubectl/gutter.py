@@ -30,12 +30,6 @@ def lines(obj: Mapping[str, Any], paths: Sequence[str]) -> Iterator[Line]:
     yield from _Writer(paths).mapping(obj, "", "")
 
 
-def selectors(path: str, below: str) -> str:
-    """The part of ``path`` that picks an item of the list at ``below``, "" for none."""
-    match = _SELECTOR.match(path, len(below)) if path.startswith(below) else None
-    return match.group() if match is not None else ""
-
-
 def picks(selector: str, item: Any) -> bool:
     """Whether ``[name="x"]`` or ``[="x"]`` is about the item."""
     for name, text in _KEY.findall(selector[1:-1]):

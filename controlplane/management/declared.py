@@ -5,13 +5,14 @@ from __future__ import annotations
 
 from argparse import ArgumentParser, ArgumentTypeError
 from collections.abc import Sequence
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from typing import Any
 
 from django.utils import timezone
 
 from apiserver.meta.labels import LabelSelectorError, parse_label_selector
 from controlplane.errors import OperatorError
+from controlplane.management.durations import span_of
 from controlplane.tenancy import service
 from controlplane.tenancy.models import Tenant
 
@@ -85,13 +86,12 @@ def _owner(text: str) -> str:
 def _expiry(text: str) -> datetime | str:
     if text == _NEVER:
         return text
-    unit = {"h": "hours", "d": "days"}.get(text[-1:])
+    if (span := span_of(text)) is not None:
+        return timezone.now() + span
     try:
-        if unit:
-            return timezone.now() + timedelta(**{unit: int(text[:-1])})
         at = datetime.fromisoformat(text)
-    except (ValueError, OverflowError) as e:
-        raise ArgumentTypeError(f"{text!r} is no time, and no number of h or d") from e
+    except ValueError as e:
+        raise ArgumentTypeError(f"{text!r} is no time, and no duration like 8h or 7d") from e
     return at if at.tzinfo else at.replace(tzinfo=UTC)
 
 

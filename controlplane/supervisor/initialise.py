@@ -17,6 +17,7 @@ import yaml
 from django.contrib.auth.models import User
 from django.db import connection, transaction
 
+from apiserver.user import MASTERS
 from controlplane.console import attempts
 from controlplane.datadir import DataDir
 from controlplane.kubeconfig import kubeconfig
@@ -24,7 +25,6 @@ from controlplane.tenancy import service, tokens
 from controlplane.tenancy.models import Tenant
 
 ADMIN = "admin"
-MASTERS = "system:masters"
 KUBECONFIG = "admin.kubeconfig"
 PASSWORD = "admin.password"  # noqa: S105  a file's name
 _PENDING = "first-start"

@@ -5,13 +5,13 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Collection
 
 from apiserver.authn import claimrules, configuration
 from apiserver.authn.configuration import Configuration, ConfigurationError
 from apiserver.authn.oidc import Issuers, issuers
 from apiserver.authn.providers import Fetch
+from apiserver.meta.newest import Newest
 from apiserver.storage.visibility import django_everywhere, django_within
 from controlplane.errors import OperatorError
 from controlplane.tenancy.models import Authentication, Tenant
@@ -87,7 +87,7 @@ class OwnIssuers:
         disallowed: Collection[str],
     ) -> None:
         self._document, self._fetch, self._disallowed = document, fetch, disallowed
-        self._held: OrderedDict[int, tuple[str, Issuers]] = OrderedDict()
+        self._held = Newest[int, tuple[str, Issuers]](_TENANTS)
         self._reading = asyncio.Lock()
 
     async def of(self, tenant: int) -> Issuers:
@@ -100,9 +100,8 @@ class OwnIssuers:
             return held[1]
         async with self._reading:
             issuers_of_tenant = await self._made(tenant, document)
-        self._held[tenant] = document, issuers_of_tenant
-        if len(self._held) > _TENANTS:
-            self._held.popitem(last=False)[1][1].close()
+        if (gone := self._held.keep(tenant, (document, issuers_of_tenant))) is not None:
+            gone[1].close()
         return issuers_of_tenant
 
     async def _made(self, tenant: int, document: str) -> Issuers:

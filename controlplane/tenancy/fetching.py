@@ -20,13 +20,7 @@ Fetch = Callable[[str, Sequence[Any]], Awaitable[Sequence[tuple[Any, ...]]]]
 
 def fetcher(store: PostgresStore) -> Fetch:
     async def fetch(statement: str, parameters: Sequence[Any]) -> Sequence[tuple[Any, ...]]:
-        async def query(connection: Any) -> Sequence[tuple[Any, ...]]:
-            rows: Sequence[tuple[Any, ...]] = await (
-                await connection.execute(statement, parameters)
-            ).fetchall()
-            return rows
-
-        return await store.database.read_everywhere(query)
+        return await store.database.rows_everywhere(statement, parameters)
 
     return fetch
 

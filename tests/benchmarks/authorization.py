@@ -21,7 +21,7 @@ from apiserver.authz.attributes import Attributes, Decision
 from apiserver.authz.rbac import GROUP
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.objects import Object
-from apiserver.registry.core import CacheLookup
+from apiserver.registry.lookup import CacheLookup
 from apiserver.registry.scope import Tenant
 from apiserver.storage.interface import ObjectKey, Record
 from apiserver.user import AUTHENTICATED, User

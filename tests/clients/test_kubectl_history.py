@@ -10,7 +10,6 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.support.installation import Installation
 from tests.support.kubectl import PROGRAM, Kubectl, config_map
 from tests.support.kubectlplugin import Plugin, plugin, printed
 
@@ -22,11 +21,6 @@ pytestmark = [
 ]
 
 NUMBERS = itertools.count(1)
-
-
-@pytest.fixture(scope="module")
-def kubectl(installation: Installation, tmp_path_factory: pytest.TempPathFactory) -> Kubectl:
-    return Kubectl(installation.data / "admin.kubeconfig", tmp_path_factory.mktemp("home"))
 
 
 @pytest.fixture

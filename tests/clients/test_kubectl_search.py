@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.installation import Installation
 from tests.support.kubectl import PROGRAM, Kubectl, config_map
 from tests.support.kubectlplugin import Plugin, plugin, printed
 
@@ -24,11 +23,6 @@ REVIEW = {
     "kind": "ObjectSearch",
     "spec": {"text": "haystack-db", "namespaces": [NS]},
 }
-
-
-@pytest.fixture(scope="module")
-def kubectl(installation: Installation, tmp_path_factory: pytest.TempPathFactory) -> Kubectl:
-    return Kubectl(installation.data / "admin.kubeconfig", tmp_path_factory.mktemp("home"))
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -23,11 +23,6 @@ AGAIN = 6
 """Requests of which each worker gets some."""
 
 
-@pytest.fixture(scope="module")
-def kubectl(installation: Installation, tmp_path_factory: pytest.TempPathFactory) -> Kubectl:
-    return Kubectl(installation.data / "admin.kubeconfig", tmp_path_factory.mktemp("home"))
-
-
 @pytest.fixture
 def ns(kubectl: Kubectl) -> str:
     """A namespace with the accounts robot, who may list pods, and idler, who may not."""

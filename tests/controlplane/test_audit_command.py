@@ -225,6 +225,7 @@ def test_names_that_anybody_chose_do_nothing_to_a_terminal(
     ("arguments", "complaint"),
     [
         (["--since", "yesterday"], "is no time"),
+        (["--since", "999999d"], "is no time"),
         (["--since", "2027-13-45T00:00Z"], "is no time"),
         (["--tenant", "no-such"], "There is no tenant"),
         (["--object", "nosuch.kind/shop/web"], "no built-in resource 'nosuch.kind'"),

@@ -1,4 +1,4 @@
-"""Fixtures of tests of storage and watch; the conftest.py of each folder takes over what it
+"""Fixtures of tests with a database; the conftest.py of each folder takes over what it
 needs."""
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from django.db import connections
 from apiserver.storage import tenants
 from apiserver.storage.postgres import PostgresStore
 from apiserver.storage.visibility import django_everywhere
+from tests.support.api import Api, serving
 from tests.support.storage import numbers
 
 T = TypeVar("T")
@@ -56,3 +57,26 @@ async def store(postgres: str) -> AsyncIterator[PostgresStore]:
     await opened.open()
     yield opened
     await opened.close()
+
+
+@pytest_asyncio.fixture
+async def api(store: PostgresStore, tenant: int) -> AsyncIterator[Api]:
+    """The whole API of a tenant, with an authorizer that allows everything."""
+    async with serving(store, tenant) as served:
+        yield served
+
+
+@pytest.fixture(scope="module")
+def runner(postgres: str) -> Iterator[asyncio.Runner]:
+    """A loop for tests that are no coroutines: hypothesis calls them many times."""
+    with asyncio.Runner() as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def shared_store(runner: asyncio.Runner, postgres: str) -> Iterator[PostgresStore]:
+    """On the loop of `runner`."""
+    opened = PostgresStore(postgres, size=4)
+    runner.run(opened.open())
+    yield opened
+    runner.run(opened.close())

@@ -17,7 +17,7 @@ from typing import Any, Final
 
 from apiserver.cel.decls import merge
 from apiserver.cel.env import Env, Field, StructType
-from apiserver.cel.errors import CelError, EvalError
+from apiserver.cel.errors import OUT_OF_BUDGET, CelError, EvalError
 from apiserver.cel.kubernetes.environments import BASE
 from apiserver.cel.kubernetes.patchtypes import patch_struct
 from apiserver.cel.library.authorizer import AUTHORIZER_TYPE, RESOURCE_CHECK_TYPE
@@ -47,9 +47,6 @@ from apiserver.effort import Effort
 
 POLICY_BUDGET: Final = 10_000_000
 MATCH_CONDITIONS_BUDGET: Final = 2_500_000
-OUT_OF_BUDGET: Final = (
-    "validation failed due to running out of cost budget, no further validation rules will be run"
-)
 _VARIABLES: Final = "kubernetes.variables"
 
 

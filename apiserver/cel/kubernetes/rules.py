@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Final
 
-from apiserver.cel.errors import BudgetExceeded, CelError, EvalError
+from apiserver.cel.errors import OUT_OF_BUDGET, BudgetExceeded, CelError, EvalError
 from apiserver.cel.kubernetes.binding import bind
 from apiserver.cel.kubernetes.rulecompile import NO_TYPE, CompiledRule
 from apiserver.cel.kubernetes.rulenodes import RuleNode
@@ -28,9 +28,6 @@ _MOST_TEXT: Final = 512 * 1024
 """Code points of all errors and warnings of an object. Upstream has no bound."""
 _MOST_DETAIL: Final = 16 * 1024
 """Code points of what an evaluation says has failed."""
-_OUT_OF_BUDGET: Final = (
-    "validation failed due to running out of cost budget, no further validation rules will be run"
-)
 _UNTYPED: Final = f"rule compiler initialization error: {NO_TYPE}"
 _MAX_MESSAGE: Final = 5 * 1024
 
@@ -101,7 +98,7 @@ class _Run:
             self.budget = -1
         except BudgetExceeded:  # between evaluations: the time is up
             self.budget = -1
-            self.errors.append(invalid(path, node.schema.type, _OUT_OF_BUDGET))
+            self.errors.append(invalid(path, node.schema.type, OUT_OF_BUDGET))
 
     def _walk(
         self, node: RuleNode, path: FieldPath, obj: Any, old: Any, bound: Any, correlation: Ratchet
@@ -234,7 +231,7 @@ class _Run:
 
     def _spend(self, units: int, path: FieldPath, schema: Schema) -> None:
         if units > self.budget:
-            self.errors.append(invalid(path, schema.type, _OUT_OF_BUDGET))
+            self.errors.append(invalid(path, schema.type, OUT_OF_BUDGET))
             raise _OutOfBudget
         self.budget -= units
 
@@ -249,7 +246,7 @@ class _Run:
             + (len(error.value) if isinstance(error.value, str) else 0)
         )
         if self.text > _MOST_TEXT:
-            self.errors.append(invalid(path, schema.type, _OUT_OF_BUDGET))
+            self.errors.append(invalid(path, schema.type, OUT_OF_BUDGET))
             raise _OutOfBudget
         if warn:
             self.warnings.append(str(error))

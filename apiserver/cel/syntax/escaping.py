@@ -10,7 +10,6 @@ from apiserver.cel.syntax.parser import RESERVED
 _IDENTIFIER = re.compile(r"[A-Za-z0-9_]+", re.ASCII)
 _EXPAND = re.compile(r"__|[-./]|[^a-zA-Z0-9\-./_]")
 _NAMES = {"__": "__underscores__", ".": "__dot__", "-": "__dash__", "/": "__slash__"}
-_CONTENTS = {name[2:-2]: text for text, name in _NAMES.items()}
 
 
 def escape(name: str) -> str | None:

@@ -26,7 +26,7 @@ from apiserver.cel.syntax.ast import (
 from apiserver.cel.syntax.lexer import EOF, Token, tokenize
 from apiserver.cel.syntax.literals import VALUES
 from apiserver.cel.syntax.macros import Expander, MacroError, MacroKey
-from apiserver.cel.syntax.syntaxerrors import diagnose
+from apiserver.cel.syntax.syntaxerrors import CALC, diagnose
 from apiserver.effort import spend
 
 MAX_DEPTH: Final = 250
@@ -48,7 +48,6 @@ _FUNCTIONS: Final = {
     "/": "_/_",
     "%": "_%_",
 }
-_CALC_PRECEDENCE: Final = {"*": 2, "/": 2, "%": 2, "+": 1, "-": 1}
 _RESERVED_WORDS: Final = (
     "as break const continue else false for function if import in let loop package namespace null "
     "return true var void while"
@@ -178,12 +177,10 @@ class _Parser:
     def calc(self, minimum: int) -> Expr:
         self.enter("calc")
         e = self.unary()
-        while _CALC_PRECEDENCE.get(self.kind, -1) >= minimum and self.kind in _CALC_PRECEDENCE:
+        while CALC.get(self.kind, -1) >= minimum and self.kind in CALC:
             op = self.next()
             e = _counted(
-                self.call(
-                    op.pos, _FUNCTIONS[op.text], None, [e, self.calc(_CALC_PRECEDENCE[op.text] + 1)]
-                )
+                self.call(op.pos, _FUNCTIONS[op.text], None, [e, self.calc(CALC[op.text] + 1)])
             )
         self.rules["calc"] -= 1
         return e

@@ -29,8 +29,9 @@ _OPT_EXPR: Final = _EXPR | {"?"}
 _NAME: Final = _set("IDENTIFIER", "ESC_IDENTIFIER")
 _FIELD: Final = _NAME | {"?"}
 _RELATION: Final = _set("<", "<=", ">=", ">", "==", "!=", "in")
-_CALC: Final = {"*": 2, "/": 2, "%": 2, "+": 1, "-": 1}
-_AFTER_CALC: Final = frozenset(_CALC) | END
+CALC: Final = {"*": 2, "/": 2, "%": 2, "+": 1, "-": 1}
+"""How close they bind."""
+_AFTER_CALC: Final = frozenset(CALC) | END
 _AFTER_MEMBER: Final = _set(".", "[", EPSILON)
 _COMMA_OREND: Final = _set(",", EPSILON)
 
@@ -81,8 +82,8 @@ class _Walk(Recovery):
 
     def _calc(self, minimum: int) -> None:
         self.rule("unary", _AFTER_CALC, self._unary)
-        while _CALC.get(self.kind(), -1) >= max(minimum, 1):
-            precedence = _CALC[self.kind()]
+        while CALC.get(self.kind(), -1) >= max(minimum, 1):
+            precedence = CALC[self.kind()]
             self.match("calc", self.kind(), _EXPR)
             # a bound default
             self.rule("calc", _AFTER_CALC, lambda p=precedence: self._calc(p + 1))  # type: ignore[misc]

@@ -10,10 +10,10 @@ from __future__ import annotations
 from typing import Any
 
 from apiserver.endpoints.openapi.definitions import V2, V3, Node, refer
-from apiserver.endpoints.openapi.operations import META, definition_name
+from apiserver.endpoints.openapi.operations import definition_name
 from apiserver.kinds.served import Resource, ServedVersion
 from apiserver.meta.gvk import GroupVersionKind
-from apiserver.schema.definitions import raw_definitions
+from apiserver.schema.definitions import META, raw_definitions
 from apiserver.schema.types import MISSING, Schema
 
 _CONVENTIONS = "https://git.k8s.io/community/contributors/devel/sig-architecture/api-conventions.md"

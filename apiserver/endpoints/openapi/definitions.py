@@ -10,17 +10,22 @@ to them. Source: k8s.io/kube-openapi ``pkg/generators`` (mustEnforceDefault, Enu
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from functools import cache
 from typing import Any
 
-from apiserver.schema.definitions import load_data, raw_definitions
+from apiserver.schema.definitions import (
+    INT_OR_STRING,
+    QUANTITY,
+    go_types,
+    load_data,
+    raw_definitions,
+    value_shape,
+)
 
 Node = dict[str, Any]
 V2, V3 = "#/definitions/", "#/components/schemas/"
 _ZERO = {"string": "", "integer": 0, "number": 0, "boolean": False}
-_MAP = re.compile(r"map\[[^\]]+\]")
 
 
 def references(node: Any) -> Iterator[str]:
@@ -82,7 +87,7 @@ def v3(name: str) -> Node | None:
     raw = raw_definitions()
     if name not in raw:
         return None
-    go = _go_types().get(name, {})
+    go = go_types().get(name, {})
     schema = {
         k: v
         for k, v in raw[name].items()
@@ -105,10 +110,8 @@ def v3(name: str) -> Node | None:
 
 
 _V3_TYPES: dict[str, Node] = {
-    "io.k8s.apimachinery.pkg.api.resource.Quantity": {
-        "oneOf": [{"type": "string"}, {"type": "number"}]
-    },
-    "io.k8s.apimachinery.pkg.util.intstr.IntOrString": {
+    QUANTITY: {"oneOf": [{"type": "string"}, {"type": "number"}]},
+    INT_OR_STRING: {
         "format": "int-or-string",
         "oneOf": [{"type": "integer"}, {"type": "string"}],
     },
@@ -130,11 +133,6 @@ def _list_values(member: Node, values: list[str]) -> None:
     member["description"] = f"{member.get('description', '')}\n\nPossible enum values:{lines}"
 
 
-@cache
-def _go_types() -> dict[str, dict[str, str]]:
-    return load_data("go-types.json")
-
-
 def _member(raw: Node, go: str) -> Node:
     flags, go_type = go.split(" ", 1)
     return _node(raw, go_type, optional=bool(flags.partition(">")[0]))
@@ -148,9 +146,7 @@ def _node(raw: Node, go_type: str, *, optional: bool = False) -> Node:
     if isinstance(raw.get("items"), dict):
         node["items"] = _node(raw["items"], shape.removeprefix("[]"))
     if isinstance(raw.get("additionalProperties"), dict):
-        node["additionalProperties"] = _node(
-            raw["additionalProperties"], _MAP.sub("", shape, count=1)
-        )
+        node["additionalProperties"] = _node(raw["additionalProperties"], value_shape(shape))
     if "default" not in raw:
         zero = _zero(raw, go_type, optional)
         if zero is not None:

@@ -27,7 +27,6 @@ from apiserver.endpoints.openapi import definitions, render
 from apiserver.endpoints.openapi.definitions import Node
 from apiserver.endpoints.openapi.merged import merge
 from apiserver.endpoints.openapi.operations import (
-    META,
     Builder,
     Paths,
     document_operation,
@@ -39,6 +38,7 @@ from apiserver.endpoints.openapi.operations import (
 from apiserver.endpoints.openapi.parts import Part, encoded, identity, part_of
 from apiserver.kinds.served import Resource
 from apiserver.registry.offload import Asker, beside
+from apiserver.schema.definitions import META
 
 Resources = Sequence[Resource]
 _KEPT_V3, _KEPT_V3_BINARY, _KEPT_V2 = 48 * 2**20, 16 * 2**20, 16 * 2**20

@@ -15,9 +15,9 @@ from apiserver.endpoints.openapi import parameters
 from apiserver.endpoints.openapi.parameters import Parameter
 from apiserver.kinds.served import Resource, ServedVersion, Subresource
 from apiserver.meta.gvk import GroupVersionKind
-from apiserver.schema.builtin import kinds, raw_definitions
+from apiserver.schema.builtin import kinds
+from apiserver.schema.definitions import META, raw_definitions
 
-META = "io.k8s.apimachinery.pkg.apis.meta.v1."
 STATUS, PATCH_BODY, DELETE_OPTIONS, WATCH_EVENT = (
     META + "Status",
     META + "Patch",

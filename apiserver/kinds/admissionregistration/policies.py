@@ -22,6 +22,7 @@ from apiserver.kinds.common import selectors
 from apiserver.meta import names
 from apiserver.meta.gvk import GroupVersion
 from apiserver.meta.objects import Object
+from apiserver.schema.labelselector import validate_label_selector
 
 SPEC = FieldPath("spec")
 
@@ -197,7 +198,7 @@ def _param_ref(ref: Object | None, path: FieldPath) -> c.Errors:
         yield from c.name(name, path.child("name"), names.path_segment)
     if both:
         yield forbidden(path.child("name"), "name and selector are mutually exclusive")
-    yield from selectors.validate(selector, path.child("selector"))
+    yield from validate_label_selector(selector, path.child("selector"))
     if both:
         yield forbidden(path.child("selector"), "name and selector are mutually exclusive")
     if not name and selector is None:

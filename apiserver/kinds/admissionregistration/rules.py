@@ -14,9 +14,9 @@ from apiserver.fielderrors import (
 )
 from apiserver.kinds.admissionregistration.expressions import CONDITION, Expression, compiled
 from apiserver.kinds.common import checks as c
-from apiserver.kinds.common import selectors
 from apiserver.meta import names
 from apiserver.meta.objects import Object, seen_before
+from apiserver.schema.labelselector import validate_label_selector
 
 GROUP = "admissionregistration.k8s.io"
 FAILURE_POLICIES = ["Fail", "Ignore"]
@@ -116,7 +116,7 @@ def match_resources_errors(match: Object | None, path: FieldPath) -> c.Errors:
     for member in ("namespaceSelector", "objectSelector"):
         if match.get(member) is None:
             yield required(path.child(member))
-        yield from selectors.validate(match.get(member), path.child(member))
+        yield from validate_label_selector(match.get(member), path.child(member))
     for member in ("resourceRules", "excludeResourceRules"):
         for i, rule in enumerate(match.get(member) or []):
             at, listed = path.child(member).at(i), rule.get("resourceNames") or []

@@ -18,11 +18,11 @@ from apiserver.kinds.admissionregistration import rules
 from apiserver.kinds.admissionregistration.admissionkind import AdmissionKind
 from apiserver.kinds.base import WriteContext
 from apiserver.kinds.common import checks as c
-from apiserver.kinds.common import selectors
 from apiserver.kinds.common.client_config import client_config_errors, default_client_config
 from apiserver.meta import names
 from apiserver.meta.objects import Object, seen_before
 from apiserver.meta.times import age
+from apiserver.schema.labelselector import validate_label_selector
 
 _SIDE_EFFECTS = ["None", "NoneOnDryRun"]
 _REVIEWS = ["v1", "v1beta1"]
@@ -71,7 +71,7 @@ def _errors(hooks: list[Object], mutating: bool) -> c.Errors:
             yield from rules.rule_errors(rule, path.child("rules").at(j))
         yield from _policies(hook, path, mutating)
         for member in ("namespaceSelector", "objectSelector"):
-            yield from selectors.validate(hook.get(member), path.child(member))
+            yield from validate_label_selector(hook.get(member), path.child(member))
         yield from client_config_errors(hook.get("clientConfig") or {}, path.child("clientConfig"))
         yield from rules.match_conditions_errors(
             hook.get("matchConditions"), path.child("matchConditions")

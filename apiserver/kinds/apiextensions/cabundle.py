@@ -3,16 +3,14 @@
 
 from __future__ import annotations
 
-import re
 from base64 import b64decode
 
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
 
 from apiserver.fielderrors import FieldErrors, FieldPath, invalid
+from apiserver.golang import pem
 from apiserver.meta.objects import Object
-
-_BLOCK = re.compile(rb"-----BEGIN ([^-\n]*)-----\s.*?-----END \1-----[ \t]*(?:\r?\n|$)", re.DOTALL)
 
 
 def bundle_of(spec: Object) -> str:
@@ -25,21 +23,20 @@ def bundle_problem(bundle: str) -> str:
     """What is wrong with a bundle in base64; "" when it is sound, or empty."""
     if not bundle:
         return ""
-    text, parsed = b64decode(bundle), ""
-    blocks = list(_BLOCK.finditer(text))
-    for block in blocks:
-        if block[1] != b"CERTIFICATE" or b":" in block[0]:
+    text, parsed, end = b64decode(bundle), "", 0
+    for block in pem.blocks(text):
+        end = block.end
+        if block.type != b"CERTIFICATE" or block.has_headers:
             continue
         try:
-            x509.load_pem_x509_certificate(block[0])
+            x509.load_der_x509_certificate(block.data)
         except (ValueError, UnsupportedAlgorithm):
             parsed = parsed or "failed to parse certificate: x509: malformed certificate"
         else:
             return ""
-    rest = text[blocks[-1].end() :] if blocks else text
-    why = parsed or (
-        "unable to parse bytes as PEM block" if rest else "no valid certificate authority data seen"
-    )
+    unread = "unable to parse bytes as PEM block"
+    nothing = "no valid certificate authority data seen"
+    why = parsed or (unread if end < len(text) else nothing)
     return f"unable to load root certificates: {why}"
 
 

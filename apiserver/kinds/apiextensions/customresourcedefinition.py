@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 
 from apiserver.fielderrors import FieldErrors, FieldPath, invalid
 from apiserver.kinds.apiextensions.approval import approval_errors
@@ -127,10 +126,6 @@ class CustomResourceDefinition(Kind):
             for name in dict.fromkeys(_formats(obj))
             if name not in before
         ]
-
-    def cells(self, obj: Object, version: str, now: datetime) -> list[Any]:
-        metadata = obj.get("metadata", {})
-        return [metadata.get("name", ""), metadata.get("creationTimestamp")]
 
 
 def _store_version(obj: Object) -> None:

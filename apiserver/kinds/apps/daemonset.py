@@ -18,6 +18,7 @@ from apiserver.kinds.common.workload import SPEC, STATUS, Workload
 from apiserver.kinds.registration import register
 from apiserver.meta.objects import Object
 from apiserver.schema.decode import DecodeError
+from apiserver.schema.labelselector import validate_label_selector
 
 TEMPLATE_GENERATION = "deprecated.daemonset.template.generation"
 _UPDATE = SPEC.child("updateStrategy")
@@ -79,7 +80,7 @@ class DaemonSet(Workload):
             spec.get("template") or {},
             SPEC.child("template"),
         )
-        errors = list(selectors.validate(selector, SPEC.child("selector")))
+        errors = list(validate_label_selector(selector, SPEC.child("selector")))
         labels = (template.get("metadata") or {}).get("labels")
         if not selectors.problem(selector) and not selectors.matches(selector, labels):
             errors.append(

@@ -6,6 +6,7 @@ from apiserver.fielderrors import invalid, required
 from apiserver.kinds.common import checks, selectors, templates
 from apiserver.kinds.common.workload import SPEC
 from apiserver.meta.objects import ReadOnlyObject
+from apiserver.schema.labelselector import validate_label_selector
 
 _SELECTOR = SPEC.child("selector")
 _TEMPLATE = SPEC.child("template")
@@ -16,7 +17,7 @@ def required_selector(selector: ReadOnlyObject | None, empty: str) -> checks.Err
     if selector is None:
         yield required(_SELECTOR)
         return
-    yield from selectors.validate(selector, _SELECTOR)
+    yield from validate_label_selector(selector, _SELECTOR)
     if selectors.is_empty(selector):
         yield invalid(_SELECTOR, selectors.quoted(selector), empty)
 

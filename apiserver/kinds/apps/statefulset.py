@@ -30,6 +30,7 @@ from apiserver.kinds.common.templates import always_running, pod_template
 from apiserver.kinds.common.workload import SPEC, STATUS, Workload
 from apiserver.kinds.registration import register
 from apiserver.meta.objects import Object
+from apiserver.schema.labelselector import validate_labels
 
 _APPS = "apps.v1."
 _UPDATE = SPEC.child("updateStrategy")
@@ -241,7 +242,7 @@ def _template(spec: Mapping[str, Any]) -> checks.Errors:
                 metadata.get("labels"),
                 "`selector` does not match template `labels`",
             )
-        yield from checks.labels(metadata.get("labels"), path.child("labels"))
+        yield from validate_labels(metadata.get("labels"), path.child("labels"))
         yield from checks.annotation_map(metadata.get("annotations"), path.child("annotations"))
         yield from podannotations.validate(
             metadata.get("annotations"), pod, path.child("annotations")

@@ -17,6 +17,7 @@ import orjson
 from apiserver.schema.builtin import definition
 from apiserver.schema.decode import decode
 from apiserver.schema.decode_errors import DecodeError
+from apiserver.schema.definitions import QUANTITY
 from apiserver.schema.types import Schema
 
 METRICS = "autoscaling.alpha.kubernetes.io/metrics"
@@ -31,7 +32,6 @@ ANNOTATIONS = frozenset({METRICS, CURRENT, CONDITIONS, BEHAVIOR, *_TOLERANCES})
 
 _API = "io.k8s.api.autoscaling.v2."
 _SELECTOR = "io.k8s.apimachinery.pkg.apis.meta.v1.LabelSelector"
-_QUANTITY = "io.k8s.apimachinery.pkg.api.resource.Quantity"
 
 
 def read(annotations: Mapping[str, str], key: str) -> Any:
@@ -107,7 +107,7 @@ def _shared(name: str) -> Schema:
 def _metric(part: str) -> Schema:
     """``part``: "target" in specs, "current" in statuses."""
     value, average = f"{part}Value", f"{part}AverageValue"
-    quantity, selector = _shared(_QUANTITY), _shared(_SELECTOR)
+    quantity, selector = _shared(QUANTITY), _shared(_SELECTOR)
     resource = {
         "name": _text(),
         f"{part}AverageUtilization": _int32(),
@@ -149,6 +149,6 @@ def _behavior() -> Schema:
         StabilizationWindowSeconds=_int32(),
         SelectPolicy=_text(),
         Policies=policies,
-        Tolerance=_shared(_QUANTITY),
+        Tolerance=_shared(QUANTITY),
     )
     return _struct(ScaleUp=rules, ScaleDown=rules)

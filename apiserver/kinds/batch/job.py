@@ -20,6 +20,7 @@ from apiserver.kinds.registration import register
 from apiserver.meta import names
 from apiserver.meta.objects import Object
 from apiserver.meta.times import human_duration, parse_time
+from apiserver.schema.labelselector import validate_label_selector
 
 UID, NAME = "batch.kubernetes.io/controller-uid", "batch.kubernetes.io/job-name"
 _OLD_UID, _OLD_NAME = "controller-uid", "job-name"
@@ -186,7 +187,7 @@ def _selector(spec: Object) -> checks.Errors:
     if selector is None:
         yield required(SPEC.child("selector"))
     else:
-        yield from selectors.validate(selector, SPEC.child("selector"))
+        yield from validate_label_selector(selector, SPEC.child("selector"))
     labels = ((spec.get("template") or {}).get("metadata") or {}).get("labels")
     if not selectors.problem(selector) and not selectors.matches(selector, labels):
         yield invalid(_LABELS, labels, "`selector` does not match template `labels`")

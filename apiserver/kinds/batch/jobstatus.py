@@ -8,8 +8,6 @@ be updated.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-
 from apiserver.fielderrors import FieldError, FieldPath, GoSyntax, duplicate, invalid, required
 from apiserver.kinds.batch.indexes import IndexesError, count_indexes, overlap
 from apiserver.kinds.common import checks
@@ -58,9 +56,6 @@ class _Changes:
     @property
     def finished(self) -> bool:
         return _finished(self._job) != _finished(self._old)
-
-
-Rule = Callable[[ReadOnlyObject, ReadOnlyObject, _Changes], checks.Errors]
 
 
 def _wrong(why: str) -> FieldError:

@@ -3,13 +3,10 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
-
 from cryptography import x509
 
 from apiserver.authn.unreadable import UNREADABLE
-from apiserver.kinds.certificates import pem
+from apiserver.golang import pem
 
 
 def problems(bundle: str) -> list[str]:
@@ -17,16 +14,11 @@ def problems(bundle: str) -> list[str]:
     block that is no base64, is none."""
     faults: list[str] = []
     places: dict[bytes, list[int]] = {}
-    i = -1
-    for block in pem.blocks(bundle.encode(errors="replace")):
-        der = _decoded(block.body)
-        if der is None:
-            continue
-        i += 1
-        if why := _unfit(block, der):
+    for i, block in enumerate(pem.blocks(bundle.encode(errors="replace"))):
+        if why := _unfit(block):
             faults.append(f"entry {i} {why}")
         else:
-            places.setdefault(der, []).append(i)
+            places.setdefault(block.data, []).append(i)
     if faults:
         return faults
     if not places:
@@ -38,22 +30,13 @@ def problems(bundle: str) -> list[str]:
     ]
 
 
-def _decoded(body: bytes) -> bytes | None:
-    """Without what headers it may have."""
-    lines = [line for line in body.splitlines() if b":" not in line]
-    try:
-        return base64.b64decode(b"".join(b"".join(lines).split()), validate=True)
-    except binascii.Error:
-        return None
-
-
-def _unfit(block: pem.Block, der: bytes) -> str:
+def _unfit(block: pem.Block) -> str:
     if block.type != b"CERTIFICATE":
         return f"has bad block type: {block.type.decode(errors='replace')}"
-    if b":" in block.body:
+    if block.has_headers:
         return "has PEM block headers"
     try:
-        extensions = x509.load_der_x509_certificate(der).extensions
+        extensions = x509.load_der_x509_certificate(block.data).extensions
         is_authority = extensions.get_extension_for_class(x509.BasicConstraints).value.ca
     except x509.ExtensionNotFound:
         is_authority = False

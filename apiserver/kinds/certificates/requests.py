@@ -10,8 +10,8 @@ from datetime import datetime
 from cryptography import x509
 
 from apiserver.authn.unreadable import UNREADABLE
+from apiserver.golang import pem
 from apiserver.golang.strconv import go_quote
-from apiserver.kinds.certificates import pem
 
 
 def request_problem(encoded: str) -> str:
@@ -29,7 +29,7 @@ def parsed_request(encoded: str) -> x509.CertificateSigningRequest:
     if block is None or block.type != b"CERTIFICATE REQUEST":
         raise ValueError("PEM block type must be CERTIFICATE REQUEST")
     try:
-        request = x509.load_pem_x509_csr(block.text)
+        request = x509.load_der_x509_csr(block.data)
         _ = request.subject
     except UNREADABLE:
         raise ValueError("asn1: structure error: malformed certificate request") from None
@@ -41,7 +41,7 @@ def expiry(encoded: str) -> datetime | None:
     is none that can be read."""
     block = next(pem.blocks(_bytes(encoded)), None)
     try:
-        return x509.load_pem_x509_certificate(block.text).not_valid_after_utc if block else None
+        return x509.load_der_x509_certificate(block.data).not_valid_after_utc if block else None
     except UNREADABLE:
         return None
 
@@ -74,10 +74,10 @@ def certificate_problem(encoded: str) -> str:
                 f"only CERTIFICATE PEM blocks are allowed, found "
                 f"{go_quote(block.type.decode(errors='replace'))}"
             )
-        if b":" in block.body:
+        if block.has_headers:
             return "no PEM block headers are permitted"
         try:
-            x509.load_pem_x509_certificate(block.text)
+            x509.load_der_x509_certificate(block.data)
         except UNREADABLE:
             return "x509: malformed certificate"
     return ""

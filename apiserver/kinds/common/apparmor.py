@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 
 from apiserver.kinds.common.podannotations import APPARMOR
-from apiserver.kinds.common.poddefaults import containers
+from apiserver.kinds.common.visit import containers
 from apiserver.meta.objects import Object
 
 

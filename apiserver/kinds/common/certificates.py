@@ -3,44 +3,36 @@ words of Go's tls.X509KeyPair, and when certificates end."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from datetime import datetime
+from itertools import islice
 
 from cryptography import x509
 from cryptography.exceptions import UnsupportedAlgorithm
 from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
-from cryptography.hazmat.primitives.serialization import load_pem_private_key
+from cryptography.hazmat.primitives.serialization import load_der_private_key
 
-_BLOCK = re.compile(rb"-----BEGIN ([^-\n]*)-----\s.*?-----END \1-----[ \t]*(?:\r?\n|$)", re.DOTALL)
+from apiserver.golang import pem
 
-_BEGIN = b"-----BEGIN CERTIFICATE-----"
+_CERTIFICATE = b"CERTIFICATE"
 MOST_OF_A_CHAIN = 10
 
 
 def pair_problem(certificate: bytes, key: bytes) -> str:
     """What is wrong with the pair; "" when it is a pair."""
-    kinds = [m[1].decode() for m in _BLOCK.finditer(certificate)]
-    block = next((m[0] for m in _BLOCK.finditer(certificate) if m[1] == b"CERTIFICATE"), None)
+    shown, kept = list(pem.blocks(certificate)), list(pem.blocks(key))
+    block = next((b for b in shown if b.type == _CERTIFICATE), None)
     if block is None:
-        return _no_certificate(kinds)
-    private = next(
-        (
-            m
-            for m in _BLOCK.finditer(key)
-            if m[1] == b"PRIVATE KEY" or m[1].endswith(b" PRIVATE KEY")
-        ),
-        None,
-    )
-    key_kinds = [m[1].decode() for m in _BLOCK.finditer(key)]
+        return _no_certificate(_types(shown))
+    private = next((b for b in kept if f" {_text(b)}".endswith(" PRIVATE KEY")), None)
     if private is None:
-        return _no_key(key_kinds)
+        return _no_key(_types(kept))
     try:
-        public = x509.load_pem_x509_certificate(block).public_key()
+        public = x509.load_der_x509_certificate(block.data).public_key()
     except (ValueError, UnsupportedAlgorithm):
         return "x509: malformed certificate"
     try:
-        loaded = load_pem_private_key(private[0], None)
+        loaded = load_der_private_key(private.data, None)
     except (ValueError, TypeError, UnsupportedAlgorithm):
         return "tls: failed to parse private key"
     if not isinstance(
@@ -53,14 +45,21 @@ def pair_problem(certificate: bytes, key: bytes) -> str:
 
 
 def ends(chain: bytes) -> Iterator[datetime]:
-    """When each of the first `MOST_OF_A_CHAIN` certificates ends that can be read; in one pass,
-    whatever somebody has made of the text."""
-    for after in chain.split(_BEGIN, MOST_OF_A_CHAIN)[1:]:
+    """When each of the first `MOST_OF_A_CHAIN` certificates ends that can be read."""
+    certificates = (block for block in pem.blocks(chain) if block.type == _CERTIFICATE)
+    for block in islice(certificates, MOST_OF_A_CHAIN):
         try:
-            certificate = x509.load_pem_x509_certificate(_BEGIN + after)
-            yield certificate.not_valid_after_utc
+            yield x509.load_der_x509_certificate(block.data).not_valid_after_utc
         except (ValueError, UnsupportedAlgorithm):
             continue
+
+
+def _types(blocks: list[pem.Block]) -> list[str]:
+    return list(map(_text, blocks))
+
+
+def _text(block: pem.Block) -> str:
+    return block.type.decode(errors="replace")
 
 
 def _no_certificate(kinds: list[str]) -> str:

@@ -67,13 +67,6 @@ def label_value(value: str, path: FieldPath) -> Errors:
     return rule(value, path, names.label_value)
 
 
-def labels(values: Mapping[str, str] | None, path: FieldPath) -> Errors:
-    """Keys and values of labels or of a simple selector; errors name the map, not the key."""
-    for key, value in sorted((values or {}).items()):
-        yield from qualified_name(key, path)
-        yield from label_value(value, path)
-
-
 def annotation_map(values: Mapping[str, str] | None, path: FieldPath) -> Errors:
     size = 0
     for key, value in sorted((values or {}).items()):

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from apiserver.fielderrors import FieldPath, forbidden, invalid, not_supported, required
-from apiserver.kinds.common import checks, resources, selectors
+from apiserver.kinds.common import checks, resources
 from apiserver.kinds.common.amounts import round_members, round_requirements
 from apiserver.meta.objects import Object, ReadOnlyObject
+from apiserver.schema.labelselector import validate_label_selector, validate_labels
 
 ACCESS_MODES = ("ReadOnlyMany", "ReadWriteMany", "ReadWriteOnce", "ReadWriteOncePod")
 VOLUME_MODES = ("Block", "Filesystem")
@@ -33,7 +34,7 @@ def template(value: ReadOnlyObject, path: FieldPath) -> checks.Errors:
 def template_metadata(metadata: ReadOnlyObject, path: FieldPath) -> checks.Errors:
     """Of what claims are made from: nothing but labels and annotations."""
     yield from checks.annotation_map(metadata.get("annotations"), path.child("annotations"))
-    yield from checks.labels(metadata.get("labels"), path.child("labels"))
+    yield from validate_labels(metadata.get("labels"), path.child("labels"))
     for field, content in metadata.items():
         if field not in ("annotations", "labels") and (content or content == []):
             yield forbidden(path.child("uID" if field == "uid" else field), "cannot be set")
@@ -53,7 +54,7 @@ def claim_spec(spec: ReadOnlyObject, path: FieldPath) -> checks.Errors:
     modes = spec.get("accessModes") or ()
     if not modes:
         yield required(path.child("accessModes"), "at least 1 access mode is required")
-    yield from selectors.validate(spec.get("selector"), path.child("selector"))
+    yield from validate_label_selector(spec.get("selector"), path.child("selector"))
     yield from access_modes(modes, path.child("accessModes"))
     storage = ((spec.get("resources") or {}).get("requests") or {}).get("storage")
     at = path.child("resources").key("storage")

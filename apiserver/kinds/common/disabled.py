@@ -8,7 +8,7 @@ bundles, pod certificates) are not served either.
 
 from __future__ import annotations
 
-from apiserver.kinds.common.poddefaults import containers
+from apiserver.kinds.common.visit import containers
 from apiserver.meta.objects import Object, ReadOnlyObject
 
 _SCHEDULING = "schedulingGroup"

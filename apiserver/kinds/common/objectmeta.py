@@ -22,6 +22,7 @@ from apiserver.kinds.common.namerules import NameRule
 from apiserver.meta import names
 from apiserver.meta.gvk import GroupVersion
 from apiserver.meta.objects import Object
+from apiserver.schema.labelselector import validate_labels
 
 Metadata = Mapping[str, Any]
 ORPHAN, FOREGROUND = "orphan", "foregroundDeletion"
@@ -95,21 +96,11 @@ def shared_errors(metadata: Metadata, path: FieldPath) -> FieldErrors:
     """Labels, annotations and owner references: what create and update check alike."""
     errors: FieldErrors = []
     if labels := metadata.get("labels"):
-        errors += label_errors(labels, path.child("labels"))
+        errors += validate_labels(labels, path.child("labels"))
     if annotations := metadata.get("annotations"):
         errors += _annotation_errors(annotations, path.child("annotations"))
     if owners := metadata.get("ownerReferences"):
         errors += _owner_errors(owners, path.child("ownerReferences"))
-    return errors
-
-
-def label_errors(labels: Mapping[str, str], path: FieldPath) -> FieldErrors:
-    errors: FieldErrors = []
-    for key, value in labels.items():
-        for text in names.label_key(key):
-            errors.append(invalid(path, key, text))
-        for text in names.label_value(value):
-            errors.append(invalid(path, value, text))
     return errors
 
 

@@ -7,14 +7,15 @@ place and may run again on their own result.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from apiserver.kinds.common import imagenames, podresources
 from apiserver.kinds.common.amounts import round_requirements, round_up
 from apiserver.kinds.common.claims import default_claim_spec
 from apiserver.kinds.common.objectmeta import drop_annotations
-from apiserver.meta.objects import Object, ReadOnlyObject
+from apiserver.kinds.common.visit import containers
+from apiserver.meta.objects import Object
 
 _FILE_MODE = 0o644
 _PROBE = {"timeoutSeconds": 1, "periodSeconds": 10, "successThreshold": 1, "failureThreshold": 3}
@@ -24,12 +25,6 @@ INIT_ANNOTATIONS = frozenset(
     for what in ("s", "-statuses")
 )
 """What old clients wrote before there were fields; of pods and of templates."""
-CONTAINER_LISTS = ("initContainers", "containers", "ephemeralContainers")
-
-
-def containers(spec: ReadOnlyObject, *lists: str) -> Iterator[Object]:
-    for name in lists or CONTAINER_LISTS:
-        yield from spec.get(name) or ()
 
 
 def default_template(template: Object) -> None:

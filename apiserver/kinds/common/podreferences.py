@@ -6,9 +6,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from apiserver.kinds.common.visit import containers
 from apiserver.meta.objects import Object, ReadOnlyObject
 
-_CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
 _SECRET_REFS = ("cephfs", "cinder", "flexVolume", "rbd", "scaleIO", "iscsi", "storageos")
 _OF_NODES = ("nodePublishSecretRef", "nodeStageSecretRef", "nodeExpandSecretRef")
 """Secrets of a CSI volume that the node needs; others are its controller's."""
@@ -39,12 +39,11 @@ def config_maps(spec: ReadOnlyObject) -> Iterator[str]:
 
 
 def _environment(spec: ReadOnlyObject, whole: str, key: str) -> Iterator[str]:
-    for member in _CONTAINERS:
-        for container in spec.get(member) or ():
-            for source in container.get("envFrom") or ():
-                yield (source.get(whole) or {}).get("name") or ""
-            for variable in container.get("env") or ():
-                yield ((variable.get("valueFrom") or {}).get(key) or {}).get("name") or ""
+    for container in containers(spec):
+        for source in container.get("envFrom") or ():
+            yield (source.get(whole) or {}).get("name") or ""
+        for variable in container.get("env") or ():
+            yield ((variable.get("valueFrom") or {}).get(key) or {}).get("name") or ""
 
 
 def volume_claims(pod: ReadOnlyObject) -> Iterator[str]:

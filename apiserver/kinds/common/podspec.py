@@ -21,6 +21,7 @@ from apiserver.kinds.common.internal import quote
 from apiserver.meta import names
 from apiserver.meta.objects import ReadOnlyObject
 from apiserver.meta.quantity import parse_quantity
+from apiserver.schema.labelselector import validate_labels
 
 RESTART_POLICIES = ("Always", "OnFailure", "Never")
 DNS_POLICIES = ("ClusterFirstWithHostNet", "ClusterFirst", "Default", "None")
@@ -50,7 +51,7 @@ def pod_spec(
         spec.get("restartPolicy", ""), path.child("restartPolicy"), RESTART_POLICIES
     )
     yield from checks.one_of(spec.get("dnsPolicy", ""), path.child("dnsPolicy"), DNS_POLICIES)
-    yield from checks.labels(spec.get("nodeSelector"), path.child("nodeSelector"))
+    yield from validate_labels(spec.get("nodeSelector"), path.child("nodeSelector"))
     yield from security.pod_context(spec, path)
     yield from scheduling.affinity(spec.get("affinity"), path.child("affinity"))
     yield from _dns_config(spec, path.child("dnsConfig"))

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-from apiserver.fielderrors import FieldErrors, FieldPath
-from apiserver.kinds.common import checks
 from apiserver.meta.objects import Object
 
 _METADATA = ("name", "namespace", "uid", "resourceVersion", "creationTimestamp")
@@ -24,12 +22,3 @@ def scale(obj: Object, replicas: int, selector: str) -> Object:
         "spec": {"replicas": desired} if desired else {},
         "status": status,
     }
-
-
-def validate(scale_object: Object) -> FieldErrors:
-    """ValidateScale: replicas are not negative."""
-    return list(
-        checks.non_negative(
-            (scale_object.get("spec") or {}).get("replicas"), FieldPath("spec.replicas")
-        )
-    )

@@ -7,10 +7,11 @@ from collections import Counter
 from collections.abc import Sequence
 
 from apiserver.fielderrors import FieldPath, duplicate, forbidden, invalid, not_supported, required
-from apiserver.kinds.common import checks, selectors
+from apiserver.kinds.common import checks
 from apiserver.kinds.common.internal import quote
 from apiserver.meta import names
 from apiserver.meta.objects import ReadOnlyObject
+from apiserver.schema.labelselector import validate_label_selector
 
 REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 PREFERRED = "preferredDuringSchedulingIgnoredDuringExecution"
@@ -116,8 +117,10 @@ def _node_field(requirement: ReadOnlyObject, path: FieldPath) -> checks.Errors:
 
 def _pod_term(term: ReadOnlyObject, path: FieldPath) -> checks.Errors:
     selector = term.get("labelSelector")
-    yield from selectors.validate(selector, path.child("labelSelector"))
-    yield from selectors.validate(term.get("namespaceSelector"), path.child("namespaceSelector"))
+    yield from validate_label_selector(selector, path.child("labelSelector"))
+    yield from validate_label_selector(
+        term.get("namespaceSelector"), path.child("namespaceSelector")
+    )
     for namespace in term.get("namespaces") or ():
         yield from checks.dns_label(namespace, path.child("namespace"))
     yield from _label_keys(
@@ -203,7 +206,9 @@ def spread_constraints(constraints: Sequence[ReadOnlyObject], path: FieldPath) -
         yield from _label_keys(
             constraint.get("matchLabelKeys") or (), (), constraint.get("labelSelector"), at
         )
-        yield from selectors.validate(constraint.get("labelSelector"), at.child("labelSelector"))
+        yield from validate_label_selector(
+            constraint.get("labelSelector"), at.child("labelSelector")
+        )
 
 
 def _min_domains(value: int | None, action: str, path: FieldPath) -> checks.Errors:

@@ -1,6 +1,7 @@
-"""Label selectors as objects carry them: validation, matching and how tables show them.
+"""Label selectors as objects carry them: matching and how tables show them
+(`apiserver.schema.labelselector` validates them).
 
-Sources: k8s.io/apimachinery ``apis/meta/v1/validation``, ``apis/meta/v1/helpers.go``, ``labels``.
+Sources: k8s.io/apimachinery ``apis/meta/v1/helpers.go``, ``labels``.
 """
 
 from __future__ import annotations
@@ -8,51 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from apiserver.fielderrors import FieldPath, GoSyntax, forbidden, invalid, required
-from apiserver.kinds.common import checks
+from apiserver.fielderrors import FieldPath, GoSyntax
 from apiserver.kinds.common.internal import versioned
 from apiserver.meta.objects import ReadOnlyObject
 from apiserver.schema.definitions import META
+from apiserver.schema.labelselector import validate_label_selector
 
 Selector = Mapping[str, Any]
-
-
-def validate(
-    selector: Selector | None, path: FieldPath, *, check_values: bool = True
-) -> checks.Errors:
-    """``check_values``: also the values of expressions must be label values (only old objects may
-    break that)."""
-    if selector is None:
-        return
-    yield from checks.labels(selector.get("matchLabels"), path.child("matchLabels"))
-    for i, requirement in enumerate(selector.get("matchExpressions") or ()):
-        yield from validate_requirement(
-            requirement, path.child("matchExpressions").at(i), check_values=check_values
-        )
-
-
-def validate_requirement(
-    requirement: Mapping[str, Any], path: FieldPath, *, check_values: bool = True
-) -> checks.Errors:
-    values = requirement.get("values") or []
-    match requirement.get("operator", ""):
-        case "In" | "NotIn":
-            if not values:
-                yield required(
-                    path.child("values"), "must be specified when `operator` is 'In' or 'NotIn'"
-                )
-        case "Exists" | "DoesNotExist":
-            if values:
-                yield forbidden(
-                    path.child("values"),
-                    "may not be specified when `operator` is 'Exists' or 'DoesNotExist'",
-                )
-        case operator:
-            yield invalid(path.child("operator"), operator, "not a valid selector operator")
-    yield from checks.qualified_name(requirement.get("key", ""), path.child("key"))
-    if check_values:
-        for i, value in enumerate(values):
-            yield from checks.label_value(value, path.child("values").at(i))
 
 
 def is_empty(selector: Selector | None) -> bool:
@@ -63,7 +26,7 @@ def is_empty(selector: Selector | None) -> bool:
 def problem(selector: Selector | None) -> bool:
     """Whether the selector cannot be turned into a matcher: the condition of ``invalid label
     selector``."""
-    return selector is not None and any(True for _ in validate(selector, FieldPath("")))
+    return selector is not None and bool(validate_label_selector(selector, FieldPath("")))
 
 
 def matches(selector: Selector | None, labels: Mapping[str, str] | None) -> bool:

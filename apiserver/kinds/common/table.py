@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from datetime import datetime
 
 from apiserver.meta.objects import ReadOnlyObject
@@ -22,10 +21,6 @@ def containers(spec: ReadOnlyObject) -> tuple[str, str]:
     """Names and images of the regular containers, each joined by commas."""
     listed = spec.get("containers") or ()
     return ",".join(c.get("name", "") for c in listed), ",".join(c.get("image", "") for c in listed)
-
-
-def joined(values: Sequence[str] | None, nothing: str = "<none>") -> str:
-    return ",".join(values) if values else nothing
 
 
 def truth(value: bool | None) -> str:

@@ -7,12 +7,13 @@ from collections.abc import Sequence
 from apiserver.fielderrors import FieldPath, forbidden, invalid, not_supported
 from apiserver.kinds.common import checks, podannotations, podspec, selectors
 from apiserver.meta.objects import ReadOnlyObject
+from apiserver.schema.labelselector import validate_labels
 
 
 def pod_template(template: ReadOnlyObject, path: FieldPath) -> checks.Errors:
     metadata, spec = template.get("metadata") or {}, template.get("spec") or {}
     annotations = metadata.get("annotations")
-    yield from checks.labels(metadata.get("labels"), path.child("labels"))
+    yield from validate_labels(metadata.get("labels"), path.child("labels"))
     yield from checks.annotation_map(annotations, path.child("annotations"))
     yield from podannotations.validate(annotations, spec, path.child("annotations"))
     yield from podspec.pod_spec(spec, path.child("spec"))

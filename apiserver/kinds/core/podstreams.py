@@ -11,10 +11,10 @@ from apiserver.fielderrors import FieldErrors, forbidden, invalid, not_supported
 from apiserver.golang.strconv import NumError, parse_int
 from apiserver.golang.time import RFC3339, TimeError, parse
 from apiserver.kinds.common import checks
+from apiserver.kinds.common.visit import containers
 from apiserver.meta.gvk import GroupVersionKind
 from apiserver.meta.objects import Object
 
-_CONTAINERS = ("initContainers", "containers", "ephemeralContainers")
 _STREAMS = ["All", "Stderr", "Stdout"]
 _REACHABLE = ("Hostname", "InternalDNS", "InternalIP", "ExternalDNS", "ExternalIP")
 _POSITIVE = "must be greater than 0"
@@ -66,12 +66,12 @@ def container_of(pod: Object, asked: str = "") -> str:
     """Name of the container that a request means; without a name the pod's only one. Raises
     BadRequest."""
     name, spec = pod["metadata"]["name"], pod["spec"]
-    known = [name for field in _CONTAINERS for name in _names(spec.get(field))]
+    known = [container["name"] for container in containers(spec)]
     if asked:
         if asked not in known:
             raise BadRequest(f"container {asked} is not valid for pod {name}")
         return asked
-    main = _names(spec.get("containers"))
+    main = [str(container["name"]) for container in containers(spec, "containers")]
     if len(main) == 1:
         return main[0]
     raise BadRequest(
@@ -129,7 +129,3 @@ def unreachable(node: Object) -> PlainError:
         return PlainError("error dialing backend: this server connects to no kubelet")
     known = " ".join(f"{{{a.get('type', '')} {a.get('address', '')}}}" for a in addresses)
     return PlainError(f"no preferred addresses found; known addresses: [{known}]")
-
-
-def _names(containers: Sequence[Mapping[str, Any]] | None) -> list[str]:
-    return [c["name"] for c in containers or ()]

@@ -80,11 +80,11 @@ class Service(Kind):
             obj["spec"].pop("internalTrafficPolicy", None)
 
     # --- validation -------------------------------------------------------------------------------
-    def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
+    def validate_create(self, obj: Object, context: WriteContext) -> FieldErrors:
         return list(service_errors(obj, None))
 
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
-        return list(service_update_errors(obj, old))
+        return [*service_update_errors(obj, old), *service_errors(obj, old)]
 
     def validate_status_update(
         self, obj: Object, old: Object, context: WriteContext

@@ -30,6 +30,7 @@ from apiserver.kinds.common.addresses import (
 )
 from apiserver.kinds.core import service_fields as f
 from apiserver.meta.objects import Object, seen_before
+from apiserver.schema.labelselector import validate_labels
 
 Errors = Iterator[FieldError]
 
@@ -49,13 +50,14 @@ SPEC = FieldPath("spec")
 
 
 def service_errors(service: Object, old: Object | None) -> Errors:
+    """``old``: what is stored, None of a create."""
     spec = service["spec"]
     yield from _topology_annotations(service)
     yield from _type_rules(service)
     names: set[str] = set()
     for i, port in enumerate(f.ports(service)):
         yield from _port(port, len(f.ports(service)) > 1, names, SPEC.child("ports").at(i))
-    yield from c.labels(spec.get("selector"), SPEC.child("selector"))
+    yield from validate_labels(spec.get("selector"), SPEC.child("selector"))
     yield from _affinity(spec)
     yield from cluster_ips_errors(service, old)
     ips_before = (old or {}).get("spec", {}).get("externalIPs") or []
@@ -70,7 +72,7 @@ def service_errors(service: Object, old: Object | None) -> Errors:
 
 
 def service_update_errors(service: Object, old: Object) -> Errors:
-    """What only a comparison shows; service_errors runs beside it."""
+    """What only a comparison shows."""
     if f.EXTERNAL_NAME not in (f.service_type(service), f.service_type(old)):
         yield from _cluster_ips_change(service, old)
         if not f.headless(service) and not f.headless(old):

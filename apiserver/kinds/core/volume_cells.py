@@ -4,7 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+
+from apiserver.meta.objects import ReadOnlyObject
 
 _SHORT = {
     "ReadWriteOnce": "RWO",
@@ -20,7 +21,7 @@ def modes_cell(modes: Sequence[str]) -> str:
     return ",".join(short for mode, short in _SHORT.items() if mode in modes)
 
 
-def storage_class(obj: dict[str, Any]) -> str:
+def storage_class(obj: ReadOnlyObject) -> str:
     """The class by the old annotation, else by the field."""
     annotations = obj["metadata"].get("annotations") or {}
     return str(

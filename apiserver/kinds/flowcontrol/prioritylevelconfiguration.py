@@ -119,7 +119,7 @@ def _errors(obj: Object) -> c.Errors:
                 [forbidden(_SPEC.child("limited"), "must be nil if the type is not Limited")]
             )
         if exempt is not None:
-            yield from _shares(exempt, _SPEC.child("exempt"), least=0)
+            yield from _shares(exempt, _SPEC.child("exempt"))
     elif kind == "Limited":
         if exempt is not None:
             yield from covered(
@@ -130,7 +130,7 @@ def _errors(obj: Object) -> c.Errors:
                 [required(_SPEC.child("limited"), "must not be empty when type is Limited")]
             )
         else:
-            yield from _shares(limited, _SPEC.child("limited"), least=0)
+            yield from _shares(limited, _SPEC.child("limited"))
             yield from _response(
                 limited.get("limitResponse") or {}, _SPEC.child("limited", "limitResponse")
             )
@@ -142,9 +142,9 @@ def _errors(obj: Object) -> c.Errors:
         yield not_supported(_SPEC.child("type"), kind, ["Exempt", "Limited"])
 
 
-def _shares(part: Object, path: FieldPath, *, least: int) -> c.Errors:
+def _shares(part: Object, path: FieldPath) -> c.Errors:
     shares, lendable = part.get("nominalConcurrencyShares", 0), part.get("lendablePercent", 0)
-    if shares < least:
+    if shares < 0:
         yield invalid(
             path.child("nominalConcurrencyShares"), shares, "must be a non-negative integer"
         )

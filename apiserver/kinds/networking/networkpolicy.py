@@ -25,6 +25,7 @@ from apiserver.kinds.declarative.run import covered
 from apiserver.kinds.registration import register
 from apiserver.meta.objects import Object
 from apiserver.meta.times import age
+from apiserver.schema.labelselector import validate_label_selector
 
 _SPEC = FieldPath("spec")
 _PROTOCOLS = ["TCP", "UDP", "SCTP"]
@@ -101,7 +102,7 @@ def _peers(spec: Object) -> Iterator[tuple[FieldPath, Object]]:
 
 
 def _spec_errors(spec: Object, stored: frozenset[str]) -> c.Errors:
-    yield from selectors.validate(spec.get("podSelector") or {}, _SPEC.child("podSelector"))
+    yield from validate_label_selector(spec.get("podSelector") or {}, _SPEC.child("podSelector"))
     for direction, _ in _DIRECTIONS:
         for i, rule in enumerate(spec.get(direction) or []):
             for j, port in enumerate(rule.get("ports") or []):
@@ -141,7 +142,7 @@ def _peer(peer: Object, stored: frozenset[str], path: FieldPath) -> c.Errors:
         if member == "ipBlock":
             yield from _ip_block(peer[member], stored, path.child(member))
         else:
-            yield from selectors.validate(peer[member], path.child(member))
+            yield from validate_label_selector(peer[member], path.child(member))
     if not kinds:
         yield required(path, "must specify a peer")
     elif len(kinds) > 1 and "ipBlock" in kinds:

@@ -16,6 +16,7 @@ from apiserver.kinds.declarative.run import covered
 from apiserver.kinds.registration import register
 from apiserver.meta.objects import Object, seen_before
 from apiserver.meta.times import age
+from apiserver.schema.labelselector import validate_labels
 
 
 @register("node.k8s.io", "RuntimeClass")
@@ -75,7 +76,7 @@ def _errors(obj: Object) -> c.Errors:
         )
     plan, path = obj.get("scheduling"), FieldPath("scheduling")
     if plan is not None:
-        yield from c.labels(plan.get("nodeSelector"), path.child("nodeSelector"))
+        yield from validate_labels(plan.get("nodeSelector"), path.child("nodeSelector"))
         tolerations = plan.get("tolerations") or []
         yield from scheduling.tolerations(tolerations, path.child("tolerations"))
         for i, (toleration, again) in enumerate(

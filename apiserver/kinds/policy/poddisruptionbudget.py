@@ -8,13 +8,14 @@ from typing import Any
 from apiserver.fielderrors import FieldErrors, FieldPath, GoSyntax, invalid
 from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import checks as c
-from apiserver.kinds.common import metaconditions, selectors
+from apiserver.kinds.common import metaconditions
 from apiserver.kinds.common.internal import quote
 from apiserver.kinds.declarative import tags as t
 from apiserver.kinds.declarative.declared import Declared
 from apiserver.kinds.registration import register
 from apiserver.meta.objects import Object
 from apiserver.meta.times import age
+from apiserver.schema.labelselector import validate_label_selector
 
 _MATCHES_ALL = "pdb.kubernetes.io/deprecated-v1beta1-empty-selector-match"
 """The key with which v1beta1's selectors that select nothing, or everything, are told from v1's."""
@@ -56,7 +57,7 @@ class PodDisruptionBudget(Kind):
             "spec": [t.custom(_one_bound)],
             "spec.minAvailable": [t.optional(), t.custom(_pods)],
             "spec.maxUnavailable": [t.optional(), t.custom(_pods)],
-            "spec.selector": [t.optional(), t.custom(selectors.validate)],
+            "spec.selector": [t.optional(), t.custom(validate_label_selector)],
             "spec.unhealthyPodEvictionPolicy": [
                 t.optional(),
                 t.enum("AlwaysAllow", "IfHealthyBudget"),

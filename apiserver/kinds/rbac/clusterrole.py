@@ -11,6 +11,7 @@ from apiserver.kinds.rbac.base import RoleKind
 from apiserver.kinds.rbac.rules import GROUP
 from apiserver.kinds.registration import register
 from apiserver.meta.objects import Object
+from apiserver.schema.labelselector import validate_label_selector
 
 
 @register(GROUP, "ClusterRole")
@@ -30,6 +31,6 @@ def _aggregation(rule: Object | None) -> c.Errors:
             path, "at least one clusterRoleSelector required if aggregationRule is non-nil"
         )
     for i, selector in enumerate(rule.get("clusterRoleSelectors") or []):
-        yield from selectors.validate(selector, path.at(i))
+        yield from validate_label_selector(selector, path.at(i))
         if selectors.problem(selector):
             yield invalid(path.at(i), None, "invalid label selector.")

@@ -5,10 +5,11 @@ from __future__ import annotations
 from apiserver.fielderrors import FieldErrors, FieldPath, invalid
 from apiserver.kinds.base import Kind, WriteContext
 from apiserver.kinds.common import checks as c
-from apiserver.kinds.common import nodelabels, selectors
+from apiserver.kinds.common import nodelabels
 from apiserver.kinds.registration import register
 from apiserver.meta.objects import Object
 from apiserver.meta.quantity import parse_quantity
+from apiserver.schema.labelselector import validate_label_selector
 
 
 @register("storage.k8s.io", "CSIStorageCapacity")
@@ -17,7 +18,7 @@ class CSIStorageCapacity(Kind):
     generation = False
 
     def validate(self, obj: Object, context: WriteContext) -> FieldErrors:
-        errors = list(selectors.validate(obj.get("nodeTopology"), FieldPath("nodeTopology")))
+        errors = list(validate_label_selector(obj.get("nodeTopology"), FieldPath("nodeTopology")))
         errors += c.dns_subdomain(obj.get("storageClassName", ""), FieldPath("storageClassName"))
         amount = obj.get("capacity")
         if amount is not None and parse_quantity(amount).sign < 0:

@@ -19,6 +19,7 @@ from apiserver.meta import names
 from apiserver.meta.objects import Object, frozen
 from apiserver.meta.times import age
 
+_MOST_PARAMETERS = 512
 _MODES = ["Immediate", "WaitForFirstConsumer"]
 _IMMUTABLE = ("parameters", "provisioner", "reclaimPolicy", "volumeBindingMode")
 
@@ -91,7 +92,7 @@ def _errors(obj: Object) -> c.Errors:
         yield from covered([required("provisioner")])
     else:
         yield from provisioner_errors(provisioner, "provisioner")
-    yield from parameter_errors(obj.get("parameters"), 512)
+    yield from parameter_errors(obj.get("parameters"))
     if obj.get("reclaimPolicy"):
         yield from c.one_of(obj["reclaimPolicy"], FieldPath("reclaimPolicy"), ["Delete", "Retain"])
     yield from c.one_of(
@@ -107,12 +108,12 @@ def provisioner_errors(name: str, path: str) -> c.Errors:
         yield invalid(path, name.lower(), text)
 
 
-def parameter_errors(parameters: Object | None, most: int) -> c.Errors:
-    """``parameters`` of a class: at most ``most``, no empty key, 256 KiB in all."""
+def parameter_errors(parameters: Object | None) -> c.Errors:
+    """``parameters`` of a class: at most 512, no empty key, 256 KiB in all."""
     if not parameters:
         return
-    if len(parameters) > most:
-        yield too_long("parameters", most)
+    if len(parameters) > _MOST_PARAMETERS:
+        yield too_long("parameters", _MOST_PARAMETERS)
         return
     if "" in parameters:
         yield invalid("parameters", "", "field can not be empty.")

@@ -25,7 +25,7 @@ class VolumeAttributesClass(Kind):
             errors.append(required("driverName"))
         if not obj.get("parameters"):
             errors.append(required("parameters", "must contain at least one key/value pair"))
-        return [*errors, *parameter_errors(obj.get("parameters"), 512)]
+        return [*errors, *parameter_errors(obj.get("parameters"))]
 
     def validate_update(self, obj: Object, old: Object, context: WriteContext) -> FieldErrors:
         return [

@@ -20,10 +20,11 @@ FOLDER = Path(__file__).parent
 FUNCTIONS = ("audit", "bound", "claims", "commit", "fields", "reads", "search", "tally", "tenants")
 """The files that define functions; claims before those that call what it defines."""
 
-_OURS = """
+OURS = """
 SELECT p.oid::regprocedure::text FROM pg_proc p
 WHERE p.pronamespace = current_schema()::regnamespace AND starts_with(p.proname, 'pp_')
 """
+"""All functions that the files define, as they are in the database."""
 
 
 def read(name: str) -> str:
@@ -63,6 +64,6 @@ def _create(apps: StateApps, editor: BaseDatabaseSchemaEditor) -> None:
 
 def _drop(apps: StateApps, editor: BaseDatabaseSchemaEditor) -> None:
     with editor.connection.cursor() as cursor:
-        cursor.execute(_OURS)
+        cursor.execute(OURS)
         for (function,) in cursor.fetchall():
             cursor.execute(f"DROP FUNCTION {function}")

@@ -20,6 +20,7 @@ log = logging.getLogger("polyplane.console")
 
 Answer = dict[str, Any]
 Question = Callable[..., Answer]
+_MOST_TEXTS = 100
 _LONGEST = 64 * 1024
 _MOST_DIGITS = 12
 _REASONS = {
@@ -106,11 +107,11 @@ def text_of(body: Answer, name: str, most: int = 253) -> str:
     return value
 
 
-def texts_of(body: Answer, name: str, most: int = 100) -> list[str]:
+def texts_of(body: Answer, name: str) -> list[str]:
     """A member that is a list of strings. Raises Refused."""
     value = body.get(name) or []
-    if not isinstance(value, list) or len(value) > most:
-        raise Refused(400, f"{name} has to be a list of at most {most} texts")
+    if not isinstance(value, list) or len(value) > _MOST_TEXTS:
+        raise Refused(400, f"{name} has to be a list of at most {_MOST_TEXTS} texts")
     return [text_of({name: one}, name) for one in value]
 
 

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import difflib
-import re
 from argparse import ArgumentParser
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import replace
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from django.db import connection
@@ -16,10 +15,10 @@ from django.db.models import Q, QuerySet
 from django.utils import timezone
 from django.utils.dateparse import parse_datetime
 
-from apiserver.audit.trail import TENANT
-from apiserver.request import TENANCY_GROUP
+from apiserver.request import TENANCY_GROUP, TENANT_KEY
 from apiserver.storage.visibility import django_everywhere, django_within
 from controlplane.errors import OperatorError
+from controlplane.management.durations import span_of
 from controlplane.management.output import PolyplaneCommand, add_output, visible
 from controlplane.management.resources import named
 from controlplane.tenancy import service
@@ -28,8 +27,6 @@ from controlplane.tenancy.models import Tenant
 if TYPE_CHECKING:
     from apiserver.storage.models import AuditEntry
 
-_SPAN = re.compile(r"(\d{1,6})([smhd])")
-_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
 _AHEAD = 7
 _VERBS = (
     *("create", "update", "patch", "delete", "deletecollection", "get", "list", "watch", "proxy"),
@@ -174,8 +171,8 @@ def _within(rest: list[str], namespaced: bool) -> Q:
 
 
 def _moment(text: str) -> datetime:
-    if span := _SPAN.fullmatch(text):
-        return timezone.now() - timedelta(**{_UNITS[span[2]]: int(span[1])})
+    if (span := span_of(text)) is not None:
+        return timezone.now() - span
     try:
         moment = parse_datetime(text)
     except ValueError:
@@ -189,7 +186,7 @@ def _event(entry: AuditEntry, names: dict[int, str]) -> dict[str, Any]:
     """With the annotation that names its tenant, which the server's own writes do without."""
     event, tenant = entry.event, _tenant(entry, names)
     if tenant:
-        event["annotations"] = {TENANT: tenant, **(event.get("annotations") or {})}
+        event["annotations"] = {TENANT_KEY: tenant, **(event.get("annotations") or {})}
     return event
 
 

@@ -4,8 +4,7 @@ get 410."""
 from __future__ import annotations
 
 import asyncio
-import re
-from argparse import ArgumentParser, ArgumentTypeError
+from argparse import ArgumentParser
 from datetime import timedelta
 from typing import Any
 
@@ -18,24 +17,10 @@ from apiserver.storage.pool import Database
 from apiserver.storage.visibility import django_everywhere
 from controlplane.database import conninfo
 from controlplane.errors import OperatorError
+from controlplane.management.durations import duration
 from controlplane.management.output import PolyplaneCommand, add_output
 from controlplane.tenancy import service
 from controlplane.tenancy.models import Tenant
-
-_UNITS = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days"}
-
-
-def duration(text: str) -> timedelta:
-    """``90s``, ``15m``, ``1h``, ``7d``, or several of them in a row (``1h30m``)."""
-    if not re.fullmatch(r"(\d+[smhd])+", text):
-        raise ArgumentTypeError(f"{text!r} is no duration; write it like 90s, 15m, 1h or 7d")
-    return sum(
-        (
-            timedelta(**{_UNITS[unit]: int(number)})
-            for number, unit in re.findall(r"(\d+)([smhd])", text)
-        ),
-        timedelta(),
-    )
 
 
 def _first_given(*choices: timedelta | None) -> timedelta:

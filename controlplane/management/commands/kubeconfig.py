@@ -7,12 +7,13 @@ from typing import Any
 
 import yaml
 
+from apiserver.user import MASTERS
 from controlplane import certificates, environment
 from controlplane.datadir import DataDir
 from controlplane.errors import OperatorError
 from controlplane.kubeconfig import kubeconfig, server_of, tenant_host_url, tenant_port_url
 from controlplane.management.output import PolyplaneCommand, add_output
-from controlplane.supervisor.initialise import ADMIN, KUBECONFIG, MASTERS
+from controlplane.supervisor.initialise import ADMIN, KUBECONFIG
 from controlplane.supervisor.supervisor import base_url
 from controlplane.tenancy import service, tokens
 from controlplane.tenancy.expiry import add_expiry, lifetime

@@ -96,8 +96,9 @@ def _tenant(name: str) -> Tenant:
 def _again(name: str) -> list[dict[str, Any]]:
     """Of each entry: what was decided then (`recorded`), what now, and whether that is the same; or
     why it cannot be asked again."""
-    from apiserver.audit import replay, trail
+    from apiserver.audit import replay
     from apiserver.authz.reviews import attributes_of, subject_of
+    from apiserver.request import TENANT_KEY
 
     told: list[dict[str, Any]] = []
     questions: list[tuple[Tenant, Attributes]] = []
@@ -106,7 +107,7 @@ def _again(name: str) -> list[dict[str, Any]]:
         told.append(one)
         try:
             one["spec"] = spec = replay.spec_of(event)
-            tenant = _tenant(event["annotations"].get(trail.TENANT, ""))
+            tenant = _tenant(event["annotations"].get(TENANT_KEY, ""))
             questions.append((tenant, attributes_of(subject_of(spec), spec)[0]))
             one["tenant"] = tenant.name
         except (replay.NoQuestion, OperatorError) as error:

@@ -14,7 +14,7 @@ from admission.policy.params import MOST_MISSING, Params
 from apiserver.kinds.apiextensions import conditions
 from apiserver.meta.gvk import GroupResource, GroupVersionKind, GroupVersionResource
 from apiserver.meta.objects import Object
-from apiserver.registry.core import CacheLookup
+from apiserver.registry.lookup import CacheLookup
 from tests.admission.policy.policies import (
     CONFIGMAPS,
     Policies,

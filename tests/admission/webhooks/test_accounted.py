@@ -4,11 +4,9 @@ turns of their tenant."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import orjson
 import pytest
-import pytest_asyncio
 
 from admission.webhooks import client as client_module
 from apiserver.endpoints import metrics
@@ -29,12 +27,6 @@ from tests.support.admissionhooks import (
 )
 from tests.support.api import Api
 from tests.support.webhooks import Reply, webhook
-
-
-@pytest_asyncio.fixture
-async def api(store: PostgresStore, tenant: int) -> AsyncIterator[Api]:
-    async with admitting(store, tenant) as served:
-        yield served
 
 
 async def test_calls_are_counted_for_the_tenant_and_the_installation(

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import base64
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import Iterator
 
 import orjson
 import pytest
-import pytest_asyncio
 
 from admission.webhooks import client as client_module
 from admission.webhooks import hooks as hooks_module
@@ -16,9 +15,7 @@ from admission.webhooks import tls
 from admission.webhooks.errors import CallFailed
 from admission.webhooks.hooks import Hook
 from apiserver.meta.objects import Object
-from apiserver.storage.postgres import PostgresStore
 from tests.support.admissionhooks import (
-    admitting,
     allowing,
     answer,
     collection,
@@ -31,12 +28,6 @@ from tests.support.webhooks import bundle, webhook
 
 MAPS = "/api/v1/namespaces/ns/configmaps"
 BOTH = pytest.mark.parametrize("kind", ["mutating", "validating"])
-
-
-@pytest_asyncio.fixture
-async def api(store: PostgresStore, tenant: int) -> AsyncIterator[Api]:
-    async with admitting(store, tenant) as served:
-        yield served
 
 
 async def test_a_question_is_written_when_its_turn_comes(

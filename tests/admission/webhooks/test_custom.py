@@ -3,22 +3,11 @@ webhook.go has them."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
-import pytest_asyncio
-
 from apiserver.meta.objects import Object
-from apiserver.storage.postgres import PostgresStore
-from tests.support.admissionhooks import admitting, answer, configure, entry, labelling
+from tests.support.admissionhooks import answer, configure, entry, labelling
 from tests.support.api import Api
 from tests.support.webhooks import webhook
 from tests.support.widgets import CRDS, V1, V2, crd, define, redefine, widget
-
-
-@pytest_asyncio.fixture
-async def api(store: PostgresStore, tenant: int) -> AsyncIterator[Api]:
-    async with admitting(store, tenant) as served:
-        yield served
 
 
 def rule(group: str, resource: str, *operations: str) -> Object:

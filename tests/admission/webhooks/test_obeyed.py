@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-import pytest_asyncio
 
 from apiserver.meta.objects import Object
-from apiserver.storage.postgres import PostgresStore
 from tests.support.admissionhooks import (
     ADMISSION,
     CONFIGMAPS,
     EVERYTHING,
     KINDS,
-    admitting,
     allowing,
     answer,
     collection,
@@ -31,12 +27,6 @@ from tests.support.api import Api
 from tests.support.webhooks import webhook
 
 MAPS = "/api/v1/namespaces/ns/configmaps"
-
-
-@pytest_asyncio.fixture
-async def api(store: PostgresStore, tenant: int) -> AsyncIterator[Api]:
-    async with admitting(store, tenant) as served:
-        yield served
 
 
 # --- validating -----------------------------------------------------------------------------------

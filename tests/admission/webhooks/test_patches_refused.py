@@ -3,17 +3,12 @@ may not patch."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
 import pytest
-import pytest_asyncio
 
 from apiserver.meta.objects import Object
-from apiserver.storage.postgres import PostgresStore
 from tests.support.admissionhooks import (
     HOOK,
     MAPS,
-    admitting,
     configmap,
     configure,
     encoded,
@@ -23,12 +18,6 @@ from tests.support.admissionhooks import (
 )
 from tests.support.api import Api
 from tests.support.webhooks import Answer, webhook
-
-
-@pytest_asyncio.fixture
-async def api(store: PostgresStore, tenant: int) -> AsyncIterator[Api]:
-    async with admitting(store, tenant) as served:
-        yield served
 
 
 def patching(text: str) -> Answer:

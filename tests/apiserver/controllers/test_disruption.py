@@ -14,8 +14,8 @@ from apiserver.controllers.actions import Actions
 from apiserver.controllers.disruption import BUDGETS, PODS, DisruptionBudgets
 from apiserver.errors import Forbidden
 from apiserver.meta.objects import Object
-from apiserver.registry.core import CacheLookup
 from apiserver.registry.definitions import DEFINITIONS
+from apiserver.registry.lookup import CacheLookup
 from apiserver.registry.scope import Tenant
 from apiserver.storage.interface import ObjectKey
 from apiserver.storage.postgres import PostgresStore

@@ -20,7 +20,6 @@ from apiserver.fieldmanager.fieldpath import (
     has,
     intersection,
     key_element,
-    leaves,
     members,
     order,
     path_of,
@@ -59,7 +58,6 @@ def test_operations_are_those_of_sets_of_paths(a: frozenset[Path], b: frozenset[
     assert as_set(intersection(one, two)) == a & b
     assert as_set(difference(one, two)) == a - b
     assert as_set(recursive_difference(one, two)) == {p for p in a if not starts_with_any(p, b)}
-    assert as_set(leaves(one)) == {p for p in a if not any(q != p and q[: len(p)] == p for q in a)}
 
 
 @given(path_sets, path_sets)

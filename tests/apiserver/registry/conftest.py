@@ -1,3 +1,3 @@
-from tests.support.fixtures import store, tenant
+from tests.support.fixtures import api, store, tenant
 
-__all__ = ["store", "tenant"]
+__all__ = ["api", "store", "tenant"]

@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-import pytest_asyncio
 
 from apiserver.storage import tenants
-from apiserver.storage.postgres import PostgresStore
 from apiserver.storage.tenants import Limits
-from tests.support.api import Api, serving
+from tests.support.api import Api
 from tests.support.fixtures import in_thread
 
 PATH = "/api/v1/namespaces/default/configmaps"
-
-
-@pytest_asyncio.fixture
-async def api(store: PostgresStore, tenant: int) -> AsyncIterator[Api]:
-    async with serving(store, tenant) as made:
-        yield made
 
 
 def configmap(name: str, size: int) -> dict[str, Any]:

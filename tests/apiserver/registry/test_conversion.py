@@ -4,14 +4,11 @@ reads, whatever the webhook does."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import pytest
-import pytest_asyncio
 
 from apiserver.meta.objects import Object
-from apiserver.storage.postgres import PostgresStore
-from tests.support.api import Api, serving
+from tests.support.api import Api
 from tests.support.conversions import PARTIAL, TABLE, defined, names
 from tests.support.webhooks import (
     bundle,
@@ -22,12 +19,6 @@ from tests.support.webhooks import (
     webhook,
 )
 from tests.support.widgets import CRD, V1, V2, define, redefine, widget
-
-
-@pytest_asyncio.fixture
-async def api(store: PostgresStore, tenant: int) -> AsyncIterator[Api]:
-    async with serving(store, tenant) as made:
-        yield made
 
 
 # --- reading --------------------------------------------------------------------------------------

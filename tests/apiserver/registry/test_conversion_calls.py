@@ -4,10 +4,8 @@ leave."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 
 import pytest
-import pytest_asyncio
 
 from admission.webhooks.addresses import AddressPolicy
 from apiserver.meta.objects import Object
@@ -22,12 +20,6 @@ from tests.support.webhooks import (
     webhook,
 )
 from tests.support.widgets import V1, V2, define, redefine, widget
-
-
-@pytest_asyncio.fixture
-async def api(store: PostgresStore, tenant: int) -> AsyncIterator[Api]:
-    async with serving(store, tenant) as served:
-        yield served
 
 
 async def unreachable(api: Api, config: Object, text: str) -> None:

@@ -4,15 +4,12 @@ disturbed."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
-import pytest_asyncio
 
 from apiserver.meta.objects import Object
-from apiserver.storage.postgres import PostgresStore
-from tests.support.api import Api, serving
+from tests.support.api import Api
 from tests.support.conversionfailures import WHO, is_defined, refused
 from tests.support.webhooks import (
     Answer,
@@ -24,12 +21,6 @@ from tests.support.webhooks import (
 from tests.support.widgets import CRD, V1, V2, define, redefine, widget
 
 REVIEW = "apiextensions.k8s.io/v1"
-
-
-@pytest_asyncio.fixture
-async def api(store: PostgresStore, tenant: int) -> AsyncIterator[Api]:
-    async with serving(store, tenant) as made:
-        yield made
 
 
 def answering(reply: Any) -> Answer:

@@ -3,20 +3,9 @@ version says."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
-import pytest_asyncio
-
-from apiserver.storage.postgres import PostgresStore
-from tests.support.api import Api, serving
+from tests.support.api import Api
 from tests.support.conversions import TABLE, defined
 from tests.support.widgets import V1, V2, widget
-
-
-@pytest_asyncio.fixture
-async def api(store: PostgresStore, tenant: int) -> AsyncIterator[Api]:
-    async with serving(store, tenant) as served:
-        yield served
 
 
 async def test_watches_are_converted_and_share_what_was_converted(api: Api) -> None:

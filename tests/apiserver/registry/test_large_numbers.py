@@ -3,21 +3,10 @@ and printed as Go prints them."""
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
-
-import pytest_asyncio
-
 from apiserver.meta.objects import Object
-from apiserver.storage.postgres import PostgresStore
-from tests.support.api import Api, serving
+from tests.support.api import Api
 from tests.support.webhooks import converting, webhook
 from tests.support.widgets import V1, V2, define, widget
-
-
-@pytest_asyncio.fixture
-async def api(store: PostgresStore, tenant: int) -> AsyncIterator[Api]:
-    async with serving(store, tenant) as made:
-        yield made
 
 
 async def test_of_a_client(api: Api) -> None:

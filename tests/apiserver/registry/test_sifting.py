@@ -2,28 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator
 from typing import Any
 from urllib.parse import quote
 
 import pytest
-import pytest_asyncio
 
 from apiserver.registry import filters
-from apiserver.storage.postgres import PostgresStore
-from tests.support.api import Api, Watch, serving
+from tests.support.api import Api, Watch
 from tests.support.conversions import defined
 from tests.support.widgets import V1, V2, widget
 
 MAPS = "/api/v1/namespaces/ns/configmaps"
 BIG = "int(self.data.size) > 5"
 HEAD = "watch=true&sendInitialEvents=true&resourceVersionMatch=NotOlderThan"
-
-
-@pytest_asyncio.fixture
-async def api(store: PostgresStore, tenant: int) -> AsyncIterator[Api]:
-    async with serving(store, tenant) as made:
-        yield made
 
 
 async def make(api: Api, name: str, size: int, **labels: str) -> int:

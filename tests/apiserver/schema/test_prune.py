@@ -69,12 +69,6 @@ def test_items_of_a_preserving_list_keep_their_own_unknown_members_only() -> Non
     assert obj["spec"]["list"] == [{"x": 1, "known": {}}, [{"x": 1}]]
 
 
-def test_nothing_is_pruned_for_old_definitions() -> None:
-    obj = {"kind": "Foo", "spec": {"z": None}, "top": 1}
-    assert decode_custom(custom(), obj, preserve_unknown=True) == []
-    assert obj == {"kind": "Foo", "spec": {"z": None}, "top": 1}
-
-
 def test_without_a_schema_only_the_metadata_stays() -> None:
     obj = {"apiVersion": "e.com/v1", "kind": "Foo", "metadata": {"name": "x"}, "spec": {}}
     assert decode_custom(None, obj) == ['unknown field "spec"']

@@ -7,7 +7,7 @@ were changed or deleted since.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
@@ -87,20 +87,6 @@ class Lists:
         below = f"namespaces/{asked.namespace}/" if asked.namespace else ""
         everywhere, here = (root, asked.resource), (root, f"{below}{asked.resource}")
         return Decision(bool({everywhere, here} & self._allowed))
-
-
-@pytest.fixture(scope="module")
-def runner(postgres: str) -> Iterator[asyncio.Runner]:
-    with asyncio.Runner() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def shared_store(runner: asyncio.Runner, postgres: str) -> Iterator[PostgresStore]:
-    store = PostgresStore(postgres, size=4)
-    runner.run(store.open())
-    yield store
-    runner.run(store.close())
 
 
 async def fill(api: Api, some: list[tuple[str, str, dict[str, Any]]]) -> None:

@@ -4,7 +4,6 @@ says: whether it is made, behind, or of another state."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from typing import Any
 from urllib.parse import urlencode
 
@@ -85,20 +84,6 @@ STEP = st.tuples(
     st.sampled_from("pqrstu"),
     st.sampled_from(COLOURS),
 )
-
-
-@pytest.fixture(scope="module")
-def runner(postgres: str) -> Iterator[asyncio.Runner]:
-    with asyncio.Runner() as made:
-        yield made
-
-
-@pytest.fixture(scope="module")
-def shared_store(runner: asyncio.Runner, postgres: str) -> Iterator[PostgresStore]:
-    store = PostgresStore(postgres, size=4)
-    runner.run(store.open())
-    yield store
-    runner.run(store.close())
 
 
 @pytest.mark.parametrize("most", [1, 2, 20_000])

@@ -1,3 +1,3 @@
-from tests.support.fixtures import store, tenant
+from tests.support.fixtures import runner, shared_store, store, tenant
 
-__all__ = ["store", "tenant"]
+__all__ = ["runner", "shared_store", "store", "tenant"]

@@ -4,7 +4,6 @@ pages: compared with a model."""
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 
 import pytest
 from hypothesis import HealthCheck, given, settings
@@ -30,20 +29,6 @@ _STEPS = st.lists(
     min_size=1,
     max_size=25,
 )
-
-
-@pytest.fixture(scope="module")
-def runner(postgres: str) -> Iterator[asyncio.Runner]:
-    with asyncio.Runner() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def shared_store(runner: asyncio.Runner, postgres: str) -> Iterator[PostgresStore]:
-    store = PostgresStore(postgres, size=2)
-    runner.run(store.open())
-    yield store
-    runner.run(store.close())
 
 
 async def _play(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 import psycopg
@@ -220,29 +220,15 @@ STEP = st.one_of(
 )
 
 
-@pytest.fixture(scope="module")
-def runner(postgres: str) -> Iterator[asyncio.Runner]:
-    with asyncio.Runner() as running:
-        yield running
-
-
-@pytest.fixture(scope="module")
-def shared(runner: asyncio.Runner, postgres: str) -> Iterator[PostgresStore]:
-    opened = PostgresStore(postgres, size=4)
-    runner.run(opened.open())
-    yield opened
-    runner.run(opened.close())
-
-
 @settings(max_examples=25, suppress_health_check=list(HealthCheck))
 @given(st.lists(STEP, min_size=5, max_size=40))
 def test_they_are_what_lists_have(
-    runner: asyncio.Runner, shared: PostgresStore, steps: list[Any]
+    runner: asyncio.Runner, shared_store: PostgresStore, steps: list[Any]
 ) -> None:
     number = next(numbers)
     tenants.create(number)
     try:
-        runner.run(replay(shared, number, steps))
+        runner.run(replay(shared_store, number, steps))
     finally:
         tenants.drop(number)
 

@@ -14,9 +14,10 @@ from django.core.management import CommandError, call_command
 
 from apiserver.storage.models import BoundSubject
 from apiserver.storage.visibility import django_everywhere
+from apiserver.user import MASTERS
 from controlplane.errors import OperatorError
 from controlplane.kubeconfig import kubeconfig
-from controlplane.supervisor.initialise import ADMIN, KUBECONFIG, MASTERS
+from controlplane.supervisor.initialise import ADMIN, KUBECONFIG
 from controlplane.tenancy import service, tokens
 from controlplane.tenancy.models import ApiToken, Tenant
 

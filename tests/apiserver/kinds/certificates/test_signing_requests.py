@@ -12,7 +12,6 @@ from cryptography.hazmat.primitives.asymmetric import ec
 
 from apiserver.fielderrors import FieldPath
 from apiserver.kinds.base import WriteContext
-from apiserver.kinds.certificates import requests
 from apiserver.kinds.certificates.certificatesigningrequest import CertificateSigningRequest
 from apiserver.kinds.certificates.requests import (
     certificate_problem,
@@ -23,6 +22,7 @@ from apiserver.kinds.certificates.requests import (
 )
 from apiserver.kinds.certificates.signers import signer_name_errors
 from apiserver.meta.objects import Object
+from tests.support.tlssecrets import certificate
 
 KIND = CertificateSigningRequest()
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -203,46 +203,16 @@ def test_a_subject_that_cannot_be_read_is_malformed(instead: bytes) -> None:
         common_name(odd)
 
 
-def test_blocks_are_found_as_go_finds_them() -> None:
-    pem = base64.b64decode(REQUEST)
-    for good in (b"text\n" + pem, b"-----BEGIN X-----\n-----END Y-----\n" + pem, pem.strip()):
-        assert request_problem(encoded(good)) == ""
-    crlf = pem.replace(b"\n", b" \r\n")
-    assert request_problem(encoded(crlf)) == ""
-    headless = b"-----BEGIN X\n" + pem
-    assert request_problem(encoded(headless)) == ""
-    for bad in (
-        b"text" + pem,
-        b"-----BEGIN X-----\n" + pem,
-        pem[:-20],
-        pem.replace(b"END", b"ENDE"),
-    ):
-        assert "PEM block type" in request_problem(encoded(bad))
-
-
-class Counted(bytes):
-    """Counts the searches."""
-
-    searches = 0
-
-    def find(self, *args: Any) -> int:
-        type(self).searches += 1
-        return super().find(*args)
-
-
-def test_blocks_that_do_not_end_are_looked_for_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Each search would go through all that follows."""
-    monkeypatch.setattr(requests, "_bytes", lambda text: Counted(base64.b64decode(text)))
-    Counted.searches = 0
-    many = encoded(b"-----BEGIN X-----\n" * 100_000)
-    assert request_problem(many) and certificate_problem(many)
-    assert expiry(many) is None
-    assert 0 < Counted.searches < 20
-
-
 def test_all_conditions_are_looked_at() -> None:
     kinds = ("Approved", "Denied", "")
     conditions = [{"type": kind, "status": "True"} for kind in kinds]
     obj = {"metadata": {}, "spec": {}, "status": {"conditions": conditions}}
     found = CertificateSigningRequest().validate_subresource_update("approval", obj, obj, CONTEXT)
     assert [e.path for e in found] == ["status.conditions", "status.conditions[2].type"]
+
+
+def test_a_certificate_ends_when_it_says() -> None:
+    ends = datetime(2030, 1, 2, 3, 4, 5, tzinfo=UTC)
+    assert expiry(encoded(b"text\n", certificate(ends))) == ends
+    for unreadable in ("", "!", encoded(b"not pem"), REQUEST):
+        assert expiry(unreadable) is None

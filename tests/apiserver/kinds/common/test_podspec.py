@@ -168,25 +168,6 @@ def test_quality_of_service(requests: dict[str, str], limits: dict[str, str], qo
     )
 
 
-@pytest.mark.parametrize(
-    ("image", "policy"),
-    [
-        ("nginx", "Always"),
-        ("nginx:latest", "Always"),
-        ("nginx:1", "IfNotPresent"),
-        ("r:5000/nginx", "Always"),
-        (f"n@sha256:{'a' * 64}", "IfNotPresent"),
-    ],
-)
-def test_pull_policy_follows_the_tag(image: str, policy: str) -> None:
-    assert (
-        create(pod(containers=[{"name": "c", "image": image}])).obj["spec"]["containers"][0][
-            "imagePullPolicy"
-        ]
-        == policy
-    )
-
-
 def test_containers_without_names_repeat_each_other_where_kube_apiserver_says_so() -> None:
     unnamed = {"image": "i:1"}
     assert messages(containers=[unnamed, unnamed]) == [
