@@ -25,7 +25,7 @@ from apiserver.fieldmanager.manager import FieldManager
 from apiserver.fieldmanager.types import Type, object_type
 from apiserver.golang.json import type_name
 from apiserver.kinds.declarative.run import DEFAULT_GATES, Gates
-from apiserver.kinds.served import Resource
+from apiserver.kinds.served import Resource, names
 from apiserver.meta.gvk import GroupResource, GroupVersionKind, GroupVersionResource
 from apiserver.meta.labels import LabelSelector
 from apiserver.meta.names import random_uid
@@ -358,15 +358,14 @@ class CacheLookup:
 
     def kind(self, kind: GroupVersionKind) -> Served | None:
         for resource in self._registry.catalog.all(self._tenant):
-            if (
-                resource.kind == kind.kind
-                and resource.group == kind.group
-                and kind.version in resource.versions
-                and resource.versions[kind.version].served
-            ):
+            version = resource.versions.get(kind.version)
+            if version is not None and version.served and resource.gvk(kind.version) == kind:
                 gvr = resource.gvr(kind.version)
                 return Served(gvr, kind, resource.storage, resource.namespaced)
         return None
+
+    def resources(self) -> Mapping[str, Sequence[str]]:
+        return names(self._registry.catalog.all(self._tenant))
 
     def equivalents(self, resource: GroupVersionResource, subresource: str) -> Sequence[Equivalent]:
         catalog = self._registry.catalog
