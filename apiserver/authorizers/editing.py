@@ -20,7 +20,8 @@ from apiserver.authorizers.rbac import RbacReader
 from apiserver.authz.attributes import READING, WRITING, Attributes, Decision
 from apiserver.authz.bindings import Indexes
 from apiserver.authz.rbac import GROUP, UserRules
-from apiserver.authz.rules import ALL, Rule, rule_allows, values
+from apiserver.authz.rules import ALL, Rule, length, rule_allows, values
+from apiserver.effort import spend
 from apiserver.platformroles import EDITORS
 from apiserver.request import TENANCY_GROUP
 from apiserver.user import User
@@ -35,6 +36,8 @@ _ONLY_READ = frozenset({GROUP, TENANCY_GROUP})
 """Groups of which an editor writes nothing."""
 MOST_TEXT = 1_000_000
 """Characters of what is served, and of names, that rules with "*" are compared with and told by."""
+_STEPS = 50
+"""(`apiserver.effort`) for a rule, beside one for each of its characters."""
 _MORE = (
     f'the role {EDITORS} allows more: rules of the ClusterRole "{_ROLE}" say "{ALL}", of which is '
     f"listed what is served now"
@@ -72,7 +75,8 @@ class Editing(Stateless):
     async def rules_for(self, world: World, user: User, namespace: str) -> UserRules:
         if EDITORS not in user.platform:
             return UserRules([], [])
-        return _told(await self._edit(world), world.lookup.resources())
+        rules, served = await self._edit(world), world.lookup.resources()
+        return await world.lookup.run(lambda: _told(rules, served))
 
     async def _edit(self, world: World) -> Sequence[Rule]:
         role = await RbacReader(world, self._indexes).cluster_role(_ROLE)
@@ -92,12 +96,14 @@ def _told(rules: Iterable[Rule], served: Served) -> UserRules:
     room, size = MOST_TEXT, sum(len(name) for names in served.values() for name in names)
     incomplete = False
     for rule in rules:
+        spend(_STEPS + length(rule))
         named = _named(rule)
         told.extend(_limited(named))
         if _verbs(rule) and any(len(named[of]) < len(values(rule, of)) for of in _OF_MANY):
             incomplete = True
             cost = size + len(served) * sum(map(len, values(rule, "resourceNames")))
             if cost <= room:
+                spend(cost)
                 room -= cost
                 for part in _listed(rule, named, served):
                     told.extend(_limited(part))

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import product
+from typing import TypeVar
 
 from apiserver.authorizers.chain import Authority
 from apiserver.authorizers.links import World
@@ -15,6 +16,8 @@ from apiserver.meta.gvk import GroupResource
 from apiserver.meta.objects import Object
 from apiserver.meta.times import now
 from apiserver.user import User
+
+T = TypeVar("T")
 
 VERBS = (
     *("get", "list", "watch", "create", "update", "patch", "delete", "deletecollection"),
@@ -41,6 +44,9 @@ class Held:
     async def list(self, resource: GroupResource, namespace: str = "") -> Sequence[Object]:
         assert resource.group == GROUP
         return [obj for (of, _), obj in self._objects.items() if of == resource.resource]
+
+    async def run(self, work: Callable[[], T]) -> T:
+        return work()
 
     def resources(self) -> Mapping[str, Sequence[str]]:
         return self._served

@@ -20,7 +20,8 @@ matters to none of them: roles in the installation hold in the whole tenant.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Callable
+from typing import Any, TypeVar
 
 import pytest
 from hypothesis import given, settings
@@ -29,9 +30,11 @@ from hypothesis import strategies as st
 from apiserver.authorizers.chain import Authority
 from apiserver.authorizers.editing import MOST_TEXT
 from apiserver.authorizers.links import AlwaysAllow, Named, World
+from apiserver.authorizers.rbac import MOST_TOLD
 from apiserver.authz.attributes import Attributes
 from apiserver.authz.rbac import GROUP, UserRules
-from apiserver.authz.rules import Rule
+from apiserver.authz.rules import Rule, length
+from apiserver.effort import TakesLong, limited
 from apiserver.kinds import catalog
 from apiserver.kinds.served import names
 from apiserver.meta.objects import Object
@@ -47,6 +50,8 @@ from tests.support.rights import (
     questions,
     role,
 )
+
+T = TypeVar("T")
 
 TOYS = "toys.example.com"
 SERVED = {
@@ -265,6 +270,39 @@ async def test_a_role_makes_no_answer_without_bounds() -> None:
         assert found.incomplete
         assert TOYS in found.rules[-1]["apiGroups"], "what is said by name is told"
         assert sum(len(text) for rule in found.rules for text in _texts(rule)) < 3 * MOST_TEXT
+
+
+class Impatient(Held):
+    """Has no time on the event loop."""
+
+    broken_off = False
+
+    async def run(self, work: Callable[[], T]) -> T:
+        try:
+            with limited(0.0):
+                return work()
+        except TakesLong:
+            self.broken_off = True
+        return work()
+
+
+@pytest.mark.parametrize("rule", [TOY_RULE, ALL])
+async def test_what_a_large_role_is_less_is_found_beside_the_loop(rule: Rule) -> None:
+    held = Impatient(role("edit", [rule] * 500), served=SERVED)
+    rules = await told(World(1, "acme", held), holder(EDITORS))  # type: ignore[arg-type]
+    assert held.broken_off
+    assert rules == await told(world("acme", role("edit", [rule] * 500)), holder(EDITORS))
+
+
+async def test_a_large_role_is_not_told_a_thousand_times() -> None:
+    large: Rule = {"verbs": ["get"], "apiGroups": [""], "resources": ["x" * 99] * 30_000}
+    bindings = [
+        {**OWNERS, "metadata": {"name": f"b{i}"}, "roleRef": {"kind": "ClusterRole", "name": "l"}}
+        for i in range(1_000)
+    ]
+    rules = await told(world("acme", role("l", [large]), *bindings), holder(name="owner"))
+    assert rules.incomplete and "are left out" in rules.errors[0]
+    assert large in rules.rules and sum(map(length, rules.rules)) <= MOST_TOLD
 
 
 def _texts(rule: Rule) -> list[str]:
