@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal, NamedTuple, Protocol, TypeVar
 
@@ -74,6 +74,9 @@ class Lookup(Protocol):
 
     def kind(self, kind: GroupVersionKind) -> Served | None:
         """None for a kind that the tenant does not have in that version."""
+
+    def resources(self) -> Mapping[str, Sequence[str]]:
+        """Names of all that the tenant serves, by API group (`apiserver.kinds.served.names`)."""
 
     def equivalents(self, resource: GroupVersionResource, subresource: str) -> Sequence[Equivalent]:
         """All resources, ``resource`` among them, that serve the same objects with that subresource

@@ -13,35 +13,156 @@ there, but nobody's role in the installation is his to widen. Not his are theref
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from apiserver.authorizers.links import Stateless, World
+from apiserver.authorizers.rbac import RbacReader
 from apiserver.authz.attributes import READING, WRITING, Attributes, Decision
-from apiserver.authz.rbac import GROUP, Reader
-from apiserver.authz.rules import rule_allows
+from apiserver.authz.bindings import Indexes
+from apiserver.authz.rbac import GROUP, UserRules
+from apiserver.authz.rules import ALL, Rule, length, rule_allows, values
+from apiserver.effort import spend
 from apiserver.platformroles import EDITORS
 from apiserver.request import TENANCY_GROUP
+from apiserver.user import User
 
 _ROLE = "edit"
 _EDITING = Decision(
     True, f'the ClusterRole "{_ROLE}" allows it to the role {EDITORS}', authorizer=EDITORS
 )
+_NO_OPINION = Decision(False)
+_VERBS = (*sorted(READING), *sorted(WRITING))
+_ONLY_READ = frozenset({GROUP, TENANCY_GROUP})
+"""Groups of which an editor writes nothing."""
+MOST_TEXT = 1_000_000
+"""Characters of what is served, and of names, that rules with "*" are compared with and told by."""
+_STEPS = 50
+"""(`apiserver.effort`) for a rule, beside one for each of its characters."""
+_MORE = (
+    f'the role {EDITORS} allows more: rules of the ClusterRole "{_ROLE}" say "{ALL}", of which is '
+    f"listed what is served now"
+)
+
+
+def _is_kept_from(group: str, resource: str, full_resource: str) -> bool:
+    """An editor, whatever the tenant's role says. full_resource: with the subresource."""
+    return group == "" and (resource == "secrets" or full_resource == "serviceaccounts/token")
 
 
 def _is_an_editors(attributes: Attributes) -> bool:
     """Whatever the tenant's role says."""
-    if not attributes.is_resource or "*" in (attributes.group, attributes.resource):
-        return False
-    if attributes.verb not in READING | WRITING:
-        return False
-    if attributes.group == "" and (
-        attributes.resource == "secrets" or attributes.full_resource == "serviceaccounts/token"
+    group, resource, verb = attributes.group, attributes.resource, attributes.verb
+    return (
+        attributes.is_resource
+        and ALL not in (group, resource)
+        and (verb in READING or (verb in WRITING and group not in _ONLY_READ))
+        and not _is_kept_from(group, resource, attributes.full_resource)
+    )
+
+
+class Editing(Stateless):
+    """A link that only allows."""
+
+    def __init__(self, indexes: Indexes) -> None:
+        self._indexes = indexes
+
+    async def authorize(self, world: World, attributes: Attributes) -> Decision:
+        if EDITORS not in attributes.user.platform or not _is_an_editors(attributes):
+            return _NO_OPINION
+        rules = await self._edit(world)
+        return _EDITING if any(rule_allows(rule, attributes) for rule in rules) else _NO_OPINION
+
+    async def rules_for(self, world: World, user: User, namespace: str) -> UserRules:
+        if EDITORS not in user.platform:
+            return UserRules([], [])
+        rules, served = await self._edit(world), world.lookup.resources()
+        return await world.lookup.run(lambda: _told(rules, served))
+
+    async def _edit(self, world: World) -> Sequence[Rule]:
+        role = await RbacReader(world, self._indexes).cluster_role(_ROLE)
+        rules: Sequence[Rule] = (role or {}).get("rules") or ()
+        return rules
+
+
+# --- the rules of the role, less what is not an editor's ------------------------------------------
+Served = Mapping[str, Sequence[str]]
+"""Names of resources and of their subresources (``pods/log``) by their group."""
+
+
+def _told(rules: Iterable[Rule], served: Served) -> UserRules:
+    """All that can be said without "*", which would be more than an editor's; in time by the size
+    of the role."""
+    told: list[Rule] = []
+    room, size = MOST_TEXT, sum(len(name) for names in served.values() for name in names)
+    incomplete = False
+    for rule in rules:
+        spend(_STEPS + length(rule))
+        named = _named(rule)
+        told.extend(_limited(named))
+        if _verbs(rule) and any(len(named[of]) < len(values(rule, of)) for of in _OF_MANY):
+            incomplete = True
+            cost = size + len(served) * sum(map(len, values(rule, "resourceNames")))
+            if cost <= room:
+                spend(cost)
+                room -= cost
+                for part in _listed(rule, named, served):
+                    told.extend(_limited(part))
+    return UserRules(told, [_MORE] if incomplete else [], incomplete)
+
+
+_OF_MANY = ("apiGroups", "resources")
+
+
+def _named(rule: Rule) -> Rule:
+    """What of the rule is about resources by their names."""
+    groups = [group for group in values(rule, "apiGroups") if group != ALL]
+    resources = [name for name in values(rule, "resources") if not _is_of_many(name)]
+    return {**rule, "apiGroups": groups, "resources": resources}
+
+
+def _is_of_many(resource: str) -> bool:
+    return resource == ALL or resource.startswith(f"{ALL}/")
+
+
+def _listed(rule: Rule, named: Rule, served: Served) -> Iterator[Rule]:
+    """What is served of the rest, group by group."""
+    groups, known = set(values(rule, "apiGroups")), set(values(named, "resources"))
+    wanted = set(values(rule, "resources"))
+    for group, names in served.items():
+        if group not in groups and ALL not in groups:
+            continue
+        left_out = known if group in groups else frozenset[str]()
+        found = [name for name in names if name not in left_out and _is_wanted(name, wanted)]
+        yield {**rule, "apiGroups": [group], "resources": found}
+
+
+def _is_wanted(name: str, wanted: set[str]) -> bool:
+    _, slash, subresource = name.partition("/")
+    return ALL in wanted or name in wanted or (slash != "" and f"{ALL}/{subresource}" in wanted)
+
+
+def _verbs(rule: Rule) -> list[str]:
+    held = set(values(rule, "verbs"))
+    return [verb for verb in _VERBS if ALL in held or verb in held]
+
+
+def _limited(rule: Rule) -> Iterator[Rule]:
+    """What is an editor's of a rule without "*" in groups and resources."""
+    verbs, resources = _verbs(rule), values(rule, "resources")
+    kept = [name for name in resources if not _is_kept_from("", name.partition("/")[0], name)]
+    core: list[str] = []
+    only_read: list[str] = []
+    others: list[str] = []
+    for group in values(rule, "apiGroups"):
+        (only_read if group in _ONLY_READ else others if group else core).append(group)
+    if kept == resources:
+        core, others = [], [*core, *others]
+    for groups, names, may in (
+        (others, resources, verbs),
+        (core, kept, verbs),
+        (only_read, resources, [verb for verb in verbs if verb in READING]),
     ):
-        return False
-    return attributes.verb in READING or attributes.group not in (GROUP, TENANCY_GROUP)
-
-
-async def edits(attributes: Attributes, reader: Reader) -> Decision | None:
-    """The yes; None where it is not an editor's to do. reader: of the tenant."""
-    if not _is_an_editors(attributes):
-        return None
-    role = await reader.cluster_role(_ROLE)
-    rules = (role or {}).get("rules") or ()
-    return _EDITING if any(rule_allows(rule, attributes) for rule in rules) else None
+        if groups and names and may:
+            part = {"verbs": may, "apiGroups": groups, "resources": names}
+            only = values(rule, "resourceNames")
+            yield {**part, "resourceNames": only} if only else part

@@ -21,6 +21,8 @@ _BINDINGS, _CLUSTER_BINDINGS = (
     GroupResource(rbac.GROUP, "rolebindings"),
     GroupResource(rbac.GROUP, "clusterrolebindings"),
 )
+MOST_TOLD = 8 * 1024 * 1024
+"""Characters of rules that a review lists: a role may have half of them."""
 
 
 class RbacReader:
@@ -58,4 +60,4 @@ class Rbac(Stateless):
         return await rbac.authorize(attributes, RbacReader(world, self._indexes))
 
     async def rules_for(self, world: World, user: User, namespace: str) -> rbac.UserRules:
-        return await rbac.rules_for(user, namespace, RbacReader(world, self._indexes))
+        return await rbac.rules_for(user, namespace, RbacReader(world, self._indexes), MOST_TOLD)

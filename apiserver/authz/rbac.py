@@ -9,11 +9,12 @@ refusal.
 from __future__ import annotations
 
 from collections.abc import AsyncIterator, Iterable, Sequence
+from math import inf
 from typing import NamedTuple, Protocol
 
 from apiserver.authz.attributes import Attributes, Decision, Grant
 from apiserver.authz.bindings import Bound, Identity
-from apiserver.authz.rules import Rule, rule_allows
+from apiserver.authz.rules import Rule, length, rule_allows
 from apiserver.errors import aggregate
 from apiserver.golang.strconv import go_quote
 from apiserver.meta.objects import Object
@@ -85,13 +86,19 @@ async def authorize(attributes: Attributes, reader: Reader) -> Decision:
     return Decision(False, f"RBAC: {aggregate(errors)}" if errors else "")
 
 
-async def rules_for(user: User, namespace: str, reader: Reader) -> UserRules:
+async def rules_for(user: User, namespace: str, reader: Reader, most: float = inf) -> UserRules:
     """Every rule that holds for the user cluster-wide and, where ``namespace`` is not "", in that
-    namespace."""
-    out = UserRules([], [])
+    namespace. ``most``: characters of them, after which no other role's are looked at: a thousand
+    bindings may give one large role a thousand times."""
+    out, told = UserRules([], []), 0
     async for source in sources(user, namespace, reader):
         if source.error:
             note(out.errors, source.error)
+        if most < inf:
+            told += sum(map(length, source.rules))
+        if told > most:
+            note(out.errors, f"the rules have more than {most:.0f} characters: some are left out")
+            return out._replace(incomplete=True)
         out.rules.extend(source.rules)
     return out
 

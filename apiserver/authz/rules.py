@@ -67,6 +67,11 @@ def _url_covers(owner: str, url: str) -> bool:
     return owner in (ALL, url) or (owner.endswith(ALL) and url.startswith(owner.rstrip(ALL)))
 
 
+def length(rule: Rule) -> int:
+    """Of the rule as JSON, in characters, about."""
+    return 32 + sum(4 + len(text) for texts in rule.values() for text in texts or ())
+
+
 def break_down(rule: Rule) -> Iterator[Rule]:
     """The rule as rules of one group, resource, verb and name each, or of one URL and verb each."""
     verbs = values(rule, "verbs")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
@@ -251,3 +251,15 @@ class Resource:
     def replicas_path(self, version: str) -> str:
         """Where objects of the version keep their replicas, "" without a scale subresource."""
         raise NotImplementedError
+
+
+def names(resources: Iterable[Resource]) -> dict[str, list[str]]:
+    """Those that are served in any version, by API group, each with its subresources behind it
+    (``pods``, ``pods/log``): as rules of RBAC name them."""
+    found: dict[str, list[str]] = {}
+    for resource in resources:
+        name, served = resource.resource, [v for v in resource.versions.values() if v.served]
+        if served:
+            subresources = {f"{name}/{sub}": None for v in served for sub in v.subresources}
+            found.setdefault(resource.group, []).extend((name, *subresources))
+    return found

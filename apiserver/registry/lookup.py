@@ -3,7 +3,7 @@ object in another version."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Protocol, TypeVar
 
 import orjson
@@ -16,7 +16,7 @@ from apiserver.effort import spend
 from apiserver.errors import NotFound
 from apiserver.fieldmanager.types import Type, object_type
 from apiserver.golang.json import type_name
-from apiserver.kinds.served import Resource
+from apiserver.kinds.served import Resource, names
 from apiserver.meta.gvk import GroupResource, GroupVersionKind, GroupVersionResource
 from apiserver.meta.labels import LabelSelector
 from apiserver.meta.objects import Object
@@ -132,15 +132,14 @@ class CacheLookup:
 
     def kind(self, kind: GroupVersionKind) -> Served | None:
         for resource in self._registry.catalog.all(self._tenant):
-            if (
-                resource.kind == kind.kind
-                and resource.group == kind.group
-                and kind.version in resource.versions
-                and resource.versions[kind.version].served
-            ):
+            version = resource.versions.get(kind.version)
+            if version is not None and version.served and resource.gvk(kind.version) == kind:
                 gvr = resource.gvr(kind.version)
                 return Served(gvr, kind, resource.storage, resource.namespaced)
         return None
+
+    def resources(self) -> Mapping[str, Sequence[str]]:
+        return names(self._registry.catalog.all(self._tenant))
 
     def equivalents(self, resource: GroupVersionResource, subresource: str) -> Sequence[Equivalent]:
         catalog = self._registry.catalog

@@ -188,11 +188,3 @@ async def test_who_refuses_for_good_comes_first() -> None:
 
     assert (await decide(IN_EDIT[0], [ALL])).allowed
     assert not (await decide(IN_EDIT[0], [ALL], link=Refuses())).allowed
-
-
-async def test_rules_are_told_to_be_incomplete() -> None:
-    authority = Authority()
-    authority.use([Named("one", "Webhook", Silent())])
-    world = World(1, "acme", Holds([ALL]))  # type: ignore[arg-type]
-    assert (await authority.rules_for(world, EDITOR, "shop")).incomplete
-    assert not (await authority.rules_for(world, OTHERS[0], "shop")).incomplete

@@ -1,11 +1,13 @@
 from __future__ import annotations
 
+from math import inf
 from typing import Any
 
 import pytest
 
 from apiserver.authz.attributes import Attributes, Decision
 from apiserver.authz.rbac import authorize, rules_for
+from apiserver.authz.rules import length
 from apiserver.user import User
 from tests.support.roles import Roles, account, binding, group, role, rule, urls, user
 
@@ -143,3 +145,14 @@ async def test_rules_for_gathers_all_rules_of_both_scopes() -> None:
     found = await rules_for(User("u", groups=("system:authenticated",)), "ns", reader)
     assert found.rules == [*basic["rules"], *READER["rules"]]
     assert (await rules_for(User("u"), "", reader)).rules == []
+
+
+async def test_rules_are_gathered_up_to_a_number_of_characters() -> None:
+    basic = role("basic", *(rule("create", f"r{i}", "example.com") for i in range(10)))
+    bindings = [binding(f"b{i}", basic, group("g")) for i in range(5)]
+    reader, user = Roles([basic, *bindings]), User("u", groups=("g",))
+    size = sum(map(length, basic["rules"]))
+    for most, times in ((inf, 5), (5 * size, 5), (5 * size - 1, 4), (2 * size, 2), (1, 0)):
+        found = await rules_for(user, "", reader, most)
+        assert found.rules == [*basic["rules"]] * times
+        assert found.incomplete is (times < 5) and len(found.errors) == (times < 5)
