@@ -167,6 +167,20 @@ class Histogram(Metric):
         yield "_count", self._pairs(values), total
 
 
+class ForeignHistogram(Histogram):
+    """One that another part of the program keeps, without labels. read: as `Histogram.counts`."""
+
+    def __init__(
+        self, name: str, text: str, buckets: tuple[float, ...], read: Callable[[], list[float]]
+    ) -> None:
+        super().__init__(name, text, (), buckets)
+        self._read = read
+
+    def cells(self) -> Mapping[Labels, list[float]]:
+        self.values[()] = self._read()
+        return super().cells()
+
+
 def _sum(one: Any, other: Any) -> Any:
     if isinstance(one, list):
         *counts, total = (a + b for a, b in zip(one, other, strict=True))
