@@ -288,10 +288,11 @@ async def test_a_websocket_gets_to_the_tenant_of_its_token(token: str) -> None:
 async def test_metrics_of_the_installation_are_not_at_a_tenants_host(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from apiserver.endpoints import metrics
+    from apiserver.endpoints import metrics, storage_size
     from apiserver.endpoints.views import metrics as view
 
     monkeypatch.setattr(view, "COUNT_EVERY", 0.0)
+    monkeypatch.setattr(storage_size, "_KEPT", 0.0)
     counted: list[int | None] = []
 
     async def counts(tenant: int | None) -> dict[Any, int]:
