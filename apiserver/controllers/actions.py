@@ -10,9 +10,10 @@ from typing import Any, NamedTuple
 import orjson
 
 from apiserver.codec import negotiate
+from apiserver.controllers.beside import Beside
 from apiserver.errors import AlreadyExists, Conflict, Forbidden, NotFound
 from apiserver.kinds.served import Resource
-from apiserver.meta.gvk import GroupResource
+from apiserver.meta.gvk import GroupResource, GroupVersionKind
 from apiserver.meta.objects import Object
 from apiserver.registry import deletion
 from apiserver.registry.changes import Edit
@@ -53,10 +54,12 @@ again."""
 
 
 class Actions:
-    """Deletes and changes objects of one installation by their keys."""
+    """Deletes and changes objects of one installation by their keys. beside: what nobody waits
+    for."""
 
     def __init__(self, registry: Registry) -> None:
         self.registry = registry
+        self.beside = Beside()
 
     def scope(
         self,
@@ -84,6 +87,15 @@ class Actions:
             until=time.monotonic() + PATIENCE,
             cause=cause,
         )
+
+    def preferred(self, tenant: Tenant, key: ObjectKey) -> GroupVersionKind | None:
+        """Under which discovery shows the object first, and as which an attached
+        kube-controller-manager knows it; None where its resource is not served (any more)."""
+        resource = self.registry.catalog.find(tenant, key.group, key.resource)
+        if resource is None:
+            return None
+        served = (version for version, of in resource.versions.items() if of.served)
+        return resource.gvk(next(served, resource.storage_version))
 
     async def each(
         self, tenant: int, resource: GroupResource, namespace: str = ""

@@ -145,17 +145,17 @@ class DisruptionBudgets:
             await self._write(tenant, record, budget, failed(budget, str(e), moment))
             return None
         if written:
-            await self._tell(tenant, record, budget, judged)
+            self._tell(tenant, record, budget, judged)
         return None if judged.wait is None else judged.wait + _LATER
 
-    async def _tell(self, tenant: Tenant, record: Record, budget: Object, judged: Judged) -> None:
+    def _tell(self, tenant: Tenant, record: Record, budget: Object, judged: Judged) -> None:
         """Only with a status that has changed: the same is not told at every look."""
         about = regarding_of("policy/v1", "PodDisruptionBudget", record)
         for said in judged.said:
-            await self._recorder.record(tenant, about, said)
+            self._recorder.record(tenant, about, said)
         for pod in judged.kept[:_TOLD]:
             whom = Regarding("v1", "Pod", about.namespace, pod.name, pod.uid)
-            await self._recorder.record(tenant, whom, disruptionevents.kept(budget))
+            self._recorder.record(tenant, whom, disruptionevents.kept(budget))
 
     async def _write(self, tenant: Tenant, record: Record, budget: Object, status: Object) -> bool:
         """Whether it was another one. Raises Conflict where the budget is not any more what was

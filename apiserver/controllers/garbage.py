@@ -84,7 +84,7 @@ class GarbageCollector:
             items = await self._actions.items(tenant, chunk)
             owners = await judge.owners(items)
             for item in items:
-                await self._tell(tenant, item, owners)
+                self._tell(tenant, item, owners)
             settling = (judge.settle(item, owners) for item in items)
             results = await asyncio.gather(*settling, return_exceptions=True)
             for item, error in zip(items, results, strict=True):
@@ -101,17 +101,16 @@ class GarbageCollector:
             )
         return outcome
 
-    async def _tell(self, tenant: Tenant, item: Item, owners: Mapping[str, Owner]) -> None:
+    def _tell(self, tenant: Tenant, item: Item, owners: Mapping[str, Owner]) -> None:
         """Before it is judged: what only has owners elsewhere goes."""
         namespace, references = item.key.namespace, references_of(item.metadata)
         reference = elsewhere(namespace, references, owners)
         if reference is None or item.metadata.get("deletionTimestamp"):
             return
-        if (scope := self._actions.scope(tenant, item.key)) is None:
+        if (kind := self._actions.preferred(tenant, item.key)) is None:
             return
-        kind = scope.gvk
         about = Regarding(kind.api_version, kind.kind, namespace, item.key.name, item.uid)
-        await self._recorder.record(tenant, about, said_of_elsewhere(namespace, reference))
+        self._recorder.record(tenant, about, said_of_elsewhere(namespace, reference))
 
     async def marked(self, tenant: Tenant, key: ObjectKey) -> bool:
         """One pass over an object that waits with a collector's finalizer. False: come again."""

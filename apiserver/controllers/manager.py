@@ -235,6 +235,7 @@ class Controllers:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         await self._upkeep.stop()
+        await self._actions.beside.stop()
         await self._migrations.stop()
         await self.token_uses.stop()
 

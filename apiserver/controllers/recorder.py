@@ -1,30 +1,26 @@
 """Events by which controllers tell of objects (client-go ``tools/record``).
 
 The same event twice is one Event with a count, whichever process saw it: its name is made of what
-it says. Telling is never worth a failure of what is told of.
+it says. It is written beside what is told of, which neither waits for that nor fails with it.
 """
 
 from __future__ import annotations
 
 import hashlib
-import logging
 import uuid
 from collections.abc import Callable
+from functools import partial
 
 import orjson
 
 from apiserver.controllers.actions import Actions
 from apiserver.controllers.correlation import Correlator, Regarding, Said, Telling
-from apiserver.errors import ApiError
 from apiserver.meta.gvk import GroupResource
 from apiserver.meta.names import dns1123_subdomain
-from apiserver.meta.objects import Object
+from apiserver.meta.objects import Object, copy_json
 from apiserver.meta.times import format_time, now
 from apiserver.registry.scope import Tenant
-from apiserver.storage.errors import StorageError
 from apiserver.storage.interface import ObjectKey, Record
-
-log = logging.getLogger("polyplane.controllers")
 
 EVENTS = GroupResource("", "events")
 _DEFAULT = "default"
@@ -40,21 +36,23 @@ class Recorder:
         self._actions, self._source = actions, source
         self._correlator = Correlator()
 
-    async def record(self, tenant: Tenant, regarding: Regarding, said: Said) -> None:
+    def record(self, tenant: Tenant, regarding: Regarding, said: Said) -> None:
+        """Returns at once."""
         telling = self._correlator.correlate(tenant.id, self._source, regarding, said)
         if telling is None:
             return
         name = _name(regarding.name, telling)
         key = ObjectKey(*EVENTS, regarding.namespace or _DEFAULT, name)
-        try:
-            event = self._event(key, regarding, said, telling.message)
-            if not await self._actions.ensure(tenant, key, event):
-                await self._actions.change(tenant, key, _again(telling.message))
-        except (ApiError, StorageError) as e:
-            log.info("an event about %s is not told: %s", regarding.name, e)
+        moment, message = format_time(now()), _cut(telling.message)
+        event = self._event(key, regarding, said._replace(message=message), moment)
+        what = f"an event about {regarding.name}"
+        self._actions.beside.add(tenant.id, what, partial(self._write, tenant, key, event))
 
-    def _event(self, key: ObjectKey, regarding: Regarding, said: Said, message: str) -> Object:
-        moment = format_time(now())
+    async def _write(self, tenant: Tenant, key: ObjectKey, event: Object) -> None:
+        if not await self._actions.ensure(tenant, key, copy_json(event)):
+            await self._actions.change(tenant, key, _again(event))
+
+    def _event(self, key: ObjectKey, regarding: Regarding, said: Said, moment: str) -> Object:
         members = regarding._asdict()
         version = members.pop("resource_version")
         involved = {"apiVersion": members.pop("api_version"), **members}
@@ -65,7 +63,7 @@ class Recorder:
             "involvedObject": {member: value for member, value in involved.items() if value},
             "type": said.type,
             "reason": said.reason,
-            "message": _cut(message),
+            "message": said.message,
             "source": {"component": self._source},
             "reportingComponent": self._source,
             "reportingInstance": "",
@@ -81,11 +79,10 @@ def regarding_of(api_version: str, kind: str, record: Record) -> Regarding:
     return Regarding(api_version, kind, key.namespace, key.name, record.uid, version)
 
 
-def _again(message: str) -> Callable[[Object], bool]:
+def _again(said: Object) -> Callable[[Object], bool]:
     def edit(event: Object) -> bool:
         event["count"] = (event.get("count") or 0) + 1
-        event["lastTimestamp"] = format_time(now())
-        event["message"] = _cut(message)
+        event["lastTimestamp"], event["message"] = said["lastTimestamp"], said["message"]
         return True
 
     return edit

@@ -135,7 +135,7 @@ class ServiceRanges:
             await self._say(tenant, obj, _READY)
         except ApiError:
             about = Regarding("networking.k8s.io/v1", "ServiceCIDR", "", name, metadata["uid"])
-            await self._recorder.record(tenant, about, _NOT_READY)
+            self._recorder.record(tenant, about, _NOT_READY)
             raise
 
     async def _say(self, tenant: Tenant, obj: Object, what: tuple[str, str, str]) -> None:

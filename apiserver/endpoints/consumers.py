@@ -24,7 +24,7 @@ from apiserver.codec.table import check_include_object
 from apiserver.endpoints import disclosure
 from apiserver.endpoints.encode import allowed
 from apiserver.endpoints.filters import auditing, fairness
-from apiserver.endpoints.metrics import EventCount, long_running
+from apiserver.endpoints.metrics import EventCount, long_running, watch_listed
 from apiserver.endpoints.outlets import SLICE, Outlet
 from apiserver.endpoints.request import ApiRequest, Message, Receive, Send
 from apiserver.endpoints.respond import common_headers
@@ -54,8 +54,13 @@ LAST_BOOKMARK = 2.0
 """Seconds before the end of a watch at which a bookmark says how far it came."""
 
 
+def _nothing() -> None:
+    return None
+
+
 class Stream:
-    """Frames of one watch, independent of the transport."""
+    """Frames of one watch, independent of the transport. listed: to be called once all that it
+    begins with has been sent, where the client has asked to be told."""
 
     def __init__(
         self,
@@ -65,8 +70,9 @@ class Stream:
         source: Watching,
         timeout: float,
         right: Right,
-        begun: Callable[[], None] = lambda: None,
+        begun: Callable[[], None] = _nothing,
     ) -> None:
+        self.listed: Callable[[], None] = _nothing
         self._server, self._scope, self._frames, self._source = server, scope, frames, source
         self._right, self._begun = right, begun
         self._deadline = time.monotonic() + timeout
@@ -91,6 +97,7 @@ class Stream:
                         max(subscription.start, self._source.not_before), initial=True
                     )
                 ]
+                self.listed()
             async for frames in self._changes(subscription):
                 yield frames
         except Compacted as e:
@@ -258,6 +265,8 @@ async def serve_watch(
     send: Send,
 ) -> None:
     stream, content_type = await open_stream(server, request, scope, options, selection)
+    namespace = selection.fields.exact("metadata.namespace") or ""
+    stream.listed = partial(watch_listed, request, namespace)
     with long_running(request):
         outlet = server.outlets.open(request.tenant, send)
         consumer = WatchConsumer.as_asgi(

@@ -122,7 +122,7 @@ class Entry(ProtocolTypeRouter):  # type: ignore[misc]  # Channels has no types
         if who is not None:
             request.identified = who
         metrics.begin(request)
-        began, response = monotonic(), None
+        response = None
         try:
             response = await self._answer(server, request, send)
             if response is not None:
@@ -133,7 +133,7 @@ class Entry(ProtocolTypeRouter):  # type: ignore[misc]  # Channels has no types
             fairness.over(request)
             limits.give_back(server, request)
             auditing.finish(server, request, response)
-            metrics.observe(request, response, monotonic() - began)
+            metrics.observe(request, response, monotonic() - request.began)
 
     async def _answer(
         self, server: Server, request: ApiRequest, send: Send

@@ -13,6 +13,7 @@ import asyncio
 import contextlib
 import fcntl
 import os
+import time
 from collections.abc import Callable, Collection, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -24,7 +25,8 @@ from apiserver.endpoints.metric_types import Snapshot, add_up
 _TIMEOUT = 1.0  # seconds for a worker to answer
 _LARGEST = 64 * 1024 * 1024  # bytes of an answer
 _REMEMBERED = 200
-"""Workers that have been added up, by name, so that none is added twice."""
+"""Lives of workers that have been added up, so that none is added twice. Process ids come again,
+lives do not."""
 
 EVERYTHING = 0
 """The number under which the installation is asked for; tenants have theirs."""
@@ -37,12 +39,20 @@ class Peers:
     def __init__(self, directory: Path, snapshot: Callable[[int], Snapshot]) -> None:
         self._directory, self._snapshot = directory, snapshot
         self._name = f"w{os.getpid()}"
+        self._life = f"{self._name}-{time.time_ns()}"
         self._server: asyncio.Server | None = None
 
     async def start(self) -> None:
+        self._set_aside()
         path = self._directory / f"{self._name}.sock"
         path.unlink(missing_ok=True)
         self._server = await asyncio.start_unix_server(self._answer, path)
+
+    def _set_aside(self) -> None:
+        """What a dead worker has left that had the same process id."""
+        with _locked(self._directory / "lock"):
+            for left in self._directory.glob(f"{self._name}.*.json"):
+                left.rename(self._file(self._life, int(left.name.split(".")[1])))
 
     async def stop(self) -> None:
         """What was asked for before is left as it is now."""
@@ -83,7 +93,7 @@ class Peers:
 
     def _keep(self, number: int) -> Snapshot:
         counted = self._snapshot(number)
-        _write(self._file(self._name, number), {"counted": counted})
+        _write(self._file(self._name, number), {"counted": counted, "life": self._life})
         return counted
 
     def _gone(self, number: int, alive: Collection[str]) -> list[Snapshot]:
@@ -97,9 +107,10 @@ class Peers:
             }
             dead = {name: path for name, path in left.items() if name not in alive}
             if dead:
-                new = [_read(path)["counted"] for name, path in dead.items() if name not in added]
+                lives = {last["life"]: last["counted"] for last in map(_read, dead.values())}
+                new = [counts for life, counts in lives.items() if life not in added]
                 counted = add_up([counted, *new])
-                added = [*added, *dead][-_REMEMBERED:]
+                added = [*added, *lives][-_REMEMBERED:]
                 _write(total_at, {"counted": counted, "added": added})
                 for path in dead.values():
                     path.unlink()

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from math import inf
+from math import inf, isfinite
 from typing import Any, ClassVar, TypeVar
 
 from apiserver.golang.strconv import format_float
 
 Labels = tuple[str, ...]
 _RISES_NOT = "="
+_DIGITS = 6
+"""Behind the point, of sums of histograms: whoever adds up those of several workers gets the same,
+whatever the order, where plain sums of binary fractions may come out lower than a moment ago, which
+to Prometheus is a counter that began anew."""
 _Metric = TypeVar("_Metric", bound="Metric")
 
 
@@ -150,7 +154,9 @@ class Histogram(Metric):
         counts[-1] += value
 
     def cells(self) -> Mapping[Labels, list[float]]:
-        return self.values
+        return {
+            labels: [*cell[:-1], round(cell[-1], _DIGITS)] for labels, cell in self.values.items()
+        }
 
     def samples(self, values: Labels, cell: Any) -> Iterator[tuple[str, str, float]]:
         total = 0.0
@@ -161,9 +167,24 @@ class Histogram(Metric):
         yield "_count", self._pairs(values), total
 
 
+class ForeignHistogram(Histogram):
+    """One that another part of the program keeps, without labels. read: as `Histogram.counts`."""
+
+    def __init__(
+        self, name: str, text: str, buckets: tuple[float, ...], read: Callable[[], list[float]]
+    ) -> None:
+        super().__init__(name, text, (), buckets)
+        self._read = read
+
+    def cells(self) -> Mapping[Labels, list[float]]:
+        self.values[()] = self._read()
+        return super().cells()
+
+
 def _sum(one: Any, other: Any) -> Any:
     if isinstance(one, list):
-        return [a + b for a, b in zip(one, other, strict=True)]
+        *counts, total = (a + b for a, b in zip(one, other, strict=True))
+        return [*counts, round(total, _DIGITS)]
     return one + other
 
 
@@ -182,6 +203,8 @@ def add_up(snapshots: Iterable[Snapshot]) -> Snapshot:
 
 
 def _number(value: float) -> str:
+    if not isfinite(value):
+        return "NaN" if value != value else "+Inf" if value > 0 else "-Inf"
     return str(int(value)) if value == int(value) else repr(value)
 
 

@@ -16,19 +16,23 @@ import re
 from bisect import bisect_left
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from time import monotonic
 from typing import NamedTuple
 
 from django.http.response import HttpResponseBase
 
 from admission.chain import Took
-from apiserver.audit import counts
-from apiserver.endpoints import identity_metrics, last_errors, slow_requests
+from apiserver.endpoints import (
+    installation_metrics,
+    last_errors,
+    request_labels,
+    slow_requests,
+)
 from apiserver.endpoints.admission_metrics import AdmissionMetrics
 from apiserver.endpoints.health_metrics import HealthMetrics
 from apiserver.endpoints.metric_peers import EVERYTHING
 from apiserver.endpoints.metric_types import (
     Counter,
-    Foreign,
     Gauge,
     Histogram,
     Known,
@@ -41,10 +45,9 @@ from apiserver.endpoints.request import ApiRequest
 from apiserver.endpoints.respond import PartsResponse
 from apiserver.endpoints.slow_requests import SlowRequests
 from apiserver.endpoints.webhook_metrics import WebhookMetrics
-from apiserver.kinds.declarative import run as declarative
 from apiserver.kinds.served import ServedVersion
 from apiserver.meta.gvk import GroupResource
-from apiserver.registry import conversion
+from apiserver.watch.tail import take_received
 
 REQUESTS = "apiserver_request_total"
 DURATIONS = "apiserver_request_duration_seconds"
@@ -77,8 +80,8 @@ BOUNDS = (
     60.0,
 )
 _BYTES = (1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9)
-_WHAT = ("verb", "group", "version", "resource", "subresource", "scope")
-_COMPONENT = "apiserver"
+_WATCH_LIST_BOUNDS = (0.05, *BOUNDS[3:9], 2.0, 4.0, *BOUNDS[15:])
+_RESOURCE = ("group", "version", "resource")
 _READ_ONLY, _MUTATING = ("readOnly",), ("mutating",)
 _READING_KINDS = {"GET": _READ_ONLY, "HEAD": _READ_ONLY}
 _MOST_SERIES = 20_000
@@ -97,7 +100,7 @@ class Families:
         self.series: dict[tuple[object, ...], _Series] = {}
         self.due = 0.0
         self.registry = Metrics()
-        labels, add = (*_WHAT, "component"), self.registry.add
+        labels, add = request_labels.NAMES, self.registry.add
         dry_too = (labels[0], "dry_run", *labels[1:])
         text = "Requests by verb, dry run, resource and response code."
         self.requests = add(Counter(REQUESTS, text, (*dry_too, "code")))
@@ -117,8 +120,7 @@ class Families:
                 ("group", "version", "resource", "subresource", "removed_release"),
             )
         )
-        text, what = "Events sent to watch clients.", ("group", "version", "resource")
-        self.watch_events = add(Counter("apiserver_watch_events_total", text, what))
+        self._add_events()
         text = "Stored objects, by resource."
         self.objects = add(Known("apiserver_resource_objects", text, ("group", "resource")))
         text = "The same, by the older name."
@@ -130,7 +132,17 @@ class Families:
         self.last_errors = last_errors.LastErrors(most)
         self.health = HealthMetrics()
 
-    def room(self, metric: Counter, labels: Labels) -> bool:
+    def _add_events(self) -> None:
+        text, what, add = "Events sent to watch clients.", _RESOURCE, self.registry.add
+        self.watch_events = add(Counter("apiserver_watch_events_total", text, what))
+        text = "Seconds to send all that a watch begins with."
+        name, labels = "apiserver_watch_list_duration_seconds", (*what, "scope")
+        self.watch_lists = add(Histogram(name, text, labels, _WATCH_LIST_BOUNDS))
+        text = "Events that a worker has read of the log of a tenant, or written, by resource."
+        name = "apiserver_storage_events_received_total"
+        self.received = add(Counter(name, text, ("group", "resource")))
+
+    def room(self, metric: Counter | Histogram, labels: Labels) -> bool:
         """Whether the metric may have a series of these labels."""
         return labels in metric.values or len(metric.values) < self.most
 
@@ -143,38 +155,7 @@ class Families:
 
 
 ALL = Families(_MOST_SERIES)
-for family in declarative.METRICS:
-    ALL.registry.add(Foreign(*family))
-ALL.registry.add(
-    Foreign(
-        "apiserver_conversion_webhook_request_total",
-        "Calls of conversion webhooks by outcome.",
-        ("result", "failure_type"),
-        lambda: conversion.CALLS,
-    )
-)
-ALL.registry.add(
-    Foreign(
-        "apiserver_audit_event_total", "Audit events that were made.", (), lambda: counts.EVENTS
-    )
-)
-ALL.registry.add(
-    Foreign(
-        "apiserver_audit_error_total",
-        "Audit events that were lost, by who should have taken them.",
-        ("plugin",),
-        lambda: counts.LOST,
-    )
-)
-ALL.registry.add(
-    Foreign(
-        "apiserver_audit_level_total",
-        "Requests by the level at which the audit policy keeps them.",
-        ("level",),
-        lambda: counts.LEVELS,
-    )
-)
-identity_metrics.add(ALL.registry)
+installation_metrics.add(ALL.registry)
 lag = ALL.registry.add(
     Gauge(
         LAG,
@@ -183,6 +164,14 @@ lag = ALL.registry.add(
     )
 )
 """To be set by who reads: the watches know it."""
+storage_size = ALL.registry.add(
+    Known(
+        "apiserver_storage_size_bytes",
+        "Bytes that the database takes on its disk.",
+        ("storage_cluster_id",),
+    )
+)
+"""`apiserver.endpoints.storage_size` sets it."""
 slow = SlowRequests()
 _tenants: dict[int, Families] = {}
 _scraped: dict[int, None] = {}
@@ -226,7 +215,6 @@ def snapshot(number: int) -> Snapshot:
     return families.registry.snapshot() | families.health.registry.snapshot() | errors
 
 
-_VERBS = {"create": "POST", "update": "PUT", "deletecollection": "DELETECOLLECTION"}
 _READING = frozenset({"GET", "LIST"})
 _UNAVAILABLE = re.compile(r"unavailable in v(\d+\.\d+)")
 
@@ -281,6 +269,16 @@ def fold() -> None:
     for families in _tenants.values():
         families.policies.fold(ALL.policies)
         families.admission.fold(ALL.admission)
+    for tenant, events in take_received().items():
+        for place in (ALL, _tenants.get(tenant)):
+            if place is not None:
+                _add_received(place, events)
+
+
+def _add_received(families: Families, events: Mapping[GroupResource, int]) -> None:
+    for resource, number in events.items():
+        values, labels = _bounded(families, families.received, tuple(resource))
+        values[labels] = values.get(labels, 0) + number
 
 
 def begin(request: ApiRequest) -> None:
@@ -308,7 +306,7 @@ def observe(request: ApiRequest, response: HttpResponseBase | None, seconds: flo
     info = request.info
     code = 200 if response is None else response.status_code
     key = (
-        info.family if request.served is not None else (info.verb,),
+        info.family if request.served is not None else (info.verb, *request_labels.document(info)),
         code,
         "dryRun" in request.query and _dry_run(request),
         info.verb == "patch" and _applies(request),
@@ -352,18 +350,19 @@ def _prepare(tenant: Families, request: ApiRequest, key: tuple[object, ...], cod
 
 
 def _counts(families: Families, request: ApiRequest, what: Labels, code: int) -> _Counts:
-    labels = (what[0], _dry_run(request), *what[1:], _COMPONENT, str(code))
+    dry_run = _dry_run(request)
+    labels = (what[0], dry_run, *what[1:], str(code))
     if not families.room(families.requests, labels):
-        what = (what[0], "", "", "", "", "")
-        labels = (what[0], _dry_run(request), *what[1:], _COMPONENT, str(code))
+        what = request_labels.unnamed(what)
+        labels = (what[0], dry_run, *what[1:], str(code))
     families.requests.values.setdefault(labels, 0)
-    sizes = families.sizes.counts((*what, _COMPONENT)) if what[0] in _READING else None
+    sizes = families.sizes.counts(what) if what[0] in _READING else None
     durations = families.durations.counts(labels[:-1])
     return _Counts(families.requests.values, labels, durations, sizes)
 
 
 def _dry_run(request: ApiRequest) -> str:
-    return "All" if "All" in request.query.get("dryRun", ()) else ""
+    return request_labels.dry_run(request.query.get("dryRun"))
 
 
 def _record_deprecated(families: Families, request: ApiRequest, served: ServedVersion) -> None:
@@ -374,39 +373,15 @@ def _record_deprecated(families: Families, request: ApiRequest, served: ServedVe
         families.deprecated.set(labels, 1)
 
 
-def _labels(request: ApiRequest) -> Labels:
-    """verb, group, version, resource, subresource, scope."""
-    info = request.info
-    verb = _VERBS.get(info.verb, info.verb.upper())
-    if verb == "PATCH" and _applies(request):
-        verb = "APPLY"
-    if not info.is_resource or request.served is None:
-        return (verb if verb in _KNOWN_VERBS else "other", "", "", "", "", "")
-    where = "resource" if info.name else "namespace" if info.namespace else "cluster"
-    return verb, info.group, info.version, info.resource, info.subresource, where
-
-
-_KNOWN_VERBS = frozenset(
-    {
-        "GET",
-        "LIST",
-        "WATCH",
-        "POST",
-        "PUT",
-        "PATCH",
-        "APPLY",
-        "DELETE",
-        "DELETECOLLECTION",
-        "HEAD",
-        "OPTIONS",
-    }
-)
+def _labels(request: ApiRequest, *, named: bool = False) -> Labels:
+    applies = request.info.verb == "patch" and _applies(request)
+    return request_labels.labels(request, applies=applies, named=named)
 
 
 @contextmanager
 def long_running(request: ApiRequest) -> Iterator[None]:
     """Counts a watch while it runs."""
-    labels = (*_labels(request), _COMPONENT)
+    labels = _labels(request, named=True)
     gauges = [
         _bounded(families, families.long_running, labels)
         for families in (ALL, of_tenant(request.tenant.id))
@@ -418,6 +393,15 @@ def long_running(request: ApiRequest) -> Iterator[None]:
     finally:
         for values, own in gauges:
             values[own] -= 1
+
+
+def watch_listed(request: ApiRequest, namespace: str) -> None:
+    """All that the watch begins with has been sent. ``namespace``: as for the labels."""
+    seconds = monotonic() - request.began
+    labels = request_labels.watch_list_labels(request.info, namespace)
+    for families in (ALL, of_tenant(request.tenant.id)):
+        there = families.room(families.watch_lists, labels)
+        families.watch_lists.observe(labels if there else ("",) * len(labels), seconds)
 
 
 class EventCount:

@@ -74,7 +74,8 @@ class ApiRequest(HttpRequest):
     - for the audit log: audit_id; trail: None where the policy wants nothing; decision: the
       authorizer's last; notes: annotations that come from who sends it; failed: why it was refused;
       panicked: whether by an error of the server; streamed_code: the status of an answer that a
-      view has sent by itself; received: when it came, in seconds since 1970; disclosed: whether the
+      view has sent by itself; received: when it came, in seconds since 1970; began: the same by
+      time.monotonic(); disclosed: whether the
       answer shows values of Secrets to somebody at the console (`disclosure`);
     - warnings: they become Warning headers.
 
@@ -127,7 +128,7 @@ class ApiRequest(HttpRequest):
         self.resolver_match = None
         self.content_type = None
         self.content_params = None
-        self.received = time.time()
+        self.received, self.began = time.time(), time.monotonic()
         self.info = parse_request(
             self.method,
             raw_path(scope),

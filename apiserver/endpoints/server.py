@@ -24,6 +24,7 @@ from apiserver.authz.lastmodes import LastModes
 from apiserver.authz.rbac import UserRules
 from apiserver.endpoints.metric_peers import Peers
 from apiserver.endpoints.outlets import Outlets
+from apiserver.endpoints.storage_size import StorageSize
 from apiserver.endpoints.watchdog import Watchdog
 from apiserver.flow.shares import Shares
 from apiserver.registry.core import Registry
@@ -148,7 +149,8 @@ class Server:
     tenants' limits; last_modes: of impersonation; flags: settings by name, as /flagz shows them to
     an operator; started_at: wall clock, UTC; aggregator: the way to tenants' own API servers, None
     where there is none; audit: what is kept of requests; flows: priority and fairness, None where
-    it is switched off; peers: the other workers, None where there are none."""
+    it is switched off; peers: the other workers, None where there are none; storage_size: what
+    metrics tell of the database."""
 
     registry: Registry
     catalog: Catalog
@@ -179,6 +181,7 @@ class Server:
     audit: Recorder = field(default_factory=Recorder)
     flows: FlowControl | None = None
     peers: Peers | None = None
+    storage_size: StorageSize = field(default_factory=StorageSize)
     started_at: datetime = field(default_factory=lambda: datetime.now(UTC))
     watchdog: Watchdog = field(init=False)
     outlets: Outlets = field(init=False)

@@ -259,6 +259,10 @@ class Reader(Protocol):
         """How many objects of each resource are stored, of one tenant or of all. Reads the keys of
         all of them: not for every second."""
 
+    async def size(self) -> int:
+        """Bytes of the whole database on its disk. Looks at every file that it has: not for every
+        second."""
+
 
 class Store(Reader, Protocol):
     async def write(self, tenant: int, write: Write) -> int:

@@ -195,6 +195,12 @@ class PostgresReader:
             rows = await self.database.rows_within(tenant, statements.COUNTS_OF_TENANT, of)
         return {GroupResource(group, resource): count for group, resource, count in rows}
 
+    async def size(self) -> int:
+        rows = await self.database.read(
+            lambda connection: query(connection, statements.DATABASE_SIZE, {})
+        )
+        return int(rows[0][0])
+
     async def _head_within(self, connection: Connection, tenant: int) -> int:
         row = await (await connection.execute(statements.HEAD, {"tenant": tenant})).fetchone()
         if row is None:

@@ -122,6 +122,7 @@ def list_statement(*, past: bool, namespaced: bool, after: bool, limited: bool) 
     )
 
 
+DATABASE_SIZE = "SELECT pg_database_size(current_database())"
 COUNTS = "SELECT api_group, resource, count(*) FROM objects GROUP BY api_group, resource"
 COUNTS_OF_TENANT = """
 SELECT api_group, resource, count(*) FROM objects WHERE tenant_id = %(tenant)s

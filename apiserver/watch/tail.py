@@ -14,7 +14,7 @@ import heapq
 import logging
 import random
 import time
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import aclosing
 from itertools import count
 
@@ -38,6 +38,17 @@ from apiserver.watch.turnover import Turnover
 log = logging.getLogger("polyplane.watch")
 
 PAGE = 250  # events that are applied between two awaits
+_MOST_RESOURCES = 1_000
+_OTHERS = GroupResource("", "")
+_received: dict[int, dict[GroupResource, int]] = {}
+
+
+def take_received() -> Mapping[int, Mapping[GroupResource, int]]:
+    """By tenant, how many events of each resource tails have come by since this was last called;
+    those of more resources than are kept apart are under one without a name."""
+    taken = _received.copy()
+    _received.clear()
+    return taken
 
 
 class Channel:
@@ -168,6 +179,7 @@ class Tail:
 
     def _apply(self, events: Iterable[Event]) -> None:
         """Those that attach to the position; stops before one that does not."""
+        received = _received.setdefault(self.tenant, {})
         for event in events:
             version = event.record.resource_version
             if version <= self.position:
@@ -176,6 +188,9 @@ class Tail:
                 break
             self.position = version
             resource = event.record.key.group_resource
+            known = resource in received or len(received) < _MOST_RESOURCES
+            counted = resource if known else _OTHERS
+            received[counted] = received.get(counted, 0) + 1
             if resource in self.channels:
                 self._pass_on(resource, event)
             elif resource in self._loading:

@@ -81,6 +81,9 @@ class MemoryStore:
     async def counts(self) -> Mapping[GroupResource, int]:
         return {}
 
+    async def size(self) -> int:
+        return 0
+
     async def write(self, tenant: int, write: Write) -> int:
         stored = self._records.get(write.key)
         if write.operation == "create":

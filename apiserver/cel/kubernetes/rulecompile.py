@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from time import perf_counter
 
 from apiserver.cel.check.validators import walk
 from apiserver.cel.cost.estimate import Estimator, Path, SizeOf
@@ -14,6 +15,7 @@ from apiserver.cel.errors import EvalError
 from apiserver.cel.kubernetes.decltypes import MAX_REQUEST_BYTES, DeclType, declare
 from apiserver.cel.kubernetes.environments import BASE
 from apiserver.cel.kubernetes.fieldpath import FieldPathError, parse_field_path
+from apiserver.cel.kubernetes.timings import COMPILED, observe
 from apiserver.cel.plan.program import Program, compile_fresh, error_text, unmade
 from apiserver.cel.syntax.ast import Ident, Select
 from apiserver.cel.types import BOOL, STRING, optional_type
@@ -50,6 +52,14 @@ def max_cardinality(declared: DeclType) -> int:
 
 def compile_node_rules(schema: Schema, declared: DeclType) -> list[CompiledRule]:
     """One result a rule, in order."""
+    began = perf_counter()
+    try:
+        return _compile_all(schema, declared)
+    finally:
+        observe(COMPILED.of_thread(), perf_counter() - began)
+
+
+def _compile_all(schema: Schema, declared: DeclType) -> list[CompiledRule]:
     type_, structs = declare(declared, SELF_TYPE)
     plain = BASE.extend({"self": type_, "oldSelf": type_}, structs)
     optional = BASE.extend({"self": type_, "oldSelf": optional_type(type_)}, structs)

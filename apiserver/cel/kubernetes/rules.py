@@ -9,12 +9,14 @@ that an update leaves unchanged are ratcheted into warnings.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from time import perf_counter
 from typing import Any, Final
 
 from apiserver.cel.errors import OUT_OF_BUDGET, BudgetExceeded, CelError, EvalError
 from apiserver.cel.kubernetes.binding import bind
 from apiserver.cel.kubernetes.rulecompile import NO_TYPE, CompiledRule
 from apiserver.cel.kubernetes.rulenodes import RuleNode
+from apiserver.cel.kubernetes.timings import EVALUATED, observe
 from apiserver.cel.plan.program import PER_CALL_LIMIT, ROOM, patience
 from apiserver.cel.values import NONE, Optional
 from apiserver.effort import Effort
@@ -80,6 +82,7 @@ class _Run:
         self.budget = budget
         self.effort: Effort
         self.text = 0
+        self.times = EVALUATED.of_thread()
 
     def bound(self, obj: Any, schema: Schema) -> Any:
         """The value with its parts converted for CEL; _UNBOUND when a part cannot be, so that each
@@ -103,18 +106,24 @@ class _Run:
     def _walk(
         self, node: RuleNode, path: FieldPath, obj: Any, old: Any, bound: Any, correlation: Ratchet
     ) -> None:
-        if obj is None:
-            return
-        if node.schema.rules and node.typed is None:
-            self._report(invalid(path, node.schema.type, _UNTYPED), path, node.schema)
-        elif node.schema.rules:
-            if bound is _UNBOUND:
-                bound = self.bound(obj, node.schema)
-            self._rules(node, path, obj, old, bound, correlation)
-        if isinstance(obj, list):
-            self._items(node, path, obj, old if isinstance(old, list) else [], bound, correlation)
-        elif isinstance(obj, dict):
-            self._members(node, path, obj, old if isinstance(old, dict) else {}, bound, correlation)
+        began = perf_counter()
+        try:
+            if obj is None:
+                return
+            if node.schema.rules and node.typed is None:
+                self._report(invalid(path, node.schema.type, _UNTYPED), path, node.schema)
+            elif node.schema.rules:
+                if bound is _UNBOUND:
+                    bound = self.bound(obj, node.schema)
+                self._rules(node, path, obj, old, bound, correlation)
+            if isinstance(obj, list):
+                before = old if isinstance(old, list) else []
+                self._items(node, path, obj, before, bound, correlation)
+            elif isinstance(obj, dict):
+                members = old if isinstance(old, dict) else {}
+                self._members(node, path, obj, members, bound, correlation)
+        finally:
+            observe(self.times, perf_counter() - began)
 
     def _members(
         self,

@@ -43,6 +43,8 @@ async def dispatch(server: Server, request: ApiRequest, send: Send) -> HttpRespo
             families.set_objects(
                 {}
             )  # what cannot be counted is not told; the other metrics are wanted most just then
+    if everything:
+        await server.storage_size.look(server.registry.store, metrics.storage_size)
     others = await _others(server, request, everything=everything)
     tenant = None if everything else request.tenant.id
     metrics.lag.set((), server.registry.watches.behind)

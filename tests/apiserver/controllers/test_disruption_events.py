@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import asyncio
 from datetime import timedelta
+from typing import Any
 
 import pytest
 
 from apiserver.controllers.disruption import BUDGETS, DisruptionBudgets
 from apiserver.meta.objects import Object
 from apiserver.meta.times import format_time, now
-from tests.support.budgets import budget, reference, run, status
+from apiserver.storage.errors import Unavailable
+from tests.support.budgets import budget, reference, run, status, status_of
 from tests.support.definitionworker import Worker
 from tests.support.events import events, reasons
+from tests.support.waiting import PATIENCE
 
 ODD = {"metadata": {"name": "o", "uid": "u"}}
 UNMANAGED = (
@@ -58,6 +62,7 @@ async def test_what_a_budget_is_told_to_lack(
         await run(worker, "p", *owners)
     for _ in range(3):
         await budgets.look(worker.tenant, "ns")
+    await budgets._actions.beside.done()
     expected = [] if said is None else [("PodDisruptionBudget/b", *said)]
     assert await reasons(worker) == expected
     for event in await events(worker):
@@ -80,8 +85,31 @@ async def test_a_pod_that_an_eviction_did_not_delete_is_told_of(
     noted = {name: format_time(now() - timedelta(seconds=age)) for name, age in NOTED.items()}
     await status(worker, BUDGETS, "b", {"disruptedPods": noted})
     await budgets.look(worker.tenant, "ns")
+    await budgets._actions.beside.done()
     text = "Pod was expected by PDB ns/b to be deleted but it wasn't"
     assert await reasons(worker) == [("Pod/late", "Warning", "NotDeleted", text)]
+
+
+@pytest.mark.parametrize("how", ["hangs", "fails", "breaks"])
+async def test_a_look_neither_waits_for_what_is_told_nor_fails_with_it(
+    worker: Worker, budgets: DisruptionBudgets, monkeypatch: pytest.MonkeyPatch, how: str
+) -> None:
+    asked = asyncio.Event()
+
+    async def ensure(*_: Any, **__: Any) -> bool:
+        asked.set()
+        if how == "hangs":
+            await asyncio.Event().wait()
+        raise Unavailable("gone") if how == "fails" else RuntimeError("broken")
+
+    monkeypatch.setattr(budgets._actions, "ensure", ensure)
+    await worker.create(BUDGETS, budget(minAvailable=1))
+    async with asyncio.timeout(PATIENCE):
+        await budgets.look(worker.tenant, "ns")
+        assert (await status_of(worker))["disruptionsAllowed"] == 0
+        await asked.wait()
+    await budgets._actions.beside.stop()
+    assert not await events(worker)
 
 
 NOTED = {"late": 121, "goes": 1, "gone": 121}

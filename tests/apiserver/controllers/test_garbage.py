@@ -119,11 +119,44 @@ async def test_an_owner_in_another_namespace_is_told_of(collected: Worker) -> No
     uid = owner["metadata"]["uid"]
     named = f"[v1/ConfigMap, namespace: ns, name: owner, uid: {uid}]"
     text = f'ownerRef {named} does not exist in namespace "ns"'
+    await until_told(collected)
     assert await reasons(collected) == [
         ("ConfigMap/wrong", "Warning", "OwnerRefInvalidNamespace", text)
     ]
     (event,) = await events(collected)
     assert event["source"] == {"component": "garbage-collector-controller"}
+
+
+async def until_told(worker: Worker) -> None:
+    async def told() -> bool:
+        return bool(await events(worker))
+
+    await worker.until_true(told)
+
+
+@pytest.mark.parametrize("served", [True, False], ids=["served", "not served"])
+async def test_an_event_is_about_the_version_that_discovery_prefers(
+    collected: Worker, served: bool
+) -> None:
+    """Not about that in which the object is stored."""
+    sent = definition(served=served, storage=False)
+    (v1,) = sent["spec"]["versions"]
+    sent["spec"]["versions"].append({**v1, "name": "v1beta1", "served": True, "storage": True})
+    await collected.create(DEFINITIONS, sent)
+    await collected.until(lambda: collected.serves(FOOS))
+    place = replace(collected.scope(CONFIGMAPS), namespace="other")
+    decoded, _ = place.decode(owned("owner"))
+    owner = (await create(collected.registry, place, decoded, Request("test"))).object
+    metadata = {"name": "wrong", "ownerReferences": [reference(owner)]}
+    kind = {"apiVersion": "example.com/v1beta1", "kind": "Foo"}
+    await collected.create_in(
+        collected.scope(FOOS, version="v1beta1"), {**kind, "metadata": metadata}
+    )
+    await until_told(collected)
+    (event,) = await events(collected)
+    about = event["involvedObject"]
+    version = "v1" if served else "v1beta1"
+    assert (about["apiVersion"], about["kind"]) == (f"example.com/{version}", "Foo")
 
 
 async def test_owners_that_never_were_are_noticed_at_once(collected: Worker) -> None:

@@ -19,8 +19,17 @@ ABOUT = Regarding("v1", "ConfigMap", "ns", "one", "uid", "7")
 SAID = Said("Warning", "Odd", "it is odd")
 
 
+async def tell(worker: Worker, *said: Said, about: Regarding = ABOUT, source: str = "c") -> None:
+    """One after the other by one recorder, and until they are written."""
+    actions = Actions(worker.registry)
+    some = Recorder(actions, source)
+    for one in said:
+        some.record(worker.tenant, about, one)
+    await actions.beside.done()
+
+
 async def test_an_event_says_who_tells_what_of_whom(worker: Worker) -> None:
-    await Recorder(Actions(worker.registry), "some-controller").record(worker.tenant, ABOUT, SAID)
+    await tell(worker, SAID, source="some-controller")
     (event,) = await events(worker)
     metadata, first, last = event.pop("metadata"), event.pop("firstTimestamp"), event.pop("count")
     assert (first, last) == (event.pop("lastTimestamp"), 1)
@@ -49,23 +58,20 @@ async def test_an_event_says_who_tells_what_of_whom(worker: Worker) -> None:
 async def test_the_same_is_counted_whichever_process_sees_it(
     worker: Worker, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    actions = Actions(worker.registry)
     monkeypatch.setattr(recorder, "format_time", lambda _: "2026-05-04T03:02:01Z")
-    await Recorder(actions, "c").record(worker.tenant, ABOUT, SAID)
+    await tell(worker, SAID)
     monkeypatch.setattr(recorder, "format_time", lambda _: "2026-05-04T03:02:02Z")
-    await Recorder(actions, "c").record(worker.tenant, ABOUT._replace(resource_version="8"), SAID)
+    await tell(worker, SAID, about=ABOUT._replace(resource_version="8"))
     (event,) = await events(worker)
     assert event["count"] == 2
     assert event["firstTimestamp"] == "2026-05-04T03:02:01Z"
     assert event["lastTimestamp"] == "2026-05-04T03:02:02Z"
-    await Recorder(actions, "c").record(worker.tenant, ABOUT, SAID._replace(message="other"))
+    await tell(worker, SAID._replace(message="other"))
     assert [event["count"] for event in await events(worker)] in ([1, 2], [2, 1])
 
 
 async def test_what_is_told_too_often_is_not_written(worker: Worker) -> None:
-    some = Recorder(Actions(worker.registry), "c")
-    for number in range(40):
-        await some.record(worker.tenant, ABOUT, SAID._replace(message=f"number {number}"))
+    await tell(worker, *(SAID._replace(message=f"number {number}") for number in range(40)))
     found = await events(worker)
     assert (len(found), sum(event["count"] for event in found)) == (10, 25)
     (combined,) = [event for event in found if event["count"] > 1]
@@ -84,7 +90,7 @@ async def test_what_is_told_too_often_is_not_written(worker: Worker) -> None:
 async def test_where_an_event_is(
     worker: Worker, about: Regarding, namespace: str, prefix: str
 ) -> None:
-    await Recorder(Actions(worker.registry), "c").record(worker.tenant, about, SAID)
+    await tell(worker, SAID, about=about)
     (event,) = await events(worker)
     metadata = event["metadata"]
     assert metadata["namespace"] == namespace
@@ -92,8 +98,7 @@ async def test_where_an_event_is(
 
 
 async def test_a_long_message_is_cut_between_characters(worker: Worker) -> None:
-    said = SAID._replace(message="x" + "ä" * 1000)
-    await Recorder(Actions(worker.registry), "c").record(worker.tenant, ABOUT, said)
+    await tell(worker, SAID._replace(message="x" + "ä" * 1000))
     (event,) = await events(worker)
     assert event["message"] == "x" + "ä" * 511
 
@@ -105,8 +110,6 @@ async def test_what_may_not_be_told_is_no_failure(
         raise Forbidden(recorder.EVENTS, "e", "no")
 
     monkeypatch.setattr(Actions, "change", refusing)
-    some = Recorder(Actions(worker.registry), "c")
-    for _ in range(2):
-        await some.record(worker.tenant, ABOUT, SAID)
+    await tell(worker, SAID, SAID)
     (event,) = await events(worker)
     assert event["count"] == 1

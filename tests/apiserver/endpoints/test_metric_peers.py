@@ -118,3 +118,46 @@ async def test_a_worker_that_hangs_counts_with_what_it_told_last(
         silent.listen()
         for _ in range(2):
             assert (await one.scrape())['requests_total{verb="GET"}'] == 111
+
+
+async def test_sums_are_the_same_whoever_is_asked_and_whoever_dies(directory: Path) -> None:
+    """Of binary fractions (0.1 + 0.2) + 0.3 is more than 0.1 + (0.2 + 0.3), and what is rounded on
+    the way depends on the way: a sum that falls would be a counter that began anew."""
+    workers = await three(directory)
+    for worker, times in zip(workers, ((0.1, 2e-7), (0.2, 2e-7), (0.3, 4e-7)), strict=True):
+        worker.took.values.clear()
+        for seconds in times:
+            worker.took.observe((), seconds)
+    told = [(await worker.scrape())["took_seconds_sum"] for worker in workers]
+    for dying in (2, 1):
+        workers[dying].die()
+        told += [(await worker.scrape())["took_seconds_sum"] for worker in workers[:dying]]
+    assert told == [0.6] * len(told)
+
+
+async def test_a_worker_with_the_process_id_of_a_dead_one_is_another(directory: Path) -> None:
+    one, two, _ = await three(directory)
+    for number, counted in enumerate((1, 2, 4), 1):
+        await one.scrape()
+        two.die()
+        two = Worker(directory, "w2")  # before anybody has looked at what its namesake left
+        _started.append(two)
+        await two.peers.start()
+        two.requests.add(("GET",), counted * 1000)
+        total = 111 + 1000 * (2**number - 1)
+        assert (await one.scrape())['requests_total{verb="GET"}'] == total
+    two.die()
+    assert (await one.scrape())['requests_total{verb="GET"}'] == 7111
+
+
+async def test_a_process_id_that_comes_again_later_is_another_worker(directory: Path) -> None:
+    one, two, _ = await three(directory)
+    await one.scrape()
+    for number in (1, 2, 3):
+        two.die()
+        assert (await one.scrape())['requests_total{verb="GET"}'] == 111 + 1000 * (number - 1)
+        two = Worker(directory, "w2")
+        _started.append(two)
+        await two.peers.start()
+        two.requests.add(("GET",), 1000)
+        assert (await one.scrape())['requests_total{verb="GET"}'] == 111 + 1000 * number

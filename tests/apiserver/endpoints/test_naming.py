@@ -288,21 +288,28 @@ async def test_a_websocket_gets_to_the_tenant_of_its_token(token: str) -> None:
 async def test_metrics_of_the_installation_are_not_at_a_tenants_host(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from apiserver.endpoints import metrics
+    from apiserver.endpoints import metrics, storage_size
     from apiserver.endpoints.views import metrics as view
 
     monkeypatch.setattr(view, "COUNT_EVERY", 0.0)
+    monkeypatch.setattr(storage_size, "_KEPT", 0.0)
     counted: list[int | None] = []
 
     async def counts(tenant: int | None) -> dict[Any, int]:
         counted.append(tenant)
         return {}
 
+    sized: list[int] = []
+
+    async def size() -> int:
+        sized.append(7)
+        return 7
+
     async def root(secret: str, tenant_id: int) -> User:
         return User("root", groups=("system:masters",), everywhere=True)
 
     of = server()
-    of.registry.store = cast(Any, SimpleNamespace(counts=counts))  # type: ignore[misc]
+    of.registry.store = cast(Any, SimpleNamespace(counts=counts, size=size))  # type: ignore[misc]
     of.directory.token = root  # type: ignore[method-assign]
     monkeypatch.setattr(metrics.ALL, "due", 0.0)
     for host in ("127.0.0.1", f"acme.{DOMAIN}"):
@@ -311,3 +318,4 @@ async def test_metrics_of_the_installation_are_not_at_a_tenants_host(
         "status"
     ] == 200
     assert counted == [None, NUMBERS["acme"], NUMBERS["default"]]
+    assert len(sized) == 1, "how large the installation is concerns no tenant"

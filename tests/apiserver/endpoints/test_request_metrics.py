@@ -67,7 +67,31 @@ def count(made: ApiRequest, code: int = 200) -> set[tuple[str, ...]]:
         ),
         (
             ("POST", "/api/v1/namespaces/a/configmaps", "dryRun=All"),
-            ("POST", "All", "", "v1", "configmaps", "", "namespace"),
+            ("POST", "All", "", "v1", "configmaps", "", "resource"),
+        ),
+        (
+            ("POST", "/apis/apps/v1/namespaces/a/deployments", "dryRun=All&dryRun=some"),
+            ("POST", "invalid", "apps", "v1", "deployments", "", "resource"),
+        ),
+        (
+            ("GET", "/api/v1/namespaces/a/configmaps", "fieldSelector=metadata.name%3Dx"),
+            ("LIST", "", "", "v1", "configmaps", "", "namespace"),
+        ),
+        (
+            ("GET", "/api/v1/namespaces/a/configmaps", "fieldSelector=metadata.name%3Dx&watch=1"),
+            ("WATCH", "", "", "v1", "configmaps", "", "namespace"),
+        ),
+        (
+            ("HEAD", "/api/v1/namespaces/a/configmaps/x"),
+            ("GET", "", "", "v1", "configmaps", "", "resource"),
+        ),
+        (
+            ("POST", "/api/v1/namespaces/a/pods/p/exec"),
+            ("CONNECT", "", "", "v1", "pods", "exec", "resource"),
+        ),
+        (
+            ("GET", "/api/v1/namespaces/a/pods/p/log"),
+            ("CONNECT", "", "", "v1", "pods", "log", "resource"),
         ),
         (
             ("PUT", "/apis/apps/v1/namespaces/a/deployments/d/status"),
@@ -75,13 +99,43 @@ def count(made: ApiRequest, code: int = 200) -> set[tuple[str, ...]]:
         ),
         (
             ("DELETE", "/api/v1/namespaces/a/configmaps"),
-            ("DELETECOLLECTION", "", "", "v1", "configmaps", "", "namespace"),
+            ("DELETE", "", "", "v1", "configmaps", "", "namespace"),
         ),
     ],
 )
 def test_labels(made: tuple[str, ...], labels: tuple[str, ...]) -> None:
     method, path, query = (*made, "")[:3]
     assert count(request(method, path, query)) == {(*labels, "apiserver", "200")}
+
+
+@pytest.mark.parametrize(
+    ("method", "path", "told"),
+    [
+        ("GET", "/livez", ("GET", "/livez", "")),
+        ("GET", "/readyz", ("GET", "/readyz", "")),
+        ("HEAD", "/healthz", ("GET", "/healthz", "")),
+        ("GET", "/healthz/ping", ("GET", "", "apiserver")),
+        ("GET", "/apis", ("GET", "apis", "apiserver")),
+        ("GET", "/api", ("GET", "api", "apiserver")),
+        ("GET", "/apis/apps/v1", ("GET", "", "apiserver")),
+        ("GET", "/openapi/v3", ("GET", "openapi/v3", "")),
+        ("GET", "/openapi/v3/apis/apps/v1", ("GET", "openapi/v3/", "")),
+        ("GET", "/clusters/acme/openapi/v3/api/v1", ("GET", "openapi/v3/", "")),
+        ("GET", "/version", ("GET", "", "apiserver")),
+        ("OPTIONS", "/version", ("other", "", "apiserver")),
+    ],
+)
+def test_labels_of_what_is_no_object(method: str, path: str, told: tuple[str, str, str]) -> None:
+    verb, subresource, component = told
+    ((*labels, code),) = count(request(method, path, served=False))
+    assert labels == [verb, "", "", "", "", subresource, "", component] and code == "200"
+
+
+def test_documents_that_are_counted_apart_are_so_when_they_come_by_turns() -> None:
+    before = {path: count(request("GET", path, served=False)) for path in ("/livez", "/readyz")}
+    for path, labels in before.items():
+        assert count(request("GET", path, served=False)) == labels
+    assert before["/livez"] != before["/readyz"]
 
 
 def test_apply_is_a_verb_of_its_own() -> None:
@@ -93,7 +147,7 @@ def test_apply_is_a_verb_of_its_own() -> None:
 
 def test_durations_tell_dry_runs_apart() -> None:
     path = "/api/v1/namespaces/a/configmaps"
-    what = ("", "v1", "configmaps", "", "namespace", "apiserver")
+    what = ("", "v1", "configmaps", "", "resource", "apiserver")
     for query, said in (("dryRun=All", "All"), ("", "")):
         before = list(metrics.ALL.durations.counts(("POST", said, *what)))
         count(request("POST", path, query), 298)
@@ -138,6 +192,38 @@ def test_watches_are_counted_while_they_run() -> None:
     with metrics.long_running(request("GET", "/api/v1/namespaces/a/configmaps", "watch=true")):
         assert metrics.ALL.long_running.values[labels] == 1
     assert metrics.ALL.long_running.values[labels] == 0
+
+
+def test_a_watch_of_one_name_is_one_of_an_object_while_it_runs() -> None:
+    labels = ("WATCH", "", "v1", "configmaps", "", "resource", "apiserver")
+    query = "watch=true&fieldSelector=metadata.name%3Dx"
+    with metrics.long_running(request("GET", "/api/v1/namespaces/a/configmaps", query)):
+        assert metrics.ALL.long_running.values[labels] == 1
+
+
+@pytest.mark.parametrize(
+    ("path", "query", "namespace", "scope"),
+    [
+        ("/api/v1/configmaps", "", "", "cluster"),
+        ("/api/v1/configmaps", "", "a", "namespace"),
+        ("/api/v1/namespaces/a/configmaps", "", "", "namespace"),
+        ("/api/v1/configmaps", "&fieldSelector=metadata.name%3Dx", "", "resource"),
+    ],
+)
+def test_how_long_a_watch_list_took_is_told_by_what_it_lists(
+    path: str, query: str, namespace: str, scope: str
+) -> None:
+    made = request("GET", path, f"watch=true&sendInitialEvents=true{query}")
+    made.tenant = Tenant(11, "t11")
+    made.began -= 3
+    labels = ("", "v1", "configmaps", scope)
+    for families in (metrics.ALL, metrics.of_tenant(11)):
+        families.watch_lists.values.pop(labels, None)
+    metrics.watch_listed(made, namespace)
+    for families in (metrics.ALL, metrics.of_tenant(11)):
+        *counts, seconds = families.watch_lists.counts(labels)
+        assert sum(counts) == 1 and seconds >= 3
+    metrics.forget(11)
 
 
 def test_exposition() -> None:
@@ -190,8 +276,10 @@ def test_the_series_of_a_tenant_are_bounded() -> None:
         metrics.observe(made, HttpResponse(b"{}"), 0.01)
         with metrics.long_running(made):
             metrics.EventCount(9, f"g{i}", "v1", f"r{i}").add(1)
+        metrics.watch_listed(made, "")
     for metric in (families.requests, families.long_running, families.watch_events):
         assert len(metric.values) <= families.most + 1
+    assert len(families.watch_lists.values) <= families.most + 1
     assert (
         len(families.durations.values) <= families.most + 1
         and len(families.series) <= families.most
