@@ -59,7 +59,9 @@ class ScaleView(ResourceView):
             if patch.is_apply
             else partial(scaling.scaled, self.scope, rescale=self._patch(patch))
         )
-        return await self._write(kind, patch.options, make, uid_is_precondition=False)
+        return await self._write(
+            kind, patch.options, make, uid_is_precondition=False, applies=patch.is_apply
+        )
 
     def _patch(self, patch: patching.Patch) -> scaling.Rescale:
         """What a JSON, merge or strategic merge patch makes of a Scale."""
@@ -79,8 +81,11 @@ class ScaleView(ResourceView):
         make: Make,
         *,
         uid_is_precondition: bool,
+        applies: bool = False,
     ) -> HttpResponseBase:
-        request = Request(self.manager(options), options.dry_run, options=options.as_object())
+        request = Request(
+            self.manager(options), options.dry_run, options=options.as_object(), applies=applies
+        )
         change = scaling.Scaled(
             lambda old: make(old, request.manager), uid_is_precondition=uid_is_precondition
         )
