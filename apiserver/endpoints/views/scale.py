@@ -14,7 +14,7 @@ from apiserver.endpoints.request import ApiRequest
 from apiserver.endpoints.views.resource import ResourceView
 from apiserver.meta.objects import Object
 from apiserver.registry import patching, reading, scaling
-from apiserver.registry.options import WriteOptions, first
+from apiserver.registry.options import WriteOptions, read_version
 from apiserver.registry.result import Stored
 from apiserver.registry.update import update
 from apiserver.registry.write import Request
@@ -35,9 +35,7 @@ class ScaleView(ResourceView):
 
     async def get(self, request: ApiRequest) -> HttpResponseBase | None:
         kind = encode.accepted(self.request, self.scope)
-        stored = await reading.get(
-            self.registry, self.scope, first(self.request.query, "resourceVersion")
-        )
+        stored = await reading.get(self.registry, self.scope, read_version(self.request.query))
         return self._response(kind, stored)
 
     async def put(self, request: ApiRequest) -> HttpResponseBase | None:
