@@ -21,7 +21,12 @@ from django.http.response import HttpResponseBase
 
 from admission.chain import Took
 from apiserver.audit import counts
-from apiserver.endpoints import identity_metrics, last_errors, slow_requests
+from apiserver.endpoints import (
+    identity_metrics,
+    last_errors,
+    security_metrics,
+    slow_requests,
+)
 from apiserver.endpoints.admission_metrics import AdmissionMetrics
 from apiserver.endpoints.health_metrics import HealthMetrics
 from apiserver.endpoints.metric_peers import EVERYTHING
@@ -174,6 +179,7 @@ ALL.registry.add(
     )
 )
 identity_metrics.add(ALL.registry)
+security_metrics.add(ALL.registry)
 lag = ALL.registry.add(
     Gauge(
         LAG,
